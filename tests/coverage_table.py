@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-FOLDER = "MOCKSERVER_COVERAGE_TABLE"
+FOLDER = "SUITE_COVERAGE_TABLE"
 ROOT = Path(__file__).resolve().parents[1]
 SHOWN = 20  # of the rows that are missing
 Seen = dict[str, set[str]]

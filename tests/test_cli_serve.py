@@ -488,3 +488,58 @@ def test_a_sandbox_that_a_client_creates_is_frozen_with_the_server(serve: Serve)
         "GET", f"{prefix}/_mock/clock", key=None
     ).json()
     assert 401 == served.ask("GET", "/v1/campaigns", key=created["secretKey"]).status_code
+
+
+def test_a_token_of_a_file_guards_the_control_plane_and_is_not_printed(serve: Serve, tmp_path: Path):
+    file = tmp_path / "token"
+    file.write_text("open-sesame\n", encoding="utf-8")
+    served = serve("--token-file", str(file))
+
+    assert "open-sesame" not in served.greeting
+    assert f"as in {file}" in served.greeting
+    assert 401 == served.ask("GET", "/_mock/state", key=None).status_code
+    bearer = {"Authorization": "Bearer open-sesame"}
+    assert 200 == served.ask("GET", "/_mock/state", key=None, headers=bearer).status_code
+
+
+def test_two_names_lead_to_the_server_and_each_gets_its_own_in_answers(serve: Serve):
+    served = serve("--public-url", "https://mock.example/crm", "--allow-host", "mock")
+    by_name = {}
+    for name in ("mock.example", "MOCK.example", "mock:5055", served.url.removeprefix("http://")):
+        created = served.ask("POST", "/_mock/sandboxes", key=None, headers={"Host": name}, json={}).json()
+        by_name[name] = created["baseUrl"].rpartition("/sandboxes/")[0]
+        session = served.ask("POST", "/v1/entrypoints/chatapp/connection-sessions", headers={"Host": name}, json={})
+        assert session.json()["url"].startswith(f"{by_name[name]}/connect/")
+
+    assert {
+        "mock.example": "https://mock.example/crm",
+        "MOCK.example": "https://mock.example/crm",
+        "mock:5055": "http://mock:5055",
+        served.url.removeprefix("http://"): served.url,
+    } == by_name
+    refused = served.ask("POST", "/_mock/sandboxes", key=None, headers={"Host": "other.example"}, json={})
+    assert (403, "MOCK_FOREIGN_HOST") == (refused.status_code, refused.json()["code"])
+
+
+def test_limits_of_the_environment_hold(serve: Serve, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MOCKSERVER_MAX_SANDBOXES", "1")
+    served = serve()
+
+    statuses = [served.ask("POST", "/_mock/sandboxes", key=None, json={}).status_code for _ in range(3)]
+
+    assert [201, 429, 429] == statuses
+    assert 200 == served.ask("GET", "/v1/campaigns").status_code
+
+
+@pytest.mark.deep
+def test_a_running_server_ends_what_is_idle_and_measures_its_loop(serve: Serve):
+    served = serve("--idle", "1s")
+    created = served.ask("POST", "/_mock/sandboxes", key=None, json={}).json()
+    path = created["baseUrl"].removeprefix(served.url) + "/v1/campaigns"
+
+    metrics = ""
+    while 'mockserver_evictions_total{limit="idle"} 1.0' not in metrics:
+        metrics = served.ask("GET", "/_mock/metrics", key=None).text
+
+    assert (410, "idle") == ((late := served.ask("GET", path)).status_code, late.json()["limit"])
+    assert 0 < float(re.findall(r"^mockserver_loop_lag_seconds (.*)$", metrics, re.MULTILINE)[0]) < DEADLINE_SECONDS

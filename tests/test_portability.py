@@ -55,6 +55,13 @@ ALLOWED = {
     ("tests/benchmarks/socket.py", "os.wait4"): "a measurement of the processor time of one child",
     ("tests/benchmarks/socket.py", "os.getloadavg"): "a measurement that states the load",
     ("tests/benchmarks/start.py", "os.wait4"): "a measurement of the processor time of one child",
+    (
+        "tests/test_container.py",
+        "the path '/proc/'",
+    ): "a container is one of Linux; without namespaces the test is skipped",
+    ("tests/test_container.py", "the program 'nsenter'"): "as above",
+    ("tests/test_container.py", "os.kill"): "as above",
+    ("tests/test_many_jobs.py", "the path '/proc/'"): "a measurement that reads memory from Linux",
     ("tests/processes.py", "send_signal"): "the one place that ends processes; it has a branch for Windows",
 }
 

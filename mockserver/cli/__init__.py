@@ -1,5 +1,5 @@
 """
-The command line: `mockserver serve`, `play`, `replay`, `open`, `report`, `scenarios`, `choices`, `clauses`, `conduct`,
+The command line: `mockserver serve`, `play`, `health`, `replay`, `open`, `report`, `scenarios`, `choices`, `clauses`, `conduct`,
 `coverage`, `openapi`, `explore` and `verify`.
 """
 
@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from mockserver.cli import coverage, listing, openapi
+from mockserver.cli import coverage, health, listing, openapi, settings
 from mockserver.cli import open as opening
 from mockserver.cli import serve as serving
 from mockserver.version import VERSION
@@ -79,13 +79,13 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add = partial(_add_command, commands)
     serve = add("serve", serving.serve, "start the server, with demo data by default")
-    serve.add_argument(
-        "--scenario", default="demo", metavar="NAME|FILE", help="data and rules at the start (default: %(default)s)"
-    )
+    settings.add_options(serve, settings.SCENARIO)
     play = add("play", serving.play, "start the server with a scenario, and print what happens in it")
     play.add_argument("scenario", metavar="NAME|FILE", help="a scenario of the library, or a YAML or JSON file")
     for command in (serve, play):
-        serving.add_options(command)
+        settings.add_options(command, *settings.SETTINGS)
+    help_text = "check that the server of these settings answers, for the health check of a container"
+    health.add_health_options(add("health", health.check, help_text))
     replay = add("replay", listing.replay, "repeat the calls of a failed test, and print each response that differs")
     help_text = "document written by a failed test to .mockserver/failures, or returned by GET /_mock/replay"
     replay.add_argument("file", type=Path, metavar="FILE", help=help_text)

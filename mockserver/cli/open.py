@@ -9,19 +9,17 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from mockserver.cli import serve as serving
+from mockserver.cli import settings
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of `open`; those of `serve` that it does not have keep their defaults."""
-    others = argparse.ArgumentParser()
-    serving.add_options(others)
-    command.set_defaults(**vars(others.parse_args([])))
+    """Add the options of `open`; the settings of `serve` that it does not have follow from the environment."""
+    command.set_defaults(**{setting.attribute: None for setting in (settings.SCENARIO, *settings.SETTINGS)})
     help_text = "trace of a test, or a document that repeats a run"
     command.add_argument("file", type=Path, metavar="FILE", help=help_text)
     help_text = "number of the call after which the state is served (default: the end of the run)"
     command.add_argument("--at", type=int, metavar="CALL", help=help_text)
-    help_text = "port to listen on, 0 for a free one (default: %(default)s)"
-    command.add_argument("--port", type=int, default=serving.DEFAULT_PORT, help=help_text)
+    settings.add_options(command, *(setting for setting in settings.SETTINGS if setting.name == "port"))
 
 
 def open_file(options: argparse.Namespace, out: TextIO) -> int:

@@ -6,67 +6,31 @@ import argparse
 import errno
 import gc
 import json
+import logging
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
+from mockserver.cli.settings import LOOPBACK, OFF, SCENARIO, SETTINGS, resolve, token_of
 from mockserver.contract.text import json_value
 from mockserver.version import VERSION
 
 if TYPE_CHECKING:
     from mockserver.server.hosting.host import SandboxHost
+    from mockserver.server.hosting.limits import ServerLimits
+    from mockserver.server.http1.server import Server
 
-DEFAULT_PORT = 5055
+_LOG = logging.getLogger("mockserver")
+
 _STOP_SIGNALS: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM)
 if sys.platform == "win32":  # Ctrl-Break is the only signal that another process can send there
     _STOP_SIGNALS += (signal.SIGBREAK,)
 _SWITCH_SECONDS = 0.0002
 _FULL_COLLECTION_EVERY = 50  # collections of the middle generation; each full one takes milliseconds
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
-
-
-# fmt: off
-_OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
-    ("--host", {"default": "127.0.0.1",
-        "help": "address to listen on; one beyond loopback requires a token (default: %(default)s)"}),
-    ("--port", {"type": int, "default": DEFAULT_PORT,
-        "help": "port to listen on, 0 for a free one (default: %(default)s)"}),
-    ("--choose", {"action": "append", "default": [], "metavar": "ID=OPTION",
-        "help": "select the option of a choice; may be repeated"}),
-    ("--profile", {"metavar": "NAME|FILE",
-        "help": "select options by a profile: literal, guide, hostile, or a file with `choices`"}),
-    ("--freeze", {"metavar": "INSTANT", "help": "freeze the clock at this instant, such as 2026-03-01T12:00:00Z"}),
-    ("--seed", {"type": int, "help": "seed of ids, keys and tokens (default: 0; random beyond loopback)"}),
-    ("--token", {"help": "token that the control plane requires (default: none; generated beyond loopback)"}),
-    ("--strict", {"action": "store_true", "help": "check every response against its schema"}),
-    ("--no-reason", {"action": "store_true", "help": "omit the response header X-Mock-Reason"}),
-    ("--allow-webhook-host", {"action": "append", "default": [], "metavar": "HOST",
-        "help": "allow webhooks to this host in addition to this machine; may be repeated"}),
-    ("--cors", {"action": "store_true",
-        "help": "let pages of other origins on this machine send requests (CORS)"}),
-    ("--ready-file", {"metavar": "FILE",
-        "help": "write the address and the keys as JSON once the server listens; removed at its end"}),
-    ("--exit-with-parent", {"action": "store_true", "help": "end when the process that started this one ends"}),
-    ("--journal-max-entries", {"type": int, "default": JOURNAL_MAX_ENTRIES, "metavar": "COUNT",
-        "help": "maximum of exchanges in the journal of a sandbox (default: %(default)s)"}),
-    ("--journal-max-bytes", {"type": int, "default": JOURNAL_MAX_BYTES, "metavar": "BYTES",
-        "help": "maximum of their bytes; the oldest are removed first (default: %(default)s)"}),
-    ("--log-format", {"choices": ("text", "json", "off"), "default": "text",
-        "help": "format of the log on standard error, one line per call; with json the start line is JSON too "
-            "(default: %(default)s)"}),
-)
-# fmt: on
-
-
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Add the options that `serve` and `play` share."""
-    for name, arguments in _OPTIONS:
-        command.add_argument(name, **arguments)
 
 
 def play(options: argparse.Namespace, out: TextIO) -> int:
@@ -74,6 +38,7 @@ def play(options: argparse.Namespace, out: TextIO) -> int:
     from mockserver.cli.play_log import PlayLog
     from mockserver.server.log import LogWriter
 
+    resolve(options, SCENARIO, *SETTINGS)
     document = load_scenario(options.scenario)
     with LogWriter(out, _dropped_text) as writer:
         log = PlayLog(lambda line: writer.write(line + "\n"))
@@ -99,9 +64,30 @@ def serve(
     """
     from mockserver.server.log import unblocked_stderr
 
+    resolve(options, SCENARIO, *SETTINGS)
     gc.disable()  # until the server listens: the start makes little garbage, and a collection walks every module
-    with unblocked_stderr(_dropped_json if options.log_format == "json" else _dropped_text) as writer:
+    dropped = _dropped_json if options.log_format == "json" else _dropped_text
+    with _stopped_by_signals(), unblocked_stderr(dropped) as writer:
         return _serve(options, out, on_start, on_exchange, _logger(options.log_format, writer.write), create)
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """
+    End the process at a signal, also before the server listens; afterwards the former handlers are in force again.
+
+    Without a handler the first process of a container ignores a signal.
+    """
+
+    def end_start(*_: object) -> None:
+        raise SystemExit(0)
+
+    before = [(number, signal.signal(number, end_start)) for number in _STOP_SIGNALS]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 def _serve(
@@ -124,10 +110,11 @@ def _serve(
     with _explained(options.host, options.port):
         handler = SocketHandler(host, on_growth=gc.freeze)
         server = Server(handler, options.host, options.port, explain=not options.no_reason, error_body=error_body)
-    host.origin = server.url
+    host.origin = options.public_url or server.url
+    _watch(host, server, _limits(options))
     for number in _STOP_SIGNALS:
         signal.signal(number, lambda *_: server.stop())
-    print(_start_lines(hosted, host.token, options.log_format), file=out, flush=True)
+    print(_start_lines(server.url, hosted, host.token, options), file=out, flush=True)
     on_start(hosted.created.ids)
     host.on_exchange = on_exchange
     background = BackgroundWorker(host)
@@ -136,7 +123,7 @@ def _serve(
         watch_parent(server.stop)
     _tune_process()
     try:
-        with ready_file(options.ready_file, _ready(hosted, host.token)):
+        with ready_file(options.ready_file, _ready(server.url, hosted, host.token)):
             server.serve_forever()
     finally:
         server.stop()  # for a file that cannot be written: the socket is open
@@ -144,6 +131,16 @@ def _serve(
         for sandbox_id in list(host.sandboxes):
             host.close(sandbox_id)
     return 0
+
+
+def _watch(host: SandboxHost, server: Server, limits: ServerLimits) -> None:
+    """Hold the host within its limits, and measure the server's event loop, about once a second."""
+    from mockserver.server.hosting.limits import Limiter
+
+    limiter = Limiter(host, limits)
+    host.admission = limiter.admission
+    host.loop_lag_seconds = server.longest_lag_seconds
+    host.on_tick = _ticks(limiter.sweep, server.measure_lag)
 
 
 def _tune_process() -> None:
@@ -159,7 +156,8 @@ def _create_host(options: argparse.Namespace) -> SandboxHost:
     """Return the host without sandboxes; beyond loopback it requires a token."""
     from mockserver.core.state.journal import Limits
     from mockserver.server.api.response import ResponseOptions
-    from mockserver.server.hosting.host import SEED_MAX, SandboxHost
+    from mockserver.server.hosting.host import SandboxHost
+    from mockserver.server.hosting.seeding import SEED_MAX
 
     host = SandboxHost(
         response_options=ResponseOptions(explain=not options.no_reason, strict=options.strict),
@@ -168,12 +166,37 @@ def _create_host(options: argparse.Namespace) -> SandboxHost:
             _at_least_one(options, "journal_max_entries"), _at_least_one(options, "journal_max_bytes")
         ),
     )
-    host.token = options.token or (None if options.host in _LOOPBACK else _new_token())
-    host.allowed_hosts |= {options.host.lower()} - {"0.0.0.0", "::"}
+    host.token = token_of(options) or (None if options.host in LOOPBACK else _new_token())
+    host.allowed_hosts |= {options.host.lower(), *map(str.lower, options.allow_host)} - {"0.0.0.0", "::"}
+    host.publish(options.public_url)
+    host.counts_calls = True
     host.default_seed = _default_seed(options, SEED_MAX)
     host.frozen_at = _instant(options.freeze) if options.freeze else None
     host.is_shared = options.cors
     return host
+
+
+def _limits(options: argparse.Namespace) -> ServerLimits:
+    """Return the limits of the settings; those that are absent are off on loopback."""
+    from mockserver.server.hosting.limits import BEYOND_LOOPBACK, ServerLimits
+
+    chosen = options.max_sandboxes, options.idle, options.age, options.memory
+    defaults = ServerLimits() if options.host in LOOPBACK else BEYOND_LOOPBACK
+    values = [default if value is None else value for value, default in zip(chosen, defaults, strict=True)]
+    return ServerLimits(*(None if value == OFF else value for value in values))
+
+
+def _ticks(*functions: Callable[[], None]) -> Callable[[], None]:
+    """Return a function that calls each of these; a failure of one ends no other."""
+
+    def tick() -> None:
+        for function in functions:
+            try:
+                function()
+            except Exception:  # noqa: BLE001 - a bug of the mock must not stop its timers
+                _LOG.exception("unexpected failure in the background")
+
+    return tick
 
 
 @contextmanager
@@ -211,7 +234,7 @@ def _default_seed(options: argparse.Namespace, most: int) -> Callable[[], int]:
     """Return the source of seeds for sandboxes without one: beyond loopback the keys are not predictable."""
     if options.seed is not None:
         return lambda: int(options.seed)
-    return (lambda: 0) if options.host in _LOOPBACK else (lambda: _new_seed(most))
+    return (lambda: 0) if options.host in LOOPBACK else (lambda: _new_seed(most))
 
 
 def _sandbox_config(options: argparse.Namespace) -> Any:
@@ -261,18 +284,27 @@ def _value(written: str) -> object:
     return value if isinstance(value, dict | int) and not isinstance(value, bool) else written
 
 
-def _start_lines(hosted: Any, token: str | None, form: str) -> str:
-    """Return the start lines: the address, the keys, and two calls to try; in JSON one line, for a program."""
-    if form == "json":
-        return json.dumps(_ready(hosted, token))
+def _start_lines(listens_on: str, hosted: Any, token: str | None, options: argparse.Namespace) -> str:
+    """
+    Return the start lines: the address, the keys, and two calls to try; a token from a file is not shown.
+
+    With a log in JSON the only line is JSON too, for a program.
+    """
+    if options.log_format == "json":
+        return json.dumps(_ready(listens_on, hosted, token if options.token_file is None else None))
+    token_file = options.token_file
     url, tenant = hosted.base_url, hosted.tenant
+    shown = token if token_file is None else f"as in {token_file}"
     bearer = f" -H 'Authorization: Bearer {token}'" if token else ""
+    if token_file is not None:
+        bearer = f' -H "Authorization: Bearer $(cat {token_file})"'
     lines = [
-        f"mockserver {VERSION} listens on {url}",
+        f"mockserver {VERSION} listens on {listens_on}",
         "",
+        *([] if url == listens_on else [f"  public url   {url}"]),
         f"  secret key   {tenant.secret_key}",
         f"  public key   {tenant.public_key}",
-        *([f"  token        {token}   (for the control plane, /_mock)"] if token else []),
+        *([f"  token        {shown}   (for the control plane, /_mock)"] if token else []),
         f"  health       {url}/_mock/health",
         f"  state        {url}/_mock/state",
         f"  journal      {url}/_mock/journal",
@@ -288,9 +320,9 @@ def _start_lines(hosted: Any, token: str | None, form: str) -> str:
     return "\n".join(lines)
 
 
-def _ready(hosted: Any, token: str | None) -> dict[str, Any]:
+def _ready(url: str, hosted: Any, token: str | None) -> dict[str, Any]:
     """Return what a program that has started the server needs."""
-    url, tenant = hosted.base_url, hosted.tenant
+    tenant = hosted.tenant
     keys = {"secretKey": tenant.secret_key, "publicKey": tenant.public_key}
     return {"url": url, **keys, "token": token, "version": VERSION, "pid": os.getpid()}
 

@@ -143,6 +143,9 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     except KeyboardInterrupt as interrupt:
         _store_report(item, interrupt)
         raise
+    except Exception as failure:
+        _skip_on_running_server(item, failure)
+        raise
 
 
 @pytest.hookimpl(wrapper=True)
@@ -153,9 +156,24 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     except KeyboardInterrupt as interrupt:
         _store_report(item, interrupt)
         raise
+    except Exception as failure:
+        _skip_on_running_server(item, failure)
+        raise
     if _OWNERSHIP in item.config.stash and not explore.is_inner(item):
         item.config.stash[_OWNERSHIP].check_must_fire()
     return result
+
+
+def _skip_on_running_server(item: pytest.Item, failure: Exception) -> None:
+    """Skip a test that needs its sandbox in this process, if the suite runs with `--mockserver-url`; the reason names the need."""
+    backend = sys.modules.get("mockserver.testing.backend")
+    if (
+        backend is None
+        or not isinstance(failure, backend.NotInThisProcess)
+        or not options.run_option(item.config, "url")
+    ):
+        return
+    raise pytest.skip.Exception(str(failure), _use_item_location=True) from None
 
 
 def _store_report(item: pytest.Item, interrupt: KeyboardInterrupt) -> None:

@@ -35,6 +35,16 @@ def _follow(text: str) -> str:
     return text
 
 
+def _labels(text: str) -> dict[str, str]:
+    labels = {}
+    for label in text.split(","):
+        key, colon, value = label.strip().partition(":")
+        if not (key and colon and value):
+            raise ValueError(f"got {label!r}; expected KEY:VALUE, such as job:4711")
+        labels[key] = value
+    return labels
+
+
 # fmt: off
 OPTIONS = (
     #      name        read     metavar      help
@@ -47,6 +57,8 @@ OPTIONS = (
 RUN = (
     Option("url",      str,     "URL",       "run the suite against the server at this address"),
     Option("token",    str,     "TOKEN",     "token for the control plane of that server"),
+    Option("labels",   _labels, "KEY:VALUE", "labels of the suite's sandboxes on that server, separated by commas"),
+    Option("receiver-host", str, "HOST",     "name by which that server reaches this machine, for receivers in this process"),
     Option("failures", str,     "FOLDER",    "folder for replay documents, `off` for none (default: .mockserver/failures)"),
     Option("trace",    str,     "WHEN",      "write an HTML trace of a test: off, on-failure, always (default: off)"),
 )
@@ -65,8 +77,8 @@ def add(parser: pytest.Parser) -> None:
     """Declare all options."""
     group = parser.getgroup("mockserver", "mockserver")
     for option in (*OPTIONS, *RUN, *COVERAGE):
-        group.addoption(f"--mockserver-{option.name.replace('_', '-')}", metavar=option.metavar, help=option.help)
-        parser.addini(f"mockserver_{option.name}", option.help)
+        group.addoption(f"--mockserver-{option.name}", metavar=option.metavar, help=option.help)
+        parser.addini(f"mockserver_{_attribute(option)}", option.help)
     coverage = "gather what the calls have covered of the contract"
     group.addoption("--mockserver-cov", action="store_true", help=coverage)
     parser.addini("mockserver_cov", coverage, type="bool")
@@ -97,8 +109,14 @@ def covers(config: pytest.Config) -> bool:
 
 def run_option(config: pytest.Config, name: str) -> Any:
     """Return an option of the whole run: from the command line, else from the ini file, else None."""
-    given = config.getoption(f"mockserver_{name}")
-    return given if given is not None else config.getini(f"mockserver_{name}") or None
+    option = next(option for option in RUN if option.name == name)
+    given = config.getoption(f"mockserver_{_attribute(option)}")
+    text = given if given is not None else config.getini(f"mockserver_{_attribute(option)}") or None
+    return text if text is None else _read(f"--mockserver-{name}", option.read, text)
+
+
+def _attribute(option: Option) -> str:
+    return option.name.replace("-", "_")
 
 
 def trace_mode(config: pytest.Config) -> str:

@@ -164,7 +164,14 @@ def server(config: pytest.Config, settings: Mapping[str, Any]) -> MockServer:
         return MockServer(strict=strict, layers=layers, coverage=session_coverage)
     from mockserver.testing.remote import RemoteServer
 
-    return RemoteServer(url, token=options.run_option(config, "token"), layers=layers, coverage=session_coverage)
+    return RemoteServer(
+        url,
+        token=options.run_option(config, "token"),
+        layers=layers,
+        coverage=session_coverage,
+        labels=options.run_option(config, "labels") or {},
+        receiver_host=options.run_option(config, "receiver-host"),
+    )
 
 
 def coverage(config: pytest.Config) -> Coverage | None:

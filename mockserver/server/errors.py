@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from mockserver.core.redaction import Redactor
@@ -18,6 +20,7 @@ class ControlError(Exception):
         message: English, with the way to correct the call; keys are masked.
         problems: the problems of a document, each with its place.
         headers: of the response.
+        details: further members of the body.
     """
 
     def __init__(
@@ -28,6 +31,7 @@ class ControlError(Exception):
         problems: list[Problem] | None = None,
         *,
         headers: tuple[tuple[str, str], ...] = (),
+        details: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         message = Redactor(()).text(message)
         super().__init__(message)
@@ -36,8 +40,9 @@ class ControlError(Exception):
         self.message = message
         self.problems = [problem.redacted() for problem in problems or []]
         self.headers = headers
+        self.details = details
 
     def as_json(self) -> dict[str, Any]:
         """Return the body of the response."""
-        body: dict[str, Any] = {"statusCode": self.status, "code": self.code, "message": self.message}
+        body: dict[str, Any] = {"statusCode": self.status, "code": self.code, "message": self.message, **self.details}
         return body | {"problems": [problem.as_json() for problem in self.problems]} if self.problems else body

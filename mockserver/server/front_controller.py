@@ -128,6 +128,7 @@ def _run_part(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> R
     request, hosted, part = routed
     if hosted is None:
         return _no_sandbox(host, request)
+    hosted.usage.is_called = True
     if part in ("control", "dashboard"):
         return _control(host, hosted, request, part)
     if part == "media":
@@ -209,20 +210,26 @@ def _no_sandbox(host: SandboxHost, request: HttpRequest) -> HttpResponse:
             'with its path: urljoin(baseUrl, "/v1/...") drops that',
         )
     sandbox_id = request.target[len(SANDBOXES) :].partition("/")[0]
-    excerpt = masked_excerpt(sandbox_id, _secrets(host), 60)
     if host.is_closed(sandbox_id):
-        if not handler.is_static_asset(request.target):
-            host.note_late_call(sandbox_id)
-        return _refusal(
-            410,
-            "MOCK_SANDBOX_CLOSED",
-            f"sandbox {excerpt!r} is closed; this call arrived after its test had ended",
-        )
+        return _closed(host, sandbox_id, request)
+    excerpt = masked_excerpt(sandbox_id, _secrets(host), 60)
     return _refusal(
         404,
         "MOCK_NOT_FOUND",
         f"sandbox: got {excerpt!r}; expected one that GET /_mock/sandboxes lists, or create one with POST /_mock/sandboxes",
     )
+
+
+def _closed(host: SandboxHost, sandbox_id: str, request: HttpRequest) -> HttpResponse:
+    """Return the response to a call that arrives after the end of its sandbox, with the limit that has ended it."""
+    if not handler.is_static_asset(request.target):
+        host.note_late_call(sandbox_id)
+    ended = host.ended.get(sandbox_id)
+    if ended is None:
+        reason = f"sandbox {sandbox_id!r} is closed; this call arrived after its test had ended"
+        return _refusal(410, "MOCK_SANDBOX_CLOSED", reason)
+    reason = f"sandbox {sandbox_id!r} is closed: the server's limit {ended.limit} has ended it, since {ended.reason}"
+    return _refusal(410, "MOCK_SANDBOX_CLOSED", reason, limit=ended.limit)
 
 
 def _secrets(host: SandboxHost) -> list[str]:
@@ -234,8 +241,8 @@ def _secrets(host: SandboxHost) -> list[str]:
     return secrets
 
 
-def _refusal(status: int, code: str, message: str) -> HttpResponse:
-    body = json.dumps({"statusCode": status, "code": code, "message": message}).encode()
+def _refusal(status: int, code: str, message: str, **details: str) -> HttpResponse:
+    body = json.dumps({"statusCode": status, "code": code, "message": message, **details}).encode()
     return HttpResponse(status, (("Content-Type", "application/json; charset=utf-8"),), body)
 
 

@@ -159,7 +159,7 @@ class _SocketCall:
         """Return the request with its sandbox."""
         incoming = self._incoming
         name = incoming.headers.get("host")
-        base_url = f"http://{name}" if name else self._host.origin
+        base_url = f"http://{name}" if name and self._host.public is None else self._host.base_url_of(name or "")
         request = HttpRequest(incoming.method, incoming.target, incoming.headers, incoming.body(), base_url)
         return front_controller.route(self._host, request, self._root)
 

@@ -11,8 +11,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from mockserver.contract.text import closest_match_hint
 from mockserver.core.instants import SECOND, format_exact, to_datetime
 from mockserver.scenario.apply import apply
 from mockserver.scenario.problems import ScenarioError
@@ -24,6 +26,7 @@ from mockserver.server.control import routes, webhooks
 from mockserver.server.control.routes import CommandId
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
+from mockserver.testing.end_user import EndUser, over_socket
 from mockserver.testing.transports import in_process
 from mockserver.testing.transports.in_process import Response
 
@@ -35,6 +38,18 @@ if TYPE_CHECKING:
     from mockserver.server.webhooks.local_receivers import ReceiverTarget
 
 JSON = dict[str, Any]
+
+
+class NotInThisProcess(ValueError):
+    """A test needs the sandbox in its own process, and has one on a running server."""
+
+
+class RegisteredReceiver(NamedTuple):
+    """A webhook endpoint: its id, the url of its requests, and the secret that signs them."""
+
+    id: str
+    url: str
+    secret: str
 
 
 class Backend(Protocol):
@@ -95,6 +110,14 @@ class Backend(Protocol):
     def httpx_async_client(self) -> httpx.AsyncClient:
         """Return an asyncio client on the base url."""
 
+    def register_receiver(
+        self, target: ReceiverTarget, tenant_id: str, events: Sequence[str], secret: str | None, path: str
+    ) -> RegisteredReceiver:
+        """Register a function or app of this process, which gets its requests at `path`, as a webhook endpoint."""
+
+    def end_user(self, session: str | Mapping[str, Any], user_agent: str, *, socket: bool) -> EndUser:
+        """Return an end user with the link of a session; ValueError if the sandbox has none such."""
+
     def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
         """Return True once the condition holds, False if it does not within `timeout_s` real seconds."""
 
@@ -107,8 +130,8 @@ class Backend(Protocol):
     def reset(self) -> None:
         """Restore the initial state."""
 
-    def local(self) -> LocalBackend:
-        """Return the sandbox in this process; ValueError if it is remote."""
+    def local(self, need: str) -> LocalBackend:
+        """Return the sandbox in this process for what `need` names; NotInThisProcess if it is remote."""
 
     def close(self) -> None:
         """End the sandbox; a second time does nothing."""
@@ -175,15 +198,20 @@ class LocalBackend:
 
     def register_receiver(
         self, target: ReceiverTarget, tenant_id: str, events: Sequence[str], secret: str | None, path: str
-    ) -> Webhook:
-        """Register a function or app that is called in process at `path` as a webhook endpoint."""
+    ) -> RegisteredReceiver:
 
         def handler(hosted: HostedSandbox, _: Mapping[str, Any]) -> Webhook:
             return webhooks.register(hosted, target, tenant_id, events, secret, path)
 
         __tracebackhide__ = True
         webhook: Webhook = self._run(lambda: self.hosted.run_command(handler, {}))
-        return webhook
+        return RegisteredReceiver(webhook.id, webhook.url, webhook.secret)
+
+    def end_user(self, session: str | Mapping[str, Any], user_agent: str, *, socket: bool) -> EndUser:
+        if socket:
+            self.open_socket()
+        send = over_socket if socket else partial(_visit, self.hosted)
+        return EndUser(link_of(self.hosted, session), send, user_agent=user_agent)
 
     @staticmethod
     def _run(command: Callable[[], Any]) -> Any:
@@ -210,17 +238,23 @@ class LocalBackend:
     def requests_session(self) -> requests.Session:
         from mockserver.testing.transports import requests_adapter
 
-        return requests_adapter.requests_session(self.hosted)
+        return requests_adapter.requests_session(self._sender())
 
     def httpx_client(self) -> httpx.Client:
         from mockserver.testing.transports import httpx_transport
 
-        return httpx_transport.httpx_client(self.hosted)
+        return httpx_transport.httpx_client(self._sender(), self.hosted.base_url)
 
     def httpx_async_client(self) -> httpx.AsyncClient:
         from mockserver.testing.transports import httpx_transport
 
-        return httpx_transport.httpx_async_client(self.hosted)
+        return httpx_transport.httpx_async_client(self._sender(), self.hosted.base_url, self._has_webhooks)
+
+    def _sender(self) -> in_process.Send:
+        return partial(in_process.send_in_process, self.hosted)
+
+    def _has_webhooks(self) -> bool:
+        return any(tenant.webhooks for tenant in self.hosted.sandbox.tenants.values())
 
     def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
         hosted, changed = self.hosted, threading.Event()
@@ -242,7 +276,7 @@ class LocalBackend:
     def reset(self) -> None:
         self.hosted.reset()
 
-    def local(self) -> LocalBackend:
+    def local(self, need: str) -> LocalBackend:
         return self
 
     def close(self) -> None:
@@ -321,3 +355,32 @@ def wait_for_change(
                 changed.wait(poll_s)
     finally:
         timer.cancel()
+
+
+def _visit(
+    hosted: HostedSandbox, method: str, url: str, headers: Mapping[str, str], body: bytes
+) -> tuple[int, Mapping[str, str], bytes]:
+    """Send one request of a browser to a sandbox in this process."""
+    base = hosted.base_url
+    request = HttpRequest.create(method, url.removeprefix(base), headers, body, base)
+    answer, _ = front_controller.handle_request(hosted.host, request, hosted)
+    if isinstance(answer, NoResponse):
+        raise answer.as_error()
+    return answer.status, {name.lower(): value for name, value in answer.headers}, answer.body
+
+
+def link_of(hosted: HostedSandbox, session: str | Mapping[str, Any]) -> str:
+    """Return the url of a session, given its id, its url at any host, or the JSON of its creation; ValueError for any other."""
+    named = session if isinstance(session, str) else str(session.get("url") or session.get("sessionId") or "")
+    base = f"{hosted.base_url}/connect/"
+    with hosted.sandbox.lock:
+        known: dict[str, str] = {session.id: session.token for _, session in hosted.sandbox.records("session")}
+    if "/" in named:
+        token = named.rpartition("/")[2]
+        if token not in known.values():
+            raise ValueError(f"session: got the url of another sandbox; expected one that begins with {base}")
+        return base + token
+    if named not in known:
+        expected = ", ".join(list(known)[:5]) or "the id of a session; there is none yet"
+        raise ValueError(f"session: got {named!r}; expected {expected}{closest_match_hint(named, known)}")
+    return base + known[named]

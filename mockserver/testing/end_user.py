@@ -6,17 +6,13 @@ Each action is one request. A page is read as a person sees it: title, visible t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html.parser import HTMLParser
 from http.client import HTTPConnection
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 from urllib.parse import urlencode, urljoin, urlsplit
 
 from mockserver.contract.text import closest_match_hint
-from mockserver.server import front_controller
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import NoResponse
-from mockserver.server.hosting.host import HostedSandbox
 
 _UNSEEN = ("head", "script", "style", "template")
 _VOID = ("input", "meta", "link", "br", "img", "hr")
@@ -117,6 +113,9 @@ class Page(NamedTuple):
         return f"<Page {self.status} {self.title!r}, step {self.step}, buttons {', '.join(self.buttons) or 'none'}>"
 
 
+SendPage = Callable[[str, str, Mapping[str, str], bytes], tuple[int, Mapping[str, str], bytes]]
+
+
 class EndUser:
     """
     A person with the link of a connection session. Created by `Sandbox.end_user`.
@@ -136,11 +135,10 @@ class EndUser:
         'intro'
     """
 
-    def __init__(self, hosted: HostedSandbox, url: str, *, socket: bool = False, user_agent: str = "EndUser") -> None:
+    def __init__(self, url: str, send: SendPage, *, user_agent: str = "EndUser") -> None:
         self.url = url
         self.page: Page | None = None
-        self._hosted = hosted
-        self._socket = socket
+        self._send = send
         self._at = url
         self._base = url.rpartition("/connect/")[0]
         self._headers = {"user-agent": user_agent, "accept": "text/html", "sec-fetch-dest": "document"}
@@ -265,15 +263,7 @@ class EndUser:
         headers = dict(self._headers)
         if method == "POST":
             headers |= {"content-type": _FORM_TYPE, "origin": "null", "sec-fetch-site": "same-origin"}
-        if self._socket:
-            return _over_socket(method, url, headers, body)
-        hosted = self._hosted
-        target = url.removeprefix(self._base)
-        request = HttpRequest.create(method, target, headers, body, self._base)
-        answer, _ = front_controller.handle_request(hosted.host, request, hosted)
-        if isinstance(answer, NoResponse):
-            raise answer.as_error()
-        return answer.status, {name.lower(): value for name, value in answer.headers}, answer.body
+        return self._send(method, url, headers, body)
 
     def __enter__(self) -> Self:
         self.open()
@@ -286,9 +276,8 @@ class EndUser:
         return f"<EndUser at {self.page!r}>" if self.page else "<EndUser, tab closed>"
 
 
-def _over_socket(
-    method: str, url: str, headers: Mapping[str, str], body: bytes
-) -> tuple[int, Mapping[str, str], bytes]:
+def over_socket(method: str, url: str, headers: Mapping[str, str], body: bytes) -> tuple[int, Mapping[str, str], bytes]:
+    """Send one request of a browser over a socket; return status, headers by lower-case name, and body."""
     parts = urlsplit(url)
     connection = HTTPConnection(parts.hostname or "", parts.port, timeout=30)
     try:
@@ -297,20 +286,3 @@ def _over_socket(
         return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
     finally:
         connection.close()
-
-
-def link_of(hosted: HostedSandbox, session: str | Mapping[str, Any]) -> str:
-    """Return the url of a session, given its id, its url at any host, or the JSON of its creation; ValueError for any other."""
-    named = session if isinstance(session, str) else str(session.get("url") or session.get("sessionId") or "")
-    base = f"{hosted.base_url}/connect/"
-    with hosted.sandbox.lock:
-        known: dict[str, str] = {session.id: session.token for _, session in hosted.sandbox.records("session")}
-    if "/" in named:
-        token = named.rpartition("/")[2]
-        if token not in known.values():
-            raise ValueError(f"session: got the url of another sandbox; expected one that begins with {base}")
-        return base + token
-    if named not in known:
-        expected = ", ".join(list(known)[:5]) or "the id of a session; there is none yet"
-        raise ValueError(f"session: got {named!r}; expected {expected}{closest_match_hint(named, known)}")
-    return base + known[named]

@@ -14,31 +14,38 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from urllib.parse import quote, urlencode, urlsplit
 
 from mockserver.scenario import library
 from mockserver.scenario.documents import read, refusal, to_plain
 from mockserver.scenario.problems import Problem, ScenarioError
+from mockserver.server.api.response import NoResponse
 from mockserver.server.control.routes import COMMANDS, CommandId
 from mockserver.server.hosting import runtime
 from mockserver.testing.arguments import instant_text
-from mockserver.testing.backend import JSON, wait_for_change
+from mockserver.testing.backend import JSON, NotInThisProcess, RegisteredReceiver, wait_for_change
 from mockserver.testing.call_log import instant
+from mockserver.testing.end_user import EndUser, over_socket
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
 from mockserver.testing.settings import FILES, Layer, Settings
-from mockserver.testing.transports.in_process import Response
+from mockserver.testing.transports.control_calls import ControlCalls
+from mockserver.testing.transports.in_process import Response, complete_body
+from mockserver.testing.transports.loopback_receiver import LoopbackReceiver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import httpx
     import requests
 
     from mockserver.coverage.coverage import Coverage
+    from mockserver.server.webhooks.local_receivers import ReceiverTarget
 
 TIMEOUT_S = 30.0
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _POLL_S = 0.02  # of a condition, since a remote sandbox sends no notice of a change
 
 
@@ -55,12 +62,12 @@ class ControlClient:
         return self._token is None
 
     def send(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, timeout_s: float = TIMEOUT_S
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, timeout_s: float | None = None
     ) -> Response:
         """Return the response to one request; OSError if the server does not respond."""
         parts = urlsplit(url)
         connection_type = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        connection = connection_type(parts.hostname or "", parts.port, timeout=timeout_s)
+        connection = connection_type(parts.hostname or "", parts.port, timeout=timeout_s or TIMEOUT_S)
         try:
             target = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
             connection.request(method, target, body=body, headers=dict(headers))
@@ -69,12 +76,19 @@ class ControlClient:
         finally:
             connection.close()
 
+    def with_token(self, token: str | None) -> ControlClient:
+        """Return a client with another token; without one, this client."""
+        return self if token is None else ControlClient(self.url, token)
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers of a request to the control plane."""
+        authorization = {} if self._token is None else {"authorization": f"Bearer {self._token}"}
+        return {"content-type": "application/json", "accept": "application/json", **authorization}
+
     def request(self, method: str, url: str, body: Any = None) -> Any:
         """Return the JSON of one request to the control plane; ValueError with its message if it refuses."""
-        headers = {"content-type": "application/json", "accept": "application/json"}
-        if self._token is not None:
-            headers["authorization"] = f"Bearer {self._token}"
-        reply = self.send(method, url, headers, None if body is None else jsonlib.dumps(body).encode())
+        reply = self.send(method, url, self.headers, None if body is None else jsonlib.dumps(body).encode())
         if reply.status < 400:
             return reply.json() if reply.body else {}
         try:
@@ -91,6 +105,26 @@ class ControlClient:
         raise ValueError(message)
 
 
+def _elsewhere(need: str, url: str) -> NotInThisProcess:
+    """Return the error of a test that needs the sandbox in its own process."""
+    return NotInThisProcess(
+        f"{need}: got a sandbox on {url}; expected one in this process: run without --mockserver-url"
+    )
+
+
+class _Needs(NamedTuple):
+    """
+    What a sandbox needs of the test's process.
+
+    Attributes:
+        follows: True if its clock would follow this process's.
+        receiver_host: returns the name by which the server reaches this machine, None for a server on this machine.
+    """
+
+    follows: bool
+    receiver_host: Callable[[], str | None]
+
+
 # Read before a sandbox is closed, in some milliseconds: the clock and the rules are in the state.
 _LAST_VIEWS: tuple[CommandId, ...] = (
     "readState", "readJournal", "readEvents", "readLedger", "readConduct", "readHistory", "readReplay",
@@ -100,10 +134,19 @@ _LAST_VIEWS: tuple[CommandId, ...] = (
 class RemoteBackend:
     """A sandbox of a running server. After its end it returns the views that it had then."""
 
-    def __init__(self, client: ControlClient, created: Mapping[str, str], coverage: Coverage | None = None) -> None:
-        self._client = client
+    def __init__(
+        self,
+        client: ControlClient,
+        created: Mapping[str, str],
+        needs: _Needs,
+        coverage: Coverage | None = None,
+    ) -> None:
+        self._client = client.with_token(created.get("token"))
         self._created = created
+        self._server = needs
         self._coverage = coverage
+        self._receivers: list[LoopbackReceiver] = []
+        self._calls = ControlCalls(created["baseUrl"], self._client.send, self._client.headers)
         self._read: set[str] | None = None  # grows by the choices that were read, when the sandbox is closed
         self._last_views: dict[CommandId, JSON] | None = None  # None while the sandbox is open
         if coverage is not None:
@@ -159,6 +202,7 @@ class RemoteBackend:
         return self._created["baseUrl"]
 
     def run(self, command: CommandId, /, **arguments: Any) -> JSON:
+        self._check_clock()
         if self._last_views is not None and command in self._last_views:
             named = {"scenario": arguments["name"]} if "name" in arguments else {}  # the only argument of these views
             return {**self._last_views[command], **named}
@@ -180,22 +224,52 @@ class RemoteBackend:
     def send(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout_s: float | None
     ) -> Response:
-        return self._client.send(method, self.address + path, headers, body or None, timeout_s or TIMEOUT_S)
+        self._check_clock()
+        response = self._calls.call(method, path, headers, body, timeout_s)
+        if isinstance(response, NoResponse):
+            raise response.as_error()
+        return Response(
+            response.status, {name.lower(): value for name, value in response.headers}, complete_body(response)
+        )
 
     def requests_session(self) -> requests.Session:
-        import requests
+        from mockserver.testing.transports import requests_adapter
 
-        return requests.Session()
+        return requests_adapter.requests_session(self._calls.send_request)
 
     def httpx_client(self) -> httpx.Client:
-        import httpx
+        from mockserver.testing.transports import httpx_transport
 
-        return httpx.Client(base_url=self.address)
+        return httpx_transport.httpx_client(self._calls.send_request, self.address)
 
     def httpx_async_client(self) -> httpx.AsyncClient:
-        import httpx
+        from mockserver.testing.transports import httpx_transport
 
-        return httpx.AsyncClient(base_url=self.address)
+        return httpx_transport.httpx_async_client(self._calls.send_request, self.address, lambda: True)
+
+    def register_receiver(
+        self, target: ReceiverTarget, tenant_id: str, events: Sequence[str], secret: str | None, path: str
+    ) -> RegisteredReceiver:
+        receiver = LoopbackReceiver(target, path, self._server.receiver_host())
+        self._receivers.append(receiver)
+        own = {"secret": secret} if secret is not None else {}
+        row = self.run("createWebhook", url=receiver.url, tenantId=tenant_id, events=list(events), **own)
+        return RegisteredReceiver(row["webhookId"], receiver.url, row["secret"])
+
+    def end_user(self, session: str | Mapping[str, Any], user_agent: str, *, socket: bool) -> EndUser:
+        url = session if isinstance(session, str) else str(session.get("url", ""))
+        base = f"{self.address}/connect/"
+        if not url.startswith(base):
+            raise ValueError(
+                f"session: expected the url of a session on {self.address}, or the JSON of its creation; "
+                "an id is enough for a sandbox in this process"
+            )
+        return EndUser(url, over_socket, user_agent=user_agent)
+
+    def _check_clock(self) -> None:
+        """Refuse a sandbox whose clock would follow this process's, which a test has frozen, if it were in this process."""
+        if self._server.follows and runtime.is_process_frozen():
+            raise _elsewhere("a clock that follows freezegun or time-machine", self._client.url)
 
     def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
         return wait_for_change(threading.Event(), condition, timeout_s, _POLL_S)
@@ -217,10 +291,8 @@ class RemoteBackend:
         self._gather_coverage()
         self.run("reset")
 
-    def local(self) -> NoReturn:
-        raise ValueError(
-            f"got a sandbox on {self._client.url}; expected one in this process: run without --mockserver-url"
-        )
+    def local(self, need: str) -> NoReturn:
+        raise _elsewhere(need, self._client.url)
 
     def close(self) -> None:
         if not self.is_open:
@@ -234,6 +306,8 @@ class RemoteBackend:
             self._last_views = {**views, "readClock": state["clock"], "listRules": {"rules": state["rules"]}}
         finally:
             self._client.request("DELETE", f"{self._client.url}/_mock/sandboxes/{self.sandbox_id}")
+            for receiver in self._receivers:
+                receiver.stop()
 
     def __str__(self) -> str:
         return f"on {self._client.url}"
@@ -249,6 +323,9 @@ class RemoteServer(MockServer):
         layers: Settings for every sandbox, as of `MockServer`.
         report: Add reports to an exception, as of `MockServer`.
         coverage: Gets what the calls to each sandbox have covered, as of `MockServer`.
+        labels: Names of its sandboxes on the server, such as `{"job": "4711"}`.
+        receiver_host: The name by which the server reaches this machine, for receivers of webhooks in this process; none
+            for a server on this machine.
 
     Raises:
         ValueError: The url does not lead to a mockserver, or its token is another one.
@@ -262,10 +339,14 @@ class RemoteServer(MockServer):
         layers: Iterable[Layer] = (),
         report: bool = False,
         coverage: Coverage | None = None,
+        labels: Mapping[str, str] = MappingProxyType({}),
+        receiver_host: str | None = None,
     ) -> None:
         super().__init__(layers=layers, report=report)
         self._coverage = coverage
         self._client = ControlClient(url, token)
+        self._labels = labels
+        self._receives_at = receiver_host
         self._backends: list[RemoteBackend] = []  # open ones, and some that were closed since the latest was created
         try:
             self._client.request("GET", f"{self._client.url}/_mock/health")
@@ -283,7 +364,7 @@ class RemoteServer(MockServer):
     def _created(self, settings: Settings) -> Sandbox:
         if settings.get("own_port"):
             source = settings.sources.get("own_port")
-            raise ValueError(
+            raise NotInThisProcess(
                 f"own_port=True ({source}): got a server on {self.url}; expected one in this process: "
                 "leave it out, or run without --mockserver-url"
             )
@@ -291,8 +372,12 @@ class RemoteServer(MockServer):
         if isinstance(scenario, str):
             scenario = read(Path(scenario)) if Path(scenario).suffix in FILES else library.document(scenario)
         clock = _clock(settings, scenario or {})
+        follows = clock is not None and "follow" in clock
+        if follows and runtime.is_process_frozen():
+            raise _elsewhere("a clock that follows freezegun or time-machine", self.url)
         for name, value in (("scenario", scenario), ("clock", clock)):
             config |= {name: value} if value else {}
+        config |= {"labels": dict(self._labels)} if self._labels else {}
         config |= {name: settings.get(name) for name in ("seed", "choices", "given") if settings.get(name) is not None}
         if "seed" not in config and "seed" not in (scenario or {}) and self._client.is_local:
             config["seed"] = 0  # as in this process
@@ -300,9 +385,15 @@ class RemoteServer(MockServer):
             created = self._client.request("POST", f"{self.url}/_mock/sandboxes", to_plain(config))
         except ScenarioError as refused:
             raise refusal(refused.problems, scenario) from None
-        backend = RemoteBackend(self._client, created, self._coverage)
+        backend = RemoteBackend(self._client, created, _Needs(follows, self._receiver_host), self._coverage)
         self._backends = [*(other for other in self._backends if other.is_open), backend]
         return Sandbox(backend, settings)
+
+    def _receiver_host(self) -> str | None:
+        if self._receives_at is None and urlsplit(self.url).hostname not in _LOOPBACK:
+            need = "a receiver in this process (--mockserver-receiver-host is the name by which the server reaches it)"
+            raise _elsewhere(need, self.url)
+        return self._receives_at
 
     def is_open(self, sandbox: Sandbox) -> bool:
         """

@@ -21,7 +21,7 @@ from mockserver.testing.backend import JSON, Backend
 from mockserver.testing.call_log import CallLog
 from mockserver.testing.calls import Calls, Conditions, Exchange
 from mockserver.testing.conduct import SEVERITIES, ConductReport, Ledger, format_findings
-from mockserver.testing.end_user import EndUser, link_of
+from mockserver.testing.end_user import EndUser
 from mockserver.testing.receivers import Receiver
 from mockserver.testing.rules.builder import ActiveRule, RuleBuilder
 from mockserver.testing.rules.effects import Length, length
@@ -58,8 +58,7 @@ class Sandbox:
     One isolated instance of the mock: a clock, tenants with their data, choices, rules and a journal of calls.
 
     The fixture `mockserver`, `MockServer.sandbox` and `RemoteServer.sandbox` create it; it has no public constructor.
-    On a sandbox of a running server (`--mockserver-url`), `app`, `end_user`, `keys`, and `receive_webhooks` without a url raise
-    ValueError.
+    On a sandbox of a running server (`--mockserver-url`), `app` and `keys` raise ValueError, and the plugin skips the test.
 
     Lifetime: until it is closed; its address then returns 410.
 
@@ -125,7 +124,7 @@ class Sandbox:
         Raises:
             ValueError: There is no such tenant, or the sandbox is on a running server.
         """
-        tenants = self._backend.local().hosted.sandbox.tenants
+        tenants = self._backend.local("sandbox.keys").hosted.sandbox.tenants
         tenant = tenants.get(tenant_id)
         if tenant is None:
             raise ValueError(
@@ -197,7 +196,7 @@ class Sandbox:
         """
         from mockserver.server import app
 
-        hosted = self._backend.local().hosted
+        hosted = self._backend.local("sandbox.app").hosted
         return app.build(hosted.host, hosted)
 
     def end_user(
@@ -212,17 +211,14 @@ class Sandbox:
             user_agent: The browser's User-Agent.
 
         Raises:
-            ValueError: The sandbox has no such session, or is on a running server.
+            ValueError: The sandbox has no such session. On a running server it has the session's url or that JSON.
 
         Example:
             >>> session = sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()
             >>> sandbox.end_user(session).connect(phone="+5511999990000").status
             200
         """
-        local = self._backend.local()
-        if socket:
-            local.open_socket()
-        return EndUser(local.hosted, link_of(local.hosted, session), socket=socket, user_agent=user_agent)
+        return self._backend.end_user(session, user_agent, socket=socket)
 
     # Calls so far
 
@@ -699,7 +695,8 @@ class Sandbox:
         Register a webhook endpoint.
 
         Args:
-            target: A url; or an ASGI or WSGI app, or a function of one request, which are called in process without a socket.
+            target: A url; or an ASGI or WSGI app, or a function of one request, which are called in process without a socket, and
+                over one of loopback for a sandbox on a running server.
                 A function may be a coroutine function; it gets `.headers`, `.body` and `.json()`, and returns None, a status,
                 or (status, headers, body). Coroutines run on the event loop that runs during the registration.
             events: "entrypoints" or kinds of events; by default all.
@@ -708,8 +705,8 @@ class Sandbox:
             path: The path in an app that the requests are sent to.
 
         Raises:
-            ValueError: The tenant or a kind of event is unknown, the url is not permitted, or the sandbox is on a running server and the
-                target is not a url.
+            ValueError: The tenant or a kind of event is unknown, the url is not permitted, or a running server cannot reach this
+                process.
 
         Example:
             >>> receiver = sandbox.receive_webhooks(lambda request: 204)
@@ -721,7 +718,7 @@ class Sandbox:
             own = {"secret": secret} if secret is not None else {}
             row = self._backend.run("createWebhook", url=target, tenantId=tenant, events=list(events), **own)
             return Receiver(row["webhookId"], target, row["secret"], lambda: self.events)
-        webhook = self._backend.local().register_receiver(target, tenant, events, secret, path)
+        webhook = self._backend.register_receiver(target, tenant, events, secret, path)
         return Receiver(webhook.id, webhook.url, webhook.secret, lambda: self.events)
 
     def redeliver(self, event_id: str) -> JSON:
@@ -832,4 +829,8 @@ class Sandbox:
     @property
     def _hosted(self) -> HostedSandbox:
         """The sandbox in this process, for the other modules of `mockserver.testing`."""
-        return self._backend.local().hosted
+        return self._in_this_process("a differential run")
+
+    def _in_this_process(self, need: str) -> HostedSandbox:
+        """Return the sandbox in this process for what `need` names; a remote one raises NotInThisProcess."""
+        return self._backend.local(need).hosted

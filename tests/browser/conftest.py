@@ -19,9 +19,9 @@ PHONE_PX = {"width": 390, "height": 844}
 
 
 def missing(what: str) -> None:
-    """Skip with one sentence, or fail if MOCKSERVER_BROWSER=required declares that there is a browser."""
-    if os.environ.get("MOCKSERVER_BROWSER") == "required":
-        pytest.fail(f"MOCKSERVER_BROWSER=required, but {what}")
+    """Skip with one sentence, or fail if SUITE_BROWSER=required declares that there is a browser."""
+    if os.environ.get("SUITE_BROWSER") == "required":
+        pytest.fail(f"SUITE_BROWSER=required, but {what}")
     pytest.skip(f"{what}, so no test of the hosted page runs in a real browser")
 
 

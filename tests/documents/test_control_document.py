@@ -25,6 +25,7 @@ from mockserver.server.control.openapi import documents
 from mockserver.server.control.openapi.refusals import OWN, STATUSES
 from mockserver.server.control.openapi.requests import BODIES
 from mockserver.server.control.routes import ROUTES, control_plane
+from mockserver.server.hosting.limits import Limiter, ServerLimits
 from mockserver.server.hosting.runtime import HostRuntime
 from mockserver.testing.end_user import read_page
 from tests.documents.control_calls import NOON, Controls, described_parts, described_refusals, undocumented
@@ -183,6 +184,7 @@ def played() -> Controls:
     """A host on which every command has succeeded, and has been refused for every reason."""
     controls = Controls()
     _play_server(controls)
+    _play_virtual_calls(controls)
     _play_behaviour(controls)
     _play_calls(controls)
     _play_time(controls)
@@ -202,6 +204,7 @@ def _play_server(controls: Controls) -> None:
     controls.refuse("deleteSandbox", "MOCK_DEFAULT_SANDBOX", id="default")
     controls.refuse("deleteSandbox", "MOCK_NOT_FOUND", id="sandbox_9")
     controls.run("listSandboxes")
+    _play_limits(controls)
     checkpoint = controls.run("createCheckpoint")["checkpointId"]
     controls.run("restoreCheckpoint", id=checkpoint)
     controls.run("createCheckpoint", {"label": "advance by 20m"})
@@ -223,6 +226,49 @@ def _play_server(controls: Controls) -> None:
     for command in ("readDocsStyle", "readDocsScript", "readStream"):
         controls.run(command)
         controls.refuse(command, "MOCK_NOT_ACCEPTABLE", headers={"accept": "image/png"})
+
+
+def _play_limits(controls: Controls) -> None:
+    """Reach the limits of a server, have one end a sandbox, and end others by their label."""
+    host, now = controls.host, [0]
+    host.monotonic_us, host.token = lambda: now[0], "let-me-in"
+    limiter = Limiter(host, ServerLimits(sandboxes=2, idle=60 * SECOND))
+    host.admission = limiter.admission
+    own = {"authorization": "Bearer let-me-in"}
+    left, labelled = (controls.run("createSandbox", body, headers=own) for body in ({}, {"labels": {"job": "a"}}))
+    controls.refuse("createSandbox", "MOCK_TOO_MANY_SANDBOXES", {}, headers=own)
+    now[0] = 30 * SECOND
+    controls.run("readClock", prefix=f"/sandboxes/{labelled['sandboxId']}", headers=own)
+    limiter.sweep()
+    now[0] = 60 * SECOND
+    limiter.sweep()
+    controls.refuse("readClock", "MOCK_SANDBOX_CLOSED", prefix=f"/sandboxes/{left['sandboxId']}", headers=own)
+    host.token = None
+    controls.run("listSandboxes", query="?label=job:a")
+    controls.run("readMetrics")
+    for command in ("listSandboxes", "deleteSandboxes"):
+        controls.refuse(command, "MOCK_BAD_QUERY", query="?lable=job:a")
+    controls.refuse("readMetrics", "MOCK_NOT_ACCEPTABLE", headers={"accept": "image/png"})
+    assert {"ended": [labelled["sandboxId"]]} == controls.run("deleteSandboxes", query="?label=job:a")
+
+
+def _play_virtual_calls(controls: Controls) -> None:
+    """Call the API through the control plane: whole, cut, broken off, and with a timeout before and in the body."""
+    body = {"method": "GET", "path": "/v1/campaigns", "headers": {"x-api-key": controls.default.tenant.secret_key}}
+    for effects, end in (
+        ({"truncate": 10}, "cut"),
+        ({"dribble": {"chunks": 2, "over": "1h"}}, "timeout"),
+        ({"drop": "after"}, "drop"),
+        ({"reset": "after"}, "reset"),
+        ({"delay": "1h"}, "timeout"),
+        ({}, "whole"),
+    ):
+        if effects:
+            controls.run("applyScenario", {"script": [{"on": "listCampaigns", "times": 1, "do": effects}]})
+        answer = controls.run("sendCall", {**body, "timeout": "30s"})
+        assert end == answer.get("end", answer.get("noResponse")), (effects, answer)
+    controls.refuse("sendCall", "MOCK_BAD_CALL", {**body, "bodyBase64": "?"})
+    controls.refuse("sendCall", "MOCK_BAD_DURATION", {**body, "timeout": "soon"})
 
 
 def _play_time(controls: Controls) -> None:

@@ -2,7 +2,7 @@
 What tools of the Node world make of the documents: linters, a generator of types, and a mock server.
 
 They are installed once into a folder of pytest's cache. Without node or a network the tests are skipped; where
-MOCKSERVER_NODE=required declares that there are both, they fail.
+SUITE_NODE=required declares that there are both, they fail.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ pytestmark = pytest.mark.deep
 
 
 def missing(what: str) -> NoReturn:
-    """Skip with one sentence, or fail if MOCKSERVER_NODE=required declares that there is node with a registry."""
-    if os.environ.get("MOCKSERVER_NODE") == "required":
-        pytest.fail(f"MOCKSERVER_NODE=required, but {what}")
+    """Skip with one sentence, or fail if SUITE_NODE=required declares that there is node with a registry."""
+    if os.environ.get("SUITE_NODE") == "required":
+        pytest.fail(f"SUITE_NODE=required, but {what}")
     pytest.skip(f"{what}, so no tool of the Node world reads the documents")
 
 

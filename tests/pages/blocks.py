@@ -22,7 +22,7 @@ from tests.wheels import ROOT
 KINDS = frozenset(
     {"console", "ini", "javascript", "json", "mermaid", "python", "sh", "text", "toml", "typescript", "yaml"}
 )
-RECORDING = "MOCKSERVER_RECORD_PAGES"
+RECORDING = "SUITE_RECORD_PAGES"
 MARKERS = frozenset({"deep", "not run", "fails", "file", "newcomer"})
 
 _FENCE = re.compile(

@@ -81,6 +81,7 @@ def test_no_command_returns_a_function(mockserver: Sandbox):
         "readDocsScript": {},
         "readStream": {},
         "readScenario": {"name": "demo"},
+        "sendCall": {"method": "GET", "path": "/v1/campaigns"},
     }
     unlocked = [route.id for route in ROUTES if route.target == "sandbox" and route.phase in ("snapshot", "unlocked")]
     assert set(bodies) == {route.id for route in ROUTES if route.target == "sandbox" and route.phase == "unlocked"}

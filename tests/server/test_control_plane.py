@@ -84,7 +84,8 @@ class TestSandboxes:
         listed = control(made.server, "GET", "/sandboxes").json()["sandboxes"]
 
         own = {"sandboxId": made.id, "baseUrl": made.base, "createdAt": "2026-03-01T12:00:00.000Z", "exchanges": 1}
-        assert [own] == [each for each in listed if each["sandboxId"] == made.id]
+        (row,) = [each for each in listed if each["sandboxId"] == made.id]
+        assert own == {name: row[name] for name in own}
 
     def test_one_that_is_deleted_responds_with_410(self, made):
         assert 204 == control(made.server, "DELETE", f"/sandboxes/{made.id}").status_code

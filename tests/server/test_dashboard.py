@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 import time
@@ -400,8 +401,8 @@ def test_10_000_calls_open_in_half_a_second_of_processor_time(host: SandboxHost)
 
 @pytest.mark.parametrize("token", [None, TOKEN])
 def test_serve_prints_the_address_of_the_page_after_its_first_line(host: SandboxHost, token: str | None):
-    url = default(host).base_url
-    first, *others = serve._start_lines(default(host), token).splitlines()
+    url, options = default(host).base_url, argparse.Namespace(log_format="text", token_file=None)
+    first, *others = serve._start_lines(url, default(host), token, options).splitlines()
 
     assert first.endswith(f" listens on {url}")
     assert f"  dashboard    {url}/_mock/" in others

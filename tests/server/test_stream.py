@@ -259,7 +259,7 @@ def test_a_closed_sandbox_ends_its_streams(server: MockServer, sandbox: Sandbox,
 
 
 def test_a_reader_that_disconnects_leaves_no_listener(server: MockServer, sandbox: Sandbox):
-    hosted = sandbox._backend.local().hosted
+    hosted = sandbox._backend.local("its listeners").hosted
     with Reader(sandbox) as own:
         own.event()
         assert 1 == len(hosted.listeners)

@@ -38,7 +38,16 @@ from mockserver.core.state.tenant import TABLES, Tenant
 
 
 class Runtime:
-    """The functions that the server provides to the core; this one provides none, for a sandbox of the core alone."""
+    """
+    The functions that the server provides to the core; this one provides none, for a sandbox of the core alone.
+
+    Attributes:
+        calls: the number of calls by operation and status, which no reset takes back; None if they are not counted.
+        attempts: likewise the attempts of deliveries, by the state of the delivery after them.
+    """
+
+    calls: dict[tuple[str | None, int | None], int] | None = None
+    attempts: dict[str, int] | None = None
 
     def apply_seed_data(self, sandbox: SandboxState, given: Mapping[str, Any]) -> None:
         """Add seed data, the lock held; raises ValueError, with nothing added, for invalid data."""
@@ -57,6 +66,10 @@ class Runtime:
 
     def remove_wait(self, cancel: Callable[[], None]) -> None:
         """Remove a wait that is over."""
+
+    def has_waits(self) -> bool:
+        """Return True while a call waits."""
+        return False
 
     def monotonic_us(self) -> Duration | None:
         """Return the monotonic clock in microseconds, or None if there is none."""

@@ -138,6 +138,10 @@ def run_call(sandbox: SandboxState, call: Call, options: ResponseOptions) -> Htt
     except Exception as failure:  # noqa: BLE001 - for any failure the client gets the documented error
         result, response = _internal_error(sandbox, call, options, failure)
     sandbox.journal.add_exchange(journal_entry(sandbox, call, result, response.status, response.headers, response.body))
+    calls = sandbox.runtime.calls
+    if calls is not None:
+        row = call.endpoint.id if call.endpoint else None, response.status
+        calls[row] = calls.get(row, 0) + 1
     return response
 
 
@@ -274,6 +278,9 @@ class ExchangeWithRules:
         if isinstance(response, HttpResponse):
             status, headers, body, transmission = response
             body = body[: transmission.truncate_bytes] if transmission is not None else body
+        if (calls := sandbox.runtime.calls) is not None:
+            row = call.endpoint.id if call.endpoint else None, status
+            calls[row] = calls.get(row, 0) + 1
         if match.owner is None:
             sandbox.journal.add_exchange(journal_entry(sandbox, call, result, status, headers, body))
             return

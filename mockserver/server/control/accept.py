@@ -11,6 +11,8 @@ from mockserver.server.errors import ControlError
 
 JSON_TYPES: Final = ("application/json", "application/openapi+json", "application/vnd.oai.openapi+json")
 YAML_TYPES: Final = ("application/yaml", "application/openapi+yaml", "application/vnd.oai.openapi", "text/yaml")
+TEXT_TYPES: Final = ("text/plain",)
+_REPEATABLE: Final = "label"
 REPORT_TYPES: Final = ("text/plain", "application/json")  # two forms of one answer; the others are names of one form
 
 
@@ -46,10 +48,10 @@ def accepted_type(accept: str, media_types: tuple[str, ...]) -> str | None:
 
 
 def query_of(request: HttpRequest) -> dict[str, str]:
-    """Return the parameters of the query; ControlError for one that is given twice."""
+    """Return the parameters of the query, labels joined by commas; ControlError for another one that is given twice."""
     query: dict[str, str] = {}
     for name, value in parse_qsl(request.target.partition("?")[2], keep_blank_values=True):
-        if name in query:
+        if name in query and name != _REPEATABLE:
             raise ControlError(400, "MOCK_BAD_QUERY", f"got {name[:100]!r} twice; expected it once")
-        query[name] = value
+        query[name] = f"{query[name]},{value}" if name in query else value
     return query

@@ -1,11 +1,13 @@
 """
 Access to the control plane and to its pages.
 
-1. A server beyond loopback requires its token: as a bearer token, or as the cookie that its pages set once the token was
+1. A server beyond loopback requires a token: as a bearer token, or as the cookie that its pages set once the token was
    typed into a form. The cookie's value is derived from the token, which is in no url and on no page.
-2. Without a token the server responds only under the names of this machine, to reads as to writes: a rebound name sends
-   no Origin with a GET.
-3. A write that a browser may have sent for a page requires a header that no form can send. A bare client sends neither
+2. The server's token opens everything. The token of a sandbox, which its creation returns, opens that sandbox's own
+   commands and pages and its end; nothing of another sandbox, and nothing that lists or creates them.
+3. Without a token the server responds only under the names of this machine and the allowed ones, to reads as to writes: a
+   rebound name sends no Origin with a GET.
+4. A write that a browser may have sent for a page requires a header that no form can send. A bare client sends neither
    Origin nor Sec-Fetch-Site nor the cookie.
 """
 
@@ -13,20 +15,22 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.errors import ControlError
-from mockserver.server.hosting.host import SandboxHost
+from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 
 PAGE_HEADER: Final = "X-Mock-Request"  # with any value
 _READS: Final = ("GET", "HEAD", "OPTIONS")
 _COOKIE_PREFIX: Final = "mockserver_"
+_OF_THE_SERVER: Final = ("createSandbox", "listSandboxes", "deleteSandboxes", "readMetrics")
 
 
 class SessionCookie(NamedTuple):
-    """The cookie of a page that has sent the token; servers of one machine have different names for it."""
+    """The cookie of a page that has sent a token; servers of one machine have different names for it."""
 
     name: str
     value: str
@@ -38,22 +42,38 @@ def session_cookie(token: str) -> SessionCookie:
     return SessionCookie(_COOKIE_PREFIX + name[:8], value)
 
 
-def check_access(host: SandboxHost, request: HttpRequest) -> None:
-    """Check the token or its cookie, if the server has one, the name and the origin of the request, and that of a write."""
-    has_cookie = _has_cookie(host, request)
-    if host.token is not None and not has_cookie and not is_token(host, _bearer(request)):
-        raise ControlError(
-            401,
-            "MOCK_TOKEN_WANTED",
-            "expected the token that the server has printed, as Authorization: Bearer TOKEN",
-        )
-    check_origin(host, request)
-    _check_write(request, has_cookie)
+def check_command(
+    host: SandboxHost, hosted: HostedSandbox | None, request: HttpRequest, command: str, params: Mapping[str, str]
+) -> None:
+    """
+    Check that a request may run a command.
+
+    Args:
+        host: the server's sandboxes.
+        hosted: the sandbox that the request addresses.
+        request: of the client.
+        command: the id of the command.
+        params: those of its path.
+
+    Raises:
+        ControlError: The request has no token that opens the command, or its name, its origin or a write of a page is
+            refused; no word of it shows whether a sandbox exists.
+    """
+    if command == "deleteSandbox":
+        _check(host, request, _tokens(host, params["id"]))
+    else:
+        _check(host, request, _tokens(host, None if hosted is None or command in _OF_THE_SERVER else hosted.id))
 
 
-def is_token(host: SandboxHost, received: str) -> bool:
-    """Return True if the text is the server's token; it takes the same time for any text of one length."""
-    return host.token is not None and hmac.compare_digest(received.encode(), host.token.encode())
+def check_page(host: SandboxHost, hosted: HostedSandbox | None, request: HttpRequest) -> None:
+    """Check that a request may read a page of a sandbox, or without one the page of the server (see `check_command`)."""
+    _check(host, request, _tokens(host, None if hosted is None else hosted.id))
+
+
+def find_token(host: SandboxHost, hosted: HostedSandbox | None, received: str) -> str | None:
+    """Return the text if it is a token that opens the pages of the sandbox; it takes the same time for any text of one length."""
+    matching = [_equal(received, token) for token in _tokens(host, None if hosted is None else hosted.id)]
+    return received if any(matching) else None
 
 
 def check_origin(host: SandboxHost, request: HttpRequest) -> None:
@@ -61,17 +81,32 @@ def check_origin(host: SandboxHost, request: HttpRequest) -> None:
     address = request.headers.get("host", "")
     name, allowed = _host_name(f"//{address}"), ", ".join(sorted(host.allowed_hosts))
     if address and name not in host.allowed_hosts and host.token is None:  # a token replaces the name
-        raise ControlError(403, "MOCK_FOREIGN_HOST", f"Host: got {name!r}; expected {allowed}")
+        expected = f"{allowed}; another name is allowed by --allow-host"
+        raise ControlError(403, "MOCK_FOREIGN_HOST", f"Host: got {name!r}; expected {expected}")
     origin = request.headers.get("origin")
     if origin is None or _host_name(origin) in host.allowed_hosts:
         return
     is_own_page = host.token is not None and bool(_host_name(origin)) and urlsplit(origin).netloc == address
     if not is_own_page:
-        raise ControlError(
-            403,
-            "MOCK_FOREIGN_ORIGIN",
-            f"Origin: got {origin!r}; expected one of this server: a page of another site must not call the control plane",
-        )
+        expected = "one of this server: a page of another site must not call the control plane"
+        raise ControlError(403, "MOCK_FOREIGN_ORIGIN", f"Origin: got {origin!r}; expected {expected}")
+
+
+def _check(host: SandboxHost, request: HttpRequest, tokens: list[str]) -> None:
+    has_cookie = _has_cookie(request, tokens)
+    bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
+    if tokens and not has_cookie and not any(_equal(bearer, token) for token in tokens):
+        expected = "the token that the server has printed, or the one that the creation of this sandbox has returned"
+        raise ControlError(401, "MOCK_TOKEN_WANTED", f"expected {expected}, as Authorization: Bearer TOKEN")
+    check_origin(host, request)
+    _check_write(request, has_cookie)
+
+
+def _tokens(host: SandboxHost, sandbox_id: str | None) -> list[str]:
+    """Return the tokens that open a sandbox, or without one the server; none if no token is required."""
+    if host.token is None:
+        return []
+    return [host.token] if sandbox_id is None else [host.token, host.sandbox_token(sandbox_id)]
 
 
 def _check_write(request: HttpRequest, has_cookie: bool) -> None:
@@ -88,18 +123,17 @@ def _check_write(request: HttpRequest, has_cookie: bool) -> None:
         )
 
 
-def _bearer(request: HttpRequest) -> str:
-    return request.headers.get("authorization", "").removeprefix("Bearer ")
-
-
-def _has_cookie(host: SandboxHost, request: HttpRequest) -> bool:
-    if host.token is None or "cookie" not in request.headers:
+def _has_cookie(request: HttpRequest, tokens: Iterable[str]) -> bool:
+    if "cookie" not in request.headers:
         return False
     from werkzeug.http import parse_cookie  # imported here: few servers require a token
 
-    expected = session_cookie(host.token)
-    received = parse_cookie(request.headers["cookie"]).get(expected.name, "")
-    return hmac.compare_digest(received.encode(errors="replace"), expected.value.encode())
+    received, expected = parse_cookie(request.headers["cookie"]), [session_cookie(token) for token in tokens]
+    return any(_equal(received.get(cookie.name, ""), cookie.value) for cookie in expected)
+
+
+def _equal(received: str, expected: str) -> bool:
+    return hmac.compare_digest(received.encode(errors="replace"), expected.encode())
 
 
 def _host_name(url: str) -> str:

@@ -32,7 +32,7 @@ class PageAccess(NamedTuple):
 
     def check(self) -> None:
         """Raise ControlError for a request that the control plane refuses."""
-        access.check_access(self.host, self.request)
+        access.check_page(self.host, self.hosted, self.request)
 
     def check_origin(self) -> None:
         """Raise ControlError for a foreign name or origin; the token is not required."""
@@ -43,8 +43,9 @@ class PageAccess(NamedTuple):
         return self.host.token is not None
 
     def cookie_for(self, token: str) -> tuple[str, str] | None:
-        """Return the name and the value of the cookie for the server's token; None for any other text."""
-        return access.session_cookie(token) if access.is_token(self.host, token) else None
+        """Return the name and the value of the cookie for the server's token or the sandbox's; None for any other text."""
+        found = access.find_token(self.host, self.hosted, token)
+        return None if found is None else access.session_cookie(found)
 
     def read(self, command: str, **arguments: str) -> Mapping[str, Any]:
         """
@@ -59,6 +60,7 @@ class PageAccess(NamedTuple):
         """
         assert command in _IDS
         if command in _HOST_COMMANDS:
+            access.check_command(self.host, self.hosted, self.request, command, {})
             routes.check_own_port(self.hosted, command)
             addressed = sandboxes.AddressedHost(self.host, self._origin())
             answer: Mapping[str, Any] = routes.COMMANDS[command].handler(addressed, arguments)

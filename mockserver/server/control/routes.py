@@ -23,8 +23,11 @@ from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, redactor
 from mockserver.server.api.router import Router
 from mockserver.server.control import (
+    access,
+    calls,
     deliveries,
     failure_report,
+    metrics,
     records,
     reports,
     sandboxes,
@@ -32,8 +35,14 @@ from mockserver.server.control import (
     stream,
     webhooks,
 )
-from mockserver.server.control.accept import JSON_TYPES, REPORT_TYPES, YAML_TYPES, accepted_type, query_of
-from mockserver.server.control.access import check_access
+from mockserver.server.control.accept import (
+    JSON_TYPES,
+    REPORT_TYPES,
+    TEXT_TYPES,
+    YAML_TYPES,
+    accepted_type,
+    query_of,
+)
 from mockserver.server.docs_page.headers import ASSET_HEADERS, HTML_TYPES, PAGE_HEADERS, SCRIPT_TYPES, STYLE_TYPES
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, Phase, SandboxHost
@@ -45,7 +54,7 @@ _LOG = logging.getLogger("mockserver")
 
 # fmt: off
 CommandId = Literal[
-    "readHealth", "createSandbox", "listSandboxes", "deleteSandbox", "reset", "readClock", "setClock",
+    "readHealth", "createSandbox", "listSandboxes", "deleteSandboxes", "deleteSandbox", "reset", "readClock", "setClock",
     "advanceClock", "readChoices", "choose", "readTrackedChoices", "trackChoices", "listScenarios", "readScenario",
     "applyScenario",
     "listRules", "removeRules", "removeRule", "readTenant", "setTenant", "readState", "createCheckpoint",
@@ -53,7 +62,7 @@ CommandId = Literal[
     "readCoverage",
     "completeSession", "failSession", "cancelSession", "expireSession", "failCampaign", "readEvents",
     "readEvent", "redeliverEvent", "createWebhook", "recoverWebhook", "rotateWebhook", "readOpenapi", "readOpenapiYaml",
-    "readDocs", "readDocsStyle", "readDocsScript", "readStream",
+    "readDocs", "readDocsStyle", "readDocsScript", "readStream", "readMetrics", "sendCall",
 ]
 # fmt: on
 
@@ -131,6 +140,7 @@ ROUTES: tuple[Route, ...] = (
     Route("readHealth",          "GET",    "/_mock/health",                         "host",     sandboxes.health,                 "unlocked",  None,                200,  None,                       "Whether the server runs, and its version"),
     Route("createSandbox",       "POST",   "/_mock/sandboxes",                      "host",     sandboxes.create_sandbox,         "unlocked",  None,                201,  "control.createSandbox",    "Make a fresh sandbox"),
     Route("listSandboxes",       "GET",    "/_mock/sandboxes",                      "host",     sandboxes.list_sandboxes,         "unlocked",  None,                200,  None,                       "List the sandboxes"),
+    Route("deleteSandboxes",     "DELETE", "/_mock/sandboxes",                      "host",     sandboxes.delete_sandboxes,       "unlocked",  None,                200,  None,                       "End the sandboxes that have a label"),
     Route("deleteSandbox",       "DELETE", "/_mock/sandboxes/{id}",                 "host",     sandboxes.delete_sandbox,         "unlocked",  None,                204,  None,                       "End a sandbox"),
     Route("reset",               "POST",   "/_mock/reset",                          "sandbox",  sandboxes.reset,                  "locked",    None,                204,  None,                       "Take the sandbox back to its initial state"),
     Route("readClock",           "GET",    "/_mock/clock",                          "sandbox",  sandboxes.read_clock,             "locked",    None,                200,  None,                       "Read the clock"),
@@ -177,12 +187,25 @@ ROUTES: tuple[Route, ...] = (
     Route("readDocsStyle",       "GET",    "/_mock/docs/style.css",                 "sandbox",  _read_docs_style,                 "unlocked",  None,                200,  None,                       "The style of that page", STYLE_TYPES, ASSET_HEADERS),
     Route("readDocsScript",      "GET",    "/_mock/docs/script.js",                 "sandbox",  _read_docs_script,                "unlocked",  None,                200,  None,                       "The script of that page", SCRIPT_TYPES, ASSET_HEADERS),
     Route("readStream",          "GET",    "/_mock/stream",                         "sandbox",  stream.read_stream,               "unlocked",  None,                200,  None,                       "Calls, changes and deliveries as they happen", stream.STREAM_TYPES),
+    Route("readMetrics",         "GET",    "/_mock/metrics",                        "host",     metrics.read_metrics,             "unlocked",  None,                200,  None,                       "The server's figures in the text format of Prometheus", TEXT_TYPES),
+    Route("sendCall",            "POST",   "/_mock/calls",                          "sandbox",  calls.send_call,                  "unlocked",  None,                200,  "control.sendCall",         "Call the API, with waits by the sandbox's clock"),
 )
 # fmt: on
 COMMANDS: Mapping[str, Route] = MappingProxyType({route.id: route for route in ROUTES})
 # Commands that read a query; those that wait for deliveries read one too.
 WITH_QUERY: frozenset[CommandId] = frozenset(
-    ("readState", "readJournal", "readReplay", "readReport", "readOpenapi", "readOpenapiYaml", "readDocs", "readStream")
+    (
+        "readState",
+        "readJournal",
+        "readReplay",
+        "readReport",
+        "readOpenapi",
+        "readOpenapiYaml",
+        "readDocs",
+        "readStream",
+        "listSandboxes",
+        "deleteSandboxes",
+    )
 )
 _RECORDED: Mapping[str, Route] = MappingProxyType({route.recorded: route for route in ROUTES if route.recorded})
 
@@ -200,8 +223,8 @@ def handle_control_request(host: SandboxHost, hosted: HostedSandbox | None, requ
 def _respond(host: SandboxHost, hosted: HostedSandbox | None, request: HttpRequest) -> HttpResponse:
     vary: tuple[tuple[str, str], ...] = ()
     try:
-        check_access(host, request)
         route, params = _match(request)
+        access.check_command(host, hosted, request, route.id, params)
         vary = (("Vary", "Accept"),) if route.media_types else ()
         media_type = accepted_type(request.headers.get("accept", ""), route.media_types)
         origin = request.base_url.removesuffix(hosted.prefix) if hosted is not None else request.base_url
@@ -239,8 +262,9 @@ def _run(
             "MOCK_NOT_FOUND",
             "this server has no default sandbox; create one with POST /_mock/sandboxes and use its baseUrl",
         )
-    # A text that the client reads has its address as the client has written it.
-    handler = partial(route.handler, base_url=addressed.base_url(hosted)) if route.media_types else route.handler
+    # What contains the sandbox's address has it as the client has written it.
+    has_address = route.media_types or route.id == "sendCall"
+    handler = partial(route.handler, base_url=addressed.base_url(hosted)) if has_address else route.handler
     return hosted.run_command(handler, args, phase=route.phase, recorded=route.recorded, waits=waits)
 
 

@@ -16,7 +16,7 @@ from mockserver.contract.durations import parse_duration
 from mockserver.contract.endpoints import operations_named
 from mockserver.contract.text import closest_match, closest_match_hint
 from mockserver.core import scheduler
-from mockserver.core.instants import Instant, format_exact, parse
+from mockserver.core.instants import SECOND, Instant, format_exact, parse
 from mockserver.core.state.matching import PATH_ROOTS, differences
 from mockserver.core.state.tenant import Tenant
 from mockserver.scenario.choices import merge_choices, set_choices
@@ -283,15 +283,17 @@ class AddressedHost(NamedTuple):
 
 def create_sandbox(addressed: AddressedHost, args: Mapping[str, Any]) -> dict[str, Any]:
     """Create a sandbox; `choices` take precedence over those of the profile, and these over the scenario's."""
+    host = addressed.host
     try:
-        hosted = addressed.host.create_for_client(_config(args))
+        hosted = host.create_for_client(_config(args))
     except ScenarioError as refusal:
         raise ControlError(
             400, "MOCK_BAD_SCENARIO", "the document is refused; no sandbox was created", refusal.problems
         ) from None
     keys = {"secretKey": hosted.tenant.secret_key, "publicKey": hosted.tenant.public_key}
     place = {"sandboxId": hosted.id, "baseUrl": addressed.base_url(hosted), "tenantId": hosted.tenant.id}
-    return {**place, **keys, "webhookSecrets": hosted.created.secrets}
+    token = {"token": host.sandbox_token(hosted.id)} if host.token is not None else {}
+    return {**place, **keys, "webhookSecrets": hosted.created.secrets, **token}
 
 
 def _config(args: Mapping[str, Any]) -> SandboxConfig:
@@ -307,8 +309,9 @@ def _config(args: Mapping[str, Any]) -> SandboxConfig:
 
 
 def list_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the open sandboxes, and the closed ones that clients called after their end, with the number of those calls."""
-    host = addressed.host
+    """Return the open sandboxes, with a label those that have it, and the closed ones that were called after their end."""
+    host, labels = addressed.host, _labels(args)
+    sandboxes, now = host.refreshed(), host.monotonic_us()
     counts = dict(host.late_calls)  # a copy: another thread may close a sandbox meanwhile
     late = [(sandbox_id, counts[sandbox_id]) for sandbox_id in list(host.closed) if sandbox_id in counts]
     return {
@@ -318,11 +321,47 @@ def list_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> dict[st
                 "baseUrl": addressed.base_url(hosted),
                 "createdAt": format_exact(hosted.created_at),
                 "exchanges": hosted.sandbox.journal.last_exchange,
+                "labels": dict(hosted.labels),
+                "memoryBytes": hosted.memory_bytes,
+                "idleSeconds": (now - hosted.usage.called_at) // SECOND,
             }
-            for hosted in list(host.sandboxes.values())
+            for hosted in sandboxes
+            if labels.items() <= hosted.labels.items()
         ],
-        "closed": [{"sandboxId": sandbox_id, "lateCalls": count} for sandbox_id, count in late],
+        "closed": [
+            {"sandboxId": sandbox_id, "lateCalls": count, **_limit(host, sandbox_id)} for sandbox_id, count in late
+        ],
     }
+
+
+def _limit(host: SandboxHost, sandbox_id: str) -> dict[str, str]:
+    ended = host.ended.get(sandbox_id)
+    return {} if ended is None else {"limit": ended.limit}
+
+
+def delete_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> dict[str, Any]:
+    """End the sandboxes that have a label; without one nothing is ended."""
+    labels = _labels(args)
+    if not labels:
+        raise ControlError(400, "MOCK_BAD_QUERY", "got no label; expected label=KEY:VALUE, such as label=job:4711")
+    host = addressed.host
+    chosen = [hosted.id for hosted in list(host.sandboxes.values()) if labels.items() <= hosted.labels.items()]
+    return {"ended": [sandbox_id for sandbox_id in chosen if host.close(sandbox_id)]}
+
+
+def _labels(args: Mapping[str, Any]) -> dict[str, str]:
+    """Return the labels of a query, `key:value` separated by commas; a sandbox is meant if it has them all."""
+    unknown = next((name for name in args if name != "label"), None)
+    if unknown is not None:
+        hint = closest_match_hint(unknown, ("label",))
+        raise ControlError(400, "MOCK_BAD_QUERY", f"got {_cut(unknown)}; expected label{hint}")
+    labels = {}
+    for label in args["label"].split(",") if "label" in args else ():
+        key, colon, value = label.partition(":")
+        if not key or not colon:
+            raise ControlError(400, "MOCK_BAD_QUERY", f"label: got {_cut(label)}; expected KEY:VALUE, such as job:4711")
+        labels[key] = value
+    return labels
 
 
 def delete_sandbox(addressed: AddressedHost, args: Mapping[str, Any]) -> None:

@@ -17,7 +17,7 @@ ASSETS: Final[Mapping[str, str]] = {
     "/_mock/page/icon.svg": "image/svg+xml",
 }
 # Paths that the control plane has too: they are pages only for a client that names text/html.
-_SHARED: Final = frozenset(("events", "conduct", "choices", "scenarios", "sandboxes"))
+_SHARED: Final = frozenset(("events", "conduct", "choices", "scenarios", "sandboxes", "calls"))
 _WITH_ITEMS: Final = frozenset(("calls", "objects", "events", "scenarios"))
 _SIGNED_IN: Final = ("/_mock/docs",)  # another page that the cookie opens
 

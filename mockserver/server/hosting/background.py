@@ -115,6 +115,8 @@ class BackgroundWorker:
 
     def _run_timers(self) -> None:
         while not self._over.wait(_TICK_SECONDS):
+            if self._host.on_tick is not None:
+                self._host.on_tick()
             for hosted in list(self._host.sandboxes.values()):
                 _run_due_timers(hosted.sandbox)
                 hosted.dispatch_webhooks()

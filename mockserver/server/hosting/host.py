@@ -10,26 +10,34 @@ Hosting: many sandboxes behind one address, their configuration and their tracke
 from __future__ import annotations
 
 import hashlib
+import hmac
+import os
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from urllib.parse import urlsplit
 from weakref import WeakMethod
 
 from mockserver.contract.choices import DEFAULTS
 from mockserver.core.instants import Duration, Instant
-from mockserver.core.redaction import to_json_text
 from mockserver.core.scheduler import FiredTimer, run_until
 from mockserver.core.state.journal import DEFAULT_LIMITS, Limits
 from mockserver.core.state.sandbox import Checkpoint, Clock, Position, Runtime, SandboxState
 from mockserver.core.state.tenant import Tenant
 from mockserver.scenario import library
-from mockserver.scenario.apply import DEFAULT_TENANT, apply, create_default_tenant
+from mockserver.scenario.apply import DEFAULT_TENANT
 from mockserver.scenario.choices import merge_choices
 from mockserver.scenario.documents import Document, validate
 from mockserver.server.api.response import ResponseOptions
-from mockserver.server.hosting import command_log, runtime
+from mockserver.server.hosting import command_log, runtime, seeding
 from mockserver.server.hosting.disposal import Disposal
+from mockserver.server.hosting.seeding import Created
 from mockserver.server.hosting.tracked_choices import TrackedChoices
+from mockserver.server.hosting.usage import Ended, Totals, Usage
+from mockserver.server.http1 import real_time
 from mockserver.server.webhooks.dispatcher import Scheduler, WebhookDispatcher
 from mockserver.server.webhooks.event_loops import LoopBlocked
 from mockserver.server.webhooks.sender import TIMEOUT_SECONDS, HttpSender
@@ -40,7 +48,6 @@ if TYPE_CHECKING:
 
 DEFAULT_ID = "default"
 IN_PROCESS_ORIGIN = "http://mockserver.test"  # a name that does not resolve (RFC 6761): never a real request
-SEED_MAX = 2**53 - 1
 _CLOSED_REMEMBERED = 10_000
 _CHECKPOINTS_MAX = 1_000
 _LABELLED_MAX = 20  # checkpoints with a label: those of a page, one before each of its actions
@@ -61,6 +68,7 @@ class SandboxConfig(NamedTuple):
         choices: options by id, which take precedence over the scenario's.
         clock: `freeze` or `follow`, which takes precedence over the scenario's.
         given: seed data in addition to the scenario's.
+        labels: the client's own names for what the sandbox is used for, by which sandboxes are listed and ended.
     """
 
     scenario: str | Mapping[str, Any] | None = None
@@ -68,6 +76,7 @@ class SandboxConfig(NamedTuple):
     choices: Mapping[str, object] | None = None
     clock: Mapping[str, Any] | None = None
     given: Mapping[str, Any] | None = None
+    labels: Mapping[str, str] = MappingProxyType({})
 
     def __repr__(self) -> str:  # a document may hold keys
         return f"SandboxConfig(seed={self.seed!r})"
@@ -83,22 +92,6 @@ def config_document(config: SandboxConfig) -> Document:
     # Choices that are not an object stay as they are: validation refuses them.
     merged = merge_choices(choices, overrides) if isinstance(choices, Mapping) else choices
     return scenario.with_settings(merged, config.clock, overrides)
-
-
-def _seed(config: SandboxConfig, document: Mapping[str, Any], default: Callable[[], int]) -> int:
-    """Return the config's seed, else its document's, else the default; the document's schema refuses an invalid one."""
-    if config.seed is None:
-        seed = document.get("seed")
-        return seed if isinstance(seed, int) and 0 <= seed <= SEED_MAX else default()
-    if not 0 <= config.seed <= SEED_MAX:
-        raise ValueError(f"got a seed of {to_json_text(config.seed)}; expected a whole number from 0 to {SEED_MAX}")
-    return config.seed
-
-
-def _seed_of(sandbox_id: str, seed: int) -> int:
-    """Return the seed of a sandbox of a host with this default seed: the same in each run, and another for each id."""
-    digest = hashlib.sha256(f"{seed}/{sandbox_id}".encode()).digest()
-    return int.from_bytes(digest[:6], "big")
 
 
 class HostedSnapshot(NamedTuple):
@@ -140,12 +133,28 @@ class HostedSandbox:
         self.listeners: tuple[Callable[[], None], ...] = ()  # called after each call and each command
         self.checkpoints: dict[str, Checkpoint] = {}
         self.checkpoint_labels: dict[str, str] = {}  # by the id of the checkpoint, oldest first
+        self.usage = Usage(host.monotonic_us())
         self.choices_read: set[str] | None = None  # the ids of the choices that were read, if they are tracked
         self._coverage: SandboxCoverage | None = None  # None unless the reads of choices are recorded for it
         self._checkpoint_count = 0
         self._dispatch: WebhookDispatcher | None = None
         # Not the sandbox's lock: another thread can close the sandbox while one holds that. It guards the listeners too.
         self._creation_lock = threading.Lock()
+
+    @property
+    def is_default(self) -> bool:
+        """True for the sandbox at the root, which belongs to the server."""
+        return self.id == DEFAULT_ID
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The client's own names for what the sandbox is used for."""
+        return self.config.labels
+
+    @property
+    def memory_bytes(self) -> int:
+        """The latest estimate of its memory."""
+        return self.usage.memory_bytes
 
     @property
     def dispatch(self) -> WebhookDispatcher:
@@ -222,6 +231,7 @@ class HostedSandbox:
         Raises:
             LoopBlocked: the command has run, and a receiver needs the event loop that this thread blocks.
         """
+        self.usage.is_called = True
         self.dispatch_webhooks()
         with self.sandbox.lock:
             run_until(self.sandbox, self.sandbox.read_clock())
@@ -345,39 +355,13 @@ class HostedSandbox:
         return SandboxCoverage(self.sandbox)
 
 
-class Created(NamedTuple):
-    """
-    The seed data of a new sandbox.
-
-    Attributes:
-        ids: The ids of the records, by kind.
-        secrets: The signing secrets assigned to webhooks that have none in the seed data, by webhook id.
-    """
-
-    ids: dict[str, list[str]]
-    secrets: dict[str, str]
-
-
-def _seed_sandbox(sandbox: SandboxState, document: Document, given: Mapping[str, Any] | None) -> Created:
-    """Give a new sandbox its default tenant, its scenario and the seed data `given`."""
-    create_default_tenant(sandbox)
-    created = Created({}, {})
-    for part in (document, {"given": given} if given else None):
-        if not part:
-            continue
-        applied = apply(sandbox, part, is_new=True)
-        created.secrets.update(applied.secrets)
-        for kind, ids in applied.created.items():
-            created.ids.setdefault(kind, []).extend(ids)
-    return created
-
-
 class SandboxHost:
     """
     The sandboxes of one server. Two hosts share nothing.
 
     Attributes:
         origin: the scheme and authority of the server's address.
+        public: the `Host` by which clients reach the server through a proxy, with the address that answers to them have.
         token: the control plane's token; None if it needs none.
         allowed_hosts: the names under which the control plane responds without a token.
         frozen_at: the instant at which sandboxes that clients create are frozen; None lets them follow the process's clock.
@@ -387,6 +371,14 @@ class SandboxHost:
         sandboxes: by id; ids count from 1, so that the same run has the same ids.
         closed: the ids of the latest closed sandboxes, oldest first; the values mean nothing.
         late_calls: the number of calls to each of these after its end, by id; those without one are not in it.
+        ended: those that a limit has ended, by id.
+        ended_counts: how many sandboxes each limit has ended, by its name.
+        admission: a context in which a client's sandbox is created; it raises ControlError for one beyond a limit, and
+            yields what counts the new one.
+        counts_calls: True to count the calls of sandboxes that are created from then on.
+        loop_lag_seconds: returns the longest delay of the server's event loop in the last minute.
+        on_tick: called about once a second by the background worker.
+        monotonic_us: the real time in microseconds, from any starting point.
         calls_without_prefix: the number of calls of the API that name no sandbox and have no default one.
         coverage: gets what each sandbox has covered, when it is closed, reset or restored; None to gather nothing.
         allow_webhook_hosts: hosts other than this machine to which webhooks may be sent.
@@ -413,6 +405,7 @@ class SandboxHost:
         self.default_clock = default_clock
         self.frozen_at: Instant | None = None
         self.is_shared = False
+        self.public: tuple[str, str] | None = None
         self.token: str | None = None
         self.allowed_hosts = {"127.0.0.1", "localhost", "::1", "mockserver.test"}
         self.log: Callable[[str], None] | None = None
@@ -421,6 +414,14 @@ class SandboxHost:
         self.sandboxes: dict[str, HostedSandbox] = {}
         self.closed: dict[str, None] = {}
         self.late_calls: dict[str, int] = {}
+        self.ended: dict[str, Ended] = {}
+        self.ended_counts: Counter[str] = Counter()
+        self.admission: Callable[[], AbstractContextManager[Callable[[HostedSandbox], None] | None]] = nullcontext
+        self.on_tick: Callable[[], None] | None = None
+        self.monotonic_us: Callable[[], Duration] = real_time.microseconds
+        self.counts_calls = False
+        self.loop_lag_seconds: Callable[[], float] = lambda: 0.0
+        self._totals_of_closed = Totals(Counter(), Counter())
         self.calls_without_prefix = 0
         self.allow_webhook_hosts = frozenset(name.lower() for name in allow_webhook_hosts)
         self.journal_limits = journal_limits
@@ -429,6 +430,7 @@ class SandboxHost:
         self.disposal = Disposal()
         self._lock = threading.Lock()
         self._count = 0
+        self._token_secret = os.urandom(32)
 
     def create(
         self,
@@ -463,11 +465,16 @@ class SandboxHost:
 
         Raises:
             ScenarioError: the config is not valid; then no sandbox was created.
+            ControlError: it would be beyond a limit of the server.
         """
-        document, id = config_document(config), self._next_id()
-        is_frozen = self.frozen_at is not None and "clock" not in document
-        clock = runtime.frozen_clock(self.frozen_at or 0) if is_frozen else runtime.following_clock()
-        return self._create(id, config, document, lambda: _seed_of(id, self.default_seed()), clock)
+        with self.admission() as count_new:
+            document, id = config_document(config), self._next_id()
+            is_frozen = self.frozen_at is not None and "clock" not in document
+            clock = runtime.frozen_clock(self.frozen_at or 0) if is_frozen else runtime.following_clock()
+            hosted = self._create(id, config, document, lambda: seeding.seed_of_id(id, self.default_seed()), clock)
+            if count_new is not None:
+                count_new(hosted)
+            return hosted
 
     def _next_id(self) -> str:
         with self._lock:
@@ -477,9 +484,9 @@ class SandboxHost:
     def _create(
         self, id: str, config: SandboxConfig, document: Document, default_seed: Callable[[], int], clock: Clock
     ) -> HostedSandbox:
-        host_runtime = runtime.HostRuntime()
+        host_runtime = runtime.HostRuntime(counts=self.counts_calls)
         sandbox = SandboxState(
-            seed=_seed(config, document, default_seed),
+            seed=seeding.seed_of_config(config.seed, document, default_seed),
             clock=clock,
             lock=threading.RLock(),
             process_now=runtime.process_now,
@@ -488,7 +495,7 @@ class SandboxHost:
             journal_limits=self.journal_limits,
         )
         sandbox.outbox.allowed_hosts = self.allow_webhook_hosts
-        created = _seed_sandbox(sandbox, document, config.given)
+        created = seeding.seed_sandbox(sandbox, document, config.given)
         with self._lock:
             hosted = HostedSandbox(id, sandbox, self, sandbox.now, config, created)
             # Weak: so a closed sandbox, which may have a million chats, is freed without the garbage collector.
@@ -499,8 +506,34 @@ class SandboxHost:
             hosted.cover_choices()
         return hosted
 
-    def close(self, id: str) -> bool:
-        """Close a sandbox, whose prefix then responds with 410; return False if there is none of this id."""
+    def refreshed(self) -> list[HostedSandbox]:
+        """Return the open sandboxes, with their use as it is now."""
+        now, sandboxes = self.monotonic_us(), list(self.sandboxes.values())
+        for hosted in sandboxes:
+            hosted.usage.refresh(hosted.sandbox, hosted.checkpoints, now)
+        return sandboxes
+
+    def totals(self) -> Totals:
+        """Return what all sandboxes have counted, closed ones included."""
+        with self._lock:
+            totals = Totals(Counter(self._totals_of_closed.calls), Counter(self._totals_of_closed.deliveries))
+            for hosted in self.sandboxes.values():
+                totals.add(hosted.sandbox)
+        return totals
+
+    @property
+    def client_count(self) -> int:
+        """The number of open sandboxes except the default one."""
+        return len(self.sandboxes) - (DEFAULT_ID in self.sandboxes)
+
+    def close(self, id: str, *, ended_by: Ended | None = None) -> bool:
+        """
+        Close a sandbox, whose prefix then responds with 410; return False if there is none of this id.
+
+        Args:
+            id: of the sandbox.
+            ended_by: the limit that ends it; None if a client or the server's end does.
+        """
         if self.coverage is not None and id in self.sandboxes:
             self.sandboxes[id].gather_coverage(self.coverage)
         with self._lock:
@@ -509,13 +542,36 @@ class SandboxHost:
                 return False
             hosted.sandbox.begin_epoch()
             hosted.cancel_webhooks(for_good=True)
+            if self.counts_calls:
+                self._totals_of_closed.add(hosted.sandbox)
             self.closed[id] = None
+            if ended_by is not None:
+                self.ended[id] = ended_by
+                self.ended_counts[ended_by.limit] += 1
             while len(self.closed) > _CLOSED_REMEMBERED:
                 oldest = next(iter(self.closed))
                 del self.closed[oldest]
                 self.late_calls.pop(oldest, None)
+                self.ended.pop(oldest, None)
         hosted.notify_listeners()
         return True
+
+    def publish(self, url: str | None) -> None:
+        """Have clients that address the server by this url's host get it in answers; None for a server without a proxy."""
+        if url is not None:
+            parts = urlsplit(url)
+            self.public = parts.netloc.lower(), url
+            self.allowed_hosts.add(parts.hostname or "")
+
+    def base_url_of(self, name: str) -> str:
+        """Return the server's address for a client that sends this `Host`, empty if it sends none."""
+        if self.public is not None and name.lower() == self.public[0]:
+            return self.public[1]
+        return f"http://{name}" if name else self.origin
+
+    def sandbox_token(self, id: str) -> str:
+        """Return the token that opens the control plane of this sandbox alone; it follows from a secret of this process."""
+        return hmac.new(self._token_secret, id.encode(), hashlib.sha256).hexdigest()
 
     def is_closed(self, id: str) -> bool:
         """Return True for the id of a sandbox that is closed."""

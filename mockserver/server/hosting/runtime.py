@@ -55,11 +55,13 @@ def fixture_clock() -> Clock:
 
 
 class HostRuntime(Runtime):
-    """Runtime of one hosted sandbox. Lifetime: that of the sandbox."""
+    """Runtime of one hosted sandbox; `counts` has it count calls. Lifetime: that of the sandbox."""
 
-    __slots__ = ("_lock", "_waits", "pass_time")
+    __slots__ = ("_lock", "_waits", "attempts", "calls", "pass_time")
 
-    def __init__(self) -> None:
+    def __init__(self, *, counts: bool = False) -> None:
+        self.calls = {} if counts else None
+        self.attempts = {} if counts else None
         self.pass_time: Callable[[Duration], object] = lambda by: None  # the host sets it once it has the sandbox
         self._lock = threading.Lock()
         self._waits: set[Callable[[], None]] = set()  # of the epoch: functions that cancel one wait each
@@ -83,6 +85,9 @@ class HostRuntime(Runtime):
     def remove_wait(self, cancel: Callable[[], None]) -> None:
         with self._lock:
             self._waits.discard(cancel)
+
+    def has_waits(self) -> bool:
+        return bool(self._waits)
 
     def monotonic_us(self) -> Duration:
         return real_time.microseconds()

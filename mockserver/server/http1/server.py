@@ -10,10 +10,12 @@ import socket
 import sys
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Self
 
+from mockserver.server.http1 import real_time
 from mockserver.server.http1.connection import Connection, ServerConfig
 from mockserver.server.http1.event_loop import new_event_loop
 from mockserver.server.http1.messages import Handler
@@ -27,6 +29,7 @@ _CONNECTIONS_MAX = 500 if sys.platform == "win32" else sys.maxsize
 _PORT_MAX = 65535
 _WAKEUP_BYTES = 64  # one for each signal, or for a call of `stop`
 _WORKERS_MAX = 32
+_LAGS_MAX = 60
 
 
 def plain_error(is_own_failure: bool) -> tuple[int, bytes]:
@@ -90,6 +93,7 @@ class Server:
         self._lock = threading.RLock()  # of start and stop; reentrant, as a signal handler may interrupt `stop`
         self._wakeup: socket.socket | None = None  # wakes `serve_forever`
         self._is_stopping = False
+        self._lags: deque[float] = deque(maxlen=_LAGS_MAX)
         self._ended = threading.Event()
         self.process_id = os.getpid()
         _IN_THIS_PROCESS.add(self)
@@ -109,6 +113,17 @@ class Server:
     def connections(self) -> int:
         """The number of open connections."""
         return len(self._open)
+
+    def measure_lag(self) -> None:
+        """Measure how long the event loop takes to run a function that is handed to it now; returns before it has."""
+        loop, began = self._loop, real_time.seconds()
+        if loop is not None:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(lambda: self._lags.append(real_time.seconds() - began))
+
+    def longest_lag_seconds(self) -> float:
+        """Return the longest of the last measurements, 0 if there is none."""
+        return max(tuple(self._lags), default=0.0)
 
     def __enter__(self) -> Self:
         self.start()

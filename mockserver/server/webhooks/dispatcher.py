@@ -202,6 +202,9 @@ class WebhookDispatcher:
             raise
         with sandbox.lock:
             deliveries.record_attempt(sandbox, planned, attempts, wait)
+            if sandbox.runtime.attempts is not None and sandbox.epoch == planned.epoch:
+                state = sandbox.outbox.deliveries[planned.delivery.id].status
+                sandbox.runtime.attempts[state] = sandbox.runtime.attempts.get(state, 0) + 1
 
     def _refuse_own_loop(self, url: str) -> None:
         """Raise LoopBlocked if this thread runs the event loop of the receiver, which therefore could not respond."""

@@ -51,6 +51,11 @@ class SharedSandbox:
     def __init__(self, server: MockServer | None, **settings: Any) -> None:
         self._own = MockServer() if server is None else None
         self.sandbox: Sandbox = (server or self._own or MockServer()).sandbox(**settings)
+        try:
+            self.sandbox._in_this_process("a state machine")
+        except ValueError:
+            self.close()
+            raise
         self.sandbox.is_rolled_back = True
         self.settings: Mapping[str, Any] = settings
 

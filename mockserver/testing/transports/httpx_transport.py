@@ -1,20 +1,19 @@
 """
-The in-process transports of httpx.
+The transports of httpx for a sandbox, in process or through the control plane.
 
 A response that a rule breaks raises what httpx raises over a socket, at the same place.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import httpx
 
 from mockserver.server.api.response import HttpResponse, NoResponse, iter_chunks
-from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.http1.reason_phrases import reason_phrase
 from mockserver.server.webhooks import event_loops
-from mockserver.testing.transports.in_process import send_in_process
+from mockserver.testing.transports.in_process import Send
 
 
 def no_response_error(request: httpx.Request, answer: NoResponse) -> httpx.TransportError:
@@ -61,36 +60,35 @@ class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
             yield piece
 
 
-def httpx_client(hosted: HostedSandbox) -> httpx.Client:
-    """Return an httpx client with the sandbox's base url, handled in this process; it loads no TLS context."""
+def httpx_client(send: Send, base_url: str) -> httpx.Client:
+    """Return an httpx client with the sandbox's base url, whose requests this function sends; it loads no TLS context."""
 
     class SandboxTransport(httpx.BaseTransport):
         def handle_request(self, request: httpx.Request) -> httpx.Response:
-            return _response(hosted, request, request.read())
+            return _response(send, request, request.read())
 
-    return httpx.Client(transport=SandboxTransport(), base_url=hosted.base_url)
+    return httpx.Client(transport=SandboxTransport(), base_url=base_url)
 
 
-def httpx_async_client(hosted: HostedSandbox) -> httpx.AsyncClient:
-    """Return the same for asyncio. If the request may call a receiver, it runs in a thread, so that the loop continues."""
+def httpx_async_client(send: Send, base_url: str, may_block: Callable[[], bool]) -> httpx.AsyncClient:
+    """Return the same for asyncio. A request that may block, such as by a receiver, runs in a thread: the loop continues."""
 
     class AsyncSandboxTransport(httpx.AsyncBaseTransport):
         async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
             body = await request.aread()
-            has_webhooks = any(tenant.webhooks for tenant in hosted.sandbox.tenants.values())
-            if not has_webhooks or event_loops.running() is None:  # no webhook is sent, or the loop is not asyncio's
-                return _response(hosted, request, body)
-            return await event_loops.in_thread(lambda: _response(hosted, request, body))
+            if not may_block() or event_loops.running() is None:  # the loop is not asyncio's
+                return _response(send, request, body)
+            return await event_loops.in_thread(lambda: _response(send, request, body))
 
-    return httpx.AsyncClient(transport=AsyncSandboxTransport(), base_url=hosted.base_url)
+    return httpx.AsyncClient(transport=AsyncSandboxTransport(), base_url=base_url)
 
 
-def _response(hosted: HostedSandbox, request: httpx.Request, body: bytes) -> httpx.Response:
+def _response(send: Send, request: httpx.Request, body: bytes) -> httpx.Response:
     url = request.url  # its raw parts: str(url) takes as long as the call itself
     origin, target = f"{url.scheme}://{url.netloc.decode()}", url.raw_path.decode()
     timeout_s = request.extensions.get("timeout", {}).get("read")
     try:
-        answer = send_in_process(hosted, request.method, origin, target, _headers(request), body, timeout_s)
+        answer = send(request.method, origin, target, _headers(request), body, timeout_s)
     except ValueError as refusal:
         raise httpx.ConnectError(str(refusal), request=request) from None
     if isinstance(answer, NoResponse):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json as jsonlib
 from collections.abc import Mapping
 from http.client import IncompleteRead
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from mockserver.core.instants import SECOND
 from mockserver.server import front_controller
@@ -29,6 +29,20 @@ class Response(NamedTuple):
     def json(self) -> Any:
         """Return the body's JSON value."""
         return jsonlib.loads(self.body)
+
+
+class Send(Protocol):
+    """Sends one request of a client library, given the origin and the target of its url; ValueError for another origin."""
+
+    def __call__(
+        self,
+        method: str,
+        origin: str,
+        target: str,
+        headers: dict[str, str],
+        body: bytes,
+        timeout_s: float | None = None,
+    ) -> HttpResponse | NoResponse: ...
 
 
 def send_in_process(

@@ -1,5 +1,5 @@
 """
-The in-process adapter of requests.
+The adapter of requests for a sandbox, in process or through the control plane.
 
 A response that a rule breaks raises what requests raises over a socket, at the same place.
 """
@@ -20,9 +20,8 @@ from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
 from mockserver.server.api.response import HttpResponse as ServerResponse
 from mockserver.server.api.response import NoResponse, iter_chunks
-from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.http1.reason_phrases import reason_phrase
-from mockserver.testing.transports.in_process import send_in_process
+from mockserver.testing.transports.in_process import Send
 
 
 def read_timeout_s(timeout: Any) -> float | None:
@@ -77,11 +76,11 @@ class _Body(io.RawIOBase):
         return len(given)
 
 
-def requests_session(hosted: HostedSandbox) -> requests.Session:
-    """Return a requests session whose http and https requests are all handled in this process."""
+def requests_session(send_request: Send) -> requests.Session:
+    """Return a requests session all of whose http and https requests this function sends."""
     session = requests.Session()
     session.trust_env = False
-    adapter = _Adapter(hosted)
+    adapter = _Adapter(send_request)
     for scheme in ("http://", "https://"):
         session.mount(scheme, adapter)
     return session
@@ -90,9 +89,9 @@ def requests_session(hosted: HostedSandbox) -> requests.Session:
 class _Adapter(BaseAdapter):
     """The adapter of one sandbox."""
 
-    def __init__(self, hosted: HostedSandbox) -> None:
+    def __init__(self, send_request: Send) -> None:
         super().__init__()
-        self._hosted = hosted
+        self._send_request = send_request
 
     def send(  # type: ignore[override]  # the stubs name each argument
         self, request: requests.PreparedRequest, stream: bool = False, timeout: Any = None, **kwargs: Any
@@ -103,7 +102,7 @@ class _Adapter(BaseAdapter):
         target = f"{path}?{url.query}" if url.query else path
         method, body = request.method or "GET", _bytes(request.body)
         try:
-            answer = send_in_process(self._hosted, method, origin, target, headers, body, read_timeout_s(timeout))
+            answer = self._send_request(method, origin, target, headers, body, read_timeout_s(timeout))
         except ValueError as refusal:
             raise RequestsConnectionError(str(refusal), request=request) from None
         if isinstance(answer, NoResponse):

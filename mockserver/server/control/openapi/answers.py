@@ -41,14 +41,29 @@ Server-sent events, each with `id`, `event` and `data` (JSON), as they happen; a
 - `clock`: `now` and `frozen`; first of all, and when the clock is moved, frozen or let run
 - `lag`: the reader was too far behind, or the state was restored (`restored`): `calls` and `changes` are left out"""
 
+_LIMIT: Final = {
+    **one_of("sandboxes", "idle", "age", "memory"),
+    "description": "The limit of the server that refuses a sandbox, or that has ended it.",
+}
 ANSWERS: Final[Mapping[str, Shape | None]] = MappingProxyType(
     {
         "readHealth": obj(status=one_of("ok"), version=TEXT),
         "createSandbox": ref("CreatedSandbox"),
         "listSandboxes": obj(
-            sandboxes=array(obj(sandboxId=TEXT, baseUrl=TEXT, createdAt=INSTANT, exchanges=COUNT)),
-            closed=array(obj(sandboxId=TEXT, lateCalls=COUNT)),
+            sandboxes=array(
+                obj(
+                    sandboxId=TEXT,
+                    baseUrl=TEXT,
+                    createdAt=INSTANT,
+                    exchanges=COUNT,
+                    labels=mapping(TEXT),
+                    memoryBytes={**COUNT, "description": "An estimate."},
+                    idleSeconds={**COUNT, "description": "Since its last call, in real time."},
+                )
+            ),
+            closed=array(obj({"limit": _LIMIT}, sandboxId=TEXT, lateCalls=COUNT)),
         ),
+        "deleteSandboxes": obj(ended=array(TEXT)),
         "deleteSandbox": None,
         "reset": None,
         "readClock": ref("ClockState"),
@@ -99,6 +114,20 @@ ANSWERS: Final[Mapping[str, Shape | None]] = MappingProxyType(
         "readDocsStyle": TEXT,
         "readDocsScript": TEXT,
         "readStream": {**TEXT, "description": _STREAM},
+        "readMetrics": TEXT,
+        "sendCall": either(
+            titled(
+                "Response",
+                obj(
+                    status=WHOLE,
+                    headers=array({**array(TEXT), "minItems": 2, "maxItems": 2}),
+                    bodyBase64=TEXT,
+                    wholeBytes={**COUNT, "description": "The size of the body if it were not cut."},
+                    end=one_of("whole", "cut", "timeout"),
+                ),
+            ),
+            titled("No response", obj(noResponse=one_of("drop", "reset", "timeout"))),
+        ),
     }
 )
 
@@ -179,7 +208,16 @@ _NAMED: Final[Mapping[str, Shape]] = MappingProxyType(
             "required": ["openapi", "info", "paths", "components"],
             "additionalProperties": True,
         },
-        "ControlError": obj({"problems": array(ref("Problem"))}, statusCode=WHOLE, code=TEXT, message=TEXT),
+        "ControlError": obj(
+            {
+                "problems": array(ref("Problem")),
+                "limit": _LIMIT,
+                "holders": array(obj(label=nullable(TEXT), sandboxes=COUNT, memoryBytes=COUNT)),
+            },
+            statusCode=WHOLE,
+            code=TEXT,
+            message=TEXT,
+        ),
         "Problem": obj(
             {"nearest": TEXT, "position": {**TEXT, "description": "In the file of a library scenario."}},
             path=TEXT,
@@ -187,6 +225,7 @@ _NAMED: Final[Mapping[str, Shape]] = MappingProxyType(
             wanted=TEXT,
         ),
         "CreatedSandbox": obj(
+            {"token": {**TEXT, "description": "Opens the control plane of this sandbox, if the server has a token."}},
             sandboxId=TEXT,
             baseUrl={**TEXT, "description": "With the host that the request has."},
             tenantId=TEXT,

@@ -71,8 +71,19 @@ _OF_DELIVERIES: Final[Mapping[str, Shape]] = MappingProxyType(
         }
     }
 )
+_OF_LABELS: Final[Mapping[str, Shape]] = MappingProxyType(
+    {
+        "label": {
+            **TEXT,
+            "minLength": 1,
+            "description": "Only sandboxes with these labels, `key:value`, several of them separated by commas.",
+        }
+    }
+)
 _QUERIES: Final[Mapping[str, Mapping[str, Shape]]] = MappingProxyType(
     {
+        "listSandboxes": _OF_LABELS,
+        "deleteSandboxes": _OF_LABELS,
         "readState": {
             "chats": {
                 **COUNT,
@@ -132,6 +143,7 @@ _TAGS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "state": ("State", "The whole state, and checkpoints of it."),
         "checkpoints": ("State", "The whole state, and checkpoints of it."),
         "sessions": ("Transitions", "What the end user, the provider or time would do."),
+        "calls": ("Transitions", "What the end user, the provider or time would do."),
         "campaigns": ("Transitions", "What the end user, the provider or time would do."),
         "events": ("Webhooks", "Events, their deliveries and their endpoints."),
         "webhooks": ("Webhooks", "Events, their deliveries and their endpoints."),
@@ -139,7 +151,9 @@ _TAGS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             ("journal", "steps", "replay", "report", "ledger", "conduct", "coverage", "stream"),
             ("Evidence", "What was called, and what it caused."),
         ),
-        **dict.fromkeys(("openapi.json", "openapi.yaml", "docs"), ("Server", "The server and its sandboxes.")),
+        **dict.fromkeys(
+            ("openapi.json", "openapi.yaml", "docs", "metrics"), ("Server", "The server and its sandboxes.")
+        ),
     }
 )
 _LINKS: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
@@ -195,7 +209,11 @@ def control_document(
         "components": {
             "schemas": closure(paths, components),
             "securitySchemes": {
-                "token": {"type": "http", "scheme": "bearer", "description": "Printed by a server beyond loopback."}
+                "token": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "Printed by a server beyond loopback; the creation of a sandbox returns one for that sandbox alone.",
+                }
             },
         },
         "security": [{}, {"token": []}],

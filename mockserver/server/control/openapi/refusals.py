@@ -26,13 +26,14 @@ STATUSES: Final[Mapping[Code, int]] = MappingProxyType(
         "MOCK_NOT_ACCEPTABLE": 406,
         "MOCK_SANDBOX_CLOSED": 410,
         "MOCK_BODY_TOO_LARGE": 413,
+        "MOCK_TOO_MANY_SANDBOXES": 429,
         "MOCK_INTERNAL_ERROR": 500,
         **dict.fromkeys(
             (
                 "MOCK_BAD_JSON", "MOCK_BAD_BODY", "MOCK_BAD_SCENARIO", "MOCK_BAD_CLOCK", "MOCK_BAD_INSTANT", "MOCK_BAD_ADVANCE",
                 "MOCK_BAD_DURATION", "MOCK_TIME_GOES_FORWARD", "MOCK_BAD_CHOICE", "MOCK_BAD_QUERY", "MOCK_BAD_OPERATION",
                 "MOCK_BAD_WHERE", "MOCK_BAD_VERIFY", "MOCK_BAD_PHONE", "MOCK_BAD_REASON", "MOCK_BAD_PLANE", "MOCK_BAD_PROFILE",
-                "MOCK_BAD_EVENT", "MOCK_BAD_TARGET",
+                "MOCK_BAD_EVENT", "MOCK_BAD_TARGET", "MOCK_BAD_CALL",
             ),
             400,
         ),
@@ -42,7 +43,9 @@ STATUSES: Final[Mapping[Code, int]] = MappingProxyType(
 _OF_DOCUMENTS: Final = ("MOCK_NOT_ACCEPTABLE", "MOCK_BAD_QUERY", "MOCK_BAD_PLANE", "MOCK_BAD_PROFILE")
 OWN: Final[Mapping[str, tuple[Code, ...]]] = MappingProxyType(
     {
-        "createSandbox": ("MOCK_BAD_SCENARIO",),
+        "createSandbox": ("MOCK_BAD_SCENARIO", "MOCK_TOO_MANY_SANDBOXES"),
+        "listSandboxes": ("MOCK_BAD_QUERY",),
+        "deleteSandboxes": ("MOCK_BAD_QUERY",),
         "deleteSandbox": ("MOCK_DEFAULT_SANDBOX",),
         "setClock": ("MOCK_BAD_CLOCK", "MOCK_BAD_INSTANT", "MOCK_TIME_GOES_FORWARD"),
         "advanceClock": ("MOCK_BAD_ADVANCE", "MOCK_BAD_INSTANT", "MOCK_BAD_DURATION", "MOCK_TIME_GOES_FORWARD"),
@@ -65,6 +68,8 @@ OWN: Final[Mapping[str, tuple[Code, ...]]] = MappingProxyType(
         "readOpenapi": _OF_DOCUMENTS,
         "readOpenapiYaml": _OF_DOCUMENTS,
         "readDocs": _OF_DOCUMENTS,
+        "sendCall": ("MOCK_BAD_CALL", "MOCK_BAD_DURATION"),
+        "readMetrics": ("MOCK_NOT_ACCEPTABLE",),
         "readDocsStyle": ("MOCK_NOT_ACCEPTABLE",),
         "readDocsScript": ("MOCK_NOT_ACCEPTABLE",),
     }

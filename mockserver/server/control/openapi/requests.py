@@ -35,7 +35,7 @@ from mockserver.server.control.openapi.shapes import (
     titled,
 )
 from mockserver.server.control.webhooks import KINDS
-from mockserver.server.hosting.host import SEED_MAX
+from mockserver.server.hosting.seeding import SEED_MAX
 
 JSON = dict[str, Any]
 
@@ -48,6 +48,8 @@ _PERIOD: Final[Shape] = {
     "maxLength": 40,
 }
 _SECRET: Final[Shape] = {"type": "string", "minLength": 1, "maxLength": 200}
+_LABEL_KEY: Final = "^[A-Za-z0-9_.-]{1,63}$"
+_LABEL_VALUE: Final = "^[^,\\x00-\\x1f\\x7f]{1,128}$"
 _TRUE: Final[Shape] = {"type": "boolean", "const": True}
 
 BODIES: Final[Mapping[str, Shape]] = MappingProxyType(
@@ -63,6 +65,12 @@ BODIES: Final[Mapping[str, Shape]] = MappingProxyType(
                 "choices": ref("Choices"),
                 "clock": ref("Clock"),
                 "given": ref("SeedData"),
+                "labels": {
+                    **mapping({"type": "string", "pattern": _LABEL_VALUE}),
+                    "propertyNames": {"pattern": _LABEL_KEY},
+                    "maxProperties": 16,
+                    "description": "The client's own names, by which sandboxes are listed and ended.",
+                },
             }
         ),
         "createCheckpoint": obj(
@@ -113,6 +121,18 @@ BODIES: Final[Mapping[str, Shape]] = MappingProxyType(
                 "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://.",
                 "description": "An http or https url of this machine, or of a host that the server allows.",
             },
+        ),
+        "sendCall": obj(
+            {
+                "headers": {**mapping(TEXT), "maxProperties": 100},
+                "bodyBase64": {**TEXT, "description": "The body, empty if it is left out."},
+                "timeout": {
+                    **ref("Duration"),
+                    "description": "After this time by the sandbox's clock the client gives up; without it, never.",
+                },
+            },
+            method={"type": "string", "pattern": "^[A-Za-z]{1,20}$"},
+            path={"type": "string", "pattern": "^/[!-~]*$", "maxLength": 60_000},
         ),
         "rotateWebhook": obj(secret=_SECRET),
     }

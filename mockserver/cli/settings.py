@@ -1,0 +1,232 @@
+"""
+The settings of a server: by options of the command line, else by environment variables `MOCKSERVER_...`, else by default.
+
+An environment variable of that prefix that no setting has is refused with the nearest name, except those that other
+commands read and those that containers get for a service named `mockserver`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from mockserver.contract.durations import parse_duration
+from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
+from mockserver.contract.text import closest_match_hint, whole_number
+
+PREFIX: Final = "MOCKSERVER_"
+DEFAULT_PORT: Final = 5055
+LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+OFF: Final = 0  # of a limit
+_OF_OTHERS: Final = ("MOCKSERVER_KEY", "MOCKSERVER_URL")  # of `mockserver verify`, and of clients
+# What Kubernetes sets for a service named `mockserver`, and Docker for a link of that name.
+_SERVICE_LINK: Final = re.compile(r"MOCKSERVER_(SERVICE_(HOST|PORT(_\w+)?)|PORT_\d+_(TCP|UDP)(_\w+)?|NAME|ENV_\w+)")
+_LINKED_PORT: Final = re.compile(r"(tcp|udp)://")
+_SIZE: Final = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kMGT]i?)?B?", re.ASCII)
+_FACTORS: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY_FACTORS: Final = {"ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+
+
+class Setting(NamedTuple):
+    """
+    One setting, `--NAME` and `MOCKSERVER_NAME`.
+
+    Attributes:
+        name: of the option, without its dashes.
+        read: returns the value of a text, or raises ValueError with what is expected.
+        default: None for one that follows from other settings, or is absent.
+        help: of the option.
+        metavar: of the option; None for one that needs none.
+        form: `one` value, a `flag`, or `many` values, which a variable separates by `;` or line ends.
+    """
+
+    name: str
+    read: Callable[[str], Any]
+    default: Any
+    help: str
+    metavar: str | None = None
+    form: str = "one"
+
+    @property
+    def variable(self) -> str:
+        """The environment variable."""
+        return PREFIX + self.name.upper().replace("-", "_")
+
+    @property
+    def attribute(self) -> str:
+        """The name in the parsed options."""
+        return self.name.replace("-", "_")
+
+
+def _whole(text: str) -> int:
+    digits = text.strip()
+    number = whole_number(digits.removeprefix("-"))
+    if number is None:
+        raise ValueError("expected a whole number")
+    return -number if digits.startswith("-") else number
+
+
+def _flag(text: str) -> bool:
+    if text.lower() in ("1", "true", "yes", "on"):
+        return True
+    if text.lower() in ("", "0", "false", "no", "off"):
+        return False
+    raise ValueError("expected true or false")
+
+
+def _limit(read: Callable[[str], int | None], expected: str) -> Callable[[str], int]:
+    def read_limit(text: str) -> int:
+        value = OFF if text == "off" else read(text)
+        if value is None or (value == OFF and text != "off"):
+            raise ValueError(f"expected {expected}, or off")
+        return value
+
+    return read_limit
+
+
+def _size(text: str) -> int | None:
+    match = _SIZE.fullmatch(text)
+    factor = {**_FACTORS, **_BINARY_FACTORS}[match[2] or ""] if match else 0
+    return round(float(match[1]) * factor) if match else None
+
+
+def _log_format(text: str) -> str:
+    if text not in ("text", "json", "off"):
+        raise ValueError(f"expected text, json or off{closest_match_hint(text, ('text', 'json', 'off'))}")
+    return text
+
+
+def _url(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_url = False
+    if not is_url or not re.fullmatch(r"https?://[^/\s?#@]+(/[^\s?#]*)?", text):
+        raise ValueError("expected an http or https url without a query, such as https://mock.example")
+    return text.rstrip("/")
+
+
+# fmt: off
+SETTINGS: Final[tuple[Setting, ...]] = (
+    Setting("host", str, "127.0.0.1", "address to listen on; one beyond loopback requires a token (default: 127.0.0.1)"),
+    Setting("port", _whole, DEFAULT_PORT, f"port to listen on, 0 for a free one (default: {DEFAULT_PORT})"),
+    Setting("public-url", _url, None, "address by which clients reach the server through a proxy; answers to them contain it", "URL"),
+    Setting("allow-host", str, [], "another name by which clients may address the control plane; may be repeated", "NAME", "many"),
+    Setting("choose", str, [], "select the option of a choice; may be repeated", "ID=OPTION", "many"),
+    Setting("profile", str, None, "select options by a profile: literal, guide, hostile, or a file with `choices`", "NAME|FILE"),
+    Setting("freeze", str, None, "freeze the clock at this instant, such as 2026-03-01T12:00:00Z", "INSTANT"),
+    Setting("seed", _whole, None, "seed of ids, keys and tokens (default: 0; random beyond loopback)"),
+    Setting("token", str, None, "token that the control plane requires (default: none; generated beyond loopback)"),
+    Setting("token-file", str, None, "file that contains the token", "FILE"),
+    Setting("max-sandboxes", _limit(whole_number, "a whole number from 1"), None,
+            "maximum of open sandboxes that clients create (default: off; 10000 beyond loopback)", "COUNT"),
+    Setting("idle", _limit(parse_duration, "a duration such as 30m"), None,
+            "end a sandbox that has no call for this real time (default: off; 30m beyond loopback)", "DURATION"),
+    Setting("age", _limit(parse_duration, "a duration such as 6h"), None,
+            "end a sandbox this real time after its creation (default: off; 6h beyond loopback)", "DURATION"),
+    Setting("memory", _limit(_size, "a size such as 2GB, 512MB or 1GiB"), None,
+            "maximum of the estimated memory of all sandboxes (default: off; 2GB beyond loopback)", "SIZE"),
+    Setting("strict", _flag, False, "check every response against its schema", form="flag"),
+    Setting("no-reason", _flag, False, "omit the response header X-Mock-Reason", form="flag"),
+    Setting("allow-webhook-host", str, [], "allow webhooks to this host in addition to this machine; may be repeated", "HOST", "many"),
+    Setting("cors", _flag, False, "let pages of other origins on this machine send requests (CORS)", form="flag"),
+    Setting("ready-file", str, None, "write the address and the keys as JSON once the server listens; removed at its end", "FILE"),
+    Setting("exit-with-parent", _flag, False, "end when the process that started this one ends", form="flag"),
+    Setting("journal-max-entries", _whole, JOURNAL_MAX_ENTRIES,
+            f"maximum of exchanges in the journal of a sandbox (default: {JOURNAL_MAX_ENTRIES})", "COUNT"),
+    Setting("journal-max-bytes", _whole, JOURNAL_MAX_BYTES,
+            f"maximum of their bytes; the oldest are removed first (default: {JOURNAL_MAX_BYTES})", "BYTES"),
+    Setting("log-format", _log_format, "text", "format of the log on standard error, one line per call: text, json or off (default: text); with json the "
+            "start line is JSON too", "FORMAT"),
+)
+SCENARIO: Final = Setting("scenario", str, "demo", "data and rules at the start (default: demo)", "NAME|FILE")
+# fmt: on
+
+
+def add_options(command: argparse.ArgumentParser, *settings: Setting) -> None:
+    """Add settings as options of a command; `resolve` completes what it parses."""
+    for setting in settings:
+        own: dict[str, Any] = {"help": setting.help, "default": None}
+        if setting.form == "flag":
+            own["action"] = "store_true"
+        else:
+            own["type"] = _argument(setting)
+            own |= {"metavar": setting.metavar} if setting.metavar else {}
+            own |= {"action": "append"} if setting.form == "many" else {}
+        command.add_argument(f"--{setting.name}", **own)
+
+
+def _argument(setting: Setting) -> Callable[[str], Any]:
+    def read(text: str) -> Any:
+        try:
+            return setting.read(text)
+        except ValueError as refusal:
+            raise argparse.ArgumentTypeError(f"got {text!r}; {refusal}") from None
+
+    return read
+
+
+def resolve(options: argparse.Namespace, *settings: Setting, environ: Mapping[str, str] = os.environ) -> None:
+    """
+    Complete parsed options by the environment and by the defaults.
+
+    Args:
+        options: The parsed command line, changed in place.
+        settings: Those of the command.
+        environ: The environment variables.
+
+    Raises:
+        ValueError: A variable has a wrong value, or no setting has its name; the message contains the nearest one.
+    """
+    _refuse_unknown(environ)
+    for setting in settings:
+        if getattr(options, setting.attribute) is None:
+            setattr(options, setting.attribute, _from_environment(setting, environ))
+
+
+def _refuse_unknown(environ: Mapping[str, str]) -> None:
+    known = [setting.variable for setting in (SCENARIO, *SETTINGS)]
+    for name in sorted(environ):
+        if not name.startswith(PREFIX) or name in known or name in _OF_OTHERS or _SERVICE_LINK.fullmatch(name):
+            continue
+        raise ValueError(f"got the environment variable {name}, which no setting has{closest_match_hint(name, known)}")
+
+
+def _from_environment(setting: Setting, environ: Mapping[str, str]) -> Any:
+    text = environ.get(setting.variable)
+    if text is None or (setting.name == "port" and _LINKED_PORT.match(text)):
+        return setting.default
+    try:
+        if setting.form == "many":
+            parts = re.split(r"[;\n]", text)
+            return [setting.read(part.strip()) for part in parts if part.strip()]
+        return setting.read(text)
+    except ValueError as refusal:
+        raise ValueError(f"{setting.variable}: got {text!r}; {refusal}") from None
+
+
+def token_of(options: argparse.Namespace) -> str | None:
+    """
+    Return the token of the settings, from the file if they name one.
+
+    Raises:
+        ValueError: Both are set, or the file is empty.
+        OSError: The file cannot be read.
+    """
+    if options.token_file is None:
+        token: str | None = options.token
+        return token or None
+    if options.token is not None:
+        raise ValueError("got a token and a file of one; expected --token or --token-file (or one of their variables)")
+    text = Path(options.token_file).read_text(encoding="utf-8").strip()
+    if not text or not text.isascii() or any(char.isspace() for char in text):
+        raise ValueError(
+            f"got --token-file {options.token_file} without a token; expected one word of ASCII characters"
+        )
+    return text

@@ -1,0 +1,71 @@
+"""
+The command that calls the API as a client in the server's process does: the waits of rules move the sandbox's clock.
+
+A client on a connection waits in real time for what a rule delays. This command returns immediately what such a client
+gets in the end: a response, its truncated body, no response, or its own timeout.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Any
+
+from mockserver.contract.durations import parse_duration
+from mockserver.server.api.exchange import NO_TIMEOUT, VirtualWait
+from mockserver.server.api.request import HttpRequest, handle_api_request
+from mockserver.server.api.response import HttpResponse, NoResponse, WaitingCall, iter_chunks
+from mockserver.server.errors import ControlError
+from mockserver.server.hosting.host import HostedSandbox
+
+JSON = dict[str, Any]
+
+
+def send_call(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None = None) -> JSON:
+    """Call the API with the sandbox's clock as the client's, and return what the client gets."""
+    headers = {name.lower(): value for name, value in args.get("headers", {}).items()}
+    request = HttpRequest.create(args["method"], args["path"], headers, _body(args), base_url or hosted.base_url)
+    response = handle_api_request(hosted.sandbox, request, hosted.host.response_options, _client(args))
+    assert not isinstance(response, WaitingCall)  # a virtual wait is spent here
+    if not hosted.sandbox.outbox.is_idle:
+        hosted.dispatch.send_early()
+    if isinstance(response, NoResponse):
+        return {"noResponse": response.reason}
+    body, end = _received(response)
+    return {
+        "status": response.status,
+        "headers": [list(header) for header in response.headers],
+        "bodyBase64": base64.b64encode(body).decode("ascii"),
+        "wholeBytes": len(response.body),
+        "end": end,
+    }
+
+
+def _body(args: Mapping[str, Any]) -> bytes:
+    try:
+        return base64.b64decode(args.get("bodyBase64", ""), validate=True)
+    except (binascii.Error, ValueError):
+        raise ControlError(400, "MOCK_BAD_CALL", "bodyBase64: expected base64") from None
+
+
+def _client(args: Mapping[str, Any]) -> VirtualWait:
+    if "timeout" not in args:
+        return NO_TIMEOUT
+    timeout = parse_duration(args["timeout"])
+    if timeout is None:
+        expected = "20m, 1h30m, 3500ms, PT20M or seconds, not negative"
+        raise ControlError(400, "MOCK_BAD_DURATION", f"timeout: got {args['timeout']!r}; expected {expected}")
+    return VirtualWait(timeout)
+
+
+def _received(response: HttpResponse) -> tuple[bytes, str]:
+    """Return the part of the body that the client receives, and how the body ends for it: whole, cut or by a timeout."""
+    if response.transmission is None:
+        return response.body, "whole"
+    received = b""
+    for piece in iter_chunks(response):
+        if piece is None:
+            return received, "timeout"
+        received += piece
+    return received, "whole" if len(received) == len(response.body) else "cut"

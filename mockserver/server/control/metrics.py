@@ -1,0 +1,114 @@
+"""
+The figures of a server in the text format of Prometheus (exposition format 0.0.4).
+
+`prometheus-client` writes them if it is installed (the extra `metrics`), else this module does, with the same lines.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
+
+from mockserver.server.control.sandboxes import AddressedHost
+from mockserver.server.hosting.host import SandboxHost
+
+_LIMITS: Final = ("idle", "age", "memory")
+
+
+class Family(NamedTuple):
+    """
+    One metric with its samples.
+
+    Attributes:
+        name: without the suffix `_total` that each sample of a counter has.
+        kind: of the metric.
+        help: one sentence.
+        labels: the names of the labels of each sample.
+        samples: the values by those of the labels.
+    """
+
+    name: str
+    kind: Literal["gauge", "counter"]
+    help: str
+    labels: tuple[str, ...]
+    samples: Mapping[tuple[str, ...], float]
+
+
+def families(host: SandboxHost) -> list[Family]:
+    """Return the figures of a host."""
+    sandboxes = host.refreshed()
+    totals = host.totals()
+    calls: Counter[tuple[str, ...]] = Counter()
+    for (operation, status), count in totals.calls.items():
+        calls[operation or "none", "none" if status is None else str(status)] += count
+    deliveries: dict[tuple[str, ...], float] = {
+        (outcome,): float(count) for outcome, count in totals.deliveries.items()
+    }
+    ended: dict[tuple[str, ...], float] = {(limit,): float(host.ended_counts[limit]) for limit in _LIMITS}
+    journals = sum(hosted.sandbox.journal.size_bytes for hosted in sandboxes)
+    memory = sum(hosted.memory_bytes for hosted in sandboxes)
+    return [
+        Family("mockserver_sandboxes", "gauge", "Open sandboxes.", (), {(): len(sandboxes)}),
+        Family("mockserver_evictions", "counter", "Sandboxes that a limit has ended.", ("limit",), ended),
+        Family("mockserver_calls", "counter", "Calls of the API.", ("operation", "status"), calls),
+        Family("mockserver_deliveries", "counter", "Attempts to deliver an event.", ("outcome",), deliveries),
+        Family("mockserver_journal_bytes", "gauge", "Estimated size of the journals.", (), {(): journals}),
+        Family("mockserver_memory_bytes", "gauge", "Estimated size of the sandboxes.", (), {(): memory}),
+        Family(
+            "mockserver_loop_lag_seconds",
+            "gauge",
+            "Longest delay of the event loop in the last minute.",
+            (),
+            {(): host.loop_lag_seconds()},
+        ),
+    ]
+
+
+def read_metrics(addressed: AddressedHost, args: Mapping[str, Any]) -> str:
+    """Return the figures as a text."""
+    rows = families(addressed.host)
+    try:
+        return _by_prometheus_client(rows)
+    except ImportError:
+        return "".join(map(as_text, rows))
+
+
+def as_text(family: Family) -> str:
+    """Return the lines of one metric."""
+    name = f"{family.name}_total" if family.kind == "counter" else family.name
+    lines = [f"# HELP {name} {family.help}", f"# TYPE {name} {family.kind}"]
+    for values, number in sorted(family.samples.items()):
+        pairs = ",".join(f'{label}="{_escaped(value)}"' for label, value in zip(family.labels, values, strict=True))
+        lines.append(f"{name}{f'{{{pairs}}}' if pairs else ''} {float(number)!r}")
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
+
+
+class _Figures:
+    """The figures as prometheus-client collects them."""
+
+    def __init__(self, rows: Sequence[Family]) -> None:
+        self._rows = rows
+
+    def collect(self) -> Iterator[Any]:
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+        for row in self._rows:
+            build = CounterMetricFamily if row.kind == "counter" else GaugeMetricFamily
+            metric = build(row.name, row.help, labels=row.labels)
+            for values, number in sorted(row.samples.items()):
+                metric.add_metric(values, number)
+            yield metric
+
+
+def _by_prometheus_client(rows: Sequence[Family]) -> str:
+    from prometheus_client import CollectorRegistry, generate_latest
+
+    registry = CollectorRegistry()
+    registry.register(_Figures(rows))
+    text: str = generate_latest(registry).decode()
+    return text

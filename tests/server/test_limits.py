@@ -1,0 +1,390 @@
+"""The limits of a server: what is refused beyond them, what they end, and what late calls read."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from mockserver.core.instants import SECOND
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.api.response import HttpResponse
+from mockserver.server.front_controller import handle_request
+from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxConfig, SandboxHost
+from mockserver.server.hosting.limits import Limiter, ServerLimits
+from mockserver.server.hosting.usage import MemoryEstimate
+
+MINUTE = 60 * SECOND
+LARGE = {"given": {"chats": {"count": 5_000}}}
+
+
+class Limited:
+    """A host within limits, by a clock that the test moves."""
+
+    def __init__(self, **limits: int) -> None:
+        self.now = 0
+        self.host = SandboxHost()
+        self.host.monotonic_us = lambda: self.now
+        self.host.create(SandboxConfig("demo"), id=DEFAULT_ID)
+        self.limiter = Limiter(self.host, ServerLimits(**limits))
+        self.host.admission = self.limiter.admission
+
+    def sweep(self, after: int = 0) -> None:
+        self.now += after
+        self.limiter.sweep()
+
+    def call(self, method: str, path: str, body: Any = None) -> tuple[int, dict[str, str], Any]:
+        content = b"" if body is None else json.dumps(body).encode()
+        response, _ = handle_request(self.host, HttpRequest.create(method, path, {}, content, "http://127.0.0.1"))
+        assert isinstance(response, HttpResponse)
+        return response.status, dict(response.headers), json.loads(response.body) if response.body else None
+
+    def create(self, **body: Any) -> tuple[int, dict[str, str], Any]:
+        return self.call("POST", "/_mock/sandboxes", body)
+
+    def made(self, **body: Any) -> str:
+        status, _, answer = self.create(**body)
+        assert 201 == status, answer
+        return str(answer["sandboxId"])
+
+    def open(self) -> list[str]:
+        return [sandbox_id for sandbox_id in self.host.sandboxes if sandbox_id != DEFAULT_ID]
+
+
+def test_without_limits_nothing_is_refused_and_nothing_ends():
+    limited = Limited()
+    made = [limited.made() for _ in range(20)]
+
+    limited.sweep(after=10_000 * MINUTE)
+
+    assert made == limited.open()
+
+
+def test_a_sandbox_beyond_the_maximum_is_refused_with_who_holds_most_and_when_to_retry():
+    limited = Limited(sandboxes=3, idle=30 * MINUTE)
+    limited.made(labels={"job": "b"})
+    limited.now = 5 * MINUTE
+    for _ in range(2):
+        limited.made(labels={"job": "a", "os": "linux"})
+
+    status, headers, body = limited.create()
+
+    assert (429, "MOCK_TOO_MANY_SANDBOXES", "sandboxes") == (status, body["code"], body["limit"])
+    assert str(25 * 60) == headers["Retry-After"]
+    assert "limit of 3 sandboxes (--max-sandboxes)" in body["message"]
+    assert "most is held by job:a (2 sandboxes, " in body["message"]
+    assert [("job:a", 2), ("os:linux", 2), ("job:b", 1)] == [
+        (row["label"], row["sandboxes"]) for row in body["holders"]
+    ]
+    assert 3 == len(limited.open())
+
+
+def test_the_default_sandbox_does_not_count():
+    limited = Limited(sandboxes=1)
+
+    limited.made()
+
+    assert 429 == limited.create()[0]
+
+
+def test_the_end_of_a_sandbox_makes_room():
+    limited = Limited(sandboxes=1)
+    limited.call("DELETE", f"/_mock/sandboxes/{limited.made()}")
+
+    assert 201 == limited.create()[0]
+
+
+def test_a_refused_document_takes_no_room():
+    limited = Limited(sandboxes=1)
+
+    assert [400] * 3 == [limited.create(given={"chat": []})[0] for _ in range(3)]
+    assert 201 == limited.create()[0]
+
+
+def test_simultaneous_creations_do_not_exceed_the_maximum():
+    limited = Limited(sandboxes=20)
+    together = threading.Barrier(8)
+
+    def create(_: int) -> list[int]:
+        together.wait()
+        return [limited.create()[0] for _ in range(10)]
+
+    with ThreadPoolExecutor(8) as threads:
+        statuses = [status for each in threads.map(create, range(8)) for status in each]
+
+    assert (20, 60) == (statuses.count(201), statuses.count(429))
+    assert 20 == len(limited.open())
+
+
+def _api_call(limited: Limited, sandbox_id: str) -> int:
+    return limited.call("GET", f"/sandboxes/{sandbox_id}/v1/campaigns")[0]
+
+
+def _control_call(limited: Limited, sandbox_id: str) -> int:
+    return limited.call("GET", f"/sandboxes/{sandbox_id}/_mock/clock")[0]
+
+
+@pytest.mark.parametrize("use", [_api_call, _control_call])
+def test_a_sandbox_ends_when_it_had_no_call_for_the_idle_time(use: Callable[[Limited, str], int]):
+    limited = Limited(idle=30 * MINUTE)
+    used, unused = limited.made(), limited.made()
+    limited.sweep(after=29 * MINUTE)
+    assert [used, unused] == limited.open()
+    assert use(limited, used) < 410
+
+    limited.sweep(after=MINUTE)
+    assert [used] == limited.open()
+
+    limited.sweep(after=30 * MINUTE)
+    assert [] == limited.open()
+
+
+def test_a_sandbox_with_a_waiting_call_is_not_idle():
+    limited = Limited(idle=MINUTE)
+    waiting = limited.host.sandboxes[limited.made()]
+    assert waiting.sandbox.runtime.add_wait(waiting.sandbox, waiting.sandbox.epoch, lambda: None)
+
+    for _ in range(10):
+        limited.sweep(after=MINUTE)
+
+    assert [waiting.id] == limited.open()
+
+
+def test_a_sandbox_ends_at_its_age_however_much_it_is_used():
+    limited = Limited(age=6 * MINUTE, idle=5 * MINUTE)
+    old = limited.made()
+    for _ in range(5):
+        limited.sweep(after=MINUTE)
+        assert 401 == _api_call(limited, old)
+
+    limited.sweep(after=MINUTE)
+
+    assert [] == limited.open()
+
+
+@pytest.mark.parametrize(
+    ("limits", "limit", "words"),
+    [
+        ({"idle": 30 * MINUTE}, "idle", "it had no call for 30m (--idle)"),
+        ({"age": 60 * MINUTE}, "age", "it was open for 1h (--age)"),
+        ({"memory": 300_000}, "memory", "all sandboxes together more than 0.3 MB of memory (--memory)"),
+    ],
+)
+def test_a_call_after_the_end_reads_which_limit_has_ended_its_sandbox(limits: dict[str, int], limit: str, words: str):
+    limited = Limited(**limits)
+    ended = limited.made(**LARGE)
+    limited.sweep()
+    limited.sweep(after=60 * MINUTE)
+
+    for path in ("/v1/campaigns", "/_mock/clock"):
+        status, _, body = limited.call("GET", f"/sandboxes/{ended}{path}")
+
+        assert (410, "MOCK_SANDBOX_CLOSED", limit) == (status, body["code"], body["limit"])
+        assert words in body["message"]
+    listed = limited.call("GET", "/_mock/sandboxes")[2]
+    assert [{"sandboxId": ended, "lateCalls": 2, "limit": limit}] == listed["closed"]
+
+
+def test_a_sandbox_that_its_client_closed_names_no_limit():
+    limited = Limited(idle=MINUTE)
+    closed = limited.made()
+    limited.call("DELETE", f"/_mock/sandboxes/{closed}")
+
+    assert "limit" not in limited.call("GET", f"/sandboxes/{closed}/v1/campaigns")[2]
+
+
+def test_beyond_its_memory_the_sandbox_that_takes_most_ends_and_the_others_stay():
+    limited = Limited(memory=2_500_000)
+    small, large, other = limited.made(), limited.made(**LARGE), limited.made()
+    limited.sweep()
+    assert [small, large, other] == limited.open()
+
+    limited.call("POST", f"/sandboxes/{large}/_mock/scenarios", {"given": {"chats": {"count": 3_000}}})
+    limited.sweep()
+
+    assert [small, other] == limited.open()
+
+
+def test_at_its_memory_a_server_refuses_sandboxes_and_ends_none():
+    limited = Limited(memory=2_200_000)
+    limited.made(labels={"job": "large"}, **LARGE)
+    made = 1
+    while (created := limited.create())[0] == 201:
+        made += 1
+        limited.sweep(after=SECOND)
+
+    status, _, body = created
+    assert (429, "memory") == (status, body["limit"])
+    assert "2.2 MB of memory (--memory)" in body["message"]
+    assert made == len(limited.open())
+
+
+def test_large_sandboxes_of_one_second_do_not_exceed_the_memory():
+    limited = Limited(memory=5_000_000)
+    statuses = [limited.create(**LARGE)[0] for _ in range(10)]
+
+    assert [201] * 3 + [429] * 7 == statuses
+
+
+def test_calls_at_the_root_count_in_the_memory_of_the_default_sandbox():
+    limited = Limited(memory=10**9)
+    limited.sweep()
+    default = limited.host.sandboxes[DEFAULT_ID]
+    before = default.memory_bytes
+    limited.call("GET", "/v1/campaigns")
+
+    limited.sweep()
+
+    assert before < default.memory_bytes
+
+
+def test_while_the_default_sandbox_takes_most_nothing_ends_for_memory():
+    limited = Limited(memory=300_000)
+    made = limited.made()
+    limited.call("POST", "/_mock/scenarios", LARGE)
+
+    limited.sweep(after=SECOND)
+
+    assert [made] == limited.open()
+    status, _, body = limited.create()
+    assert (429, DEFAULT_ID) == (status, body["holders"][0]["label"])
+    assert "most is held by default (1 sandbox, 2.1 MB), no label (1 sandbox, 0.0 MB)" in body["message"]
+
+
+def test_a_sweep_waits_for_no_sandbox():
+    limited = Limited(idle=MINUTE, memory=10**9)
+    busy = limited.host.sandboxes[limited.made()]
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with busy.sandbox.lock:
+            held.set()
+            done.wait(20)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    held.wait(20)
+    busy.usage.is_called = True
+    limited.sweep(after=MINUTE)  # returns while the other thread has the lock
+    assert busy.id in limited.host.sandboxes
+    done.set()
+    holder.join()
+
+
+class TestMemory:
+    """The estimate, against what the interpreter allocates."""
+
+    @pytest.mark.parametrize(
+        ("body", "bytes_each"),
+        [
+            ({}, 15_000),
+            ({"scenario": "demo"}, 63_000),
+            ({"given": {"chats": {"count": 10_000}}}, 1_950_000),
+            ({"given": {"templates": [{"id": f"t{n}", "name": "T"} for n in range(1_000)]}}, 400_000),
+        ],
+    )
+    def test_it_is_of_the_size_that_a_sandbox_has(self, body: dict[str, Any], bytes_each: int):
+        host = SandboxHost()
+        hosted = host.create(SandboxConfig(**body))
+
+        host.refreshed()
+
+        assert bytes_each / 2 < hosted.memory_bytes < bytes_each * 3
+
+    def test_media_and_filters_and_the_journal_count_by_their_size(self, mockserver):
+        hosted: HostedSandbox = mockserver._hosted
+        before = _estimate(hosted)
+        form = b'--b\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n%b\r\n--b--\r\n'
+        mockserver.call(
+            "POST",
+            "/v1/messaging/media",
+            body=form % (b"x" * 1_000_000),
+            headers={"Content-Type": "multipart/form-data; boundary=b"},
+        )
+
+        assert 1_000_000 <= _estimate(hosted) - before < 1_300_000
+
+    def test_a_reset_takes_what_it_discards_out_of_it(self, mockserver):
+        hosted: HostedSandbox = mockserver._hosted
+        before = _estimate(hosted)
+        mockserver.apply(given={"templates": [{"id": f"t{n}", "items": [_TEXT]} for n in range(100)]})
+        assert _estimate(hosted) > before + 1_000_000
+
+        mockserver.reset()
+
+        assert before == _estimate(hosted)
+
+    def test_it_counts_each_text_once(self, mockserver):
+        hosted: HostedSandbox = mockserver._hosted
+        mockserver.apply(given={"templates": [{"id": "one", "items": [_TEXT]}]})
+        first = _estimate(hosted)
+
+        assert first == _estimate(hosted)
+
+
+_TEXT = {"type": "text", "text": "x" * 10_000}
+
+
+def _estimate(hosted: HostedSandbox) -> int:
+    hosted.usage.is_called = True
+    hosted.usage.refresh(hosted.sandbox, hosted.checkpoints, 0)
+    return hosted.memory_bytes
+
+
+def test_a_sandbox_that_was_not_called_is_not_estimated_again(monkeypatch: pytest.MonkeyPatch):
+    host = SandboxHost()
+    hosted = host.create(SandboxConfig("demo"))
+    host.refreshed()
+    updates: list[object] = []
+    monkeypatch.setattr(MemoryEstimate, "update", lambda *arguments: updates.append(arguments))
+
+    host.refreshed()
+    assert [] == updates
+    hosted.usage.is_called = True
+    host.refreshed()
+    assert 1 == len(updates)
+
+
+class TestLabels:
+    def test_they_are_listed_and_select_sandboxes_in_lists_and_ends(self):
+        limited = Limited()
+        first = limited.made(labels={"job": "1", "os": "linux"})
+        second = limited.made(labels={"job": "1", "os": "mac"})
+        third = limited.made()
+
+        def listed(query: str) -> list[str]:
+            return [row["sandboxId"] for row in limited.call("GET", f"/_mock/sandboxes{query}")[2]["sandboxes"]]
+
+        assert [DEFAULT_ID, first, second, third] == listed("")
+        assert [first, second] == listed("?label=job:1")
+        assert [second] == listed("?label=job:1,os:mac") == listed("?label=job:1&label=os:mac")
+        assert [] == listed("?label=job:2")
+        assert {"ended": [first, second]} == limited.call("DELETE", "/_mock/sandboxes?label=job:1")[2]
+        assert [third] == limited.open()
+
+    @pytest.mark.parametrize("query", ["", "?label=", "?label=job", "?label=:1", "?lable=job:1"])
+    def test_without_a_label_nothing_is_ended(self, query: str):
+        limited = Limited()
+        limited.made(labels={"job": "1"})
+
+        status, _, body = limited.call("DELETE", f"/_mock/sandboxes{query}")
+
+        assert (400, "MOCK_BAD_QUERY") == (status, body["code"])
+        assert 1 == len(limited.open())
+
+    @pytest.mark.parametrize(
+        "labels",
+        [{"": "a"}, {"job name": "a"}, {"job": ""}, {"job": "a,b"}, {"job": 1}, {"job": "x" * 129}]
+        + [{f"k{n}": "v" for n in range(17)}, ["job"]],
+    )
+    def test_labels_that_no_query_could_name_are_refused(self, labels: Any):
+        status, _, body = Limited().create(labels=labels)
+
+        assert (400, "MOCK_BAD_BODY") == (status, body["code"])
+
+    def test_the_default_sandbox_has_none(self):
+        assert {} == Limited().call("GET", "/_mock/sandboxes")[2]["sandboxes"][0]["labels"]

@@ -1,0 +1,149 @@
+"""`GET /_mock/metrics`: the names and figures, and the same text with and without prometheus-client."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.api.response import HttpResponse
+from mockserver.server.control import webhooks
+from mockserver.server.control.metrics import Family, as_text
+from mockserver.server.front_controller import handle_request
+from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxConfig, SandboxHost
+from mockserver.server.hosting.usage import Ended
+from tests.clients.operations import SESSIONS
+
+NAMES = {
+    "mockserver_sandboxes": "gauge",
+    "mockserver_evictions": "counter",
+    "mockserver_calls": "counter",
+    "mockserver_deliveries": "counter",
+    "mockserver_journal_bytes": "gauge",
+    "mockserver_memory_bytes": "gauge",
+    "mockserver_loop_lag_seconds": "gauge",
+}
+
+
+@pytest.fixture
+def host() -> SandboxHost:
+    host = SandboxHost()
+    host.counts_calls = True
+    host.create(SandboxConfig("demo"), id=DEFAULT_ID)
+    return host
+
+
+def call(host: SandboxHost, method: str, path: str, hosted: HostedSandbox | None = None, **headers: str) -> Any:
+    key = {"x-api-key": (hosted or host.sandboxes[DEFAULT_ID]).tenant.secret_key}
+    target = f"{hosted.prefix if hosted else ''}{path}"
+    response, after = handle_request(host, HttpRequest.create(method, target, {**key, **headers}, b"", "http://x"))
+    after()
+    assert isinstance(response, HttpResponse)
+    return response
+
+
+def samples(host: SandboxHost) -> dict[tuple[str, tuple[str, ...]], float]:
+    text = call(host, "GET", "/_mock/metrics").body.decode()
+    return {
+        (sample.name, tuple(sample.labels.values())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_every_metric_has_its_name_and_kind(host: SandboxHost):
+    response = call(host, "GET", "/_mock/metrics")
+
+    assert "text/plain; charset=utf-8" == dict(response.headers)["Content-Type"]
+    assert NAMES == {each.name: each.type for each in text_string_to_metric_families(response.body.decode())}
+
+
+def test_calls_are_counted_by_operation_and_status_and_no_reset_or_end_takes_them_back(host: SandboxHost):
+    hosted = host.create(SandboxConfig())
+    for _ in range(2):
+        call(host, "GET", "/v1/campaigns", hosted)
+    call(host, "GET", "/v1/campaigns/none", hosted)
+    hosted.reset()
+    host.close(hosted.id)
+    call(host, "GET", "/v1/nowhere")
+
+    counted = samples(host)
+
+    assert 2 == counted["mockserver_calls_total", ("listCampaigns", "200")]
+    assert 1 == counted["mockserver_calls_total", ("readCampaign", "404")]
+    assert 1 == counted["mockserver_calls_total", ("none", "404")]
+
+
+def test_a_call_without_an_answer_is_counted(host: SandboxHost):
+    hosted = host.create(SandboxConfig({"script": [{"on": "listCampaigns", "do": {"drop": "before"}}]}))
+    request = HttpRequest.create("GET", f"{hosted.prefix}/v1/campaigns", {}, b"", "http://x")
+    handle_request(host, request)
+
+    assert 1 == samples(host)["mockserver_calls_total", ("listCampaigns", "none")]
+
+
+def test_attempts_at_deliveries_are_counted_by_the_state_that_they_lead_to(host: SandboxHost):
+    hosted = host.create(SandboxConfig(clock={"freeze": "2026-03-01T12:00:00Z"}))
+    statuses = iter([500, 204])
+    webhooks.register(hosted, lambda request: next(statuses), "tenant_default", ("entrypoints",), None, "/own")
+    call(host, "POST", SESSIONS, hosted, **{"content-type": "application/json"})
+    session_id = next(iter(hosted.tenant.sessions))
+    call(host, "POST", f"/_mock/sessions/{session_id}/expire", hosted)
+    hosted.advance(until_idle=True)
+
+    counted = samples(host)
+
+    assert [1, 1] == [counted["mockserver_deliveries_total", (state,)] for state in ("waiting", "delivered")]
+
+
+def test_evictions_are_counted_by_limit_from_zero(host: SandboxHost):
+    hosted = host.create(SandboxConfig())
+    host.close(hosted.id, ended_by=Ended("idle", "it had no call"))
+
+    counted = samples(host)
+
+    assert [1, 0, 0] == [counted["mockserver_evictions_total", (limit,)] for limit in ("idle", "age", "memory")]
+
+
+def test_sandboxes_and_bytes_are_those_of_now(host: SandboxHost):
+    host.create(SandboxConfig())
+    before = samples(host)
+    call(host, "GET", "/v1/campaigns")
+    after = samples(host)
+
+    assert 2 == before["mockserver_sandboxes", ()]
+    assert before["mockserver_journal_bytes", ()] < after["mockserver_journal_bytes", ()]
+    assert after["mockserver_memory_bytes", ()] > after["mockserver_journal_bytes", ()]
+
+
+def test_the_lag_is_that_of_the_server(host: SandboxHost):
+    host.loop_lag_seconds = lambda: 0.25
+
+    assert 0.25 == samples(host)["mockserver_loop_lag_seconds", ()]
+
+
+def test_the_text_is_the_same_without_prometheus_client(host: SandboxHost, monkeypatch: pytest.MonkeyPatch):
+    call(host, "GET", "/v1/campaigns")
+    with_library = call(host, "GET", "/_mock/metrics").body
+    monkeypatch.setitem(sys.modules, "prometheus_client", None)
+
+    assert with_library == call(host, "GET", "/_mock/metrics").body
+
+
+def test_values_of_labels_are_escaped():
+    family = Family("mockserver_calls", "counter", "Calls.", ("operation",), {('a"b\\c\nd',): 1})
+
+    (parsed,) = text_string_to_metric_families(as_text(family))
+
+    assert 'a"b\\c\nd' == parsed.samples[0].labels["operation"]
+
+
+def test_calls_are_not_counted_unless_the_server_has_it_so():
+    host = SandboxHost()
+    host.create(SandboxConfig(), id=DEFAULT_ID)
+    call(host, "GET", "/v1/campaigns")
+
+    assert [] == [name for name, _ in samples(host) if name == "mockserver_calls_total"]

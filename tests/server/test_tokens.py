@@ -1,0 +1,111 @@
+"""With a token, a sandbox's control plane opens to the server's token and to its own, and to that of no other sandbox."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mockserver.server.control.routes import ROUTES
+from mockserver.server.hosting.host import SandboxHost
+from tests.documents.control_calls import Controls
+
+SERVER = "let-me-in"
+OF_THE_SERVER = {"createSandbox", "listSandboxes", "deleteSandboxes", "readMetrics"}
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {token}"}
+
+
+@pytest.fixture
+def controls() -> Controls:
+    controls = Controls()
+    controls.host.token = SERVER
+    return controls
+
+
+def create(controls: Controls, **body: Any) -> dict[str, Any]:
+    created: dict[str, Any] = controls.run("createSandbox", body, headers=bearer(SERVER))
+    return created
+
+
+def test_a_creation_returns_a_token_only_if_the_server_has_one(controls: Controls):
+    assert create(controls)["token"]
+    controls.host.token = None
+
+    assert "token" not in controls.run("createSandbox")
+
+
+def test_tokens_differ_by_sandbox_and_by_server(controls: Controls):
+    tokens = {create(controls)["token"] for _ in range(3)} | {SandboxHost().sandbox_token("sandbox_1")}
+
+    assert 4 == len(tokens)
+
+
+@pytest.mark.parametrize("row", ROUTES, ids=lambda row: row.id)
+def test_the_token_of_another_sandbox_opens_nothing(controls: Controls, row: Any):
+    own, other = create(controls), create(controls)
+    params = {"id": other["sandboxId"], "sessionId": "x"}
+
+    for prefix in (f"/sandboxes/{other['sandboxId']}", ""):
+        message = controls.refuse(row.id, "MOCK_TOKEN_WANTED", prefix=prefix, headers=bearer(own["token"]), **params)
+        assert other["sandboxId"] not in message
+    assert other["sandboxId"] in controls.host.sandboxes
+
+
+@pytest.mark.parametrize("row", ROUTES, ids=lambda row: row.id)
+def test_its_own_token_opens_every_command_of_a_sandbox_and_none_of_the_server(controls: Controls, row: Any):
+    own = create(controls)
+    params = {"id": own["sandboxId"], "sessionId": "x"}
+
+    status, _ = controls.call(
+        row.id, {}, prefix=f"/sandboxes/{own['sandboxId']}", headers=bearer(own["token"]), **params
+    )
+
+    assert (401 == status) == (row.id in OF_THE_SERVER)
+
+
+def test_its_own_token_ends_a_sandbox_at_the_address_of_the_server(controls: Controls):
+    own, other = create(controls), create(controls)
+
+    controls.refuse("deleteSandbox", "MOCK_TOKEN_WANTED", id=other["sandboxId"], headers=bearer(own["token"]))
+    controls.run("deleteSandbox", id=own["sandboxId"], headers=bearer(own["token"]))
+
+    assert [other["sandboxId"]] == [each for each in controls.host.sandboxes if each != "default"]
+
+
+def test_the_end_of_an_unknown_sandbox_is_refused_as_that_of_a_known_one(controls: Controls):
+    own, other = create(controls), create(controls)
+    words = [
+        controls.refuse("deleteSandbox", "MOCK_TOKEN_WANTED", id=each, headers=bearer(own["token"]))
+        for each in (other["sandboxId"], "sandbox_99")
+    ]
+
+    assert words[0] == words[1]
+
+
+def test_the_token_of_the_server_opens_every_sandbox(controls: Controls):
+    own = create(controls)
+
+    controls.run("readState", prefix=f"/sandboxes/{own['sandboxId']}", headers=bearer(SERVER))
+
+
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Basic x", "Bearer é"])
+def test_no_other_header_opens_anything(controls: Controls, header: str):
+    own = create(controls)
+
+    controls.refuse(
+        "readState", "MOCK_TOKEN_WANTED", prefix=f"/sandboxes/{own['sandboxId']}", headers={"authorization": header}
+    )
+
+
+def test_a_token_is_in_no_view_of_its_sandbox(controls: Controls):
+    own = create(controls, labels={"job": "secret-job"})
+    prefix = f"/sandboxes/{own['sandboxId']}"
+    views = [
+        str(controls.run(command, prefix=prefix, headers=bearer(own["token"])))
+        for command in ("readState", "readJournal", "readHistory", "readReport", "readReplay", "readEvents")
+    ]
+
+    assert [] == [view for view in views if own["token"] in view or SERVER in view]

@@ -1,0 +1,345 @@
+"""
+The container image: its file as text, its wheel, and the contract of its entry point.
+
+No image is built here. What an image gives to the process is given by `unshare`: another user, a read-only root file
+system, the process id 1, and no network but loopback.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import site
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from mockserver.cli.settings import SCENARIO, SETTINGS
+from mockserver.version import VERSION
+from tests.wheels import ROOT, Built, run
+
+DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+COMPOSE = ROOT / "docs" / "container" / "compose.yaml"
+TOKEN = "let-me-in"
+PORT = 6066
+USER = 10001
+STOP_SECONDS = 1.0
+DEADLINE_SECONDS = 30
+VARIABLES = {setting.variable for setting in (SCENARIO, *SETTINGS)}
+
+
+def instructions() -> list[tuple[str, str]]:
+    """The instructions of the Dockerfile with their arguments, without comments."""
+    lines = re.sub(r"^#.*\n", "", DOCKERFILE, flags=re.MULTILINE).replace("\\\n", " ").splitlines()
+    return [(name, " ".join(rest.split())) for line in lines if line for name, _, rest in [line.partition(" ")]]
+
+
+def of_the_image() -> list[tuple[str, str]]:
+    """The instructions of the last stage, which is the image."""
+    every = instructions()
+    last = max(place for place, (name, _) in enumerate(every) if name == "FROM")
+    return every[last:]
+
+
+def test_the_image_runs_as_a_numeric_user_that_is_not_root():
+    users = [argument for name, argument in of_the_image() if name == "USER"]
+
+    assert [f"{USER}:{USER}"] == users
+
+
+def test_its_entry_point_and_health_check_are_commands_without_a_shell():
+    named = dict(of_the_image())
+
+    assert ["mockserver"] == json.loads(named["ENTRYPOINT"])
+    assert ["serve"] == json.loads(named["CMD"])
+    assert ["mockserver", "health"] == json.loads(named["HEALTHCHECK"].partition("CMD ")[2])
+    assert "SIGTERM" == named["STOPSIGNAL"]
+    assert "org.opencontainers.image.title" in named["LABEL"]
+
+
+def test_every_stage_has_the_same_slim_python():
+    stages = [argument.split()[0] for name, argument in instructions() if name == "FROM"]
+
+    assert ["python:${PYTHON}-slim"] * 2 == stages
+    assert [] == [name for name, _ in of_the_image() if name in ("ADD", "RUN")]
+
+
+def test_its_variables_are_settings():
+    (variables,) = [argument for name, argument in of_the_image() if name == "ENV"]
+
+    assert {"MOCKSERVER_HOST", "MOCKSERVER_PORT"} == set(re.findall(r"MOCKSERVER_\w+", variables)) & VARIABLES
+    assert [] == [name for name in re.findall(r"MOCKSERVER_\w+", variables) if name not in VARIABLES]
+
+
+def test_what_is_copied_is_what_the_context_contains():
+    copied = [argument.split()[:-1] for name, argument in instructions() if name == "COPY" and "--from" not in argument]
+    names = {name for each in copied for name in each}
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+
+    assert names == {line.removeprefix("!") for line in ignored if line.startswith("!")}
+    assert "*" in ignored
+    assert [] == [name for name in names if not (ROOT / name).exists()]
+
+
+@pytest.mark.skipif(shutil.which("hadolint") is None, reason="not on this machine: hadolint")
+def test_hadolint_has_no_finding():
+    run("hadolint", str(ROOT / "Dockerfile"))
+
+
+def test_the_compose_file_sets_settings_and_names_what_exists():
+    services: dict[str, Any] = YAML(typ="safe").load(COMPOSE)["services"]
+    mock, receiver = services["mockserver"], services["receiver"]
+
+    assert (ROOT / "Dockerfile").samefile(COMPOSE.parent / mock["build"] / "Dockerfile")
+    assert mock["read_only"] and receiver["read_only"]
+    assert mock["environment"].keys() <= VARIABLES
+    assert mock["environment"]["MOCKSERVER_ALLOW_WEBHOOK_HOST"] in services
+    assert mock["environment"]["MOCKSERVER_ALLOW_HOST"] in services
+    assert [] == [path for path in receiver["volumes"] if not (COMPOSE.parent / path.partition(":")[0]).exists()]
+
+
+def test_the_example_receiver_accepts_an_event(mockserver):
+    command = [sys.executable, str(COMPOSE.parent / "receiver.py"), "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as process:
+        assert process.stdout is not None
+        port = process.stdout.readline().split()[-1]
+        receiver = mockserver.receive_webhooks(f"http://127.0.0.1:{port}/")
+        session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
+        mockserver.expire_session(session)
+        printed = process.stdout.readline()
+        process.terminate()
+
+    assert "entrypoints.chatapp.connection_failed\n" == printed
+    assert ["delivered"] == [row["status"] for row in receiver.deliveries]
+
+
+@pytest.mark.deep
+def test_the_wheel_of_the_context_is_the_wheel_of_the_checkout(built: Built, tmp_path: Path):
+    context = tmp_path / "context"
+    context.mkdir()
+    for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines():
+        source = ROOT / line.removeprefix("!")
+        if line.startswith("!") and source.is_dir():
+            shutil.copytree(source, context / source.name, ignore=shutil.ignore_patterns("__pycache__"))
+        elif line.startswith("!"):
+            shutil.copy(source, context)
+
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(context))
+
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        assert built.wheel_files == frozenset(archive.namelist())
+
+
+_NAMESPACES = ("unshare", "--mount", "--net", "--pid", "--fork", "--mount-proc", "--kill-child")
+_PROGRAMS = ("unshare", "nsenter", "setpriv", "ip", "mount")
+
+
+def _missing() -> str | None:
+    """The reason why this machine has no such container, if it has none."""
+    absent = [program for program in _PROGRAMS if shutil.which(program) is None]
+    if absent:
+        return f"not on this machine: {', '.join(absent)}"
+    tried = subprocess.run([*_NAMESPACES, "mount", "-t", "tmpfs", "tmpfs", "/mnt"], check=False, capture_output=True)
+    return None if tried.returncode == 0 else "this user may not create namespaces with `unshare`"
+
+
+_AS_USER = f"setpriv --reuid {USER} --regid {USER} --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all"
+_SCRIPT = """
+set -e
+mount -t tmpfs -o mode=755 tmpfs /mnt
+mkdir /mnt/python /mnt/libraries /mnt/app /mnt/tmp /mnt/secrets
+mount --bind "$PYTHON_HOME" /mnt/python
+mount --bind "$LIBRARIES" /mnt/libraries
+mount --bind "$APP" /mnt/app
+mount -t tmpfs -o mode=1777 tmpfs /mnt/tmp
+echo "$TOKEN" > /mnt/secrets/token
+mount -o remount,ro /mnt
+ip link set lo up
+mount -o remount,bind,ro /
+exec {as_user} env -i {environment} /mnt/python/bin/{python} -m mockserver serve
+"""
+
+
+class Container:
+    """A server in namespaces of its own; it listens once this exists."""
+
+    def __init__(self, app: Path, environment: Mapping[str, str]) -> None:
+        self._python = f"python{sys.version_info.major}.{sys.version_info.minor}"
+        everything = {
+            "PYTHONPATH": "/mnt/app:/mnt/libraries",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONUNBUFFERED": "1",
+            "TMPDIR": "/mnt/tmp",
+            "PATH": os.environ["PATH"],
+            **environment,
+        }
+        self._environment = " ".join(f"{name}='{value}'" for name, value in everything.items())
+        script = _SCRIPT.format(as_user=_AS_USER, environment=self._environment, python=self._python)
+        places = {"PYTHON_HOME": sys.base_prefix, "LIBRARIES": site.getsitepackages()[0], "APP": str(app)}
+        self.process = subprocess.Popen(
+            [*_NAMESPACES, "sh", "-c", script],
+            env={**os.environ, **places, "TOKEN": TOKEN},
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+        )
+        assert self.process.stdout is not None
+        self.first_line = self.process.stdout.readline()
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        self.pid = int(children.read_text(encoding="utf-8").split()[0])
+
+    def inside(self, command: str, *, as_user: bool = True) -> subprocess.CompletedProcess[str]:
+        """Run a command in the namespaces, by the user of the server or by root."""
+        who = _AS_USER if as_user else ""
+        return subprocess.run(
+            [
+                "nsenter",
+                "-t",
+                str(self.pid),
+                "-m",
+                "-n",
+                "-p",
+                "sh",
+                "-c",
+                f"{who} env -i {self._environment} {command}",
+            ],
+            check=False,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=DEADLINE_SECONDS,
+        )
+
+    def python(self, arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run the interpreter in the namespaces."""
+        return self.inside(f"/mnt/python/bin/{self._python} {arguments}")
+
+    def stop(self) -> tuple[int, float]:
+        """The exit status after SIGTERM to the first process, and the seconds until then."""
+        began = time.monotonic()
+        os.kill(self.pid, signal.SIGTERM)
+        return self.process.wait(DEADLINE_SECONDS), time.monotonic() - began
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(DEADLINE_SECONDS)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def container(installed: Path) -> Iterator[Container]:
+    reason = _missing()
+    if reason is not None:
+        pytest.skip(reason)
+    settings = {
+        "MOCKSERVER_HOST": "0.0.0.0",
+        "MOCKSERVER_PORT": str(PORT),
+        "MOCKSERVER_TOKEN_FILE": "/mnt/secrets/token",
+    }
+    running = Container(installed, settings)
+    yield running
+    running.close()
+
+
+CALLS = f"""
+import http.client, json
+def call(method, path, body=b"", **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", {PORT}, timeout=20)
+    connection.request(method, path, body, headers)
+    answer = connection.getresponse()
+    return answer.status, json.loads(answer.read() or "null")
+bearer = {{"Authorization": "Bearer {TOKEN}"}}
+_, made = call("POST", "/_mock/sandboxes", b"{{}}", **bearer)
+path = "/sandboxes/" + made["sandboxId"]
+form = (b"--b\\r\\nContent-Disposition: form-data; name=\\"files\\"; filename=\\"a.txt\\"\\r\\n"
+        b"Content-Type: text/plain\\r\\n\\r\\n" + b"x" * 5_000_000 + b"\\r\\n--b--\\r\\n")
+key = {{"X-API-Key": made["secretKey"]}}
+print(json.dumps([
+    call("GET", "/_mock/state")[0],
+    call("GET", path + "/v1/campaigns", **key)[0],
+    call("POST", path + "/v1/messaging/media", form, **key, **{{"Content-Type": "multipart/form-data; boundary=b"}})[0],
+]))
+"""
+
+
+@pytest.mark.deep
+class TestContainer:
+    """The contract of the entry point, in the order of a container's life."""
+
+    def test_it_listens_at_the_address_of_its_settings(self, container: Container):
+        assert f"mockserver {VERSION} listens on http://0.0.0.0:{PORT}\n" == container.first_line
+
+    def test_its_first_process_is_the_server_of_another_user(self, container: Container):
+        status = Path(f"/proc/{container.pid}/status").read_text(encoding="utf-8")
+
+        assert re.search(rf"^Uid:\t{USER}\t{USER}\t{USER}", status, re.MULTILINE)
+        assert re.search(r"^NSpid:\t\d+\t1$", status, re.MULTILINE)
+        assert re.search(r"^CapEff:\t0+$", status, re.MULTILINE)
+
+    def test_its_root_is_read_only_and_its_network_is_loopback(self, container: Container):
+        assert "Read-only file system" in container.inside("touch /etc/x /mnt/x", as_user=False).stderr
+        links = container.inside("ip -o link", as_user=False).stdout.splitlines()
+        assert [] == [line for line in links if "LOOPBACK" not in line and "state UP" in line]
+
+    def test_it_is_healthy_on_another_port_with_its_token(self, container: Container):
+        health = container.python("-m mockserver health")
+
+        assert (0, f"ok {VERSION}\n") == (health.returncode, health.stdout), health.stderr
+
+    def test_it_answers_and_takes_uploads_into_its_temporary_folder(self, container: Container, tmp_path: Path):
+        done = container.python(f"-c '{CALLS}'")
+
+        assert [401, 200, 201] == json.loads(done.stdout), done.stderr
+
+    def test_sigterm_ends_it_within_a_second(self, container: Container):
+        code, seconds = container.stop()
+
+        assert 0 == code
+        assert seconds < STOP_SECONDS
+
+
+@pytest.mark.deep
+def test_a_wrong_setting_ends_it_with_one_line(installed: Path):
+    done = subprocess.run(
+        [sys.executable, "-m", "mockserver", "serve"],
+        check=False,
+        cwd="/",
+        env={"PYTHONPATH": f"{installed}", "PATH": os.environ["PATH"], "MOCKSERVER_PRT": "1"},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=DEADLINE_SECONDS,
+    )
+
+    assert (2, "") == (done.returncode, done.stdout)
+    assert 1 == len(done.stderr.splitlines())
+    assert "did you mean 'MOCKSERVER_PORT'?" in done.stderr
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("program", ["uvx", "pipx"])
+def test_the_wheel_runs_by_the_commands_of_the_page(program: str, built: Built, tmp_path: Path):
+    page = (ROOT / "docs" / "containers.md").read_text(encoding="utf-8")
+    (line,) = re.findall(rf"^{program} .*$", page, re.MULTILINE)
+    assert line.endswith(" mockserver serve")
+    command = re.sub(r"\./\S+\.whl", str(built.wheel), line).removesuffix("serve") + "--version"
+    if shutil.which(program) is None:
+        pytest.skip(f"not on this machine: {program}")
+
+    done = subprocess.run(
+        command.split(), check=False, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=300
+    )
+    if done.returncode and re.search("connect|resolve|network|index|No matching distribution", done.stderr):
+        pytest.skip("no package index is reachable")
+
+    assert f"mockserver {VERSION}\n" == done.stdout, done.stderr

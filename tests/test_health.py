@@ -1,0 +1,71 @@
+"""`mockserver health`: it reads the settings of `serve`, and its exit status is the health of that server."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+
+import pytest
+
+from mockserver import MockServer
+from mockserver.cli import build_parser, main
+from mockserver.cli.health import check
+from mockserver.server.http1.messages import Response
+from mockserver.server.http1.server import Server
+from mockserver.version import VERSION
+
+
+@pytest.fixture
+def running() -> Iterator[MockServer]:
+    with MockServer() as server:
+        yield server
+
+
+def health(*arguments: str, **environ: str) -> tuple[int, str]:
+    out = io.StringIO()
+    options = build_parser().parse_args(["health", *arguments])
+    code = check(options, out, {f"MOCKSERVER_{name}": value for name, value in environ.items()})
+    return code, out.getvalue()
+
+
+def port(server: MockServer) -> str:
+    return server.url.rpartition(":")[2]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0", "localhost"])
+def test_a_running_server_is_healthy_at_the_address_of_its_settings(running: MockServer, host: str):
+    assert (0, f"ok {VERSION}\n") == health(HOST=host, PORT=port(running))
+    assert (0, f"ok {VERSION}\n") == health("--host", host, "--port", port(running), PORT="1")
+
+
+def test_no_server_is_unhealthy(capsys: pytest.CaptureFixture[str]):
+    assert (1, "") == health("--port", "9")
+    assert capsys.readouterr().err.startswith("mockserver: no server answers at 127.0.0.1 port 9: ")
+
+
+def test_a_server_with_a_token_is_healthy_for_those_who_have_it_and_if_it_has_generated_one(
+    running: MockServer, capsys: pytest.CaptureFixture[str]
+):
+    running._host.token = "let-me-in"
+
+    assert (0, f"ok {VERSION}\n") == health("--port", port(running), TOKEN="let-me-in")
+    assert (0, "ok\n") == health("--port", port(running))
+    assert (1, "") == health("--port", port(running), TOKEN="other")
+    assert "got status 401" in capsys.readouterr().err
+
+
+def test_another_program_at_the_port_is_unhealthy(capsys: pytest.CaptureFixture[str]):
+    class Other:
+        def body_max_bytes(self, target: str) -> int:
+            return 0
+
+        def respond(self, incoming: object) -> Response:
+            return Response(200, (), b"hello", False, None, None)
+
+    with Server(Other()) as other:
+        assert (1, "") == health("--port", str(other.port))
+
+
+def test_it_is_a_command_that_refuses_what_the_server_refuses(capsys: pytest.CaptureFixture[str]):
+    assert 2 == main(["health", "--port", "0"])
+    assert "got port 0" in capsys.readouterr().err

@@ -1,0 +1,206 @@
+"""One server for many jobs: no cross-talk, flat memory, and answers at its limits."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.front_controller import handle_request
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
+from mockserver.server.hosting.limits import BEYOND_LOOPBACK, Limiter
+from tests.clients.operations import SESSIONS
+from tests.depth import at_depth
+from tests.test_cli_serve import Served
+
+TOKEN = "let-me-in"
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+DEADLINE_SECONDS = 60
+GROWTH_MAX_BYTES = 8_000_000  # after 100,000 sandboxes; one kilobyte lost with each would be 100 MB
+
+
+class Job:
+    """A client of one server, on a connection of its own."""
+
+    def __init__(self, url: str) -> None:
+        self._wire = HTTPConnection(urlsplit(url).netloc, timeout=DEADLINE_SECONDS)
+
+    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
+        content = None if body is None else json.dumps(body)
+        self._wire.request(method, path, content, {"Content-Type": "application/json", **headers})
+        answer = self._wire.getresponse()
+        text = answer.read()
+        return answer.status, json.loads(text) if text else None
+
+    def create(self, **body: Any) -> dict[str, Any]:
+        status, created = self.ask("POST", "/_mock/sandboxes", body, **BEARER)
+        assert 201 == status, created
+        return {**created, "path": urlsplit(created["baseUrl"]).path}
+
+    def close(self) -> None:
+        self._wire.close()
+
+
+@pytest.fixture
+def served(request: pytest.FixtureRequest) -> Iterator[Served]:
+    server = Served("--token", TOKEN, "--log-format", "off", *getattr(request, "param", ()))
+    yield server
+    server.close()
+
+
+def resident_bytes(pid: int) -> int:
+    """The memory that a process has, of Linux."""
+    pages = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]
+    return int(pages) * 4096
+
+
+def in_threads(count: int, run: Callable[[int], Any]) -> list[Any]:
+    """What each of these workers returns; all of them begin together."""
+    together = threading.Barrier(count)
+
+    def begin(number: int) -> Any:
+        together.wait(DEADLINE_SECONDS)
+        return run(number)
+
+    with ThreadPoolExecutor(count) as threads:
+        return list(threads.map(begin, range(count)))
+
+
+@pytest.mark.deep
+def test_2000_sandboxes_of_200_workers_never_see_each_other(served: Served):
+    keys: list[str] = []
+
+    def work(worker: int) -> list[str]:
+        job, wrong = Job(served.url), []
+        for number in range(10):
+            name = f"job-{worker}-{number}"
+            template = {"id": f"template_{worker}_{number}", "name": name, "items": [{"type": "text", "text": name}]}
+            chats = worker % 7 + number
+            made = job.create(given={"templates": [template], "chats": {"count": chats}}, labels={"job": name})
+            path, own, foreign = made["path"], {"X-API-Key": made["secretKey"]}, keys[-1:]
+            keys.append(made["secretKey"])
+            session = job.ask("POST", f"{path}{SESSIONS}", {}, **own)[1]["sessionId"]
+            expected = {
+                "templates": [name],
+                "audience": chats,
+                "foreign key": [401] * len(foreign),
+                "session": "expired",
+                "calls": 4 + len(foreign),
+                "token": 401,
+            }
+            control = {"Authorization": f"Bearer {made['token']}"}
+            listed = job.ask("GET", f"{path}/v1/message-templates", **own)[1]["templates"]
+            preview = job.ask("POST", f"{path}/v1/campaigns/audience-preview", {}, **own)[1]
+            refused = [job.ask("GET", f"{path}/v1/campaigns", **{"X-API-Key": key})[0] for key in foreign]
+            assert 200 == job.ask("POST", f"{path}/_mock/clock/advance", {"by": "20m"}, **control)[0]
+            read = job.ask("GET", f"{path}{SESSIONS}/{session}", **own)[1]
+            journal = job.ask("GET", f"{path}/_mock/journal", **control)[1]["exchanges"]
+            seen = {
+                "templates": [row["name"] for row in listed],
+                "audience": preview["estimatedCount"],
+                "foreign key": refused,
+                "session": read["status"],
+                "calls": len(journal),
+                "token": job.ask("GET", "/_mock/sandboxes", **control)[0],
+            }
+            wrong += [f"{name}: got {seen}; expected {expected}"] if seen != expected else []
+            assert 204 == job.ask("DELETE", f"/_mock/sandboxes/{made['sandboxId']}", **control)[0]
+        job.close()
+        return wrong
+
+    found = [line for lines in in_threads(200, work) for line in lines]
+
+    assert [] == found
+    assert 2_000 == len(set(keys))
+    rest = served.ask("GET", "/_mock/sandboxes", key=None, headers=BEARER).json()
+    assert [DEFAULT_ID] == [row["sandboxId"] for row in rest["sandboxes"]]
+    assert [] == rest["closed"]  # no call arrived late
+
+
+@pytest.mark.law
+@pytest.mark.skipif(sys.platform != "linux", reason="it reads the memory of a process from Linux")
+def test_many_sandboxes_made_and_ended_take_no_memory():
+    many = at_depth(500, 100_000)
+    host = SandboxHost()
+    host.create(SandboxConfig("demo"), id=DEFAULT_ID)
+    host.token, host.counts_calls = TOKEN, True
+    limiter = Limiter(host, BEYOND_LOOPBACK)
+    host.admission = limiter.admission
+    headers = {"host": "127.0.0.1", "authorization": BEARER["Authorization"]}
+
+    def ask(method: str, path: str, body: bytes = b"", **more: str) -> Any:
+        response, after = handle_request(
+            host, HttpRequest.create(method, path, {**headers, **more}, body, "http://127.0.0.1")
+        )
+        after()
+        return response
+
+    def use(count: int) -> None:
+        for number in range(count):
+            made = ask("POST", "/_mock/sandboxes", b'{"labels": {"job": "%d"}}' % number).json()
+            key = {"x-api-key": made["secretKey"]}
+            assert 200 == ask("GET", f"/sandboxes/{made['sandboxId']}/v1/campaigns", **key).status
+            assert 204 == ask("DELETE", f"/_mock/sandboxes/{made['sandboxId']}").status
+            if not number % 100:
+                limiter.sweep()
+
+    pid = int(Path("/proc/self").resolve().name)
+    use(many // 8)  # in the deep run until every table that is bounded is full
+    before = resident_bytes(pid)
+    use(many)
+
+    assert resident_bytes(pid) - before < GROWTH_MAX_BYTES
+    assert [DEFAULT_ID] == list(host.sandboxes)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("served", [("--max-sandboxes", "50", "--memory", "40MB")], indirect=True)
+def test_a_server_at_its_limits_answers_every_call_and_names_the_limit(served: Served):
+    first = Job(served.url)
+    held = [first.create(labels={"job": "held"}) for _ in range(50)]
+
+    def storm(worker: int) -> list[tuple[int, str]]:
+        job = Job(served.url)
+        answers = []
+        for number in range(100):
+            status, body = job.ask("POST", "/_mock/sandboxes", {}, **BEARER)
+            answers.append((status, body["limit"]))
+            mine = held[(worker * 100 + number) % len(held)]
+            own = {"X-API-Key": mine["secretKey"]}
+            answers.append((job.ask("GET", f"{mine['path']}/v1/campaigns", **own)[0], ""))
+        job.close()
+        return answers
+
+    answers = [answer for each in in_threads(20, storm) for answer in each]
+
+    assert {(429, "sandboxes"): 2_000, (200, ""): 2_000} == {each: answers.count(each) for each in set(answers)}
+    assert 200 == first.ask("GET", "/_mock/health", **BEARER)[0]
+    first.close()
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("served", [("--memory", "40MB")], indirect=True)
+def test_a_job_that_takes_too_much_memory_loses_its_own_sandbox(served: Served):
+    job = Job(served.url)
+    modest, greedy = job.create(labels={"job": "modest"}), job.create(labels={"job": "greedy"})
+    own = {"X-API-Key": greedy["secretKey"]}
+    body = {"given": {"chats": {"count": 100_000}}}
+    assert 201 == job.ask("POST", f"{greedy['path']}/_mock/scenarios", body, **BEARER)[0]
+
+    status, answer = 200, None
+    while status == 200:  # until the next sweep, a second later at most
+        status, answer = job.ask("GET", f"{greedy['path']}/v1/campaigns", **own)
+
+    assert (410, "memory") == (status, answer["limit"])
+    assert 200 == job.ask("GET", f"{modest['path']}/v1/campaigns", **{"X-API-Key": modest["secretKey"]})[0]
+    assert 201 == job.ask("POST", "/_mock/sandboxes", {}, **BEARER)[0]
+    job.close()

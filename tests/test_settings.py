@@ -1,0 +1,165 @@
+"""The settings of a server: by option, by environment variable, by default; unknown variables are refused by name."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mockserver.cli import build_parser, main
+from mockserver.cli.serve import _limits
+from mockserver.cli.settings import SCENARIO, SETTINGS, resolve, token_of
+from mockserver.core.instants import SECOND
+from mockserver.server.hosting.limits import BEYOND_LOOPBACK, ServerLimits
+
+VALUES = {
+    "max-sandboxes": ("50", 50),
+    "idle": ("1h30m", 5_400 * SECOND),
+    "age": ("PT20M", 1_200 * SECOND),
+    "memory": ("512MB", 512_000_000),
+    "port": ("0", 0),
+    "seed": ("7", 7),
+    "journal-max-entries": ("3", 3),
+    "journal-max-bytes": ("4", 4),
+    "log-format": ("json", "json"),
+    "public-url": ("https://mock.example/crm/", "https://mock.example/crm"),
+    "scenario": ("demo", "demo"),
+}
+
+
+def parsed(*arguments: str, **environ: str) -> argparse.Namespace:
+    options = build_parser().parse_args(["serve", *arguments])
+    resolve(options, SCENARIO, *SETTINGS, environ={f"MOCKSERVER_{name}": value for name, value in environ.items()})
+    return options
+
+
+@pytest.mark.parametrize("setting", [SCENARIO, *SETTINGS], ids=lambda setting: setting.name)
+def test_a_variable_sets_what_its_option_sets(setting: Any):
+    variable = setting.variable.removeprefix("MOCKSERVER_")
+    if setting.form == "flag":
+        by_option, by_variable, expected = parsed(f"--{setting.name}"), parsed(**{variable: "true"}), True
+    else:
+        text, value = VALUES.get(setting.name, ("some-text", "some-text"))
+        expected = [value] if setting.form == "many" else value
+        by_option, by_variable = parsed(f"--{setting.name}", text), parsed(**{variable: text})
+
+    assert expected == getattr(by_option, setting.attribute) == getattr(by_variable, setting.attribute)
+    assert setting.default == getattr(parsed(), setting.attribute)
+
+
+def test_an_option_takes_precedence_over_its_variable():
+    assert 1 == parsed("--port", "1", PORT="2").port
+    assert ["a"] == parsed("--allow-webhook-host", "a", ALLOW_WEBHOOK_HOST="b").allow_webhook_host
+
+
+@pytest.mark.parametrize("text", ["a=1;b=2", "a=1; b=2;", "a=1\nb=2\n"])
+def test_several_values_of_a_variable_are_separated_by_semicolons_or_lines(text: str):
+    assert ["a=1", "b=2"] == parsed(CHOOSE=text).choose
+
+
+@pytest.mark.parametrize(("text", "value"), [("1", True), ("YES", True), ("0", False), ("", False), ("off", False)])
+def test_a_flag_can_be_off_in_a_variable(text: str, value: bool):
+    assert value is parsed(STRICT=text).strict
+
+
+def test_an_unknown_variable_is_refused_with_the_nearest_name():
+    with pytest.raises(
+        ValueError, match="got the environment variable MOCKSERVER_MAX_SANDBOX, which no setting has; did"
+    ):
+        parsed(MAX_SANDBOX="5")
+    with pytest.raises(ValueError, match="did you mean 'MOCKSERVER_TOKEN_FILE'"):
+        parsed(TOKENFILE="x")
+
+
+def test_variables_of_clients_and_of_a_service_named_mockserver_are_not_settings():
+    links = {
+        "SERVICE_HOST": "10.0.0.1",
+        "SERVICE_PORT": "5055",
+        "SERVICE_PORT_HTTP": "5055",
+        "PORT": "tcp://10.0.0.1:5055",
+        "PORT_5055_TCP": "tcp://10.0.0.1:5055",
+        "PORT_5055_TCP_ADDR": "10.0.0.1",
+    }
+
+    assert 5055 == parsed(KEY="sk_x", URL="http://x", **links).port
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("PORT", "one", "MOCKSERVER_PORT: got 'one'; expected a whole number"),
+        ("IDLE", "soon", "MOCKSERVER_IDLE: got 'soon'; expected a duration such as 30m, or off"),
+        ("IDLE", "0s", "expected a duration"),
+        ("MAX_SANDBOXES", "0", "expected a whole number from 1, or off"),
+        ("MEMORY", "2 gigs", "expected a size such as 2GB, 512MB or 1GiB, or off"),
+        ("STRICT", "maybe", "expected true or false"),
+        ("LOG_FORMAT", "jsn", "did you mean 'json'"),
+        ("PUBLIC_URL", "mock.example", "expected an http or https url"),
+        ("PUBLIC_URL", "https://[::1", "expected an http or https url"),
+        ("PUBLIC_URL", "https://mock:none", "expected an http or https url"),
+        ("PUBLIC_URL", "https://user@mock.example", "expected an http or https url"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_what_is_expected(name: str, text: str, words: str):
+    with pytest.raises(ValueError, match="expected") as refusal:
+        parsed(**{name: text})
+
+    assert words in str(refusal.value)
+
+
+def test_a_wrong_value_ends_the_command_with_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("MOCKSERVER_MAX_SANDBOXS", "5")
+
+    assert 2 == main(["serve", "--port", "0"])
+    assert (
+        "mockserver: got the environment variable MOCKSERVER_MAX_SANDBOXS, which no setting has; "
+        "did you mean 'MOCKSERVER_MAX_SANDBOXES'?\n" == capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("2GB", 2 * 10**9), ("1GiB", 2**30), ("1.5MB", 1_500_000), ("64k", 64_000), ("100", 100)]
+)
+def test_sizes_have_units(text: str, size: int):
+    assert size == parsed(MEMORY=text).memory
+
+
+class TestLimits:
+    def test_they_are_off_on_loopback_and_on_beyond_it(self):
+        assert ServerLimits() == _limits(parsed())
+        assert BEYOND_LOOPBACK == _limits(parsed("--host", "0.0.0.0"))
+        assert ServerLimits(10_000, 1_800 * SECOND, 21_600 * SECOND, 2 * 10**9) == BEYOND_LOOPBACK
+
+    def test_each_can_be_set_and_switched_off(self):
+        options = ("--max-sandboxes", "5", "--idle", "off", "--age", "1h", "--memory", "off")
+
+        assert ServerLimits(5, None, 3_600 * SECOND, None) == _limits(parsed("--host", "0.0.0.0", *options))
+        assert ServerLimits(5, None, 3_600 * SECOND, None) == _limits(parsed(*options))
+
+
+class TestToken:
+    def test_it_is_that_of_a_file_without_the_end_of_its_line(self, tmp_path: Path):
+        file = tmp_path / "token"
+        file.write_text("let-me-in\n", encoding="utf-8")
+
+        assert "let-me-in" == token_of(parsed(TOKEN_FILE=str(file))) == token_of(parsed("--token", "let-me-in"))
+
+    @pytest.mark.parametrize("text", ["", "\n", "two words", "é"])
+    def test_a_file_without_a_token_is_refused(self, tmp_path: Path, text: str):
+        file = tmp_path / "token"
+        file.write_text(text, encoding="utf-8")
+
+        with pytest.raises(ValueError, match="without a token; expected one word"):
+            token_of(parsed("--token-file", str(file)))
+
+    def test_a_token_and_a_file_are_refused(self):
+        with pytest.raises(ValueError, match="expected --token or --token-file"):
+            token_of(parsed("--token", "a", TOKEN_FILE="b"))
+
+    def test_a_missing_file_is_refused(self):
+        with pytest.raises(OSError, match="none"):
+            token_of(parsed(TOKEN_FILE="/none"))
