@@ -396,3 +396,13 @@ def test_a_document_contains_the_seed_data_of_the_settings(mockserver_server: Mo
 
     ids = [entry["id"] for entry in report.findings[0].document["given"]["templates"]]
     assert ["template_of_scenario", "template_of_settings"] == ids
+
+
+def test_tests_of_equal_names_in_two_folders_have_documents_of_their_own(mockserver_server: MockServer, tmp_path: Path):
+    tests = ("one/test_mine.py::test_listing", "two/test_mine.py::test_listing")
+    for test in tests:
+        report = mockserver_server.explore(list_once, test=test, faults=("drop-before",), choices=())
+        report.write_documents(tmp_path)
+
+    names = [f"{folder}-test_mine.py.test_listing-crashed-RemoteDisconnected.json" for folder in ("one", "two")]
+    assert names == sorted(file.name for file in tmp_path.iterdir())

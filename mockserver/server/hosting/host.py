@@ -9,7 +9,6 @@ Hosting: many sandboxes behind one address, their configuration and their tracke
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -17,17 +16,15 @@ from weakref import WeakMethod
 
 from mockserver.contract.choices import DEFAULTS
 from mockserver.core.instants import Duration, Instant
-from mockserver.core.redaction import to_json_text
 from mockserver.core.scheduler import FiredTimer, run_until
 from mockserver.core.state.journal import DEFAULT_LIMITS, Limits
 from mockserver.core.state.sandbox import Checkpoint, Clock, Position, Runtime, SandboxState
 from mockserver.core.state.tenant import Tenant
-from mockserver.scenario import library
-from mockserver.scenario.apply import DEFAULT_TENANT, apply, create_default_tenant
-from mockserver.scenario.choices import merge_choices
-from mockserver.scenario.documents import Document, validate
+from mockserver.scenario.apply import DEFAULT_TENANT
+from mockserver.scenario.documents import Document
 from mockserver.server.api.response import ResponseOptions
 from mockserver.server.hosting import command_log, runtime
+from mockserver.server.hosting.config import Created, SandboxConfig, config_document, fill, seed_in, seed_of
 from mockserver.server.hosting.disposal import Disposal
 from mockserver.server.hosting.tracked_choices import TrackedChoices
 from mockserver.server.webhooks.dispatcher import Scheduler, WebhookDispatcher
@@ -40,7 +37,6 @@ if TYPE_CHECKING:
 
 DEFAULT_ID = "default"
 IN_PROCESS_ORIGIN = "http://mockserver.test"  # a name that does not resolve (RFC 6761): never a real request
-SEED_MAX = 2**53 - 1
 _CLOSED_REMEMBERED = 10_000
 _CHECKPOINTS_MAX = 1_000
 _LABELLED_MAX = 20  # checkpoints with a label: those of a page, one before each of its actions
@@ -49,56 +45,6 @@ _LABELLED_MAX = 20  # checkpoints with a label: those of a page, one before each
 # free on the sandbox itself, whose lock the command then takes where it needs it (it lets time pass, or sends webhooks).
 # A "delivered" one runs with the lock, and ends when what it has made due is delivered.
 Phase = Literal["locked", "delivered", "snapshot", "unlocked"]
-
-
-class SandboxConfig(NamedTuple):
-    """
-    Configuration of a new sandbox: the scenario is applied first, then choices, clock and seed data.
-
-    Attributes:
-        scenario: the name of a library scenario, or a document.
-        seed: of ids, keys and chances; None for the scenario's, else the host's default.
-        choices: options by id, which take precedence over the scenario's.
-        clock: `freeze` or `follow`, which takes precedence over the scenario's.
-        given: seed data in addition to the scenario's.
-    """
-
-    scenario: str | Mapping[str, Any] | None = None
-    seed: int | None = None
-    choices: Mapping[str, object] | None = None
-    clock: Mapping[str, Any] | None = None
-    given: Mapping[str, Any] | None = None
-
-    def __repr__(self) -> str:  # a document may hold keys
-        return f"SandboxConfig(seed={self.seed!r})"
-
-
-def config_document(config: SandboxConfig) -> Document:
-    """Return the config's scenario with the config's choices and clock, before any validation."""
-    raw = library.document(config.scenario) if isinstance(config.scenario, str) else config.scenario or {}
-    if not isinstance(raw, Mapping):
-        validate(raw)
-    scenario = raw if isinstance(raw, Document) else Document(raw)
-    choices, overrides = scenario.get("choices", {}), config.choices or {}
-    # Choices that are not an object stay as they are: validation refuses them.
-    merged = merge_choices(choices, overrides) if isinstance(choices, Mapping) else choices
-    return scenario.with_settings(merged, config.clock, overrides)
-
-
-def _seed(config: SandboxConfig, document: Mapping[str, Any], default: Callable[[], int]) -> int:
-    """Return the config's seed, else its document's, else the default; the document's schema refuses an invalid one."""
-    if config.seed is None:
-        seed = document.get("seed")
-        return seed if isinstance(seed, int) and 0 <= seed <= SEED_MAX else default()
-    if not 0 <= config.seed <= SEED_MAX:
-        raise ValueError(f"got a seed of {to_json_text(config.seed)}; expected a whole number from 0 to {SEED_MAX}")
-    return config.seed
-
-
-def _seed_of(sandbox_id: str, seed: int) -> int:
-    """Return the seed of a sandbox of a host with this default seed: the same in each run, and another for each id."""
-    digest = hashlib.sha256(f"{seed}/{sandbox_id}".encode()).digest()
-    return int.from_bytes(digest[:6], "big")
 
 
 class HostedSnapshot(NamedTuple):
@@ -345,33 +291,6 @@ class HostedSandbox:
         return SandboxCoverage(self.sandbox)
 
 
-class Created(NamedTuple):
-    """
-    The seed data of a new sandbox.
-
-    Attributes:
-        ids: The ids of the records, by kind.
-        secrets: The signing secrets assigned to webhooks that have none in the seed data, by webhook id.
-    """
-
-    ids: dict[str, list[str]]
-    secrets: dict[str, str]
-
-
-def _seed_sandbox(sandbox: SandboxState, document: Document, given: Mapping[str, Any] | None) -> Created:
-    """Give a new sandbox its default tenant, its scenario and the seed data `given`."""
-    create_default_tenant(sandbox)
-    created = Created({}, {})
-    for part in (document, {"given": given} if given else None):
-        if not part:
-            continue
-        applied = apply(sandbox, part, is_new=True)
-        created.secrets.update(applied.secrets)
-        for kind, ids in applied.created.items():
-            created.ids.setdefault(kind, []).extend(ids)
-    return created
-
-
 class SandboxHost:
     """
     The sandboxes of one server. Two hosts share nothing.
@@ -467,7 +386,7 @@ class SandboxHost:
         document, id = config_document(config), self._next_id()
         is_frozen = self.frozen_at is not None and "clock" not in document
         clock = runtime.frozen_clock(self.frozen_at or 0) if is_frozen else runtime.following_clock()
-        return self._create(id, config, document, lambda: _seed_of(id, self.default_seed()), clock)
+        return self._create(id, config, document, lambda: seed_of(id, self.default_seed()), clock)
 
     def _next_id(self) -> str:
         with self._lock:
@@ -479,7 +398,7 @@ class SandboxHost:
     ) -> HostedSandbox:
         host_runtime = runtime.HostRuntime()
         sandbox = SandboxState(
-            seed=_seed(config, document, default_seed),
+            seed=seed_in(config, document, default_seed),
             clock=clock,
             lock=threading.RLock(),
             process_now=runtime.process_now,
@@ -488,7 +407,7 @@ class SandboxHost:
             journal_limits=self.journal_limits,
         )
         sandbox.outbox.allowed_hosts = self.allow_webhook_hosts
-        created = _seed_sandbox(sandbox, document, config.given)
+        created = fill(sandbox, document, config.given)
         with self._lock:
             hosted = HostedSandbox(id, sandbox, self, sandbox.now, config, created)
             # Weak: so a closed sandbox, which may have a million chats, is freed without the garbage collector.

@@ -18,7 +18,7 @@ from mockserver.testing.explore.combinations import First
 from mockserver.testing.explore.findings import Findings
 from mockserver.testing.explore.options import ExploreOptions
 from mockserver.testing.explore.placements import ExploreStep, Placement
-from mockserver.testing.explore.report import CleanRun, Coverage, ExploreReport, Tolerated
+from mockserver.testing.explore.report import CleanRun, ExploreReport, Tolerated, TriedPlacements
 from mockserver.testing.explore.singles import Delivered, Surroundings
 from mockserver.testing.explore.trace import TracedCall, first_difference, real_sleep, trace
 from mockserver.testing.explore.verdicts import (
@@ -79,7 +79,7 @@ class Exploration:
         self._choices_read: set[str] = set()
         self._findings = Findings(test)
         self._tolerated = Tolerated(options.tolerated_rows)
-        self._coverage = Coverage()
+        self._coverage = TriedPlacements()
         self._verdicts: Counter[Verdict] = Counter()
         self._matrix: dict[tuple[str, str], Counter[Verdict]] = {}
         self._firsts: list[First] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,11 +10,10 @@ from typing import Any
 from mockserver.scenario import documents
 from mockserver.testing.explore.placements import Placement
 from mockserver.testing.explore.verdicts import ORDER, Cause, Verdict
+from mockserver.testing.report.folder import file_name
 from mockserver.testing.sandbox import Sandbox
 
 JSON = dict[str, Any]
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
-_NAME_CHARS = 80
 
 
 @dataclass
@@ -99,8 +97,7 @@ class Findings:
             row.document = document(sandbox, placement, self._name(row), f"{cause.name}: {cause.message}")
 
     def _name(self, finding: ExploreFinding) -> str:
-        plain = _NOT_IN_NAMES.sub("-", f"{self._test.rpartition('/')[2]}-{finding.verdict}-{finding.cause}")
-        return plain[-_NAME_CHARS:].strip("-.")
+        return file_name(f"{self._test}-{finding.verdict}-{finding.cause}")
 
     def rows(self) -> list[ExploreFinding]:
         """Return the findings, the worst first, then in the order in which they were met."""

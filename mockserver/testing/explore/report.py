@@ -61,7 +61,7 @@ class Part:
 
 
 @dataclass
-class Coverage:
+class TriedPlacements:
     """What was tried, and what was not."""
 
     singles: Part = field(default_factory=Part)
@@ -113,7 +113,7 @@ class ExploreReport:
     test: str
     options: ExploreOptions
     clean: CleanRun
-    coverage: Coverage
+    coverage: TriedPlacements
     runs: int
     seconds: float
     verdicts: Mapping[Verdict, int]

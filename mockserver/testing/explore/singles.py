@@ -84,9 +84,9 @@ def _context(calls: Sequence[TracedCall], place: int) -> tuple[Any, ...]:
 def _applies(row: WireRow, call: TracedCall, around: Surroundings) -> bool:
     if row.needs_time and call.number in around.by_socket:
         return False
-    if row.name == "stale":
+    if row.requires == "change":
         return call.operation in READS and call.changed
-    if row.name in ("truncate", "dribble"):
+    if row.requires == "body":
         return call.answer_bytes > 1
     return True
 

@@ -14,6 +14,8 @@ NO_ANSWER_FOR = "1h"
 RETRY_AFTER_S = 30
 STALL_ENDS_AFTER = 20  # reads of the client, after which the sends that stall go on
 _TRUNCATE_BYTES = 20
+_CUT = "truncate"
+OUTDATED = "stale"  # the effect by which a read is answered as before the last change
 
 
 class WireRow(NamedTuple):
@@ -26,6 +28,7 @@ class WireRow(NamedTuple):
         changes: `before` if the operation does not run, `after` if it takes effect; the same for an operation that only reads.
         twin: The fault that is the same for an operation that only reads.
         needs_time: Takes real time over a socket, where it is not tried.
+        requires: What a call must have for it: a `body` to cut, or a `change` before it, for a read that may miss that.
     """
 
     name: str
@@ -33,6 +36,12 @@ class WireRow(NamedTuple):
     changes: Literal["before", "after"]
     twin: str | None = None
     needs_time: bool = False
+    requires: Literal["body", "change"] | None = None
+
+    def effects_at(self, answer_bytes: int) -> Mapping[str, Any]:
+        """Return the effects at a call whose answer has this length: an answer is cut before its end."""
+        is_whole = answer_bytes <= _TRUNCATE_BYTES
+        return {**self.effects, _CUT: answer_bytes // 2} if _CUT in self.effects and is_whole else self.effects
 
 
 class ActRow(NamedTuple):
@@ -78,10 +87,10 @@ _WIRE = (
     WireRow("internal-error", {"error": "INTERNAL_ERROR"},                                    "before"),
     WireRow("rate-limit",     {"error": {"code": "RATE_LIMIT_EXCEEDED", "retryAfter": RETRY_AFTER_S}}, "before"),
     WireRow("bad-gateway",    {"bad-gateway": "after"},                                       "after"),
-    WireRow("truncate",       {"truncate": _TRUNCATE_BYTES},                                  "after"),
+    WireRow("truncate",       {_CUT: _TRUNCATE_BYTES},                                        "after",  requires="body"),
     WireRow("garble",         {"garble": True},                                               "after"),
-    WireRow("dribble",        {"dribble": {"chunks": 5, "over": "10s"}},                      "after",  needs_time=True),
-    WireRow("stale",          {"stale": True},                                                "before"),
+    WireRow("dribble",        {"dribble": {"chunks": 5, "over": "10s"}},                      "after",  needs_time=True, requires="body"),
+    WireRow("stale",          {OUTDATED: True},                                               "before", requires="change"),
 )
 _ACTS = (
     ActRow("campaign-canceled",   "cancel-campaign",   {},                            "campaign"),
@@ -111,9 +120,9 @@ ACTS: Mapping[str, ActRow] = MappingProxyType({row.name: row for row in _ACTS})
 DELIVERY_FAULTS: Mapping[str, DeliveryRow] = MappingProxyType({row.name: row for row in _DELIVERIES})
 NAMES: tuple[str, ...] = (*FAULTS, *ACTS, *DELIVERY_FAULTS)
 
+# The order of second faults at one call: those that leave a client in doubt are first.
+SECOND = (
+    "internal-error", "drop-after", "drop-before", "rate-limit", "stale", "bad-gateway", "timeout-after", "garble", "truncate",
+)  # fmt: skip
+
 READS = frozenset(row.id for row in ENDPOINTS.values() if not row.writes)  # the audience preview too
-
-
-def body_bytes_sent(length: int) -> int:
-    """Return how many bytes of an answer of this length arrive before it is cut off."""
-    return _TRUNCATE_BYTES if length > _TRUNCATE_BYTES else length // 2

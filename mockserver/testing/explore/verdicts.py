@@ -21,6 +21,7 @@ from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.testing.explore.caused import Caused, caused, differences
 from mockserver.testing.explore.placements import Placement
+from mockserver.testing.explore.tables import OUTDATED
 
 Verdict = Literal["survived", "reported", "crashed", "breach", "silent"]
 ORDER: tuple[Verdict, ...] = ("silent", "breach", "crashed", "reported", "survived")  # of reports: the worst first
@@ -125,7 +126,7 @@ def _is_misled(finding: Finding, numbered: Mapping[int, JournalEntry]) -> bool:
         return False
     first, last = min(finding.exchanges), max(finding.exchanges)
     between = (numbered[n] for n in range(first + 1, last) if n in numbered)
-    return any(exchange.fault is not None and "stale" in exchange.fault.effects for exchange in between)
+    return any(exchange.fault is not None and OUTDATED in exchange.fault.effects for exchange in between)
 
 
 def _duplicates(state: SandboxState) -> Mapping[str, int]:
