@@ -20,6 +20,8 @@ from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS
 from tests.explore.planted import hunt
 from tests.explore.working_day import canceling, connecting, receiving
 
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+
 WIRE = (
     "drop-before", "drop-after", "reset-before", "reset-after", "timeout-before", "timeout-after", "internal-error",
     "rate-limit", "bad-gateway", "truncate", "garble", "dribble", "stale",
@@ -71,7 +73,7 @@ def test_every_act_and_every_fault_of_a_delivery_is_tried_where_it_has_an_object
         for name in names(mockserver_server.explore(test, faults=(*ACTS, *DELIVERY_FAULTS), choices=()))
     }
 
-    assert {*ACTS, *DELIVERY_FAULTS} - {"entrypoint-removed"} == tried
+    assert {*ACTS, *DELIVERY_FAULTS} == tried
 
 
 def test_an_entrypoint_is_removed_if_the_tenant_has_one(mockserver_server: MockServer):
@@ -80,6 +82,20 @@ def test_an_entrypoint_is_removed_if_the_tenant_has_one(mockserver_server: MockS
     report = mockserver_server.explore(list_once, settings={"given": given}, faults=("entrypoint-removed",), choices=())
 
     assert ["entrypoint-removed"] == names(report)
+
+
+def test_an_entrypoint_that_the_client_has_connected_is_removed_before_each_later_call(mockserver_server: MockServer):
+    def connect_and_read(sandbox: Sandbox) -> None:
+        session = sandbox.call("POST", SESSIONS, json={}).json()["sessionId"]
+        sandbox.complete_session(session)
+        read = sandbox.call("GET", f"{SESSIONS}/{session}").json()
+        assert "completed" == read["status"]
+        sandbox.call("GET", f"/v1/entrypoints/{read['entrypoint']['id']}")
+
+    report = mockserver_server.explore(connect_and_read, faults=("entrypoint-removed",), choices=())
+
+    assert not report.failed and not report.findings, report.text()
+    assert {"readConnectionSession", "readEntrypoint"} == {operation for operation, _ in report.matrix}
 
 
 def test_placements_are_tried_in_the_order_of_the_calls(mockserver_server: MockServer):

@@ -176,8 +176,8 @@ class Exploration:
             self._difference = first_difference(self._clean.calls, calls) or _other_end(self._clean.run, run)
             return
         templates = {campaign.id: campaign.template_id for _, campaign in state.records("campaign")}
-        connected = {session.entrypoint_id for _, session in state.records("session")}
-        entrypoints = tuple(row.id for _, row in state.records("entrypoint") if row.id not in connected)
+        connected = {session.entrypoint_id: session.id for _, session in state.records("session")}
+        entrypoints = {row.id: connected.get(row.id) for _, row in state.records("entrypoint")}
         numbers = [exchange.n for exchange in state.journal.exchanges if exchange.operation]
         by_socket = frozenset(place for place, n in enumerate(numbers, start=1) if n in watch.by_socket)
         slept = real_sleep(state.journal.exchanges)

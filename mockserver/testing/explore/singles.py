@@ -7,7 +7,7 @@ answer and state of the addressed record, and the same calls follow; equal calls
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.contract.choices import CHOICES
@@ -35,12 +35,12 @@ class Surroundings(NamedTuple):
 
     Attributes:
         templates: The ids of the templates of the client's campaigns, by campaign.
-        entrypoints: The ids of the entrypoints that no session of the run has connected.
+        entrypoints: The ids of the entrypoints, each with the session that has connected it; None if none has.
         by_socket: The numbers of the calls that a socket carried.
     """
 
     templates: dict[str, str]
-    entrypoints: tuple[str, ...]
+    entrypoints: Mapping[str, str | None]
     by_socket: frozenset[int]
 
 
@@ -119,7 +119,9 @@ def _targets(act: ActRow, call: TracedCall, around: Surroundings) -> Iterable[st
         return [None] if call.pending else []
     if act.concerns == "template":
         return sorted(set(around.templates.values()))
-    return around.entrypoints if act.concerns == "entrypoint" else [None]
+    if act.concerns == "entrypoint":
+        return [id for id, session in around.entrypoints.items() if session is None or session in call.completed]
+    return [None]
 
 
 def _resumes(calls: Sequence[TracedCall], place: int) -> tuple[tuple[str, int], ...]:
