@@ -204,7 +204,7 @@ class Exploration:
                 "crashed", type(run.raised).__name__, f"the clean run failed: {self._failed_clean}"
             )
         for cause in reasons.values():
-            self._findings.add(cause, "survived", Placement(), sandbox)
+            self._findings.add(cause, Placement(), sandbox)
 
     # Single placements
 
@@ -299,7 +299,7 @@ class Exploration:
                 self._matrix.setdefault((row, step.name or ""), Counter())[verdict] += 1
         for cause in reasons:
             if cause.verdict != "reported":
-                self._findings.add(cause, verdict, placement, sandbox)
+                self._findings.add(cause, placement, sandbox)
 
     def _is_over(self) -> bool:
         limit = self._options.seconds

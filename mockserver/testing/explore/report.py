@@ -259,9 +259,8 @@ def _of(count: int, what: str) -> str:
 
 
 def _finding_lines(finding: ExploreFinding) -> Iterator[str]:
-    head = "noise" if finding.is_noise else finding.verdict
     places = "in the clean run" if not finding.placements[0] else f"at {_of(finding.count, 'placement')}"
-    yield f"{head}: {finding.cause} {places}"
+    yield f"{finding.verdict}: {finding.cause} {places}"
     yield f"  {finding.message}"
     if finding.clause:
         yield f"  breaks {finding.clause}: {finding.advice}"
