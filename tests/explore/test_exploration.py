@@ -422,3 +422,29 @@ def test_tests_of_equal_names_in_two_folders_have_documents_of_their_own(mockser
 
     names = [f"{folder}-test_mine.py.test_listing-crashed-RemoteDisconnected.json" for folder in ("one", "two")]
     assert names == sorted(file.name for file in tmp_path.iterdir())
+
+
+def test_a_paused_template_is_equal_before_each_call_up_to_the_first_that_depends_on_it(mockserver_server: MockServer):
+    given = {"templates": [{"id": "template_a"}], "chats": {"count": 1}}
+
+    def test(sandbox: Sandbox) -> None:
+        draft = {"name": "Natal", "platform": "chatapp", "templateId": "template_a", "cadence": 60}
+        created = sandbox.call("POST", "/v1/campaigns", json=draft).json()  # depends on it
+        for _ in range(2):
+            sandbox.call("GET", f"/v1/campaigns/{created['campaignId']}")
+            sandbox.call("GET", "/v1/campaigns")
+        sandbox.call("GET", "/v1/message-templates/template_a")  # depends on it too
+        sandbox.call("GET", "/v1/campaigns")
+
+    report = mockserver_server.explore(test, settings={"given": given}, faults=("template-paused",), choices=())
+
+    assert {"placements": 7, "merged": 4, "tried": 3} == report.coverage.singles.as_json()
+
+
+def test_a_lost_answer_of_a_refused_call_is_equal_to_a_lost_call(mockserver_server: MockServer):
+    def test(sandbox: Sandbox) -> None:
+        assert 404 == sandbox.call("POST", "/v1/campaigns/campaign_unknown/start").status
+
+    report = mockserver_server.explore(test, faults=("drop-before", "drop-after"), choices=())
+
+    assert {"placements": 2, "merged": 1, "tried": 1} == report.coverage.singles.as_json()

@@ -2,7 +2,8 @@
 The steps that can be added to a run, by the calls and deliveries of that run; and those of them that are equal.
 
 Two placements are equal if they have the same fault at calls of the same operation, with the same request, class of the
-answer and state of the addressed record, and the same calls follow; equal calls in a row count as one.
+answer and state of the addressed record, and the same calls follow; equal calls in a row count as one. A paused template
+is equal before any of the calls up to the first one that depends on templates.
 """
 
 from __future__ import annotations
@@ -73,12 +74,21 @@ def at_calls(
                 yield Candidate(_fault(row, call), (_plain_name(row, call), *context))
         for act in ACTS.values():
             if options.has_fault(act.name):
-                yield from _acts(act, calls, place, around, context)
+                yield from _acts(
+                    act, calls, place, around, context if act.matters_to is None else _first_that(act, calls, place)
+                )
 
 
 def _context(calls: Sequence[TracedCall], place: int) -> tuple[Any, ...]:
     is_repeated = place > 0 and calls[place - 1].key == calls[place].key
     return calls[place].key, is_repeated, tuple(collapsed(calls[place + 1 :]))
+
+
+def _first_that(act: ActRow, calls: Sequence[TracedCall], place: int) -> tuple[Any, ...]:
+    """Return the context of the first call from here on that depends on what the act changes; empty if none does."""
+    matters = act.matters_to or frozenset()
+    at = (later for later in range(place, len(calls)) if calls[later].operation in matters or calls[later].running)
+    return next((_context(calls, later) for later in at), ())
 
 
 def _applies(row: WireRow, call: TracedCall, around: Surroundings) -> bool:
@@ -92,7 +102,8 @@ def _applies(row: WireRow, call: TracedCall, around: Surroundings) -> bool:
 
 
 def _plain_name(row: WireRow, call: TracedCall) -> str:
-    return row.twin if row.twin is not None and call.operation in READS else row.name
+    changes_nothing = call.operation in READS or call.is_refused
+    return row.twin if row.twin is not None and changes_nothing else row.name
 
 
 def _fault(row: WireRow, call: TracedCall) -> ExploreStep:

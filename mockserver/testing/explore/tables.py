@@ -26,7 +26,7 @@ class WireRow(NamedTuple):
         name: As in reports and options.
         effects: The effects of its rule.
         changes: `before` if the operation does not run, `after` if it takes effect; the same for an operation that only reads.
-        twin: The fault that is the same for an operation that only reads.
+        twin: The fault that is the same for a call that changes nothing.
         needs_time: Takes real time over a socket, where it is not tried.
         requires: What a call must have for it: a `body` to cut, or a `change` before it, for a read that may miss that.
     """
@@ -53,12 +53,14 @@ class ActRow(NamedTuple):
         effect: The effect of its rule.
         argument: Its argument; the id of the record is added where `concerns` is a kind whose effect needs one.
         concerns: What must exist for it: a running campaign, a pending session, a template in use, an entrypoint, or a key.
+        matters_to: The operations that depend on what it changes, while no campaign runs; None for all.
     """
 
     name: str
     effect: str
     argument: Mapping[str, Any]
     concerns: Literal["campaign", "session", "template", "entrypoint", "tenant"]
+    matters_to: frozenset[str] | None = None
 
 
 class DeliveryRow(NamedTuple):
@@ -75,6 +77,9 @@ class DeliveryRow(NamedTuple):
     argument: Mapping[str, Any]
     withholds: bool = False
 
+
+# The operations whose outcome depends on the status of a template.
+_OF_TEMPLATES = frozenset(("readTemplate", "createCampaign", "startCampaign"))
 
 # fmt: off
 _WIRE = (
@@ -96,7 +101,7 @@ _ACTS = (
     ActRow("campaign-canceled",   "cancel-campaign",   {},                            "campaign"),
     ActRow("campaign-fails",      "fail-campaign",     {},                            "campaign"),
     ActRow("sends-stall",         "stall-sends",       {},                            "campaign"),
-    ActRow("template-paused",     "set-template",      {"status": "PAUSED"},          "template"),
+    ActRow("template-paused",     "set-template",      {"status": "PAUSED"},          "template", _OF_TEMPLATES),
     ActRow("key-revoked",         "revoke-key",        {},                            "tenant"),
     ActRow("subscription-lapses", "set-tenant",        {"subscription": "suspended"}, "tenant"),
     ActRow("session-expires",     "expire-session",    {},                            "session"),

@@ -70,6 +70,11 @@ class TracedCall(NamedTuple):
     lost: bool
 
     @property
+    def is_refused(self) -> bool:
+        """True if the service refused the call, which then changed nothing."""
+        return self.answer.startswith("4")
+
+    @property
     def key(self) -> tuple[str, Comparable, str, str]:
         """The parts that are equal for calls that Explore takes for one."""
         return self.operation, self.request, self.answer, self.state
