@@ -16,7 +16,8 @@ import pytest
 
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.front_controller import handle_request
-from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.hosting.limits import BEYOND_LOOPBACK, Limiter
 from tests.clients.operations import SESSIONS
 from tests.depth import at_depth

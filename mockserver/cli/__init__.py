@@ -11,9 +11,8 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Final, NamedTuple, TextIO
 
 from mockserver.cli import coverage, health, listing, openapi, settings
 from mockserver.cli import open as opening
@@ -69,58 +68,72 @@ def is_broken_pipe(failure: OSError, platform: str) -> bool:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line; each command sets `run`."""
-    from mockserver.cli import explore as exploring
-    from mockserver.cli import verify as verifying
-
     parser = argparse.ArgumentParser(
         "mockserver", description="A stateful mock of the HTTP API of a CRM gateway, true to its API document."
     )
     parser.add_argument("--version", action="version", version=f"mockserver {VERSION}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    add = partial(_add_command, commands)
-    serve = add("serve", serving.serve, "start the server, with demo data by default")
-    settings.add_options(serve, settings.SCENARIO)
-    play = add("play", serving.play, "start the server with a scenario, and print what happens in it")
-    play.add_argument("scenario", metavar="NAME|FILE", help="a scenario of the library, or a YAML or JSON file")
-    for command in (serve, play):
-        settings.add_options(command, *settings.SETTINGS)
-    help_text = "check that the server of these settings answers, for the health check of a container"
-    health.add_health_options(add("health", health.check, help_text))
-    replay = add("replay", listing.replay, "repeat the calls of a failed test, and print each response that differs")
-    help_text = "document written by a failed test to .mockserver/failures, or returned by GET /_mock/replay"
-    replay.add_argument("file", type=Path, metavar="FILE", help=help_text)
-    opening.add_options(add("open", opening.open_file, "serve the state of a traced test after any of its calls"))
-    help_text = "print why a test against a running server failed, and everything that happened in its sandbox"
-    _add_report_options(add("report", listing.report, help_text))
-    help_text = "list the scenarios of the library, or the seed data and rules of one"
-    scenarios = add("scenarios", listing.list_scenarios, help_text)
-    help_text = "print this scenario: its clauses, the ids of its seed data, its rules"
-    scenarios.add_argument("scenario", nargs="?", metavar="NAME|FILE", help=help_text)
-    _add_formats(scenarios, "schema", "json", "markdown")
-    help_text = "list the points that the API document leaves open, with their options"
-    _add_formats(add("choices", listing.list_choices, help_text), "json", "markdown")
-    _add_formats(add("clauses", listing.list_clauses, "list the testable sentences of the API document"), "json")
-    help_text = "list the rules that a client's behaviour is checked against"
-    _add_formats(add("conduct", listing.list_conduct, help_text), "json", "markdown")
-    help_text = "show what calls have covered of the API document, with what closes each gap"
-    coverage.add_options(add("coverage", coverage.run, help_text))
-    help_text = "print the OpenAPI document of the public API, or of the control plane"
-    openapi.add_options(add("openapi", openapi.print_document, help_text))
-    help_text = "run a command once for each fault at each of its calls, each time against a fresh sandbox"
-    exploring.add_options(add("explore", exploring.run, help_text))
-    help_text = "compare any service with the API document, through its public API alone"
-    verifying.add_options(add("verify", verifying.run, help_text))
+    for row in _commands():
+        command = commands.add_parser(
+            row.name, help=row.help_text, description=f"{row.help_text[0].upper()}{row.help_text[1:]}."
+        )
+        command.set_defaults(run=row.run)
+        row.add_options(command)
     return parser
 
 
-def _add_command(
-    commands: Any, name: str, run: Callable[[argparse.Namespace, TextIO], int], help_text: str
-) -> argparse.ArgumentParser:
-    command: argparse.ArgumentParser = commands.add_parser(
-        name, help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}."
+class _Command(NamedTuple):
+    """One command: its name, what runs it, its help as a clause, and what adds its options."""
+
+    name: str
+    run: Callable[[argparse.Namespace, TextIO], int]
+    help_text: str
+    add_options: Callable[[argparse.ArgumentParser], object]
+
+
+def _commands() -> tuple[_Command, ...]:
+    """Return the commands in the order of the help."""
+    from mockserver.cli import explore as exploring
+    from mockserver.cli import verify as verifying
+
+    # fmt: off
+    return (
+        _Command("serve", serving.serve, "start the server, with demo data by default", _add_serve_options),
+        _Command("play", serving.play, "start the server with a scenario, and print what happens in it", _add_play_options),
+        _Command("health", health.check, "check that the server of these settings answers, for the health check of a container", health.add_health_options),
+        _Command("replay", listing.replay, "repeat the calls of a failed test, and print each response that differs", _add_replay_options),
+        _Command("open", opening.open_file, "serve the state of a traced test after any of its calls", opening.add_options),
+        _Command("report", listing.report, "print why a test against a running server failed, and everything that happened in its sandbox", _add_report_options),
+        _Command("scenarios", listing.list_scenarios, "list the scenarios of the library, or the seed data and rules of one", _add_scenarios_options),
+        _Command("choices", listing.list_choices, "list the points that the API document leaves open, with their options", _formats("json", "markdown")),
+        _Command("clauses", listing.list_clauses, "list the testable sentences of the API document", _formats("json")),
+        _Command("conduct", listing.list_conduct, "list the rules that a client's behaviour is checked against", _formats("json", "markdown")),
+        _Command("coverage", coverage.run, "show what calls have covered of the API document, with what closes each gap", coverage.add_options),
+        _Command("openapi", openapi.print_document, "print the OpenAPI document of the public API, or of the control plane", openapi.add_options),
+        _Command("explore", exploring.run, "run a command once for each fault at each of its calls, each time against a fresh sandbox", exploring.add_options),
+        _Command("verify", verifying.run, "compare any service with the API document, through its public API alone", verifying.add_options),
     )
-    command.set_defaults(run=run)
-    return command
+    # fmt: on
+
+
+def _add_serve_options(serve: argparse.ArgumentParser) -> None:
+    settings.add_options(serve, settings.SCENARIO, *settings.SETTINGS)
+
+
+def _add_play_options(play: argparse.ArgumentParser) -> None:
+    play.add_argument("scenario", metavar="NAME|FILE", help="a scenario of the library, or a YAML or JSON file")
+    settings.add_options(play, *settings.SETTINGS)
+
+
+def _add_replay_options(replay: argparse.ArgumentParser) -> None:
+    help_text = "document written by a failed test to .mockserver/failures, or returned by GET /_mock/replay"
+    replay.add_argument("file", type=Path, metavar="FILE", help=help_text)
+
+
+def _add_scenarios_options(scenarios: argparse.ArgumentParser) -> None:
+    help_text = "print this scenario: its clauses, the ids of its seed data, its rules"
+    scenarios.add_argument("scenario", nargs="?", metavar="NAME|FILE", help=help_text)
+    _add_formats(scenarios, "schema", "json", "markdown")
 
 
 def _add_report_options(report: argparse.ArgumentParser) -> None:
@@ -128,6 +141,10 @@ def _add_report_options(report: argparse.ArgumentParser) -> None:
     report.add_argument("--failure", default="", metavar="MESSAGE", help="message of the test that failed")
     report.add_argument("--token", help="token of the server's control plane, if it requires one")
     _add_formats(report, "json")
+
+
+def _formats(*formats: str) -> Callable[[argparse.ArgumentParser], None]:
+    return lambda command: _add_formats(command, *formats)
 
 
 def _add_formats(command: argparse.ArgumentParser, *formats: str) -> None:

@@ -41,7 +41,8 @@ def _show_scenario(options: argparse.Namespace, out: TextIO) -> int:
     from mockserver.cli.play_log import PlayLog
     from mockserver.cli.serve import load_scenario
     from mockserver.scenario.documents import to_plain
-    from mockserver.server.hosting.host import SandboxConfig, SandboxHost
+    from mockserver.server.hosting.config import SandboxConfig
+    from mockserver.server.hosting.host import SandboxHost
 
     document = load_scenario(options.scenario)
     created = SandboxHost().create(SandboxConfig(document)).created.ids

@@ -51,7 +51,8 @@ def _read(file: Path) -> tuple[Mapping[str, Any], list[int] | None]:
 def _repeat(host: Any, document: Mapping[str, Any], calls: list[int] | None, at: int | None) -> tuple[Any, str]:
     """Create the default sandbox in the state after a call, and return it with a text about that state."""
     from mockserver.core.instants import format_exact
-    from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig
+    from mockserver.server.hosting.config import SandboxConfig
+    from mockserver.server.hosting.host import DEFAULT_ID
     from mockserver.testing.report.replay import replay_in
     from mockserver.testing.report.trace import position_of
 

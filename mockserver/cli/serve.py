@@ -156,8 +156,8 @@ def _create_host(options: argparse.Namespace) -> SandboxHost:
     """Return the host without sandboxes; beyond loopback it requires a token."""
     from mockserver.core.state.journal import Limits
     from mockserver.server.api.response import ResponseOptions
+    from mockserver.server.hosting.config import SEED_MAX
     from mockserver.server.hosting.host import SandboxHost
-    from mockserver.server.hosting.seeding import SEED_MAX
 
     host = SandboxHost(
         response_options=ResponseOptions(explain=not options.no_reason, strict=options.strict),
@@ -239,7 +239,7 @@ def _default_seed(options: argparse.Namespace, most: int) -> Callable[[], int]:
 
 def _sandbox_config(options: argparse.Namespace) -> Any:
     from mockserver.scenario import choices
-    from mockserver.server.hosting.host import SandboxConfig
+    from mockserver.server.hosting.config import SandboxConfig
 
     scenario = document_of(options.scenario)
     chosen: dict[str, object] = choices.load_profile(options.profile) if options.profile else {}

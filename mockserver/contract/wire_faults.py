@@ -67,6 +67,7 @@ class WireFault(NamedTuple):
         fields: the fields of the rule's `WireFaults` that the argument sets.
         reaches_client: the API's `response`; `other`, a response that is not the API's or is not whole; or `nothing`.
         keeps_waiting: the client waits longer because of it.
+        of_reads_only: it changes the answer of a read alone.
         examples: arguments, the plainest first.
         draws: how the machine draws it; none for a fault that it does not draw.
         alias: another name, and the argument that `true` means for it.
@@ -81,6 +82,7 @@ class WireFault(NamedTuple):
     examples: tuple[Any, ...]
     reaches_client: Literal["response", "other", "nothing"] = "response"
     keeps_waiting: bool = False
+    of_reads_only: bool = False
     draws: tuple[Draw, ...] = ()
     alias: tuple[str, Any] | None = None
 
@@ -420,6 +422,7 @@ class WireFaultMethods(Generic[Put]):
         argument="true",
         schema=_ON_FLAG,
         fields=lambda *_: {"stale": True},
+        of_reads_only=True,
         examples=(True,),
     )
     def stale(self) -> Put:

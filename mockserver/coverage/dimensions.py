@@ -115,7 +115,7 @@ def _events() -> tuple[str, ...]:
 def _faults() -> Iterator[str]:
     for endpoint in ENDPOINTS.values():
         for name, row in WIRE_FAULTS.items():
-            if name == "stale" and endpoint.method != "GET":  # it changes the answer of a read alone
+            if row.of_reads_only and endpoint.method != "GET":
                 continue
             whens = ("before", "after") if has_when(row) else (None,)
             yield from (fault_item(endpoint.id, name, when) for when in whens)

@@ -38,12 +38,14 @@ class ExploreResults:
             self.by_test[report.nodeid] = result
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print one line per explored test, and the verdicts by operation."""
+        """Print one line per explored test, with the findings that do not fail it, and the verdicts by operation."""
         if not self.by_test:
             return
         terminalreporter.section(TITLE)
         for test, result in self.by_test.items():
             terminalreporter.write_line(f"{test}: {verdicts(result)}")
+            for cause in (row["cause"] for row in result["findings"] if row["verdict"] == "advice"):
+                terminalreporter.write_line(f"  advice: {cause}")
         for line in matrix(self.by_test.values()):
             terminalreporter.write_line(line)
 

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from mockserver.contract.text import closest_match_hint
-from mockserver.pytest_plugin import artifacts, failure_report, options, sweep
+from mockserver.pytest_plugin import failure_report, options, sweep
 from mockserver.pytest_plugin.clones import clone_item, is_unittest
 from mockserver.pytest_plugin.explore import ARGUMENTS, EXPLORATION, INNER_RUN, MARK, is_inner
 from mockserver.pytest_plugin.explore_results import TITLE, verdicts
 from mockserver.testing.explore import Exploration, ExploreOptions
-from mockserver.testing.report.folder import make_folder
+from mockserver.testing.report.folder import make_folder, shown_path
 
 if TYPE_CHECKING:
     from _pytest.capture import CaptureManager
@@ -192,7 +192,7 @@ def _write_documents(item: pytest.Item, report: ExploreReport) -> None:
         return
     try:
         make_folder(home, item.config.rootpath)
-        report.write_documents(artifacts.shown_path(home))
+        report.write_documents(shown_path(home))
     except OSError as problem:
         item.warn(pytest.PytestWarning(f"no replay document was written: {type(problem).__name__}: {problem}"))
 

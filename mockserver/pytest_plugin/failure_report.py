@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from mockserver.contract.text import printable
-from mockserver.pytest_plugin import artifacts, conduct, options
+from mockserver.pytest_plugin import conduct, options
 from mockserver.pytest_plugin.ownership import SandboxOwnership
 from mockserver.scenario import documents
 from mockserver.server.report.snapshot import SandboxSnapshot
 from mockserver.server.report.text import report as report_of
 from mockserver.testing.report.failures import SelfExplainingError, describe
-from mockserver.testing.report.folder import folder_for_documents
+from mockserver.testing.report.folder import file_name, folder_for_documents, write_file
 from mockserver.testing.report.snapshots import snapshot
 from mockserver.testing.sandbox import Sandbox
 
@@ -112,7 +112,8 @@ def _write(item: pytest.Item, folder: Path, document: Mapping[str, Any], place: 
     """Write the document that repeats the run; yield the lines about it."""
     suffix = f"{f'.{place + 1}' if place else ''}.yaml"
     try:
-        file = artifacts.write(item, folder, suffix, documents.dump(document).encode())
+        path = folder / f"{file_name(item.nodeid)}{suffix}"
+        file = write_file(path, item.config.rootpath, documents.dump(document).encode())
     except OSError as problem:
         yield f"no replay document was written: {type(problem).__name__}: {problem}"
         return

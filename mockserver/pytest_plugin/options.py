@@ -63,8 +63,8 @@ RUN = (
     Option("trace",    str,     "WHEN",      "write an HTML trace of a test: off, on-failure, always (default: off)"),
 )
 COVERAGE = (
-    Option("cov_file",       str, "FILE", "file that the coverage is written to (default: .mockserver/coverage.json)"),
-    Option("cov_fail_under", str, "PERCENT", "fail below this coverage: 80, operations=100,answers=80, or both"),
+    Option("cov-file",       str, "FILE", "file that the coverage is written to (default: .mockserver/coverage.json)"),
+    Option("cov-fail-under", str, "PERCENT", "fail below this coverage: 80, operations=100,answers=80, or both"),
 )
 # fmt: on
 TRACE_MODES = ("off", "on-failure", "always")

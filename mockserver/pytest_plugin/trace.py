@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from mockserver.contract.text import printable
-from mockserver.pytest_plugin import artifacts
-from mockserver.testing.report.folder import FOLDER
+from mockserver.testing.report.folder import FOLDER, file_name, write_file
 from mockserver.testing.report.trace import TracedRun, trace
 from mockserver.testing.report.trace_page import render
 
@@ -34,9 +33,9 @@ def write(item: pytest.Item, sandbox: Sandbox, place: int, text: Report, documen
     """Write the trace of a sandbox, and return a line about it; never an error of its own."""
     try:
         run = TracedRun(item.nodeid, outcome, text.summary, text.sections, *_of_sandbox(sandbox, document))
-        file = artifacts.write(
-            item, item.config.rootpath / _FOLDER, f"{f'.{place + 1}' if place else ''}.html", render(trace(run))
-        )
+        name = f"{file_name(item.nodeid)}{f'.{place + 1}' if place else ''}.html"
+        root = item.config.rootpath
+        file = write_file(root / _FOLDER / name, root, render(trace(run)))
     except Exception as problem:  # noqa: BLE001 - a trace must not hide the failure that it is about
         return printable(f"no trace was written: {type(problem).__name__}: {problem}")
     item.stash.setdefault(_FILES, []).append(file)

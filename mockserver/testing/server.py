@@ -15,7 +15,8 @@ from mockserver.core.state.journal import Limits
 from mockserver.scenario.documents import read
 from mockserver.server.api.response import ResponseOptions
 from mockserver.server.hosting import runtime
-from mockserver.server.hosting.host import SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import SandboxHost
 from mockserver.testing.arguments import instant_text
 from mockserver.testing.backend import LocalBackend
 from mockserver.testing.sandbox import Sandbox

@@ -13,7 +13,8 @@ import pytest
 import requests
 
 from mockserver import MockServer, Sandbox
-from mockserver.server.hosting.host import SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import SandboxHost
 from tests.benchmarks.worlds import FILTERS, draft, given, running, world
 
 

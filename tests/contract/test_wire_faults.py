@@ -41,6 +41,21 @@ ELSEWHERE = {
     "pytest_plugin/trace.py": {"error": "a status of pytest's reports"},
     "testing/remote.py": {"reset": "a command"},
     "testing/machine/faults.py": {"delay": "of `deliver`"},
+    "server/control/deliveries.py": {"error": "a key of an attempt"},
+    "server/dashboard/behaviour.py": {
+        **dict.fromkeys(
+            ("drop", "reset", "bad-gateway", "error", "delay-after", "truncate", "garble", "stale"),
+            "the effect of a rule that the form of a page adds",
+        ),
+        "delay": "of `deliver`",
+    },
+    "testing/explore/tables.py": {
+        **dict.fromkeys(
+            ("drop", "reset", "bad-gateway", "error", "delay-after", "truncate", "garble", "dribble", "stale"),
+            "the effect of a rule that causes what is tried, and some names of those",
+        ),
+        "delay": "of `deliver`",
+    },
     "server/report/diagnosis.py": {"error": "a key of an attempt"},
     "server/report/render.py": {"error": "a key of an attempt"},
     "testing/rules/effects.py": {"delay": "of `deliver`"},

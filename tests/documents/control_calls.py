@@ -20,7 +20,8 @@ from mockserver.server.api.response import HttpResponse
 from mockserver.server.control.openapi.answers import ANSWERS, answer_components
 from mockserver.server.control.routes import COMMANDS, ROUTES
 from mockserver.server.front_controller import Response, handle_request
-from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from tests.documents.reading import BASE_URL, JSON, DocumentedOperation, control, operations, validator
 
 NOON = "2026-03-01T12:00:00Z"

@@ -23,7 +23,7 @@ BY_CHOICE = ("page-early-stop", "message-matched", "status-matched")
 # Without its key or subscription the careful client can only report that: no test would take that for a bug.
 KNOWN = tuple(("*", act, "crashed", "the tenant is barred") for act in ("key-revoked", "subscription-lapses"))
 
-# The verdict and the cause by which each bug is recognised; `noise` does not fail a test.
+# The verdict and the cause by which each bug is recognised; `advice` does not fail a test.
 SHOWS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "duplicate-start": ("breach", "duplicate-start"),
@@ -39,13 +39,13 @@ SHOWS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "message-matched": ("crashed", "Refused"),
         "status-matched": ("crashed", "Refused"),
         "ignore-retry-after": ("breach", "ignore-retry-after"),
-        "retry-hopeless": ("noise", "retry-hopeless"),
+        "retry-hopeless": ("advice", "retry-hopeless"),
         "session-storm": ("silent", "differs"),
         "waits-only-for-completed": ("breach", "endless"),
         "cadence-unit": ("breach", "cadence-units"),
         "restart-ended": ("crashed", "Refused"),
         "key-in-query": ("breach", "key-in-wrong-place"),
-        "poll-too-fast": ("noise", "poll-too-fast"),
+        "poll-too-fast": ("advice", "poll-too-fast"),
         "cancel-and-forget": ("silent", "differs"),
         "wrong-variable-keys": ("breach", "wrong-variable-keys"),
         "naive-dates": ("breach", "naive-dates"),
@@ -80,8 +80,6 @@ def hunt(server: MockServer, bug: str, **options: Any) -> Explored:
     pairs = {"pairs": PAIRS, "choices": ()} if bug in planted_pairs.BUGS else {}
     report = server.explore(ordinary_test(bug), test=bug, **{"tolerates": KNOWN, **pairs, **options})
     verdict, cause = SHOWS[bug]
-    is_noise = verdict == "noise"
-    shown = (row for row in report.findings if row.cause == cause and row.is_noise == is_noise)
-    finding = next((row for row in shown if is_noise or row.verdict == verdict), None)
+    finding = next((row for row in report.findings if (row.verdict, row.cause) == (verdict, cause)), None)
     cases = finding.placements if finding is not None else []
     return Explored(report, finding, next((case for case in cases if ["stale"] != [step.name for step in case]), None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 from mockserver import MockServer
@@ -12,12 +13,16 @@ from tests.explore.planted import KNOWN, PAIRS, SHOWS, Explored, hunt
 from tests.explore.working_day import BUGS, ORDINARY
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "explored-bugs.md"
+SINGLES = [bug for bug in ORDINARY if bug not in planted_pairs.BUGS]
+BY_VERDICT = Counter(SHOWS[bug][0] for bug in SINGLES)
+ADVISED = " and ".join(f"`{bug}`" for bug in SINGLES if SHOWS[bug][0] == "advice")
 HEAD = f"""# Seeded bugs, explored
 
 [Explore](explore.md) is applied to ordinary tests (`tests/explore/working_day.py`) of the clients and receivers of [Seeded bugs](planted-bugs.md).
 Each test passes, except that the API refuses the calls of `naive-dates`; a client has one bug, and the exploration finds it at the placement shown, which is its smallest case.
 "Calls" are those of the clean run, "runs" those of the whole exploration of all single placements, and the seconds are processor time.
-A finding of the severity "noise" is in the report and does not fail the test.
+Of the {len(SINGLES)} bugs that need one fault at most, {BY_VERDICT["silent"] + BY_VERDICT["breach"]} fail the test as silent or breach, and {BY_VERDICT["crashed"]} more with `strict=True` as crashed.
+{BY_VERDICT["advice"]} fail nothing: {ADVISED} are findings of the severity "noise", which the report lists as `advice`.
 The last six bugs need two faults: their runs include up to {PAIRS} pairs.
 This page is measured, not typed: `python -m tests.explore.table` writes it.
 

@@ -20,6 +20,8 @@ from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS
 from tests.explore.planted import hunt
 from tests.explore.working_day import canceling, connecting, receiving
 
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+
 WIRE = (
     "drop-before", "drop-after", "reset-before", "reset-after", "timeout-before", "timeout-after", "internal-error",
     "rate-limit", "bad-gateway", "truncate", "garble", "dribble", "stale",
@@ -71,7 +73,7 @@ def test_every_act_and_every_fault_of_a_delivery_is_tried_where_it_has_an_object
         for name in names(mockserver_server.explore(test, faults=(*ACTS, *DELIVERY_FAULTS), choices=()))
     }
 
-    assert {*ACTS, *DELIVERY_FAULTS} - {"entrypoint-removed"} == tried
+    assert {*ACTS, *DELIVERY_FAULTS} == tried
 
 
 def test_an_entrypoint_is_removed_if_the_tenant_has_one(mockserver_server: MockServer):
@@ -80,6 +82,20 @@ def test_an_entrypoint_is_removed_if_the_tenant_has_one(mockserver_server: MockS
     report = mockserver_server.explore(list_once, settings={"given": given}, faults=("entrypoint-removed",), choices=())
 
     assert ["entrypoint-removed"] == names(report)
+
+
+def test_an_entrypoint_that_the_client_has_connected_is_removed_before_each_later_call(mockserver_server: MockServer):
+    def connect_and_read(sandbox: Sandbox) -> None:
+        session = sandbox.call("POST", SESSIONS, json={}).json()["sessionId"]
+        sandbox.complete_session(session)
+        read = sandbox.call("GET", f"{SESSIONS}/{session}").json()
+        assert "completed" == read["status"]
+        sandbox.call("GET", f"/v1/entrypoints/{read['entrypoint']['id']}")
+
+    report = mockserver_server.explore(connect_and_read, faults=("entrypoint-removed",), choices=())
+
+    assert not report.failed and not report.findings, report.text()
+    assert {"readConnectionSession", "readEntrypoint"} == {operation for operation, _ in report.matrix}
 
 
 def test_placements_are_tried_in_the_order_of_the_calls(mockserver_server: MockServer):
@@ -396,3 +412,39 @@ def test_a_document_contains_the_seed_data_of_the_settings(mockserver_server: Mo
 
     ids = [entry["id"] for entry in report.findings[0].document["given"]["templates"]]
     assert ["template_of_scenario", "template_of_settings"] == ids
+
+
+def test_tests_of_equal_names_in_two_folders_have_documents_of_their_own(mockserver_server: MockServer, tmp_path: Path):
+    tests = ("one/test_mine.py::test_listing", "two/test_mine.py::test_listing")
+    for test in tests:
+        report = mockserver_server.explore(list_once, test=test, faults=("drop-before",), choices=())
+        report.write_documents(tmp_path)
+
+    names = [f"{folder}-test_mine.py.test_listing-crashed-RemoteDisconnected.json" for folder in ("one", "two")]
+    assert names == sorted(file.name for file in tmp_path.iterdir())
+
+
+def test_a_paused_template_is_equal_before_each_call_up_to_the_first_that_depends_on_it(mockserver_server: MockServer):
+    given = {"templates": [{"id": "template_a"}], "chats": {"count": 1}}
+
+    def test(sandbox: Sandbox) -> None:
+        draft = {"name": "Natal", "platform": "chatapp", "templateId": "template_a", "cadence": 60}
+        created = sandbox.call("POST", "/v1/campaigns", json=draft).json()  # depends on it
+        for _ in range(2):
+            sandbox.call("GET", f"/v1/campaigns/{created['campaignId']}")
+            sandbox.call("GET", "/v1/campaigns")
+        sandbox.call("GET", "/v1/message-templates/template_a")  # depends on it too
+        sandbox.call("GET", "/v1/campaigns")
+
+    report = mockserver_server.explore(test, settings={"given": given}, faults=("template-paused",), choices=())
+
+    assert {"placements": 7, "merged": 4, "tried": 3} == report.coverage.singles.as_json()
+
+
+def test_a_lost_answer_of_a_refused_call_is_equal_to_a_lost_call(mockserver_server: MockServer):
+    def test(sandbox: Sandbox) -> None:
+        assert 404 == sandbox.call("POST", "/v1/campaigns/campaign_unknown/start").status
+
+    report = mockserver_server.explore(test, faults=("drop-before", "drop-after"), choices=())
+
+    assert {"placements": 2, "merged": 1, "tried": 1} == report.coverage.singles.as_json()

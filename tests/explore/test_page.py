@@ -26,3 +26,17 @@ def test_singles_of_a_test_take_at_most_six_seconds():
 
 def test_the_bugs_of_two_faults_are_found_by_pairs():
     assert list(planted_pairs.BUGS) == [bug for bug, cells, *_ in ROWS if re.search(r" call \d+ \(\w+\) and ", cells)]
+
+
+def test_the_page_states_how_many_bugs_fail_the_test_and_how_many_are_advice():
+    singles = [cells for bug, cells, *_ in ROWS if bug not in planted_pairs.BUGS]
+    counts = {
+        word: sum(f" | {word} | " in cells for cells in singles) for word in ("silent", "breach", "crashed", "advice")
+    }
+
+    assert len(singles) == sum(counts.values())
+    assert counts["advice"] == 2
+    text = PAGE.read_text(encoding="utf-8")
+    assert (
+        f"{counts['silent'] + counts['breach']} fail the test as silent or breach, and {counts['crashed']} more" in text
+    )

@@ -42,8 +42,17 @@ def test_a_bug_that_needs_two_faults_is_found_by_a_pair_alone(mockserver_server:
     assert explored.report.coverage.pairs.tried <= PAIRS
 
 
-def test_at_most_two_bugs_are_mere_noise():
-    assert ["retry-hopeless", "poll-too-fast"] == [bug for bug, (verdict, _) in SHOWS.items() if verdict == "noise"]
+@pytest.mark.parametrize("bug", ["retry-hopeless", "poll-too-fast"])
+def test_a_bug_of_the_least_severity_is_advice_and_fails_nothing(mockserver_server: MockServer, bug: str):
+    report = hunt(mockserver_server, bug, faults=(), choices=()).report
+
+    assert [("advice", bug)] == [(row.verdict, row.cause) for row in report.findings]
+    assert f"advice: {bug} in the clean run" in report.text()
+    assert not report.failed
+
+
+def test_no_other_bug_is_mere_advice():
+    assert ["retry-hopeless", "poll-too-fast"] == [bug for bug, (verdict, _) in SHOWS.items() if verdict == "advice"]
 
 
 @pytest.mark.parametrize("test", CAREFUL)

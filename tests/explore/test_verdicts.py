@@ -34,9 +34,7 @@ def status(sandbox: Sandbox, campaign: str) -> str:
 
 
 def causes(report: ExploreReport, *verdicts: str) -> set[str]:
-    return {
-        row.cause for row in report.findings if not row.is_noise and row.verdict in (verdicts or ("silent", "breach"))
-    }
+    return {row.cause for row in report.findings if row.verdict in (verdicts or ("silent", "breach"))}
 
 
 @pytest.fixture

@@ -49,6 +49,18 @@ def failed(session_id, status, reason, message) -> dict:
     }
 
 
+@pytest.mark.clause("session.completed")
+def test_a_completed_session_shows_its_channel_as_created_after_its_removal(mockserver):
+    session_id = begin(mockserver)
+    shown = mockserver.complete_session(session_id)
+
+    mockserver.on("readEntrypoint").remove_entrypoint(shown["entrypoint"]["id"])
+    mockserver.call("GET", f"/v1/entrypoints/{shown['entrypoint']['id']}")
+
+    assert [] == entrypoints(mockserver)
+    assert shown == read(mockserver, session_id)
+
+
 @pytest.mark.clause("session.completed", "session.no-secrets")
 def test_a_completed_session_shows_the_channel_and_nothing_more(mockserver):
     session_id = begin(mockserver)

@@ -11,7 +11,7 @@ import pytest
 from mockserver.scenario import library
 from mockserver.scenario.documents import Document, read_file
 from mockserver.scenario.problems import ScenarioError
-from mockserver.server.hosting.host import SandboxConfig, config_document
+from mockserver.server.hosting.config import SandboxConfig, config_document
 from tests.scenario import prebuilt
 
 SMALL = "scenario: small\ngiven:\n  templates:\n    - {id: template_small, name: Pequeno}\n"

@@ -18,7 +18,8 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.contract.clauses import read as read_clauses
-from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID
 from tests.documents.reading import control, of_profile, operations
 from tests.wheels import ROOT
 

@@ -11,7 +11,8 @@ from freezegun import freeze_time
 from werkzeug.wrappers import Response
 
 from mockserver.server.hosting.background import _THREADS_MAX, BackgroundWorker
-from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.http1.server import Server
 from mockserver.server.socket_handler import SocketHandler
 from mockserver.server.webhooks.pacing import Pacing

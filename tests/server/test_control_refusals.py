@@ -9,7 +9,8 @@ import requests
 from mockserver.core.state.records import Webhook
 from mockserver.server import front_controller
 from mockserver.server.api.request import HttpRequest
-from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from tests.server.control_calls import NOON, SESSIONS, control, make, refused
 
 SECRET = "sk_test_secret_of_the_default_tenant"

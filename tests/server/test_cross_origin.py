@@ -11,7 +11,8 @@ from mockserver import MockServer
 from mockserver.server import app, front_controller
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse
-from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 
 PAGE = "http://localhost:5173"
 REFUSED = (

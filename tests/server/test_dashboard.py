@@ -18,7 +18,8 @@ from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse
 from mockserver.server.control.page_access import PageAccess
 from mockserver.server.dashboard.paths import VIEWS
-from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 ORIGIN = "http://127.0.0.1:5055"

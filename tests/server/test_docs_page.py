@@ -19,7 +19,8 @@ from mockserver.server.api.request import HttpRequest
 from mockserver.server.control.routes import ROUTES
 from mockserver.server.docs_page.page import render
 from mockserver.server.front_controller import handle_request
-from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from tests.documents.reading import JSON, control, of_profile
 
 ADDRESSES = ("href", "src", "action", "formaction", "srcset", "poster", "data", "content")

@@ -29,7 +29,8 @@ from freezegun import freeze_time
 from mockserver import MockServer, Sandbox
 from mockserver.core.faults import injection
 from mockserver.server import front_controller
-from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.http1 import event_loop, waits
 from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.server import Server

@@ -28,7 +28,8 @@ from mockserver.server.api.response import HttpResponse
 from mockserver.server.api.router import Router
 from mockserver.server.app import build
 from mockserver.server.control.routes import ROUTES
-from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.http1.server import Server
 from mockserver.server.socket_handler import SocketHandler, error_body
 from tests.operations.test_hostile_law import mangled, tokens

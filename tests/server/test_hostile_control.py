@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from mockserver.scenario import library
 from mockserver.server import app as flask_app
 from mockserver.server.control.routes import ROUTES
-from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from tests.depth import at_depth
 from tests.operations.world import DRAFT, GIVEN, SESSIONS
 from tests.server.hostile import HEADERS, Request, check, send, strict_json, targets, written

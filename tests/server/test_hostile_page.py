@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mockserver.server import app as flask_app
-from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from tests.depth import at_depth
 from tests.operations.world import GIVEN, SESSIONS
 from tests.server.hostile import HEADERS, TEXT, TEXTS, Answer, Request, check, send

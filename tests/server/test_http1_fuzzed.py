@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 import pytest
 
-from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.socket_handler import SocketHandler
 from tests.server.http1_cases import SEEDS, case
 from tests.server.http1_differences import LOOSER, STRICTER, difference

@@ -14,7 +14,8 @@ from mockserver.core.instants import SECOND
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse
 from mockserver.server.front_controller import handle_request
-from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.hosting.limits import Limiter, ServerLimits
 from mockserver.server.hosting.usage import MemoryEstimate
 

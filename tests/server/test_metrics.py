@@ -13,7 +13,8 @@ from mockserver.server.api.response import HttpResponse
 from mockserver.server.control import webhooks
 from mockserver.server.control.metrics import Family, as_text
 from mockserver.server.front_controller import handle_request
-from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.hosting.usage import Ended
 from tests.clients.operations import SESSIONS
 

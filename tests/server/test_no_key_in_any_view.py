@@ -9,7 +9,8 @@ import pytest
 
 from mockserver.server import app as flask_app
 from mockserver.server.control import routes
-from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from tests.operations.world import GIVEN
 from tests.server.hostile import Request, send
 

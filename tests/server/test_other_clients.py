@@ -10,7 +10,8 @@ import pytest
 from mockserver.core.instants import parse
 from mockserver.server import front_controller
 from mockserver.server.api.request import HttpRequest
-from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.testing.remote import RemoteServer
 from tests.clients.operations import SESSIONS
 from tests.server.control_calls import NOON, control, make, refused

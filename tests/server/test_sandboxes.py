@@ -7,7 +7,8 @@ import pytest
 import requests
 
 from mockserver import MockServer, create_app
-from mockserver.server.hosting.host import SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import SandboxHost
 from tests.depth import at_depth
 from tests.server.control_calls import NOON, SESSIONS, control, refused
 

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from mockserver.server import app as flask_app
-from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.http1.request import HEAD_MAX_BYTES, is_authority
 from mockserver.server.socket_handler import SocketHandler
 from tests.server.hostile import Request, send

@@ -733,3 +733,19 @@ def test_a_clean_run_that_fails_the_second_time_fails_the_test(suite: Suite):
 
 def test_the_arguments_of_the_mark_are_the_options_of_the_engine():
     assert explore.ARGUMENTS == tuple(field.name for field in fields(ExploreOptions))
+
+
+def test_advice_is_a_line_below_the_test_which_passes(suite: Suite):
+    result = suite.run(
+        CLIENT
+        + """
+    @pytest.mark.mockserver_explore(faults=(), choices=())
+    def test_creating(mockserver):
+        mockserver.apply(given=TEMPLATE)
+        body = {"name": "Uma", "platform": "chatapp", "templateId": "t", "cadence": 1, "filters": None}
+        assert 400 == mockserver.call("POST", "/v1/campaigns", json=body).status
+"""
+    )
+
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["test_mine.py::test_creating: *", "  advice: nulls-for-omitted"])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.pytest_plugin.artifacts import shown_path
+from mockserver.testing.report.folder import shown_path
 from tests.testing.conftest import PLUGIN, WITHOUT, Suite
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from mockserver import MockServer, Sandbox
 from mockserver.server import worlds
 from mockserver.server.control import views
-from mockserver.server.hosting.host import SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import SandboxHost
 from mockserver.testing.report import trace_page
 from mockserver.testing.report.replay import replay, replay_in
 from mockserver.testing.report.trace import TracedRun, position_of, trace

@@ -82,5 +82,7 @@ FIXED: Final[tuple[Fixed, ...]] = (
     Fixed("session-retention", FAMILY, "for ever", "No end is mentioned."),
     Fixed("url-shape", FAMILY, "{base}/connect/{token}, an unguessable token that is not the sessionId",
           "The url is sensitive, and differs from the stable id."),
+    Fixed("removed-entrypoint-of-session", FAMILY, "a completed session shows its entrypoint as created",
+          "A completed session has the created channel; null is described for pending ones."),
     Fixed("coexistence-failures", FAMILY, "the same reasons", "No others are listed."),
 )

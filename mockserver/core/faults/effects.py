@@ -262,6 +262,7 @@ def remove_entrypoint(sandbox: SandboxState, rule: Rule, subject: Subject, args:
     tenant = tenant_of(sandbox, subject, args)
     entrypoint = _owned(tenant, "entrypoint", args.get("id") or subject.entrypoint_id)
     del tenant.entrypoints[entrypoint.id]
+    tenant.removed_entrypoints += (entrypoint,)
     if all(other.platform != entrypoint.platform for other in tenant.entrypoints.values()):
         fail_remaining_sends(sandbox, tenant, platform=entrypoint.platform)
 

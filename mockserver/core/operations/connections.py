@@ -155,8 +155,11 @@ def read_session(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
 
 
 def with_entrypoint(tenant: Tenant, session: Session) -> tuple[Session, Any]:
-    """Return the session with the entrypoint that it created, None if it created none."""
-    return session, tenant.entrypoints.get(session.entrypoint_id) if session.entrypoint_id else None
+    """Return the session with the entrypoint that it created, also after its removal; None if it created none."""
+    if session.entrypoint_id is None:
+        return session, None
+    present = tenant.entrypoints.get(session.entrypoint_id)
+    return session, present or next(row for row in tenant.removed_entrypoints if row.id == session.entrypoint_id)
 
 
 def complete(sandbox: SandboxState, tenant: Tenant, session: Session, phone: str, name: str, cause: Cause) -> Session:

@@ -180,6 +180,7 @@ class Tenant:
     sessions: dict[str, Session] = field(default_factory=dict)
     hosted_flows: dict[str, HostedFlow] = field(default_factory=dict)  # by session id
     media: dict[str, Media] = field(default_factory=dict)
+    removed_entrypoints: tuple[Entrypoint, ...] = ()  # the sessions that created them show them
 
     def table(self, kind: str) -> Any:
         """Return the table of a kind of record: `campaign` -> `campaigns`. Only `Chats` is not a dictionary."""

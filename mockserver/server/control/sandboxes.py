@@ -24,7 +24,8 @@ from mockserver.scenario.problems import Problem, ScenarioError
 from mockserver.server.api.response import redactor
 from mockserver.server.control import views
 from mockserver.server.errors import ControlError
-from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, HostedSnapshot, SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, HostedSnapshot, SandboxHost
 from mockserver.version import VERSION
 
 JSON = dict[str, Any]

@@ -8,7 +8,7 @@ from typing import Any, Final
 from mockserver.contract.effects import FORGERIES
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.server.dashboard.environment import sentence
-from mockserver.server.dashboard.plane import ControlPlane
+from mockserver.server.dashboard.plane import Plane
 from mockserver.server.errors import ControlError
 
 JSON = dict[str, Any]
@@ -46,7 +46,7 @@ DELIVERY_FAULTS: Final = (
 )
 
 
-def conduct(plane: ControlPlane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
+def conduct(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the findings with their calls, and what the calls have caused."""
     report, ledger = plane.read("readConduct"), plane.read("readLedger")
     findings = [{**row, "sentence": sentence(row["clause"])} for row in report["findings"]]
@@ -63,7 +63,7 @@ def conduct(plane: ControlPlane, query: Mapping[str, str], item: str) -> tuple[s
     }
 
 
-def choices(plane: ControlPlane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
+def choices(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the choices: those that this run has read first, then those that are set, then the rest."""
     rows = plane.read("readChoices")["choices"]
     try:
@@ -91,7 +91,7 @@ def _choice(row: Mapping[str, Any]) -> JSON:
     return {**row, "sentence": sentence(row["clause"]), "is_default": row["value"] == row["default"]}
 
 
-def scenarios(plane: ControlPlane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
+def scenarios(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the library with the rules in force, or what one scenario does."""
     if item:
         answer = plane.read("readScenario", name=item)

@@ -10,7 +10,7 @@ from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.text import whole_number
 from mockserver.server.dashboard import snippets, story
 from mockserver.server.dashboard.environment import sentence
-from mockserver.server.dashboard.plane import ControlPlane, number_in
+from mockserver.server.dashboard.plane import Plane, number_in
 from mockserver.server.errors import ControlError
 
 JSON = dict[str, Any]
@@ -22,7 +22,7 @@ _FLAGS: Final = {"refused": "refused", "faulted": "changed by a rule", "changed"
 _FILTERS: Final = ("operation", "code", "text", *_FLAGS)
 
 
-def calls(plane: ControlPlane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
+def calls(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the view of the calls, the newest first, or the page of one call."""
     if item:
         return "call_page.html", _one(plane, item)
@@ -43,7 +43,7 @@ def calls(plane: ControlPlane, query: Mapping[str, str], item: str) -> tuple[str
     }
 
 
-def _newest(plane: ControlPlane, filters: Mapping[str, str], before: int) -> tuple[list[JSON], list[View]]:
+def _newest(plane: Plane, filters: Mapping[str, str], before: int) -> tuple[list[JSON], list[View]]:
     """Return the newest calls that match, one more than a page has, and the changes; the journal is read in batches."""
     arguments = {"operation": filters["operation"]} if "operation" in filters else {}
     rows: list[JSON] = []
@@ -76,7 +76,7 @@ def _text(exchange: View) -> str:
     return json.dumps(exchange, ensure_ascii=False, default=str).casefold()
 
 
-def _one(plane: ControlPlane, item: str) -> JSON:
+def _one(plane: Plane, item: str) -> JSON:
     number = whole_number(item)
     if number is None:
         raise ControlError(404, "MOCK_NOT_FOUND", f"call: got {item[:60]!r}; expected the number of a call")

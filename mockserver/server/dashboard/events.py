@@ -8,7 +8,7 @@ from typing import Any, Final
 from mockserver.contract.text import whole_number
 from mockserver.server.dashboard import lifecycle_svg
 from mockserver.server.dashboard.environment import instant_of
-from mockserver.server.dashboard.plane import ControlPlane, number_in
+from mockserver.server.dashboard.plane import Plane, number_in
 
 JSON = dict[str, Any]
 View = Mapping[str, Any]
@@ -22,7 +22,7 @@ _SIGNERS: Final = {
 }
 
 
-def events(plane: ControlPlane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
+def events(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the view of events, the newest first, with the endpoints; or the page of one event."""
     if item:
         event = plane.read("readEvent", id=item)

@@ -19,11 +19,11 @@ from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse
 from mockserver.server.dashboard import behaviour, calls, environment, events, objects, overview, paths, timeline
 from mockserver.server.dashboard.paths import PagePath, page_path
-from mockserver.server.dashboard.plane import ControlPlane
+from mockserver.server.dashboard.plane import Plane
 from mockserver.server.errors import ControlError
 
 JSON = dict[str, Any]
-View = Callable[[ControlPlane, Mapping[str, str], str], tuple[str, JSON]]
+View = Callable[[Plane, Mapping[str, str], str], tuple[str, JSON]]
 
 _LOG: Final = logging.getLogger("mockserver")
 _POLICY: Final = (
@@ -53,7 +53,7 @@ _TITLES: Final = {"conduct": "Conduct and ledger", "sandboxes": "Sandboxes"}
 _FORM_FIELDS_MAX: Final = 10
 
 
-def respond(plane: ControlPlane, request: HttpRequest) -> HttpResponse | None:
+def respond(plane: Plane, request: HttpRequest) -> HttpResponse | None:
     """Return the response to a request of the dashboard; None for another page of the control plane that may be shown."""
     path = request.target.partition("?")[0]
     base = urlsplit(request.base_url).path  # the prefix of the sandbox, with the place where the server is mounted
@@ -78,7 +78,7 @@ def respond(plane: ControlPlane, request: HttpRequest) -> HttpResponse | None:
         return _refusal(plane, request, base, ControlError(500, "MOCK_INTERNAL_ERROR", message))
 
 
-def _page(plane: ControlPlane, request: HttpRequest, base: str, page: PagePath) -> HttpResponse:
+def _page(plane: Plane, request: HttpRequest, base: str, page: PagePath) -> HttpResponse:
     query = dict(parse_qsl(request.target.partition("?")[2], keep_blank_values=True, errors="replace"))
     view = page.view
     if plane.sandbox_id is None and view == "now":
@@ -89,7 +89,7 @@ def _page(plane: ControlPlane, request: HttpRequest, base: str, page: PagePath) 
     return _html(200, text)
 
 
-def _frame(plane: ControlPlane, request: HttpRequest, base: str, view: str) -> JSON:
+def _frame(plane: Plane, request: HttpRequest, base: str, view: str) -> JSON:
     """Return what the frame of every page needs."""
     return {
         "base": base,
@@ -124,7 +124,7 @@ def _redirect(location: str, headers: tuple[tuple[str, str], ...]) -> HttpRespon
     return HttpResponse(303, (*own, *headers), b"")
 
 
-def _refusal(plane: ControlPlane, request: HttpRequest, base: str, refusal: ControlError) -> HttpResponse:
+def _refusal(plane: Plane, request: HttpRequest, base: str, refusal: ControlError) -> HttpResponse:
     frame = _frame(plane, request, base, "")
     context = {**frame, "bar": None, "title": f"{refusal.status} {refusal.code}", "message": refusal.message}
     return _html(refusal.status, environment.render("refusal.html", context), refusal.headers)
@@ -135,7 +135,7 @@ def _sign_in_form(request: HttpRequest, base: str, next_path: str, *, is_again: 
     return _html(401, environment.render("sign_in.html", context))
 
 
-def _sign_in(plane: ControlPlane, request: HttpRequest, base: str) -> HttpResponse:
+def _sign_in(plane: Plane, request: HttpRequest, base: str) -> HttpResponse:
     """Set the cookie for a form with the token; a form of another site is refused."""
     plane.check_origin()
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.server.dashboard import lifecycle_svg, story
-from mockserver.server.dashboard.plane import ControlPlane, number_in
+from mockserver.server.dashboard.plane import Plane, number_in
 from mockserver.server.errors import ControlError
 
 JSON = dict[str, Any]
@@ -55,7 +55,7 @@ _FORCED: Final[Mapping[tuple[str, str], tuple[JSON, ...]]] = MappingProxyType(
 REASONS: Final = ("token_exchange_failed", "phone_in_use", "funnel_not_found")
 
 
-def objects(plane: ControlPlane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
+def objects(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the view of the records by kind, the newest first, or the page of one record."""
     if item:
         return "object_page.html", {"object": _one(plane, item), "counted": "change", "reasons": REASONS}
@@ -84,7 +84,7 @@ def _rows(state: View, kind: Kind) -> Iterator[JSON]:
             yield {"id": record["id"], "tenant": tenant["tenantId"], "status": record.get("status"), "record": record}
 
 
-def _one(plane: ControlPlane, record_id: str) -> JSON:
+def _one(plane: Plane, record_id: str) -> JSON:
     for chats in (str(PAGE_ROWS), None):  # the whole list of chats is read only for what nothing else has
         state = plane.read("readState", **({"chats": chats} if chats else {}))
         for kind in KINDS:
@@ -96,7 +96,7 @@ def _one(plane: ControlPlane, record_id: str) -> JSON:
     raise ControlError(404, "MOCK_NOT_FOUND", f"object: got {record_id[:100]!r}; expected {expected}")
 
 
-def _creation(plane: ControlPlane, journal: View, record_id: str) -> View | None:
+def _creation(plane: Plane, journal: View, record_id: str) -> View | None:
     """Return the call that has created a record; None if none has, or the journal no longer has it."""
     causes = (row["cause"] for row in journal["transitions"] if row["id"] == record_id and row["from"] is None)
     number = next((cause["exchange"] for cause in causes if "exchange" in cause), None)

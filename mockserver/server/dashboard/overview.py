@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mockserver.server.dashboard import story
-from mockserver.server.dashboard.plane import ControlPlane, place_of
+from mockserver.server.dashboard.plane import Plane, place_of
 
 JSON = dict[str, Any]
 
 _LATEST: Final = 25  # rows of what happened last
 
 
-def bar(plane: ControlPlane) -> JSON:
+def bar(plane: Plane) -> JSON:
     """Return the bar: the clock with what is due next, the place in the stream, and the actions that can be undone."""
     place = place_of(plane)  # before any other answer: what the page does not show yet is counted as new
     history = plane.read("readHistory")
@@ -22,7 +22,7 @@ def bar(plane: ControlPlane) -> JSON:
     return {"bar": {"clock": plane.read("readClock"), "due": history["due"], "place": place, "undo": undo}}
 
 
-def now(plane: ControlPlane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
+def now(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the view of the present: the clock, what is due, the rules in force and what happened last."""
     journal = plane.read("readJournal", last=str(_LATEST))
     history = plane.read("readHistory")
@@ -51,7 +51,7 @@ def _counts(tenants: Any, history: Mapping[str, Any], events: int) -> JSON:
     }
 
 
-def sandboxes(plane: ControlPlane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
+def sandboxes(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the list of the server's sandboxes, the newest first."""
     listed = plane.read("listSandboxes")
     return "sandboxes.html", {"rows": listed["sandboxes"][::-1], "closed": listed["closed"]}

@@ -13,7 +13,7 @@ JSON = Mapping[str, Any]
 _LAST_ID: Final = re.compile(r"^id: ([0-9]+)\.([0-9]+)\.([0-9]+)$", re.MULTILINE)
 
 
-class ControlPlane(Protocol):
+class Plane(Protocol):
     """One sandbox's control plane, for one request; no sandbox on a server without a default one."""
 
     @property
@@ -41,7 +41,7 @@ def number_in(query: Mapping[str, str], name: str) -> int:
     return whole_number(query.get(name, "")) or 0
 
 
-def place_of(plane: ControlPlane) -> JSON:
+def place_of(plane: Plane) -> JSON:
     """Return the present place in the stream, from which a page follows it: its id, the last call and the last change."""
     match = _LAST_ID.search(plane.read("readStream")["text"])
     assert match is not None

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from mockserver.core.instants import SECOND, Instant, format_exact
 from mockserver.server.dashboard import story
 from mockserver.server.dashboard.environment import duration, instant_of, time_of_day
-from mockserver.server.dashboard.plane import ControlPlane, number_in
+from mockserver.server.dashboard.plane import Plane, number_in
 
 JSON = dict[str, Any]
 View = Mapping[str, Any]
@@ -32,7 +32,7 @@ class Mark(NamedTuple):
     path: str
 
 
-def timeline(plane: ControlPlane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
+def timeline(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the view of the timeline, the things that changed last first."""
     skip = number_in(query, "skip")
     journal = plane.read("readJournal", last=str(_CALLS_MAX))

@@ -16,7 +16,6 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 from weakref import WeakMethod
@@ -27,14 +26,12 @@ from mockserver.core.scheduler import FiredTimer, run_until
 from mockserver.core.state.journal import DEFAULT_LIMITS, Limits
 from mockserver.core.state.sandbox import Checkpoint, Clock, Position, Runtime, SandboxState
 from mockserver.core.state.tenant import Tenant
-from mockserver.scenario import library
 from mockserver.scenario.apply import DEFAULT_TENANT
-from mockserver.scenario.choices import merge_choices
-from mockserver.scenario.documents import Document, validate
+from mockserver.scenario.documents import Document
 from mockserver.server.api.response import ResponseOptions
-from mockserver.server.hosting import command_log, runtime, seeding
+from mockserver.server.hosting import command_log, runtime
+from mockserver.server.hosting.config import Created, SandboxConfig, config_document, fill, seed_in, seed_of
 from mockserver.server.hosting.disposal import Disposal
-from mockserver.server.hosting.seeding import Created
 from mockserver.server.hosting.tracked_choices import TrackedChoices
 from mockserver.server.hosting.usage import Ended, Totals, Usage
 from mockserver.server.http1 import real_time
@@ -56,42 +53,6 @@ _LABELLED_MAX = 20  # checkpoints with a label: those of a page, one before each
 # free on the sandbox itself, whose lock the command then takes where it needs it (it lets time pass, or sends webhooks).
 # A "delivered" one runs with the lock, and ends when what it has made due is delivered.
 Phase = Literal["locked", "delivered", "snapshot", "unlocked"]
-
-
-class SandboxConfig(NamedTuple):
-    """
-    Configuration of a new sandbox: the scenario is applied first, then choices, clock and seed data.
-
-    Attributes:
-        scenario: the name of a library scenario, or a document.
-        seed: of ids, keys and chances; None for the scenario's, else the host's default.
-        choices: options by id, which take precedence over the scenario's.
-        clock: `freeze` or `follow`, which takes precedence over the scenario's.
-        given: seed data in addition to the scenario's.
-        labels: the client's own names for what the sandbox is used for, by which sandboxes are listed and ended.
-    """
-
-    scenario: str | Mapping[str, Any] | None = None
-    seed: int | None = None
-    choices: Mapping[str, object] | None = None
-    clock: Mapping[str, Any] | None = None
-    given: Mapping[str, Any] | None = None
-    labels: Mapping[str, str] = MappingProxyType({})
-
-    def __repr__(self) -> str:  # a document may hold keys
-        return f"SandboxConfig(seed={self.seed!r})"
-
-
-def config_document(config: SandboxConfig) -> Document:
-    """Return the config's scenario with the config's choices and clock, before any validation."""
-    raw = library.document(config.scenario) if isinstance(config.scenario, str) else config.scenario or {}
-    if not isinstance(raw, Mapping):
-        validate(raw)
-    scenario = raw if isinstance(raw, Document) else Document(raw)
-    choices, overrides = scenario.get("choices", {}), config.choices or {}
-    # Choices that are not an object stay as they are: validation refuses them.
-    merged = merge_choices(choices, overrides) if isinstance(choices, Mapping) else choices
-    return scenario.with_settings(merged, config.clock, overrides)
 
 
 class HostedSnapshot(NamedTuple):
@@ -471,7 +432,7 @@ class SandboxHost:
             document, id = config_document(config), self._next_id()
             is_frozen = self.frozen_at is not None and "clock" not in document
             clock = runtime.frozen_clock(self.frozen_at or 0) if is_frozen else runtime.following_clock()
-            hosted = self._create(id, config, document, lambda: seeding.seed_of_id(id, self.default_seed()), clock)
+            hosted = self._create(id, config, document, lambda: seed_of(id, self.default_seed()), clock)
             if count_new is not None:
                 count_new(hosted)
             return hosted
@@ -486,7 +447,7 @@ class SandboxHost:
     ) -> HostedSandbox:
         host_runtime = runtime.HostRuntime(counts=self.counts_calls)
         sandbox = SandboxState(
-            seed=seeding.seed_of_config(config.seed, document, default_seed),
+            seed=seed_in(config, document, default_seed),
             clock=clock,
             lock=threading.RLock(),
             process_now=runtime.process_now,
@@ -495,7 +456,7 @@ class SandboxHost:
             journal_limits=self.journal_limits,
         )
         sandbox.outbox.allowed_hosts = self.allow_webhook_hosts
-        created = seeding.seed_sandbox(sandbox, document, config.given)
+        created = fill(sandbox, document, config.given)
         with self._lock:
             hosted = HostedSandbox(id, sandbox, self, sandbox.now, config, created)
             # Weak: so a closed sandbox, which may have a million chats, is freed without the garbage collector.

@@ -16,14 +16,8 @@ from typing import Any, NamedTuple
 from mockserver.testing.explore.options import ExploreOptions
 from mockserver.testing.explore.placements import ExploreStep, Placement
 from mockserver.testing.explore.singles import Surroundings, at_calls
-from mockserver.testing.explore.tables import FAULTS, READS
+from mockserver.testing.explore.tables import FAULTS, READS, SECOND
 from mockserver.testing.explore.trace import TracedCall
-
-# The order of second faults at one call: those that leave a client in doubt are first.
-_SECOND = (
-    "internal-error", "drop-after", "drop-before", "rate-limit", "stale", "bad-gateway", "timeout-after", "garble", "truncate",
-)  # fmt: skip
-
 
 Rank = tuple[bool, bool, int, int]  # after the recovery, of a read, calls between the two, and the kind of the second
 
@@ -95,7 +89,7 @@ def _recovered(calls: Sequence[TracedCall], clean: Sequence[TracedCall], place: 
 
 def _rank(first: ExploreStep, second: ExploreStep, place: int, recovered: int) -> Rank:
     at = (second.call or 0) - 1
-    kind = _SECOND.index(second.name) if second.name in _SECOND else len(_SECOND)
+    kind = SECOND.index(second.name) if second.name in SECOND else len(SECOND)
     return at >= recovered, first.operation in READS, at - place, kind
 
 

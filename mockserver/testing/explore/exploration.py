@@ -18,7 +18,7 @@ from mockserver.testing.explore.combinations import First
 from mockserver.testing.explore.findings import Findings
 from mockserver.testing.explore.options import ExploreOptions
 from mockserver.testing.explore.placements import ExploreStep, Placement
-from mockserver.testing.explore.report import CleanRun, Coverage, ExploreReport, Tolerated
+from mockserver.testing.explore.report import CleanRun, ExploreReport, Tolerated, TriedPlacements
 from mockserver.testing.explore.singles import Delivered, Surroundings
 from mockserver.testing.explore.trace import TracedCall, first_difference, real_sleep, trace
 from mockserver.testing.explore.verdicts import (
@@ -79,7 +79,7 @@ class Exploration:
         self._choices_read: set[str] = set()
         self._findings = Findings(test)
         self._tolerated = Tolerated(options.tolerated_rows)
-        self._coverage = Coverage()
+        self._coverage = TriedPlacements()
         self._verdicts: Counter[Verdict] = Counter()
         self._matrix: dict[tuple[str, str], Counter[Verdict]] = {}
         self._firsts: list[First] = []
@@ -176,8 +176,8 @@ class Exploration:
             self._difference = first_difference(self._clean.calls, calls) or _other_end(self._clean.run, run)
             return
         templates = {campaign.id: campaign.template_id for _, campaign in state.records("campaign")}
-        connected = {session.entrypoint_id for _, session in state.records("session")}
-        entrypoints = tuple(row.id for _, row in state.records("entrypoint") if row.id not in connected)
+        connected = {session.entrypoint_id: session.id for _, session in state.records("session")}
+        entrypoints = {row.id: connected.get(row.id) for _, row in state.records("entrypoint")}
         numbers = [exchange.n for exchange in state.journal.exchanges if exchange.operation]
         by_socket = frozenset(place for place, n in enumerate(numbers, start=1) if n in watch.by_socket)
         slept = real_sleep(state.journal.exchanges)
@@ -204,7 +204,7 @@ class Exploration:
                 "crashed", type(run.raised).__name__, f"the clean run failed: {self._failed_clean}"
             )
         for cause in reasons.values():
-            self._findings.add(cause, "survived", Placement(), sandbox)
+            self._findings.add(cause, Placement(), sandbox)
 
     # Single placements
 
@@ -299,7 +299,7 @@ class Exploration:
                 self._matrix.setdefault((row, step.name or ""), Counter())[verdict] += 1
         for cause in reasons:
             if cause.verdict != "reported":
-                self._findings.add(cause, verdict, placement, sandbox)
+                self._findings.add(cause, placement, sandbox)
 
     def _is_over(self) -> bool:
         limit = self._options.seconds

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mockserver.scenario import documents
 from mockserver.testing.explore.placements import Placement
 from mockserver.testing.explore.verdicts import ORDER, Cause, Verdict
+from mockserver.testing.report.folder import file_name
 from mockserver.testing.sandbox import Sandbox
 
 JSON = dict[str, Any]
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
-_NAME_CHARS = 80
+ADVICE: Literal["advice"] = "advice"
 
 
 @dataclass
@@ -24,8 +23,7 @@ class ExploreFinding:
     The cases of one cause.
 
     Attributes:
-        verdict: `silent`, `breach` or `crashed`; `survived` or `reported` for a finding of the least severity, which does
-            not fail the test.
+        verdict: `silent`, `breach`, `crashed`, or `advice` for a finding of the least severity, which does not fail the test.
         cause: A rule on conduct, a list of the ledger, `differs`, `endless`, or an exception's name.
         message: One sentence on the smallest case.
         clause: The clause that the client breaks, None if no rule names one.
@@ -35,15 +33,19 @@ class ExploreFinding:
         path: Where the document was written; None if it was not.
     """
 
-    verdict: Verdict
+    verdict: Verdict | Literal["advice"]
     cause: str
     message: str
     clause: str | None
     advice: str
-    is_noise: bool
     placements: list[Placement] = field(default_factory=list)
     document: JSON = field(default_factory=dict)
     path: str | None = None
+
+    @property
+    def is_advice(self) -> bool:
+        """True for a finding of the least severity."""
+        return self.verdict == ADVICE
 
     @property
     def count(self) -> int:
@@ -75,23 +77,20 @@ class Findings:
         self._test = test
         self._rows: dict[tuple[str, str], ExploreFinding] = {}
 
-    def add(self, cause: Cause, verdict: Verdict, placement: Placement, sandbox: Sandbox) -> None:
+    def add(self, cause: Cause, placement: Placement, sandbox: Sandbox) -> None:
         """
         Add a case.
 
         Args:
             cause: Why the run is a case.
-            verdict: The verdict on the run.
             placement: Where the run had its faults.
             sandbox: The sandbox of the run, for the document.
         """
-        shown = verdict if cause.is_noise and verdict in ("survived", "reported") else cause.verdict
-        key = "noise" if cause.is_noise else cause.verdict, cause.name
+        shown: Verdict | Literal["advice"] = ADVICE if cause.is_advice else cause.verdict
+        key = shown, cause.name
         row = self._rows.get(key)
         if row is None:
-            row = self._rows[key] = ExploreFinding(
-                shown, cause.name, cause.message, cause.clause, cause.advice, cause.is_noise
-            )
+            row = self._rows[key] = ExploreFinding(shown, cause.name, cause.message, cause.clause, cause.advice)
         is_smallest = not row.placements or len(placement) < len(row.placements[0])
         row.placements.insert(0 if is_smallest else len(row.placements), placement)
         if is_smallest:
@@ -99,12 +98,11 @@ class Findings:
             row.document = document(sandbox, placement, self._name(row), f"{cause.name}: {cause.message}")
 
     def _name(self, finding: ExploreFinding) -> str:
-        plain = _NOT_IN_NAMES.sub("-", f"{self._test.rpartition('/')[2]}-{finding.verdict}-{finding.cause}")
-        return plain[-_NAME_CHARS:].strip("-.")
+        return file_name(f"{self._test}-{finding.verdict}-{finding.cause}")
 
     def rows(self) -> list[ExploreFinding]:
         """Return the findings, the worst first, then in the order in which they were met."""
-        return sorted(self._rows.values(), key=lambda row: (row.is_noise, ORDER.index(row.verdict)))
+        return sorted(self._rows.values(), key=lambda row: (*ORDER, ADVICE).index(row.verdict))
 
 
 def document(sandbox: Sandbox, placement: Placement, name: str, summary: str) -> JSON:

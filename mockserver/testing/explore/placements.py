@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS, body_bytes_sent
+from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS
 
 JSON = dict[str, Any]
 Kind = Literal["fault", "act", "delivery", "choice"]
@@ -71,10 +71,7 @@ class ExploreStep:
             return [{"on": "delivery", "nth": self.delivery, "do": {"deliver": dict(DELIVERY_FAULTS[name].argument)}}]
         at: JSON = {"on": self.operation, "nth": self.nth}
         if self.kind == "fault":
-            effects = dict(FAULTS[name].effects)
-            if name == "truncate":
-                effects = {"truncate": body_bytes_sent(self.answer_bytes)}
-            return [{**at, "do": effects}]
+            return [{**at, "do": dict(FAULTS[name].effects_at(self.answer_bytes))}]
         act = ACTS[name]
         argument = {**act.argument, **({"id": self.target} if self.target else {})}
         acted = [{**at, "when": "before", "do": {act.effect: argument}}]

@@ -61,7 +61,7 @@ class Part:
 
 
 @dataclass
-class Coverage:
+class TriedPlacements:
     """What was tried, and what was not."""
 
     singles: Part = field(default_factory=Part)
@@ -113,7 +113,7 @@ class ExploreReport:
     test: str
     options: ExploreOptions
     clean: CleanRun
-    coverage: Coverage
+    coverage: TriedPlacements
     runs: int
     seconds: float
     verdicts: Mapping[Verdict, int]
@@ -259,9 +259,8 @@ def _of(count: int, what: str) -> str:
 
 
 def _finding_lines(finding: ExploreFinding) -> Iterator[str]:
-    head = "noise" if finding.is_noise else finding.verdict
     places = "in the clean run" if not finding.placements[0] else f"at {_of(finding.count, 'placement')}"
-    yield f"{head}: {finding.cause} {places}"
+    yield f"{finding.verdict}: {finding.cause} {places}"
     yield f"  {finding.message}"
     if finding.clause:
         yield f"  breaks {finding.clause}: {finding.advice}"

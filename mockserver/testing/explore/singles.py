@@ -2,12 +2,13 @@
 The steps that can be added to a run, by the calls and deliveries of that run; and those of them that are equal.
 
 Two placements are equal if they have the same fault at calls of the same operation, with the same request, class of the
-answer and state of the addressed record, and the same calls follow; equal calls in a row count as one.
+answer and state of the addressed record, and the same calls follow; equal calls in a row count as one. A paused template
+is equal before any of the calls up to the first one that depends on templates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.contract.choices import CHOICES
@@ -35,12 +36,12 @@ class Surroundings(NamedTuple):
 
     Attributes:
         templates: The ids of the templates of the client's campaigns, by campaign.
-        entrypoints: The ids of the entrypoints that no session of the run has connected.
+        entrypoints: The ids of the entrypoints, each with the session that has connected it; None if none has.
         by_socket: The numbers of the calls that a socket carried.
     """
 
     templates: dict[str, str]
-    entrypoints: tuple[str, ...]
+    entrypoints: Mapping[str, str | None]
     by_socket: frozenset[int]
 
 
@@ -73,7 +74,9 @@ def at_calls(
                 yield Candidate(_fault(row, call), (_plain_name(row, call), *context))
         for act in ACTS.values():
             if options.has_fault(act.name):
-                yield from _acts(act, calls, place, around, context)
+                yield from _acts(
+                    act, calls, place, around, context if act.matters_to is None else _first_that(act, calls, place)
+                )
 
 
 def _context(calls: Sequence[TracedCall], place: int) -> tuple[Any, ...]:
@@ -81,18 +84,26 @@ def _context(calls: Sequence[TracedCall], place: int) -> tuple[Any, ...]:
     return calls[place].key, is_repeated, tuple(collapsed(calls[place + 1 :]))
 
 
+def _first_that(act: ActRow, calls: Sequence[TracedCall], place: int) -> tuple[Any, ...]:
+    """Return the context of the first call from here on that depends on what the act changes; empty if none does."""
+    matters = act.matters_to or frozenset()
+    at = (later for later in range(place, len(calls)) if calls[later].operation in matters or calls[later].running)
+    return next((_context(calls, later) for later in at), ())
+
+
 def _applies(row: WireRow, call: TracedCall, around: Surroundings) -> bool:
     if row.needs_time and call.number in around.by_socket:
         return False
-    if row.name == "stale":
+    if row.requires == "change":
         return call.operation in READS and call.changed
-    if row.name in ("truncate", "dribble"):
+    if row.requires == "body":
         return call.answer_bytes > 1
     return True
 
 
 def _plain_name(row: WireRow, call: TracedCall) -> str:
-    return row.twin if row.twin is not None and call.operation in READS else row.name
+    changes_nothing = call.operation in READS or call.is_refused
+    return row.twin if row.twin is not None and changes_nothing else row.name
 
 
 def _fault(row: WireRow, call: TracedCall) -> ExploreStep:
@@ -119,7 +130,9 @@ def _targets(act: ActRow, call: TracedCall, around: Surroundings) -> Iterable[st
         return [None] if call.pending else []
     if act.concerns == "template":
         return sorted(set(around.templates.values()))
-    return around.entrypoints if act.concerns == "entrypoint" else [None]
+    if act.concerns == "entrypoint":
+        return [id for id, session in around.entrypoints.items() if session is None or session in call.completed]
+    return [None]
 
 
 def _resumes(calls: Sequence[TracedCall], place: int) -> tuple[tuple[str, int], ...]:

@@ -14,6 +14,8 @@ NO_ANSWER_FOR = "1h"
 RETRY_AFTER_S = 30
 STALL_ENDS_AFTER = 20  # reads of the client, after which the sends that stall go on
 _TRUNCATE_BYTES = 20
+_CUT = "truncate"
+OUTDATED = "stale"  # the effect by which a read is answered as before the last change
 
 
 class WireRow(NamedTuple):
@@ -24,8 +26,9 @@ class WireRow(NamedTuple):
         name: As in reports and options.
         effects: The effects of its rule.
         changes: `before` if the operation does not run, `after` if it takes effect; the same for an operation that only reads.
-        twin: The fault that is the same for an operation that only reads.
+        twin: The fault that is the same for a call that changes nothing.
         needs_time: Takes real time over a socket, where it is not tried.
+        requires: What a call must have for it: a `body` to cut, or a `change` before it, for a read that may miss that.
     """
 
     name: str
@@ -33,6 +36,12 @@ class WireRow(NamedTuple):
     changes: Literal["before", "after"]
     twin: str | None = None
     needs_time: bool = False
+    requires: Literal["body", "change"] | None = None
+
+    def effects_at(self, answer_bytes: int) -> Mapping[str, Any]:
+        """Return the effects at a call whose answer has this length: an answer is cut before its end."""
+        is_whole = answer_bytes <= _TRUNCATE_BYTES
+        return {**self.effects, _CUT: answer_bytes // 2} if _CUT in self.effects and is_whole else self.effects
 
 
 class ActRow(NamedTuple):
@@ -44,12 +53,14 @@ class ActRow(NamedTuple):
         effect: The effect of its rule.
         argument: Its argument; the id of the record is added where `concerns` is a kind whose effect needs one.
         concerns: What must exist for it: a running campaign, a pending session, a template in use, an entrypoint, or a key.
+        matters_to: The operations that depend on what it changes, while no campaign runs; None for all.
     """
 
     name: str
     effect: str
     argument: Mapping[str, Any]
     concerns: Literal["campaign", "session", "template", "entrypoint", "tenant"]
+    matters_to: frozenset[str] | None = None
 
 
 class DeliveryRow(NamedTuple):
@@ -67,6 +78,9 @@ class DeliveryRow(NamedTuple):
     withholds: bool = False
 
 
+# The operations whose outcome depends on the status of a template.
+_OF_TEMPLATES = frozenset(("readTemplate", "createCampaign", "startCampaign"))
+
 # fmt: off
 _WIRE = (
     WireRow("drop-before",    {"drop": "before"},                                             "before"),
@@ -78,16 +92,16 @@ _WIRE = (
     WireRow("internal-error", {"error": "INTERNAL_ERROR"},                                    "before"),
     WireRow("rate-limit",     {"error": {"code": "RATE_LIMIT_EXCEEDED", "retryAfter": RETRY_AFTER_S}}, "before"),
     WireRow("bad-gateway",    {"bad-gateway": "after"},                                       "after"),
-    WireRow("truncate",       {"truncate": _TRUNCATE_BYTES},                                  "after"),
+    WireRow("truncate",       {_CUT: _TRUNCATE_BYTES},                                        "after",  requires="body"),
     WireRow("garble",         {"garble": True},                                               "after"),
-    WireRow("dribble",        {"dribble": {"chunks": 5, "over": "10s"}},                      "after",  needs_time=True),
-    WireRow("stale",          {"stale": True},                                                "before"),
+    WireRow("dribble",        {"dribble": {"chunks": 5, "over": "10s"}},                      "after",  needs_time=True, requires="body"),
+    WireRow("stale",          {OUTDATED: True},                                               "before", requires="change"),
 )
 _ACTS = (
     ActRow("campaign-canceled",   "cancel-campaign",   {},                            "campaign"),
     ActRow("campaign-fails",      "fail-campaign",     {},                            "campaign"),
     ActRow("sends-stall",         "stall-sends",       {},                            "campaign"),
-    ActRow("template-paused",     "set-template",      {"status": "PAUSED"},          "template"),
+    ActRow("template-paused",     "set-template",      {"status": "PAUSED"},          "template", _OF_TEMPLATES),
     ActRow("key-revoked",         "revoke-key",        {},                            "tenant"),
     ActRow("subscription-lapses", "set-tenant",        {"subscription": "suspended"}, "tenant"),
     ActRow("session-expires",     "expire-session",    {},                            "session"),
@@ -111,9 +125,9 @@ ACTS: Mapping[str, ActRow] = MappingProxyType({row.name: row for row in _ACTS})
 DELIVERY_FAULTS: Mapping[str, DeliveryRow] = MappingProxyType({row.name: row for row in _DELIVERIES})
 NAMES: tuple[str, ...] = (*FAULTS, *ACTS, *DELIVERY_FAULTS)
 
+# The order of second faults at one call: those that leave a client in doubt are first.
+SECOND = (
+    "internal-error", "drop-after", "drop-before", "rate-limit", "stale", "bad-gateway", "timeout-after", "garble", "truncate",
+)  # fmt: skip
+
 READS = frozenset(row.id for row in ENDPOINTS.values() if not row.writes)  # the audience preview too
-
-
-def body_bytes_sent(length: int) -> int:
-    """Return how many bytes of an answer of this length arrive before it is cut off."""
-    return _TRUNCATE_BYTES if length > _TRUNCATE_BYTES else length // 2

@@ -50,6 +50,7 @@ class TracedCall(NamedTuple):
         state: The status of each record that its path names, before the call.
         running: The ids of the campaigns that are processing before the call.
         pending: The ids of the sessions that are pending before the call.
+        completed: The ids of the sessions that are completed before the call.
         changed: True if a record had changed in this run before the call.
         answer_bytes: The length of the answer's body; 0 if there was none.
         lost: True if no answer as the service sent it reached the client.
@@ -63,9 +64,15 @@ class TracedCall(NamedTuple):
     state: str
     running: tuple[str, ...]
     pending: tuple[str, ...]
+    completed: tuple[str, ...]
     changed: bool
     answer_bytes: int
     lost: bool
+
+    @property
+    def is_refused(self) -> bool:
+        """True if the service refused the call, which then changed nothing."""
+        return self.answer.startswith("4")
 
     @property
     def key(self) -> tuple[str, Comparable, str, str]:
@@ -98,6 +105,7 @@ def trace(state: SandboxState) -> list[TracedCall]:
                 " ".join(names),
                 statuses.ids("campaign", "processing"),
                 statuses.ids("session", "pending"),
+                statuses.ids("session", "completed"),
                 statuses.has_changed,
                 len(exchange.answer),
                 not was_received(exchange),

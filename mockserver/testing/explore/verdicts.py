@@ -21,6 +21,7 @@ from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.testing.explore.caused import Caused, caused, differences
 from mockserver.testing.explore.placements import Placement
+from mockserver.testing.explore.tables import OUTDATED
 
 Verdict = Literal["survived", "reported", "crashed", "breach", "silent"]
 ORDER: tuple[Verdict, ...] = ("silent", "breach", "crashed", "reported", "survived")  # of reports: the worst first
@@ -55,7 +56,7 @@ class Cause(NamedTuple):
         message: One sentence.
         clause: The clause that the client breaks, if a rule on conduct names one.
         advice: What the client has to do instead; empty if no rule has it.
-        is_noise: True for a finding of the least severity, which does not change the verdict.
+        is_advice: True for a finding of the least severity, which does not change the verdict.
     """
 
     verdict: Verdict
@@ -63,7 +64,7 @@ class Cause(NamedTuple):
     message: str
     clause: str | None = None
     advice: str = ""
-    is_noise: bool = False
+    is_advice: bool = False
 
 
 class JudgedRun(NamedTuple):
@@ -125,7 +126,7 @@ def _is_misled(finding: Finding, numbered: Mapping[int, JournalEntry]) -> bool:
         return False
     first, last = min(finding.exchanges), max(finding.exchanges)
     between = (numbered[n] for n in range(first + 1, last) if n in numbered)
-    return any(exchange.fault is not None and "stale" in exchange.fault.effects for exchange in between)
+    return any(exchange.fault is not None and OUTDATED in exchange.fault.effects for exchange in between)
 
 
 def _duplicates(state: SandboxState) -> Mapping[str, int]:
@@ -159,7 +160,7 @@ def causes(
             message = f"the test passed, and its calls caused {'; '.join(texts)}"
             reasons.insert(0, Cause("silent", DIFFERS, message))
     reasons += _exception(run, tolerated)
-    return sorted(reasons, key=lambda cause: (ORDER.index(cause.verdict), cause.is_noise))
+    return sorted(reasons, key=lambda cause: (ORDER.index(cause.verdict), cause.is_advice))
 
 
 def _damage(clean: JudgedRun, run: JudgedRun, placement: Placement) -> Iterator[Cause]:
@@ -180,10 +181,10 @@ def _damage(clean: JudgedRun, run: JudgedRun, placement: Placement) -> Iterator[
 
 
 def of_finding(finding: Finding) -> Cause:
-    """Return a finding on conduct as a cause; the least severe ones are noise."""
-    is_noise = finding.severity > _SEVERE
-    verdict: Verdict = "survived" if is_noise else "breach"
-    return Cause(verdict, finding.rule, finding.message, finding.clause, finding.advice, is_noise)
+    """Return a finding on conduct as a cause; the least severe ones are advice."""
+    is_advice = finding.severity > _SEVERE
+    verdict: Verdict = "survived" if is_advice else "breach"
+    return Cause(verdict, finding.rule, finding.message, finding.clause, finding.advice, is_advice)
 
 
 def _first_of_each(findings: Sequence[Finding]) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from mockserver.conduct.evidence import FINAL, request_of, was_received
@@ -87,6 +88,7 @@ class Watch:
         self._began, self._began_at = real_time.microseconds(), hosted.sandbox.now
         self._seen = hosted.sandbox.journal.last_exchange
         self._final: dict[str, int] = {}  # reads after the final status was answered, by record
+        self._unfinished: bytes | None = None  # the last answer without a final status: a poll gets many equal ones
         self._last: object = None
         self._transitions = hosted.sandbox.journal.last_transition
         self._row = self._longest = 0
@@ -121,8 +123,10 @@ class Watch:
         else:
             raise RunEnded(self.ended)
 
-    def _new(self) -> list[JournalEntry]:
+    def _new(self) -> Sequence[JournalEntry]:
         journal = self._state.journal
+        if journal.last_exchange == self._seen:
+            return ()
         if journal.last_exchange < self._seen:  # a reset
             self._seen, self._final, self._row = 0, {}, 0
         count, self._seen = journal.last_exchange - self._seen, journal.last_exchange
@@ -139,31 +143,32 @@ class Watch:
             if self._final[record_id] > self._bounds.after_final:
                 reads = self._final[record_id]
                 self.ended = f"{record_id} was read {reads} more times after its final state was answered"
-        elif was_received(exchange) and exchange.status == 200 and b'"status"' in exchange.answer:
+        elif exchange.answer != self._unfinished and exchange.status == 200 and was_received(exchange):
             body = json_value(exchange.answer)
             if isinstance(body, dict) and body.get("status") in FINAL:
                 self._final[record_id] = 0
+            else:
+                self._unfinished = exchange.answer
 
     def _count_row(self, exchange: JournalEntry) -> None:
         """Count calls that are equal in a row; a session that is pending ends by itself, so that waiting for it has an end."""
         key = (request_of(exchange), exchange.status, exchange.answer)
-        changes, self._transitions = (
-            self._state.journal.last_transition != self._transitions,
-            self._state.journal.last_transition,
-        )
+        before, self._transitions = self._transitions, self._state.journal.last_transition
+        changes = before != self._transitions
         is_repeated = key == self._last and not changes and not _waits_for_deadline(self._state, exchange)
         self._row, self._last = (self._row + 1 if is_repeated else 1), key
         self._longest = max(self._longest, self._row)
 
     def _reached(self) -> str | None:
-        used, bounds = self.used(), self._bounds
+        calls, virtual = self._state.journal.last_exchange, self._state.now - self._began_at
+        bounds = self._bounds
         if self._row > bounds.row:
             return f"{self._row} equal calls in a row changed nothing"
-        if used.calls > bounds.calls:
+        if calls > bounds.calls:
             return f"the run made more than {bounds.calls} calls"
-        if used.virtual > bounds.virtual:
+        if virtual > bounds.virtual:
             return f"the run took more than {bounds.virtual // DAY} days of the sandbox's clock, until {_text(self._state.now)}"
-        if used.real > bounds.real:
+        if real_time.microseconds() - self._began > bounds.real:
             return f"the run took more than {bounds.real // SECOND} seconds of real time"
         return None
 

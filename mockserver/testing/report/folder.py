@@ -1,12 +1,17 @@
-"""The folders for what a run leaves behind: documents that repeat failed runs, and traces."""
+"""What a run leaves behind, below `.mockserver` by default: documents that repeat failed runs, and traces; their names."""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import re
 from pathlib import Path
 
 FOLDER = ".mockserver"
 DEFAULT_FOLDER = f"{FOLDER}/failures"
 OFF = "off"
+_NAME_CHARS = 120
+_DIGEST_CHARS = 8
 
 
 def folder_for_documents(name: str | None, root: Path) -> Path | None:
@@ -32,3 +37,34 @@ def make_folder(folder: Path, root: Path) -> None:
     ignored = folder.parent / ".gitignore"
     if folder.parent == root / FOLDER and not ignored.exists():
         ignored.write_text("*\n", encoding="utf-8")
+
+
+def file_name(test: str) -> str:
+    """Return a name for a file of a test, with the folders of the test in it; a long one ends in a digest."""
+    name = re.sub(r"[^\w.=\-]+", "-", test.replace("::", ".")).strip("-.")
+    digest = hashlib.sha256(test.encode()).hexdigest()[:_DIGEST_CHARS]
+    return name if len(name) <= _NAME_CHARS else f"{name[: _NAME_CHARS - _DIGEST_CHARS - 1]}-{digest}"
+
+
+def write_file(file: Path, root: Path, content: bytes) -> str:
+    """
+    Write a file, complete or not at all, and return its path from the working directory.
+
+    Args:
+        file: The file, whose folder is made if it does not exist.
+        root: The folder that `.mockserver` is in.
+        content: Its content.
+    """
+    make_folder(file.parent, root)
+    draft = file.with_suffix(f".{os.getpid()}")
+    draft.write_bytes(content)
+    draft.replace(file)
+    return shown_path(file)
+
+
+def shown_path(file: Path) -> str:
+    """Return the path from the working directory, with slashes; whole if the file is on another drive of Windows."""
+    try:
+        return Path(os.path.relpath(file)).as_posix()
+    except ValueError:
+        return file.as_posix()

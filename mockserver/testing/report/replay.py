@@ -19,7 +19,8 @@ from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait, VirtualWait
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, NoResponse, Waited, redactor
 from mockserver.server.hosting.command_log import BASE_URL, recorded_response
-from mockserver.server.hosting.host import HostedSandbox, SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 from mockserver.server.report.commands import format_command
 from mockserver.server.report.exchanges import format_differences, json_differences
 from mockserver.testing.backend import run_recorded

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from mockserver.contract.text import brief, printable
 from mockserver.core.redaction import Redactor
 from mockserver.server.hosting.command_log import BASE_URL
-from mockserver.server.hosting.host import SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import SandboxHost
 from mockserver.server.report import exchanges
 from mockserver.testing.backend import world_changes
 from mockserver.testing.report.replay import ReplayedEntry, replay_in
@@ -27,7 +28,7 @@ _VALUE_CHARS = 80
 _CHANGES_SHOWN = 12  # of one step; the state at its position has all of them
 
 
-class TracedCall(NamedTuple):
+class CallText(NamedTuple):
     """
     A call of the run as text.
 
@@ -66,7 +67,7 @@ class TracedStep(NamedTuple):
 
     label: str
     last_call: int
-    calls: Sequence[TracedCall]
+    calls: Sequence[CallText]
     changed: Sequence[str]
     changes: Sequence[Any]
 
@@ -174,7 +175,7 @@ def _cleaner(secrets: Sequence[str], base_url: str, sandbox_id: str) -> Callable
     return clean
 
 
-def _calls(journal: Sequence[Mapping[str, Any]], clean: Callable[[str], str]) -> Iterator[TracedCall]:
+def _calls(journal: Sequence[Mapping[str, Any]], clean: Callable[[str], str]) -> Iterator[CallText]:
     """Yield the calls; an answer that is equal to the one before to the same request is a reference to it."""
     known: dict[tuple[str, str], tuple[str, int]] = {}
     for view in journal:
@@ -187,7 +188,7 @@ def _calls(journal: Sequence[Mapping[str, Any]], clean: Callable[[str], str]) ->
             answered = f"the same as #{first}"
         line, _, result = clean(exchanges.format_line(call)).rpartition(" -> ")
         time = view["at"][11:].removesuffix("Z")[:12]
-        yield TracedCall(call.n, time, line, result, _tone(call), sent, answered, clean(call.reason or ""))
+        yield CallText(call.n, time, line, result, _tone(call), sent, answered, clean(call.reason or ""))
 
 
 def _tone(call: exchanges.Exchange[Any, Any]) -> str:

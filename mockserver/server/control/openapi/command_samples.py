@@ -21,7 +21,8 @@ from mockserver.server.api.request import SANDBOXES, HttpRequest, handle_api_req
 from mockserver.server.api.response import HttpResponse
 from mockserver.server.control import webhooks
 from mockserver.server.control.openapi.samples import NOW, SEED, UNLIMITED
-from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.hosting.runtime import HostRuntime
 
 JSON = dict[str, Any]

@@ -35,7 +35,7 @@ from mockserver.server.control.openapi.shapes import (
     titled,
 )
 from mockserver.server.control.webhooks import KINDS
-from mockserver.server.hosting.seeding import SEED_MAX
+from mockserver.server.hosting.config import SEED_MAX
 
 JSON = dict[str, Any]
 

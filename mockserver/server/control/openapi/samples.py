@@ -21,7 +21,8 @@ from mockserver.scenario import library
 from mockserver.server.api.request import HttpRequest, handle_api_request
 from mockserver.server.api.response import HttpResponse
 from mockserver.server.control import views
-from mockserver.server.hosting.host import HostedSandbox, SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 
 JSON = dict[str, Any]
 
