@@ -183,7 +183,9 @@ def sign_in(host: SandboxHost, token: str = TOKEN, next_path: str = "/_mock/call
     return send(host, "POST", "/_mock/", body, **named)
 
 
-@pytest.mark.parametrize("path", ["/_mock/", "/_mock/calls", "/_mock/events", "/_mock/docs"])
+@pytest.mark.parametrize(
+    "path", ["/_mock/", "/_mock/calls?status=refused", "/_mock/events", "/_mock/docs?plane=control"]
+)
 def test_beyond_loopback_a_browser_types_the_token_into_a_form_once(host: SandboxHost, path: str):
     host.token = TOKEN
     asked = send(host, "GET", path)
@@ -191,6 +193,7 @@ def test_beyond_loopback_a_browser_types_the_token_into_a_form_once(host: Sandbo
     cookie = header(answer, "set-cookie") or ""
 
     assert (401, True) == (asked.status, is_page(asked))
+    assert f'name="next" value="{path}"'.encode() in asked.body
     assert (303, path) == (answer.status, header(answer, "location"))
     assert "; Path=/_mock/; HttpOnly; SameSite=Strict" in cookie
     assert TOKEN not in cookie
@@ -215,7 +218,8 @@ def test_a_form_of_another_site_sets_no_cookie(host: SandboxHost):
 
 
 @pytest.mark.parametrize(
-    "next_path", ["https://evil.example/", "//evil.example/_mock/", "/_mock/%0d%0aX-Evil: 1", "/v1/x"]
+    "next_path",
+    ["https://evil.example/", "//evil.example/_mock/", "/_mock/%0d%0aX-Evil: 1", "/v1/x", "/_mock/%E2%82%AC"],
 )
 def test_the_form_leads_to_a_page_of_this_sandbox_alone(host: SandboxHost, next_path: str):
     host.token = TOKEN
@@ -399,9 +403,11 @@ def test_10_000_calls_open_in_half_a_second_of_processor_time(host: SandboxHost)
 
 
 @pytest.mark.parametrize("token", [None, TOKEN])
-def test_serve_prints_the_address_of_the_page_after_its_first_line(host: SandboxHost, token: str | None):
+def test_serve_prints_the_addresses_of_its_pages_after_its_first_line(host: SandboxHost, token: str | None):
     url = default(host).base_url
-    first, *others = serve._start_lines(default(host), token).splitlines()
+    first, *others = serve._start_lines(default(host), token, "text").splitlines()
 
     assert first.endswith(f" listens on {url}")
-    assert f"  dashboard    {url}/_mock/" in others
+    assert [f"  dashboard    {url}/_mock/", f"  docs         {url}/_mock/docs"] == [
+        line for line in others if line.startswith(("  dashboard ", "  docs "))
+    ]

@@ -70,7 +70,7 @@ def respond(plane: ControlPlane, request: HttpRequest) -> HttpResponse | None:
         return None if page is None else _page(plane, request, base, page)
     except ControlError as refusal:
         if refusal.code == "MOCK_TOKEN_WANTED":
-            return _sign_in_form(request, base, path, is_again=False)
+            return _sign_in_form(base, request.target, is_again=False)
         return _refusal(plane, request, base, refusal)
     except Exception as failure:  # noqa: BLE001 - a bug of the mock is a page too
         _LOG.exception("unexpected failure in the dashboard")
@@ -130,7 +130,7 @@ def _refusal(plane: ControlPlane, request: HttpRequest, base: str, refusal: Cont
     return _html(refusal.status, environment.render("refusal.html", context), refusal.headers)
 
 
-def _sign_in_form(request: HttpRequest, base: str, next_path: str, *, is_again: bool) -> HttpResponse:
+def _sign_in_form(base: str, next_path: str, *, is_again: bool) -> HttpResponse:
     context = {"base": base, "title": "Token", "next": base + next_path, "is_again": is_again}
     return _html(401, environment.render("sign_in.html", context))
 
@@ -148,13 +148,13 @@ def _sign_in(plane: ControlPlane, request: HttpRequest, base: str) -> HttpRespon
     except ValueError:
         form = {}
     next_path = form.get("next", "")
-    if not next_path.startswith(base + paths.ROOT) or any(ord(char) < 33 or char == "\\" for char in next_path):
+    if not next_path.startswith(base + paths.ROOT) or any(not "!" <= char <= "~" or char == "\\" for char in next_path):
         next_path = base + paths.ROOT
     cookie = plane.cookie_for(form.get("token", "").strip())
     if cookie is None:
         if not plane.needs_token():
             return _redirect(next_path, ())
-        return _sign_in_form(request, base, next_path.removeprefix(base), is_again=True)
+        return _sign_in_form(base, next_path.removeprefix(base), is_again=True)
     name, value = cookie
     attributes = f"{name}={value}; Path={base}{paths.ROOT}; HttpOnly; SameSite=Strict"
     return _redirect(next_path, (("Set-Cookie", attributes),))
