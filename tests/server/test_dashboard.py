@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ from mockserver.server import front_controller
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse
 from mockserver.server.control.page_access import PageAccess
+from mockserver.server.dashboard import handler
 from mockserver.server.dashboard.paths import VIEWS
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxConfig, SandboxHost
 
@@ -281,6 +283,39 @@ def test_the_filters_of_calls_select_by_code_outcome_and_text(host: SandboxHost)
     assert [3] == numbers("text=PENDING")
     assert [] == numbers("faulted=1")
     assert [1] == numbers("before=2")
+    assert [2, 3] == numbers("after=1")
+    assert [2] == numbers("after=0&refused=1")
+
+
+def test_a_page_of_the_calls_after_a_number_has_their_whole_count_and_how_far_it_counts(host: SandboxHost):
+    for path in ("/v1/campaigns", *["/v1/message-templates"] * 201, "/v1/campaigns/none"):
+        call(host, "GET", path)
+    counted = [
+        re.findall(
+            r'data-calls="(\d+)".* data-matching="(\d+)"', send(host, "GET", f"/_mock/calls?{query}").body.decode()
+        )
+        for query in ("after=1&operation=listTemplates", "after=1&refused=1", "after=203&refused=1")
+    ]
+
+    assert [[("203", "201")], [("203", "1")], [("203", "0")]] == counted
+
+
+def test_a_call_during_the_rendering_of_a_page_is_not_on_it_and_counts_as_new(
+    host: SandboxHost, monkeypatch: pytest.MonkeyPatch
+):
+    view = handler._VIEWS["calls"]
+
+    def interrupted(*arguments: Any) -> Any:
+        rendered = view(*arguments)
+        call(host, "GET", "/v1/campaigns")
+        return rendered
+
+    monkeypatch.setattr(handler, "_VIEWS", {**handler._VIEWS, "calls": interrupted})
+    call(host, "GET", "/v1/campaigns")
+    page = send(host, "GET", "/_mock/calls").body.decode()
+
+    assert 'id="call-1"' in page and 'id="call-2"' not in page
+    assert 'data-calls="1"' in page
 
 
 def test_the_calls_are_in_pages_of_200_the_newest_first(host: SandboxHost):

@@ -83,8 +83,8 @@ def _page(plane: ControlPlane, request: HttpRequest, base: str, page: PagePath) 
     view = page.view
     if plane.sandbox_id is None and view == "now":
         view = "sandboxes"
-    template, context = _VIEWS[view](plane, query, page.item)
     shared = overview.bar(plane) if plane.sandbox_id is not None and view != "sandboxes" else {"bar": None}
+    template, context = _VIEWS[view](plane, query, page.item)
     text = environment.render(template, {**_frame(plane, request, base, view), **shared, **context})
     return _html(200, text)
 
