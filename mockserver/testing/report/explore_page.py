@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from mockserver.conduct.rules import RULES
 from mockserver.contract import clauses
 from mockserver.coverage.single_file import render_page
 
@@ -29,13 +30,13 @@ def render(tests: Sequence[JSON]) -> str:
     Args:
         tests: The report of each exploration, as `ExploreReport.as_json` returns it.
     """
-    sentences = {clause.id: clause.text for clause in clauses.read()}
+    advice = {clause.id: clause.text for clause in clauses.read()} | {rule.id: rule.advice for rule in RULES.values()}
     return render_page(
         _TEMPLATE,
         tests=[{**test, "counts": _counts(test["verdicts"]), "table": _matrix(test["matrix"])} for test in tests],
         findings=sum(len(test["findings"]) for test in tests),
         runs=sum(test["runs"] for test in tests),
-        sentences=sentences,
+        advice=advice,
         describe=describe,
     )
 
