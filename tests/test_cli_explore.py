@@ -18,6 +18,7 @@ from mockserver.cli import explore as cli_explore
 from mockserver.cli import main
 from mockserver.cli.command_runs import following, run_command
 from mockserver.cli.explore import INTERRUPTED
+from mockserver.testing.report import explore_page
 from tests.processes import OWN_GROUP, interrupt
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -88,7 +89,8 @@ def explore(*arguments: str) -> int:
 
 
 def test_a_blind_retry_in_python_is_found(folder: Path, capsys: pytest.CaptureFixture[str]):
-    status = explore(*FEW, "--json", "out/report.json", "--", *python_client(folder, retries=1))
+    files = ("--json", "out/report.json", "--html", "pages/report.html")
+    status = explore(*FEW, *files, "--", *python_client(folder, retries=1))
 
     output = capsys.readouterr()
     assert (1, "") == (status, output.err)
@@ -97,6 +99,8 @@ def test_a_blind_retry_in_python_is_found(folder: Path, capsys: pytest.CaptureFi
     assert "output of the command, drop-before at call 2 (startCampaign):\nthe client begins\n" in output.out
     (written,) = json.loads((folder / "out" / "report.json").read_text(encoding="utf-8"))["tests"]
     assert (4, 2) == (written["runs"], written["verdicts"]["breach"])
+    page = (folder / "pages" / "report.html").read_text(encoding="utf-8")
+    assert page == explore_page.render([written])
     assert all((folder / finding["document"]).is_file() for finding in written["findings"])
     assert "*\n" == (folder / ".mockserver" / ".gitignore").read_text(encoding="utf-8")
 

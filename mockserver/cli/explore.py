@@ -53,6 +53,8 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
         "help": "fail for findings with the verdict `crashed` too"}),
     ("--json", {"type": Path, "metavar": "FILE",
         "help": "write the report to FILE"}),
+    ("--html", {"type": Path, "metavar": "FILE",
+        "help": "write the report to FILE as a page"}),
     ("--failures", {"metavar": "FOLDER",
         "help": "folder for the documents of findings, `off` for none (default: .mockserver/failures)"}),
 )
@@ -175,7 +177,7 @@ def _names(text: str | None) -> tuple[str, ...] | None:
 
 
 def _write(report: ExploreReport, options: argparse.Namespace) -> None:
-    """Write the documents of the findings, and the report as JSON, which names them."""
+    """Write the documents of the findings, and the report as JSON and as a page, which name them."""
     from mockserver.testing.report.folder import folder_for_documents, make_folder
 
     root = Path()
@@ -187,6 +189,11 @@ def _write(report: ExploreReport, options: argparse.Namespace) -> None:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"tests": [report.as_json()]}, ensure_ascii=False, indent=2)
         options.json.write_text(text + "\n", encoding="utf-8")
+    if options.html is not None:
+        from mockserver.testing.report import explore_page
+
+        options.html.parent.mkdir(parents=True, exist_ok=True)
+        options.html.write_bytes(explore_page.render([report.as_json()]).encode("utf-8", "backslashreplace"))
 
 
 @contextmanager

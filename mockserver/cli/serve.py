@@ -309,7 +309,7 @@ def _start_lines(listens_on: str, hosted: Any, token: str | None, options: argpa
         f"  state        {url}/_mock/state",
         f"  journal      {url}/_mock/journal",
         f"  dashboard    {url}/_mock/",
-        *([] if token else [f"  docs         {url}/_mock/docs"]),
+        f"  docs         {url}/_mock/docs",
         "",
         "Try a call, then advance the clock by twenty minutes:",
         f"  curl -H 'X-API-Key: {tenant.secret_key}' {url}/v1/message-templates",

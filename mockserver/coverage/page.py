@@ -1,22 +1,17 @@
-"""A coverage as one HTML file: without script, without another address, and with the only style that its policy allows."""
+"""A coverage as a page of one HTML file."""
 
 from __future__ import annotations
 
-from base64 import b64encode
-from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from mockserver.contract import clauses
 from mockserver.coverage.coverage import Count, Coverage
 from mockserver.coverage.dimensions import DIMENSIONS, MEANINGS, Dimension
 from mockserver.coverage.remedies import Remedy, remedy
-from mockserver.version import VERSION
+from mockserver.coverage.single_file import render_page
 
-_HERE: Final = Path(__file__).parent
+_TEMPLATE: Final = Path(__file__).parent / "templates" / "coverage.html"
 
 
 class Gap(NamedTuple):
@@ -56,28 +51,4 @@ def render(coverage: Coverage, title: str = "Coverage of the contract") -> str:
         )
         for name in DIMENSIONS
     ]
-    style = (_HERE / "static" / "coverage.css").read_text(encoding="utf-8")
-    return (
-        _environment()
-        .get_template("coverage.html")
-        .render(
-            title=title, sections=sections, total=coverage.count(), style=style, policy=_policy(style), version=VERSION
-        )
-    )
-
-
-def _policy(style: str) -> str:
-    """Return a content security policy that allows this style alone."""
-    digest = b64encode(sha256(style.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=FileSystemLoader(_HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    return render_page(_TEMPLATE, title=title, sections=sections, total=coverage.count())

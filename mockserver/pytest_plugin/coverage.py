@@ -25,7 +25,7 @@ class CoveragePlugin:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._file = Path(options.run_option(config, "cov_file") or config.rootpath / FILE)
+        self._file = Path(options.run_option(config, "cov-file") or config.rootpath / FILE)
         self._least = _thresholds(config)
         self.coverage = self._earlier()
 
@@ -82,7 +82,7 @@ class CoveragePlugin:
 
 
 def _thresholds(config: pytest.Config) -> dict[Any, float]:
-    text = options.run_option(config, "cov_fail_under")
+    text = options.run_option(config, "cov-fail-under")
     if text is None:
         return {}
     try:

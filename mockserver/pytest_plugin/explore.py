@@ -35,6 +35,7 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--mockserver-explore-json", metavar="FILE", type=Path, help="write what the explorations have tried to FILE"
     )
+    group.addoption("--mockserver-explore-html", metavar="FILE", type=Path, help="write the same to FILE as a page")
 
 
 def register_results(config: pytest.Config) -> None:
@@ -54,7 +55,8 @@ def configure(config: pytest.Config) -> None:
     """Register the results where no collection does: in the process that runs no test, and for a file."""
     if config.getoption("mockserver_explore") and options.run_option(config, "url") is not None:
         raise pytest.UsageError("--mockserver-explore: got --mockserver-url too; expected sandboxes in this process")
-    if is_controller(config) or config.getoption("mockserver_explore_json") is not None:
+    is_written = any(config.getoption(f"mockserver_explore_{form}") is not None for form in ("json", "html"))
+    if is_controller(config) or is_written:
         register_results(config)
 
 

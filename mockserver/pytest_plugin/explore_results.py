@@ -7,7 +7,7 @@ Results are part of the test's report, so that xdist sends them to the process t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +50,24 @@ class ExploreResults:
             terminalreporter.write_line(line)
 
     def pytest_sessionfinish(self) -> None:
-        file: Path | None = self._config.getoption("mockserver_explore_json")
-        if file is not None and not hasattr(self._config, "workerinput"):
-            tests = [self.by_test[test] for test in sorted(self.by_test)]
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps({"tests": tests}, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        if hasattr(self._config, "workerinput"):
+            return
+        tests = [self.by_test[test] for test in sorted(self.by_test)]
+        for option, form in (("mockserver_explore_json", _json), ("mockserver_explore_html", _html)):
+            file: Path | None = self._config.getoption(option)
+            if file is not None:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(form(tests).encode("utf-8", "backslashreplace"))
+
+
+def _json(tests: Sequence[JSON]) -> str:
+    return json.dumps({"tests": tests}, ensure_ascii=False, indent=2) + "\n"
+
+
+def _html(tests: Sequence[JSON]) -> str:
+    from mockserver.testing.report import explore_page
+
+    return explore_page.render(tests)
 
 
 def verdicts(result: Mapping[str, Any]) -> str:

@@ -294,6 +294,42 @@ def test_a_pause_and_a_lost_stream_leave_no_gap(server: MockServer, sandbox: San
     own.wait_for_new(10)
 
 
+@pytest.mark.parametrize("query", ["refused=1", "text=campaign_none&operation=readCampaign", "code=CAMPAIGN_NOT_FOUND"])
+def test_with_a_filter_the_calls_that_match_it_are_counted_as_new(
+    sandbox: Sandbox, tab: Callable[..., Tab], query: str
+):
+    own = tab()
+    page = own.open(f"calls?{query}")
+    with Traffic(sandbox) as traffic:
+        for sent in range(1, 4):
+            sandbox.call("GET", "/v1/campaigns/campaign_none")
+            own.wait_for_new(sent)
+    assert traffic.sent > 3
+    page.get_by_role("button", name="Pause").click()
+    sandbox.call("GET", "/v1/campaigns/campaign_none")
+    page.get_by_role("button", name="Pause").click()
+    own.wait_for_new(4)
+    page.locator("#fresh").click()
+    page.locator("#fresh").wait_for(state="hidden")
+
+    assert 4 == page.locator("table.list tbody tr").count()
+
+
+def test_four_pages_under_traffic_count_right_and_none_stops(sandbox: Sandbox, tab: Callable[..., Tab]):
+    pages = [tab() for _ in range(4)]
+    for own, path in zip(pages, ("", "timeline", "calls", "calls?refused=1"), strict=True):
+        own.open(path)
+    with Traffic(sandbox) as traffic:
+        pages[2].page.locator("#fresh", has_text=re.compile("[1-9][0-9][0-9][0-9] new|[0-9],[0-9]+ new")).wait_for()
+    sandbox.call("GET", "/v1/campaigns/campaign_none")
+    for own, new in zip(pages, (traffic.sent + 1, None, traffic.sent + 1, 1), strict=True):
+        if new is not None:
+            own.wait_for_new(new)
+
+    assert ["live"] * 4 == [own.page.locator("#link").inner_text() for own in pages]
+    assert [[]] * 4 == [own.messages for own in pages]
+
+
 def test_the_clock_is_shown_live(sandbox: Sandbox, tab: Callable[..., Tab]):
     page = tab().open()
     sandbox.advance(minutes=7)

@@ -131,6 +131,33 @@ def test_a_command_of_the_control_plane_is_sent(mockserver: Sandbox, tab):
     assert own.requested[-1].endswith("/_mock/journal?operation=listCampaigns")
 
 
+def test_beyond_loopback_the_token_is_typed_once_and_the_cookie_goes_to_the_control_plane_alone(
+    mockserver: Sandbox, tab, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(mockserver._backend.hosted.host, "token", "let-me-in-please")
+    own = tab("?plane=control")
+    own.page.get_by_label("Token").fill("let-me-in-please")
+    own.page.get_by_role("button", name="Open").click()
+    own.page.locator("#readClock").wait_for()
+    cookies: dict[str, bool] = {}
+    own.page.on("request", lambda sent: cookies.update({sent.url: "cookie" in sent.all_headers()}))
+    shown = own.send("readClock", 200)
+    changed = own.send("setClock", 200)
+    opened = own.page.url
+    own.open()
+    refused = own.send("listCampaigns", 401)
+
+    assert f"{mockserver.base_url}/_mock/docs?plane=control" == opened
+    assert "" == own.page.get_by_label("API key").input_value()
+    assert '"now": ' in shown and '"frozen": ' in changed
+    assert "API_KEY_MISSING" in refused
+    sent = {url.removeprefix(mockserver.base_url): has_cookie for url, has_cookie in cookies.items()}
+    assert {"/_mock/clock": True, "/v1/campaigns": False} == {
+        path: has_cookie for path, has_cookie in sent.items() if path in ("/_mock/clock", "/v1/campaigns")
+    }
+    assert [] == [url for url in own.requested if "let-me-in" in url]
+
+
 def test_hostile_text_of_an_answer_is_shown_as_text(mockserver: Sandbox, tab):
     mockserver.on("listCampaigns").reply(200, {"<img src=x onerror=alert(1)>": "<script>alert(1)</script>"})
     own = tab()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 import time
@@ -17,6 +18,7 @@ from mockserver.server import front_controller
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse
 from mockserver.server.control.page_access import PageAccess
+from mockserver.server.dashboard import handler
 from mockserver.server.dashboard.paths import VIEWS
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
@@ -185,7 +187,9 @@ def sign_in(host: SandboxHost, token: str = TOKEN, next_path: str = "/_mock/call
     return send(host, "POST", "/_mock/", body, **named)
 
 
-@pytest.mark.parametrize("path", ["/_mock/", "/_mock/calls", "/_mock/events", "/_mock/docs"])
+@pytest.mark.parametrize(
+    "path", ["/_mock/", "/_mock/calls?status=refused", "/_mock/events", "/_mock/docs?plane=control"]
+)
 def test_beyond_loopback_a_browser_types_the_token_into_a_form_once(host: SandboxHost, path: str):
     host.token = TOKEN
     asked = send(host, "GET", path)
@@ -193,6 +197,7 @@ def test_beyond_loopback_a_browser_types_the_token_into_a_form_once(host: Sandbo
     cookie = header(answer, "set-cookie") or ""
 
     assert (401, True) == (asked.status, is_page(asked))
+    assert f'name="next" value="{path}"'.encode() in asked.body
     assert (303, path) == (answer.status, header(answer, "location"))
     assert "; Path=/_mock/; HttpOnly; SameSite=Strict" in cookie
     assert TOKEN not in cookie
@@ -217,7 +222,8 @@ def test_a_form_of_another_site_sets_no_cookie(host: SandboxHost):
 
 
 @pytest.mark.parametrize(
-    "next_path", ["https://evil.example/", "//evil.example/_mock/", "/_mock/%0d%0aX-Evil: 1", "/v1/x"]
+    "next_path",
+    ["https://evil.example/", "//evil.example/_mock/", "/_mock/%0d%0aX-Evil: 1", "/v1/x", "/_mock/%E2%82%AC"],
 )
 def test_the_form_leads_to_a_page_of_this_sandbox_alone(host: SandboxHost, next_path: str):
     host.token = TOKEN
@@ -279,6 +285,39 @@ def test_the_filters_of_calls_select_by_code_outcome_and_text(host: SandboxHost)
     assert [3] == numbers("text=PENDING")
     assert [] == numbers("faulted=1")
     assert [1] == numbers("before=2")
+    assert [2, 3] == numbers("after=1")
+    assert [2] == numbers("after=0&refused=1")
+
+
+def test_a_page_of_the_calls_after_a_number_has_their_whole_count_and_how_far_it_counts(host: SandboxHost):
+    for path in ("/v1/campaigns", *["/v1/message-templates"] * 201, "/v1/campaigns/none"):
+        call(host, "GET", path)
+    counted = [
+        re.findall(
+            r'data-calls="(\d+)".* data-matching="(\d+)"', send(host, "GET", f"/_mock/calls?{query}").body.decode()
+        )
+        for query in ("after=1&operation=listTemplates", "after=1&refused=1", "after=203&refused=1")
+    ]
+
+    assert [[("203", "201")], [("203", "1")], [("203", "0")]] == counted
+
+
+def test_a_call_during_the_rendering_of_a_page_is_not_on_it_and_counts_as_new(
+    host: SandboxHost, monkeypatch: pytest.MonkeyPatch
+):
+    view = handler._VIEWS["calls"]
+
+    def interrupted(*arguments: Any) -> Any:
+        rendered = view(*arguments)
+        call(host, "GET", "/v1/campaigns")
+        return rendered
+
+    monkeypatch.setattr(handler, "_VIEWS", {**handler._VIEWS, "calls": interrupted})
+    call(host, "GET", "/v1/campaigns")
+    page = send(host, "GET", "/_mock/calls").body.decode()
+
+    assert 'id="call-1"' in page and 'id="call-2"' not in page
+    assert 'data-calls="1"' in page
 
 
 def test_the_calls_are_in_pages_of_200_the_newest_first(host: SandboxHost):
@@ -401,9 +440,11 @@ def test_10_000_calls_open_in_half_a_second_of_processor_time(host: SandboxHost)
 
 
 @pytest.mark.parametrize("token", [None, TOKEN])
-def test_serve_prints_the_address_of_the_page_after_its_first_line(host: SandboxHost, token: str | None):
+def test_serve_prints_the_addresses_of_its_pages_after_its_first_line(host: SandboxHost, token: str | None):
     url, options = default(host).base_url, argparse.Namespace(log_format="text", token_file=None)
     first, *others = serve._start_lines(url, default(host), token, options).splitlines()
 
     assert first.endswith(f" listens on {url}")
-    assert f"  dashboard    {url}/_mock/" in others
+    assert [f"  dashboard    {url}/_mock/", f"  docs         {url}/_mock/docs"] == [
+        line for line in others if line.startswith(("  dashboard ", "  docs "))
+    ]

@@ -13,6 +13,7 @@ import pytest
 from mockserver.contract.choices import CHOICES
 from mockserver.pytest_plugin import explore
 from mockserver.testing.explore import ExploreOptions
+from mockserver.testing.report import explore_page
 from tests.testing.conftest import PLUGIN, WITHOUT, Suite
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -667,7 +668,7 @@ REAL = (
 
 
 def test_a_blind_retry_is_found_with_a_document_that_repeats_it(suite: Suite):
-    result = suite.run(REAL, "--mockserver-explore-json=explore.json")
+    result = suite.run(REAL, "--mockserver-explore-json=explore.json", "--mockserver-explore-html=out/explore.html")
 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
@@ -679,6 +680,8 @@ def test_a_blind_retry_is_found_with_a_document_that_repeats_it(suite: Suite):
         ]
     )
     (written,) = json.loads((suite.pytester.path / "explore.json").read_text(encoding="utf-8"))["tests"]
+    page = (suite.pytester.path / "out" / "explore.html").read_text(encoding="utf-8")
+    assert page == explore_page.render([written])
     documents = {finding["document"] for finding in written["findings"]}
     assert documents and all((suite.pytester.path / document).is_file() for document in documents)
     assert "*\n" == (suite.pytester.path / ".mockserver" / ".gitignore").read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.text import whole_number
@@ -22,41 +22,69 @@ _FLAGS: Final = {"refused": "refused", "faulted": "changed by a rule", "changed"
 _FILTERS: Final = ("operation", "code", "text", *_FLAGS)
 
 
+class _Selected(NamedTuple):
+    """Calls as rows, the newest first, and the number of the newest call that the filters were applied to."""
+
+    rows: list[JSON]
+    newest: int
+
+
 def calls(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the view of the calls, the newest first, or the page of one call."""
     if item:
         return "call_page.html", _one(plane, item)
     filters = {name: query[name] for name in _FILTERS if query.get(name)}
     before = number_in(query, "before")
-    rows, transitions = _newest(plane, filters, before)
-    causes = {row["cause"]["exchange"] for row in transitions if "exchange" in row["cause"]}
-    page = rows[:PAGE_ROWS]
+    after = number_in(query, "after") if "after" in query else None
+    selected = _newest(plane, filters, before) if after is None else _after(plane, filters, after)
+    page = selected.rows[:PAGE_ROWS]
     return "calls.html", {
-        "rows": [row | {"changed": row["n"] in causes} for row in page],
-        "older": page[-1]["n"] if len(rows) > len(page) else None,
+        "rows": page,
+        "older": page[-1]["n"] if len(selected.rows) > len(page) else None,
         "filters": filters,
         "flags": _FLAGS,
         "before": before,
+        "after": after,
         "operations": OPERATIONS,
         "counted": "call",
-        "newest": page[0]["n"] if page and not filters and not before else 0,
+        "newest": 0 if before else selected.newest,
+        "matching": len(selected.rows),
     }
 
 
-def _newest(plane: Plane, filters: Mapping[str, str], before: int) -> tuple[list[JSON], list[View]]:
-    """Return the newest calls that match, one more than a page has, and the changes; the journal is read in batches."""
-    arguments = {"operation": filters["operation"]} if "operation" in filters else {}
+def _newest(plane: Plane, filters: Mapping[str, str], before: int) -> _Selected:
+    """Return the newest calls that match, one more than a page has; the journal is read in batches."""
     rows: list[JSON] = []
-    size, cursor = PAGE_ROWS + 1, before
+    newest, size, cursor = 0, PAGE_ROWS + 1, before
     while True:
         place = {"before": str(cursor)} if cursor else {}
-        journal = plane.read("readJournal", last=str(size), **place, **arguments)
-        exchanges, transitions = journal["exchanges"], journal["transitions"]
-        causes = {row["cause"]["exchange"] for row in transitions if "exchange" in row["cause"]}
-        rows += [story.call_row(exchange) for exchange in reversed(exchanges) if _is_wanted(exchange, filters, causes)]
+        journal = plane.read("readJournal", last=str(size), **place, **_arguments(filters))
+        exchanges = journal["exchanges"]
+        rows += _matching(journal, filters)
+        newest = max([newest, *(exchange["n"] for exchange in exchanges[-1:])])
         if len(rows) > PAGE_ROWS or len(exchanges) < size:
-            return rows[: PAGE_ROWS + 1], transitions
+            return _Selected(rows[: PAGE_ROWS + 1], newest)
         cursor, size = exchanges[0]["n"], _BATCH
+
+
+def _after(plane: Plane, filters: Mapping[str, str], after: int) -> _Selected:
+    """Return every call after a number that matches, the newest first."""
+    journal = plane.read("readJournal", since=str(after), **_arguments(filters))
+    return _Selected(_matching(journal, filters), max([after, *(row["n"] for row in journal["exchanges"][-1:])]))
+
+
+def _arguments(filters: Mapping[str, str]) -> dict[str, str]:
+    return {"operation": filters["operation"]} if "operation" in filters else {}
+
+
+def _matching(journal: View, filters: Mapping[str, str]) -> list[JSON]:
+    """Return the calls of a journal that match as rows, the newest first."""
+    causes = {row["cause"]["exchange"] for row in journal["transitions"] if "exchange" in row["cause"]}
+    return [
+        story.call_row(exchange) | {"changed": exchange["n"] in causes}
+        for exchange in reversed(journal["exchanges"])
+        if _is_wanted(exchange, filters, causes)
+    ]
 
 
 def _is_wanted(exchange: View, filters: Mapping[str, str], causes: set[Any]) -> bool:

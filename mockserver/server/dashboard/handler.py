@@ -70,7 +70,7 @@ def respond(plane: Plane, request: HttpRequest) -> HttpResponse | None:
         return None if page is None else _page(plane, request, base, page)
     except ControlError as refusal:
         if refusal.code == "MOCK_TOKEN_WANTED":
-            return _sign_in_form(request, base, path, is_again=False)
+            return _sign_in_form(base, request.target, is_again=False)
         return _refusal(plane, request, base, refusal)
     except Exception as failure:  # noqa: BLE001 - a bug of the mock is a page too
         _LOG.exception("unexpected failure in the dashboard")
@@ -83,8 +83,8 @@ def _page(plane: Plane, request: HttpRequest, base: str, page: PagePath) -> Http
     view = page.view
     if plane.sandbox_id is None and view == "now":
         view = "sandboxes"
-    template, context = _VIEWS[view](plane, query, page.item)
     shared = overview.bar(plane) if plane.sandbox_id is not None and view != "sandboxes" else {"bar": None}
+    template, context = _VIEWS[view](plane, query, page.item)
     text = environment.render(template, {**_frame(plane, request, base, view), **shared, **context})
     return _html(200, text)
 
@@ -130,7 +130,7 @@ def _refusal(plane: Plane, request: HttpRequest, base: str, refusal: ControlErro
     return _html(refusal.status, environment.render("refusal.html", context), refusal.headers)
 
 
-def _sign_in_form(request: HttpRequest, base: str, next_path: str, *, is_again: bool) -> HttpResponse:
+def _sign_in_form(base: str, next_path: str, *, is_again: bool) -> HttpResponse:
     context = {"base": base, "title": "Token", "next": base + next_path, "is_again": is_again}
     return _html(401, environment.render("sign_in.html", context))
 
@@ -148,13 +148,13 @@ def _sign_in(plane: Plane, request: HttpRequest, base: str) -> HttpResponse:
     except ValueError:
         form = {}
     next_path = form.get("next", "")
-    if not next_path.startswith(base + paths.ROOT) or any(ord(char) < 33 or char == "\\" for char in next_path):
+    if not next_path.startswith(base + paths.ROOT) or any(not "!" <= char <= "~" or char == "\\" for char in next_path):
         next_path = base + paths.ROOT
     cookie = plane.cookie_for(form.get("token", "").strip())
     if cookie is None:
         if not plane.needs_token():
             return _redirect(next_path, ())
-        return _sign_in_form(request, base, next_path.removeprefix(base), is_again=True)
+        return _sign_in_form(base, next_path.removeprefix(base), is_again=True)
     name, value = cookie
     attributes = f"{name}={value}; Path={base}{paths.ROOT}; HttpOnly; SameSite=Strict"
     return _redirect(next_path, (("Set-Cookie", attributes),))

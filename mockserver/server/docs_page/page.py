@@ -23,7 +23,12 @@ _HERE: Final = Path(__file__).parent
 # Of each plane: the header that the one field fills, the text before the typed value, and the field's label and hint.
 _CREDENTIALS: Final = {
     "public": ("X-API-Key", "", "API key", "The server prints it at its start; it is sent as X-API-Key."),
-    "control": ("Authorization", "Bearer ", "Token", "Only a server beyond loopback requires one."),
+    "control": (
+        "Authorization",
+        "Bearer ",
+        "Token",
+        "Only a server beyond loopback requires one, and not of a browser that has typed it to open this page.",
+    ),
 }
 
 

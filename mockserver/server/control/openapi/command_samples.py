@@ -171,7 +171,11 @@ def _play_behaviour(run: _Run) -> None:
     run.call("choose", "choice", {"subscription-scope": "writes-only"})
     run.refuse("choose", "MOCK_BAD_CHOICE", {"subscription-scop": "writes-only"})
     run.call("createCheckpoint", "checkpoint")
+    run.call("createCheckpoint", "labelled", {"label": "before the faults"})
+    run.call("listCheckpoints", "labelled")
     run.call("listScenarios", "library")
+    run.call("readScenario", "library", name="start-timeout-applied")
+    run.refuse("readScenario", "MOCK_NOT_FOUND", name="start-timeout-aplied")
     run.call("applyScenario", "library", {"name": "start-timeout-applied"})
     run.call("applyScenario", "fault", {"script": [_FAULT]})
     run.call("applyScenario", "data", {"given": {"chats": {"count": 2}, "webhooks": [{"url": _ENDPOINT}]}})
@@ -226,8 +230,11 @@ def _play_sessions(run: _Run) -> None:
 
 def _play_webhooks(run: _Run) -> None:
     events = run.call("readEvents", "events").get("events", [])
-    run.call("redeliverEvent", "again", id=events[0]["id"] if events else "")
-    run.refuse("redeliverEvent", "MOCK_NOT_FOUND", id="event_none")
+    newest = events[0]["id"] if events else ""
+    run.call("readEvent", "event", id=newest)
+    run.call("redeliverEvent", "again", id=newest)
+    for command in ("readEvent", "redeliverEvent"):
+        run.refuse(command, "MOCK_NOT_FOUND", id="event_none")
     made = run.call("createWebhook", "endpoint", {"url": _ENDPOINT, "events": ["entrypoints"]}).get("webhookId", "")
     run.refuse("createWebhook", "MOCK_BAD_EVENT", {"url": _ENDPOINT, "events": ["entrypoint"]})
     run.refuse("createWebhook", "MOCK_BAD_TARGET", {"url": "https://clinic.example/webhooks"})
@@ -251,8 +258,11 @@ def _play_evidence(run: _Run) -> None:
     run.call("readReport", "text", query={"failure": "expected one start"})
     run.call("readReport", "json", query={"failure": "expected one start"}, accept="application/json")
     run.refuse("readReport", "MOCK_NOT_ACCEPTABLE", accept="text/html")
-    for command in ("readHistory", "readReplay", "readLedger", "readConduct", "readTrackedChoices"):
+    for command in ("readHistory", "readReplay", "readLedger", "readConduct", "readCoverage", "readTrackedChoices"):
         run.call(command, "run")
+    run.call("readStream", "now")
+    run.refuse("readStream", "MOCK_BAD_QUERY", query={"since": "1"})
+    run.refuse("readStream", "MOCK_NOT_ACCEPTABLE", accept="image/png")
     for command in ("readState", "readJournal", "readReplay", "readReport"):
         run.refuse(command, "MOCK_BAD_QUERY", query={"colour": "blue"})
     for command in ("readOpenapi", "readOpenapiYaml", "readDocs"):

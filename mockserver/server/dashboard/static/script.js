@@ -7,6 +7,8 @@
   const KINDS = new Set((counted || "").split(" "));
   const seen = { id: since, calls: 0, changes: 0 }; // where this page ends
   const fresh = { count: 0, isRestored: false };
+  const FILTERED_MS = 500; // between two questions which of the new calls match a filter
+  const filtered = { timer: null, isDue: false, page: 0 }; // page: the number of the refresh that a question is from
   let source = null;
   let isPaused = false;
   let clock = null;
@@ -116,6 +118,8 @@
     const { dataset } = document.body;
     Object.assign(seen, { id: dataset.since, calls: Number(dataset.calls), changes: Number(dataset.changes) });
     Object.assign(fresh, { count: 0, isRestored: false });
+    filtered.page += 1;
+    filtered.isDue = false;
     for (const node of document.querySelectorAll("form.act, .copy, #pause")) node.hidden = false;
     byId("pause").setAttribute("aria-pressed", String(isPaused));
     clock = { frozen: byId("clock-state").textContent === "frozen", now: byId("now").dateTime };
@@ -127,7 +131,32 @@
   // Live
 
   function count(kind, number) {
-    if (KINDS.has(kind) && number > (kind === "call" ? seen.calls : seen.changes)) fresh.count += 1;
+    if (!KINDS.has(kind) || number <= (kind === "call" ? seen.calls : seen.changes)) return;
+    if (document.body.dataset.filter) countMatching();
+    else fresh.count += 1;
+  }
+
+  // The server applies the filter: a call in the stream has not all that a filter compares.
+  function countMatching() {
+    filtered.isDue = true;
+    if (filtered.timer !== null) return;
+    filtered.timer = setTimeout(async () => {
+      const { page } = filtered;
+      filtered.isDue = false;
+      try {
+        const response = await fetch(`${base}/_mock/calls?${document.body.dataset.filter}after=${seen.calls}`, { headers: { Accept: "text/html" }, cache: "no-store" });
+        const { dataset } = new DOMParser().parseFromString(await response.text(), "text/html").body;
+        if (page === filtered.page && dataset.matching !== undefined) {
+          fresh.count += Number(dataset.matching);
+          seen.calls = Number(dataset.calls);
+          show();
+        }
+      } catch {
+        // asked again once the stream is open again
+      }
+      filtered.timer = null;
+      if (filtered.isDue && !isPaused) countMatching();
+    }, FILTERED_MS);
   }
 
   function show() {
@@ -169,9 +198,14 @@
     });
     on("lag", (data) => {
       if (data.restored) fresh.isRestored = true;
+      else if (document.body.dataset.filter) countMatching();
+      if (document.body.dataset.filter) return;
       fresh.count += (KINDS.has("call") ? data.calls : 0) + (KINDS.has("change") || KINDS.has("delivery") ? data.changes : 0);
     });
-    source.onopen = () => (byId("link").textContent = "live");
+    source.onopen = () => {
+      byId("link").textContent = "live";
+      if (document.body.dataset.filter) countMatching();
+    };
     source.onerror = () => (byId("link").textContent = source && source.readyState === 2 ? "not live" : "connecting again");
   }
 

@@ -1,0 +1,71 @@
+"""Explorations as a page of one HTML file, from the JSON of their reports; it leaves out the time that they took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from mockserver.conduct.rules import RULES
+from mockserver.contract import clauses
+from mockserver.coverage.single_file import render_page
+
+JSON = Mapping[str, Any]
+
+VERDICTS: Final = ("silent", "breach", "crashed", "reported", "survived")  # the worst first
+_TEMPLATE: Final = Path(__file__).parent / "explore_assets" / "explore.html"
+
+
+class Matrix(NamedTuple):
+    """The verdicts on single placements: one row per fault, one column per operation or event."""
+
+    columns: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[Sequence[tuple[str, int]]]]]
+
+
+def render(tests: Sequence[JSON]) -> str:
+    """
+    Return the page.
+
+    Args:
+        tests: The report of each exploration, as `ExploreReport.as_json` returns it.
+    """
+    advice = {clause.id: clause.text for clause in clauses.read()} | {rule.id: rule.advice for rule in RULES.values()}
+    return render_page(
+        _TEMPLATE,
+        tests=[{**test, "counts": _counts(test["verdicts"]), "table": _matrix(test["matrix"])} for test in tests],
+        findings=sum(len(test["findings"]) for test in tests),
+        runs=sum(test["runs"] for test in tests),
+        advice=advice,
+        describe=describe,
+    )
+
+
+def describe(placement: Sequence[JSON]) -> str:
+    """Return a placement as the text of a report has it; empty for the clean run."""
+    return " and ".join(map(_step, placement))
+
+
+def _step(step: JSON) -> str:
+    if step["kind"] == "choice":
+        return f"{step['choice']}={step['option']}"
+    if step["kind"] == "delivery":
+        return f"{step['name']} at delivery {step['delivery']} ({step['event']})"
+    place = "before" if step["kind"] == "act" else "at"
+    return f"{step['name']} {place} call {step['call']} ({step['operation']})"
+
+
+def _counts(verdicts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return the verdicts that were reached, the worst first."""
+    return [(name, verdicts[name]) for name in VERDICTS if verdicts.get(name)]
+
+
+def _matrix(matrix: Mapping[str, Mapping[str, Mapping[str, int]]]) -> Matrix:
+    names = _in_order(fault for faults in matrix.values() for fault in faults)
+    rows = [(name, [_counts(faults.get(name, {})) for faults in matrix.values()]) for name in names]
+    return Matrix(list(matrix), rows)
+
+
+def _in_order(names: Iterable[str]) -> list[str]:
+    """Return each name once, in the order of the first."""
+    return list(dict.fromkeys(names))

@@ -1,0 +1,64 @@
+"""The pages of one file (explorations, coverage) in a real browser: everyone can read them, and no text of a run is run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mockserver.coverage import page as coverage_page
+from mockserver.coverage.coverage import Coverage
+from mockserver.testing.report import explore_page
+from tests.browser.axe import violations
+from tests.explore.test_explore_page import XSS, hostile
+
+pytestmark = pytest.mark.deep
+
+NARROW_PX, DESKTOP_PX = {"width": 320, "height": 640}, {"width": 1280, "height": 900}
+LOOKS = {
+    "light-320": {"viewport": NARROW_PX},
+    "dark-320": {"viewport": NARROW_PX, "color_scheme": "dark"},
+    "light-1280": {"viewport": DESKTOP_PX},
+    "dark-1280": {"viewport": DESKTOP_PX, "color_scheme": "dark"},
+    "forced-colours": {"viewport": DESKTOP_PX, "forced_colors": "active"},
+}
+PAGES = {
+    "coverage": lambda: coverage_page.render(Coverage()),
+    "explored": lambda: explore_page.render([hostile("a test " * 9), hostile("x" * 200)]),
+    "nothing-explored": lambda: explore_page.render([]),
+}
+
+
+@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
+@pytest.mark.parametrize("make", PAGES.values(), ids=PAGES)
+def test_a_page_breaks_no_rule_of_accessibility_and_fits(browser: Any, tmp_path: Path, make: Any, look: dict[str, Any]):
+    file = tmp_path / "page.html"
+    file.write_text(make(), encoding="utf-8")
+    context = browser.new_context(**look)
+    tab = context.new_page()
+    requested: list[str] = []
+    tab.on("request", lambda request: requested.append(request.url))
+    tab.goto(file.as_uri())
+    for summary in tab.locator("summary").all()[:2]:
+        summary.click()
+
+    assert [] == violations(tab)
+    assert 0 == tab.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert [file.as_uri()] == requested
+    context.close()
+
+
+@pytest.mark.parametrize("text", XSS)
+def test_no_text_of_a_run_is_run(browser: Any, tmp_path: Path, text: str):
+    file = tmp_path / "page.html"
+    file.write_text(explore_page.render([hostile(text)]), encoding="utf-8", errors="backslashreplace")
+    context = browser.new_context()
+    tab = context.new_page()
+    messages: list[str] = []
+    tab.on("console", lambda message: messages.append(message.text))
+    tab.goto(file.as_uri())
+
+    assert "Explored tests: 1 finding" == tab.title()
+    assert [] == messages
+    context.close()

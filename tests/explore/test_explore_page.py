@@ -1,0 +1,126 @@
+"""The page of explorations: one file that shows what the report has, runs nothing and is the same for equal runs."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mockserver
+from mockserver import MockServer, Sandbox
+from mockserver.testing.report import explore_page
+
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+XSS = (
+    "<script>document.title = 'run'</script>",
+    "\"'><img src=x onerror=\"document.title = 'run'\">",
+    "</title></style></script><svg onload=\"document.title = 'run'\">",
+    "{{ 7 * 7 }}{% raw %}",
+    "javascript:alert(1)",
+    "\u202e\x1b[31m\ud800",
+)
+
+
+class Reader(HTMLParser):
+    """The elements of a page with their attributes, and its text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.texts: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        if data.strip() and self.tags[-1] != "style":
+            self.texts.append(data.strip())
+
+
+def retrying(sandbox: Sandbox) -> None:
+    """A client that creates a session again if the answer is lost."""
+    sandbox.receive_webhooks(lambda request: 204)
+    for _ in range(2):
+        try:
+            created = sandbox.call("POST", SESSIONS, json={}, timeout=5)
+            break
+        except (ConnectionError, TimeoutError):
+            continue
+    sandbox.complete_session(created.json()["sessionId"])
+
+
+def hostile(text: str) -> dict[str, Any]:
+    """A report with a text in every place where a run can have one."""
+    step = {"kind": "fault", "operation": text, "call": 1, "name": text}
+    finding = {"verdict": "silent", "cause": text, "message": text, "placements": [[step], []], "count": 3, "document": text, "clause": text}  # fmt: skip
+    part = {"placements": 3, "merged": 1, "tried": 2}
+    counts = {"survived": 1, "reported": 0, "crashed": 0, "breach": 0, "silent": 1}
+    return {
+        "test": text, "clean": {"calls": 1, "choicesRead": [text], "deliveries": 0}, "deterministic": False,
+        "singles": part, "pairs": part, "runs": 5, "seconds": 1.0, "verdicts": counts, "findings": [finding],
+        "matrix": {text: {text: counts}},
+    }  # fmt: skip
+
+
+def test_the_page_shows_each_finding_and_the_verdict_on_each_fault():
+    with MockServer() as server:
+        report = server.explore(retrying, choices=())
+    texts = Reader(explore_page.render([report.as_json()])).texts
+
+    assert {"breach", "crashed"} == {row.verdict for row in report.findings}
+    assert [] == [row.message for row in report.findings if row.message not in texts]
+    advised = [f"Breaks {row.clause}: {row.advice}" for row in report.findings if row.clause]
+    assert advised and [] == [line for line in advised if line not in texts]
+    assert [] == [
+        placement.describe()
+        for row in report.findings
+        for placement in row.placements
+        if placement and placement.describe() not in texts
+    ]
+    assert {fault for _, fault in report.matrix} | {operation for operation, _ in report.matrix} <= set(texts)
+    cells = [f"{verdict} {count}" for counts in report.matrix.values() for verdict, count in counts.items() if count]
+    assert [] == [cell for cell in set(cells) if texts.count(cell) < cells.count(cell)]
+
+
+def test_equal_runs_give_equal_bytes():
+    with MockServer() as server:
+        first, second = (server.explore(retrying, faults=("drop-after",), choices=()).as_json() for _ in range(2))
+
+    assert explore_page.render([first]) == explore_page.render([{**second, "seconds": first["seconds"] + 1}])
+
+
+@pytest.mark.parametrize("text", XSS)
+def test_no_text_of_a_run_is_more_than_text(text: str):
+    plain, page = (Reader(explore_page.render([hostile(each)] * 2)) for each in ("plain", text))
+
+    assert plain.tags == page.tags
+    assert {"script", "link", "img", "iframe", "base", "form"} & set(page.tags) == set()
+    assert [] == [name for name, _ in page.attributes if name in ("src", "style") or name.startswith("on")]
+    assert {"#test-1", "#test-2"} == {value for name, value in page.attributes if name == "href"}
+
+
+def test_the_page_has_no_address_and_a_policy_for_its_style_alone():
+    page = explore_page.render([hostile("plain")])
+
+    assert [] == [each for each in ("http://", "https://", "url(", "@import") if each in page]
+    (policy,) = [value for _, value in Reader(page).attributes if str(value).startswith("default-src")]
+    assert re.fullmatch(r"default-src 'none'; style-src 'sha256-\S+'; base-uri 'none'; form-action 'none'", str(policy))
+
+
+def test_a_run_without_an_exploration_gives_a_page_too():
+    assert "0 tests, 0 runs, 0 findings" in explore_page.render([])
+
+
+def test_the_pages_of_one_file_have_the_colours_of_the_dashboard():
+    package = Path(mockserver.__file__).parent
+    files = ("coverage/static/page.css", "server/dashboard/static/style.css")
+    one_file, dashboard = ((package / file).read_text(encoding="utf-8").partition("* {")[0] for file in files)
+
+    assert "--ink" in one_file
+    assert dashboard == one_file
