@@ -103,7 +103,7 @@ def layers(config: pytest.Config) -> Iterator[Layer]:
 
 def covers(config: pytest.Config) -> bool:
     """Return True if the session's coverage is asked for, by the option, the ini file or another option of it."""
-    asked = (config.getoption(f"mockserver_{option.name}") for option in COVERAGE)
+    asked = (config.getoption(f"mockserver_{_attribute(option)}") for option in COVERAGE)
     return bool(config.getoption("mockserver_cov") or config.getini("mockserver_cov") or any(asked))
 
 
