@@ -109,7 +109,7 @@ def covers(config: pytest.Config) -> bool:
 
 def run_option(config: pytest.Config, name: str) -> Any:
     """Return an option of the whole run: from the command line, else from the ini file, else None."""
-    option = next(option for option in RUN if option.name == name)
+    option = next(option for option in (*RUN, *COVERAGE) if option.name == name)
     given = config.getoption(f"mockserver_{_attribute(option)}")
     text = given if given is not None else config.getini(f"mockserver_{_attribute(option)}") or None
     return text if text is None else _read(f"--mockserver-{name}", option.read, text)

@@ -224,7 +224,7 @@ def _closed(host: SandboxHost, sandbox_id: str, request: HttpRequest) -> HttpRes
     """Return the response to a call that arrives after the end of its sandbox, with the limit that has ended it."""
     if not handler.is_static_asset(request.target):
         host.note_late_call(sandbox_id)
-    ended = host.ended.get(sandbox_id)
+    ended = host.closed.ended.get(sandbox_id)
     if ended is None:
         reason = f"sandbox {sandbox_id!r} is closed; this call arrived after its test had ended"
         return _refusal(410, "MOCK_SANDBOX_CLOSED", reason)

@@ -251,7 +251,7 @@ class MockServer:
 
     def late_calls(self) -> Mapping[str, int]:
         """Return the number of calls that a closed sandbox got after its end, by its id; those without one are left out."""
-        return self._host.late_calls
+        return self._host.closed.late_calls
 
     @property
     def calls_without_prefix(self) -> int:

@@ -104,7 +104,7 @@ class TestClosing:
         for id in (one.id, one.id, other.id, "never"):
             host.note_late_call(id)
 
-        assert {one.id: 2} == host.late_calls
+        assert {one.id: 2} == host.closed.late_calls
         assert [True, False, False] == [host.is_closed(id) for id in (one.id, other.id, "never")]
 
     def test_static_assets_fetched_late_are_not_late_calls(self, mockserver_server):

@@ -45,7 +45,7 @@ def families(host: SandboxHost) -> list[Family]:
     deliveries: dict[tuple[str, ...], float] = {
         (outcome,): float(count) for outcome, count in totals.deliveries.items()
     }
-    ended: dict[tuple[str, ...], float] = {(limit,): float(host.ended_counts[limit]) for limit in _LIMITS}
+    ended: dict[tuple[str, ...], float] = {(limit,): float(host.closed.ended_counts[limit]) for limit in _LIMITS}
     journals = sum(hosted.sandbox.journal.size_bytes for hosted in sandboxes)
     memory = sum(hosted.memory_bytes for hosted in sandboxes)
     return [

@@ -313,8 +313,6 @@ def list_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> dict[st
     """Return the open sandboxes, with a label those that have it, and the closed ones that were called after their end."""
     host, labels = addressed.host, _labels(args)
     sandboxes, now = host.refreshed(), host.monotonic_us()
-    counts = dict(host.late_calls)  # a copy: another thread may close a sandbox meanwhile
-    late = [(sandbox_id, counts[sandbox_id]) for sandbox_id in list(host.closed) if sandbox_id in counts]
     return {
         "sandboxes": [
             {
@@ -330,13 +328,14 @@ def list_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> dict[st
             if labels.items() <= hosted.labels.items()
         ],
         "closed": [
-            {"sandboxId": sandbox_id, "lateCalls": count, **_limit(host, sandbox_id)} for sandbox_id, count in late
+            {"sandboxId": sandbox_id, "lateCalls": count, **_limit(host, sandbox_id)}
+            for sandbox_id, count in host.closed.called()
         ],
     }
 
 
 def _limit(host: SandboxHost, sandbox_id: str) -> dict[str, str]:
-    ended = host.ended.get(sandbox_id)
+    ended = host.closed.ended.get(sandbox_id)
     return {} if ended is None else {"limit": ended.limit}
 
 

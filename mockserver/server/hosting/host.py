@@ -30,6 +30,7 @@ from mockserver.scenario.apply import DEFAULT_TENANT
 from mockserver.scenario.documents import Document
 from mockserver.server.api.response import ResponseOptions
 from mockserver.server.hosting import command_log, runtime
+from mockserver.server.hosting.closed import ClosedSandboxes
 from mockserver.server.hosting.config import Created, SandboxConfig, config_document, fill, seed_in, seed_of
 from mockserver.server.hosting.disposal import Disposal
 from mockserver.server.hosting.tracked_choices import TrackedChoices
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 
 DEFAULT_ID = "default"
 IN_PROCESS_ORIGIN = "http://mockserver.test"  # a name that does not resolve (RFC 6761): never a real request
-_CLOSED_REMEMBERED = 10_000
 _CHECKPOINTS_MAX = 1_000
 _LABELLED_MAX = 20  # checkpoints with a label: those of a page, one before each of its actions
 
@@ -330,10 +330,7 @@ class SandboxHost:
         log: gets one line per call of the API.
         on_exchange: gets the sandbox after each request.
         sandboxes: by id; ids count from 1, so that the same run has the same ids.
-        closed: the ids of the latest closed sandboxes, oldest first; the values mean nothing.
-        late_calls: the number of calls to each of these after its end, by id; those without one are not in it.
-        ended: those that a limit has ended, by id.
-        ended_counts: how many sandboxes each limit has ended, by its name.
+        closed: the latest closed sandboxes.
         admission: a context in which a client's sandbox is created; it raises ControlError for one beyond a limit, and
             yields what counts the new one.
         counts_calls: True to count the calls of sandboxes that are created from then on.
@@ -373,10 +370,7 @@ class SandboxHost:
         self.on_exchange: Callable[[HostedSandbox], None] | None = None
         self.coverage: Coverage | None = None
         self.sandboxes: dict[str, HostedSandbox] = {}
-        self.closed: dict[str, None] = {}
-        self.late_calls: dict[str, int] = {}
-        self.ended: dict[str, Ended] = {}
-        self.ended_counts: Counter[str] = Counter()
+        self.closed = ClosedSandboxes()
         self.admission: Callable[[], AbstractContextManager[Callable[[HostedSandbox], None] | None]] = nullcontext
         self.on_tick: Callable[[], None] | None = None
         self.monotonic_us: Callable[[], Duration] = real_time.microseconds
@@ -505,15 +499,7 @@ class SandboxHost:
             hosted.cancel_webhooks(for_good=True)
             if self.counts_calls:
                 self._totals_of_closed.add(hosted.sandbox)
-            self.closed[id] = None
-            if ended_by is not None:
-                self.ended[id] = ended_by
-                self.ended_counts[ended_by.limit] += 1
-            while len(self.closed) > _CLOSED_REMEMBERED:
-                oldest = next(iter(self.closed))
-                del self.closed[oldest]
-                self.late_calls.pop(oldest, None)
-                self.ended.pop(oldest, None)
+            self.closed.add(id, ended_by)
         hosted.notify_listeners()
         return True
 
@@ -546,5 +532,4 @@ class SandboxHost:
     def note_late_call(self, id: str) -> None:
         """Count a call of a closed sandbox."""
         with self._lock:
-            if id in self.closed:
-                self.late_calls[id] = self.late_calls.get(id, 0) + 1
+            self.closed.note_call(id)
