@@ -402,7 +402,7 @@ def test_10_000_calls_open_in_half_a_second_of_processor_time(host: SandboxHost)
 @pytest.mark.parametrize("token", [None, TOKEN])
 def test_serve_prints_the_address_of_the_page_after_its_first_line(host: SandboxHost, token: str | None):
     url = default(host).base_url
-    first, *others = serve._start_lines(default(host), token).splitlines()
+    first, *others = serve._start_lines(default(host), token, "text").splitlines()
 
     assert first.endswith(f" listens on {url}")
     assert f"  dashboard    {url}/_mock/" in others
