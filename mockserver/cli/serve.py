@@ -128,8 +128,7 @@ def _serve(
     finally:
         server.stop()  # for a file that cannot be written: the socket is open
         background.stop()
-        for sandbox_id in list(host.sandboxes):
-            host.close(sandbox_id)
+        host.close_all()
     return 0
 
 
