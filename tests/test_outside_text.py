@@ -44,7 +44,7 @@ SAFE = {
     ("core.operations.validation", "number", "float"): "what the JSON grammar takes for a number",
     ("core.operations.validation", "number", "int"): "a whole Decimal below 2**53",
     ("core.operations.campaigns", "create_campaign", "int"): "a number that the schema has taken",
-    ("coverage.page", "_policy", "decode"): "base64",
+    ("coverage.single_file", "_policy", "decode"): "base64",
     ("coverage.remedies", "_scenarios", "loads"): "a table of the package",
     ("core.ids", "seeded_id", "decode"): "base32",
     ("core.instants", "parse", "int"): "six digits that a regular expression found",
