@@ -260,8 +260,7 @@ class MockServer:
 
     def close(self) -> None:
         """Close the socket and every sandbox. Calls that a rule defers end first, so that their threads end too."""
-        for sandbox_id in list(self._host.sandboxes):
-            self._host.close(sandbox_id)  # first, since the thread of a deferred call ends only then
+        self._host.close_all()  # first, since the thread of a deferred call ends only then
         for server in [*self._own.values(), *([self._server] if self._server is not None else [])]:
             server.stop()
         self._own, self._server = {}, None

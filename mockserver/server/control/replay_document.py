@@ -28,7 +28,7 @@ from mockserver.scenario.documents import to_plain
 from mockserver.server.api.response import redactor
 from mockserver.server.hosting.command_log import BASE_URL, recorded_response, strict_json, without_secrets
 from mockserver.server.hosting.config import config_document
-from mockserver.server.hosting.host import HostedSnapshot
+from mockserver.server.hosting.snapshot import HostedSnapshot
 
 JSON = dict[str, Any]
 _KEY_LIKE = re.compile(rb"\b(?:sk_|pk_|whsec_)[A-Za-z0-9_+/=\-]{12,}")  # longer than such text in a file is by chance

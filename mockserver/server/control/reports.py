@@ -22,7 +22,8 @@ from mockserver.scenario.documents import to_plain
 from mockserver.server.api.response import redactor
 from mockserver.server.control import views
 from mockserver.server.errors import ControlError
-from mockserver.server.hosting.host import HostedSandbox, HostedSnapshot
+from mockserver.server.hosting.host import HostedSandbox
+from mockserver.server.hosting.snapshot import HostedSnapshot
 
 if TYPE_CHECKING:
     from mockserver.conduct.rules import ConductResult

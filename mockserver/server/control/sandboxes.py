@@ -25,7 +25,8 @@ from mockserver.server.api.response import redactor
 from mockserver.server.control import views
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.config import SandboxConfig
-from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, HostedSnapshot, SandboxHost
+from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
+from mockserver.server.hosting.snapshot import HostedSnapshot
 from mockserver.version import VERSION
 
 JSON = dict[str, Any]

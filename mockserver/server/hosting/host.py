@@ -16,7 +16,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 from weakref import WeakMethod
 
@@ -24,7 +24,7 @@ from mockserver.contract.choices import DEFAULTS
 from mockserver.core.instants import Duration, Instant
 from mockserver.core.scheduler import FiredTimer, run_until
 from mockserver.core.state.journal import DEFAULT_LIMITS, Limits
-from mockserver.core.state.sandbox import Checkpoint, Clock, Position, Runtime, SandboxState
+from mockserver.core.state.sandbox import Checkpoint, Clock, Position, SandboxState
 from mockserver.core.state.tenant import Tenant
 from mockserver.scenario.apply import DEFAULT_TENANT
 from mockserver.scenario.documents import Document
@@ -33,6 +33,7 @@ from mockserver.server.hosting import command_log, runtime
 from mockserver.server.hosting.closed import ClosedSandboxes
 from mockserver.server.hosting.config import Created, SandboxConfig, config_document, fill, seed_in, seed_of
 from mockserver.server.hosting.disposal import Disposal
+from mockserver.server.hosting.snapshot import HostedSnapshot
 from mockserver.server.hosting.tracked_choices import TrackedChoices
 from mockserver.server.hosting.usage import Ended, Totals, Usage
 from mockserver.server.http1 import real_time
@@ -53,17 +54,6 @@ _LABELLED_MAX = 20  # checkpoints with a label: those of a page, one before each
 # free on the sandbox itself, whose lock the command then takes where it needs it (it lets time pass, or sends webhooks).
 # A "delivered" one runs with the lock, and ends when what it has made due is delivered.
 Phase = Literal["locked", "delivered", "snapshot", "unlocked"]
-
-
-class HostedSnapshot(NamedTuple):
-    """A sandbox at one instant, for a command that reads it while the sandbox continues; `state` is a clone."""
-
-    state: SandboxState
-    config: SandboxConfig
-    initial: Checkpoint
-    runtime: Runtime
-    id: str
-    base_url: str
 
 
 class HostedSandbox:
@@ -476,11 +466,6 @@ class SandboxHost:
                 totals.add(hosted.sandbox)
         return totals
 
-    @property
-    def client_count(self) -> int:
-        """The number of open sandboxes except the default one."""
-        return len(self.sandboxes) - (DEFAULT_ID in self.sandboxes)
-
     def close(self, id: str, *, ended_by: Ended | None = None) -> bool:
         """
         Close a sandbox, whose prefix then responds with 410; return False if there is none of this id.
@@ -519,6 +504,11 @@ class SandboxHost:
     def sandbox_token(self, id: str) -> str:
         """Return the token that opens the control plane of this sandbox alone; it follows from a secret of this process."""
         return hmac.new(self._token_secret, id.encode(), hashlib.sha256).hexdigest()
+
+    def close_all(self) -> None:
+        """Close every sandbox."""
+        for sandbox_id in list(self.sandboxes):
+            self.close(sandbox_id)
 
     def is_closed(self, id: str) -> bool:
         """Return True for the id of a sandbox that is closed."""

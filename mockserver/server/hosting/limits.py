@@ -132,7 +132,9 @@ class Limiter:
 
     def _reached(self) -> Limit | None:
         most, memory = self._limits.sandboxes, self._limits.memory
-        if most is not None and self._host.client_count + self._being_created >= most:
+        sandboxes = self._host.sandboxes
+        of_clients = len(sandboxes) - (DEFAULT_ID in sandboxes)
+        if most is not None and of_clients + self._being_created >= most:
             return "sandboxes"
         return "memory" if memory is not None and self._memory_taken() + SANDBOX_BYTES > memory else None
 

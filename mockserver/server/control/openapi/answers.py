@@ -9,6 +9,7 @@ from typing import Any, Final
 from mockserver.contract.lifecycles import CONNECTED, CONNECTION_FAILED, DELIVERY, LIFECYCLES
 from mockserver.contract.openapi.parts import OPENAPI
 from mockserver.coverage.dimensions import DIMENSIONS
+from mockserver.server.control.openapi.attempts import ATTEMPT, SENT_ATTEMPT, TIMED_ATTEMPT
 from mockserver.server.control.openapi.records import record_components, tables
 from mockserver.server.control.openapi.shapes import (
     ANYTHING,
@@ -147,36 +148,6 @@ _TENANT: Final[Mapping[str, Shape]] = MappingProxyType(
         "publicKey": {**TEXT, "description": "The first three characters, redacted."},
     }
 )
-_ATTEMPT: Final = obj({"status": WHOLE, "error": TEXT, "fault": TEXT}, at=INSTANT)
-_TIMED_ATTEMPT: Final = obj({"status": WHOLE, "error": TEXT, "fault": TEXT, "durationMs": COUNT}, at=INSTANT)
-_SIGNATURE: Final = obj(
-    scheme=TEXT,
-    id=nullable(TEXT),
-    timestamp=nullable(TEXT),
-    signatures=array(
-        obj(
-            value=TEXT,
-            secret={
-                **nullable(TEXT),
-                "description": "The endpoint's secret that has signed: `current` or `former`; null if neither has.",
-            },
-        )
-    ),
-)
-_SENT_ATTEMPT: Final = obj(
-    number=COUNT,
-    at=INSTANT,
-    due=INSTANT,
-    status=nullable(WHOLE),
-    error=nullable(TEXT),
-    fault=nullable(TEXT),
-    durationMs=COUNT,
-    headers=mapping(TEXT),
-    body=TEXT,
-    bodyBytes=COUNT,
-    answer=TEXT,
-    signature=nullable(_SIGNATURE),
-)
 _DUE: Final = obj(at=INSTANT, what=TEXT, id=TEXT)
 _FAULT: Final = nullable(obj(rule=TEXT, effects=ref("Effects")))
 _CALL: Final[Mapping[str, Shape]] = MappingProxyType({"method": TEXT, "path": TEXT})
@@ -270,7 +241,7 @@ _NAMED: Final[Mapping[str, Shape]] = MappingProxyType(
                     endpoint=TEXT,
                     status=one_of(*DELIVERY.states),
                     due=INSTANT,
-                    attempts=array(_ATTEMPT),
+                    attempts=array(ATTEMPT),
                 )
             ),
             storedEvents=array(TEXT),
@@ -392,7 +363,7 @@ _NAMED: Final[Mapping[str, Shape]] = MappingProxyType(
             at=INSTANT,
             event=one_of(CONNECTED, CONNECTION_FAILED),
             data=either(ref("ConnectedData"), ref("ConnectionExpired"), ref("ConnectionFailed")),
-            deliveries=array(obj(endpoint=TEXT, status=one_of(*DELIVERY.states), attempts=array(_TIMED_ATTEMPT))),
+            deliveries=array(obj(endpoint=TEXT, status=one_of(*DELIVERY.states), attempts=array(TIMED_ATTEMPT))),
         ),
         "EventInFull": obj(
             id=TEXT,
@@ -406,7 +377,7 @@ _NAMED: Final[Mapping[str, Shape]] = MappingProxyType(
                     url=nullable(TEXT),
                     status=one_of(*DELIVERY.states),
                     due=nullable(INSTANT),
-                    attempts=array(_SENT_ATTEMPT),
+                    attempts=array(SENT_ATTEMPT),
                 )
             ),
         ),
