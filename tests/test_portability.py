@@ -61,6 +61,8 @@ ALLOWED = {
     ): "a container is one of Linux; without namespaces the test is skipped",
     ("tests/test_container.py", "the program 'nsenter'"): "as above",
     ("tests/test_container.py", "os.kill"): "as above",
+    ("tests/benchmarks/suites.py", "resource.RUSAGE_CHILDREN"): "a measurement of the processor time of its children",
+    ("tests/benchmarks/suites.py", "resource.getrusage"): "as above",
     ("tests/test_many_jobs.py", "the path '/proc/'"): "a measurement that reads memory from Linux",
     ("tests/processes.py", "send_signal"): "the one place that ends processes; it has a branch for Windows",
 }

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mockserver.server.report.text import Report
     from mockserver.testing.sandbox import Sandbox
 
-_FOLDER: Final = f"{FOLDER}/traces"
+_FOLDER: Final = Path(FOLDER, "traces")
 _PROPERTY: Final = "mockserver_trace"
 _NAME: Final = "mockserver trace"
 _FILES: pytest.StashKey[list[str]] = pytest.StashKey()  # of the current phase

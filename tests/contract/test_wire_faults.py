@@ -25,6 +25,10 @@ ELSEWHERE = {
     "server/api/exchange.py": {"drop": "why there is no response"},
     "server/socket_handler.py": {"reset": "a transport: why there is no response"},
     "testing/transports/httpx_transport.py": {"reset": "a transport: why there is no response"},
+    "testing/transports/control_calls.py": {
+        "drop": "a transport: why there is no response",
+        "reset": "a transport: why there is no response",
+    },
     "core/state/rules.py": {"drop": "how a connection ends", "reset": "how a connection ends"},
     "core/faults/injection.py": {"delay": "of `deliver`"},
     "core/operations/hosted_flow.py": {"error": "a query parameter of the return url"},
@@ -32,7 +36,11 @@ ELSEWHERE = {
     "server/control/views.py": {"error": "a key of an attempt"},
     "server/control/routes.py": {"reset": "a command"},
     "contract/openapi/components.py": {"error": "the schema of an error body"},
-    "server/control/openapi/answers.py": {"reset": "a command", "error": "a key of an attempt"},
+    "server/control/openapi/answers.py": {
+        "drop": "why there is no response",
+        "reset": "a command, and why there is no response",
+        "error": "a key of an attempt",
+    },
     "server/control/openapi/control.py": {"reset": "a command"},
     "server/control/openapi/command_samples.py": {"drop": "a fault that an example injects"},
     "server/control/openapi/texts.py": {"reset": "a command"},

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 FOLDER = ".mockserver"
-DEFAULT_FOLDER = f"{FOLDER}/failures"
+DEFAULT_FOLDER = Path(FOLDER, "failures")
 OFF = "off"
 _NAME_CHARS = 120
 _DIGEST_CHARS = 8
