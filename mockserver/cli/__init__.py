@@ -1,5 +1,5 @@
 """
-The command line: `mockserver serve`, `play`, `health`, `replay`, `report`, `scenarios`, `choices`, `clauses`, `conduct`, `openapi`
+The command line: `mockserver serve`, `play`, `fleet`, `health`, `replay`, `report`, `scenarios`, `choices`, `clauses`, `conduct`, `openapi`
 and `verify`.
 """
 
@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from mockserver.cli import health, listing, openapi, settings
+from mockserver.cli import fleet, health, listing, openapi, settings
 from mockserver.cli import serve as serving
 from mockserver.version import VERSION
 
@@ -82,6 +82,8 @@ def build_parser() -> argparse.ArgumentParser:
     play.add_argument("scenario", metavar="NAME|FILE", help="a scenario of the library, or a YAML or JSON file")
     for command in (serve, play):
         settings.add_options(command, *settings.SETTINGS)
+    help_text = "start several servers behind HAProxy, Caddy or nginx, or print their state"
+    fleet.add_fleet_options(add("fleet", fleet.run, help_text))
     help_text = "check that the server of these settings answers, for the health check of a container"
     health.add_health_options(add("health", health.check, help_text))
     replay = add("replay", listing.replay, "repeat the calls of a failed test, and print each response that differs")

@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from mockserver.cli.settings import LOOPBACK, OFF, SCENARIO, SETTINGS, resolve, token_of
+from mockserver.cli.settings import OFF, SCENARIO, SETTINGS, is_exposed, resolve, token_of
 from mockserver.contract.text import json_value
 from mockserver.version import VERSION
 
 if TYPE_CHECKING:
     from mockserver.server.hosting.host import SandboxHost
-    from mockserver.server.hosting.limits import ServerLimits
+    from mockserver.server.hosting.limits import Drain, ServerLimits
     from mockserver.server.http1.server import Server
 
 _LOG = logging.getLogger("mockserver")
@@ -108,9 +108,7 @@ def _serve(
         handler = SocketHandler(host, on_growth=gc.freeze)
         server = Server(handler, options.host, options.port, explain=not options.no_reason, error_body=error_body)
     host.origin = options.public_url or server.url
-    _watch(host, server, _limits(options))
-    for number in _STOP_SIGNALS:
-        signal.signal(number, lambda *_: server.stop())
+    _end_at_signals(server, _watch(host, server, _limits(options)), options.drain or None)
     print(_start_lines(server.url, hosted, host.token, options.token_file), file=out, flush=True)
     on_start(hosted.created.ids)
     host.on_exchange = on_exchange
@@ -130,14 +128,31 @@ def _serve(
     return 0
 
 
-def _watch(host: SandboxHost, server: Server, limits: ServerLimits) -> None:
+def _end_at_signals(server: Server, drain: Drain, within: int | None) -> None:
+    """Stop at SIGINT and SIGTERM, at this with `--drain` after the sandboxes of clients; SIGUSR1 drains in any case."""
+
+    def end(number: int, _: object) -> None:
+        if number != signal.SIGTERM or within is None or drain.has_begun:
+            server.stop()
+        else:
+            drain.begin(within)
+
+    for number in _STOP_SIGNALS:
+        signal.signal(number, end)
+    if sys.platform != "win32":
+        signal.signal(signal.SIGUSR1, lambda *_: drain.begin(within))
+
+
+def _watch(host: SandboxHost, server: Server, limits: ServerLimits) -> Drain:
     """Hold the host within its limits, and measure the server's event loop, about once a second."""
-    from mockserver.server.hosting.limits import Limiter
+    from mockserver.server.hosting.limits import Drain, Limiter
 
     limiter = Limiter(host, limits)
-    host.admission = limiter.admission
+    drain = Drain(host, limiter.admission, server.stop)
+    host.admission = drain.admission
     host.loop_lag_seconds = server.longest_lag_seconds
-    host.on_tick = _ticks(limiter.sweep, server.measure_lag)
+    host.on_tick = _ticks(limiter.sweep, server.measure_lag, drain.check)
+    return drain
 
 
 def _tune_process() -> None:
@@ -163,13 +178,14 @@ def _create_host(options: argparse.Namespace) -> SandboxHost:
             _at_least_one(options, "journal_max_entries"), _at_least_one(options, "journal_max_bytes")
         ),
     )
-    host.token = token_of(options) or (None if options.host in LOOPBACK else _new_token())
+    host.token = token_of(options) or (_new_token() if is_exposed(options) else None)
     host.allowed_hosts |= {options.host.lower(), *map(str.lower, options.allow_host)} - {"0.0.0.0", "::"}
     host.publish(options.public_url)
     host.counts_calls = True
     host.default_seed = _default_seed(options, SEED_MAX)
     host.frozen_at = _instant(options.freeze) if options.freeze else None
     host.is_shared = options.cors
+    host.shard = options.shard
     return host
 
 
@@ -178,7 +194,7 @@ def _limits(options: argparse.Namespace) -> ServerLimits:
     from mockserver.server.hosting.limits import BEYOND_LOOPBACK, ServerLimits
 
     chosen = options.max_sandboxes, options.idle, options.age, options.memory
-    defaults = ServerLimits() if options.host in LOOPBACK else BEYOND_LOOPBACK
+    defaults = BEYOND_LOOPBACK if is_exposed(options) else ServerLimits()
     values = [default if value is None else value for value, default in zip(chosen, defaults, strict=True)]
     return ServerLimits(*(None if value == OFF else value for value in values))
 
@@ -231,7 +247,7 @@ def _default_seed(options: argparse.Namespace, most: int) -> Callable[[], int]:
     """Return the source of seeds for sandboxes without one: beyond loopback the keys are not predictable."""
     if options.seed is not None:
         return lambda: int(options.seed)
-    return (lambda: 0) if options.host in LOOPBACK else (lambda: _new_seed(most))
+    return (lambda: _new_seed(most)) if is_exposed(options) else (lambda: 0)
 
 
 def _sandbox_config(options: argparse.Namespace) -> Any:

@@ -35,6 +35,7 @@ from mockserver.server.api.response import ResponseOptions
 from mockserver.server.hosting import command_log, runtime, seeding
 from mockserver.server.hosting.disposal import Disposal
 from mockserver.server.hosting.seeding import Created
+from mockserver.server.hosting.shard import Shard
 from mockserver.server.hosting.usage import Ended, Totals, Usage
 from mockserver.server.http1 import real_time
 from mockserver.server.webhooks.dispatcher import Scheduler, WebhookDispatcher
@@ -320,6 +321,7 @@ class SandboxHost:
         closed: the ids of closed sandboxes, with the number of late calls.
         ended: those that a limit has ended, by id.
         ended_counts: how many sandboxes each limit has ended, by its name.
+        shard: the part of a fleet that this process is; None for a server without others.
         admission: a context in which a client's sandbox is created; it raises ControlError for one beyond a limit.
         counts_calls: True to count the calls of sandboxes that are created from then on.
         loop_lag_seconds: returns the longest delay of the server's event loop in the last minute.
@@ -333,6 +335,8 @@ class SandboxHost:
 
     Lifetime: that of its server.
     """
+
+    shard: Shard | None = None
 
     def __init__(
         self,
@@ -419,7 +423,8 @@ class SandboxHost:
     def _next_id(self) -> str:
         with self._lock:
             self._count += 1
-            return f"sandbox_{self._count}"
+            number = self._count
+        return f"sandbox_{number}" if self.shard is None else self.shard.sandbox_id(number, self.default_seed())
 
     def _create(
         self, id: str, config: SandboxConfig, document: Document, default_seed: Callable[[], int], clock: Clock
