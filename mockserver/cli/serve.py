@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -30,6 +31,7 @@ _STOP_SIGNALS: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM)
 if sys.platform == "win32":  # Ctrl-Break is the only signal that another process can send there
     _STOP_SIGNALS += (signal.SIGBREAK,)
 _SWITCH_SECONDS = 0.0002
+_FINISH_SECONDS = 0.5
 _FULL_COLLECTION_EVERY = 50  # collections of the middle generation; each full one takes milliseconds
 
 
@@ -108,7 +110,9 @@ def _serve(
         handler = SocketHandler(host, on_growth=gc.freeze)
         server = Server(handler, options.host, options.port, explain=not options.no_reason, error_body=error_body)
     host.origin = options.public_url or server.url
-    _end_at_signals(server, _watch(host, server, _limits(options)), options.drain or None)
+    # A proxy that sends a request on each connection loses none if the open ones may finish.
+    end = server.stop if host.shard is None else partial(server.finish, _FINISH_SECONDS)
+    _end_at_signals(server, end, _watch(host, server, _limits(options), end), options.drain or None)
     print(_start_lines(server.url, hosted, host.token, options.token_file), file=out, flush=True)
     on_start(hosted.created.ids)
     host.on_exchange = on_exchange
@@ -128,27 +132,27 @@ def _serve(
     return 0
 
 
-def _end_at_signals(server: Server, drain: Drain, within: int | None) -> None:
+def _end_at_signals(server: Server, end: Callable[[], None], drain: Drain, within: int | None) -> None:
     """Stop at SIGINT and SIGTERM, at this with `--drain` after the sandboxes of clients; SIGUSR1 drains in any case."""
 
-    def end(number: int, _: object) -> None:
-        if number != signal.SIGTERM or within is None or drain.has_begun:
-            server.stop()
+    def terminate(*_: object) -> None:
+        if within is None or drain.has_begun:
+            end()
         else:
             drain.begin(within)
 
     for number in _STOP_SIGNALS:
-        signal.signal(number, end)
+        signal.signal(number, terminate if number == signal.SIGTERM else lambda *_: server.stop())
     if sys.platform != "win32":
         signal.signal(signal.SIGUSR1, lambda *_: drain.begin(within))
 
 
-def _watch(host: SandboxHost, server: Server, limits: ServerLimits) -> Drain:
+def _watch(host: SandboxHost, server: Server, limits: ServerLimits, end: Callable[[], None]) -> Drain:
     """Hold the host within its limits, and measure the server's event loop, about once a second."""
     from mockserver.server.hosting.limits import Drain, Limiter
 
     limiter = Limiter(host, limits)
-    drain = Drain(host, limiter.admission, server.stop)
+    drain = Drain(host, limiter.admission, end)
     host.admission = drain.admission
     host.loop_lag_seconds = server.longest_lag_seconds
     host.on_tick = _ticks(limiter.sweep, server.measure_lag, drain.check)

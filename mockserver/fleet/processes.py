@@ -3,7 +3,8 @@ The processes of a fleet, its shards and its proxy: their start, their output, a
 
 1. What a process prints to standard error is logged behind its name. Its address is replaced by its name, since clients
    have to use the one of the fleet.
-2. A shard that starts again has another run and the same port, so that the proxy needs no other configuration.
+2. A shard that starts again has another run and the same port, so that the proxy needs no other configuration. The fleet
+   reserves that port, which a connection of the proxy could take otherwise while the shard does not run.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections import deque
@@ -24,6 +26,7 @@ from mockserver.fleet import launch
 from mockserver.fleet.rules import Address, shard_name
 
 HOST: Final = "127.0.0.1"
+CAN_RESERVE: Final = sys.platform == "linux"  # a port, on which another process can listen
 START_SECONDS: Final = 60.0
 _POLL_SECONDS: Final = 0.01
 _LINES_STORED: Final = 5
@@ -145,7 +148,7 @@ class Shard:
 
     Attributes:
         number: of the shard.
-        address: the same one in each run; its port is 0 before the first one.
+        address: the same one in each run; where no port can be reserved, its port is 0 before the first one.
         ready: the address and the keys of the default sandbox, as `mockserver serve --ready-file` writes them.
 
     Lifetime: the fleet's.
@@ -154,7 +157,8 @@ class Shard:
     def __init__(self, number: int, config: ShardConfig, write: Write) -> None:
         self.number = number
         self.name = shard_name(number)
-        self.address = Address(HOST, 0)
+        self._reservation = _reserve_port()
+        self.address = Address(HOST, self._reservation.getsockname()[1] if self._reservation else 0)
         self.ready: dict[str, Any] = {}
         self.process: LoggedProcess | None = None
         self._config = config
@@ -179,6 +183,11 @@ class Shard:
         self.address = Address(HOST, int(self.ready["url"].rpartition(":")[2]))
         self.process.hidden = f"http://{self.address}"
 
+    def close(self) -> None:
+        """Release the port."""
+        if self._reservation is not None:
+            self._reservation.close()
+
     def _command(self, file: Path) -> list[str]:
         # fmt: off
         return [
@@ -200,6 +209,16 @@ class Shard:
             raise StartError(f"{self.name} does not listen after {START_SECONDS:g} s") from None
         ready: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         return ready
+
+
+def _reserve_port() -> socket.socket | None:
+    """Return a socket that has a free port without listening, on which the shard can listen."""
+    if not CAN_RESERVE:
+        return None
+    reservation = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    reservation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    reservation.bind((HOST, 0))
+    return reservation
 
 
 async def start_proxy(command: Sequence[str], name: str, folder: Path, write: Write) -> LoggedProcess:

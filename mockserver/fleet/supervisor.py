@@ -16,7 +16,7 @@ import socket
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, NamedTuple
 
-from mockserver.fleet.processes import LoggedProcess, Shard, ShardConfig, StartError, Write, start_proxy
+from mockserver.fleet.processes import CAN_RESERVE, LoggedProcess, Shard, ShardConfig, StartError, Write, start_proxy
 from mockserver.fleet.proxies import Proxy, configuration
 from mockserver.fleet.rules import Address, routing
 
@@ -68,6 +68,7 @@ class Supervisor:
         self._listen = config.listen
         self._shards = [Shard(number, config.shards, write) for number in range(config.shards.shards)]
         self._proxy: LoggedProcess | None = None
+        self._reservation: socket.socket | None = None  # of the port, while the proxy does not run
         self._end = asyncio.Event()
         self._is_draining = False
         self._is_rolling = False
@@ -134,22 +135,23 @@ class Supervisor:
     def _free_address(self) -> Address:
         """Return the address of the fleet with its port, which no process listens on."""
         listen = self._config.listen
-        family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe = socket.socket(socket.AF_INET6 if ":" in listen.host else socket.AF_INET, socket.SOCK_STREAM)
+        try:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(listen)
-                probe.listen()
-            except (OSError, OverflowError) as failure:
-                is_taken = isinstance(failure, OSError) and failure.errno == errno.EADDRINUSE
-                expected = (
-                    "a port that no other process uses, or 0 for a free one"
-                    if is_taken
-                    else "an address of this machine"
-                )
-                reason = getattr(failure, "strerror", None) or str(failure)
-                raise ValueError(f"got {listen.host} port {listen.port} ({reason}); expected {expected}") from None
-            return Address(listen.host, probe.getsockname()[1])
+            probe.bind(listen)
+        except (OSError, OverflowError) as failure:
+            probe.close()
+            is_taken = isinstance(failure, OSError) and failure.errno == errno.EADDRINUSE
+            free = "a port that no other process uses, or 0 for a free one"
+            reason = getattr(failure, "strerror", None) or str(failure)
+            expected = free if is_taken else "an address of this machine, and a port that is open to this user"
+            raise ValueError(f"got {listen.host} port {listen.port} ({reason}); expected {expected}") from None
+        address = Address(listen.host, probe.getsockname()[1])
+        if CAN_RESERVE:
+            self._reservation = probe
+        else:
+            probe.close()
+        return address
 
     async def _start_proxy(self) -> None:
         folder = self._config.shards.folder
@@ -205,8 +207,9 @@ class Supervisor:
                 await shard.start()
                 pause_s = 0.0
                 self._write(f"mockserver: {shard.name} answers again\n")
-            except StartError:
+            except StartError as failure:
                 pause_s = min(max(_PAUSE_SECONDS, pause_s * 2), _PAUSE_MAX_SECONDS)
+                self._write(f"mockserver: {failure}\n")
 
     async def _restart_proxy(self) -> None:
         pause_s = 0.0
@@ -271,6 +274,10 @@ class Supervisor:
         if self._proxy is not None:
             ends.append(self._proxy.end(signal.SIGTERM, _END_SECONDS))
         await asyncio.gather(*ends)
+        for shard in self._shards:
+            shard.close()
+        if self._reservation is not None:
+            self._reservation.close()
 
 
 def run(config: FleetConfig, on_ready: OnReady, write: Write) -> None:
