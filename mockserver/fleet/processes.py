@@ -142,7 +142,7 @@ async def _line(stream: asyncio.StreamReader) -> bytes:
         return b"(a line that is too long)\n"
 
 
-class Shard:
+class ShardProcess:
     """
     One shard, through all its runs.
 

@@ -32,7 +32,7 @@ class Address(NamedTuple):
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-class Route(NamedTuple):
+class ShardRoute(NamedTuple):
     """
     The rules of one shard.
 
@@ -61,10 +61,10 @@ class Routing(NamedTuple):
     """
 
     listen: Address
-    routes: tuple[Route, ...]
+    routes: tuple[ShardRoute, ...]
 
     @property
-    def default(self) -> Route:
+    def default(self) -> ShardRoute:
         """The shard of every request that names none."""
         return self.routes[DEFAULT_SHARD]
 
@@ -74,9 +74,9 @@ def routing(listen: Address, shards: tuple[Address, ...]) -> Routing:
     return Routing(listen, tuple(_route(number, address) for number, address in enumerate(shards)))
 
 
-def _route(number: int, address: Address) -> Route:
+def _route(number: int, address: Address) -> ShardRoute:
     paths = tuple(path.format(shard=number) for path in PATHS)
-    return Route(number, shard_name(number), address, paths, HOST.format(shard=number))
+    return ShardRoute(number, shard_name(number), address, paths, HOST.format(shard=number))
 
 
 def shard_name(number: int) -> str:

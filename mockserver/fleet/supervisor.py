@@ -16,7 +16,15 @@ import socket
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, NamedTuple
 
-from mockserver.fleet.processes import CAN_RESERVE, LoggedProcess, Shard, ShardConfig, StartError, Write, start_proxy
+from mockserver.fleet.processes import (
+    CAN_RESERVE,
+    LoggedProcess,
+    ShardConfig,
+    ShardProcess,
+    StartError,
+    Write,
+    start_proxy,
+)
 from mockserver.fleet.proxies import Proxy, configuration
 from mockserver.fleet.rules import Address, routing
 
@@ -66,7 +74,7 @@ class Supervisor:
         self._config = config
         self._write = write
         self._listen = config.listen
-        self._shards = [Shard(number, config.shards, write) for number in range(config.shards.shards)]
+        self._shards = [ShardProcess(number, config.shards, write) for number in range(config.shards.shards)]
         self._proxy: LoggedProcess | None = None
         self._reservation: socket.socket | None = None  # of the port, while the proxy does not run
         self._end = asyncio.Event()
@@ -164,7 +172,7 @@ class Supervisor:
         except TimeoutError:
             raise StartError(f"no answer through {self._config.proxy.name} after {ANSWER_SECONDS:g} s") from None
 
-    async def _await_answer(self, shard: Shard, proxy: LoggedProcess) -> None:
+    async def _await_answer(self, shard: ShardProcess, proxy: LoggedProcess) -> None:
         """Wait until a shard answers through the proxy."""
         while not await self._answers(shard):
             if not proxy.is_running:
@@ -172,7 +180,7 @@ class Supervisor:
                 raise StartError(f"{self._config.proxy.name} ended with {ended} at its start: {proxy.last_words()}")
             await asyncio.sleep(_POLL_SECONDS)
 
-    async def _answers(self, shard: Shard) -> bool:
+    async def _answers(self, shard: ShardProcess) -> bool:
         """Return True if a shard answers through the proxy."""
         token = f"Authorization: Bearer {self._config.token}\r\n" if self._config.token else ""
         head = (
@@ -192,7 +200,7 @@ class Supervisor:
     def _reachable_host(self) -> str:
         return _ANY_ADDRESS.get(self._listen.host, self._listen.host)
 
-    async def _restart_shard(self, shard: Shard) -> None:
+    async def _restart_shard(self, shard: ShardProcess) -> None:
         """Start a shard again each time it ends, until the fleet ends."""
         pause_s = 0.0
         while True:
