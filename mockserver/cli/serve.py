@@ -87,7 +87,7 @@ def _stopped_by_signals() -> Iterator[None]:
         yield
     finally:
         for number, handler in before:
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 def _serve(

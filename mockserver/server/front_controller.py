@@ -124,6 +124,7 @@ def _run_part(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> R
     request, hosted, part = routed
     if hosted is None:
         return _no_sandbox(host, request)
+    hosted.usage.is_called = True
     if part == "control":
         return routes.handle_control_request(host, hosted, request)
     if part == "media":
@@ -157,7 +158,6 @@ def _strip_prefix(host: SandboxHost, request: HttpRequest) -> tuple[HostedSandbo
     hosted = host.sandboxes.get(sandbox_id)
     if hosted is None:
         return _of_shard(host, sandbox_id, slash + rest, request)
-    hosted.usage.is_called = True
     # Not `_replace`, which takes a microsecond of each call.
     base_url = request.base_url + SANDBOXES + sandbox_id
     return hosted, HttpRequest(request.method, slash + rest, request.headers, request.body, base_url)

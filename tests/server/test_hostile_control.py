@@ -32,7 +32,7 @@ DOCUMENT = {"scenario": "a", "seed": 1, "choices": {"dual-status": "guide"}, "cl
 # A lawful body for each route that takes one.
 BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/_mock/sandboxes"): {"scenario": DOCUMENT, "seed": 3, "choices": {"list-order": "shuffled", "media-max-files": 2},
-                                   "clock": {"follow": True}, "given": GIVEN, "profile": "guide"},
+                                   "clock": {"follow": True}, "given": GIVEN, "profile": "guide", "labels": {"job": "1"}},
     ("PUT", "/_mock/clock"): {"freeze": "2026-03-02T12:00:00Z"},
     ("POST", "/_mock/clock/advance"): {"by": "20m"},
     ("PATCH", "/_mock/choices"): {"dual-status": "guide", "rate-limit-numbers": {"requests": 5, "per": "10s"}, "media-max-size": {"image": 5}},
@@ -43,6 +43,8 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/_mock/sessions/{sessionId}/fail"): {"reason": "phone_in_use"},
     ("POST", "/_mock/webhooks"): {**WEBHOOK, "events": ["entrypoints"], "secret": "whsec_abcdefghijklmnop", "tenantId": "tenant_default"},
     ("POST", "/_mock/webhooks/{id}/rotate"): {"secret": "whsec_abcdefghijklmnop"},
+    ("POST", "/_mock/calls"): {"method": "POST", "path": "/v1/campaigns?limit=1", "headers": {"x-api-key": "sk_a", "content-type": "application/json"},
+                               "bodyBase64": "e30=", "timeout": "30s"},
 }  # fmt: skip
 QUERY = (
     "operation",
@@ -55,6 +57,7 @@ QUERY = (
     "wait",
     "chats",
     "chatsFrom",
+    "label",
     "id",
     "sessionId",
 )

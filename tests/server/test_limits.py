@@ -223,6 +223,25 @@ def test_at_its_memory_a_server_refuses_sandboxes_and_ends_none():
     assert made == len(limited.open())
 
 
+def test_large_sandboxes_of_one_second_do_not_exceed_the_memory():
+    limited = Limited(memory=5_000_000)
+    statuses = [limited.create(**LARGE)[0] for _ in range(10)]
+
+    assert [201] * 3 + [429] * 7 == statuses
+
+
+def test_calls_at_the_root_count_in_the_memory_of_the_default_sandbox():
+    limited = Limited(memory=10**9)
+    limited.sweep()
+    default = limited.host.sandboxes[DEFAULT_ID]
+    before = default.memory_bytes
+    limited.call("GET", "/v1/campaigns")
+
+    limited.sweep()
+
+    assert before < default.memory_bytes
+
+
 def test_while_the_default_sandbox_takes_most_nothing_ends_for_memory():
     limited = Limited(memory=300_000)
     made = limited.made()
@@ -277,7 +296,7 @@ class TestMemory:
         assert bytes_each / 2 < hosted.memory_bytes < bytes_each * 3
 
     def test_media_and_filters_and_the_journal_count_by_their_size(self, mockserver):
-        hosted: HostedSandbox = mockserver._backend.local().hosted
+        hosted: HostedSandbox = mockserver._hosted
         before = _estimate(hosted)
         form = b'--b\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n%b\r\n--b--\r\n'
         mockserver.call(
@@ -290,7 +309,7 @@ class TestMemory:
         assert 1_000_000 <= _estimate(hosted) - before < 1_300_000
 
     def test_a_reset_takes_what_it_discards_out_of_it(self, mockserver):
-        hosted: HostedSandbox = mockserver._backend.local().hosted
+        hosted: HostedSandbox = mockserver._hosted
         before = _estimate(hosted)
         mockserver.apply(given={"templates": [{"id": f"t{n}", "items": [_TEXT]} for n in range(100)]})
         assert _estimate(hosted) > before + 1_000_000
@@ -300,7 +319,7 @@ class TestMemory:
         assert before == _estimate(hosted)
 
     def test_it_counts_each_text_once(self, mockserver):
-        hosted: HostedSandbox = mockserver._backend.local().hosted
+        hosted: HostedSandbox = mockserver._hosted
         mockserver.apply(given={"templates": [{"id": "one", "items": [_TEXT]}]})
         first = _estimate(hosted)
 

@@ -356,6 +356,7 @@ def test_with_a_token_a_suite_uses_those_of_its_sandboxes(suite: Suite, running:
     def test_it(mockserver):
         mockserver.receive_webhooks(lambda request: 204)
         assert 200 == mockserver.call("GET", "/v1/campaigns").status
+        assert 200 == mockserver.call("GET", "/_mock/clock").status
         assert mockserver._backend._client._token != "let-me-in"
     """
 

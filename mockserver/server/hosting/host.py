@@ -322,7 +322,8 @@ class SandboxHost:
         ended: those that a limit has ended, by id.
         ended_counts: how many sandboxes each limit has ended, by its name.
         shard: the part of a fleet that this process is; None for a server without others.
-        admission: a context in which a client's sandbox is created; it raises ControlError for one beyond a limit.
+        admission: a context in which a client's sandbox is created; it raises ControlError for one beyond a limit, and
+            yields what counts the new one.
         counts_calls: True to count the calls of sandboxes that are created from then on.
         loop_lag_seconds: returns the longest delay of the server's event loop in the last minute.
         on_tick: called about once a second by the background worker.
@@ -363,7 +364,7 @@ class SandboxHost:
         self.closed: dict[str, int] = {}
         self.ended: dict[str, Ended] = {}
         self.ended_counts: Counter[str] = Counter()
-        self.admission: Callable[[], AbstractContextManager[None]] = nullcontext
+        self.admission: Callable[[], AbstractContextManager[Callable[[HostedSandbox], None] | None]] = nullcontext
         self.on_tick: Callable[[], None] | None = None
         self.monotonic_us: Callable[[], Duration] = real_time.microseconds
         self.counts_calls = False
@@ -414,11 +415,14 @@ class SandboxHost:
             ScenarioError: the config is not valid; then no sandbox was created.
             ControlError: it would be beyond a limit of the server.
         """
-        with self.admission():
+        with self.admission() as count_new:
             document, id = config_document(config), self._next_id()
             is_frozen = self.frozen_at is not None and "clock" not in document
             clock = runtime.frozen_clock(self.frozen_at or 0) if is_frozen else runtime.following_clock()
-            return self._create(id, config, document, lambda: seeding.seed_of_id(id, self.default_seed()), clock)
+            hosted = self._create(id, config, document, lambda: seeding.seed_of_id(id, self.default_seed()), clock)
+            if count_new is not None:
+                count_new(hosted)
+            return hosted
 
     def _next_id(self) -> str:
         with self._lock:

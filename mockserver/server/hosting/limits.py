@@ -25,6 +25,7 @@ from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.hosting.usage import SANDBOX_BYTES, Ended, label_texts
 
+Admission = AbstractContextManager[Callable[[HostedSandbox], None] | None]
 Limit = Literal["sandboxes", "idle", "age", "memory"]
 
 _HOLDERS_SHOWN: Final = 3
@@ -101,9 +102,12 @@ class Limiter:
         self._standing: _Standing | None = None
 
     @contextmanager
-    def admission(self) -> Iterator[None]:
+    def admission(self) -> Iterator[Callable[[HostedSandbox], None]]:
         """
         Reserve the place of one sandbox, which the caller creates meanwhile.
+
+        Yields:
+            A function that counts the memory of the new sandbox.
 
         Raises:
             ControlError: The sandbox would be beyond a limit.
@@ -114,10 +118,20 @@ class Limiter:
                 raise self._refusal(limit)
             self._being_created += 1
         try:
-            yield
+            yield self._count_new
         finally:
             with self._lock:
                 self._being_created -= 1
+
+    def _count_new(self, hosted: HostedSandbox) -> None:
+        """Count a new sandbox: before the next sweep others may be created, each with a million chats."""
+        if self._limits.memory is None:
+            return
+        hosted.usage.refresh(hosted.sandbox, hosted.checkpoints, self._host.monotonic_us())
+        with self._lock:
+            if self._taken is not None:
+                counted_at, taken = self._taken
+                self._taken = counted_at, taken + hosted.memory_bytes
 
     def _reached(self) -> Limit | None:
         most, memory = self._limits.sandboxes, self._limits.memory
@@ -225,9 +239,7 @@ class Drain:
     Lifetime: the host's.
     """
 
-    def __init__(
-        self, host: SandboxHost, admission: Callable[[], AbstractContextManager[None]], on_end: Callable[[], None]
-    ) -> None:
+    def __init__(self, host: SandboxHost, admission: Callable[[], Admission], on_end: Callable[[], None]) -> None:
         self._host = host
         self._admission = admission
         self._on_end = on_end
@@ -245,9 +257,12 @@ class Drain:
         self._ends_at = math.inf if within is None else self._host.monotonic_us() + within
 
     @contextmanager
-    def admission(self) -> Iterator[None]:
+    def admission(self) -> Iterator[Callable[[HostedSandbox], None] | None]:
         """
         Hold the end back while the caller creates a sandbox.
+
+        Yields:
+            What the host's own admission yields.
 
         Raises:
             ControlError: The server drains, or the sandbox would be beyond a limit.
@@ -258,8 +273,8 @@ class Drain:
             if self.has_begun:
                 message = "got a new sandbox while this server is draining; expected another server, or a later call"
                 raise ControlError(503, "MOCK_DRAINING", message, headers=(("Retry-After", _DRAINING_RETRY_S),))
-            with self._admission():
-                yield
+            with self._admission() as count_new:
+                yield count_new
         finally:
             with self._lock:
                 self._being_created -= 1

@@ -79,6 +79,8 @@ class ControlCalls:
     def _over_socket(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout_s: float | None
     ) -> HttpResponse | NoResponse:
+        if path.startswith("/_mock/") and "authorization" in self._headers:
+            headers = {"authorization": self._headers["authorization"], **headers}
         try:
             reply = self._send(method, self._base_url + path, headers, body or None, timeout_s)
         except TimeoutError:
