@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import secrets
 import sys
-import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -135,6 +133,9 @@ def _print_config(options: argparse.Namespace, arguments: tuple[str, ...], out: 
 
 
 def _run(options: argparse.Namespace, arguments: tuple[str, ...], out: TextIO) -> int:
+    import secrets
+    import tempfile
+
     from mockserver.cli.lifetime import ready_file
     from mockserver.fleet import proxies, supervisor
     from mockserver.fleet.processes import ShardConfig, StartError

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -104,7 +103,7 @@ def _log_format(text: str) -> str:
 
 
 def _shard(text: str) -> Shard:
-    return read_shard(text, lambda: secrets.token_hex(8))
+    return read_shard(text, lambda: os.urandom(8).hex())
 
 
 def _url(text: str) -> str:

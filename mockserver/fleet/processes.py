@@ -36,7 +36,7 @@ Write = Callable[[str], None]
 
 
 class StartError(Exception):
-    """A process that did not start; the message has its last words."""
+    """A process that did not start; the message contains the last lines that it has printed."""
 
 
 class ShardConfig(NamedTuple):
@@ -120,7 +120,7 @@ class LoggedProcess:
             await asyncio.wait_for(asyncio.shield(self._reader), 0.1)
         return f"status {status}" if status >= 0 else signal.Signals(-status).name
 
-    def last_words(self) -> str:
+    def last_lines(self) -> str:
         """Return the last lines that it has printed."""
         return " / ".join(line for line in self._last if line.strip()) or "it printed nothing"
 
@@ -203,7 +203,7 @@ class ShardProcess:
                 while not file.exists():
                     if not process.is_running:
                         ended = await process.wait()
-                        raise StartError(f"{self.name} ended with {ended} at its start: {process.last_words()}")
+                        raise StartError(f"{self.name} ended with {ended} at its start: {process.last_lines()}")
                     await asyncio.sleep(_POLL_SECONDS)
         except TimeoutError:
             raise StartError(f"{self.name} does not listen after {START_SECONDS:g} s") from None

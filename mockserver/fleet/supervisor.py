@@ -177,7 +177,7 @@ class Supervisor:
         while not await self._answers(shard):
             if not proxy.is_running:
                 ended = await proxy.wait()
-                raise StartError(f"{self._config.proxy.name} ended with {ended} at its start: {proxy.last_words()}")
+                raise StartError(f"{self._config.proxy.name} ended with {ended} at its start: {proxy.last_lines()}")
             await asyncio.sleep(_POLL_SECONDS)
 
     async def _answers(self, shard: ShardProcess) -> bool:
