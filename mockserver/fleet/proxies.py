@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _CONNECTIONS: Final = 10_000  # of clients at the same time
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _POD_PORT: Final = 5055
+_PORT_MAX: Final = 65535
 KUBERNETES: Final = "kubernetes"
 
 
@@ -89,12 +91,20 @@ def printed(kind: str, listen: Address, processes: int, options: tuple[str, ...]
         listen: the address of the proxy; its shards have the ports after it.
         processes: the number of shards.
         options: of each shard.
+
+    Raises:
+        ValueError: The ports after that of the proxy are not enough.
     """
     if kind == KUBERNETES:
         return kubernetes_manifests(processes, options)
+    if not 1 <= listen.port <= _PORT_MAX - processes:
+        expected = (
+            f"a port from 1 to {_PORT_MAX - processes}, which is that of the proxy and followed by those of the shards"
+        )
+        raise ValueError(f"got --port {listen.port}; expected {expected}")
     addresses = tuple(Address("127.0.0.1", listen.port + 1 + number) for number in range(processes))
     commands = [
-        f"#   {' '.join(('mockserver serve', f'--port {address.port} --shard {number}/{processes}', *options))}\n"
+        f"#   mockserver serve --port {address.port} --shard {number}/{processes} {shlex.join(options)}".rstrip() + "\n"
         for number, address in enumerate(addresses)
     ]
     start = "# Start the shards, with --behind-proxy and one --token for all if other machines use them:\n"
@@ -105,8 +115,8 @@ def kubernetes_manifests(processes: int, options: tuple[str, ...]) -> str:
     """Return the manifests of a StatefulSet, whose ordinals are the shards, with HAProxy in front."""
     hosts = tuple(Address(f"mockserver-{number}.mockserver-shards", _POD_PORT) for number in range(processes))
     rules = routing(Address("0.0.0.0", _POD_PORT), hosts)
-    server_options = " resolvers cluster init-addr none"
-    proxy = _render("haproxy.cfg", **{**_values(rules), "server_options": server_options, "resolvers": True})
+    by_name = {"server_options": " resolvers cluster init-addr none", "resolvers": True}
+    proxy = _render("haproxy.cfg", **_values(rules) | by_name)
     return _render(
         "kubernetes.yaml", configuration=proxy, processes=processes, port=_POD_PORT, options=options, version=VERSION
     )

@@ -63,6 +63,12 @@ def test_the_commands_of_the_shards_have_the_options_of_the_fleet(capsys: pytest
     )
 
 
+@pytest.mark.parametrize("port", ["0", "65534", "-1"])
+def test_a_port_without_others_after_it_is_refused(capsys: pytest.CaptureFixture[str], port: str):
+    assert 2 == main(["fleet", "--print-config", "haproxy", f"--port={port}"])
+    assert f"got --port {port}; expected a port from 1 to 65533" in capsys.readouterr().err
+
+
 def test_no_prefix_of_a_shard_is_one_of_another():
     prefixes = [
         path
