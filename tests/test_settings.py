@@ -13,12 +13,15 @@ from mockserver.cli.serve import _limits
 from mockserver.cli.settings import SCENARIO, SETTINGS, resolve, token_of
 from mockserver.core.instants import SECOND
 from mockserver.server.hosting.limits import BEYOND_LOOPBACK, ServerLimits
+from mockserver.server.hosting.shard import Shard
 
 VALUES = {
     "max-sandboxes": ("50", 50),
     "idle": ("1h30m", 5_400 * SECOND),
     "age": ("PT20M", 1_200 * SECOND),
     "memory": ("512MB", 512_000_000),
+    "drain": ("10m", 600 * SECOND),
+    "shard": ("1/2/run", Shard(1, 2, "run")),
     "port": ("0", 0),
     "seed": ("7", 7),
     "journal-max-entries": ("3", 3),

@@ -1,6 +1,6 @@
 """
-The command line: `mockserver serve`, `play`, `health`, `replay`, `open`, `report`, `scenarios`, `choices`, `clauses`, `conduct`,
-`coverage`, `openapi`, `explore` and `verify`.
+The command line: `mockserver serve`, `play`, `fleet`, `health`, `replay`, `open`, `report`, `scenarios`, `choices`, `clauses`,
+`conduct`, `coverage`, `openapi`, `explore` and `verify`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, TextIO
 
-from mockserver.cli import coverage, health, listing, openapi, settings
+from mockserver.cli import coverage, fleet, health, listing, openapi, settings
 from mockserver.cli import open as opening
 from mockserver.cli import serve as serving
 from mockserver.version import VERSION
@@ -100,6 +100,7 @@ def _commands() -> tuple[_Command, ...]:
     return (
         _Command("serve", serving.serve, "start the server, with demo data by default", _add_serve_options),
         _Command("play", serving.play, "start the server with a scenario, and print what happens in it", _add_play_options),
+        _Command("fleet", fleet.run, "start several servers behind HAProxy, Caddy or nginx, or print their state", fleet.add_fleet_options),
         _Command("health", health.check, "check that the server of these settings answers, for the health check of a container", health.add_health_options),
         _Command("replay", listing.replay, "repeat the calls of a failed test, and print each response that differs", _add_replay_options),
         _Command("open", opening.open_file, "serve the state of a traced test after any of its calls", opening.add_options),

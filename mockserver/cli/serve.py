@@ -12,16 +12,17 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from mockserver.cli.settings import LOOPBACK, OFF, SCENARIO, SETTINGS, resolve, token_of
+from mockserver.cli.settings import OFF, SCENARIO, SETTINGS, is_exposed, resolve, token_of
 from mockserver.contract.text import json_value
 from mockserver.version import VERSION
 
 if TYPE_CHECKING:
     from mockserver.server.hosting.host import SandboxHost
-    from mockserver.server.hosting.limits import ServerLimits
+    from mockserver.server.hosting.limits import Drain, ServerLimits
     from mockserver.server.http1.server import Server
 
 _LOG = logging.getLogger("mockserver")
@@ -30,6 +31,7 @@ _STOP_SIGNALS: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM)
 if sys.platform == "win32":  # Ctrl-Break is the only signal that another process can send there
     _STOP_SIGNALS += (signal.SIGBREAK,)
 _SWITCH_SECONDS = 0.0002
+_FINISH_SECONDS = 0.5
 _FULL_COLLECTION_EVERY = 50  # collections of the middle generation; each full one takes milliseconds
 
 
@@ -111,9 +113,9 @@ def _serve(
         handler = SocketHandler(host, on_growth=gc.freeze)
         server = Server(handler, options.host, options.port, explain=not options.no_reason, error_body=error_body)
     host.origin = options.public_url or server.url
-    _watch(host, server, _limits(options))
-    for number in _STOP_SIGNALS:
-        signal.signal(number, lambda *_: server.stop())
+    # A proxy that sends a request on each connection loses none if the open ones may finish.
+    end = server.stop if host.shard is None else partial(server.finish, _FINISH_SECONDS)
+    _end_at_signals(server, end, _watch(host, server, _limits(options), end), options.drain or None)
     print(_start_lines(server.url, hosted, host.token, options), file=out, flush=True)
     on_start(hosted.created.ids)
     host.on_exchange = on_exchange
@@ -132,14 +134,31 @@ def _serve(
     return 0
 
 
-def _watch(host: SandboxHost, server: Server, limits: ServerLimits) -> None:
+def _end_at_signals(server: Server, end: Callable[[], None], drain: Drain, within: int | None) -> None:
+    """Stop at SIGINT and SIGTERM, at this with `--drain` after the sandboxes of clients; SIGUSR1 drains in any case."""
+
+    def terminate(*_: object) -> None:
+        if within is None or drain.has_begun:
+            end()
+        else:
+            drain.begin(within)
+
+    for number in _STOP_SIGNALS:
+        signal.signal(number, terminate if number == signal.SIGTERM else lambda *_: server.stop())
+    if sys.platform != "win32":
+        signal.signal(signal.SIGUSR1, lambda *_: drain.begin(within))
+
+
+def _watch(host: SandboxHost, server: Server, limits: ServerLimits, end: Callable[[], None]) -> Drain:
     """Hold the host within its limits, and measure the server's event loop, about once a second."""
-    from mockserver.server.hosting.limits import Limiter
+    from mockserver.server.hosting.limits import Drain, Limiter
 
     limiter = Limiter(host, limits)
-    host.admission = limiter.admission
+    drain = Drain(host, limiter.admission, end)
+    host.admission = drain.admission
     host.loop_lag_seconds = server.longest_lag_seconds
-    host.on_tick = _ticks(limiter.sweep, server.measure_lag)
+    host.on_tick = _ticks(limiter.sweep, server.measure_lag, drain.check)
+    return drain
 
 
 def _tune_process() -> None:
@@ -165,13 +184,14 @@ def _create_host(options: argparse.Namespace) -> SandboxHost:
             _at_least_one(options, "journal_max_entries"), _at_least_one(options, "journal_max_bytes")
         ),
     )
-    host.token = token_of(options) or (None if options.host in LOOPBACK else _new_token())
+    host.token = token_of(options) or (_new_token() if is_exposed(options) else None)
     host.allowed_hosts |= {options.host.lower(), *map(str.lower, options.allow_host)} - {"0.0.0.0", "::"}
     host.publish(options.public_url)
     host.counts_calls = True
     host.default_seed = _default_seed(options, SEED_MAX)
     host.frozen_at = _instant(options.freeze) if options.freeze else None
     host.is_shared = options.cors
+    host.shard = options.shard
     return host
 
 
@@ -180,7 +200,7 @@ def _limits(options: argparse.Namespace) -> ServerLimits:
     from mockserver.server.hosting.limits import BEYOND_LOOPBACK, ServerLimits
 
     chosen = options.max_sandboxes, options.idle, options.age, options.memory
-    defaults = ServerLimits() if options.host in LOOPBACK else BEYOND_LOOPBACK
+    defaults = BEYOND_LOOPBACK if is_exposed(options) else ServerLimits()
     values = [default if value is None else value for value, default in zip(chosen, defaults, strict=True)]
     return ServerLimits(*(None if value == OFF else value for value in values))
 
@@ -233,7 +253,7 @@ def _default_seed(options: argparse.Namespace, most: int) -> Callable[[], int]:
     """Return the source of seeds for sandboxes without one: beyond loopback the keys are not predictable."""
     if options.seed is not None:
         return lambda: int(options.seed)
-    return (lambda: 0) if options.host in LOOPBACK else (lambda: _new_seed(most))
+    return (lambda: _new_seed(most)) if is_exposed(options) else (lambda: 0)
 
 
 def _sandbox_config(options: argparse.Namespace) -> Any:

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
 from mockserver.contract.text import closest_match_hint, whole_number
+from mockserver.server.hosting.shard import Shard, read_shard
 
 PREFIX: Final = "MOCKSERVER_"
 DEFAULT_PORT: Final = 5055
@@ -101,6 +102,10 @@ def _log_format(text: str) -> str:
     return text
 
 
+def _shard(text: str) -> Shard:
+    return read_shard(text, lambda: os.urandom(8).hex())
+
+
 def _url(text: str) -> str:
     try:
         parts = urlsplit(text)
@@ -132,6 +137,11 @@ SETTINGS: Final[tuple[Setting, ...]] = (
             "end a sandbox this real time after its creation (default: off; 6h beyond loopback)", "DURATION"),
     Setting("memory", _limit(_size, "a size such as 2GB, 512MB or 1GiB"), None,
             "maximum of the estimated memory of all sandboxes (default: off; 2GB beyond loopback)", "SIZE"),
+    Setting("behind-proxy", _flag, False,
+            "serve other machines through a proxy: token, limits and random seeds as beyond loopback", form="flag"),
+    Setting("drain", _limit(parse_duration, "a duration such as 10m"), None,
+            "at SIGTERM wait at most this long for the end of the sandboxes, and create none (default: off)", "DURATION"),
+    Setting("shard", _shard, None, "the process of a fleet that this server is, as NUMBER/COUNT, such as 0/2 (default: none)", "SHARD"),
     Setting("strict", _flag, False, "check every response against its schema", form="flag"),
     Setting("no-reason", _flag, False, "omit the response header X-Mock-Reason", form="flag"),
     Setting("allow-webhook-host", str, [], "allow webhooks to this host in addition to this machine; may be repeated", "HOST", "many"),
@@ -209,6 +219,11 @@ def _from_environment(setting: Setting, environ: Mapping[str, str]) -> Any:
         return setting.read(text)
     except ValueError as refusal:
         raise ValueError(f"{setting.variable}: got {text!r}; {refusal}") from None
+
+
+def is_exposed(options: argparse.Namespace) -> bool:
+    """Return True for a server that other machines reach, by its own address or through a proxy."""
+    return options.host not in LOOPBACK or options.behind_proxy
 
 
 def token_of(options: argparse.Namespace) -> str | None:

@@ -176,10 +176,19 @@ def _strip_prefix(host: SandboxHost, request: HttpRequest) -> tuple[HostedSandbo
     sandbox_id, slash, rest = request.target[len(SANDBOXES) :].partition("/")
     hosted = host.sandboxes.get(sandbox_id)
     if hosted is None:
-        return None, request
+        return _of_shard(host, sandbox_id, slash + rest, request)
     # Not `_replace`, which takes a microsecond of each call.
     base_url = request.base_url + SANDBOXES + sandbox_id
     return hosted, HttpRequest(request.method, slash + rest, request.headers, request.body, base_url)
+
+
+def _of_shard(
+    host: SandboxHost, name: str, target: str, request: HttpRequest
+) -> tuple[HostedSandbox | None, HttpRequest]:
+    """Return the default sandbox for a request to the control plane of this shard itself."""
+    if host.shard is None or name != host.shard.name or not target.startswith("/_mock/"):
+        return None, request
+    return host.sandboxes.get(DEFAULT_ID), request._replace(target=target)
 
 
 def _visit(hosted: HostedSandbox, request: HttpRequest) -> HttpResponse:
@@ -212,6 +221,9 @@ def _no_sandbox(host: SandboxHost, request: HttpRequest) -> HttpResponse:
     sandbox_id = request.target[len(SANDBOXES) :].partition("/")[0]
     if host.is_closed(sandbox_id):
         return _closed(host, sandbox_id, request)
+    if host.shard is not None and host.shard.ended_before(sandbox_id):
+        reason = f"sandbox {sandbox_id!r} has ended with its process: shard {host.shard.number} was restarted"
+        return _refusal(410, "MOCK_SANDBOX_CLOSED", f"{reason}; create another sandbox", limit="restart")
     excerpt = masked_excerpt(sandbox_id, _secrets(host), 60)
     return _refusal(
         404,

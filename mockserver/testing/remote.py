@@ -349,7 +349,7 @@ class RemoteServer(MockServer):
         self._receives_at = receiver_host
         self._backends: list[RemoteBackend] = []  # open ones, and some that were closed since the latest was created
         try:
-            self._client.request("GET", f"{self._client.url}/_mock/health")
+            self._health: JSON = self._client.request("GET", f"{self._client.url}/_mock/health")
         except OSError as failure:
             raise ValueError(f"no mockserver answers at {url}: {failure}; start one with `mockserver serve`") from None
 
@@ -407,10 +407,15 @@ class RemoteServer(MockServer):
     def late_calls(self) -> Mapping[str, int]:
         """Return the calls to each closed sandbox of the server, of any client; none if the server has ended."""
         try:
-            closed = self._client.request("GET", f"{self.url}/_mock/sandboxes")["closed"]
+            views = [self._client.request("GET", f"{address}/_mock/sandboxes") for address in self._addresses()]
         except (OSError, ValueError):
             return {}
-        return {row["sandboxId"]: row["lateCalls"] for row in closed}
+        return {row["sandboxId"]: row["lateCalls"] for view in views for row in view["closed"]}
+
+    def _addresses(self) -> list[str]:
+        """Return the address of each process of the server, whose sandboxes only that one lists."""
+        count = self._health.get("shards", 1)
+        return [self.url] if count == 1 else [f"{self.url}/sandboxes/shard_{number}" for number in range(count)]
 
     def close(self) -> None:
         """Close the sandboxes that this object has created; the server continues."""

@@ -25,8 +25,9 @@ from mockserver.server.control.openapi import documents
 from mockserver.server.control.openapi.refusals import OWN, STATUSES
 from mockserver.server.control.openapi.requests import BODIES
 from mockserver.server.control.routes import ROUTES, control_plane
-from mockserver.server.hosting.limits import Limiter, ServerLimits
+from mockserver.server.hosting.limits import Drain, Limiter, ServerLimits
 from mockserver.server.hosting.runtime import HostRuntime
+from mockserver.server.hosting.shard import Shard
 from mockserver.testing.end_user import read_page
 from tests.documents.control_calls import NOON, Controls, described_parts, described_refusals, undocumented
 from tests.documents.reading import (
@@ -190,6 +191,7 @@ def played() -> Controls:
     _play_time(controls)
     _play_evidence(controls)
     _play_access(controls)
+    _play_fleet(controls)
     return controls
 
 
@@ -250,6 +252,19 @@ def _play_limits(controls: Controls) -> None:
         controls.refuse(command, "MOCK_BAD_QUERY", query="?lable=job:a")
     controls.refuse("readMetrics", "MOCK_NOT_ACCEPTABLE", headers={"accept": "image/png"})
     assert {"ended": [labelled["sandboxId"]]} == controls.run("deleteSandboxes", query="?label=job:a")
+
+
+def _play_fleet(controls: Controls) -> None:
+    """Answer as one process of a fleet, and drain."""
+    host = controls.host
+    host.shard = Shard(0, 2)
+    for command in ("readHealth", "listSandboxes"):
+        controls.run(command)
+    controls.run("deleteSandboxes", query="?label=job:none")
+    drain = Drain(host, host.admission, lambda: None)
+    host.admission = drain.admission
+    drain.begin(None)
+    controls.refuse("createSandbox", "MOCK_DRAINING", {})
 
 
 def _play_virtual_calls(controls: Controls) -> None:

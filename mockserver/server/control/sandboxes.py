@@ -269,7 +269,12 @@ def read_events(hosted: HostedSandbox, args: Arguments) -> JSON:
 
 
 def health(addressed: AddressedHost, args: Mapping[str, Any]) -> dict[str, Any]:
-    return {"status": "ok", "version": VERSION}
+    return {"status": "ok", "version": VERSION, **_shard(addressed.host)}
+
+
+def _shard(host: SandboxHost) -> dict[str, int]:
+    """Return the process that answers, if the server is one of a fleet: it lists and ends its own sandboxes alone."""
+    return {} if host.shard is None else host.shard.as_json()
 
 
 class AddressedHost(NamedTuple):
@@ -332,6 +337,7 @@ def list_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> dict[st
             {"sandboxId": sandbox_id, "lateCalls": count, **_limit(host, sandbox_id)}
             for sandbox_id, count in host.closed.called()
         ],
+        **_shard(host),
     }
 
 
@@ -347,7 +353,7 @@ def delete_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> dict[
         raise ControlError(400, "MOCK_BAD_QUERY", "got no label; expected label=KEY:VALUE, such as label=job:4711")
     host = addressed.host
     chosen = [hosted.id for hosted in list(host.sandboxes.values()) if labels.items() <= hosted.labels.items()]
-    return {"ended": [sandbox_id for sandbox_id in chosen if host.close(sandbox_id)]}
+    return {"ended": [sandbox_id for sandbox_id in chosen if host.close(sandbox_id)], **_shard(host)}
 
 
 def _labels(args: Mapping[str, Any]) -> dict[str, str]:

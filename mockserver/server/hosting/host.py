@@ -33,6 +33,7 @@ from mockserver.server.hosting import command_log, runtime
 from mockserver.server.hosting.closed import ClosedSandboxes
 from mockserver.server.hosting.config import Created, SandboxConfig, config_document, fill, seed_in, seed_of
 from mockserver.server.hosting.disposal import Disposal
+from mockserver.server.hosting.shard import Shard
 from mockserver.server.hosting.snapshot import HostedSnapshot
 from mockserver.server.hosting.tracked_choices import TrackedChoices
 from mockserver.server.hosting.usage import Ended, Totals, Usage
@@ -321,6 +322,7 @@ class SandboxHost:
         on_exchange: gets the sandbox after each request.
         sandboxes: by id; ids count from 1, so that the same run has the same ids.
         closed: the latest closed sandboxes.
+        shard: the part of a fleet that this process is; None for a server without others.
         admission: a context in which a client's sandbox is created; it raises ControlError for one beyond a limit, and
             yields what counts the new one.
         counts_calls: True to count the calls of sandboxes that are created from then on.
@@ -336,6 +338,8 @@ class SandboxHost:
 
     Lifetime: that of its server.
     """
+
+    shard: Shard | None = None
 
     def __init__(
         self,
@@ -424,7 +428,8 @@ class SandboxHost:
     def _next_id(self) -> str:
         with self._lock:
             self._count += 1
-            return f"sandbox_{self._count}"
+            number = self._count
+        return f"sandbox_{number}" if self.shard is None else self.shard.sandbox_id(number, self.default_seed())
 
     def _create(
         self, id: str, config: SandboxConfig, document: Document, default_seed: Callable[[], int], clock: Clock

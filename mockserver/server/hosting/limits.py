@@ -6,6 +6,7 @@ The limits of one server: how many sandboxes its clients may have, for how long,
    sandboxes take more memory than allowed, it ends the one that takes most.
 3. A call costs one flag: the sweep dates it. Times are real, also if the process's clock is frozen.
 4. The default sandbox never ends. It counts in memory alone: while it takes most, nothing ends for memory.
+5. A server that drains creates no sandbox for a client, and ends with the last one of its clients.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Final, Literal, NamedTuple
 
 from mockserver.contract.durations import duration_text
@@ -24,12 +25,14 @@ from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.hosting.usage import SANDBOX_BYTES, Ended, label_texts
 
+Admission = AbstractContextManager[Callable[[HostedSandbox], None] | None]
 Limit = Literal["sandboxes", "idle", "age", "memory"]
 
 _HOLDERS_SHOWN: Final = 3
 _RETRY_US: Final = 10 * SECOND  # if no sandbox is to end by itself
 _STALE_US: Final = SECOND  # after which the holders are counted again
 _MEGABYTE: Final = 1_000_000
+_DRAINING_RETRY_S: Final = "1"
 
 
 class ServerLimits(NamedTuple):
@@ -132,9 +135,7 @@ class Limiter:
 
     def _reached(self) -> Limit | None:
         most, memory = self._limits.sandboxes, self._limits.memory
-        sandboxes = self._host.sandboxes
-        of_clients = len(sandboxes) - (DEFAULT_ID in sandboxes)
-        if most is not None and of_clients + self._being_created >= most:
+        if most is not None and _client_count(self._host) + self._being_created >= most:
             return "sandboxes"
         return "memory" if memory is not None and self._memory_taken() + SANDBOX_BYTES > memory else None
 
@@ -224,6 +225,73 @@ class Limiter:
         if limit == "age":
             return f"it was open for {_span(self._limits.age)} (--age)"
         return f"it took the most, and all sandboxes together more than {self._bound('memory')}"
+
+
+class Drain:
+    """
+    The end of one host that waits for the end of its clients' sandboxes.
+
+    Args:
+        host: its sandboxes.
+        admission: of the host while it does not drain.
+        on_end: called once no client has a sandbox, or the time is over.
+
+    Lifetime: the host's.
+    """
+
+    def __init__(self, host: SandboxHost, admission: Callable[[], Admission], on_end: Callable[[], None]) -> None:
+        self._host = host
+        self._admission = admission
+        self._on_end = on_end
+        self._ends_at: float | None = None  # None until it begins
+        self._being_created = 0
+        self._lock = threading.Lock()
+
+    @property
+    def has_begun(self) -> bool:
+        """True once no sandbox is created for a client."""
+        return self._ends_at is not None
+
+    def begin(self, within: Duration | None) -> None:
+        """Refuse new sandboxes from now on, and end after this time at the latest; a signal handler may call it."""
+        self._ends_at = math.inf if within is None else self._host.monotonic_us() + within
+
+    @contextmanager
+    def admission(self) -> Iterator[Callable[[HostedSandbox], None] | None]:
+        """
+        Hold the end back while the caller creates a sandbox.
+
+        Yields:
+            What the host's own admission yields.
+
+        Raises:
+            ControlError: The server drains, or the sandbox would be beyond a limit.
+        """
+        with self._lock:
+            self._being_created += 1
+        try:
+            if self.has_begun:
+                message = "got a new sandbox while this server is draining; expected another server, or a later call"
+                raise ControlError(503, "MOCK_DRAINING", message, headers=(("Retry-After", _DRAINING_RETRY_S),))
+            with self._admission() as count_new:
+                yield count_new
+        finally:
+            with self._lock:
+                self._being_created -= 1
+
+    def check(self) -> None:
+        """End the server if it drains and its time has come; called about once a second."""
+        if self._ends_at is None:
+            return
+        with self._lock:
+            is_empty = self._being_created + _client_count(self._host) == 0
+        if is_empty or self._host.monotonic_us() >= self._ends_at:
+            self._on_end()
+
+
+def _client_count(host: SandboxHost) -> int:
+    """Return the number of open sandboxes except the default one."""
+    return len(host.sandboxes) - (DEFAULT_ID in host.sandboxes)
 
 
 def _span(duration: Duration | None) -> str:

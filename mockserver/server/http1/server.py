@@ -178,6 +178,31 @@ class Server:
             self._ended.wait()
             self._thread.join()
 
+    def finish(self, within_s: float) -> None:
+        """
+        Release the port, and stop once the open connections have ended; does not wait for that.
+
+        Args:
+            within_s: Connections that are open after this time are ended too.
+        """
+        with self._lock:
+            loop = None if os.getpid() != self.process_id else self._loop
+            if loop is not None:
+                loop.call_soon_threadsafe(self._finish, loop, within_s)
+                return
+        self.stop()
+
+    def _finish(self, loop: asyncio.AbstractEventLoop, within_s: float) -> None:
+        """Accept who has connected already, and no others. On the loop."""
+        if self._workers is not None and self._listener.fileno() >= 0:
+            self._accept(loop, self._workers)
+            loop.remove_reader(self._listener)
+            self._listener.close()
+        if within_s <= 0 or not self._open:
+            loop.stop()
+        else:
+            loop.call_later(_GRACE_SECONDS, self._finish, loop, within_s - _GRACE_SECONDS)
+
     def _run(self) -> None:
         loop = new_event_loop()
         workers = Workers(loop, f"mockserver {self.url}", self._threads_max)

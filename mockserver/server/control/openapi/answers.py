@@ -43,14 +43,16 @@ Server-sent events, each with `id`, `event` and `data` (JSON), as they happen; a
 - `lag`: the reader was too far behind, or the state was restored (`restored`): `calls` and `changes` are left out"""
 
 _LIMIT: Final = {
-    **one_of("sandboxes", "idle", "age", "memory"),
-    "description": "The limit of the server that refuses a sandbox, or that has ended it.",
+    **one_of("sandboxes", "idle", "age", "memory", "restart"),
+    "description": "The limit of the server that refuses a sandbox, or that has ended it; `restart` of its process.",
 }
+_OF_FLEET: Final = {"shard": COUNT, "shards": COUNT}  # the process of a fleet that answers, and their number
 ANSWERS: Final[Mapping[str, Shape | None]] = MappingProxyType(
     {
-        "readHealth": obj(status=one_of("ok"), version=TEXT),
+        "readHealth": obj(_OF_FLEET, status=one_of("ok"), version=TEXT),
         "createSandbox": ref("CreatedSandbox"),
         "listSandboxes": obj(
+            _OF_FLEET,
             sandboxes=array(
                 obj(
                     sandboxId=TEXT,
@@ -64,7 +66,7 @@ ANSWERS: Final[Mapping[str, Shape | None]] = MappingProxyType(
             ),
             closed=array(obj({"limit": _LIMIT}, sandboxId=TEXT, lateCalls=COUNT)),
         ),
-        "deleteSandboxes": obj(ended=array(TEXT)),
+        "deleteSandboxes": obj(_OF_FLEET, ended=array(TEXT)),
         "deleteSandbox": None,
         "reset": None,
         "readClock": ref("ClockState"),

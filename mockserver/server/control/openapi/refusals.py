@@ -28,6 +28,7 @@ STATUSES: Final[Mapping[Code, int]] = MappingProxyType(
         "MOCK_BODY_TOO_LARGE": 413,
         "MOCK_TOO_MANY_SANDBOXES": 429,
         "MOCK_INTERNAL_ERROR": 500,
+        "MOCK_DRAINING": 503,
         **dict.fromkeys(
             (
                 "MOCK_BAD_JSON", "MOCK_BAD_BODY", "MOCK_BAD_SCENARIO", "MOCK_BAD_CLOCK", "MOCK_BAD_INSTANT", "MOCK_BAD_ADVANCE",
@@ -43,7 +44,7 @@ STATUSES: Final[Mapping[Code, int]] = MappingProxyType(
 _OF_DOCUMENTS: Final = ("MOCK_NOT_ACCEPTABLE", "MOCK_BAD_QUERY", "MOCK_BAD_PLANE", "MOCK_BAD_PROFILE")
 OWN: Final[Mapping[str, tuple[Code, ...]]] = MappingProxyType(
     {
-        "createSandbox": ("MOCK_BAD_SCENARIO", "MOCK_TOO_MANY_SANDBOXES"),
+        "createSandbox": ("MOCK_BAD_SCENARIO", "MOCK_TOO_MANY_SANDBOXES", "MOCK_DRAINING"),
         "listSandboxes": ("MOCK_BAD_QUERY",),
         "deleteSandboxes": ("MOCK_BAD_QUERY",),
         "deleteSandbox": ("MOCK_DEFAULT_SANDBOX",),

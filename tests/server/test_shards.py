@@ -1,0 +1,142 @@
+"""A server that is one process of a fleet: the ids of its sandboxes, its own address, former runs, and draining."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mockserver.core.instants import SECOND
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.front_controller import handle_request
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
+from mockserver.server.hosting.limits import Drain, Limiter, ServerLimits
+from mockserver.server.hosting.shard import Shard, read_shard
+
+Ask = Callable[..., Any]
+
+
+def host_of(shard: Shard | None) -> SandboxHost:
+    host = SandboxHost()
+    host.shard = shard
+    host.create(SandboxConfig(), id=DEFAULT_ID)
+    return host
+
+
+def asking(host: SandboxHost) -> Ask:
+    def ask(method: str, path: str, body: bytes = b"") -> Any:
+        base = "http://127.0.0.1"
+        return handle_request(host, HttpRequest.create(method, path, {"host": "127.0.0.1"}, body, base))[0]
+
+    return ask
+
+
+def created(host: SandboxHost) -> dict[str, Any]:
+    return asking(host)("POST", "/_mock/sandboxes").json()
+
+
+@pytest.mark.parametrize(
+    ("shard", "prefix"), [(None, "sandbox_1"), (Shard(0, 2), "sandbox_0_1_"), (Shard(17, 20), "sandbox_17_1_")]
+)
+def test_an_id_begins_with_the_shard_that_owns_it(shard: Shard | None, prefix: str):
+    sandbox_id = created(host_of(shard))["sandboxId"]
+
+    assert prefix == sandbox_id[: len(prefix)]
+    assert (shard is None) == (sandbox_id == prefix)
+
+
+def test_ids_repeat_in_an_equal_run_and_differ_in_the_next_one():
+    first, again, next_run = (created(host_of(Shard(1, 2, run)))["sandboxId"] for run in ("0", "0", "1"))
+
+    assert first == again != next_run
+
+
+def test_a_sandbox_of_a_former_run_is_gone_and_one_that_never_was_is_unknown():
+    former = created(host_of(Shard(1, 2)))["sandboxId"]
+    ask = asking(host_of(Shard(1, 2, "1")))
+
+    gone = ask("GET", f"/sandboxes/{former}/v1/campaigns")
+
+    assert (410, "MOCK_SANDBOX_CLOSED", "restart") == (gone.status, gone.json()["code"], gone.json()["limit"])
+    assert "shard 1 was restarted" in gone.json()["message"]
+    assert 404 == ask("GET", "/sandboxes/sandbox_0_1_0123456789ab/v1/campaigns").status  # of another shard
+    assert 404 == ask("GET", "/sandboxes/unknown/v1/campaigns").status
+    assert 404 == asking(host_of(Shard(1, 2)))("GET", f"/sandboxes/{former}/v1/campaigns").status  # the first run
+
+
+def test_a_shard_is_addressed_by_its_name_for_its_control_plane_alone():
+    host = host_of(Shard(1, 3))
+    made = created(host)
+    ask = asking(host)
+
+    listed = ask("GET", "/sandboxes/shard_1/_mock/sandboxes").json()
+
+    assert [DEFAULT_ID, made["sandboxId"]] == [row["sandboxId"] for row in listed["sandboxes"]]
+    assert made["baseUrl"] == listed["sandboxes"][1]["baseUrl"]
+    assert (1, 3) == (listed["shard"], listed["shards"])
+    assert (1, 3) == tuple(ask("GET", "/sandboxes/shard_1/_mock/health").json()[name] for name in ("shard", "shards"))
+    assert 404 == ask("GET", "/sandboxes/shard_2/_mock/health").status
+    assert 404 == ask("GET", "/sandboxes/shard_1/v1/campaigns").status
+
+
+def test_a_server_without_a_fleet_names_no_shard():
+    assert {"status", "version"} == set(asking(host_of(None))("GET", "/_mock/health").json())
+    assert 404 == asking(host_of(None))("GET", "/sandboxes/shard_0/_mock/health").status
+
+
+@pytest.mark.parametrize("text", ["", "1", "2/2", "-1/2", "1/", "a/b", "0/257", "0/2/", "0/2/a b", "0/2/a/b"])
+def test_a_wrong_shard_is_refused(text: str):
+    with pytest.raises(ValueError, match="expected NUMBER/COUNT"):
+        read_shard(text, lambda: "run")
+
+
+def test_a_shard_without_a_run_gets_a_new_one():
+    assert Shard(1, 2, "run") == read_shard("1/2", lambda: "run")
+    assert Shard(1, 2, "7") == read_shard("1/2/7", lambda: "run")
+
+
+class Draining:
+    """A host that drains, with its own real time."""
+
+    def __init__(self) -> None:
+        self.host = host_of(None)
+        self.now, self.ends = 0, 0
+        self.host.monotonic_us = lambda: self.now
+        self.drain = Drain(self.host, Limiter(self.host, ServerLimits()).admission, self._end)
+        self.host.admission = self.drain.admission
+
+    def _end(self) -> None:
+        self.ends += 1
+
+
+def test_a_server_that_drains_creates_no_sandbox_and_ends_with_the_last_one():
+    draining = Draining()
+    sandbox_id = created(draining.host)["sandboxId"]
+    draining.drain.check()
+    assert 0 == draining.ends
+
+    draining.drain.begin(None)
+    refused = asking(draining.host)("POST", "/_mock/sandboxes")
+    draining.drain.check()
+
+    assert (503, "MOCK_DRAINING") == (refused.status, refused.json()["code"])
+    assert ("Retry-After", "1") in refused.headers
+    assert 0 == draining.ends
+    assert 204 == asking(draining.host)("DELETE", f"/_mock/sandboxes/{sandbox_id}").status
+    draining.drain.check()
+    assert 1 == draining.ends
+
+
+def test_a_server_that_drains_ends_when_its_time_is_over():
+    draining = Draining()
+    created(draining.host)
+
+    draining.drain.begin(10 * SECOND)
+    draining.now = 10 * SECOND - 1
+    draining.drain.check()
+    assert 0 == draining.ends
+    draining.now += 1
+    draining.drain.check()
+
+    assert 1 == draining.ends
