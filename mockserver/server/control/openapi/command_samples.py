@@ -202,7 +202,8 @@ def _play_campaigns(run: _Run) -> None:
     run.refuse("failCampaign", "MOCK_NOT_FOUND", id="campaign_none")
     run.api("readCampaign", id="campaign_none")
     run.call("sendCall", "read", _call(run, f"/v1/campaigns/{campaign}"))
-    run.call("sendCall", "timeout", {**_call(run, "/v1/campaigns"), "timeout": "3s"})
+    run.send("applyScenario", {"script": [{**_FAULT, "on": "listCampaigns", "nth": 1}]})
+    run.call("sendCall", "no-response", {**_call(run, "/v1/campaigns"), "timeout": "3s"})
     run.refuse("sendCall", "MOCK_BAD_CALL", {**_call(run, "/v1/campaigns"), "bodyBase64": "{}"})
     run.refuse("sendCall", "MOCK_BAD_DURATION", {**_call(run, "/v1/campaigns"), "timeout": "soon"})
 
