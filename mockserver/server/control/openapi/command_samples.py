@@ -23,6 +23,7 @@ from mockserver.server.control import webhooks
 from mockserver.server.control.openapi.samples import NOW, SEED, UNLIMITED
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
+from mockserver.server.hosting.limits import Limiter, ServerLimits
 from mockserver.server.hosting.runtime import HostRuntime
 
 JSON = dict[str, Any]
@@ -120,7 +121,7 @@ class _Run:
         if response.status >= 400:
             return {}
         if body is not None:
-            self.requests.setdefault(command, {})[example] = body
+            self.requests.setdefault(command, {})[example] = Redactor(()).value(body)
         if not response.body:
             return {}
         is_json = dict(response.headers)["Content-Type"].startswith("application/json")
@@ -200,6 +201,15 @@ def _play_campaigns(run: _Run) -> None:
     run.refuse("failCampaign", "MOCK_ILLEGAL_MOVE", id=campaign)
     run.refuse("failCampaign", "MOCK_NOT_FOUND", id="campaign_none")
     run.api("readCampaign", id="campaign_none")
+    run.call("sendCall", "read", _call(run, f"/v1/campaigns/{campaign}"))
+    run.send("applyScenario", {"script": [{**_FAULT, "on": "listCampaigns", "nth": 1}]})
+    run.call("sendCall", "no-response", {**_call(run, "/v1/campaigns"), "timeout": "3s"})
+    run.refuse("sendCall", "MOCK_BAD_CALL", {**_call(run, "/v1/campaigns"), "bodyBase64": "{}"})
+    run.refuse("sendCall", "MOCK_BAD_DURATION", {**_call(run, "/v1/campaigns"), "timeout": "soon"})
+
+
+def _call(run: _Run, path: str) -> JSON:
+    return {"method": "GET", "path": path, "headers": {"X-API-Key": run.hosted.tenant.secret_key}}
 
 
 def _play_sessions(run: _Run) -> None:
@@ -295,9 +305,18 @@ def _play_server(run: _Run) -> None:
     run.call("createSandbox", "own-data", {"profile": "guide", "given": _GIVEN})
     run.refuse("createSandbox", "MOCK_BAD_SCENARIO", {"choices": {"subscription-scop": "writes-only"}})
     run.call("listSandboxes", "open")
+    run.refuse("listSandboxes", "MOCK_BAD_QUERY", query={"label": "job"})
+    run.call("readMetrics", "figures")
+    run.refuse("readMetrics", "MOCK_NOT_ACCEPTABLE", accept="image/png")
     run.call("deleteSandbox", "", id=made.get("sandboxId", ""))
     run.refuse("deleteSandbox", "MOCK_DEFAULT_SANDBOX", id=DEFAULT_ID)
     run.refuse("deleteSandbox", "MOCK_NOT_FOUND", id="sandbox_9")
+    run.call("createSandbox", "labelled", {"labels": {"job": "4711"}})
+    admission, run.host.admission = run.host.admission, Limiter(run.host, ServerLimits(sandboxes=2)).admission
+    run.refuse("createSandbox", "MOCK_TOO_MANY_SANDBOXES", {})
+    run.host.admission = admission
+    run.call("deleteSandboxes", "job", query={"label": "job:4711"})
+    run.refuse("deleteSandboxes", "MOCK_BAD_QUERY")
 
 
 def _play_wrong_bodies(run: _Run) -> None:
