@@ -67,6 +67,9 @@ ALLOWED = {
     ("tests/processes.py", "send_signal"): "the one place that ends processes; it has a branch for Windows",
 }
 
+# What is for Linux and macOS alone: on Windows the command ends with one line, and its tests are skipped.
+POSIX_ONLY = ("mockserver/fleet/", "mockserver/cli/fleet.py", "tests/fleet/", "tests/benchmarks/fleet.py")
+
 
 class Reader(ast.NodeVisitor):
     """Collects what a module uses of POSIX alone without a guard, as (line, what)."""
@@ -290,7 +293,8 @@ def test_text_in_the_encoding_of_the_system_is_detected(source: str, lines: list
 
 
 def test_no_posix_only_name_is_used_without_a_guard() -> None:
-    used = [(path, line, what) for path, source in files() for line, what in unguarded(source)]
+    sources = [(path, source) for path, source in files() if not path.startswith(POSIX_ONLY)]
+    used = [(path, line, what) for path, source in sources for line, what in unguarded(source)]
 
     assert [] == [f"{path}:{line}: {what}" for path, line, what in used if (path, what) not in ALLOWED]
     assert set() == ALLOWED.keys() - {(path, what) for path, _, what in used}

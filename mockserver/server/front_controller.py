@@ -219,7 +219,7 @@ def _no_sandbox(host: SandboxHost, request: HttpRequest) -> HttpResponse:
             'with its path: urljoin(baseUrl, "/v1/...") drops that',
         )
     sandbox_id = request.target[len(SANDBOXES) :].partition("/")[0]
-    if host.is_closed(sandbox_id):
+    if sandbox_id in host.closed:
         return _closed(host, sandbox_id, request)
     if host.shard is not None and host.shard.ended_before(sandbox_id):
         reason = f"sandbox {sandbox_id!r} has ended with its process: shard {host.shard.number} was restarted"

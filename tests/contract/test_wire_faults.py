@@ -39,8 +39,8 @@ ELSEWHERE = {
     "server/control/openapi/answers.py": {
         "drop": "why there is no response",
         "reset": "a command, and why there is no response",
-        "error": "a key of an attempt",
     },
+    "server/control/openapi/attempts.py": {"error": "a key of an attempt"},
     "server/control/openapi/control.py": {"reset": "a command"},
     "server/control/openapi/command_samples.py": {"drop": "a fault that an example injects"},
     "server/control/openapi/texts.py": {"reset": "a command"},
@@ -49,7 +49,7 @@ ELSEWHERE = {
     "pytest_plugin/trace.py": {"error": "a status of pytest's reports"},
     "testing/remote.py": {"reset": "a command"},
     "testing/machine/faults.py": {"delay": "of `deliver`"},
-    "server/control/deliveries.py": {"error": "a key of an attempt"},
+    "server/control/webhooks.py": {"error": "a key of an attempt"},
     "server/dashboard/behaviour.py": {
         **dict.fromkeys(
             ("drop", "reset", "bad-gateway", "error", "delay-after", "truncate", "garble", "stale"),

@@ -38,6 +38,7 @@ def gaps() -> Iterator[tuple[Dimension, str]]:
     return ((dimension, item) for dimension in DIMENSIONS for item in universe()[dimension])
 
 
+@pytest.mark.deep
 def test_a_scenario_closes_each_gap_that_it_is_offered_for(played: Mapping[str, Any]):
     offered = [(dimension, item, remedy(dimension, item).scenario) for dimension, item in gaps()]
     open_ = [row for row in offered if row[2] and row[1] not in played["covered"][row[2]][row[0]]]
@@ -45,16 +46,19 @@ def test_a_scenario_closes_each_gap_that_it_is_offered_for(played: Mapping[str, 
     assert [] == open_, RECORD
 
 
+@pytest.mark.deep
 def test_every_gap_that_a_scenario_closes_is_offered_one(played: Mapping[str, Any]):
     assert offers.FILE.read_text(encoding="utf-8") == played["offers"], RECORD
 
 
+@pytest.mark.deep
 def test_every_scenario_was_played_but_those_that_a_naive_client_always_shares(played: Mapping[str, Any]):
     shared = {"audience-grows-after-preview", "messages-reworded"}
 
     assert {*library.paths()} - {"demo"} - shared == {*played["covered"]}
 
 
+@pytest.mark.deep
 def test_every_rule_that_any_client_of_the_library_broke_had_a_chance(played: Mapping[str, Any]):
     assert [] == played["contradictions"]
 

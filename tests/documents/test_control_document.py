@@ -525,10 +525,12 @@ def _play_access(controls: Controls) -> None:
     controls.host.token = None
 
 
+@pytest.mark.deep
 def test_every_command_succeeds_as_described(played: Controls):
     assert {row.id for row in ROUTES} == played.succeeded
 
 
+@pytest.mark.deep
 def test_every_described_refusal_happens_and_no_other(played: Controls):
     failures = {(row.id, 500, "MOCK_INTERNAL_ERROR") for row in ROUTES}
 
@@ -546,6 +548,7 @@ def test_a_bug_of_the_mock_is_refused_as_described(monkeypatch: pytest.MonkeyPat
     assert "ZeroDivisionError" in caplog.text
 
 
+@pytest.mark.deep
 def test_every_described_field_of_an_answer_is_in_one(played: Controls):
     assert set() == described_parts() - played.parts
 

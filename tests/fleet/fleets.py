@@ -51,8 +51,8 @@ def children(pid: int) -> list[Process]:
     parents: dict[int, list[Process]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            command = (folder / "cmdline").read_text().replace("\0", " ").strip()
-            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            command = (folder / "cmdline").read_text(encoding="utf-8").replace("\0", " ").strip()
+            fields = (folder / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         except OSError:
             continue  # it has ended meanwhile
         if fields[0] != "Z":
@@ -68,7 +68,7 @@ def children(pid: int) -> list[Process]:
 def is_running(pid: int) -> bool:
     """True for a process that has not ended."""
     try:
-        return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return (Path("/proc") / str(pid) / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
 

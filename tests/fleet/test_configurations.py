@@ -34,7 +34,7 @@ def test_a_printed_configuration_is_accepted(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, proxy: str, processes: str
 ):
     file = tmp_path / proxies.PROXIES[proxy].file
-    file.write_text(printed(capsys, proxy, "--processes", processes, "--port", "7000"))
+    file.write_text(printed(capsys, proxy, "--processes", processes, "--port", "7000"), encoding="utf-8")
     program = proxies.find_program(proxy)
     assert program is not None
 
@@ -113,7 +113,7 @@ def test_the_ordinal_of_a_pod_is_its_shard(capsys: pytest.CaptureFixture[str]):
 def test_the_configuration_in_the_manifests_is_accepted(capsys: pytest.CaptureFixture[str], tmp_path: Path, proxy: str):
     _, _, config, *_ = manifests(printed(capsys, "kubernetes", "--processes", "3"))
     file = tmp_path / "haproxy.cfg"
-    file.write_text(config["data"]["haproxy.cfg"])
+    file.write_text(config["data"]["haproxy.cfg"], encoding="utf-8")
 
     checked = subprocess.run(
         CHECKS[proxy](str(proxies.find_program(proxy)), str(file)), capture_output=True, encoding="utf-8", check=False

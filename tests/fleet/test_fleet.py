@@ -236,7 +236,9 @@ def test_a_fleet_writes_its_own_address_to_the_ready_file(start_fleet: Start, tm
     file = tmp_path / "ready.json"
     fleet = start_fleet(INSTALLED[0], "--ready-file", str(file))
 
-    ready = json.loads(await_condition(lambda: file.exists() and file.read_text(), "the file is written"))
+    ready = json.loads(
+        await_condition(lambda: file.exists() and file.read_text(encoding="utf-8"), "the file is written")
+    )
 
     assert (fleet.url, fleet.process.pid) == (ready["url"], ready["pid"])
     assert ready["secretKey"] in fleet.greeting
@@ -288,7 +290,7 @@ def test_a_shard_that_dies_at_its_start_ends_the_fleet():
 
 def test_a_proxy_that_dies_at_its_start_ends_the_fleet(tmp_path: Path):
     program = tmp_path / "haproxy"
-    program.write_text("#!/bin/sh\necho broken >&2\nexit 3\n")
+    program.write_text("#!/bin/sh\necho broken >&2\nexit 3\n", encoding="utf-8")
     program.chmod(0o755)
     refused = run("--port", "0", "--proxy", "haproxy", PATH=f"{tmp_path}:{os.environ['PATH']}")
 

@@ -105,7 +105,7 @@ class TestClosing:
             host.note_late_call(id)
 
         assert {one.id: 2} == host.closed.late_calls
-        assert [True, False, False] == [host.is_closed(id) for id in (one.id, other.id, "never")]
+        assert [True, False, False] == [id in host.closed for id in (one.id, other.id, "never")]
 
     def test_static_assets_fetched_late_are_not_late_calls(self, mockserver_server):
         with mockserver_server.sandbox() as sandbox:

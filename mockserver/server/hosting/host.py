@@ -515,10 +515,6 @@ class SandboxHost:
         for sandbox_id in list(self.sandboxes):
             self.close(sandbox_id)
 
-    def is_closed(self, id: str) -> bool:
-        """Return True for the id of a sandbox that is closed."""
-        return id in self.closed
-
     def note_call_without_prefix(self) -> None:
         """Count a call of the API that names no sandbox, on a host without a default one."""
         with self._lock:

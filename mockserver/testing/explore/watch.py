@@ -107,7 +107,7 @@ class Watch:
         self._hosted.remove_listener(self._check)
 
     def _check(self) -> None:
-        if self._is_over or self._hosted.host.is_closed(self._hosted.id):
+        if self._is_over or self._hosted.id in self._hosted.host.closed:
             return
         is_socket = threading.current_thread().name.startswith(_OF_SERVER)
         with self._state.lock:

@@ -23,7 +23,7 @@ from mockserver.server.control import webhooks
 from mockserver.server.control.openapi.samples import NOW, SEED, UNLIMITED
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
-from mockserver.server.hosting.limits import Limiter, ServerLimits
+from mockserver.server.hosting.limits import Drain, Limiter, ServerLimits
 from mockserver.server.hosting.runtime import HostRuntime
 
 JSON = dict[str, Any]
@@ -314,6 +314,10 @@ def _play_server(run: _Run) -> None:
     run.call("createSandbox", "labelled", {"labels": {"job": "4711"}})
     admission, run.host.admission = run.host.admission, Limiter(run.host, ServerLimits(sandboxes=2)).admission
     run.refuse("createSandbox", "MOCK_TOO_MANY_SANDBOXES", {})
+    drain = Drain(run.host, admission, lambda: None)
+    drain.begin(None)
+    run.host.admission = drain.admission
+    run.refuse("createSandbox", "MOCK_DRAINING", {})
     run.host.admission = admission
     run.call("deleteSandboxes", "job", query={"label": "job:4711"})
     run.refuse("deleteSandboxes", "MOCK_BAD_QUERY")
