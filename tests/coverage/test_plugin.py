@@ -40,6 +40,12 @@ OPERATIONS = ("listTemplates", "readTemplate", "listCampaigns", "readEntrypoint"
 HEADING = "*mockserver: coverage of the contract*"
 
 
+@pytest.fixture(autouse=True)
+def without_asyncio(monkeypatch: pytest.MonkeyPatch):
+    """Run the suites without a plugin that warns of a setting that they do not have."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:asyncio")
+
+
 def loaded(pytester: pytest.Pytester) -> Coverage:
     return Coverage.load(pytester.path / FILE)
 

@@ -145,6 +145,7 @@ def test_a_client_that_accepts_json_gets_it(accept: str):
     assert "3.1.0" == Controls().run("readOpenapi", headers={"accept": accept})["openapi"]
 
 
+@pytest.mark.deep
 def test_the_command_prints_either_document_in_either_format(capsys: pytest.CaptureFixture[str]):
     printed = {}
     for plane in ([], ["--control"]):

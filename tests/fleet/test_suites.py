@@ -23,7 +23,7 @@ from tests.verify.worlds import IDS, connected, world
 
 __all__ = ["folder"]  # a fixture
 
-pytestmark = needs_linux
+pytestmark = [needs_linux, pytest.mark.deep]  # each starts a fleet, a second or more
 Start = Callable[..., Fleet]
 OUTCOME = re.compile(r"^(\S+::\S+) (PASSED|FAILED|ERROR|SKIPPED|XFAIL)", re.MULTILINE)
 SUITE_SECONDS = 300

@@ -13,7 +13,7 @@ import pytest
 from tests.depth import at_depth
 from tests.fleet.fleets import Answer, Fleet, Load, await_condition, each_proxy, is_running, needs_linux
 
-pytestmark = needs_linux
+pytestmark = [needs_linux, pytest.mark.deep]  # each starts a fleet, a second or more
 Start = Callable[..., Fleet]
 CALLS = at_depth(200, 2_000)  # before, between and after what happens
 CLIENTS = 8
