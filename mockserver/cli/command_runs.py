@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -110,10 +111,10 @@ def run_command(command: Sequence[str], variables: Mapping[str, str], timeout: f
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End a process that is running, with its child processes where the system has groups of them."""
-    if os.name == "posix":
-        os.killpg(process.pid, signal.SIGKILL)
-    else:
+    if sys.platform == "win32":
         process.kill()
+    else:
+        os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 

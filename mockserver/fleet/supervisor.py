@@ -13,6 +13,7 @@ import asyncio
 import errno
 import signal
 import socket
+import sys
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, NamedTuple
 
@@ -117,6 +118,8 @@ class Supervisor:
         task.add_done_callback(self._tasks.discard)
 
     def _handle_signals(self) -> None:
+        if sys.platform == "win32":  # where `mockserver fleet` is refused
+            return
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._end.set)
         loop.add_signal_handler(signal.SIGTERM, self._terminate)
@@ -257,6 +260,8 @@ class Supervisor:
 
     def _drain(self) -> None:
         """Have every shard end with its last sandbox."""
+        if sys.platform == "win32":  # where `mockserver fleet` is refused
+            return
         if self._is_draining:
             return
         self._is_draining = True

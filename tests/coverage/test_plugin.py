@@ -41,7 +41,7 @@ HEADING = "*mockserver: coverage of the contract*"
 
 
 @pytest.fixture(autouse=True)
-def without_asyncio(monkeypatch: pytest.MonkeyPatch):
+def without_asyncio(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
     """Run the suites without a plugin that warns of a setting that they do not have."""
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:asyncio")
 
