@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from typing import Final
 
 _NUMBER = r"\d{1,12}(?:\.\d{1,9})?"
 _PLAIN = re.compile(
@@ -12,6 +13,10 @@ _PLAIN = re.compile(
 )
 _ISO = re.compile(
     rf"P(?:(?P<d>{_NUMBER})D)?(?:T(?=\d)(?:(?P<h>{_NUMBER})H)?(?:(?P<m>{_NUMBER})M)?(?:(?P<s>{_NUMBER})S)?)?", re.ASCII
+)
+# The texts that `parse_duration` takes, as a pattern of JSON Schema, whose groups have no names.
+PATTERN: Final = "^(?=.*[0-9])(?:{})$".format(
+    "|".join(re.sub(r"\?P<\w+>", "?:", form.pattern).replace(r"\d", "[0-9]") for form in (_PLAIN, _ISO))
 )
 _MICROSECONDS = {"d": 86_400_000_000, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "ms": 1_000}
 _MAX_SECONDS = 10**12

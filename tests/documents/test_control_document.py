@@ -135,6 +135,16 @@ def test_a_command_that_reads_a_query_has_its_parameters():
     assert routes.WITH_QUERY | {row.id for row in ROUTES if row.phase == "delivered"} == documented
 
 
+def test_a_label_is_required_only_where_sandboxes_are_ended():
+    required = {
+        row.id: [parameter.get("required", False) for parameter in row.raw["parameters"]]
+        for row in operations(control()).values()
+        if row.id in ("listSandboxes", "deleteSandboxes")
+    }
+
+    assert {"listSandboxes": [False], "deleteSandboxes": [True]} == required
+
+
 def test_a_body_has_the_properties_of_its_schema_file():
     shown = {row.id: _properties(dict(BODIES[row.id])) for row in ROUTES if row.schema}
     files = {row.id: set(schemas.load(row.schema).get("properties", ())) for row in ROUTES if row.schema}

@@ -1,9 +1,13 @@
 """The edges of time: the first and last instants, invalid durations, deadlines noticed by another driver."""
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mockserver import ScenarioError
-from mockserver.contract.durations import parse_duration
+from mockserver.contract.durations import PATTERN, parse_duration
 from tests.clients.operations import SESSIONS
 
 
@@ -35,6 +39,11 @@ def test_a_following_clock_can_be_advanced_by_nothing(mockserver):
 )  # fmt: skip
 def test_a_duration_has_one_format_everywhere(written, microseconds):
     assert microseconds == parse_duration(written)
+
+
+@given(st.from_regex(PATTERN, fullmatch=True) | st.text("019.dhmsPTDHMS", max_size=12))
+def test_the_pattern_of_durations_is_that_of_the_texts_that_are_durations(written):
+    assert (re.fullmatch(PATTERN, written) is not None) == (parse_duration(written) is not None)
 
 
 @pytest.mark.clause("campaigns.validation")

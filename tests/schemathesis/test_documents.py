@@ -76,7 +76,7 @@ EXPECTED = (
     Expected("public", "RejectedPositiveData", "GET /v1/messaging/chats/{chatId}", "messages.list", "a cursor that no page has returned is refused"),
     Expected("public", "RejectedPositiveData", "POST /v1/messaging/media", "media.format", "content that is not of its type is refused"),
     Expected("control", "RejectedPositiveData", "PUT /_mock/clock|POST /_mock/clock/advance", "docs/time.md", "an instant before now is refused: time only moves forward"),
-    Expected("control", "RejectedPositiveData", "PATCH /_mock/choices", "docs/control-plane.md", "a text is a duration only in the forms that the page lists"),
+    Expected("control", "RejectedPositiveData", "PATCH /_mock/choices", "docs/control-plane.md", "a period is a duration above 0, which a pattern cannot express"),
     Expected("control", "RejectedPositiveData", "POST /_mock/webhooks", "docs/control-plane.md", "an endpoint is of this machine, or of a host that the server allows"),
     Expected("control", "RejectedPositiveData", "GET /_mock/journal", "docs/control-plane.md", "limit and last exclude each other, which parameters cannot express"),
     Expected("control", "RejectedPositiveData", "POST /_mock/(scenarios|sandboxes)", "docs/scenarios.md", "records that name another one need it, and library scenarios have names"),

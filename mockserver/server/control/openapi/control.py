@@ -75,7 +75,7 @@ _OF_LABELS: Final[Mapping[str, Shape]] = MappingProxyType(
     {
         "label": {
             **TEXT,
-            "minLength": 1,
+            "pattern": "^[^,:]+:[^,]*(,[^,:]+:[^,]*)*$",
             "description": "Only sandboxes with these labels, `key:value`, several of them separated by commas.",
         }
     }
@@ -130,6 +130,7 @@ _QUERIES: Final[Mapping[str, Mapping[str, Shape]]] = MappingProxyType(
         },
     }
 )
+_REQUIRED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({"deleteSandboxes": ("label",)})
 _TAGS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "health": ("Server", "The server and its sandboxes."),
@@ -250,7 +251,10 @@ def _query_parameters(row: Command) -> list[JSON]:
     parameters = []
     for name, shape in _QUERIES.get(row.id, {}).items():
         schema = {key: value for key, value in shape.items() if key != "description"}
-        parameters.append({"name": name, "in": "query", "description": shape["description"], "schema": schema})
+        required: JSON = {"required": True} if name in _REQUIRED.get(row.id, ()) else {}
+        parameters.append(
+            {"name": name, "in": "query", "description": shape["description"], **required, "schema": schema}
+        )
     return parameters
 
 

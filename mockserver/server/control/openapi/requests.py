@@ -16,6 +16,7 @@ from mockserver.contract import schemas
 from mockserver.contract.choices import CHOICES, Choice
 from mockserver.contract.choices.model import LEAST
 from mockserver.contract.choices.profiles import PROFILES
+from mockserver.contract.durations import PATTERN
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS
 from mockserver.contract.openapi.parts import component_name, rewritten
 from mockserver.core.state.matching import PATH_ROOTS
@@ -46,6 +47,7 @@ _PERIOD: Final[Shape] = {
     "exclusiveMinimum": 0,
     "minLength": 1,
     "maxLength": 40,
+    "pattern": PATTERN,
 }
 _SECRET: Final[Shape] = {"type": "string", "minLength": 1, "maxLength": 200}
 _LABEL_KEY: Final = "^[A-Za-z0-9_.-]{1,63}$"
@@ -248,6 +250,7 @@ def _scenario_components() -> dict[str, JSON]:
     for holder, key in (("SeedTenant", "secretKey"), ("SeedTenant", "publicKey"), ("SeedWebhook", "secret")):
         del components[holder]["properties"][key]["examples"]  # the document holds no key
     components["Scenario"]["properties"]["choices"] = ref("Choices")
+    components["Duration"]["pattern"] = PATTERN
     components["ChoiceValue"]["type"] = ["string", "number", "object", "null"]
     variable = components["SeedTemplateVariable"]
     del variable["dependentSchemas"]  # linters apply it to every variable
