@@ -14,6 +14,11 @@ from tests.wheels import ROOT, run
 # Modules that the first call does not need, each with what loads it.
 LATE = {
     "difflib": "a name that is nearly right",
+    "http.client": "a call of another server",
+    **{
+        f"mockserver.cli.{name}": "that command"
+        for name in ("coverage", "explore", "fleet", "health", "listing", "verify")
+    },
     "mockserver.cli.play_log": "`mockserver play`",
     "mockserver.conduct.judge": "a report of findings",
     "mockserver.scenario.parsing": "a YAML file",

@@ -10,20 +10,54 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Final, NamedTuple, TextIO
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, Final, NamedTuple, TextIO
 
-from mockserver.cli import coverage, fleet, health, listing, openapi, settings
-from mockserver.cli import open as opening
-from mockserver.cli import serve as serving
 from mockserver.version import VERSION
 
-_FORMATS: Final = {
-    "schema": "print the JSON Schema of a scenario document",
-    "json": "print JSON",
-    "markdown": "print the page of the documentation",
-}
+
+class _Command(NamedTuple):
+    """
+    One command. Its module is imported when the command is used, since `serve` should start without the others.
+
+    Attributes:
+        name: As it is typed.
+        module: The module of this package that has its functions.
+        run: The function that runs it: `(options, out) -> exit status`.
+        add_options: The function that adds its options to a parser.
+        help_text: What it does, as a clause.
+    """
+
+    name: str
+    module: str
+    run: str
+    add_options: str
+    help_text: str
+
+    def function(self, name: str) -> Any:
+        return getattr(import_module(f"{__name__}.{self.module}"), name)
+
+
+# fmt: off
+_COMMANDS: Final = (  # in the order of the help
+    _Command("serve", "serve", "serve", "add_serve_options", "start the server, with demo data by default"),
+    _Command("play", "serve", "play", "add_play_options", "start the server with a scenario, and print what happens in it"),
+    _Command("fleet", "fleet", "run", "add_fleet_options", "start several servers behind HAProxy, Caddy or nginx, or print their state"),
+    _Command("health", "health", "check", "add_health_options", "check that the server of these settings answers, for the health check of a container"),
+    _Command("replay", "listing", "replay", "add_replay_options", "repeat the calls of a failed test, and print each response that differs"),
+    _Command("open", "open", "open_file", "add_options", "serve the state of a traced test after any of its calls"),
+    _Command("report", "listing", "report", "add_report_options", "print why a test against a running server failed, and everything that happened in its sandbox"),
+    _Command("scenarios", "listing", "list_scenarios", "add_scenarios_options", "list the scenarios of the library, or the seed data and rules of one"),
+    _Command("choices", "listing", "list_choices", "add_table_options", "list the points that the API document leaves open, with their options"),
+    _Command("clauses", "listing", "list_clauses", "add_clauses_options", "list the testable sentences of the API document"),
+    _Command("conduct", "listing", "list_conduct", "add_table_options", "list the rules that a client's behaviour is checked against"),
+    _Command("coverage", "coverage", "run", "add_options", "show what calls have covered of the API document, with what closes each gap"),
+    _Command("openapi", "openapi", "print_document", "add_options", "print the OpenAPI document of the public API, or of the control plane"),
+    _Command("explore", "explore", "run", "add_options", "run a command once for each fault at each of its calls, each time against a fresh sandbox"),
+    _Command("verify", "verify", "run", "add_options", "compare any service with the API document, through its public API alone"),
+)
+# fmt: on
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,11 +68,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The status of the command: 0 if it succeeds; 2 for an error of the caller, printed in one line; `replay` and
         `verify` return 1 for a difference, `explore` for a finding.
     """
-    options = build_parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    options = build_parser(words).parse_args(words)
     use_utf8(sys.stdout, sys.platform)
     try:
-        run: Callable[[argparse.Namespace, TextIO], int] = options.run
-        return run(options, sys.stdout)
+        chosen: _Command = options.chosen
+        status: int = chosen.function(chosen.run)(options, sys.stdout)
+        return status
     except (OSError, ValueError) as failure:
         if isinstance(failure, OSError) and is_broken_pipe(failure, sys.platform):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -66,89 +102,22 @@ def is_broken_pipe(failure: OSError, platform: str) -> bool:
     return isinstance(failure, BrokenPipeError) or (platform == "win32" and is_invalid)
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line; each command sets `run`."""
+def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
+    """
+    Return the parser of the command line, which sets `chosen` to the row of the command.
+
+    Args:
+        words: The command line; commands that are not in it have no options. None: all have theirs.
+    """
     parser = argparse.ArgumentParser(
         "mockserver", description="A stateful mock of the HTTP API of a CRM gateway, true to its API document."
     )
     parser.add_argument("--version", action="version", version=f"mockserver {VERSION}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for row in _commands():
-        command = commands.add_parser(
-            row.name, help=row.help_text, description=f"{row.help_text[0].upper()}{row.help_text[1:]}."
-        )
-        command.set_defaults(run=row.run)
-        row.add_options(command)
+    for row in _COMMANDS:
+        description = f"{row.help_text[0].upper()}{row.help_text[1:]}."
+        command = commands.add_parser(row.name, help=row.help_text, description=description)
+        command.set_defaults(chosen=row)
+        if words is None or row.name in words:
+            row.function(row.add_options)(command)
     return parser
-
-
-class _Command(NamedTuple):
-    """One command: its name, what runs it, its help as a clause, and what adds its options."""
-
-    name: str
-    run: Callable[[argparse.Namespace, TextIO], int]
-    help_text: str
-    add_options: Callable[[argparse.ArgumentParser], object]
-
-
-def _commands() -> tuple[_Command, ...]:
-    """Return the commands in the order of the help."""
-    from mockserver.cli import explore as exploring
-    from mockserver.cli import verify as verifying
-
-    # fmt: off
-    return (
-        _Command("serve", serving.serve, "start the server, with demo data by default", _add_serve_options),
-        _Command("play", serving.play, "start the server with a scenario, and print what happens in it", _add_play_options),
-        _Command("fleet", fleet.run, "start several servers behind HAProxy, Caddy or nginx, or print their state", fleet.add_fleet_options),
-        _Command("health", health.check, "check that the server of these settings answers, for the health check of a container", health.add_health_options),
-        _Command("replay", listing.replay, "repeat the calls of a failed test, and print each response that differs", _add_replay_options),
-        _Command("open", opening.open_file, "serve the state of a traced test after any of its calls", opening.add_options),
-        _Command("report", listing.report, "print why a test against a running server failed, and everything that happened in its sandbox", _add_report_options),
-        _Command("scenarios", listing.list_scenarios, "list the scenarios of the library, or the seed data and rules of one", _add_scenarios_options),
-        _Command("choices", listing.list_choices, "list the points that the API document leaves open, with their options", _formats("json", "markdown")),
-        _Command("clauses", listing.list_clauses, "list the testable sentences of the API document", _formats("json")),
-        _Command("conduct", listing.list_conduct, "list the rules that a client's behaviour is checked against", _formats("json", "markdown")),
-        _Command("coverage", coverage.run, "show what calls have covered of the API document, with what closes each gap", coverage.add_options),
-        _Command("openapi", openapi.print_document, "print the OpenAPI document of the public API, or of the control plane", openapi.add_options),
-        _Command("explore", exploring.run, "run a command once for each fault at each of its calls, each time against a fresh sandbox", exploring.add_options),
-        _Command("verify", verifying.run, "compare any service with the API document, through its public API alone", verifying.add_options),
-    )
-    # fmt: on
-
-
-def _add_serve_options(serve: argparse.ArgumentParser) -> None:
-    settings.add_options(serve, settings.SCENARIO, *settings.SETTINGS)
-
-
-def _add_play_options(play: argparse.ArgumentParser) -> None:
-    play.add_argument("scenario", metavar="NAME|FILE", help="a scenario of the library, or a YAML or JSON file")
-    settings.add_options(play, *settings.SETTINGS)
-
-
-def _add_replay_options(replay: argparse.ArgumentParser) -> None:
-    help_text = "document written by a failed test to .mockserver/failures, or returned by GET /_mock/replay"
-    replay.add_argument("file", type=Path, metavar="FILE", help=help_text)
-
-
-def _add_scenarios_options(scenarios: argparse.ArgumentParser) -> None:
-    help_text = "print this scenario: its clauses, the ids of its seed data, its rules"
-    scenarios.add_argument("scenario", nargs="?", metavar="NAME|FILE", help=help_text)
-    _add_formats(scenarios, "schema", "json", "markdown")
-
-
-def _add_report_options(report: argparse.ArgumentParser) -> None:
-    report.add_argument("url", metavar="URL", help="base url of the sandbox, or of the server for its default sandbox")
-    report.add_argument("--failure", default="", metavar="MESSAGE", help="message of the test that failed")
-    report.add_argument("--token", help="token of the server's control plane, if it requires one")
-    _add_formats(report, "json")
-
-
-def _formats(*formats: str) -> Callable[[argparse.ArgumentParser], None]:
-    return lambda command: _add_formats(command, *formats)
-
-
-def _add_formats(command: argparse.ArgumentParser, *formats: str) -> None:
-    group = command.add_mutually_exclusive_group()
-    for name in formats:
-        group.add_argument(f"--{name}", action="store_true", help=_FORMATS[name])

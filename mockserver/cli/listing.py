@@ -5,7 +5,51 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
-from typing import Any, TextIO
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+_FORMATS: Final = {
+    "schema": "print the JSON Schema of a scenario document",
+    "json": "print JSON",
+    "markdown": "print the page of the documentation",
+}
+
+
+def add_scenarios_options(scenarios: argparse.ArgumentParser) -> None:
+    """Add the options of `mockserver scenarios`."""
+    help_text = "print this scenario: its clauses, the ids of its seed data, its rules"
+    scenarios.add_argument("scenario", nargs="?", metavar="NAME|FILE", help=help_text)
+    _add_formats(scenarios, "schema", "json", "markdown")
+
+
+def add_table_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of `mockserver choices` and `mockserver conduct`."""
+    _add_formats(command, "json", "markdown")
+
+
+def add_clauses_options(clauses: argparse.ArgumentParser) -> None:
+    """Add the options of `mockserver clauses`."""
+    _add_formats(clauses, "json")
+
+
+def add_replay_options(replay: argparse.ArgumentParser) -> None:
+    """Add the options of `mockserver replay`."""
+    help_text = "document written by a failed test to .mockserver/failures, or returned by GET /_mock/replay"
+    replay.add_argument("file", type=Path, metavar="FILE", help=help_text)
+
+
+def add_report_options(report: argparse.ArgumentParser) -> None:
+    """Add the options of `mockserver report`."""
+    report.add_argument("url", metavar="URL", help="base url of the sandbox, or of the server for its default sandbox")
+    report.add_argument("--failure", default="", metavar="MESSAGE", help="message of the test that failed")
+    report.add_argument("--token", help="token of the server's control plane, if it requires one")
+    _add_formats(report, "json")
+
+
+def _add_formats(command: argparse.ArgumentParser, *formats: str) -> None:
+    group = command.add_mutually_exclusive_group()
+    for name in formats:
+        group.add_argument(f"--{name}", action="store_true", help=_FORMATS[name])
 
 
 def list_scenarios(options: argparse.Namespace, out: TextIO) -> int:

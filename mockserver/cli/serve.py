@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from mockserver.cli.settings import OFF, SCENARIO, SETTINGS, is_exposed, resolve, token_of
+from mockserver.cli.settings import OFF, SCENARIO, SETTINGS, add_options, is_exposed, resolve, token_of
 from mockserver.contract.text import json_value
 from mockserver.version import VERSION
 
@@ -33,6 +33,17 @@ if sys.platform == "win32":  # Ctrl-Break is the only signal that another proces
 _SWITCH_SECONDS = 0.0002
 _FINISH_SECONDS = 0.5
 _FULL_COLLECTION_EVERY = 50  # collections of the middle generation; each full one takes milliseconds
+
+
+def add_serve_options(serve: argparse.ArgumentParser) -> None:
+    """Add the options of `mockserver serve`."""
+    add_options(serve, SCENARIO, *SETTINGS)
+
+
+def add_play_options(play: argparse.ArgumentParser) -> None:
+    """Add the options of `mockserver play`."""
+    play.add_argument("scenario", metavar="NAME|FILE", help="a scenario of the library, or a YAML or JSON file")
+    add_options(play, *SETTINGS)
 
 
 def play(options: argparse.Namespace, out: TextIO) -> int:

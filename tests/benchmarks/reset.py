@@ -36,10 +36,11 @@ def served() -> Iterator[tuple[Call, Call]]:
         assert process.stdout is not None
         authority = process.stdout.readline().split()[-1].removeprefix("http://")
         key = next(line.split()[-1] for line in process.stdout if "secret key" in line)
-        call = partial(_send, HTTPConnection(authority), key)
+        connection = HTTPConnection(authority)
+        call = partial(_send, connection, key)
         other = json.loads(call("POST", "/_mock/sandboxes", {"scenario": "demo"}))
-        prefix = other["baseUrl"].removeprefix(f"http://{authority}")
-        yield call, lambda method, path, body: call(method, prefix + path, body)
+        prefix, other_key = other["baseUrl"].removeprefix(f"http://{authority}"), other["secretKey"]
+        yield call, lambda method, path, body: _send(connection, other_key, method, prefix + path, body)
     finally:
         process.kill()
         process.communicate()
