@@ -12,7 +12,7 @@ NOON = "2026-03-01T12:00:00Z"
 
 
 class Made(NamedTuple):
-    """A sandbox as its creation over HTTP tells of it."""
+    """A sandbox as its creation over HTTP returns it."""
 
     server: str
     id: str
@@ -48,9 +48,9 @@ def make(server: str, **recipe: Any) -> Made:
     """A sandbox made over HTTP."""
     reply = control(server, "POST", "/sandboxes", recipe)
     assert 201 == reply.status_code, reply.text
-    told = reply.json()
-    assert {"sandboxId", "baseUrl", "tenantId", "secretKey", "publicKey", "webhookSecrets"} == set(told)
-    return Made(server, *told.values())
+    body = reply.json()
+    assert {"sandboxId", "baseUrl", "tenantId", "secretKey", "publicKey", "webhookSecrets"} == set(body)
+    return Made(server, *body.values())
 
 
 def refused(reply: requests.Response) -> tuple[int, str]:

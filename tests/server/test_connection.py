@@ -119,8 +119,8 @@ def reset(client: RawClient) -> None:
     client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
 
 
-@pytest.mark.parametrize("said", [b"", b"GET / HT", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999\r\n\r\nabc"])
-def test_a_client_that_vanishes_leaves_no_trace(serve: Serve, said: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("sent", [b"", b"GET / HT", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999\r\n\r\nabc"])
+def test_a_client_that_vanishes_leaves_no_trace(serve: Serve, sent: bytes, capfd: pytest.CaptureFixture[str]) -> None:
     def reading(environ: Any, start: Any) -> Iterator[bytes]:
         environ["wsgi.input"].read()
         start("200 OK", [])
@@ -128,7 +128,7 @@ def test_a_client_that_vanishes_leaves_no_trace(serve: Serve, said: bytes, capfd
 
     server = serve(reading)
     with RawClient(server.port) as client:
-        client.socket.sendall(said)
+        client.socket.sendall(sent)
         reset(client)
     with RawClient(server.port) as other:
         assert 200 == other.say("GET / HTTP/1.1").answer().status

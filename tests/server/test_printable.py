@@ -28,10 +28,10 @@ ENCODED = ["%0a", "%0D%0A", "%1b[2J", "%c2%85", "%C2%9B31m", "%e2%80%a8", "%e2%8
 
 @pytest.mark.parametrize("odd", ODD, ids=ascii)
 def test_a_character_that_a_terminal_acts_on_becomes_an_escape(odd: str):
-    told = printable(f"a{odd}b")
+    text = printable(f"a{odd}b")
 
-    assert told.isprintable()
-    assert ("a", "b") == (told[0], told[-1])
+    assert text.isprintable()
+    assert ("a", "b") == (text[0], text[-1])
 
 
 def test_printable_text_is_unchanged_and_a_character_may_be_excepted():
@@ -118,10 +118,10 @@ def test_a_line_of_a_report_is_printable(mockserver: Sandbox, odd: str):
 
 @pytest.mark.parametrize("odd", ODD[:-1], ids=ascii)
 def test_a_line_of_play_is_printable(odd: str):
-    told: list[str] = []
-    PlayLog(told.append).print_scenario({"scenario": f"a{odd}b", "script": [{"on": f"x{odd}", "do": {odd: odd}}]}, {})
+    lines: list[str] = []
+    PlayLog(lines.append).print_scenario({"scenario": f"a{odd}b", "script": [{"on": f"x{odd}", "do": {odd: odd}}]}, {})
 
-    assert [True] * len(told) == [each.isprintable() for each in told]
+    assert [True] * len(lines) == [each.isprintable() for each in lines]
 
 
 @pytest.mark.parametrize("odd", ODD[:-1], ids=ascii)

@@ -28,10 +28,10 @@ def _wait_until(holds):
 
 
 class Caller:
-    """A client on a thread of its own, and what came of its call."""
+    """A client on a thread of its own, and the result of its call."""
 
     def __init__(self, sandbox):
-        self.came = None
+        self.result = None
         self._asked = sandbox.base_url + PATH, sandbox.secret_key
         self.thread = threading.Thread(target=self._run)
         self.thread.start()
@@ -41,9 +41,9 @@ class Caller:
         try:
             answer = requests.post(url, json=DRAFT, headers={"X-API-Key": key}, timeout=30)
             is_whole = len(answer.content) == int(answer.headers["Content-Length"])  # urllib3 1.26 does not look
-            self.came = answer.status_code if is_whole else requests.ConnectionError
+            self.result = answer.status_code if is_whole else requests.ConnectionError
         except requests.RequestException as failure:
-            self.came = type(failure)
+            self.result = type(failure)
 
 
 @pytest.fixture(params=["delay", "delay-after", "dribble"])
@@ -73,7 +73,9 @@ def test_waiting_calls_are_canceled_immediately_and_leave_no_thread(end, effect)
     for caller in callers:
         caller.thread.join(5)
     assert time.monotonic() - began < 5
-    assert not any(isinstance(each.came, int) and each.came < 300 for each in callers), [each.came for each in callers]
+    assert not any(isinstance(each.result, int) and each.result < 300 for each in callers), [
+        each.result for each in callers
+    ]
     if end in ("reset", "restore"):
         assert [] == sandbox.journal["exchanges"] == sandbox.journal["transitions"] == sandbox.rules
     server.close()
@@ -92,7 +94,7 @@ def test_a_delay_affects_only_its_own_call_and_connection(mockserver):
             mockserver.base_url + PATH, headers={"X-API-Key": mockserver.secret_key}, timeout=10
         ).status_code
     )
-    assert None is held.came
+    assert None is held.result
     mockserver.reset()
     held.thread.join(5)
 
@@ -211,9 +213,9 @@ NODE = {
 @pytest.mark.parametrize("name", NODE)
 def test_fetch_of_node_has_an_error_for_each_fault(mockserver, name):
     node = shutil.which("node") or pytest.skip("Node is not installed here: its fetch is not looked at")
-    effect, told = NODE[name]
+    effect, message = NODE[name]
     mockserver.on("listCampaigns").do(effect)
     code = f"fetch('{mockserver.base_url}{PATH}').then(r => r.json()).catch(e => console.log(e.name, e.message, e.cause?.code))"
     done = subprocess.run([node, "-e", code], capture_output=True, check=False, encoding="utf-8", timeout=30)
 
-    assert told in done.stdout, done
+    assert message in done.stdout, done
