@@ -135,13 +135,13 @@ def burnt(c: Watched, again: bool) -> None:
         c.connect()
 
 
-def opened_dead(c: Watched, anew: bool) -> None:
+def opened_dead(c: Watched, again: bool) -> None:
     session = c.connect()
     c.visit(session)
     c.wait("20m")
     c.session(session)
     c.wait("1s")
-    c.visit(c.connect() if anew else session, 410)
+    c.visit(c.connect() if again else session, 410)
 
 
 def forged(fault: str) -> tuple[Any, Any]:
@@ -177,8 +177,8 @@ RECEIVERS = (
 PAGE = (
     Provocation("iframe", (1,), _with(opened, "framed", dest="iframe"), _with(opened, "top_level")),
     Provocation("popup-blocked", (1,), _with(not_opened, "never", False), _with(not_opened, "opened", True)),
-    Provocation("preview-burns-link", (1,), _with(burnt, "burnt", False), _with(burnt, "anew", True)),
+    Provocation("preview-burns-link", (1,), _with(burnt, "burnt", False), _with(burnt, "again", True)),
     Provocation("link-shared-or-cached", (1,), _with(opened_by_two, "shared", "Other/1.0"), _with(opened_by_two, "bot", "Slackbot-LinkExpanding 1.0")),
     Provocation("link-shared-or-cached", (1,), _with(opened_late, "cached", 410), _with(opened_late, "went_on", 200)),
-    Provocation("reuse-dead-session", (1, 2), _with(opened_dead, "opened", False), _with(opened_dead, "anew", True)),
+    Provocation("reuse-dead-session", (1, 2), _with(opened_dead, "opened", False), _with(opened_dead, "again", True)),
 )  # fmt: skip

@@ -57,8 +57,8 @@ def test_a_name_is_unique_in_its_organisation_and_not_across_organisations(mocks
 
 
 @pytest.mark.clause("campaigns.name")
-@pytest.mark.parametrize("door", ["in process", "socket"])
-def test_of_concurrent_creations_with_one_name_exactly_one_succeeds(mockserver, door):
+@pytest.mark.parametrize("transport", ["in process", "socket"])
+def test_of_concurrent_creations_with_one_name_exactly_one_succeeds(mockserver, transport):
     together = Barrier(12)
     url, key = f"{mockserver.base_url}{CAMPAIGNS}", mockserver.secret_key
 
@@ -73,7 +73,7 @@ def test_of_concurrent_creations_with_one_name_exactly_one_succeeds(mockserver, 
         return reply.status, reply.json().get("code")
 
     with ThreadPoolExecutor(12) as threads:
-        asked = [threads.submit(over_a_socket if door == "socket" else in_process) for _ in range(12)]
+        asked = [threads.submit(over_a_socket if transport == "socket" else in_process) for _ in range(12)]
         outcomes = Counter(each.result() for each in asked)
 
     assert {(201, None): 1, TAKEN: 11} == outcomes

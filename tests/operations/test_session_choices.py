@@ -31,7 +31,7 @@ def test_an_unknown_session_gets_the_chosen_code(mockserver, option, code):
 
 
 @pytest.mark.parametrize(
-    ("choices", "told"),
+    ("choices", "refusal"),
     [
         pytest.param({}, (404, "RESOURCE_NOT_FOUND"), marks=pytest.mark.option("cross-tenant-code", "not-found")),
         pytest.param({"session-unknown-code": "entrypoint-not-found"}, (404, "ENTRYPOINT_NOT_FOUND")),
@@ -48,11 +48,11 @@ def test_an_unknown_session_gets_the_chosen_code(mockserver, option, code):
 )
 @pytest.mark.mockserver(given=OTHER)
 @pytest.mark.clause("session.read", "auth.denied", "base.tenant-scope")
-def test_a_session_of_another_tenant_is_hidden_or_denied(mockserver, choices, told):
+def test_a_session_of_another_tenant_is_hidden_or_denied(mockserver, choices, refusal):
     theirs = begin(mockserver, key="sk_other")
     mockserver.choose(choices)
 
-    assert told == refused(mockserver.call("GET", f"{SESSIONS}/{theirs}"))
+    assert refusal == refused(mockserver.call("GET", f"{SESSIONS}/{theirs}"))
     assert "pending" == read(mockserver, theirs, key="sk_other")["status"]
 
 

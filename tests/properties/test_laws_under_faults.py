@@ -107,12 +107,12 @@ def test_no_script_breaks_a_law_of_the_core(profile, program, script, later_scri
         before = after
     lagging = [each for each in after.execution.values() if each.status == "processing"]
     assert [] == [each.id for each in lagging if each.campaign_id in ended]
-    stands = {}
+    states = {}
     for step in player.sandbox.journal["transitions"]:
         kind, id = step["kind"], step["id"]
-        assert step["from"] == stands.get((kind, id))
+        assert step["from"] == states.get((kind, id))
         assert step["to"] in (MOVES[kind][step["from"]] if step["from"] else {next(iter(MOVES[kind]))})
-        stands[kind, id] = step["to"]
+        states[kind, id] = step["to"]
 
 
 @given(programs(most=20), scripts(state=False))
