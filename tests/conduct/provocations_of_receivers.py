@@ -45,7 +45,7 @@ def forgot_the_id(c: Watched, status: int) -> None:
     c.deliver(connected(c), status, status)
 
 
-def knows_others(c: Watched, *statuses: int) -> None:
+def stores_other_ids(c: Watched, *statuses: int) -> None:
     c.deliver(connected(c), 200)
     c.deliver(connected(c), *statuses)
 
@@ -167,7 +167,7 @@ RECEIVERS = (
     Provocation("framework-in-the-way", (1,), _with(answering_alone, "csrf", 403, answer=b"<html>CSRF verification failed"), _with(answering_alone, "taken", 204)),
     Provocation("failure-shape-assumed", (2,), _with(failing_on_failure, "broke", 500), _with(failing_on_failure, "taken", 200)),
     Provocation("id-not-stored-first", (1,), _with(forgot_the_id, "unknown", 410), _with(forgot_the_id, "known", 200)),
-    Provocation("id-not-stored-first", (2,), _with(knows_others, "unknown", 404), _with(knows_others, "known", 200)),
+    Provocation("id-not-stored-first", (2,), _with(stores_other_ids, "unknown", 404), _with(stores_other_ids, "known", 200)),
     Provocation("id-not-stored-first", (1,), _with(forgot_the_id_immediately, "unknown", 409), _with(forgot_the_id_immediately, "nowhere", 404)),
     Provocation("event-before-answer", (1,), _with(received_the_event_early, "refused", 404), _with(received_the_event_early, "again", 404, 200)),
     Provocation("double-provision", (2, 3, 4), _with(provisioned, "twice", 2), _with(provisioned, "once", 1)),

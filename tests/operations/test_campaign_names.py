@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from tests.operations.filter_world import campaign
-from tests.operations.world import GIVEN, OTHER_KEY, draft, refused
+from tests.operations.world import GIVEN, OTHER_KEY, campaigns_in_each_status, draft, refused
 
 CAMPAIGNS = "/v1/campaigns"
 TAKEN = (400, "CAMPAIGN_NAME_ALREADY_EXISTS")
@@ -135,13 +135,7 @@ def test_names_may_be_the_same_but_for_blanks_at_their_ends(mockserver):
 )
 def test_whether_the_names_of_canceled_and_failed_campaigns_are_free_again(mockserver, option, free):
     mockserver.choose({"name-uniqueness-scope": option})
-    ids = {name: draft(mockserver, name=name) for name in ("draft", "completed", "canceled", "failed", "processing")}
-    for name in ("completed", "failed"):
-        mockserver.call("POST", f"{CAMPAIGNS}/{ids[name]}/start")
-    mockserver.fail_campaign(ids["failed"])
-    mockserver.advance(until="idle")
-    mockserver.call("POST", f"{CAMPAIGNS}/{ids['processing']}/start")
-    mockserver.call("POST", f"{CAMPAIGNS}/{ids['canceled']}/cancel")
+    ids = campaigns_in_each_status(mockserver)
 
     assert free == set(accepted(mockserver, *ids))
     assert [] == accepted(mockserver, *ids)  # a name that was free is taken again

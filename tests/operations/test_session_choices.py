@@ -152,6 +152,7 @@ def test_a_funnel_without_its_step_gets_the_chosen_code(mockserver, option, code
     assert (400, code) == refused(mockserver.call("POST", SESSIONS, json={"funnelId": "funnel_sales"}))
     wrong_in_itself = mockserver.call("POST", SESSIONS, json={"funnelStepId": 7})
     assert (400, "VALIDATION_ERROR") == refused(wrong_in_itself)
+    assert create(mockserver, {"funnelId": "funnel_sales", "funnelStepId": "funnel_step_first"})
 
 
 @pytest.mark.mockserver(given=FUNNELS, choices={"funnel-checked-when": "creation"})

@@ -156,10 +156,10 @@ def test_a_careful_client_recognises_each_error_by_its_code(mockserver_server: M
     passing = ("INTERNAL_ERROR", "RATE_LIMIT_EXCEEDED")
     expected = {code: (Unreachable, 8, None) if code in passing else (Refused, 1, code) for code in ERRORS}
 
-    assert expected == {code: met(mockserver_server, code) for code in ERRORS}
+    assert expected == {code: ending(mockserver_server, code) for code in ERRORS}
 
 
-def met(server: MockServer, code: str) -> tuple[type[Exception], int, str | None]:
+def ending(server: MockServer, code: str) -> tuple[type[Exception], int, str | None]:
     """The exception of a careful client at this code, the number of calls, and the code that it names."""
     with server.sandbox() as sandbox:
         sandbox.on("listCampaigns").error(code)

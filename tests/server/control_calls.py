@@ -53,6 +53,16 @@ def make(server: str, **recipe: Any) -> Made:
     return Made(server, *body.values())
 
 
+def begin(sandbox: Any) -> str:
+    """The id of a fresh connection session."""
+    return str(sandbox.call("POST", SESSIONS, json={}).json()["sessionId"])
+
+
+def is_frozen(sandbox: Any) -> bool:
+    """Whether the sandbox's clock is frozen."""
+    return bool(sandbox.state()["clock"]["frozen"])
+
+
 def refused(reply: requests.Response) -> tuple[int, str]:
     """Status and code of the control plane's refusal, which says in English how to mend the call."""
     body = reply.json()

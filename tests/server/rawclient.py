@@ -35,7 +35,7 @@ class RawClient:
         self._reader.close()
         self.socket.close()
 
-    def say(self, *lines: str, body: bytes = b"") -> Self:
+    def send(self, *lines: str, body: bytes = b"") -> Self:
         """Send a head of these lines, with a Host if there is more than a request line to it, and the body."""
         self.socket.sendall("\r\n".join([*lines, "Host: here", "", ""]).encode("latin-1") + body)
         return self

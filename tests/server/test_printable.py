@@ -91,7 +91,7 @@ def test_the_servers_own_log_of_an_exchange_is_printable(serve: Any):
     lines: list[str] = []
     server: Server = serve(app, log=lines.append)
     with RawClient(server.port) as client:
-        client.say("GET /\x9b31m\x85 HTTP/1.1", "Connection: close").answer()
+        client.send("GET /\x9b31m\x85 HTTP/1.1", "Connection: close").answer()
         assert client.ended()
 
     assert ['127.0.0.1 "GET /\\x9b31m\\x85" 200'] == lines

@@ -122,23 +122,23 @@ def test_a_connection_stays_open_only_after_a_complete_response(mockserver, effe
     with RawClient(parts.port) as client, RawClient(parts.port) as other:
         ask = f"GET {parts.path}{PATH} HTTP/1.1"
         key = f"X-API-Key: {mockserver.secret_key}"
-        assert 200 == client.say(ask, key).answer().status
-        client.say(ask, key)
+        assert 200 == client.send(ask, key).answer().status
+        client.send(ask, key)
         if effect in ({"garble": True}, {"error": "INTERNAL_ERROR"}):
             assert client.answer().status in (200, 500)
-            assert 200 == client.say(ask, key).answer().status
+            assert 200 == client.send(ask, key).answer().status
         else:
             with pytest.raises((OSError, AssertionError, ValueError, IndexError)):
                 client.answer()
-                client.say(ask, key).answer()
-        assert 200 == other.say(ask, key).answer().status
+                client.send(ask, key).answer()
+        assert 200 == other.send(ask, key).answer().status
 
 
 def test_a_cut_beyond_the_end_of_the_body_closes_the_connection_all_the_same(mockserver):
     mockserver.on("listCampaigns").truncate(1_000_000)
     parts = urlsplit(mockserver.base_url)
     with RawClient(parts.port) as client:
-        answer = client.say(f"GET {parts.path}{PATH} HTTP/1.1", f"X-API-Key: {mockserver.secret_key}").answer()
+        answer = client.send(f"GET {parts.path}{PATH} HTTP/1.1", f"X-API-Key: {mockserver.secret_key}").answer()
 
         assert {"campaigns": []} == answer.json()
         assert client.ended()
@@ -158,7 +158,7 @@ def _late_answer(mockserver, client):
     """Send a call whose answer is late, on a connection of its own."""
     mockserver.on("listCampaigns").delay_after(0.1)
     path = urlsplit(mockserver.base_url).path + PATH
-    client.say(f"GET {path} HTTP/1.1", f"X-API-Key: {mockserver.secret_key}")
+    client.send(f"GET {path} HTTP/1.1", f"X-API-Key: {mockserver.secret_key}")
 
 
 def test_a_late_answer_that_a_half_closed_client_still_reads_is_not_lost(mockserver):
