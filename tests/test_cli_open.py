@@ -110,7 +110,7 @@ def test_what_is_served_can_go_back_to_each_of_the_last_calls(tmp_path: Path, op
     assert (["POST /v1/campaigns"] * 20, before[8]) == ([row["label"] for row in rows], served.state())
 
 
-def test_what_is_served_is_alive(tmp_path: Path, opened):
+def test_what_is_served_answers_calls(tmp_path: Path, opened):
     with MockServer() as server, server.sandbox(now=NOW, given=GIVEN) as sandbox:
         campaigning(sandbox)
         key = sandbox.secret_key

@@ -141,13 +141,13 @@ def main() -> None:
         floor = per_second(lambda: run_state_machine_as_test(OnDict, settings=ROUNDS))
         print(f"{EXAMPLES} examples of up to {STEPS} steps, examples per second")
         print(f"{'a bare dict':<32}{floor:8.1f}")
-        for told, machine in (
+        for name, machine in (
             ("in process", OnMock),
             ("in process, invariants on", Judged),
             ("over the socket", OnSocket),
         ):
             found = per_second(lambda machine=machine: machine.check(server, settings=ROUNDS))
-            print(f"{told:<32}{found:8.1f}{found / floor:8.0%}")
+            print(f"{name:<32}{found:8.1f}{found / floor:8.0%}")
 
 
 if __name__ == "__main__":

@@ -67,10 +67,10 @@ def receiving() -> Iterator[str]:
 
 
 def received(url: str) -> tuple[list[str], int]:
-    """The ids of the messages since the last look, in their order, and the number of connections."""
+    """The ids of the messages since the last request, in their order, and the number of connections."""
     with urlopen(url) as response:
-        told = json.load(response)
-    return told["ids"], told["connections"]
+        body = json.load(response)
+    return body["ids"], body["connections"]
 
 
 if __name__ == "__main__":

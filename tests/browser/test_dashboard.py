@@ -249,9 +249,7 @@ def test_no_text_of_a_sandbox_runs_a_script(server: MockServer, tab: Callable[..
     assert [] == [url for url in own.requested if "evil.example" in urlsplit(url).netloc]
 
 
-def test_under_traffic_what_the_reader_looks_at_stands_still_and_the_count_is_right(
-    sandbox: Sandbox, tab: Callable[..., Tab]
-):
+def test_under_traffic_the_rows_in_view_do_not_move_and_the_count_is_right(sandbox: Sandbox, tab: Callable[..., Tab]):
     for _ in range(60):
         sandbox.call("GET", "/v1/campaigns")
     own = tab()
@@ -425,7 +423,7 @@ def test_a_clock_that_runs_is_frozen_and_undone(sandbox: Sandbox, tab: Callable[
     assert not sandbox.call("GET", "/_mock/clock").json()["frozen"]
 
 
-def test_a_refused_action_says_why_and_changes_nothing(sandbox: Sandbox, tab: Callable[..., Tab]):
+def test_a_refused_action_shows_why_and_changes_nothing(sandbox: Sandbox, tab: Callable[..., Tab]):
     own = tab()
     page = own.open()
     before = sandbox.call("GET", "/_mock/state").body
@@ -461,7 +459,7 @@ def test_a_fault_that_the_page_arms_happens_to_the_next_call(sandbox: Sandbox, t
     assert 200 == sandbox.call("GET", "/v1/campaigns").status
 
 
-def test_the_keyboard_is_enough_for_a_whole_story(sandbox: Sandbox, tab: Callable[..., Tab]):
+def test_the_keyboard_is_enough_to_apply_advance_and_resend(sandbox: Sandbox, tab: Callable[..., Tab]):
     received: list[Any] = []
     sandbox.receive_webhooks(lambda request: received.append(request) or 204)
     sandbox.complete_session(sandbox.call("POST", SESSIONS, json={}).json()["sessionId"])

@@ -3,19 +3,13 @@
 import pytest
 
 from tests.browser.axe import violations
+from tests.browser.looks import LOOKS as DESKTOP_LOOKS
 from tests.browser.test_hosted_page import BACK, PHONE_PX, create_at_socket, go, press
 from tests.operations.session_calls import PHONE, create
 
 pytestmark = pytest.mark.deep
 
-NARROW_PX, DESKTOP_PX = {"width": 320, "height": 640}, {"width": 1280, "height": 900}
-LOOKS = {
-    "light-320": {"viewport": NARROW_PX},
-    "dark-320": {"viewport": NARROW_PX, "color_scheme": "dark"},
-    "light-1280": {"viewport": DESKTOP_PX},
-    "dark-1280": {"viewport": DESKTOP_PX, "color_scheme": "dark"},
-    "forced-colours": {"viewport": PHONE_PX, "forced_colors": "active"},
-}
+LOOKS = {**DESKTOP_LOOKS, "forced-colours": {"viewport": PHONE_PX, "forced_colors": "active"}}
 SIMULATED = ("token_exchange_failed", "phone_in_use", "funnel_not_found", "expire")
 # The lowest contrast of an edge against the background of its card, by the formula of WCAG 2.
 EDGES = """() => {

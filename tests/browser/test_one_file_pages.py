@@ -11,18 +11,11 @@ from mockserver.coverage import page as coverage_page
 from mockserver.coverage.coverage import Coverage
 from mockserver.testing.report import explore_page
 from tests.browser.axe import violations
+from tests.browser.looks import LOOKS
 from tests.explore.test_explore_page import XSS, hostile
 
 pytestmark = pytest.mark.deep
 
-NARROW_PX, DESKTOP_PX = {"width": 320, "height": 640}, {"width": 1280, "height": 900}
-LOOKS = {
-    "light-320": {"viewport": NARROW_PX},
-    "dark-320": {"viewport": NARROW_PX, "color_scheme": "dark"},
-    "light-1280": {"viewport": DESKTOP_PX},
-    "dark-1280": {"viewport": DESKTOP_PX, "color_scheme": "dark"},
-    "forced-colours": {"viewport": DESKTOP_PX, "forced_colors": "active"},
-}
 PAGES = {
     "coverage": lambda: coverage_page.render(Coverage()),
     "explored": lambda: explore_page.render([hostile("a test " * 9), hostile("x" * 200)]),

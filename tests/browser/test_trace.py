@@ -12,19 +12,12 @@ from mockserver import Sandbox
 from mockserver.testing.report import trace_page
 from mockserver.testing.report.trace import trace
 from tests.browser.axe import violations
+from tests.browser.looks import DESKTOP_PX, LOOKS
 from tests.server.hostile import TEXTS
 from tests.testing.test_traces import CAMPAIGN, NOW, SEED, campaigns, run_of
 
 pytestmark = pytest.mark.deep
 
-NARROW_PX, DESKTOP_PX = {"width": 320, "height": 640}, {"width": 1280, "height": 900}
-LOOKS = {
-    "light-320": {"viewport": NARROW_PX},
-    "dark-320": {"viewport": NARROW_PX, "color_scheme": "dark"},
-    "light-1280": {"viewport": DESKTOP_PX},
-    "dark-1280": {"viewport": DESKTOP_PX, "color_scheme": "dark"},
-    "forced-colours": {"viewport": DESKTOP_PX, "forced_colors": "active"},
-}
 EVIL = (
     "</script><script>document.title = 'run'</script>",
     "<img src=x onerror=\"document.title = 'run'\">",
@@ -71,7 +64,7 @@ def open_trace(browser, mockserver: Sandbox, tmp_path: Path):
 
 
 @pytest.mark.mockserver(now=NOW, given=SEED)
-def test_the_slider_shows_the_world_after_each_step(mockserver: Sandbox, open_trace):
+def test_the_slider_shows_the_state_after_each_step(mockserver: Sandbox, open_trace):
     created = mockserver.call("POST", "/v1/campaigns", json={"name": "promo", **CAMPAIGN}).json()["campaignId"]
     mockserver.call("POST", f"/v1/campaigns/{created}/start")
     mockserver.advance("1h")
@@ -144,7 +137,7 @@ def test_no_text_of_a_run_is_run(mockserver: Sandbox, open_trace):
 
 
 @pytest.mark.mockserver(now=NOW, given=SEED)
-def test_without_javascript_the_story_and_the_last_world_can_be_read(mockserver: Sandbox, open_trace):
+def test_without_javascript_the_history_and_the_last_state_can_be_read(mockserver: Sandbox, open_trace):
     created = mockserver.call("POST", "/v1/campaigns", json={"name": "promo", **CAMPAIGN}).json()["campaignId"]
     mockserver.call("POST", f"/v1/campaigns/{created}/start")
     tab = open_trace(java_script_enabled=False)

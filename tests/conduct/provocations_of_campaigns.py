@@ -406,7 +406,7 @@ PROVOCATIONS = (
     Provocation("only-200-is-ok", (2, 3), repeated_a_202, _with(repeated_a_202, "believed", again=False)),
     Provocation("json-on-204", (3, 4), canceled, _with(canceled, "once", 1)),
     Provocation("progress-is-done", (3,), believed_the_progress, _with(believed_the_progress, "to_the_end", 2)),
-    Provocation("restart-canceled", (3, 4), restarted, _with(restarted, "anew", again=False)),
+    Provocation("restart-canceled", (3, 4), restarted, _with(restarted, "created", again=False)),
     Provocation("lost-filters", (1, 2, 3), filters_lost, filters_reused),
     Provocation("lost-filters", (1,), filters_with_a_typo, filters_reused),
     Provocation("platform-is-not-audience", (1, 2), other_platforms, _with(other_platforms, "f", filters=ON_CHATAPP)),

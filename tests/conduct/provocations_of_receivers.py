@@ -45,7 +45,7 @@ def forgot_the_id(c: Watched, status: int) -> None:
     c.deliver(connected(c), status, status)
 
 
-def knows_others(c: Watched, *statuses: int) -> None:
+def stores_other_ids(c: Watched, *statuses: int) -> None:
     c.deliver(connected(c), 200)
     c.deliver(connected(c), *statuses)
 
@@ -135,13 +135,13 @@ def burnt(c: Watched, again: bool) -> None:
         c.connect()
 
 
-def opened_dead(c: Watched, anew: bool) -> None:
+def opened_dead(c: Watched, again: bool) -> None:
     session = c.connect()
     c.visit(session)
     c.wait("20m")
     c.session(session)
     c.wait("1s")
-    c.visit(c.connect() if anew else session, 410)
+    c.visit(c.connect() if again else session, 410)
 
 
 def forged(fault: str) -> tuple[Any, Any]:
@@ -167,7 +167,7 @@ RECEIVERS = (
     Provocation("framework-in-the-way", (1,), _with(answering_alone, "csrf", 403, answer=b"<html>CSRF verification failed"), _with(answering_alone, "taken", 204)),
     Provocation("failure-shape-assumed", (2,), _with(failing_on_failure, "broke", 500), _with(failing_on_failure, "taken", 200)),
     Provocation("id-not-stored-first", (1,), _with(forgot_the_id, "unknown", 410), _with(forgot_the_id, "known", 200)),
-    Provocation("id-not-stored-first", (2,), _with(knows_others, "unknown", 404), _with(knows_others, "known", 200)),
+    Provocation("id-not-stored-first", (2,), _with(stores_other_ids, "unknown", 404), _with(stores_other_ids, "known", 200)),
     Provocation("id-not-stored-first", (1,), _with(forgot_the_id_immediately, "unknown", 409), _with(forgot_the_id_immediately, "nowhere", 404)),
     Provocation("event-before-answer", (1,), _with(received_the_event_early, "refused", 404), _with(received_the_event_early, "again", 404, 200)),
     Provocation("double-provision", (2, 3, 4), _with(provisioned, "twice", 2), _with(provisioned, "once", 1)),
@@ -177,8 +177,8 @@ RECEIVERS = (
 PAGE = (
     Provocation("iframe", (1,), _with(opened, "framed", dest="iframe"), _with(opened, "top_level")),
     Provocation("popup-blocked", (1,), _with(not_opened, "never", False), _with(not_opened, "opened", True)),
-    Provocation("preview-burns-link", (1,), _with(burnt, "burnt", False), _with(burnt, "anew", True)),
+    Provocation("preview-burns-link", (1,), _with(burnt, "burnt", False), _with(burnt, "again", True)),
     Provocation("link-shared-or-cached", (1,), _with(opened_by_two, "shared", "Other/1.0"), _with(opened_by_two, "bot", "Slackbot-LinkExpanding 1.0")),
     Provocation("link-shared-or-cached", (1,), _with(opened_late, "cached", 410), _with(opened_late, "went_on", 200)),
-    Provocation("reuse-dead-session", (1, 2), _with(opened_dead, "opened", False), _with(opened_dead, "anew", True)),
+    Provocation("reuse-dead-session", (1, 2), _with(opened_dead, "opened", False), _with(opened_dead, "again", True)),
 )  # fmt: skip

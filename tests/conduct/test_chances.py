@@ -1,4 +1,4 @@
-"""Rules of conduct that had a chance to fail: in the situation of each rule, whoever is in it, and in no other."""
+"""Rules of conduct that had a chance to fail: in the situation of each rule, whichever client is in it, and in no other."""
 
 from __future__ import annotations
 

@@ -221,7 +221,7 @@ class TestWhatATransportRepeats:
     @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
     @pytest.mark.parametrize("ends", ["drop", "reset"])
     def test_curl_repeats_so_and_is_not_blamed(self, mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, ends: str):
-        monkeypatch.setattr(HostRuntime, "monotonic_us", lambda stage: 0)  # however slow this machine is
+        monkeypatch.setattr(HostRuntime, "monotonic_us", lambda runtime: 0)  # however slow this machine is
         campaign = Client(mockserver).create()
         mockserver.on("startCampaign").nth(1).do({ends: "after"})
         url = f"{mockserver.base_url}{CREATE}"

@@ -10,7 +10,7 @@ import requests
 from mockserver import MockServer
 from tests.clients.calls import Refused
 from tests.clients.naive import Failed, NeverEnds
-from tests.scenario.staging import staged
+from tests.scenario.scenario_runs import played
 from tests.scenario.test_campaigns_played import ENDS, VALUES
 
 # What the document itself causes is not the client's fault: the audience of this scenario crosses channels on purpose.
@@ -25,19 +25,19 @@ TAUGHT = {
 
 @pytest.mark.parametrize("name", ENDS)
 def test_a_careful_client_has_no_finding(mockserver_server: MockServer, name: str):
-    with staged(mockserver_server, name) as stage:
-        client = stage.careful()
-        client.follow(*client.launch(stage.plan(), VALUES))
+    with played(mockserver_server, name) as run:
+        client = run.careful()
+        client.follow(*client.launch(run.plan(), VALUES))
 
-        assert ON_PURPOSE.get(name, []) == [each.rule for each in stage.sandbox.conduct]
+        assert ON_PURPOSE.get(name, []) == [each.rule for each in run.sandbox.conduct]
 
 
 @pytest.mark.parametrize("name", TAUGHT)
 def test_a_naive_client_has_the_findings_that_the_scenario_names(mockserver_server: MockServer, name: str):
-    with staged(mockserver_server, name) as stage:
-        client = stage.naive(patience=30)
+    with played(mockserver_server, name) as run:
+        client = run.naive(patience=30)
         with suppress(Failed, NeverEnds, Refused, requests.RequestException):
-            client.follow(*client.launch(stage.plan().body()))
+            client.follow(*client.launch(run.plan().body()))
 
-        assert TAUGHT[name] in {each.rule for each in stage.sandbox.conduct}
-        assert all(each.exchanges for each in stage.sandbox.conduct)
+        assert TAUGHT[name] in {each.rule for each in run.sandbox.conduct}
+        assert all(each.exchanges for each in run.sandbox.conduct)

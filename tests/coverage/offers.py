@@ -24,7 +24,7 @@ from mockserver.core.state.journal import CommandRecord
 from mockserver.coverage.coverage import Coverage
 from mockserver.coverage.dimensions import DIMENSIONS, Dimension
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
-from tests.scenario.staging import Stage
+from tests.scenario.scenario_runs import ScenarioRun
 from tests.wheels import ROOT
 
 FILE = ROOT / "mockserver" / "coverage" / "scenarios.json"
@@ -62,13 +62,13 @@ class Recorder:
         SandboxHost._create, SandboxHost.close = created, closed  # type: ignore[method-assign]
 
     def _patch_stage(self, method: str) -> None:
-        original = getattr(Stage, method)
+        original = getattr(ScenarioRun, method)
 
-        def noted(stage: Stage, *arguments: Any, **options: Any) -> Any:
-            self._naive.add(stage.sandbox.base_url)
-            return original(stage, *arguments, **options)
+        def noted(run: ScenarioRun, *arguments: Any, **options: Any) -> Any:
+            self._naive.add(run.sandbox.base_url)
+            return original(run, *arguments, **options)
 
-        setattr(Stage, method, noted)
+        setattr(ScenarioRun, method, noted)
 
     def _gather(self, hosted: HostedSandbox) -> None:
         state = hosted.sandbox.clone()

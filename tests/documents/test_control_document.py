@@ -416,7 +416,7 @@ def _play_calls(controls: Controls) -> None:
     controls.refuse("rotateWebhook", "MOCK_NOT_FOUND", {"secret": "new secret"}, id="webhook_none")
 
     _play_ledger(controls)
-    _walk_through_the_page(controls)
+    _use_each_control_of_the_page(controls)
     _leave_a_refused_form(controls)
 
 
@@ -437,7 +437,7 @@ def _execution(controls: Controls, campaign: str) -> str:
     return str(controls.api("GET", f"/v1/campaigns/{campaign}")["executions"][0]["id"])
 
 
-def _walk_through_the_page(controls: Controls) -> None:
+def _use_each_control_of_the_page(controls: Controls) -> None:
     """Complete a session as an end user does, with another account and number than proposed."""
     body = {
         "funnelId": "funnel_pacientes_novos",

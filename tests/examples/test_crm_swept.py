@@ -20,7 +20,7 @@ PLANTED = {
     "A4: a progress of a hundred means over": {"progress-rounding=half-up", "progress-rounding=ceil"},
     "A5 and A6: an object has no other fields": {"additive-fields=unknown-fields", "entrypoint-two-shapes=union"},
     "A6: an object has all its fields": {"funnel-null=absent"},
-    "A7: a date-time is so spelt": {"datetime-spelling=seconds", "datetime-spelling=offset"},
+    "A7: a date-time has this format": {"datetime-spelling=seconds", "datetime-spelling=offset"},
     "A8: a message has one of these types": {"new-enum-values=unseen"},
     "A9: the last page says null": {"next-cursor-end=absent", "next-cursor-end=empty"},
     "A10: what is absent is not null": {"message-absent-vs-null=null"},
@@ -60,7 +60,7 @@ def test_each_assumption_is_reported_at_its_test(pytester: pytest.Pytester):
         "test_a_number_is_connected"
     ]
     assert (
-        PLANTED["A7: a date-time is so spelt"]
+        PLANTED["A7: a date-time has this format"]
         | PLANTED["A8: a message has one of these types"]
         | PLANTED["A9: the last page says null"]
         | PLANTED["A10: what is absent is not null"]

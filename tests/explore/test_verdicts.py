@@ -20,8 +20,8 @@ def prepared(sandbox: Sandbox) -> None:
     sandbox.apply(given={"templates": [{"id": "template_t"}], "chats": {"count": 3}})
 
 
-def create(sandbox: Sandbox, name: str = "Natal") -> str:
-    body = {"name": name, "platform": "chatapp", "templateId": "template_t", "cadence": 1}
+def create(sandbox: Sandbox, name: str = "Natal", *, cadence: int = 1) -> str:
+    body = {"name": name, "platform": "chatapp", "templateId": "template_t", "cadence": cadence}
     return str(sandbox.call("POST", "/v1/campaigns", json=body, timeout=5).json()["campaignId"])
 
 
@@ -143,8 +143,7 @@ def test_a_cancel_that_arrives_after_the_end_is_no_difference(explore):
 
     def test(sandbox):
         prepared(sandbox)
-        body = {"name": "Natal", "platform": "chatapp", "templateId": "template_t", "cadence": 60}
-        campaign = sandbox.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
+        campaign = create(sandbox, cadence=60)
         start(sandbox, campaign)
         for _ in range(2):
             try:
@@ -163,8 +162,7 @@ def test_a_campaign_that_has_ended_meanwhile_needs_no_cancel(explore):
 
     def test(sandbox):
         prepared(sandbox)
-        body = {"name": "Natal", "platform": "chatapp", "templateId": "template_t", "cadence": 60}
-        campaign = sandbox.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
+        campaign = create(sandbox, cadence=60)
         start(sandbox, campaign)
         for _ in range(2):
             try:

@@ -76,7 +76,7 @@ def over_socket(sandbox: Sandbox) -> Access:
     def ask(method: str, path: str, headers: Headers, body: bytes) -> Answer:
         with RawClient(port) as client:
             lines = [f"{method} {base.path}{path} HTTP/1.1", *(f"{name}: {value}" for name, value in _pairs(headers))]
-            client.say(*lines, f"Content-Length: {len(body)}", body=body)
+            client.send(*lines, f"Content-Length: {len(body)}", body=body)
             answer = client.answer(method)
         return Answer(answer.status, answer.headers, answer.body)
 

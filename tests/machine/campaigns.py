@@ -70,15 +70,15 @@ class Campaigns(GatewayMachine):
 
     @rule()
     def launch_under_a_taken_name(self) -> None:
-        told: Exception | None = None
+        raised: Exception | None = None
         try:
             self.client.launch_since(TAKEN, 60, f"{SINCE}00Z")
         except TROUBLE as trouble:
-            told = trouble
+            raised = trouble
         last = self.sandbox._hosted.sandbox.journal.exchanges[-1]
         if last.operation == "createCampaign" and was_received(last) and last.error is not None:
             is_taken = last.error.code == "CAMPAIGN_NAME_ALREADY_EXISTS"
-            assert is_taken == isinstance(told, NameTaken), f"a refusal was misread: {last.error.code} as {told!r}"
+            assert is_taken == isinstance(raised, NameTaken), f"a refusal was misread: {last.error.code} as {raised!r}"
 
     @precondition(lambda self: self.launched)
     @rule(run=st.runner().flatmap(_on_record))

@@ -27,10 +27,10 @@ class Receiving(GatewayMachine):
         receiver.secrets = judge.secrets
         self.strangers: list[str] = []
 
-        def receive(letter: Any) -> int:
-            status = receiver(letter)
-            if status < 300 and judge(letter) >= 300:
-                self.strangers.append(letter.json()["event"])
+        def receive(webhook: Any) -> int:
+            status = receiver(webhook)
+            if status < 300 and judge(webhook) >= 300:
+                self.strangers.append(webhook.json()["event"])
             return status
 
         receiver.secrets.append(self.sandbox.receive_webhooks(receive).secret)

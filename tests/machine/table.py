@@ -47,8 +47,10 @@ def main() -> None:
         print(rows[-1], end="", flush=True)
     for what, machine in (("client", Campaigns), ("receiver", Receiving)):
         clean = hunt(server, None, machine=machine)
-        told = "nothing was found" if clean.failure is None else str(clean.failure)
-        rows.append(f"\nThe {what} without a bug: {told} in {clean.examples} examples, {clean.seconds:.1f} seconds.\n")
+        result = "nothing was found" if clean.failure is None else str(clean.failure)
+        rows.append(
+            f"\nThe {what} without a bug: {result} in {clean.examples} examples, {clean.seconds:.1f} seconds.\n"
+        )
         print(rows[-1], file=sys.stderr, flush=True)
     PAGE.write_text(HEAD + "".join(rows), encoding="utf-8")
 

@@ -145,7 +145,7 @@ def test_bodies_refer_to_the_named_records():
 
 
 @pytest.mark.parametrize(
-    ("ask", "told"),
+    ("ask", "problem"),
     [
         (
             lambda: bodies("startCampain"),
@@ -159,6 +159,6 @@ def test_bodies_refer_to_the_named_records():
         ),
     ],
 )
-def test_a_wrong_question_is_refused(ask, told: str):
-    with pytest.raises(ValueError, match=told):
+def test_a_wrong_question_is_refused(ask, problem: str):
+    with pytest.raises(ValueError, match=problem):
         ask()

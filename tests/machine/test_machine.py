@@ -94,12 +94,12 @@ def test_a_failure_prints_and_stores_a_scenario_that_creates_a_sandbox(
     with pytest.raises(
         AssertionError,
         match=r"^no-start-without-filters: campaign .* after a preview with filters \(#\d+, #\d+, #\d+\)\nThe API document: ",
-    ) as told:
+    ) as violation:
         machine.check(mockserver_server, settings=settings(FEW, max_examples=50, report_multiple_bugs=False))
 
     (kept,) = tmp_path.iterdir()
     assert "Mine-NoStartWithoutFiltersError.json" == kept.name
-    assert "The scenario that replays it:" in "".join(told.value.__notes__)
+    assert "The scenario that replays it:" in "".join(violation.value.__notes__)
     document = json.loads(kept.read_text(encoding="utf-8"))
     with mockserver_server.sandbox(document) as sandbox:
         assert 5 == len(sandbox.call("GET", "/v1/messaging/chats/chat_ana").json()["records"])
@@ -166,7 +166,7 @@ def test_a_text_is_not_a_tuple_of_names():
 
 
 @pytest.mark.parametrize(
-    ("attributes", "told"),
+    ("attributes", "problem"),
     [
         ({"invariants": ("no-duplicate-executions",)}, "got 'no-duplicate-executions'; expected an invariant; did you mean 'no-duplicate-execution'?"),
         ({"faults": ("drop-afer",)}, "got 'drop-afer'; expected a fault; did you mean 'drop-after'?"),
@@ -174,8 +174,8 @@ def test_a_text_is_not_a_tuple_of_names():
         ({"varied": ("dual-statu",)}, "got 'dual-statu'; expected a choice or a family; did you mean 'dual-status'?"),
     ],
 )  # fmt: skip
-def test_an_unknown_name_is_refused_with_the_closest_match(attributes: dict[str, Any], told: str):
-    with pytest.raises(ValueError, match=told):
+def test_an_unknown_name_is_refused_with_the_closest_match(attributes: dict[str, Any], problem: str):
+    with pytest.raises(ValueError, match=problem):
         type("Misspelt", (GatewayMachine,), attributes)
 
 
@@ -185,10 +185,10 @@ def test_a_violation_contains_what_the_client_did_why_it_is_wrong_and_the_calls(
     machine.launch(60)
 
     assert machine._is_broken()
-    with pytest.raises(AssertionError) as told:
+    with pytest.raises(AssertionError) as violation:
         machine.client_keeps_its_invariants()
 
-    first, second, *calls = str(told.value).splitlines()
+    first, second, *calls = str(violation.value).splitlines()
     assert first.startswith("reads-before-restart: campaign campaign_")
     assert first.endswith("after a start without an answer, which had taken effect (#5, #6)")
     assert "The API document: After a network timeout on start, read the campaign before retrying" in second

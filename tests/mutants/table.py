@@ -43,7 +43,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "rate-window-end",
         "while spent and spent[0] + window <= sandbox.now:",
         "while spent and spent[0] + window < sandbox.now:",
-        "a call that waited exactly as long as it was told is refused again",
+        "a call that waited exactly as long as Retry-After asks is refused again",
         (f"{_OPERATIONS}test_rate_limit.py",),
     ),
     Mutant(

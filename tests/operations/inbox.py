@@ -17,10 +17,10 @@ class Inbox:
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
-        self.letters: list[ReceivedWebhook] = []
+        self.webhooks: list[ReceivedWebhook] = []
 
     def __call__(self, webhook: ReceivedWebhook) -> Any:
-        self.letters.append(webhook)
+        self.webhooks.append(webhook)
         answer = self.answers.pop(0) if self.answers else None
         if isinstance(answer, Exception):
             raise answer
@@ -29,7 +29,7 @@ class Inbox:
     @property
     def sessions(self) -> list[str]:
         """The ids of the sessions of the webhook requests, in the order of arrival."""
-        return [webhook.json()["data"]["sessionId"] for webhook in self.letters]
+        return [webhook.json()["data"]["sessionId"] for webhook in self.webhooks]
 
 
 def attempts(receiver: Any) -> list[list[tuple[str, int | str | None]]]:

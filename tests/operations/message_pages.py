@@ -5,6 +5,20 @@ from urllib.parse import quote, urlencode
 CHAT = "chat_ana"
 NOON = "2026-03-01T12:00:00Z"
 GIVEN = {"chats": [{"id": CHAT}, {"id": "chat_bruno"}]}
+ALWAYS = {"id", "type", "status", "sender", "createdAt"}  # the fields that every message has
+OPTIONAL = {
+    "isOfficialTemplate",
+    "templateCharged",
+    "text",
+    "transcription",
+    "forward",
+    "replyToId",
+    "photoapp",
+    "media",
+    "location",
+    "templateComponents",
+    "ad",
+}
 FOREIGN = {"id": "tenant_other", "secretKey": "sk_other", "chats": [{"id": "chat_theirs"}]}
 
 

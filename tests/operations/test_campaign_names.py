@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from tests.operations.filter_world import campaign
-from tests.operations.world import GIVEN, OTHER_KEY, draft, refused
+from tests.operations.world import GIVEN, OTHER_KEY, campaigns_in_each_status, draft, refused
 
 CAMPAIGNS = "/v1/campaigns"
 TAKEN = (400, "CAMPAIGN_NAME_ALREADY_EXISTS")
@@ -57,8 +57,8 @@ def test_a_name_is_unique_in_its_organisation_and_not_across_organisations(mocks
 
 
 @pytest.mark.clause("campaigns.name")
-@pytest.mark.parametrize("door", ["in process", "socket"])
-def test_of_concurrent_creations_with_one_name_exactly_one_succeeds(mockserver, door):
+@pytest.mark.parametrize("transport", ["in process", "socket"])
+def test_of_concurrent_creations_with_one_name_exactly_one_succeeds(mockserver, transport):
     together = Barrier(12)
     url, key = f"{mockserver.base_url}{CAMPAIGNS}", mockserver.secret_key
 
@@ -73,7 +73,7 @@ def test_of_concurrent_creations_with_one_name_exactly_one_succeeds(mockserver, 
         return reply.status, reply.json().get("code")
 
     with ThreadPoolExecutor(12) as threads:
-        asked = [threads.submit(over_a_socket if door == "socket" else in_process) for _ in range(12)]
+        asked = [threads.submit(over_a_socket if transport == "socket" else in_process) for _ in range(12)]
         outcomes = Counter(each.result() for each in asked)
 
     assert {(201, None): 1, TAKEN: 11} == outcomes
@@ -135,13 +135,7 @@ def test_names_may_be_the_same_but_for_blanks_at_their_ends(mockserver):
 )
 def test_whether_the_names_of_canceled_and_failed_campaigns_are_free_again(mockserver, option, free):
     mockserver.choose({"name-uniqueness-scope": option})
-    ids = {name: draft(mockserver, name=name) for name in ("draft", "completed", "canceled", "failed", "processing")}
-    for name in ("completed", "failed"):
-        mockserver.call("POST", f"{CAMPAIGNS}/{ids[name]}/start")
-    mockserver.fail_campaign(ids["failed"])
-    mockserver.advance(until="idle")
-    mockserver.call("POST", f"{CAMPAIGNS}/{ids['processing']}/start")
-    mockserver.call("POST", f"{CAMPAIGNS}/{ids['canceled']}/cancel")
+    ids = campaigns_in_each_status(mockserver)
 
     assert free == set(accepted(mockserver, *ids))
     assert [] == accepted(mockserver, *ids)  # a name that was free is taken again

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.operations.filter_world import alone, campaign, statement
-from tests.operations.world import DRAFT, GIVEN, OTHER_KEY, draft, refused
+from tests.operations.world import DRAFT, GIVEN, OTHER_KEY, campaigns_in_each_status, draft, refused
 
 CAMPAIGNS = "/v1/campaigns"
 NOW = "2026-03-01T12:00:00Z"
@@ -121,13 +121,7 @@ def test_an_execution_in_the_detail_has_seven_fields_and_an_instant_as_its_end(m
 
 @pytest.mark.clause("campaigns.status-values")
 def test_a_campaign_passes_through_the_documented_statuses(mockserver):
-    ids = {name: draft(mockserver, name=name) for name in ("draft", "processing", "completed", "canceled", "failed")}
-    for name in ("completed", "failed"):
-        mockserver.call("POST", f"{CAMPAIGNS}/{ids[name]}/start")
-    mockserver.fail_campaign(ids["failed"])
-    mockserver.advance(until="idle")
-    mockserver.call("POST", f"{CAMPAIGNS}/{ids['processing']}/start")
-    mockserver.call("POST", f"{CAMPAIGNS}/{ids['canceled']}/cancel")
+    ids = campaigns_in_each_status(mockserver)
 
     details = {name: mockserver.call("GET", f"{CAMPAIGNS}/{ids[name]}").json() for name in ids}
 

@@ -115,7 +115,7 @@ REPEATED = [
 ]
 
 
-def _meets(mockserver, campaign_id, expected):
+def _cancel_and_expect(mockserver, campaign_id, expected):
     """The cancel is refused like this, or answers 204; either way nothing changes."""
     before = json.dumps(mockserver.state())
     reply = cancel(mockserver, campaign_id)
@@ -130,7 +130,7 @@ def _meets(mockserver, campaign_id, expected):
 def test_cancelling_what_completed_or_failed_changes_nothing(mockserver, choice, option, expected, how):
     mockserver.choose({choice: option})
 
-    _meets(mockserver, _end(mockserver, how), expected)
+    _cancel_and_expect(mockserver, _end(mockserver, how), expected)
 
 
 @pytest.mark.clause("cancel.final")
@@ -144,7 +144,7 @@ def test_cancelling_again_changes_nothing(mockserver, choice, option, expected, 
     else:
         campaign_id = _end(mockserver, "canceled")
 
-    _meets(mockserver, campaign_id, expected)
+    _cancel_and_expect(mockserver, campaign_id, expected)
 
 
 @pytest.mark.clause("cancel.final")

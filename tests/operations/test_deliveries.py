@@ -24,7 +24,7 @@ def test_a_completed_session_is_delivered_with_its_channel(mockserver):
 
     entrypoint = mockserver.complete_session(session_id, phone=PHONE, name="São João")["entrypoint"]
 
-    [received] = inbox.letters
+    [received] = inbox.webhooks
     assert {
         "event": CONNECTED,
         "data": {
@@ -50,7 +50,7 @@ def test_a_session_that_fails_or_expires_is_delivered_with_its_reason(mockserver
     assert [
         {"event": FAILED, "data": {"status": "failed", "reason": "phone_in_use", "sessionId": failed}},
         {"event": FAILED, "data": {"status": "expired", "reason": "expired", "sessionId": expired}},
-    ] == [received.json() for received in inbox.letters]
+    ] == [received.json() for received in inbox.webhooks]
 
 
 @pytest.mark.mockserver(given=FUNNELS)
@@ -161,7 +161,7 @@ def test_deliveries_that_come_due_under_the_lock_are_sent_after_its_release(mock
 
     with core.lock:
         fired = scheduler.advance(core, 21 * MINUTE)
-    assert (["session.expire"], []) == ([each.what for each in fired], inbox.letters)
+    assert (["session.expire"], []) == ([each.what for each in fired], inbox.webhooks)
     mockserver.advance(0)
 
     assert [session_id] == inbox.sessions
@@ -184,7 +184,7 @@ def test_a_receiver_that_is_down_for_half_an_hour_then_gets_every_event_once_in_
     mockserver.advance("1h")
 
     assert sessions + expired == inbox.sessions
-    assert len(inbox.letters) == len({received.headers["webhook-id"] for received in inbox.letters})
+    assert len(inbox.webhooks) == len({received.headers["webhook-id"] for received in inbox.webhooks})
     assert {"delivered"} == {each["status"] for each in receiver.deliveries}
 
 
@@ -256,7 +256,7 @@ def test_every_attempt_to_every_endpoint_carries_the_id_of_the_event(mockserver)
     mockserver.advance("1m")
 
     [event] = mockserver.events
-    assert [event["id"]] * 3 == [received.headers["webhook-id"] for received in (*one.letters, *two.letters)]
+    assert [event["id"]] * 3 == [received.headers["webhook-id"] for received in (*one.webhooks, *two.webhooks)]
 
 
 @pytest.mark.mockserver(choices={"wh-idempotency": "new-per-try"})
@@ -268,8 +268,8 @@ def test_every_attempt_may_carry_an_id_of_its_own(mockserver):
     mockserver.complete_session(begin(mockserver))
     mockserver.advance("10m")
 
-    assert 3 == len({received.headers["webhook-id"] for received in inbox.letters})
-    for received in inbox.letters:
+    assert 3 == len({received.headers["webhook-id"] for received in inbox.webhooks})
+    for received in inbox.webhooks:
         Webhook(receiver.secret).verify(received.body, dict(received.headers))
 
 
@@ -282,7 +282,7 @@ def test_an_attempt_may_carry_no_id(mockserver):
     mockserver.complete_session(begin(mockserver))
 
     assert {"webhook-signature", "webhook-timestamp"} == {
-        name for name in inbox.letters[0].headers if name.startswith("webhook-")
+        name for name in inbox.webhooks[0].headers if name.startswith("webhook-")
     }
 
 
@@ -294,7 +294,7 @@ def test_an_event_without_a_registered_endpoint_is_recorded_and_never_sent(mocks
     mockserver.receive_webhooks(inbox)
     mockserver.advance("3d")
 
-    assert [] == inbox.letters
+    assert [] == inbox.webhooks
     assert [[]] == [each["deliveries"] for each in mockserver.events]
 
 
@@ -345,7 +345,7 @@ def test_events_that_a_receiver_causes_are_delivered_after_its_response(mockserv
 
     def receive(received):
         depth.append(len(depth))
-        if not inbox.letters:
+        if not inbox.webhooks:
             inbox(received)
             mockserver.complete_session(second)
             assert 1 == len(depth)
@@ -379,7 +379,7 @@ def test_deliveries_of_a_call_in_process_are_sent_after_its_response(mockserver)
     mockserver.advance("20m")
 
     read(mockserver, session_id)
-    assert [] == inbox.letters
+    assert [] == inbox.webhooks
     mockserver.advance(0)
 
     assert [session_id] == inbox.sessions
@@ -394,7 +394,7 @@ def test_an_event_is_sent_again_on_demand(mockserver):
 
     answer = mockserver.redeliver(event["id"])
 
-    assert [received.body for received in inbox.letters] == [inbox.letters[0].body] * 2
+    assert [received.body for received in inbox.webhooks] == [inbox.webhooks[0].body] * 2
     assert [200, 200] == [each["status"] for each in answer["deliveries"][0]["attempts"]]
 
 
@@ -406,7 +406,7 @@ def test_an_old_event_is_sent_to_a_later_endpoint_on_demand(mockserver):
 
     mockserver.redeliver(mockserver.events[0]["id"])
 
-    assert 1 == len(inbox.letters)
+    assert 1 == len(inbox.webhooks)
 
 
 def test_a_pending_delivery_is_not_sent_again(mockserver):
@@ -453,8 +453,8 @@ def test_a_restored_checkpoint_has_pending_again_what_was_pending(mockserver):
         assert before == mockserver.state()
     mockserver.advance("1m")
 
-    assert 4 == len(inbox.letters)
-    assert 1 == len({received.headers["webhook-id"] for received in inbox.letters})
+    assert 4 == len(inbox.webhooks)
+    assert 1 == len({received.headers["webhook-id"] for received in inbox.webhooks})
 
 
 def test_a_reset_clears_endpoints_and_deliveries(mockserver):
@@ -466,7 +466,7 @@ def test_a_reset_clears_endpoints_and_deliveries(mockserver):
     mockserver.advance("3d")
     mockserver.complete_session(begin(mockserver))
 
-    assert 1 == len(inbox.letters)
+    assert 1 == len(inbox.webhooks)
     assert [] == mockserver.state()["deliveries"]
 
 

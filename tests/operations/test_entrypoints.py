@@ -2,20 +2,13 @@
 
 import pytest
 
+from tests.operations import world
 from tests.operations.world import SESSIONS, refused, session
 
 GIVEN = {
-    "funnels": [{"id": "funnel_sales", "steps": [{"id": "funnel_step_first"}]}],
+    "funnels": world.GIVEN["funnels"],
     "entrypoints": [
-        {
-            "id": "entrypoint_desk",
-            "name": "Recepção",
-            "platform": "chatapp",
-            "displayName": "Clínica Sabiá",
-            "displayPhone": "+55 11 5550-0101",
-            "funnelStepId": "funnel_step_first",
-            "isCoexistence": True,
-        },
+        *world.GIVEN["entrypoints"],
         {"id": "entrypoint_chatapp_lite", "platform": "chatapp_lite"},
         {"id": "entrypoint_photoapp", "platform": "photoapp"},
         {"id": "entrypoint_botapp", "platform": "botapp"},

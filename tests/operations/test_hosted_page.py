@@ -79,7 +79,7 @@ def test_a_return_url_beyond_ascii_is_encoded_by_the_url_standard(mockserver, ur
 @pytest.mark.option("return-query", "session-and-status")
 @pytest.mark.mockserver(choices={"return-query": "session-and-status"})
 @pytest.mark.parametrize(
-    ("url", "told"),
+    ("url", "location"),
     [
         ("https://clinic.example", "https://clinic.example?{}"),
         ("https://clinic.example/?", "https://clinic.example/?{}"),
@@ -87,12 +87,12 @@ def test_a_return_url_beyond_ascii_is_encoded_by_the_url_standard(mockserver, ur
         ("https://clinic.example/?a=1&#part?x", "https://clinic.example/?a=1&{}#part?x"),
     ],
 )
-def test_session_and_status_are_appended_to_the_url_s_own_query(mockserver, url, told):
+def test_session_and_status_are_appended_to_the_url_s_own_query(mockserver, url, location):
     session = create(mockserver, {"returnUrl": url})
 
     page = mockserver.end_user(session).connect()
 
-    assert told.format(f"sessionId={session['sessionId']}&status=completed") == page.location
+    assert location.format(f"sessionId={session['sessionId']}&status=completed") == page.location
 
 
 @pytest.mark.clause("session.return", "session.failed")

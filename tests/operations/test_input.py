@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.operations.world import DRAFT, GIVEN, SESSIONS, draft, refused, session
+from tests.operations.world import DRAFT, GIVEN, SESSIONS, draft, refused
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 
@@ -155,25 +155,6 @@ def test_a_body_is_an_object(mockserver, option, body):
 
     for path in ("/v1/campaigns", PREVIEW, SESSIONS):
         assert invalid == refused(mockserver.call("POST", path, body=json.dumps(body).encode(), headers=JSON))
-
-
-@pytest.mark.clause("base.invalid-request", "session.funnel-pair")
-@pytest.mark.parametrize(
-    ("option", "code"),
-    [
-        pytest.param(
-            "validation-error", "VALIDATION_ERROR", marks=pytest.mark.option("funnelId-alone", "validation-error")
-        ),
-        pytest.param(
-            "invalid-request", "INVALID_REQUEST", marks=pytest.mark.option("funnelId-alone", "invalid-request")
-        ),
-    ],
-)
-def test_a_combination_of_fields_that_is_not_allowed_has_one_of_two_codes(mockserver, option, code):
-    mockserver.choose({"funnelId-alone": option})
-
-    assert (400, code) == refused(mockserver.call("POST", SESSIONS, json={"funnelId": "funnel_sales"}))
-    assert session(mockserver, funnelId="funnel_sales", funnelStepId="funnel_step_first")
 
 
 def test_unknown_query_parameters_are_ignored(mockserver):

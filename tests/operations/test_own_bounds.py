@@ -89,7 +89,7 @@ def test_the_reason_of_a_refusal_by_a_fixed_limit_names_the_limit_as_the_mocks_o
 )
 def test_a_request_beyond_the_server_s_bounds_is_refused_as_such(mockserver_server, lines):
     with RawClient(int(mockserver_server.url.rpartition(":")[2])) as client:
-        answer = client.say(*lines).answer()
+        answer = client.send(*lines).answer()
 
     assert 400 <= answer.status < 500
     assert "the mock's own bound" in answer.headers["x-mock-reason"]
@@ -102,7 +102,7 @@ def test_a_body_that_is_announced_beyond_the_bound_is_refused_with_it(mockserver
     prefix = f"/sandboxes/{mockserver.id}"
     lines = [f"POST {prefix}{path} HTTP/1.1", f"X-API-Key: {mockserver.secret_key}", f"Content-Length: {most + 1}"]
     with RawClient(int(mockserver_server.url.rpartition(":")[2])) as client:
-        answer = client.say(*lines).answer()
+        answer = client.send(*lines).answer()
 
     assert 400 == answer.status
     assert f"larger than the {most} bytes that the mock reads (the mock's own bound" in answer.headers["x-mock-reason"]

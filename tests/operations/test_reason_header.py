@@ -128,7 +128,7 @@ def test_a_server_that_does_not_explain_answers_the_same_without_the_header(mock
 
 def test_a_server_that_does_not_explain_is_silent_about_broken_http_too():
     with MockServer(explain=False) as server, RawClient(urlsplit(server.url).port) as client:
-        answer = client.say("GET nowhere HTTP/1.1").answer()
+        answer = client.send("GET nowhere HTTP/1.1").answer()
 
     assert 400 == answer.status
     assert {"statusCode", "code", "message"} == set(answer.json())

@@ -31,7 +31,7 @@ def test_an_unknown_session_gets_the_chosen_code(mockserver, option, code):
 
 
 @pytest.mark.parametrize(
-    ("choices", "told"),
+    ("choices", "refusal"),
     [
         pytest.param({}, (404, "RESOURCE_NOT_FOUND"), marks=pytest.mark.option("cross-tenant-code", "not-found")),
         pytest.param({"session-unknown-code": "entrypoint-not-found"}, (404, "ENTRYPOINT_NOT_FOUND")),
@@ -48,11 +48,11 @@ def test_an_unknown_session_gets_the_chosen_code(mockserver, option, code):
 )
 @pytest.mark.mockserver(given=OTHER)
 @pytest.mark.clause("session.read", "auth.denied", "base.tenant-scope")
-def test_a_session_of_another_tenant_is_hidden_or_denied(mockserver, choices, told):
+def test_a_session_of_another_tenant_is_hidden_or_denied(mockserver, choices, refusal):
     theirs = begin(mockserver, key="sk_other")
     mockserver.choose(choices)
 
-    assert told == refused(mockserver.call("GET", f"{SESSIONS}/{theirs}"))
+    assert refusal == refused(mockserver.call("GET", f"{SESSIONS}/{theirs}"))
     assert "pending" == read(mockserver, theirs, key="sk_other")["status"]
 
 
@@ -152,6 +152,7 @@ def test_a_funnel_without_its_step_gets_the_chosen_code(mockserver, option, code
     assert (400, code) == refused(mockserver.call("POST", SESSIONS, json={"funnelId": "funnel_sales"}))
     wrong_in_itself = mockserver.call("POST", SESSIONS, json={"funnelStepId": 7})
     assert (400, "VALIDATION_ERROR") == refused(wrong_in_itself)
+    assert create(mockserver, {"funnelId": "funnel_sales", "funnelStepId": "funnel_step_first"})
 
 
 @pytest.mark.mockserver(given=FUNNELS, choices={"funnel-checked-when": "creation"})

@@ -65,11 +65,11 @@ def test_a_completed_session_shows_its_channel_as_created_after_its_removal(mock
 def test_a_completed_session_shows_the_channel_and_nothing_more(mockserver):
     session_id = begin(mockserver)
 
-    told = mockserver.complete_session(session_id, phone=PHONE, name="Recepção")
+    completed = mockserver.complete_session(session_id, phone=PHONE, name="Recepção")
     shown = read(mockserver, session_id)
 
     entrypoint = shown["entrypoint"]
-    assert told == shown
+    assert completed == shown
     assert {"sessionId": session_id, "status": "completed", "entrypoint": entrypoint} == shown
     assert {
         "id": entrypoint["id"],
@@ -324,6 +324,6 @@ def test_only_the_creation_returns_the_token_of_the_link(mockserver):
     made = create(mockserver)
     token = made["url"].rpartition("/")[2]
 
-    told = mockserver.complete_session(made["sessionId"])
+    completed = mockserver.complete_session(made["sessionId"])
 
-    assert token not in str([told, read(mockserver, made["sessionId"]), mockserver.events, mockserver.state()])
+    assert token not in str([completed, read(mockserver, made["sessionId"]), mockserver.events, mockserver.state()])

@@ -112,6 +112,18 @@ def draft(sandbox: Sandbox, *, key: str | None = None, **fields: Any) -> str:
     return str(reply.json()["campaignId"])
 
 
+def campaigns_in_each_status(sandbox: Sandbox) -> dict[str, str]:
+    """The id of a campaign in each status, by its name, which is the status."""
+    ids = {name: draft(sandbox, name=name) for name in ("draft", "processing", "completed", "canceled", "failed")}
+    for name in ("completed", "failed"):
+        sandbox.call("POST", f"/v1/campaigns/{ids[name]}/start")
+    sandbox.fail_campaign(ids["failed"])
+    sandbox.advance(until="idle")
+    sandbox.call("POST", f"/v1/campaigns/{ids['processing']}/start")
+    sandbox.call("POST", f"/v1/campaigns/{ids['canceled']}/cancel")
+    return ids
+
+
 def running(sandbox: Sandbox, *, key: str | None = None, **fields: Any) -> tuple[str, str]:
     """The ids of a new campaign that is processing, and of its execution."""
     campaign_id = draft(sandbox, key=key, **fields)

@@ -83,7 +83,7 @@ def test_the_glue_is_short():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the command is a shell script")
-def test_fifty_tests_in_two_processes_do_not_meet(folder: Path):
+def test_fifty_tests_in_two_processes_share_no_state(folder: Path):
     names = ("one.test.mjs", "two.test.mjs")
     for name in names:
         (folder / name).write_text(MANY, encoding="utf-8")

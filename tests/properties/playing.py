@@ -22,6 +22,16 @@ TENANTS = ("tenant_default", "tenant_other")
 TEMPLATES = ("internal", "official", "pending", "asking")
 VARY = {"platform": ["chatapp", "photoapp", "chatapp"], "status": ["open", "open", "closed", "vip"]}
 
+# The document's table of transitions, and the initial state of each kind.
+MOVES = {
+    "campaign": {
+        "draft": {"processing", "canceled"},
+        "processing": {"completed", "failed", "canceled"},
+    },
+    "execution": {"processing": {"completed", "failed", "canceled"}},
+    "session": {"pending": {"completed", "failed", "expired"}},
+}
+
 
 def _belongings(stem: str) -> dict[str, Any]:
     """Templates, a funnel and five chats, with ids that name their owner."""
@@ -159,6 +169,17 @@ def world(seed: int = 0) -> Iterator[Player]:
         yield Player(server.sandbox(seed=seed, now=NOON, given=GIVEN))
     finally:
         server.close()
+
+
+def last_states(sandbox: Sandbox) -> dict[tuple[str, str], str]:
+    """The last recorded state of each record; each recorded transition has to follow the one before it, as the table permits."""
+    states: dict[tuple[str, str], str] = {}
+    for step in sandbox.journal["transitions"]:
+        kind, id = step["kind"], step["id"]
+        assert step["from"] == states.get((kind, id))
+        assert step["to"] in (MOVES[kind][step["from"]] if step["from"] else {next(iter(MOVES[kind]))})
+        states[kind, id] = step["to"]
+    return states
 
 
 def whole(seed: int, program: Program) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def test_many_small_waits_deliver_what_one_long_one_does(mockserver_server, ends
             play(sandbox, ends)
             for minutes in waits:
                 sandbox.advance(minutes=minutes)
-            return sandbox.state(), sandbox.journal["transitions"], [webhook.body for webhook in inbox.letters]
+            return sandbox.state(), sandbox.journal["transitions"], [webhook.body for webhook in inbox.webhooks]
 
     assert observed([sum(cuts)]) == observed(cuts)
 
@@ -76,14 +76,14 @@ def test_a_restored_checkpoint_delivers_again_what_it_had_pending(mockserver_ser
         sandbox.receive_webhooks(inbox)
         play(sandbox, ends)
         inbox.answers.clear()
-        inbox.letters.clear()
+        inbox.webhooks.clear()
         before = sandbox.state()
 
         with sandbox.checkpoint():
             sandbox.advance("2d")
-            first = [webhook.body for webhook in inbox.letters]
+            first = [webhook.body for webhook in inbox.webhooks]
         assert before == sandbox.state()
-        inbox.letters.clear()
+        inbox.webhooks.clear()
         sandbox.advance("2d")
 
-        assert first == [webhook.body for webhook in inbox.letters]
+        assert first == [webhook.body for webhook in inbox.webhooks]

@@ -18,9 +18,8 @@ from mockserver import MockServer
 from mockserver.contract import schemas
 from mockserver.core.operations import sending
 from mockserver.testing.strategies import scripts
-from tests.properties.playing import GIVEN, NOON, Played, Player
+from tests.properties.playing import GIVEN, MOVES, NOON, Played, Player, last_states
 from tests.properties.programs import programs
-from tests.properties.test_laws import MOVES
 
 PATIENCE_S = 30
 DRAIN_US = 5_000_000  # an execution ends so much later than its campaign at most
@@ -107,12 +106,7 @@ def test_no_script_breaks_a_law_of_the_core(profile, program, script, later_scri
         before = after
     lagging = [each for each in after.execution.values() if each.status == "processing"]
     assert [] == [each.id for each in lagging if each.campaign_id in ended]
-    stands = {}
-    for step in player.sandbox.journal["transitions"]:
-        kind, id = step["kind"], step["id"]
-        assert step["from"] == stands.get((kind, id))
-        assert step["to"] in (MOVES[kind][step["from"]] if step["from"] else {next(iter(MOVES[kind]))})
-        stands[kind, id] = step["to"]
+    last_states(player.sandbox)
 
 
 @given(programs(most=20), scripts(state=False))

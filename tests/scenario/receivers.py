@@ -13,7 +13,7 @@ from werkzeug.wrappers import Request, Response
 from mockserver.testing.receivers import Receiver
 from tests.clients.operations import SESSIONS
 from tests.clients.receiving import CarefulReceiver
-from tests.scenario.staging import Stage
+from tests.scenario.scenario_runs import ScenarioRun
 
 
 class Arrived(NamedTuple):
@@ -28,31 +28,31 @@ class _Quiet(WSGIRequestHandler):
         pass
 
 
-def careful_app(stage: Stage, arrived: list[str] | None = None) -> tuple[CarefulReceiver, Receiver]:
+def careful_app(run: ScenarioRun, arrived: list[str] | None = None) -> tuple[CarefulReceiver, Receiver]:
     """A careful application, registered; `arrived` gets the session of each webhook request in the order of arrival."""
-    app = CarefulReceiver([], stage.sandbox.tenant_id)
+    app = CarefulReceiver([], run.sandbox.tenant_id)
 
-    def noted(letter: Any) -> int:
+    def noted(webhook: Any) -> int:
         if arrived is not None:
-            arrived.append(letter.json()["data"]["sessionId"])
-        return app(letter)
+            arrived.append(webhook.json()["data"]["sessionId"])
+        return app(webhook)
 
-    registered = stage.sandbox.receive_webhooks(noted)
+    registered = run.sandbox.receive_webhooks(noted)
     app.secrets.append(registered.secret)
     return app, registered
 
 
-def begin(stage: Stage, count: int = 1, app: Any = None) -> list[str]:
+def begin(run: ScenarioRun, count: int = 1, app: Any = None) -> list[str]:
     """`count` sessions that no client polls."""
-    made = [stage.sandbox.call("POST", SESSIONS).json()["sessionId"] for _ in range(count)]
+    made = [run.sandbox.call("POST", SESSIONS).json()["sessionId"] for _ in range(count)]
     for session_id in made if app is not None else ():
         app.keep(session_id)
     return made
 
 
-def connect(stage: Stage, app: CarefulReceiver, attempts: int = 1) -> None:
+def connect(run: ScenarioRun, app: CarefulReceiver, attempts: int = 1) -> None:
     """A connection by an application that receives events and also polls."""
-    ended = stage.careful().connect(app.keep, lambda url: None, attempts=attempts)
+    ended = run.careful().connect(app.keep, lambda url: None, attempts=attempts)
     app.work()
     app.learn(ended)
 
@@ -76,7 +76,7 @@ def served(app: Any, is_down: Callable[[], bool]) -> Iterator[str]:
         listener.server_close()
 
 
-def said(receiver: Receiver) -> list[list[tuple[str, str | None, int | str]]]:
+def attempts(receiver: Receiver) -> list[list[tuple[str, str | None, int | str]]]:
     """The webhook requests of each delivery: the time of day, the fault of the script, and the receiver's status."""
     return [
         [(each["at"][11:19], each.get("fault"), each.get("status", each.get("error"))) for each in delivery["attempts"]]

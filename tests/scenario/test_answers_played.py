@@ -12,7 +12,7 @@ from mockserver import MockServer
 from tests.clients.calls import Refused, Unreachable, retry_after_s
 from tests.clients.careful import Outcome
 from tests.clients.naive import Failed
-from tests.scenario.staging import Stage, staged
+from tests.scenario.scenario_runs import ScenarioRun, played
 
 # Reads that a careful client answers for, whatever becomes of the first calls.
 READS = [
@@ -21,24 +21,24 @@ READS = [
 ]  # fmt: skip
 
 
-def gaps_s(stage: Stage, operation: str) -> list[float]:
+def gaps_s(run: ScenarioRun, operation: str) -> list[float]:
     """The seconds between the calls of an operation."""
-    at = [datetime.fromisoformat(each["at"]) for each in stage.calls(operation)]
+    at = [datetime.fromisoformat(each["at"]) for each in run.calls(operation)]
     return [(later - earlier).total_seconds() for earlier, later in pairwise(at)]
 
 
 @pytest.mark.parametrize("name", READS)
 def test_a_careful_client_has_its_answer_in_the_end(mockserver_server: MockServer, name: str):
-    with staged(mockserver_server, name) as stage:
-        (template,) = stage.careful().templates()
+    with played(mockserver_server, name) as run:
+        (template,) = run.careful().templates()
 
         assert template["id"].startswith("template_")
 
 
 @pytest.mark.parametrize("name", ["cut-answer", "garbled-answer", "broken-connections", "rate-limited-burst"])
 def test_so_it_has_on_the_socket(mockserver_server: MockServer, name: str):
-    with staged(mockserver_server, name, on_socket=True) as stage:
-        assert 1 == len(stage.careful().templates())
+    with played(mockserver_server, name, on_socket=True) as run:
+        assert 1 == len(run.careful().templates())
 
 
 @pytest.mark.parametrize("name", ["cut-answer", "garbled-answer", "broken-connections"])
@@ -46,29 +46,29 @@ def test_half_an_answer_is_the_end_of_a_naive_client(mockserver_server: MockServ
     """The same end in process and on the socket: the kind of exception, and the number of calls."""
     ends = []
     for on_socket in (False, True):
-        with staged(mockserver_server, name, on_socket=on_socket, to_the_end=False) as stage:
-            with pytest.raises(requests.RequestException) as told:
-                stage.naive().templates()
-            ends.append((told.type, [each["applied"] for each in stage.calls("listTemplates")]))
+        with played(mockserver_server, name, on_socket=on_socket, to_the_end=False) as run:
+            with pytest.raises(requests.RequestException) as failure:
+                run.naive().templates()
+            ends.append((failure.type, [each["applied"] for each in run.calls("listTemplates")]))
 
     assert ends[0] == ends[1]
 
 
 @pytest.mark.parametrize("name", ["rate-limited-burst", "outage-of-a-minute"])
 def test_a_naive_client_does_not_wait(mockserver_server: MockServer, name: str):
-    with staged(mockserver_server, name, to_the_end=False) as stage:
-        began = stage.sandbox.now
+    with played(mockserver_server, name, to_the_end=False) as run:
+        began = run.sandbox.now
         with pytest.raises(Failed):
-            stage.naive().templates()
+            run.naive().templates()
 
-        assert began == stage.sandbox.now
+        assert began == run.sandbox.now
 
 
 def test_a_careful_client_respects_retry_after_and_backs_off_without_it(mockserver_server: MockServer):
-    with staged(mockserver_server, "rate-limited-burst", now="2026-03-01T12:00:00.000000Z") as stage:
-        stage.careful().templates()
+    with played(mockserver_server, "rate-limited-burst", now="2026-03-01T12:00:00.000000Z") as run:
+        run.careful().templates()
 
-        assert [7, 11, 4, 8] == gaps_s(stage, "listTemplates")
+        assert [7, 11, 4, 8] == gaps_s(run, "listTemplates")
 
 
 def test_a_wait_is_understood_in_seconds_and_as_a_date_by_the_answer_s_own_clock():
@@ -86,18 +86,18 @@ def test_a_wait_is_understood_in_seconds_and_as_a_date_by_the_answer_s_own_clock
 )
 def test_a_careful_client_respects_a_budget(mockserver_server: MockServer, name: str, calls: int, refused: int):
     """Told the wait, it is refused once a window; untold, it knocks a few times more."""
-    with staged(mockserver_server, name) as stage:
-        client = stage.careful()
+    with played(mockserver_server, name) as run:
+        client = run.careful()
 
         answered = [client.templates() for _ in range(calls)]
 
         assert [[]] * calls == answered
-        assert refused == stage.codes("listTemplates").count("RATE_LIMIT_EXCEEDED")
+        assert refused == run.codes("listTemplates").count("RATE_LIMIT_EXCEEDED")
 
 
 def test_a_naive_client_is_thrown_off_by_a_budget(mockserver_server: MockServer):
-    with staged(mockserver_server, "rate-limit-true-budget") as stage:
-        client = stage.naive()
+    with played(mockserver_server, "rate-limit-true-budget") as run:
+        client = run.naive()
         for _ in range(5):
             client.templates()
 
@@ -106,95 +106,95 @@ def test_a_naive_client_is_thrown_off_by_a_budget(mockserver_server: MockServer)
 
 
 def test_a_client_without_a_timeout_waits_the_hour(mockserver_server: MockServer):
-    with staged(mockserver_server, "hanging-answer") as stage:
-        began = stage.sandbox.now
+    with played(mockserver_server, "hanging-answer") as run:
+        began = run.sandbox.now
 
-        stage.naive().templates()
+        run.naive().templates()
 
-        assert timedelta(hours=1) == stage.sandbox.now - began
+        assert timedelta(hours=1) == run.sandbox.now - began
 
 
 @pytest.mark.parametrize(("name", "least_s", "most_s"), [("dribbled-answer", 8, 8), ("slow-answers", 0.05, 30)])
 def test_a_slow_answer_is_waited_for(mockserver_server: MockServer, name: str, least_s: float, most_s: float):
     """Within a client's timeout, which is for the next byte and not for the whole response."""
-    with staged(mockserver_server, name) as stage:
-        began = stage.sandbox.now
+    with played(mockserver_server, name) as run:
+        began = run.sandbox.now
 
-        stage.careful().templates()
+        run.careful().templates()
 
-        assert least_s <= (stage.sandbox.now - began).total_seconds() <= most_s
+        assert least_s <= (run.sandbox.now - began).total_seconds() <= most_s
 
 
 def test_a_client_with_a_timeout_repeats_the_call(mockserver_server: MockServer):
-    with staged(mockserver_server, "hanging-answer") as stage:
-        began = stage.sandbox.now
+    with played(mockserver_server, "hanging-answer") as run:
+        began = run.sandbox.now
 
-        stage.careful().templates()
+        run.careful().templates()
 
-        assert timedelta(seconds=11) == stage.sandbox.now - began
+        assert timedelta(seconds=11) == run.sandbox.now - began
 
 
 def test_a_flaky_network_is_borne_by_both_and_draws_the_same_again(mockserver_server: MockServer):
     reached = []
     for _ in range(2):
-        with staged(mockserver_server, "flaky-network") as stage:
-            client = stage.careful()
+        with played(mockserver_server, "flaky-network") as run:
+            client = run.careful()
             for _ in range(40):
                 client.templates()
-            reached.append([each["applied"] for each in stage.calls("listTemplates")])
+            reached.append([each["applied"] for each in run.calls("listTemplates")])
 
     assert reached[0] == reached[1]
     assert 0 < reached[0].count(False) < 30
 
 
 def test_a_lapsed_subscription_stops_the_watching_and_not_the_run(mockserver_server: MockServer):
-    with staged(mockserver_server, "subscription-lapses") as stage:
-        client = stage.careful()
-        ids = client.launch(stage.plan())
+    with played(mockserver_server, "subscription-lapses") as run:
+        client = run.careful()
+        ids = client.launch(run.plan())
 
         with pytest.raises(Refused) as refusal:
             client.follow(*ids)
-        stage.sandbox.advance("10m")
+        run.sandbox.advance("10m")
 
         assert "SUBSCRIPTION_INACTIVE" == refusal.value.code
-        assert 2 == len(stage.calls("readExecution"))  # and not a third, which would be as hopeless
+        assert 2 == len(run.calls("readExecution"))  # and not a third, which would be as hopeless
         assert Outcome("completed", 20, 20, 0) == client.follow(*ids)
 
 
 def test_a_rotated_key_is_requested_and_used(mockserver_server: MockServer):
-    with staged(mockserver_server, "key-rotated") as stage:
-        client = stage.careful(renew_key=lambda: stage.sandbox.secret_key)
-        ids = client.launch(stage.plan())
+    with played(mockserver_server, "key-rotated") as run:
+        client = run.careful(renew_key=lambda: run.sandbox.secret_key)
+        ids = client.launch(run.plan())
 
         assert Outcome("completed", 20, 20, 0) == client.follow(*ids)
-        assert 1 == stage.codes("readExecution").count("API_KEY_INVALID")
-        assert "sk_rotated_by_the_dashboard" == stage.sandbox.secret_key
+        assert 1 == run.codes("readExecution").count("API_KEY_INVALID")
+        assert "sk_rotated_by_the_dashboard" == run.sandbox.secret_key
 
 
 @pytest.mark.parametrize("name", ["key-rotated", "key-revoked-midway"])
 def test_a_client_with_a_revoked_key_cannot_read_the_end_of_its_run(mockserver_server: MockServer, name: str):
-    with staged(mockserver_server, name) as stage:
-        client = stage.careful()
-        ids = client.launch(stage.plan())
+    with played(mockserver_server, name) as run:
+        client = run.careful()
+        ids = client.launch(run.plan())
 
         with pytest.raises(Refused) as refusal:
             client.follow(*ids)
-        stage.sandbox.advance("1m")
+        run.sandbox.advance("1m")
 
         assert "API_KEY_INVALID" == refusal.value.code
-        assert ["completed"] == [each["status"] for each in stage.campaigns]
+        assert ["completed"] == [each["status"] for each in run.campaigns]
 
 
 def test_a_developer_environment_that_is_switched_off_is_not_knocked_at(mockserver_server: MockServer):
-    with staged(mockserver_server, "developers-switched-off") as stage:
-        client = stage.careful()
+    with played(mockserver_server, "developers-switched-off") as run:
+        client = run.careful()
         client.templates()
 
         with pytest.raises(Refused) as refusal:
             client.templates()
 
         assert "DEVELOPERS_DISABLED" == refusal.value.code
-        assert 2 == len(stage.calls("listTemplates"))
+        assert 2 == len(run.calls("listTemplates"))
 
 
 @pytest.mark.parametrize(
@@ -210,8 +210,8 @@ def test_a_developer_environment_that_is_switched_off_is_not_knocked_at(mockserv
 def test_access_to_records_of_another_tenant_is_refused_and_changes_nothing(
     mockserver_server: MockServer, name: str, codes: list[str]
 ):
-    with staged(mockserver_server, name) as stage:
-        client, stem = stage.careful(), name.replace("-ids-", "_").replace("-", "_")
+    with played(mockserver_server, name) as run:
+        client, stem = run.careful(), name.replace("-ids-", "_").replace("-", "_")
         reads = [
             lambda: client.template(f"template_{stem}"),
             lambda: client.entrypoint(f"entrypoint_{stem}"),
@@ -220,7 +220,7 @@ def test_access_to_records_of_another_tenant_is_refused_and_changes_nothing(
         ]
 
         assert codes == [refused(read) for read in reads]
-        assert [f"chat_{stem}"] == [each["id"] for each in stage.sandbox.state()["tenants"][1]["chats"]]
+        assert [f"chat_{stem}"] == [each["id"] for each in run.sandbox.state()["tenants"][1]["chats"]]
 
 
 def refused(call) -> str | None:
@@ -232,6 +232,6 @@ def refused(call) -> str | None:
 def test_retries_end_after_a_maximum_time(mockserver_server: MockServer):
     with mockserver_server.sandbox({"script": [{"on": "*", "do": {"error": "INTERNAL_ERROR"}}]}) as sandbox:
         with pytest.raises(Unreachable):
-            Stage("", sandbox, sandbox.requests_session()).careful().templates()
+            ScenarioRun("", sandbox, sandbox.requests_session()).careful().templates()
 
         assert 8 == len(sandbox.journal["exchanges"])

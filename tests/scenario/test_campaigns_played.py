@@ -8,7 +8,7 @@ from mockserver import MockServer
 from tests.clients.calls import Refused
 from tests.clients.careful import Outcome
 from tests.clients.naive import Failed, NeverEnds
-from tests.scenario.staging import staged
+from tests.scenario.scenario_runs import played
 
 # What a careful client has in the end, having launched one campaign: status, target, sent, failed.
 # fmt: off
@@ -52,13 +52,13 @@ def test_a_careful_client_sends_once_and_learns_how_it_ended(
     mockserver_server: MockServer, name: str, world: str | None
 ):
     """Also in a sandbox with other records: filters and ids concern only the scenario's own."""
-    with staged(mockserver_server, name, joins=world) as stage:
-        client = stage.careful()
+    with played(mockserver_server, name, joins=world) as run:
+        client = run.careful()
 
-        ids = client.launch(stage.plan(), VALUES)
+        ids = client.launch(run.plan(), VALUES)
 
         assert Outcome(*ENDS[name]) == client.follow(*ids)
-        assert (1, 1) == (len(stage.campaigns), len(stage.executions))
+        assert (1, 1) == (len(run.campaigns), len(run.executions))
 
 
 BENT_ON_THE_WIRE = [
@@ -70,11 +70,11 @@ BENT_ON_THE_WIRE = [
 
 @pytest.mark.parametrize("name", BENT_ON_THE_WIRE)
 def test_so_it_does_on_the_socket(mockserver_server: MockServer, name: str):
-    with staged(mockserver_server, name, on_socket=True) as stage:
-        client = stage.careful()
+    with played(mockserver_server, name, on_socket=True) as run:
+        client = run.careful()
 
-        assert Outcome(*ENDS[name]) == client.follow(*client.launch(stage.plan()))
-        assert (1, 1) == (len(stage.campaigns), len(stage.executions))
+        assert Outcome(*ENDS[name]) == client.follow(*client.launch(run.plan()))
+        assert (1, 1) == (len(run.campaigns), len(run.executions))
 
 
 # Its first calls: an operation, and the error code or nothing of each response.
@@ -93,42 +93,42 @@ MET = {
 @pytest.mark.parametrize("name", MET)
 def test_a_careful_client_survives_errors_during_a_run(mockserver_server: MockServer, name: str):
     operation, codes = MET[name]
-    with staged(mockserver_server, name) as stage:
-        client = stage.careful()
-        client.follow(*client.launch(stage.plan(), VALUES))
+    with played(mockserver_server, name) as run:
+        client = run.careful()
+        client.follow(*client.launch(run.plan(), VALUES))
 
-        assert codes == stage.codes(operation)
+        assert codes == run.codes(operation)
 
 
 def test_a_delayed_start_conflicts_with_its_repetition(mockserver_server: MockServer):
-    with staged(mockserver_server, "start-arrives-late") as stage:
-        client = stage.careful()
-        ids = client.launch(stage.plan())
-        stage.sandbox.advance("2m")
+    with played(mockserver_server, "start-arrives-late") as run:
+        client = run.careful()
+        ids = client.launch(run.plan())
+        run.sandbox.advance("2m")
 
         assert Outcome("completed", 20, 20, 0) == client.outcome(*ids)
-        assert [True, False] == [each["applied"] for each in stage.calls("startCampaign")]
-        assert 1 == len(stage.executions)
+        assert [True, False] == [each["applied"] for each in run.calls("startCampaign")]
+        assert 1 == len(run.executions)
 
 
 def test_an_audience_that_grows_after_the_start_is_not_sent_to(mockserver_server: MockServer):
-    with staged(mockserver_server, "audience-grows-after-start") as stage:
-        client = stage.careful()
-        ids = client.launch(stage.plan())
+    with played(mockserver_server, "audience-grows-after-start") as run:
+        client = run.careful()
+        ids = client.launch(run.plan())
 
         outcome = client.follow(*ids)
 
-        assert (14, 10) == (client.audience(stage.plan().filters), outcome.target)
+        assert (14, 10) == (client.audience(run.plan().filters), outcome.target)
 
 
 def test_a_slow_channel_takes_its_time_whatever_the_cadence(mockserver_server: MockServer):
     """Ten messages at two per minute: the last is sent after four and a half."""
-    with staged(mockserver_server, "slow-run") as stage:
-        client = stage.careful()
-        ids = client.launch(stage.plan())
-        stage.sandbox.advance("4m29s")
+    with played(mockserver_server, "slow-run") as run:
+        client = run.careful()
+        ids = client.launch(run.plan())
+        run.sandbox.advance("4m29s")
         shortly_before = client.outcome(*ids)
-        stage.sandbox.advance("1s")
+        run.sandbox.advance("1s")
 
         assert Outcome("processing", 10, 9, 0) == shortly_before
         assert Outcome("completed", 10, 10, 0) == client.outcome(*ids)
@@ -138,61 +138,61 @@ def test_a_slow_channel_takes_its_time_whatever_the_cadence(mockserver_server: M
     ("name", "status"), [("campaign-fails-midway", "failed"), ("campaign-canceled-by-another", "canceled")]
 )
 def test_a_poll_for_completed_alone_never_ends(mockserver_server: MockServer, name: str, status: str):
-    with staged(mockserver_server, name) as stage:
-        client = stage.naive(patience=60)
-        ids = client.launch(stage.plan().body())
+    with played(mockserver_server, name) as run:
+        client = run.naive(patience=60)
+        ids = client.launch(run.plan().body())
         if status == "canceled":
-            stage.sandbox.call("POST", f"/v1/campaigns/{ids[0]}/cancel")
+            run.sandbox.call("POST", f"/v1/campaigns/{ids[0]}/cancel")
 
         with pytest.raises(NeverEnds):
             client.follow(*ids)
 
-        served = [each["response"]["body"]["status"] for each in stage.calls("readExecution")]
+        served = [each["response"]["body"]["status"] for each in run.calls("readExecution")]
         assert 40 < served.count(status)
 
 
 def test_a_careful_client_stops_where_a_colleague_cancels(mockserver_server: MockServer):
-    with staged(mockserver_server, "campaign-canceled-by-another") as stage:
-        client = stage.careful()
-        ids = client.launch(stage.plan())
-        stage.sandbox.advance("30s")
-        stage.sandbox.call("POST", f"/v1/campaigns/{ids[0]}/cancel")
+    with played(mockserver_server, "campaign-canceled-by-another") as run:
+        client = run.careful()
+        ids = client.launch(run.plan())
+        run.sandbox.advance("30s")
+        run.sandbox.call("POST", f"/v1/campaigns/{ids[0]}/cancel")
 
         assert Outcome("canceled", 200, 31, 0) == client.follow(*ids)
-        assert 1 == len(stage.calls("readExecution"))
+        assert 1 == len(run.calls("readExecution"))
 
 
 @pytest.mark.parametrize("name", ["all-sends-fail", "half-fail-then-complete", "audience-crosses-channels"])
 def test_completed_is_not_sent(mockserver_server: MockServer, name: str):
-    with staged(mockserver_server, name) as stage:
-        careful = stage.careful()
+    with played(mockserver_server, name) as run:
+        careful = run.careful()
 
-        outcome = careful.follow(*careful.launch(stage.plan()))
+        outcome = careful.follow(*careful.launch(run.plan()))
 
         assert ("completed", False) == (outcome.status, outcome.reached_everyone)
 
 
 def test_a_client_that_stops_waiting_for_a_stalled_run_reports_that_it_continues(mockserver_server: MockServer):
-    with staged(mockserver_server, "stalled-run") as stage:
-        client = stage.careful()
-        ids = client.launch(stage.plan())
+    with played(mockserver_server, "stalled-run") as run:
+        client = run.careful()
+        ids = client.launch(run.plan())
 
         assert Outcome("processing", 10, 5, 0) == client.follow(*ids, patience_s=300)
         assert Outcome("completed", 10, 10, 0) == client.follow(*ids)
 
 
 def test_a_full_bar_is_not_the_end(mockserver_server: MockServer):
-    with staged(mockserver_server, "progress-rounds-up") as stage:
-        client = stage.naive(patience=300)
+    with played(mockserver_server, "progress-rounds-up") as run:
+        client = run.naive(patience=300)
 
-        seen = client.follow_bar(*client.launch(stage.plan().body()))
+        seen = client.follow_bar(*client.launch(run.plan().body()))
 
         assert ("processing", 199, 200) == (seen["status"], seen["sentCount"], seen["targetCount"])
 
 
 def test_the_preview_is_not_the_target(mockserver_server: MockServer):
-    with staged(mockserver_server, "audience-grows-after-preview") as stage:
-        plan, careful, naive = stage.plan(), stage.careful(), stage.naive()
+    with played(mockserver_server, "audience-grows-after-preview") as run:
+        plan, careful, naive = run.plan(), run.careful(), run.naive()
         expected = naive.audience(plan.filters)
 
         outcome = careful.follow(*careful.launch(plan))
@@ -202,15 +202,15 @@ def test_the_preview_is_not_the_target(mockserver_server: MockServer):
 
 
 def test_a_stale_template_fails_the_start_and_the_clone_too(mockserver_server: MockServer):
-    with staged(mockserver_server, "template-gains-variable") as stage:
-        client = stage.naive()
-        keys = {each["key"] for each in client.template(stage.plan().template_id)["commonVariables"]}
+    with played(mockserver_server, "template-gains-variable") as run:
+        client = run.naive()
+        keys = {each["key"] for each in client.template(run.plan().template_id)["commonVariables"]}
 
         with pytest.raises(Failed):
-            client.launch(stage.plan().body(), {key: VALUES[key] for key in keys})
+            client.launch(run.plan().body(), {key: VALUES[key] for key in keys})
 
-        assert ["draft", "draft"] == [each["status"] for each in stage.campaigns]
-        assert ["CAMPAIGN_MISSING_COMMON_VARIABLES"] * 2 == stage.codes("startCampaign")
+        assert ["draft", "draft"] == [each["status"] for each in run.campaigns]
+        assert ["CAMPAIGN_MISSING_COMMON_VARIABLES"] * 2 == run.codes("startCampaign")
 
 
 @pytest.mark.parametrize(
@@ -221,31 +221,31 @@ def test_a_stale_template_fails_the_start_and_the_clone_too(mockserver_server: M
     ],
 )
 def test_a_start_without_hope_is_tried_once_and_leaves_a_draft(mockserver_server: MockServer, name: str, code: str):
-    with staged(mockserver_server, name) as stage:
-        with pytest.raises(Refused) as told:
-            stage.careful().launch(stage.plan())
+    with played(mockserver_server, name) as run:
+        with pytest.raises(Refused) as refusal:
+            run.careful().launch(run.plan())
 
-        assert code == told.value.code
-        assert ["draft"] == [each["status"] for each in stage.campaigns]
-        assert [] == stage.executions
+        assert code == refusal.value.code
+        assert ["draft"] == [each["status"] for each in run.campaigns]
+        assert [] == run.executions
 
 
 def test_an_audience_that_is_too_big_is_too_big_for_the_clone(mockserver_server: MockServer):
-    with staged(mockserver_server, "audience-too-big") as stage:
+    with played(mockserver_server, "audience-too-big") as run:
         with pytest.raises(Failed):
-            stage.naive().launch(stage.plan().body())
+            run.naive().launch(run.plan().body())
 
-        assert 2 == len(stage.campaigns)
+        assert 2 == len(run.campaigns)
 
 
 def test_a_canceled_draft_is_abandoned(mockserver_server: MockServer):
-    with staged(mockserver_server, "draft-canceled") as stage:
-        client, plan = stage.careful(), stage.plan()
+    with played(mockserver_server, "draft-canceled") as run:
+        client, plan = run.careful(), run.plan()
         campaign_id = client.create(plan)
 
         assert "canceled" == client.cancel(campaign_id)
-        with pytest.raises(Refused) as told:
+        with pytest.raises(Refused) as refusal:
             client.start(campaign_id, plan.template_id, {})
 
-        assert "CAMPAIGN_NOT_DRAFT" == told.value.code
-        assert [] == stage.executions
+        assert "CAMPAIGN_NOT_DRAFT" == refusal.value.code
+        assert [] == run.executions

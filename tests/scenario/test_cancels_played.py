@@ -10,7 +10,7 @@ from tests.clients.calls import Refused
 from tests.clients.careful import Outcome
 from tests.clients.naive import Failed
 from tests.operations.world import refused
-from tests.scenario.staging import staged
+from tests.scenario.scenario_runs import played
 
 VALUES = {"var1": "SORRISO10", "var2": "31/03"}
 
@@ -26,10 +26,10 @@ CANCELS = {
 
 @pytest.mark.parametrize("name", CANCELS)
 def test_a_careful_client_cancels_until_the_campaign_has_ended(mockserver_server: MockServer, name: str):
-    with staged(mockserver_server, name) as stage:
-        client = stage.careful()
-        ids = client.launch(stage.plan())
-        stage.sandbox.advance("10s")
+    with played(mockserver_server, name) as run:
+        client = run.careful()
+        ids = client.launch(run.plan())
+        run.sandbox.advance("10s")
 
         assert "canceled" == client.cancel(ids[0])
         at_once = client.outcome(*ids)
@@ -40,80 +40,80 @@ def test_a_careful_client_cancels_until_the_campaign_has_ended(mockserver_server
 
 
 def test_a_late_cancel_is_refused_because_the_campaign_is_completed(mockserver_server: MockServer):
-    with staged(mockserver_server, "cancel-races-completion") as stage:
-        client = stage.careful()
-        ids = client.launch(stage.plan())
-        stage.sandbox.advance("1s")
+    with played(mockserver_server, "cancel-races-completion") as run:
+        client = run.careful()
+        ids = client.launch(run.plan())
+        run.sandbox.advance("1s")
 
         assert "completed" == client.cancel(ids[0])
         assert Outcome("completed", 4, 4, 0) == client.outcome(*ids)
-        assert ["UNPROCESSABLE_REQUEST"] == stage.codes("cancelCampaign")
+        assert ["UNPROCESSABLE_REQUEST"] == run.codes("cancelCampaign")
 
 
 def test_a_naive_client_stumbles_over_the_empty_body_of_a_cancel_that_worked(mockserver_server: MockServer):
-    with staged(mockserver_server, "cancel-while-sending-with-stragglers") as stage:
-        client = stage.naive()
-        ids = client.launch(stage.plan().body())
+    with played(mockserver_server, "cancel-while-sending-with-stragglers") as run:
+        client = run.naive()
+        ids = client.launch(run.plan().body())
 
         with pytest.raises(requests.JSONDecodeError):
             client.cancel(ids[0])
 
-        assert ["canceled"] == [each["status"] for each in stage.campaigns]
+        assert ["canceled"] == [each["status"] for each in run.campaigns]
 
 
 def test_a_naive_client_takes_a_cancel_that_worked_for_one_that_failed(mockserver_server: MockServer):
-    with staged(mockserver_server, "cancel-answer-lost") as stage:
-        client = stage.naive()
-        ids = client.launch(stage.plan().body())
+    with played(mockserver_server, "cancel-answer-lost") as run:
+        client = run.naive()
+        ids = client.launch(run.plan().body())
 
         with pytest.raises(Failed):
             client.cancel(ids[0])
 
-        assert ["canceled"] == [each["status"] for each in stage.campaigns]
+        assert ["canceled"] == [each["status"] for each in run.campaigns]
 
 
 def test_a_client_that_accepts_only_200_abandons_a_created_campaign(mockserver_server: MockServer):
-    with staged(mockserver_server, "every-post-answers-201") as stage:
+    with played(mockserver_server, "every-post-answers-201") as run:
         with pytest.raises(Failed):
-            stage.only_two_hundred().launch(stage.plan().body())
+            run.only_two_hundred().launch(run.plan().body())
 
-        assert [201] == [each["response"]["status"] for each in stage.calls("createCampaign")]
-        assert ["draft"] == [each["status"] for each in stage.campaigns]
+        assert [201] == [each["response"]["status"] for each in run.calls("createCampaign")]
+        assert ["draft"] == [each["status"] for each in run.campaigns]
 
 
 def test_who_counts_only_200_as_a_success_works_where_all_is_200(mockserver_server: MockServer):
-    with staged(mockserver_server, "every-post-answers-200") as stage:
-        stage.only_two_hundred().launch(stage.plan().body())
+    with played(mockserver_server, "every-post-answers-200") as run:
+        run.only_two_hundred().launch(run.plan().body())
 
-        assert 1 == len(stage.executions)
+        assert 1 == len(run.executions)
 
 
 @pytest.mark.parametrize(
     ("name", "statuses"), [("every-post-answers-200", [200, 200]), ("every-post-answers-201", [201, 201])]
 )
 def test_a_careful_client_takes_any_success(mockserver_server: MockServer, name: str, statuses: list[int]):
-    with staged(mockserver_server, name) as stage:
-        stage.careful().launch(stage.plan())
+    with played(mockserver_server, name) as run:
+        run.careful().launch(run.plan())
 
-        made = [*stage.calls("createCampaign"), *stage.calls("startCampaign")]
+        made = [*run.calls("createCampaign"), *run.calls("startCampaign")]
         assert statuses == [each["response"]["status"] for each in made]
 
 
 def test_a_campaign_may_have_ended_before_its_execution_reports_it(mockserver_server: MockServer):
-    with staged(mockserver_server, "execution-status-lags") as stage:
-        client = stage.careful()
-        ids = client.launch(stage.plan())
-        stage.sandbox.advance("10s")
+    with played(mockserver_server, "execution-status-lags") as run:
+        client = run.careful()
+        ids = client.launch(run.plan())
+        run.sandbox.advance("10s")
 
         assert ("completed", "processing") == (client.campaign(ids[0])["status"], client.outcome(*ids).status)
         assert "completed" == client.follow(*ids).status
 
 
 def test_a_lost_channel_fails_the_remaining_messages(mockserver_server: MockServer):
-    with staged(mockserver_server, "channel-lost-midrun") as stage:
-        client = stage.careful()
+    with played(mockserver_server, "channel-lost-midrun") as run:
+        client = run.careful()
 
-        outcome = client.follow(*client.launch(stage.plan(platform="photoapp")))
+        outcome = client.follow(*client.launch(run.plan(platform="photoapp")))
 
         assert Outcome("completed", 12, 5, 7) == outcome
 
@@ -122,13 +122,13 @@ def test_a_lost_channel_fails_the_remaining_messages(mockserver_server: MockServ
     ("name", "status"), [("contradicting-catalogue-catalog", 400), ("contradicting-catalogue-guide", 422)]
 )
 def test_the_four_codes_have_the_status_of_one_side(mockserver_server: MockServer, name: str, status: int):
-    with staged(mockserver_server, name) as stage:
-        plan, call = stage.plan(), stage.sandbox.call
-        draft_id = stage.careful().create(plan)
+    with played(mockserver_server, name) as run:
+        plan, call = run.plan(), run.sandbox.call
+        draft_id = run.careful().create(plan)
         refusals = {
             "CAMPAIGN_NAME_ALREADY_EXISTS": call("POST", "/v1/campaigns", json=plan.body()),
             "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH": call(
-                "POST", "/v1/campaigns", json=stage.plan(name="Outra", platform="chatapp_lite").body()
+                "POST", "/v1/campaigns", json=run.plan(name="Outra", platform="chatapp_lite").body()
             ),
             "CAMPAIGN_MISSING_COMMON_VARIABLES": call("POST", f"/v1/campaigns/{draft_id}/start"),
             "VALIDATION_ERROR": call("POST", "/v1/campaigns", json={}),
@@ -144,36 +144,36 @@ def test_a_client_that_branches_on_the_status_messages_everyone(
     mockserver_server: MockServer, name: str, audience: int
 ):
     """To it a 422 means bad filters, so that it leaves them out; two chats carry no tag."""
-    with staged(mockserver_server, name) as stage:
-        stage.sandbox.apply({"given": {"chats": {"count": 2}}})
-        client, body = stage.naive(), stage.plan().body()
+    with played(mockserver_server, name) as run:
+        run.sandbox.apply({"given": {"chats": {"count": 2}}})
+        client, body = run.naive(), run.plan().body()
         client.create(body)
 
         client.start(client.create(body), VALUES)
 
-        assert [audience] == [len(each["targets"]) for each in stage.executions]
+        assert [audience] == [len(each["targets"]) for each in run.executions]
 
 
 @pytest.mark.parametrize("name", ["contradicting-catalogue-catalog", "contradicting-catalogue-guide"])
 def test_a_client_that_branches_on_the_code_does_the_same_under_both_statuses(mockserver_server: MockServer, name: str):
-    with staged(mockserver_server, name) as stage:
-        client, plan = stage.careful(), stage.plan()
+    with played(mockserver_server, name) as run:
+        client, plan = run.careful(), run.plan()
         client.create(plan)
 
-        with pytest.raises(Refused) as told:
+        with pytest.raises(Refused) as refusal:
             client.launch(plan, {})  # finds its draft by name, and lacks a variable
 
-        assert "CAMPAIGN_MISSING_COMMON_VARIABLES" == told.value.code
-        assert (1, 0) == (len(stage.campaigns), len(stage.executions))
+        assert "CAMPAIGN_MISSING_COMMON_VARIABLES" == refusal.value.code
+        assert (1, 0) == (len(run.campaigns), len(run.executions))
 
 
 def test_a_client_that_reads_messages_is_lost_where_they_are_reworded(mockserver_server: MockServer):
-    with staged(mockserver_server, "messages-reworded") as stage:
-        careful, naive, plan = stage.careful(), stage.naive(), stage.plan()
+    with played(mockserver_server, "messages-reworded") as run:
+        careful, naive, plan = run.careful(), run.naive(), run.plan()
         drafted = careful.create(plan)
 
         with pytest.raises(Failed):
             naive.create(plan.body())
 
         assert drafted == careful.create(plan)
-        assert 1 == len(stage.campaigns)
+        assert 1 == len(run.campaigns)

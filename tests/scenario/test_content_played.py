@@ -11,7 +11,7 @@ from tests.clients.calls import Refused
 from tests.clients.careful import Uploaded
 from tests.clients.naive import Failed, NeverEnds
 from tests.operations.media_files import PDF, PNG, TEXT
-from tests.scenario.staging import staged
+from tests.scenario.scenario_runs import played
 
 FILES = {
     "vitrine.png": (PNG, "image/png"),
@@ -27,53 +27,53 @@ FILES = {
 def test_a_careful_client_stores_every_file_and_sends_none_twice_that_was_stored(
     mockserver_server: MockServer, name: str, parts: list[int]
 ):
-    with staged(mockserver_server, name) as stage:
-        uploaded = stage.careful().upload(FILES)
+    with played(mockserver_server, name) as run:
+        uploaded = run.careful().upload(FILES)
 
-        stored = {each["id"]: each["name"] for each in stage.tenant["media"]}
+        stored = {each["id"]: each["name"] for each in run.tenant["media"]}
         assert list(FILES) == sorted(uploaded.ids, key=list(FILES).index)
         assert {id: file for file, id in uploaded.ids.items()} == stored
-        assert len(parts) == len(stage.calls("uploadMedia"))
+        assert len(parts) == len(run.calls("uploadMedia"))
 
 
 def test_a_file_that_is_not_taken_is_named(mockserver_server: MockServer):
     files = FILES | {"planilha.bin": (b"\x00\x01", "application/octet-stream")}
-    with staged(mockserver_server, "media-one-refused-file") as stage:
-        uploaded = stage.careful().upload(files)
+    with played(mockserver_server, "media-one-refused-file") as run:
+        uploaded = run.careful().upload(files)
 
         assert Uploaded(uploaded.ids, ("planilha.bin",)) == uploaded
         assert set(FILES) == set(uploaded.ids)
-        assert 3 == len(stage.tenant["media"])
+        assert 3 == len(run.tenant["media"])
 
 
 def test_a_client_that_expects_every_file_to_be_stored_crashes_or_stores_nothing(mockserver_server: MockServer):
-    with staged(mockserver_server, "media-one-bad-file") as stage:
+    with played(mockserver_server, "media-one-bad-file") as run:
         with pytest.raises(KeyError):
-            stage.naive().upload(FILES)
+            run.naive().upload(FILES)
 
-        assert 2 == len(stage.tenant["media"])  # stored, and their ids thrown away
-    with staged(mockserver_server, "media-storage-down") as stage:
-        assert dict.fromkeys(FILES) == stage.naive().upload(FILES)
+        assert 2 == len(run.tenant["media"])  # stored, and their ids thrown away
+    with played(mockserver_server, "media-storage-down") as run:
+        assert dict.fromkeys(FILES) == run.naive().upload(FILES)
 
 
 def test_results_paired_by_position_swap_the_ids_of_files(mockserver_server: MockServer):
-    with staged(mockserver_server, "media-one-bad-file", to_the_end=False) as stage:
-        stage.sandbox.remove_rules()
+    with played(mockserver_server, "media-one-bad-file", to_the_end=False) as run:
+        run.sandbox.remove_rules()
 
-        ids = stage.naive().upload(FILES)
+        ids = run.naive().upload(FILES)
 
-        stored = {each["id"]: each["name"] for each in stage.tenant["media"]}
+        stored = {each["id"]: each["name"] for each in run.tenant["media"]}
         assert ("recado.txt", "vitrine.png") == (stored[ids["vitrine.png"]], stored[ids["recado.txt"]])
 
 
 def test_a_page_of_a_proxy_is_not_json(mockserver_server: MockServer):
-    with staged(mockserver_server, "media-proxy-413") as stage, pytest.raises(requests.JSONDecodeError):
-        stage.naive().upload(FILES)
+    with played(mockserver_server, "media-proxy-413") as run, pytest.raises(requests.JSONDecodeError):
+        run.naive().upload(FILES)
 
 
 def test_a_file_that_is_too_large_for_a_proxy_remains_refused(mockserver_server: MockServer):
-    with staged(mockserver_server, "media-proxy-413") as stage, pytest.raises(Refused) as refusal:
-        stage.careful().upload({"video.mp4": (b"", "video/mp4")})
+    with played(mockserver_server, "media-proxy-413") as run, pytest.raises(Refused) as refusal:
+        run.careful().upload({"video.mp4": (b"", "video/mp4")})
 
     assert (413, None) == (refusal.value.status, refusal.value.code)
 
@@ -89,18 +89,18 @@ CHATS = [
 
 @pytest.mark.parametrize(("name", "chat_id", "count"), CHATS)
 def test_a_careful_client_reads_every_message_once(mockserver_server: MockServer, name: str, chat_id: str, count: int):
-    with staged(mockserver_server, name) as stage:
-        there = [each["id"] for each in stage.tenant["messages"]]
+    with played(mockserver_server, name) as run:
+        there = [each["id"] for each in run.tenant["messages"]]
 
-        read = [each["id"] for each in stage.careful().messages(chat_id, limit=4)]
+        read = [each["id"] for each in run.careful().messages(chat_id, limit=4)]
 
         assert count == len(there)
         assert there[::-1] == read
 
 
 def test_unknown_fields_and_values_do_no_harm(mockserver_server: MockServer):
-    with staged(mockserver_server, "answers-gain-fields") as stage:
-        (message,) = stage.careful().messages("chat_gain_fields")
+    with played(mockserver_server, "answers-gain-fields") as run:
+        (message,) = run.careful().messages("chat_gain_fields")
 
         assert "Oi" == message["text"]
         assert "text" != message["type"]
@@ -108,49 +108,49 @@ def test_unknown_fields_and_values_do_no_harm(mockserver_server: MockServer):
 
 
 def test_a_failed_page_is_requested_again_with_its_own_cursor(mockserver_server: MockServer):
-    with staged(mockserver_server, "page-read-fails-midway") as stage:
-        list(stage.careful().messages("chat_page_fails", limit=2))
+    with played(mockserver_server, "page-read-fails-midway") as run:
+        list(run.careful().messages("chat_page_fails", limit=2))
 
-        cursors = [each["request"]["query"].get("cursor") for each in stage.calls("listMessages")]
-        assert [None, "INTERNAL_ERROR", None, None] == stage.codes("listMessages")
+        cursors = [each["request"]["query"].get("cursor") for each in run.calls("listMessages")]
+        assert [None, "INTERNAL_ERROR", None, None] == run.codes("listMessages")
         assert (None, cursors[2]) == (cursors[0], cursors[1])
 
 
 def test_a_page_that_is_not_full_is_not_the_last(mockserver_server: MockServer):
-    with staged(mockserver_server, "long-chat-moving", to_the_end=False) as stage:
-        read = stage.naive().messages("chat_moving", limit=4)
+    with played(mockserver_server, "long-chat-moving", to_the_end=False) as run:
+        read = run.naive().messages("chat_moving", limit=4)
 
         assert 2 == len(read)
-        assert 1 == len(stage.calls("listMessages"))
+        assert 1 == len(run.calls("listMessages"))
 
 
 def test_a_client_that_requires_a_cursor_crashes_without_one(mockserver_server: MockServer):
     """With pages of five the last one is full, and what follows it depends on the end marker."""
-    with staged(mockserver_server, "long-chat-ends-without-cursor") as stage, pytest.raises(KeyError):
-        stage.naive().messages("chat_ends_absent", limit=5)
+    with played(mockserver_server, "long-chat-ends-without-cursor") as run, pytest.raises(KeyError):
+        run.naive().messages("chat_ends_absent", limit=5)
 
 
 def test_a_client_that_sends_null_as_a_cursor_reads_the_first_page_for_ever(mockserver_server: MockServer):
-    with staged(mockserver_server, "long-chat-ends-with-null") as stage:
+    with played(mockserver_server, "long-chat-ends-with-null") as run:
         with pytest.raises(NeverEnds):
-            stage.naive(patience=20).messages("chat_ends_null", limit=5)
+            run.naive(patience=20).messages("chat_ends_null", limit=5)
 
-        assert 20 == len(stage.calls("listMessages"))
+        assert 20 == len(run.calls("listMessages"))
 
 
 def test_a_client_that_sends_an_empty_cursor_is_refused(mockserver_server: MockServer):
-    with staged(mockserver_server, "long-chat-ends-with-null") as stage:
-        stage.sandbox.choose({"next-cursor-end": "empty"})
+    with played(mockserver_server, "long-chat-ends-with-null") as run:
+        run.sandbox.choose({"next-cursor-end": "empty"})
         with pytest.raises(Failed):
-            stage.naive().messages("chat_ends_null", limit=5)
+            run.naive().messages("chat_ends_null", limit=5)
 
-        assert [None, "VALIDATION_ERROR"] == stage.codes("listMessages")
+        assert [None, "VALIDATION_ERROR"] == run.codes("listMessages")
 
 
 def test_a_client_that_does_not_deduplicate_reads_messages_twice_when_new_ones_arrive(mockserver_server: MockServer):
-    with staged(mockserver_server, "long-chat-moving") as stage:
-        stage.sandbox.choose({"short-pages": "full"})
+    with played(mockserver_server, "long-chat-moving") as run:
+        run.sandbox.choose({"short-pages": "full"})
 
-        read = [each["id"] for each in stage.naive().messages("chat_moving", limit=2)]
+        read = [each["id"] for each in run.naive().messages("chat_moving", limit=2)]
 
         assert len(set(read)) < len(read)

@@ -91,9 +91,9 @@ def test_every_problem_of_a_file_is_shown_in_its_order_with_line_and_column(mock
 def test_each_command_shows_every_problem_of_a_file(command, broken, capsys):
     code = main([*command, str(broken), *(["--port", "0"] if command != ["replay"] else [])])
 
-    told = capsys.readouterr().err
+    output = capsys.readouterr().err
     assert 2 == code
-    assert [] == [path for path, position, _ in PROBLEMS if f"{path} ({position}): got " not in told]
+    assert [] == [path for path, position, _ in PROBLEMS if f"{path} ({position}): got " not in output]
 
 
 def test_a_document_without_a_file_has_its_problems_in_the_same_order(mockserver, broken):

@@ -130,7 +130,7 @@ def test_a_body_of_any_depth_is_in_the_document_of_its_run(mockserver_server, tm
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("a: [1", f"line 1, column 6: got {NO_YAML} (the end of the text instead of ',' or ']'); expected YAML 1.2"),
         (
@@ -141,10 +141,10 @@ def test_a_body_of_any_depth_is_in_the_document_of_its_run(mockserver_server, tm
         ("a: b: c\n", f"line 1, column 5: got {NO_YAML} (mapping values are not allowed here); expected YAML 1.2"),
     ],
 )
-def test_invalid_yaml_is_reported_in_one_sentence(tmp_path: Path, text: str, told: str):
+def test_invalid_yaml_is_reported_in_one_sentence(tmp_path: Path, text: str, message: str):
     (tmp_path / "broken.yaml").write_text(text, encoding="utf-8")
 
     with pytest.raises(ScenarioError) as refused:
         read(tmp_path / "broken.yaml")
 
-    assert told in str(refused.value)
+    assert message in str(refused.value)

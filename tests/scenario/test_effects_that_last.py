@@ -7,16 +7,9 @@ import json
 import pytest
 
 from tests.operations.world import DRAFT, GIVEN, running, upload
+from tests.scenario.effects import apply_now
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
-
-
-def _do(sandbox, effect, arguments=None):
-    """Have the effect happen now, by an instant of the clock; answers its rule."""
-    rule = sandbox.at(0).do({effect: {} if arguments is None else arguments})
-    sandbox.advance(0)
-    assert 1 == rule.fired
-    return rule
 
 
 def _counts(sandbox, ids):
@@ -29,7 +22,7 @@ def test_a_template_paused_midrun_fails_messages_until_it_is_approved_again(mock
     seen = []
     for status in ("PAUSED", "APPROVED"):
         mockserver.advance("1m")
-        _do(mockserver, "set-template", {"id": "template_official", "status": status})
+        apply_now(mockserver, "set-template", {"id": "template_official", "status": status})
         seen.append(_counts(mockserver, ids))
         mockserver.advance(0)
     other = running(mockserver, templateId="template_plain", name="Other")
@@ -42,7 +35,7 @@ def test_a_template_paused_midrun_fails_messages_until_it_is_approved_again(mock
 def test_an_approval_midrun_allows_the_remaining_messages(mockserver):
     mockserver.apply({"given": {"templates": [{"id": "template_pending", "providerTemplateStatus": "PENDING"}]}})
     ids = running(mockserver, templateId="template_pending", cadence=1)
-    _do(mockserver, "set-template", {"id": "template_pending", "status": "APPROVED"})
+    apply_now(mockserver, "set-template", {"id": "template_pending", "status": "APPROVED"})
     mockserver.advance("10m")
 
     assert ("completed", 2, 1) == _counts(mockserver, ids)
@@ -59,7 +52,7 @@ def test_storage_fails_for_the_very_upload_that_a_rule_fires_at(mockserver):
 
 
 def test_a_general_storage_failure_continues_after_an_upload_with_its_own_rule(mockserver):
-    _do(mockserver, "fail-media", {"names": ["a.txt"]})
+    apply_now(mockserver, "fail-media", {"names": ["a.txt"]})
     mockserver.on("uploadMedia").times(1).do(
         {"fail-media": {"names": ["b.txt"]}, "set-tenant": {"subscription": "suspended"}}
     )
@@ -88,7 +81,7 @@ def test_a_call_deferred_by_a_rule_has_its_own_number_and_transitions(mockserver
 
 def test_no_view_contains_a_whole_key_that_a_rule_creates(mockserver):
     old = mockserver.secret_key
-    _do(mockserver, "rotate-key", {"key": "sk_written_in_the_script"})
+    apply_now(mockserver, "rotate-key", {"key": "sk_written_in_the_script"})
     mockserver.call("GET", "/v1/campaigns/" + old)
     mockserver.call("GET", "/v1/campaigns/sk_written_in_the_script", key=old)
 

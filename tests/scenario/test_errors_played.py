@@ -19,7 +19,7 @@ from tests.clients.careful import Careful
 from tests.clients.operations import SESSIONS
 from tests.operations.media_files import PDF, PNG, TEXT, File, upload
 from tests.operations.world import refused
-from tests.scenario.staging import staged
+from tests.scenario.scenario_runs import played
 
 NOBODY = "that_never_was"
 ORPHANS = INJECTED_ONLY - {*COMMON_ERRORS}
@@ -131,9 +131,9 @@ def test_each_code_is_provoked_at_an_operation_that_declares_it(mockserver_serve
     expected = {code: (ERRORS[code].status, code, PLAYS[code].operation) for code in ERRORS}
     refusals = {}
     for code in ERRORS:
-        with staged(mockserver_server, scenario_of(code)) as stage:
-            answer = refused(PLAYS[code].calls(stage.sandbox))
-            refusals[code] = (*answer, stage.sandbox.journal["exchanges"][-1]["operation"])
+        with played(mockserver_server, scenario_of(code)) as run:
+            answer = refused(PLAYS[code].calls(run.sandbox))
+            refusals[code] = (*answer, run.sandbox.journal["exchanges"][-1]["operation"])
 
     assert expected == refusals
     declared = {code: {*COMMON_ERRORS, *ENDPOINTS[play.operation].errors} for code, play in PLAYS.items()}
@@ -156,10 +156,10 @@ def test_a_careful_client_recognises_each_error_by_its_code(mockserver_server: M
     passing = ("INTERNAL_ERROR", "RATE_LIMIT_EXCEEDED")
     expected = {code: (Unreachable, 8, None) if code in passing else (Refused, 1, code) for code in ERRORS}
 
-    assert expected == {code: met(mockserver_server, code) for code in ERRORS}
+    assert expected == {code: ending(mockserver_server, code) for code in ERRORS}
 
 
-def met(server: MockServer, code: str) -> tuple[type[Exception], int, str | None]:
+def ending(server: MockServer, code: str) -> tuple[type[Exception], int, str | None]:
     """The exception of a careful client at this code, the number of calls, and the code that it names."""
     with server.sandbox() as sandbox:
         sandbox.on("listCampaigns").error(code)

@@ -50,10 +50,10 @@ def test_no_injected_error_has_a_placeholder(mockserver, operation, wording):
 
 
 def test_seven_codes_have_placeholders():
-    told = {code for code, row in ERRORS.items() if placeholders(row.message)}
+    codes = {code for code, row in ERRORS.items() if placeholders(row.message)}
 
-    assert 7 == len(told)
-    assert all(placeholders(ERRORS[code].message) and set(placeholders(ERRORS[code].reworded)) for code in told)
+    assert 7 == len(codes)
+    assert all(placeholders(ERRORS[code].message) and set(placeholders(ERRORS[code].reworded)) for code in codes)
 
 
 def message(mockserver, code, method, path, **body):
@@ -65,33 +65,33 @@ def message(mockserver, code, method, path, **body):
 
 def test_an_injected_error_names_the_files_of_the_upload(mockserver):
     mockserver.choose({"media-max-files": 3, "media-max-size": {"image": 1024}})
-    told = {}
+    messages = {}
     for code in ("MEDIA_INVALID_FORMAT", "MEDIA_FILE_TOO_LARGE", "MEDIA_UPLOAD_TOO_MANY_FILES"):
         mockserver.on("uploadMedia").times(1).error(code)
         url, files = f"{mockserver.base_url}/v1/messaging/media", {"files": ("foto.png", b"\x89PNG", "image/png")}
-        told[code] = mockserver.requests_session().post(url, files=files).json()["message"]
+        messages[code] = mockserver.requests_session().post(url, files=files).json()["message"]
 
     assert {
         "MEDIA_INVALID_FORMAT": "O formato do arquivo foto.png não é aceito.",
         "MEDIA_FILE_TOO_LARGE": "O arquivo foto.png ultrapassa o tamanho máximo de 1 KB.",
         "MEDIA_UPLOAD_TOO_MANY_FILES": "Envie no máximo 3 arquivos por requisição.",
-    } == told
+    } == messages
 
 
 def test_an_injected_error_names_the_filter_of_the_call(mockserver):
     filters = [{"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": "open"}]}]
 
-    told = message(
+    text = message(
         mockserver, "CAMPAIGN_INVALID_FILTERS", "POST", "/v1/campaigns/audience-preview", json={"filters": filters}
     )
 
-    assert "O filtro chat.status usa um operador ou valor incompatível." == told
+    assert "O filtro chat.status usa um operador ou valor incompatível." == text
 
 
 def test_an_injected_error_names_a_field_of_the_body(mockserver):
-    told = message(mockserver, "VALIDATION_ERROR", "POST", "/v1/campaigns", json=DRAFT)
+    text = message(mockserver, "VALIDATION_ERROR", "POST", "/v1/campaigns", json=DRAFT)
 
-    assert "Os dados enviados são inválidos. Verifique o campo name." == told
+    assert "Os dados enviados são inválidos. Verifique o campo name." == text
 
 
 @pytest.mark.parametrize("code", ERRORS)
@@ -114,6 +114,6 @@ def test_a_session_that_a_script_fails_has_the_words_of_its_reason(mockserver, r
     mockserver.on("readConnectionSession").times(1).when("before").fail_session(reason=reason)
 
     path = f"/v1/entrypoints/chatapp/connection-sessions/{session['sessionId']}"
-    told = mockserver.call("GET", path).json()
+    failed = mockserver.call("GET", path).json()
 
-    assert (reason, SESSION_MESSAGES[reason][TEXTS.index(wording)]) == (told["reason"], told["message"])
+    assert (reason, SESSION_MESSAGES[reason][TEXTS.index(wording)]) == (failed["reason"], failed["message"])

@@ -91,7 +91,7 @@ def test_a_document_joins_the_sandbox_of_the_demo(mockserver_server):
     }
 
 
-def test_all_documents_that_bring_records_join_one_sandbox(mockserver):
+def test_all_documents_that_seed_records_apply_to_one_sandbox(mockserver):
     """Their ids are their own, whatever else has been applied."""
     joined = [mockserver.apply({"given": library.document(name).get("given", {})}) for name in NAMES]
 

@@ -11,62 +11,62 @@ from mockserver import MockServer
 from mockserver.testing.end_user import EndUser
 from tests.clients.connecting import Connection
 from tests.clients.naive import NeverEnds
-from tests.scenario.staging import Stage, staged
+from tests.scenario.scenario_runs import ScenarioRun, played
 
 RETURN_URL = "https://loja.example/volta"
-BOTH_DOORS = pytest.mark.parametrize("on_socket", [False, True])
+BOTH_TRANSPORTS = pytest.mark.parametrize("on_socket", [False, True])
 
 
-def sessions(stage: Stage) -> list[str]:
-    return [each["status"] for each in stage.tenant["sessions"]]
+def sessions(run: ScenarioRun) -> list[str]:
+    return [each["status"] for each in run.tenant["sessions"]]
 
 
-def carefully(stage: Stage, show: Callable[[str], object], attempts: int = 1, **body: object) -> Connection:
-    return stage.careful().connect(lambda made: None, show, attempts=attempts, returnUrl=RETURN_URL, **body)
+def carefully(run: ScenarioRun, show: Callable[[str], object], attempts: int = 1, **body: object) -> Connection:
+    return run.careful().connect(lambda made: None, show, attempts=attempts, returnUrl=RETURN_URL, **body)
 
 
-def naively(stage: Stage, show: Callable[[str], object], **body: object) -> None:
+def naively(run: ScenarioRun, show: Callable[[str], object], **body: object) -> None:
     """The naive client, whose watching never ends, since nothing ever completes."""
     with pytest.raises(NeverEnds):
-        stage.naive(patience=60).connect(lambda made: None, show, returnUrl=RETURN_URL, **body)
+        run.naive(patience=60).connect(lambda made: None, show, returnUrl=RETURN_URL, **body)
 
 
 # A link that a preview has used up
 
 
 def test_a_link_that_a_preview_has_used_up_is_replaced(mockserver_server: MockServer):
-    with staged(mockserver_server, "connect-preview-bot-first") as stage:
+    with played(mockserver_server, "connect-preview-bot-first") as run:
         met: list[int] = []
 
         def show(url: str) -> bool:
-            page = stage.sandbox.end_user(url).connect()
+            page = run.sandbox.end_user(url).connect()
             met.append(page.status)
             return page.status != 410
 
-        ended = carefully(stage, show)
+        ended = carefully(run, show)
 
         assert [410, 303] == met
-        assert ("completed", ["pending", "completed"]) == (ended.status, sessions(stage))
-        bot = stage.sandbox._hosted.sandbox.visits[0]
+        assert ("completed", ["pending", "completed"]) == (ended.status, sessions(run))
+        bot = run.sandbox._hosted.sandbox.visits[0]
         assert ("TelegramBot (like TwitterBot)", 303) == (bot.user_agent, bot.status)
 
 
 def test_a_link_that_a_preview_has_used_up_strands_the_end_user(mockserver_server: MockServer):
-    with staged(mockserver_server, "connect-preview-bot-first") as stage:
+    with played(mockserver_server, "connect-preview-bot-first") as run:
         met: list[int] = []
-        naively(stage, lambda url: met.append(stage.sandbox.end_user(url).connect().status))
+        naively(run, lambda url: met.append(run.sandbox.end_user(url).connect().status))
 
-        assert ([410], ["pending"]) == (met, sessions(stage))
-        stage.sandbox.advance("20m")
-        assert ["expired"] == sessions(stage)
+        assert ([410], ["pending"]) == (met, sessions(run))
+        run.sandbox.advance("20m")
+        assert ["expired"] == sessions(run)
 
 
 # In a frame
 
 
-def appears_in_a_frame(stage: Stage, url: str) -> bool:
+def appears_in_a_frame(run: ScenarioRun, url: str) -> bool:
     """Whether a browser shows the page in a frame: it does, unless the page forbids that."""
-    answer = stage.http.get(url, headers={"Sec-Fetch-Dest": "iframe", "Sec-Fetch-Mode": "navigate"})
+    answer = run.http.get(url, headers={"Sec-Fetch-Dest": "iframe", "Sec-Fetch-Mode": "navigate"})
     assert 200 == answer.status_code
     refusals = {
         answer.headers.get("X-Frame-Options", "").upper() in ("DENY", "SAMEORIGIN"),
@@ -76,72 +76,72 @@ def appears_in_a_frame(stage: Stage, url: str) -> bool:
     return refusals == {False}
 
 
-@BOTH_DOORS
+@BOTH_TRANSPORTS
 def test_a_flow_can_run_in_its_own_window(mockserver_server: MockServer, on_socket: bool):
-    with staged(mockserver_server, "connect-iframe", on_socket=on_socket) as stage:
-        ended = carefully(stage, lambda url: stage.sandbox.end_user(url, socket=on_socket).connect())
+    with played(mockserver_server, "connect-iframe", on_socket=on_socket) as run:
+        ended = carefully(run, lambda url: run.sandbox.end_user(url, socket=on_socket).connect())
 
-        assert ("completed", ["completed"]) == (ended.status, sessions(stage))
-        assert {"document"} == {visit.sec_fetch_dest for visit in stage.sandbox._hosted.sandbox.visits}
+        assert ("completed", ["completed"]) == (ended.status, sessions(run))
+        assert {"document"} == {visit.sec_fetch_dest for visit in run.sandbox._hosted.sandbox.visits}
 
 
-@BOTH_DOORS
+@BOTH_TRANSPORTS
 def test_a_link_in_a_frame_shows_nothing_and_uses_nothing_up(mockserver_server: MockServer, on_socket: bool):
-    with staged(mockserver_server, "connect-iframe", on_socket=on_socket) as stage:
+    with played(mockserver_server, "connect-iframe", on_socket=on_socket) as run:
         urls: list[str] = []
         appeared: list[bool] = []
-        naively(stage, lambda url: urls.append(url) or appeared.append(appears_in_a_frame(stage, url)))
+        naively(run, lambda url: urls.append(url) or appeared.append(appears_in_a_frame(run, url)))
 
-        (visit,) = stage.sandbox._hosted.sandbox.visits
+        (visit,) = run.sandbox._hosted.sandbox.visits
         assert ([False], "iframe", 200) == (appeared, visit.sec_fetch_dest, visit.status)
-        assert 200 == stage.sandbox.end_user(urls[0]).open().status
-        stage.sandbox.advance("20m")
-        assert ["expired"] == sessions(stage)
+        assert 200 == run.sandbox.end_user(urls[0]).open().status
+        run.sandbox.advance("20m")
+        assert ["expired"] == sessions(run)
 
 
 # Walking away
 
 
 def test_a_tab_closed_at_the_end_redirects_no_one_and_the_session_has_the_result(mockserver_server: MockServer):
-    with staged(mockserver_server, "connect-tab-closed", to_the_end=False) as stage:
+    with played(mockserver_server, "connect-tab-closed", to_the_end=False) as run:
         returns: list[str | None] = []
 
         def finish_and_close(url: str) -> None:
-            person = stage.sandbox.end_user(url)
+            person = run.sandbox.end_user(url)
             returns.append(person.connect().location)
             person.close_tab()  # before the browser gets where it is sent
 
-        ended = carefully(stage, finish_and_close)
+        ended = carefully(run, finish_and_close)
 
         assert ([RETURN_URL], "completed") == (returns, ended.status)
-        assert [0] == [rule["fired"] for rule in stage.sandbox.rules]  # the person was faster than the script
+        assert [0] == [rule["fired"] for rule in run.sandbox.rules]  # the person was faster than the script
 
 
 def test_a_tab_closed_half_way_is_unnoticed_until_the_deadline(mockserver_server: MockServer):
-    with staged(mockserver_server, "connect-expires-unread") as stage:
+    with played(mockserver_server, "connect-expires-unread") as run:
         people: list[EndUser] = []
 
         def give_up(url: str) -> None:
-            person = stage.sandbox.end_user(url)
+            person = run.sandbox.end_user(url)
             person.open()
             person.proceed()
             person.close_tab()
             people.append(person)
 
-        began = stage.sandbox.now
-        ended = carefully(stage, give_up)
+        began = run.sandbox.now
+        ended = carefully(run, give_up)
 
         assert ("expired", "expired") == (ended.status, ended.reason)
-        assert timedelta(minutes=20) <= stage.sandbox.now - began <= timedelta(minutes=22)
+        assert timedelta(minutes=20) <= run.sandbox.now - began <= timedelta(minutes=22)
         assert 410 == people[0].open().status
 
 
 @pytest.mark.parametrize("query", ["", "?status=completed"])
 def test_a_visit_of_the_return_url_proves_nothing(mockserver_server: MockServer, query: str):
-    with staged(mockserver_server, "connect-forged-return") as stage:
+    with played(mockserver_server, "connect-forged-return") as run:
         kept: list[str] = []
         read: list[str] = []
-        client = stage.careful()
+        client = run.careful()
 
         def forge(url: str) -> None:
             read.append(client.returned(RETURN_URL + query, kept[0]).status)
@@ -149,102 +149,102 @@ def test_a_visit_of_the_return_url_proves_nothing(mockserver_server: MockServer,
         ended = client.connect(kept.append, forge, returnUrl=RETURN_URL)
 
         assert (["pending"], "failed", "token_exchange_failed") == (read, ended.status, ended.reason)
-    with staged(mockserver_server, "connect-forged-return") as stage:
+    with played(mockserver_server, "connect-forged-return") as run:
         believed: list[bool] = []
-        naively(stage, lambda url: believed.append(stage.naive().returned(RETURN_URL + query)))
+        naively(run, lambda url: believed.append(run.naive().returned(RETURN_URL + query)))
 
-        assert ([True], ["failed"]) == (believed, sessions(stage))
+        assert ([True], ["failed"]) == (believed, sessions(run))
 
 
 # What a person does on the page
 
 
 def test_an_end_user_who_cancels_may_be_invited_again(mockserver_server: MockServer):
-    with staged(mockserver_server, "connect-user-cancels", to_the_end=False) as stage:
+    with played(mockserver_server, "connect-user-cancels", to_the_end=False) as run:
         pages: list[str | None] = []
 
         def cancel_first(url: str) -> None:
-            person = stage.sandbox.end_user(url)
+            person = run.sandbox.end_user(url)
             person.open()
             pages.append((person.cancel() if not pages else person.connect()).location)
 
-        ended = carefully(stage, cancel_first, attempts=2)
+        ended = carefully(run, cancel_first, attempts=2)
 
         assert ([None, RETURN_URL], "completed") == (pages, ended.status)
-        assert ["failed", "completed"] == sessions(stage)
-        assert "token_exchange_failed" == stage.tenant["sessions"][0]["reason"]
+        assert ["failed", "completed"] == sessions(run)
+        assert "token_exchange_failed" == run.tenant["sessions"][0]["reason"]
 
 
-def cancel(stage: Stage, url: str) -> None:
-    person = stage.sandbox.end_user(url)
+def cancel(run: ScenarioRun, url: str) -> None:
+    person = run.sandbox.end_user(url)
     person.open()
     person.proceed()
     person.cancel()
 
 
 def test_a_client_that_expects_only_completion_waits_for_an_end_user_who_cancelled(mockserver_server: MockServer):
-    with staged(mockserver_server, "connect-user-cancels", to_the_end=False) as stage:
-        naively(stage, lambda url: cancel(stage, url))
+    with played(mockserver_server, "connect-user-cancels", to_the_end=False) as run:
+        naively(run, lambda url: cancel(run, url))
 
-        assert ["failed"] == sessions(stage)
+        assert ["failed"] == sessions(run)
 
 
 def test_an_unnoticed_cancellation_waits_for_the_deadline(mockserver_server: MockServer):
-    with staged(mockserver_server, "connect-user-cancels-unseen") as stage:
-        ended = carefully(stage, lambda url: cancel(stage, url))
+    with played(mockserver_server, "connect-user-cancels-unseen") as run:
+        ended = carefully(run, lambda url: cancel(run, url))
 
-        assert ("expired", ["expired"]) == (ended.status, sessions(stage))
+        assert ("expired", ["expired"]) == (ended.status, sessions(run))
 
 
 def test_a_number_that_is_typed_and_taken_fails_without_a_way_back(mockserver_server: MockServer):
-    with staged(mockserver_server, "connect-phone-in-use", to_the_end=False) as stage:
+    with played(mockserver_server, "connect-phone-in-use", to_the_end=False) as run:
         ends: list[tuple[int, str | None]] = []
 
         def type_the_number(url: str) -> None:
-            page = stage.sandbox.end_user(url).connect("+55 11 5550-0209")
+            page = run.sandbox.end_user(url).connect("+55 11 5550-0209")
             ends.append((page.status, page.location))
 
-        ended = carefully(stage, type_the_number, attempts=3)
+        ended = carefully(run, type_the_number, attempts=3)
 
         assert ("failed", "phone_in_use", None) == (ended.status, ended.reason, ended.entrypoint)
-        assert ([(200, None)], ["failed"]) == (ends, sessions(stage))
-    with staged(mockserver_server, "connect-phone-in-use", to_the_end=False) as stage:
-        naively(stage, lambda url: stage.sandbox.end_user(url).connect("+55 11 5550-0209"))
+        assert ([(200, None)], ["failed"]) == (ends, sessions(run))
+    with played(mockserver_server, "connect-phone-in-use", to_the_end=False) as run:
+        naively(run, lambda url: run.sandbox.end_user(url).connect("+55 11 5550-0209"))
 
-        assert ["failed"] == sessions(stage)
+        assert ["failed"] == sessions(run)
 
 
 def test_a_funnel_removed_during_a_flow_fails_the_flow_at_its_end(mockserver_server: MockServer):
-    with staged(mockserver_server, "connect-funnel-deleted", to_the_end=False) as stage:
+    with played(mockserver_server, "connect-funnel-deleted", to_the_end=False) as run:
         ends: list[str | None] = []
         ended = carefully(
-            stage,
-            lambda url: ends.append(stage.sandbox.end_user(url).connect().location),
+            run,
+            lambda url: ends.append(run.sandbox.end_user(url).connect().location),
             funnelId="funnel_deleted",
             funnelStepId="funnel_step_deleted",
         )
 
         assert ("failed", "funnel_not_found", [None]) == (ended.status, ended.reason, ends)
-        assert [1, 0] == [rule["fired"] for rule in stage.sandbox.rules]
-        assert [] == stage.tenant["entrypoints"]
-    with staged(mockserver_server, "connect-funnel-deleted", to_the_end=False) as stage:
-        naively(stage, lambda url: stage.sandbox.end_user(url).connect(), funnelStepId="funnel_step_deleted")
+        assert [1, 0] == [rule["fired"] for rule in run.sandbox.rules]
+        assert [] == run.tenant["entrypoints"]
+    with played(mockserver_server, "connect-funnel-deleted", to_the_end=False) as run:
+        naively(run, lambda url: run.sandbox.end_user(url).connect(), funnelStepId="funnel_step_deleted")
 
-        assert ["failed"] == sessions(stage)
+        assert ["failed"] == sessions(run)
 
 
-@BOTH_DOORS
+@BOTH_TRANSPORTS
 def test_the_flow_for_a_number_of_the_phone_app_has_its_own_order(mockserver_server: MockServer, on_socket: bool):
-    with staged(mockserver_server, "connect-coexistence", to_the_end=False, on_socket=on_socket) as stage:
+    with played(mockserver_server, "connect-coexistence", to_the_end=False, on_socket=on_socket) as run:
         steps: list[str | None] = []
 
-        def walk(url: str) -> None:
-            person = stage.sandbox.end_user(url, socket=on_socket)
+        def visit_pages(url: str) -> None:
+            person = run.sandbox.end_user(url, socket=on_socket)
             seen = [person.open(), person.proceed(), person.choose_number("+55 11 5550-0202"), person.confirm_in_app()]
             seen += [person.choose_account("Celular da loja"), person.authorise()]
             steps.extend(page.step or page.location for page in seen)
 
-        ended = carefully(stage, walk, coexistence=True)
+        ended = carefully(run, visit_pages, coexistence=True)
 
         assert ["intro", "number", "app", "account", "authorise", RETURN_URL] == steps
         assert ended.entrypoint is not None

@@ -50,7 +50,7 @@ def test_a_file_may_have_a_description(file) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "problem"),
     [
         ("choices: {dual-statu: guide}", "'dual-status'"),
         ("choices: {dual-status: gide}", "'guide'"),
@@ -60,11 +60,11 @@ def test_a_file_may_have_a_description(file) -> None:
         ("choices: {}\nseed: 3", "/seed: got a key of scenarios; expected only scenario, summary, choices"),
     ],
 )
-def test_a_file_with_anything_else_is_refused(file, text, said) -> None:
+def test_a_file_with_anything_else_is_refused(file, text, problem) -> None:
     with pytest.raises(ScenarioError) as refusal:
         load_profile(file(text))
 
-    assert said in str(refusal.value)
+    assert problem in str(refusal.value)
 
 
 @pytest.mark.parametrize(("name", "near"), [("hostil", "hostile"), ("guid", "guide"), ("litteral", "literal")])
@@ -104,7 +104,7 @@ def test_a_reset_retains_the_profile(mockserver_server) -> None:
 def test_values_with_keys_are_joined_key_by_key(file) -> None:
     path = file("choices: {size-limit-values: {chatapp: 5, photoapp: 6}, rate-limit-numbers: {requests: 2, per: 1}}")
 
-    beside = {"size-limit-values": {"photoapp": None}, "rate-limit-numbers": "off"}
+    further = {"size-limit-values": {"photoapp": None}, "rate-limit-numbers": "off"}
 
     merged = {"size-limit-values": {"chatapp": 5, "photoapp": None}, "rate-limit-numbers": "off"}
-    assert merged == merge_choices(load_profile(path), beside)
+    assert merged == merge_choices(load_profile(path), further)

@@ -30,7 +30,7 @@ class Naive:
         while self.queue and not self.stalled and self.queue[0][0] <= now:
             self.done.append(self.queue.pop(0))
 
-    def bend(self, now, effect, number):
+    def apply_effect(self, now, effect, number):
         begun = len(self.done) > 0
         if effect == "stall-sends":
             self.stalled = True
@@ -88,10 +88,10 @@ def test_modified_sends_equal_those_of_a_list_of_messages_and_each_count_is_reac
             now += wait
             naive.pass_to(now)
             fired = sandbox.advance(timedelta(microseconds=wait))
-            _reached_when_the_model_says(fired, reached, began, now - wait)
+            _reached_as_in_the_model(fired, reached, began, now - wait)
             assert naive.counts() == counts(sandbox, ids)
             if naive.queue:
-                naive.bend(now, effect, next(iter(arguments.values()), 0))
+                naive.apply_effect(now, effect, next(iter(arguments.values()), 0))
                 sandbox.at(0).do({effect: arguments})
                 sandbox.advance(0)
                 naive.pass_to(now)
@@ -104,7 +104,7 @@ def test_modified_sends_equal_those_of_a_list_of_messages_and_each_count_is_reac
         assert (0 if reached is None else 1) == rule.fired
 
 
-def _reached_when_the_model_says(fired, reached, began, since):
+def _reached_as_in_the_model(fired, reached, began, since):
     for each in fired:
         if each["what"] == "execution.sent":
             at = datetime.fromisoformat(each["at"])

@@ -44,25 +44,25 @@ def test_a_scenario_is_listed_with_the_ids_that_it_seeds(own, capsys):
 def test_programs_read_every_id_that_a_scenario_seeds(own, capsys):
     assert 0 == main(["scenarios", str(own), "--json"])
 
-    told = json.loads(capsys.readouterr().out)
-    assert {"name", "summary", "clauses", "created", "script"} == set(told)
+    listing = json.loads(capsys.readouterr().out)
+    assert {"name", "summary", "clauses", "created", "script"} == set(listing)
     assert (["template_t"], 20, ["tenant_b"], ["form_b"]) == (
-        told["created"]["templates"],
-        len(set(told["created"]["chats"])),
-        told["created"]["tenants"],
-        told["created"]["forms"],
+        listing["created"]["templates"],
+        len(set(listing["created"]["chats"])),
+        listing["created"]["tenants"],
+        listing["created"]["forms"],
     )
 
 
 def test_the_ids_that_are_listed_are_those_that_a_server_seeds(mockserver_server, capsys):
     main(["scenarios", "demo", "--json"])
-    told = json.loads(capsys.readouterr().out)["created"]
+    created = json.loads(capsys.readouterr().out)["created"]
 
     with mockserver_server.sandbox("demo") as sandbox:
         tenants = sandbox.state()["tenants"]
 
     for kind in ("templates", "chats", "entrypoints"):
-        assert sorted(told[kind]) == sorted(each["id"] for tenant in tenants for each in tenant[kind])
+        assert sorted(created[kind]) == sorted(each["id"] for tenant in tenants for each in tenant[kind])
 
 
 def test_each_scenario_of_the_library_is_listed_by_name(capsys):

@@ -170,7 +170,7 @@ def test_seed_data_that_a_creation_or_a_start_would_refuse_is_refused(mockserver
             mockserver.apply({"given": {"templates": [asking], "campaigns": [campaign]}})
 
 
-def test_rules_reports_and_the_replay_know_a_seeded_campaign(mockserver_server):
+def test_rules_reports_and_the_replay_include_a_seeded_campaign(mockserver_server):
     world = WORLD | {"campaigns": [{"id": "campaign_a", "executionId": "execution_a", "status": "processing"}]}
     script = [{"after": {"sent": 3}, "do": {"fail-campaign": {}}}]
     with mockserver_server.sandbox({"given": world, "script": script}, now=NOON) as sandbox:

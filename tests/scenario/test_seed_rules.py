@@ -54,10 +54,10 @@ def test_a_message_of_the_organisation_is_sent_by_the_tenant(mockserver):
 
 
 def test_an_assigned_signing_secret_is_returned_once_and_whole(mockserver):
-    told = mockserver.apply({"given": {"webhooks": [{"url": "http://127.0.0.1:9/hook"}]}})
+    applied = mockserver.apply({"given": {"webhooks": [{"url": "http://127.0.0.1:9/hook"}]}})
 
-    [(webhook_id, secret)] = told["webhookSecrets"].items()
-    assert [webhook_id] == told["created"]["webhooks"]
+    [(webhook_id, secret)] = applied["webhookSecrets"].items()
+    assert [webhook_id] == applied["created"]["webhooks"]
     assert secret.startswith("whsec_")
     assert secret not in str(mockserver.state())
 

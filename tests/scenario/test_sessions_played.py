@@ -11,7 +11,7 @@ from mockserver import MockServer
 from tests.clients.careful import Careful
 from tests.clients.connecting import Connection
 from tests.clients.naive import Failed, Naive, NeverEnds
-from tests.scenario.staging import Stage, staged
+from tests.scenario.scenario_runs import ScenarioRun, played
 
 # Between two whole minutes, so that a sweeper at the next one is late.
 HALF_PAST = "2026-03-01T12:00:30Z"
@@ -41,86 +41,86 @@ ENDS = {
 
 def connect(client: Careful | Naive, **rest: Any) -> tuple[Any, list[str]]:
     """The end of a connection, and what was stored and shown, in order."""
-    told: list[str] = []
-    ended = client.connect(told.append, told.append, returnUrl="https://loja.example/volta", **rest)
-    return ended, told
+    values: list[str] = []
+    ended = client.connect(values.append, values.append, returnUrl="https://loja.example/volta", **rest)
+    return ended, values
 
 
-def sessions(stage: Stage) -> list[str]:
-    return [each["status"] for each in stage.tenant["sessions"]]
+def sessions(run: ScenarioRun) -> list[str]:
+    return [each["status"] for each in run.tenant["sessions"]]
 
 
 @pytest.mark.parametrize("name", ENDS)
 def test_a_careful_client_learns_how_a_connection_ended(mockserver_server: MockServer, name: str):
     attempts, made, status, reason = ENDS[name]
-    with staged(mockserver_server, name, now=HALF_PAST) as stage:
+    with played(mockserver_server, name, now=HALF_PAST) as run:
         if name == "connect-expires-at-the-instant":
-            stage.sandbox.remove_rules()  # what fires at that instant is looked at below
-        ended, _ = connect(stage.careful(), attempts=attempts)
+            run.sandbox.remove_rules()  # what fires at that instant is looked at below
+        ended, _ = connect(run.careful(), attempts=attempts)
 
         assert (status, reason) == (ended.status, ended.reason)
         assert (ended.entrypoint is not None) == (status == "completed")
-        assert made == len(sessions(stage))
+        assert made == len(sessions(run))
 
 
 def test_at_the_very_instant_the_deadline_wins(mockserver_server: MockServer):
-    with staged(mockserver_server, "connect-expires-at-the-instant", now=HALF_PAST) as stage:
-        session_id = stage.sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions").json()["sessionId"]
-        stage.sandbox.advance("20m")
+    with played(mockserver_server, "connect-expires-at-the-instant", now=HALF_PAST) as run:
+        session_id = run.sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions").json()["sessionId"]
+        run.sandbox.advance("20m")
 
-        assert Connection(session_id, "expired", "expired", None) == stage.careful().session(session_id)
-        assert [] == stage.tenant["entrypoints"]
-        assert [1] == [rule["fired"] for rule in stage.sandbox.rules]
+        assert Connection(session_id, "expired", "expired", None) == run.careful().session(session_id)
+        assert [] == run.tenant["entrypoints"]
+        assert [1] == [rule["fired"] for rule in run.sandbox.rules]
 
 
 def test_the_id_is_stored_before_the_link_is_shown(mockserver_server: MockServer):
-    with staged(mockserver_server, "connect-standard") as stage:
-        ended, (kept, shown) = connect(stage.careful())
+    with played(mockserver_server, "connect-standard") as run:
+        ended, (kept, shown) = connect(run.careful())
 
         assert (ended.session_id, True) == (kept, shown.startswith("http"))
-    with staged(mockserver_server, "connect-standard") as stage:
-        _, (shown, kept) = connect(stage.naive())
+    with played(mockserver_server, "connect-standard") as run:
+        _, (shown, kept) = connect(run.naive())
 
         assert shown.startswith("http") and kept.startswith("connection_session_")
 
 
 def test_the_requested_number_is_the_connected_one(mockserver_server: MockServer):
-    with staged(mockserver_server, "connect-standard") as stage:
+    with played(mockserver_server, "connect-standard") as run:
         funnel = {"funnelId": "funnel_standard", "funnelStepId": "funnel_step_standard"}
-        ended, _ = connect(stage.careful(), **funnel)
+        ended, _ = connect(run.careful(), **funnel)
 
         assert ended.entrypoint is not None
         assert funnel.items() <= ended.entrypoint.items()
-        assert "Recepção" == stage.careful().entrypoint(ended.entrypoint["id"])["displayName"]
-    with staged(mockserver_server, "connect-coexistence") as stage:
-        ended, _ = connect(stage.careful(), coexistence=True)
+        assert "Recepção" == run.careful().entrypoint(ended.entrypoint["id"])["displayName"]
+    with played(mockserver_server, "connect-coexistence") as run:
+        ended, _ = connect(run.careful(), coexistence=True)
 
         assert ended.entrypoint is not None and ended.entrypoint["isCoexistence"]
 
 
 def test_a_funnel_that_is_deleted_meanwhile_fails_the_connection(mockserver_server: MockServer):
-    with staged(mockserver_server, "connect-funnel-deleted") as stage:
-        ended, _ = connect(stage.careful(), attempts=3, funnelStepId="funnel_step_deleted")
+    with played(mockserver_server, "connect-funnel-deleted") as run:
+        ended, _ = connect(run.careful(), attempts=3, funnelStepId="funnel_step_deleted")
 
         assert ("failed", "funnel_not_found") == (ended.status, ended.reason)
-        assert 1 == len(sessions(stage))
+        assert 1 == len(sessions(run))
 
 
 def test_a_completion_in_the_last_second_is_noticed(mockserver_server: MockServer):
-    with staged(mockserver_server, "connect-last-second") as stage:
-        connect(stage.careful())
+    with played(mockserver_server, "connect-last-second") as run:
+        connect(run.careful())
 
-        assert ["completed"] == sessions(stage)
+        assert ["completed"] == sessions(run)
 
 
 @pytest.mark.parametrize("name", ["connect-expires-unread", "connect-expires-sweeper-late", "connect-expires-on-read"])
 def test_a_careful_client_polls_a_little_beyond_the_deadline_and_no_more(mockserver_server: MockServer, name: str):
-    with staged(mockserver_server, name, now=HALF_PAST) as stage:
-        began = stage.sandbox.now
+    with played(mockserver_server, name, now=HALF_PAST) as run:
+        began = run.sandbox.now
 
-        connect(stage.careful())
+        connect(run.careful())
 
-        assert timedelta(minutes=20) <= stage.sandbox.now - began <= timedelta(minutes=22)
+        assert timedelta(minutes=20) <= run.sandbox.now - began <= timedelta(minutes=22)
 
 
 # The scenario, and the statuses that are read right after the deadline and half a minute later.
@@ -133,22 +133,22 @@ LATE = [
 
 @pytest.mark.parametrize(("name", "statuses"), LATE)
 def test_a_deadline_may_be_noticed_late(mockserver_server: MockServer, name: str, statuses: list[str]):
-    with staged(mockserver_server, name, now=HALF_PAST) as stage:
-        client = stage.careful()
-        session_id = stage.sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions").json()["sessionId"]
-        stage.sandbox.advance("20m")
-        events = len(stage.sandbox.events)
+    with played(mockserver_server, name, now=HALF_PAST) as run:
+        client = run.careful()
+        session_id = run.sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions").json()["sessionId"]
+        run.sandbox.advance("20m")
+        events = len(run.sandbox.events)
 
         assert (0 if name != "connect-expires-unread" else 1) == events
         assert statuses[0] == client.session(session_id).status
-        stage.sandbox.advance("30s")
+        run.sandbox.advance("30s")
         assert statuses[1] == client.session(session_id).status
 
 
 def test_a_client_stops_waiting_for_an_unenforced_deadline(mockserver_server: MockServer):
     """However long a session stays pending, a careful client stops and reports it: its own time passes, the service's does not."""
-    with staged(mockserver_server, "connect-expires-unread") as stage:
-        client = Careful(stage.sandbox.base_url, stage.sandbox.secret_key, stage.http, lambda seconds: None)
+    with played(mockserver_server, "connect-expires-unread") as run:
+        client = Careful(run.sandbox.base_url, run.sandbox.secret_key, run.http, lambda seconds: None)
 
         ended, _ = connect(client)
 
@@ -160,41 +160,41 @@ def test_a_client_stops_waiting_for_an_unenforced_deadline(mockserver_server: Mo
     [("connect-user-cancels", "failed"), ("connect-phone-in-use", "failed"), ("connect-forged-return", "failed")],
 )
 def test_a_poll_for_completed_alone_never_ends(mockserver_server: MockServer, name: str, status: str):
-    with staged(mockserver_server, name) as stage:
+    with played(mockserver_server, name) as run:
         with pytest.raises(NeverEnds):
-            connect(stage.naive(patience=60))
+            connect(run.naive(patience=60))
 
-        served = [each["response"]["body"]["status"] for each in stage.calls("readConnectionSession")]
+        served = [each["response"]["body"]["status"] for each in run.calls("readConnectionSession")]
         assert 50 < served.count(status)
 
 
 def test_a_number_that_is_taken_is_not_tried_again_and_again(mockserver_server: MockServer):
-    with staged(mockserver_server, "connect-phone-in-use") as stage:
-        connect(stage.careful(), attempts=5)
+    with played(mockserver_server, "connect-phone-in-use") as run:
+        connect(run.careful(), attempts=5)
 
-        assert ["failed"] == sessions(stage)
+        assert ["failed"] == sessions(run)
 
 
 def test_a_lost_session_is_left_behind_by_both(mockserver_server: MockServer):
     """Nothing lists sessions: the first one can only expire."""
-    with staged(mockserver_server, "connect-create-answer-lost") as stage:
-        connect(stage.careful())
+    with played(mockserver_server, "connect-create-answer-lost") as run:
+        connect(run.careful())
 
-        assert ["pending", "completed"] == sessions(stage)
+        assert ["pending", "completed"] == sessions(run)
 
 
 def test_one_429_ends_the_watching_of_a_naive_client(mockserver_server: MockServer):
-    with staged(mockserver_server, "connect-poll-meets-429") as stage:
+    with played(mockserver_server, "connect-poll-meets-429") as run:
         with pytest.raises(Failed):
-            connect(stage.naive())
+            connect(run.naive())
 
-        assert ["completed"] == sessions(stage)  # connected, and the client does not notice
+        assert ["completed"] == sessions(run)  # connected, and the client does not notice
 
 
 # Scenarios about events, played where no endpoint is registered: what reads of the sessions show, and which events
 # there would have been to deliver.
 FAILED, CONNECTED = "entrypoints.chatapp.connection_failed", "entrypoints.chatapp.connected"
-UNHEARD = {
+WITHOUT_ENDPOINT = {
     "connect-complete-before-202": ["completed"],
     "connect-iframe": ["expired"],
     "connect-second-session-then-late-failure": ["failed", "completed"],
@@ -211,12 +211,12 @@ UNHEARD = {
 }
 
 
-@pytest.mark.parametrize("name", UNHEARD)
+@pytest.mark.parametrize("name", WITHOUT_ENDPOINT)
 def test_a_client_without_an_event_reads_the_session(mockserver_server: MockServer, name: str):
-    with staged(mockserver_server, name, is_heard=False) as stage:
-        ended, _ = connect(stage.careful(), attempts=len(UNHEARD[name]))
+    with played(mockserver_server, name, has_endpoint=False) as run:
+        ended, _ = connect(run.careful(), attempts=len(WITHOUT_ENDPOINT[name]))
 
-        assert UNHEARD[name] == sessions(stage)
-        assert UNHEARD[name][-1] == ended.status
-        told = [CONNECTED if status == "completed" else FAILED for status in UNHEARD[name]]
-        assert told == [each["event"] for each in stage.sandbox.events]
+        assert WITHOUT_ENDPOINT[name] == sessions(run)
+        assert WITHOUT_ENDPOINT[name][-1] == ended.status
+        events = [CONNECTED if status == "completed" else FAILED for status in WITHOUT_ENDPOINT[name]]
+        assert events == [each["event"] for each in run.sandbox.events]

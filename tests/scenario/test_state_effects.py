@@ -17,18 +17,11 @@ from tests.operations.world import (
     session,
     upload,
 )
+from tests.scenario.effects import apply_now
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 
 LIST = OPERATIONS["listTemplates"]
-
-
-def _do(sandbox, effect, arguments=None):
-    """Have the effect happen now, by an instant of the clock; answers its rule."""
-    rule = sandbox.at(0).do({effect: {} if arguments is None else arguments})
-    sandbox.advance(0)
-    assert 1 == rule.fired
-    return rule
 
 
 def _session(sandbox, session_id):
@@ -43,39 +36,39 @@ def _counts(sandbox, ids):
 
 def _complete(sandbox):
     session_id = session(sandbox)
-    assert None is _do(sandbox, "complete-session", {"phone": "+55 11 99999-0000", "name": "Balcão"}).no_target
+    assert None is apply_now(sandbox, "complete-session", {"phone": "+55 11 99999-0000", "name": "Balcão"}).no_target
     made = sandbox.state()["tenants"][0]["entrypoints"][-1]
     return _session(sandbox, session_id)[0], made["displayPhone"].replace(" ", "").replace("-", "")
 
 
 def _fail_session(sandbox):
     session_id = session(sandbox)
-    _do(sandbox, "fail-session", {"id": session_id, "reason": "phone_in_use"})
+    apply_now(sandbox, "fail-session", {"id": session_id, "reason": "phone_in_use"})
     return _session(sandbox, session_id)
 
 
 def _expire(sandbox):
     session_id = session(sandbox)
-    _do(sandbox, "expire-session")
+    apply_now(sandbox, "expire-session")
     return _session(sandbox, session_id)[0]
 
 
 def _cancel_session(sandbox):
     session_id = session(sandbox)
-    _do(sandbox, "cancel-session")
+    apply_now(sandbox, "cancel-session")
     return _session(sandbox, session_id)[0]
 
 
 def _visit(sandbox):
     session_id = session(sandbox)
-    _do(sandbox, "visit-link", {"userAgent": "TelegramBot"})
+    apply_now(sandbox, "visit-link", {"userAgent": "TelegramBot"})
     return _session(sandbox, session_id)[0]
 
 
 def _fail_campaign(sandbox):
     ids = running(sandbox)
     sandbox.advance("1s")
-    _do(sandbox, "fail-campaign")
+    apply_now(sandbox, "fail-campaign")
     sandbox.advance("1h")
     return _counts(sandbox, ids)
 
@@ -83,7 +76,7 @@ def _fail_campaign(sandbox):
 def _cancel_campaign(sandbox):
     ids = running(sandbox)
     sandbox.advance("1s")
-    _do(sandbox, "cancel-campaign")
+    apply_now(sandbox, "cancel-campaign")
     sandbox.advance("1h")
     return _counts(sandbox, ids)
 
@@ -91,16 +84,16 @@ def _cancel_campaign(sandbox):
 def _stall(sandbox):
     ids = running(sandbox)
     sandbox.advance("1s")
-    _do(sandbox, "stall-sends")
+    apply_now(sandbox, "stall-sends")
     sandbox.advance("1h")
     return _counts(sandbox, ids)
 
 
 def _resume(sandbox):
     ids = running(sandbox)
-    _do(sandbox, "stall-sends")
+    apply_now(sandbox, "stall-sends")
     sandbox.advance("1h")
-    _do(sandbox, "resume-sends")
+    apply_now(sandbox, "resume-sends")
     seen = [_counts(sandbox, ids)]
     sandbox.advance("1s")
     return [*seen, _counts(sandbox, ids)]
@@ -108,7 +101,7 @@ def _resume(sandbox):
 
 def _slow(sandbox):
     ids = running(sandbox)
-    _do(sandbox, "slow-sends", {"perMinute": 1})
+    apply_now(sandbox, "slow-sends", {"perMinute": 1})
     sandbox.advance("59s")
     seen = [_counts(sandbox, ids)]
     sandbox.advance("1s")
@@ -117,7 +110,7 @@ def _slow(sandbox):
 
 def _fail_sends(sandbox):
     ids = running(sandbox)
-    _do(sandbox, "fail-sends", {"chats": ["chat_ana", "chat_bia"]})
+    apply_now(sandbox, "fail-sends", {"chats": ["chat_ana", "chat_bia"]})
     sandbox.advance("1h")
     return _counts(sandbox, ids)
 
@@ -125,28 +118,31 @@ def _fail_sends(sandbox):
 def _set_tenant(sandbox):
     seen = [sandbox.call(*LIST).status]
     for settings in ({"subscription": "suspended"}, {"subscription": "active", "developersEnabled": False}):
-        _do(sandbox, "set-tenant", settings)
+        apply_now(sandbox, "set-tenant", settings)
         seen.append(sandbox.call(*LIST).json()["code"])
     return seen
 
 
 def _revoke(sandbox):
-    _do(sandbox, "revoke-key")
-    again = _do(sandbox, "revoke-key")
+    apply_now(sandbox, "revoke-key")
+    again = apply_now(sandbox, "revoke-key")
     assert "got a revoked secret key" in again.no_target
     return sandbox.call(*LIST).json()["code"], sandbox.call(*LIST, key=OTHER_KEY).status
 
 
 def _rotate(sandbox):
     old = sandbox.secret_key
-    _do(sandbox, "rotate-key", {"key": "sk_brand_new_key"})
+    apply_now(sandbox, "rotate-key", {"key": "sk_brand_new_key"})
     assert "sk_brand_new_key" == sandbox.secret_key
-    assert "expected one that the sandbox does not have yet" in _do(sandbox, "rotate-key", {"key": OTHER_KEY}).no_target
+    assert (
+        "expected one that the sandbox does not have yet"
+        in apply_now(sandbox, "rotate-key", {"key": OTHER_KEY}).no_target
+    )
     return [sandbox.call(*LIST, key=key).status for key in (old, "sk_brand_new_key")]
 
 
 def _set_template(sandbox):
-    _do(
+    apply_now(
         sandbox,
         "set-template",
         {
@@ -164,7 +160,7 @@ def _set_template(sandbox):
 
 def _remove_template(sandbox):
     campaign_id = draft(sandbox)
-    _do(sandbox, "remove-template", {"id": "template_plain"})
+    apply_now(sandbox, "remove-template", {"id": "template_plain"})
     return (
         sandbox.call("GET", "/v1/message-templates/template_plain").status,
         sandbox.call("POST", f"/v1/campaigns/{campaign_id}/start").status,
@@ -173,32 +169,32 @@ def _remove_template(sandbox):
 
 def _remove_funnel(sandbox):
     session_id = session(sandbox, funnelId="funnel_sales", funnelStepId="funnel_step_first")
-    _do(sandbox, "remove-funnel", {"id": "funnel_sales"})
+    apply_now(sandbox, "remove-funnel", {"id": "funnel_sales"})
     sandbox.complete_session(session_id)
     return _session(sandbox, session_id)
 
 
 def _remove_entrypoint(sandbox):
     ids = running(sandbox)
-    _do(sandbox, "remove-entrypoint", {"id": "entrypoint_desk"})
+    apply_now(sandbox, "remove-entrypoint", {"id": "entrypoint_desk"})
     sandbox.advance("1h")
     return sandbox.call(*OPERATIONS["readEntrypoint"]).status, _counts(sandbox, ids)
 
 
 def _fail_media(sandbox):
-    _do(sandbox, "fail-media", {"names": ["b.txt"]})
+    apply_now(sandbox, "fail-media", {"names": ["b.txt"]})
     files = [(f"{each}.txt", "text/plain", b"nota") for each in "abc"]
     return [[each["success"] for each in upload(sandbox, *files).json()] for _ in range(2)]
 
 
 def _given(sandbox):
-    _do(sandbox, "given", {"templates": [{"id": "template_late"}]})
-    assert "template_late" in _do(sandbox, "given", {"templates": [{"id": "template_late"}]}).no_target
+    apply_now(sandbox, "given", {"templates": [{"id": "template_late"}]})
+    assert "template_late" in apply_now(sandbox, "given", {"templates": [{"id": "template_late"}]}).no_target
     return sandbox.call("GET", "/v1/message-templates/template_late").status
 
 
 def _rate_limit(sandbox):
-    _do(sandbox, "rate-limit", {"requests": 2, "per": 60})
+    apply_now(sandbox, "rate-limit", {"requests": 2, "per": 60})
     seen = [sandbox.call(*LIST) for _ in range(3)]
     wait = int(seen[-1].headers["retry-after"])
     sandbox.advance(wait - 1)
@@ -208,13 +204,13 @@ def _rate_limit(sandbox):
 
 
 def _set_choice(sandbox):
-    _do(sandbox, "set-choice", {"dual-status": "guide", "message-text": "empty"})
+    apply_now(sandbox, "set-choice", {"dual-status": "guide", "message-text": "empty"})
     read = sandbox.call(*OPERATIONS["readCampaign"]).json()
     return read["message"]
 
 
 def _advance(sandbox):
-    _do(sandbox, "advance", "1h30m")
+    apply_now(sandbox, "advance", "1h30m")
     return f"{sandbox.now:%Y-%m-%dT%H:%M:%S%z}"
 
 
@@ -259,7 +255,7 @@ def test_an_effect_is_visible_to_clients(mockserver, effect):
 def test_slowed_sends_never_precede_the_end_of_their_interval(mockserver):
     """Seven a minute are one each 8571428.57 microseconds."""
     ids = running(mockserver)
-    _do(mockserver, "slow-sends", {"perMinute": 7})
+    apply_now(mockserver, "slow-sends", {"perMinute": 7})
     mockserver.advance(timedelta(microseconds=8_571_428))
     before = _counts(mockserver, ids)
     mockserver.advance(timedelta(microseconds=1))

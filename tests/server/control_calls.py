@@ -12,7 +12,7 @@ NOON = "2026-03-01T12:00:00Z"
 
 
 class Made(NamedTuple):
-    """A sandbox as its creation over HTTP tells of it."""
+    """A sandbox as its creation over HTTP returns it."""
 
     server: str
     id: str
@@ -48,9 +48,19 @@ def make(server: str, **recipe: Any) -> Made:
     """A sandbox made over HTTP."""
     reply = control(server, "POST", "/sandboxes", recipe)
     assert 201 == reply.status_code, reply.text
-    told = reply.json()
-    assert {"sandboxId", "baseUrl", "tenantId", "secretKey", "publicKey", "webhookSecrets"} == set(told)
-    return Made(server, *told.values())
+    body = reply.json()
+    assert {"sandboxId", "baseUrl", "tenantId", "secretKey", "publicKey", "webhookSecrets"} == set(body)
+    return Made(server, *body.values())
+
+
+def begin(sandbox: Any) -> str:
+    """The id of a fresh connection session."""
+    return str(sandbox.call("POST", SESSIONS, json={}).json()["sessionId"])
+
+
+def is_frozen(sandbox: Any) -> bool:
+    """Whether the sandbox's clock is frozen."""
+    return bool(sandbox.state()["clock"]["frozen"])
 
 
 def refused(reply: requests.Response) -> tuple[int, str]:

@@ -152,7 +152,7 @@ def read_answers(verdict: Verdict, sent: bytes, answered: bytes) -> Answered:
     """
     The answers as h11's client reads them: one for each request, one more for what was refused, nothing after.
 
-    What was refused may have been a HEAD request, whose answer has no body (RFC 9110 9.3.2), if these letters were sent.
+    What was refused may have been a HEAD request, whose answer has no body (RFC 9110 9.3.2), if its four letters were sent.
     """
     refused = ["GET", "HEAD"] if b"HEAD" in sent else ["GET"]
     readings = (

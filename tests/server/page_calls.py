@@ -22,7 +22,7 @@ def inside(sandbox, url: str) -> str:
 
 
 def get(sandbox, path, **headers):
-    """GET a path; from the path of a walk alone the redirect to its current page is followed."""
+    """GET a path; from the path of a flow alone the redirect to its current page is followed."""
     sent = {name.replace("_", "-"): each for name, each in headers.items()}
     reply = sandbox.call("GET", path, key="", headers=sent)
     if re.fullmatch(r"/connect/walk/\w+", path) and reply.status == 303:
@@ -49,16 +49,16 @@ def press(sandbox, path, button="continue", **given):
 
 
 def begun(sandbox, body=None) -> tuple[str, str]:
-    """The path of a fresh session's link, and of the walk that pressing continue began."""
+    """The path of a fresh session's link, and of the flow that pressing continue began."""
     path = link(sandbox, body)
-    return path, walk(sandbox, press(sandbox, path))
+    return path, flow_path(sandbox, press(sandbox, path))
 
 
-def walk(sandbox, reply) -> str:
-    """The path of the walk to whose page a form was redirected."""
+def flow_path(sandbox, reply) -> str:
+    """The path of the flow to whose page a form was redirected."""
     return inside(sandbox, reply.headers["location"]).rpartition("/")[0]
 
 
 def visits(sandbox):
-    """The visits that the sandbox has kept."""
+    """The visits that the sandbox has recorded."""
     return list(sandbox._hosted.sandbox.visits)

@@ -1,4 +1,4 @@
-"""A client that says exactly the bytes it is told, and reads answers one by one, as they are framed on the wire."""
+"""A client that sends exactly the bytes it is given, and reads answers one by one, as they are framed on the wire."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DEADLINE_SECONDS = 5.0
 
 
 class Answer(NamedTuple):
-    """One answer; header names are lower case, `framing` says what told the body's end."""
+    """One answer; header names are lower case, `framing` is what marks the end of the body."""
 
     status: int
     headers: dict[str, str]
@@ -35,7 +35,7 @@ class RawClient:
         self._reader.close()
         self.socket.close()
 
-    def say(self, *lines: str, body: bytes = b"") -> Self:
+    def send(self, *lines: str, body: bytes = b"") -> Self:
         """Send a head of these lines, with a Host if there is more than a request line to it, and the body."""
         self.socket.sendall("\r\n".join([*lines, "Host: here", "", ""]).encode("latin-1") + body)
         return self

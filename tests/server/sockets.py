@@ -13,8 +13,8 @@ from typing import Any
 from werkzeug.wrappers import Request, Response
 
 
-class Post(Request):
-    """One letter as it came over the socket."""
+class ReceivedRequest(Request):
+    """A webhook request as it arrived over the socket."""
 
     @property
     def sent(self) -> dict[str, str]:
@@ -22,11 +22,11 @@ class Post(Request):
         return dict(self.headers.items())
 
 
-def app(answer: Callable[[Post], Response | None]) -> Any:
-    """A WSGI app that answers with what `answer` makes of a letter, 200 where that is nothing."""
+def app(answer: Callable[[ReceivedRequest], Response | None]) -> Any:
+    """A WSGI app that answers with what `answer` returns for a request, 200 if that is None."""
 
     def run(environ: Any, start: Any) -> Any:
-        return (answer(Post(environ)) or Response())(environ, start)
+        return (answer(ReceivedRequest(environ)) or Response())(environ, start)
 
     return run
 
@@ -39,16 +39,16 @@ def raw(reply: bytes, *, hold: threading.Event | None = None, drips: int = 0) ->
     def serve() -> None:
         with suppress(OSError):
             while True:
-                wire, _ = listener.accept()
-                wire.recv(65536)
+                connection, _ = listener.accept()
+                connection.recv(65536)
                 with suppress(OSError):
-                    wire.sendall(reply)
+                    connection.sendall(reply)
                     for _ in range(drips):
                         threading.Event().wait(0.02)
-                        wire.sendall(b"x")
+                        connection.sendall(b"x")
                 if hold is not None:
                     hold.wait(10)
-                wire.close()
+                connection.close()
 
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
@@ -65,7 +65,7 @@ def raw(reply: bytes, *, hold: threading.Event | None = None, drips: int = 0) ->
 
 @contextmanager
 def over_tls(certificate: Path) -> Iterator[int]:
-    """A listener that speaks TLS with this certificate and answers each letter `{}` with 204; its port."""
+    """A TLS listener with this certificate that answers each request of the body `{}` with 204; its port."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
     listener = context.wrap_socket(socket.create_server(("127.0.0.1", 0)), server_side=True)
@@ -73,16 +73,16 @@ def over_tls(certificate: Path) -> Iterator[int]:
     def serve() -> None:
         while True:
             try:
-                wire, _ = listener.accept()
+                connection, _ = listener.accept()
             except ssl.SSLError:  # the client did not take the certificate
                 continue
             except OSError:  # the listener is closed
                 return
-            with wire:
+            with connection:
                 received, piece = b"", b" "
                 while piece and not received.endswith(b"{}"):  # whole: closing over unread bytes resets the answer away
-                    received += (piece := wire.recv(65536))
-                wire.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
+                    received += (piece := connection.recv(65536))
+                connection.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
 
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()

@@ -41,10 +41,10 @@ class Inbox:
         self.seen: list[str] = []
         self.loops: list[asyncio.AbstractEventLoop] = []
 
-    async def __call__(self, letter: Any) -> int:
+    async def __call__(self, webhook: Any) -> int:
         await asyncio.sleep(0)
         self.loops.append(asyncio.get_running_loop())
-        self.seen.append(letter.json()["data"]["sessionId"])
+        self.seen.append(webhook.json()["data"]["sessionId"])
         return 202
 
 
@@ -105,7 +105,7 @@ def test_a_coroutine_function_receives_where_no_loop_runs(mockserver: Sandbox):
 
 def test_a_function_that_answers_with_an_awaitable_is_awaited(mockserver: Sandbox):
     inbox = Inbox()
-    receiver = mockserver.receive_webhooks(lambda letter: inbox(letter))
+    receiver = mockserver.receive_webhooks(lambda webhook: inbox(webhook))
 
     mockserver.complete_session(begin(mockserver))
 
@@ -207,7 +207,7 @@ def test_a_server_on_the_loop_of_the_caller_is_reported_immediately(mockserver: 
 
 def test_a_server_in_another_thread_is_called_from_a_loop_as_from_anywhere(mockserver: Sandbox, serve):
     seen: list[bytes] = []
-    url = serve(app(lambda letter: seen.append(letter.data))).url
+    url = serve(app(lambda request: seen.append(request.data))).url
 
     async def main() -> None:
         mockserver.receive_webhooks(url)
@@ -222,7 +222,7 @@ def test_an_awaitable_that_cannot_be_awaited_here_is_refused_as_a_coroutine_func
     inbox = Inbox()
 
     async def main() -> None:
-        mockserver.receive_webhooks(lambda letter: inbox(letter))
+        mockserver.receive_webhooks(lambda webhook: inbox(webhook))
         with pytest.raises(ValueError, match="await the async form"):
             mockserver.complete_session(begin(mockserver))
         await mockserver.advance_async(0)
@@ -283,7 +283,7 @@ def test_a_function_that_needs_no_loop_runs_immediately_on_one(mockserver: Sandb
     seen: list[str] = []
 
     async def main() -> None:
-        mockserver.receive_webhooks(lambda letter: seen.append(letter.json()["event"]))
+        mockserver.receive_webhooks(lambda webhook: seen.append(webhook.json()["event"]))
         mockserver.complete_session(begin(mockserver))
 
     asyncio.run(main())
@@ -340,9 +340,9 @@ def test_a_wait_for_calls_does_not_block_the_loop_that_makes_them(mockserver: Sa
 def test_a_receiver_on_the_loop_may_call_the_mock_and_advance_the_clock(mockserver: Sandbox):
     seen: list[Any] = []
 
-    async def receive(letter: Any) -> None:
+    async def receive(webhook: Any) -> None:
         async with mockserver.httpx_async_client() as client:
-            session_id = letter.json()["data"]["sessionId"]
+            session_id = webhook.json()["data"]["sessionId"]
             url = f"/v1/entrypoints/chatapp/connection-sessions/{session_id}"
             reply = await client.get(url, headers={"X-API-Key": mockserver.secret_key})
         seen.append((session_id, reply.json()["status"]))

@@ -19,7 +19,7 @@ from mockserver.server.webhooks.pacing import Pacing
 from tests.harness.waiting import PATIENCE_SECONDS, wait_until
 from tests.server.control_calls import SESSIONS, Made
 from tests.server.receivers import ACCEPTED, receiving
-from tests.server.sockets import Post, app
+from tests.server.sockets import ReceivedRequest, app
 
 pytestmark = pytest.mark.clause("events.nothing-lost")
 
@@ -33,8 +33,8 @@ class Standalone:
         self.made = Made(server.url, hosted.id, server.url, tenant.id, tenant.secret_key, tenant.public_key)
 
     def receive(self, url: str, **settings) -> str:
-        told = self.made.control("POST", "/scenarios", {"given": {"webhooks": [{"url": url, **settings}]}}).json()
-        return told["created"]["webhooks"][0]
+        body = self.made.control("POST", "/scenarios", {"given": {"webhooks": [{"url": url, **settings}]}}).json()
+        return body["created"]["webhooks"][0]
 
     def events(self) -> list[dict]:
         return self.made.control("GET", "/events").json()["events"]
@@ -74,7 +74,7 @@ def standalone() -> Iterator[Standalone]:
 
 def test_an_event_leaves_by_itself(standalone, serve):
     seen = []
-    standalone.receive(serve(app(lambda letter: seen.append(letter.json["data"]["sessionId"]))).url)
+    standalone.receive(serve(app(lambda request: seen.append(request.json["data"]["sessionId"]))).url)
     session_id = standalone.made.session()
 
     standalone.complete(session_id)
@@ -107,7 +107,7 @@ def test_no_connection_stays_open_when_everything_is_sent(standalone):
 def test_a_slow_receiver_delays_neither_the_api_nor_another_endpoint(standalone, serve):
     held, seen = threading.Event(), []
     standalone.receive(serve(app(lambda _: held.wait(PATIENCE_SECONDS) and None)).url)
-    standalone.receive(serve(app(lambda letter: seen.append(letter.json["data"]["sessionId"]))).url)
+    standalone.receive(serve(app(lambda request: seen.append(request.json["data"]["sessionId"]))).url)
     sessions = [standalone.made.session() for _ in range(3)]
 
     for session_id in sessions:
@@ -131,7 +131,7 @@ def test_an_expiry_leaves_unasked_also_where_the_processs_clock_is_frozen(serve)
             host.origin = server.url
             background.start()
             standalone = Standalone(host, hosted, server, background)
-            standalone.receive(serve(app(lambda letter: seen.append(letter.json["data"]["status"]))).url)
+            standalone.receive(serve(app(lambda request: seen.append(request.json["data"]["status"]))).url)
             standalone.made.session()
             frozen.tick(1200)
             wait_until(lambda: ["expired"] == seen)
@@ -144,7 +144,7 @@ def test_an_advance_waits_for_running_attempts_and_retries_at_their_instants(sta
     wait = worked.wait
     monkeypatch.setattr(worked, "wait", lambda _: waits.set() or wait(PATIENCE_SECONDS))
 
-    def answer(_: Post) -> Response:
+    def answer(_: ReceivedRequest) -> Response:
         arrived.set()
         held.wait(PATIENCE_SECONDS)
         return Response(status=503)
@@ -171,9 +171,9 @@ def test_a_receiver_that_advances_the_clock_is_answered_during_its_request(stand
     monkeypatch.setattr("mockserver.server.webhooks.dispatcher._WORKERS_TIMEOUT_SECONDS", 0.05)
     seen: list[tuple[str, int]] = []
 
-    def answer(letter: Post) -> None:
-        told = standalone.made.control("POST", "/clock/advance", {"by": "20m"})
-        seen.append((letter.json["data"]["sessionId"], told.status_code))
+    def answer(request: ReceivedRequest) -> None:
+        advanced = standalone.made.control("POST", "/clock/advance", {"by": "20m"})
+        seen.append((request.json["data"]["sessionId"], advanced.status_code))
 
     standalone.made.control("PUT", "/clock", {"freeze": "2031-01-01T00:00:00Z"})
     standalone.receive(serve(app(answer)).url)
@@ -250,7 +250,7 @@ def test_a_busy_worker_does_not_delay_the_stop(standalone, serve):
     assert arrived.wait(PATIENCE_SECONDS)
     stopping = threading.Thread(target=standalone.background.stop)
 
-    with standalone.hosted.sandbox.lock:  # which a worker needs to report what came of its letter
+    with standalone.hosted.sandbox.lock:  # which a worker needs to report the result of its request
         stopping.start()
         stopping.join(PATIENCE_SECONDS)
         is_stopped = not stopping.is_alive()
@@ -262,7 +262,7 @@ def test_a_busy_worker_does_not_delay_the_stop(standalone, serve):
 
 def test_requests_beyond_the_number_of_workers_wait_for_a_free_one(standalone, serve):
     seen: list[str] = []
-    url = serve(app(lambda letter: seen.append(letter.json["data"]["sessionId"]))).url
+    url = serve(app(lambda request: seen.append(request.json["data"]["sessionId"]))).url
     for _ in range(2 * _THREADS_MAX):
         standalone.receive(url)
     session_id = standalone.made.session()

@@ -37,7 +37,7 @@ NOT_READING = WsgiHandler(unread, max_bytes=0)
 def test_a_counted_body_is_read_to_its_end_and_no_further(serve: Serve, body: bytes) -> None:
     with RawClient(serve(echo).port) as client:
         for path in ("/first", "/second"):
-            client.say(f"POST {path} HTTP/1.1", f"Content-Length: {len(body)}", body=body)
+            client.send(f"POST {path} HTTP/1.1", f"Content-Length: {len(body)}", body=body)
             assert path.encode() + b" " + body == client.answer().body
 
 
@@ -56,13 +56,13 @@ CHUNKS = [
 def test_a_chunked_body_is_joined_and_its_trailers_dropped(serve: Serve, sent: bytes, read: bytes) -> None:
     with RawClient(serve(echo).port) as client:
         for path in ("/first", "/second"):
-            client.say(f"POST {path} HTTP/1.1", CHUNKED, body=sent)
+            client.send(f"POST {path} HTTP/1.1", CHUNKED, body=sent)
             assert path.encode() + b" " + read == client.answer().body
 
 
 def test_a_chunked_body_may_arrive_byte_by_byte(serve: Serve) -> None:
     with RawClient(serve(echo).port) as client:
-        client.say("POST /a HTTP/1.1", CHUNKED)
+        client.send("POST /a HTTP/1.1", CHUNKED)
         for byte in b"3\r\nabc\r\n0\r\nX: y\r\n\r\n":
             client.socket.sendall(bytes([byte]))
 
@@ -91,7 +91,7 @@ def test_a_broken_body_is_refused_and_never_reaches_the_app(
     serve: Serve, status: int, sent: bytes, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with RawClient(serve(None).port) as client:
-        answer = client.say("POST / HTTP/1.1", CHUNKED, body=sent).answer()
+        answer = client.send("POST / HTTP/1.1", CHUNKED, body=sent).answer()
 
         assert (status, status) == (answer.status, answer.json()["statusCode"])
         assert "close" == answer.headers["connection"]
@@ -127,16 +127,16 @@ def test_pipelined_requests_are_all_answered_to_a_client_that_has_ended_its_side
 @pytest.mark.parametrize("header", ["Content-Length: 3", CHUNKED])
 def test_the_client_is_bidden_to_continue_when_the_app_reads(serve: Serve, header: str) -> None:
     with RawClient(serve(echo).port) as client:
-        assert 100 == client.say("POST /a HTTP/1.1", header, "Expect: 100-continue").answer().status
+        assert 100 == client.send("POST /a HTTP/1.1", header, "Expect: 100-continue").answer().status
         client.socket.sendall(b"abc" if header != CHUNKED else b"3\r\nabc\r\n0\r\n\r\n")
 
         assert b"/a abc" == client.answer().body
-        assert b"/b " == client.say("GET /b HTTP/1.1").answer().body
+        assert b"/b " == client.send("GET /b HTTP/1.1").answer().body
 
 
 def test_a_client_whose_body_is_not_read_gets_no_100_continue(serve: Serve) -> None:
     with RawClient(serve(NOT_READING).port) as client:
-        answer = client.say("POST / HTTP/1.1", "Content-Length: 3", "Expect: 100-continue").answer()
+        answer = client.send("POST / HTTP/1.1", "Content-Length: 3", "Expect: 100-continue").answer()
 
         assert (200, "close") == (answer.status, answer.headers["connection"])
         assert client.ended()
@@ -144,14 +144,14 @@ def test_a_client_whose_body_is_not_read_gets_no_100_continue(serve: Serve) -> N
 
 def test_a_client_that_does_not_wait_is_not_bidden(serve: Serve) -> None:
     with RawClient(serve(echo).port) as client:
-        client.say("POST / HTTP/1.1", "Content-Length: 3", "Expect: 100-continue", body=b"abc")
+        client.send("POST / HTTP/1.1", "Content-Length: 3", "Expect: 100-continue", body=b"abc")
 
         assert 200 == client.answer().status
 
 
 def test_http_1_0_has_no_expectation(serve: Serve) -> None:
     with RawClient(serve(echo).port) as client:
-        client.say("POST / HTTP/1.0", "Content-Length: 3", "Expect: 100-continue", body=b"abc")
+        client.send("POST / HTTP/1.0", "Content-Length: 3", "Expect: 100-continue", body=b"abc")
 
         assert 200 == client.answer().status
 
@@ -173,16 +173,16 @@ def test_an_unread_body_is_skipped_or_ends_the_connection_after_the_answer(
     serve: Serve, header: str, body: bytes, persists: bool
 ) -> None:
     with RawClient(serve(NOT_READING).port) as client:
-        assert b"unread" == client.say("POST / HTTP/1.1", header, body=body).answer().body
+        assert b"unread" == client.send("POST / HTTP/1.1", header, body=body).answer().body
         if persists:
-            assert b"unread" == client.say("GET / HTTP/1.1").answer().body
+            assert b"unread" == client.send("GET / HTTP/1.1").answer().body
         else:
             assert client.ended()
 
 
 def test_a_large_body_can_be_answered_before_it_has_arrived(serve: Serve) -> None:
     with RawClient(serve(NOT_READING).port) as client:
-        client.say("POST / HTTP/1.1", f"Content-Length: {len(LARGE)}")
+        client.send("POST / HTTP/1.1", f"Content-Length: {len(LARGE)}")
 
         assert "close" == client.answer().headers["connection"]
 
@@ -209,7 +209,7 @@ def test_a_request_with_a_body_beyond_its_bound_has_none(serve: Serve, header: s
 
     with RawClient(serve(Handler()).port) as client:
         for _ in range(2):
-            assert 413 == client.say("POST / HTTP/1.1", header, body=body).answer().status
+            assert 413 == client.send("POST / HTTP/1.1", header, body=body).answer().status
 
     assert 2 * [(None, None)] == seen
 
@@ -229,7 +229,7 @@ def test_a_large_body_is_spooled_to_a_file(serve: Serve, is_chunked: bool) -> No
         else (f"Content-Length: {len(body)}", body)
     )
     with RawClient(serve(Handler(echo)).port) as client:
-        assert b"/ " + body == client.say("POST / HTTP/1.1", header, body=sent).answer().body
+        assert b"/ " + body == client.send("POST / HTTP/1.1", header, body=sent).answer().body
 
     assert [True] == spooled
 
@@ -242,6 +242,6 @@ def test_a_body_that_ends_early_is_refused(serve: Serve) -> None:
         return echo(environ, start)
 
     with RawClient(serve(app).port) as client:
-        client.say("POST / HTTP/1.1", "Content-Length: 10", body=b"abc").socket.shutdown(socket.SHUT_WR)
+        client.send("POST / HTTP/1.1", "Content-Length: 10", body=b"abc").socket.shutdown(socket.SHUT_WR)
         assert 400 == client.answer().json()["statusCode"]
     assert not called.is_set()

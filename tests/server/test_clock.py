@@ -9,19 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.server.control_calls import NOON, SESSIONS
+from tests.server.control_calls import NOON, SESSIONS, begin, is_frozen
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
-
-
-def begin(sandbox) -> str:
-    return sandbox.call("POST", SESSIONS, json={}).json()["sessionId"]
-
-
-def is_frozen(sandbox) -> bool:
-    return sandbox.state()["clock"]["frozen"]
 
 
 def test_a_sandbox_is_frozen_at_the_process_s_present_instant(mockserver_server):

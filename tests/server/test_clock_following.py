@@ -7,20 +7,12 @@ import pytest
 import requests
 import time_machine
 
-from tests.server.control_calls import SESSIONS, make
+from tests.server.control_calls import SESSIONS, begin, is_frozen, make
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LATER = datetime(2031, 7, 1, 8, 30, 15, 123456, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
-
-
-def begin(sandbox) -> str:
-    return sandbox.call("POST", SESSIONS, json={}).json()["sessionId"]
-
-
-def is_frozen(sandbox) -> bool:
-    return sandbox.state()["clock"]["frozen"]
 
 
 class TestFollowing:

@@ -15,16 +15,9 @@ from mockserver.server.http1.messages import Disconnect, Response, ResponseOrDis
 from mockserver.server.http1.server import Server
 from mockserver.server.http1.wire import NO_LINGER
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
+from tests.server.wsgi import answering
 
 Serve = Callable[..., Server]
-
-
-def answering(pieces: Any, status: str = "200 OK", *headers: tuple[str, str]) -> Any:
-    def app(environ: Any, start: Any) -> Any:
-        start(status, list(headers))
-        return pieces() if callable(pieces) else pieces
-
-    return app
 
 
 def ends(server: Server) -> None:
@@ -60,7 +53,7 @@ def test_a_failing_app_is_an_internal_error_with_a_logged_traceback(serve: Serve
     log: list[str] = []
     with RawClient(serve(app, log=log.append).port) as client:
         for _ in range(2):
-            answer = client.say("GET / HTTP/1.1").answer()
+            answer = client.send("GET / HTTP/1.1").answer()
             assert (500, "application/json") == (answer.status, answer.headers["content-type"])
             assert {"statusCode", "code", "message"} == set(answer.json())
             assert "INTERNAL_ERROR" == answer.json()["code"]
@@ -71,7 +64,7 @@ def test_a_failing_app_is_an_internal_error_with_a_logged_traceback(serve: Serve
 
 def test_without_a_log_the_traceback_is_printed_to_stderr(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
     with RawClient(serve(raising).port) as client:
-        client.say("GET / HTTP/1.1").answer()
+        client.send("GET / HTTP/1.1").answer()
 
     assert "LookupError: secret detail" in capsys.readouterr().err
 
@@ -84,7 +77,7 @@ def test_an_app_that_fails_in_the_middle_breaks_its_answer_off(serve: Serve) -> 
     log: list[str] = []
     app = lambda environ, start: Response(200, (("Content-Length", "6"),), pieces())
     with RawClient(serve(app, log=log.append).port) as client:
-        assert b"one" == client.say("GET / HTTP/1.1").answer().body
+        assert b"one" == client.send("GET / HTTP/1.1").answer().body
         assert client.ended()
     assert "LookupError: secret detail" in log[0]
 
@@ -97,7 +90,7 @@ def test_pieces_are_closed_in_the_end(serve: Serve) -> None:
             closed.set()
 
     with RawClient(serve(answering(Pieces([b"x"]))).port) as client:
-        client.say("GET / HTTP/1.1").answer()
+        client.send("GET / HTTP/1.1").answer()
         assert closed.wait(DEADLINE_SECONDS)
 
 
@@ -107,20 +100,20 @@ def breaking(answer: ResponseOrDisconnect) -> Any:
 
 def test_an_app_may_close_without_an_answer(serve: Serve) -> None:
     with RawClient(serve(breaking(Disconnect())).port) as client:
-        assert client.say("POST / HTTP/1.1", "Content-Length: 100000", body=b"x" * 100_000).ended()
+        assert client.send("POST / HTTP/1.1", "Content-Length: 100000", body=b"x" * 100_000).ended()
 
 
 def test_an_app_may_reset_the_connection(serve: Serve) -> None:
     with RawClient(serve(breaking(Disconnect(is_reset=True))).port) as client, pytest.raises(ConnectionResetError):
-        client.say("GET / HTTP/1.1").ended()
+        client.send("GET / HTTP/1.1").ended()
 
 
 def reset(client: RawClient) -> None:
     client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
 
 
-@pytest.mark.parametrize("said", [b"", b"GET / HT", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999\r\n\r\nabc"])
-def test_a_client_that_vanishes_leaves_no_trace(serve: Serve, said: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("sent", [b"", b"GET / HT", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999\r\n\r\nabc"])
+def test_a_client_that_vanishes_leaves_no_trace(serve: Serve, sent: bytes, capfd: pytest.CaptureFixture[str]) -> None:
     def reading(environ: Any, start: Any) -> Iterator[bytes]:
         environ["wsgi.input"].read()
         start("200 OK", [])
@@ -128,10 +121,10 @@ def test_a_client_that_vanishes_leaves_no_trace(serve: Serve, said: bytes, capfd
 
     server = serve(reading)
     with RawClient(server.port) as client:
-        client.socket.sendall(said)
+        client.socket.sendall(sent)
         reset(client)
     with RawClient(server.port) as other:
-        assert 200 == other.say("GET / HTTP/1.1").answer().status
+        assert 200 == other.send("GET / HTTP/1.1").answer().status
     ends(server)
 
     assert ("", "") == capfd.readouterr()
@@ -149,7 +142,7 @@ def test_a_client_that_stops_reading_leaves_no_trace(serve: Serve, capfd: pytest
 
     server = serve(lambda environ, start: Response(200, (("Content-Length", "9" * 15),), endless()))
     with RawClient(server.port) as client:
-        client.say("GET / HTTP/1.1").line()
+        client.send("GET / HTTP/1.1").line()
         reset(client)
 
     assert ended.wait(DEADLINE_SECONDS)
@@ -161,7 +154,7 @@ def test_a_call_whose_body_is_refused_is_one_line_of_the_log(serve: Serve) -> No
     log: list[str] = []
     app = lambda environ, start: [environ["wsgi.input"].read()]
     with RawClient(serve(app, log=log.append).port) as client:
-        client.say("POST /a HTTP/1.1", "Transfer-Encoding: chunked", body=b"xyz\r\n")
+        client.send("POST /a HTTP/1.1", "Transfer-Encoding: chunked", body=b"xyz\r\n")
 
         assert 400 == client.answer().status
         assert client.ended()

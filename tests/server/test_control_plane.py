@@ -136,14 +136,14 @@ class TestClock:
         frozen = made.control("PUT", "/clock", {"freeze": "2026-03-01T13:00:00Z"})
         advanced = made.control("POST", "/clock/advance", {"by": "20m"})
         to = made.control("POST", "/clock/advance", {"to": "2026-03-01T13:30:00Z"})
-        follows = made.control("PUT", "/clock", {"follow": True})
-        stands = made.control("PUT", "/clock", {"freeze": True})
+        following = made.control("PUT", "/clock", {"follow": True})
+        stopped = made.control("PUT", "/clock", {"freeze": True})
 
         assert {"now": "2026-03-01T13:00:00.000Z", "frozen": True} == frozen.json()
         assert {"now": "2026-03-01T13:20:00.000Z", "fired": []} == advanced.json()
         assert "2026-03-01T13:30:00.000Z" == to.json()["now"]
-        assert (False, True) == (follows.json()["frozen"], stands.json()["frozen"])
-        assert stands.json()["now"].startswith("2026-03-01T13:30:")
+        assert (False, True) == (following.json()["frozen"], stopped.json()["frozen"])
+        assert stopped.json()["now"].startswith("2026-03-01T13:30:")
 
     def test_advancing_returns_what_happened(self, made):
         session_id = made.session()

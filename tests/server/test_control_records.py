@@ -62,13 +62,13 @@ class TestScenarios:
     def test_a_document_is_applied_and_every_id_and_key_is_returned(self, made):
         reply = made.control("POST", "/scenarios", DOCUMENT)
 
-        told = reply.json()
-        [tenant] = told["tenants"]
+        body = reply.json()
+        [tenant] = body["tenants"]
         assert 201 == reply.status_code
-        assert {"scenario", "tenants", "created", "rules", "ignored"} == set(told)
-        assert ("mine", [], ["seed"]) == (told["scenario"], told["rules"], told["ignored"])
+        assert {"scenario", "tenants", "created", "rules", "ignored"} == set(body)
+        assert ("mine", [], ["seed"]) == (body["scenario"], body["rules"], body["ignored"])
         assert {"id", "secretKey", "publicKey"} == set(tenant) and "tenant_b" == tenant["id"]
-        assert {"chats": ["chat_a"], "tenants": ["tenant_b"], "forms": ["form_b"]} == told["created"]
+        assert {"chats": ["chat_a"], "tenants": ["tenant_b"], "forms": ["form_b"]} == body["created"]
         assert (
             200
             == requests.get(

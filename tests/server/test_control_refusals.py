@@ -234,7 +234,7 @@ class TestKeysAreAlwaysRedacted:
             sandbox.call("GET", "/v1/campaigns", key=PUBLIC)
             world = sandbox._hosted.sandbox
             wire = HttpRequest("GET", "/v1/campaigns", {"x-api-key": SECRET}, b"", "")
-            told = {
+            values = {
                 "server": mockserver_server,
                 "sandbox": sandbox,
                 "reply": sandbox.call("GET", "/v1/campaigns"),
@@ -250,15 +250,15 @@ class TestKeysAreAlwaysRedacted:
 
             leaks = [
                 name
-                for name, each in told.items()
+                for name, each in values.items()
                 if any(secret in repr(each) for secret in ("secret_of_the", "public_of_the", SIGNING[6:]))
             ]
 
             assert [] == leaks
 
     def test_only_the_creation_of_a_tenant_returns_its_keys(self, made):
-        told = json.dumps(made.control("POST", "/scenarios", {"given": {"tenants": [{"id": "tenant_b"}]}}).json())
-        assert "sk_" in told and "sk_..." not in told
+        created = json.dumps(made.control("POST", "/scenarios", {"given": {"tenants": [{"id": "tenant_b"}]}}).json())
+        assert "sk_" in created and "sk_..." not in created
 
         again = made.control("POST", "/scenarios", {"given": {"tenants": [{"id": "tenant_b", "name": "B"}]}}).json()
 

@@ -24,8 +24,8 @@ def steps(sandbox: Sandbox) -> Any:
     return sandbox.call("GET", "/_mock/steps").json()["steps"]
 
 
-def told(rows: list[dict[str, Any]]) -> list[str]:
-    """Each row in a word: the call, the state that follows a change, or the command."""
+def labels(rows: list[dict[str, Any]]) -> list[str]:
+    """One label per row: the call, the state that follows a change, or the command."""
     return [
         f"#{row['n']}" if row["kind"] == "call" else row["to"] if row["kind"] == "change" else row["command"]
         for row in rows
@@ -54,7 +54,7 @@ def test_rows_are_in_the_order_in_which_things_happened(mockserver: Sandbox):
         "advance",
         "expired",
         "#4",
-    ] == told(rows)
+    ] == labels(rows)
 
 
 def test_rows_of_nothing_are_none():

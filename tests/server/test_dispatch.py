@@ -62,7 +62,7 @@ def test_a_wsgi_app_gets_the_query_of_its_path(mockserver):
     ("answer", "found"), [(True, "True"), (-1, "-1"), ("ok", "a str"), ((200,), "a tuple"), ({"ok": 1}, "a dict")]
 )
 def test_a_value_that_is_not_a_response_fails_the_attempt_with_what_was_expected(mockserver, answer, found):
-    receiver = mockserver.receive_webhooks(lambda letter: answer)
+    receiver = mockserver.receive_webhooks(lambda request: answer)
     mockserver.complete_session(begin(mockserver))
 
     [attempt] = receiver.deliveries[0]["attempts"]
@@ -87,12 +87,12 @@ def test_a_receiver_on_a_socket_is_answered_while_time_passes(server, serve):
     with server.sandbox(now=NOON) as sandbox:
         seen = []
 
-        def answer(letter):
-            session_id = letter.json["data"]["sessionId"]
+        def answer(request):
+            session_id = request.json["data"]["sessionId"]
             url = f"{sandbox.base_url}{SESSIONS}/{session_id}"
-            told = requests.get(url, headers={"X-API-Key": sandbox.secret_key}, timeout=10).json()
+            session = requests.get(url, headers={"X-API-Key": sandbox.secret_key}, timeout=10).json()
             clock = control(sandbox.base_url, "GET", "/clock").json()["now"]
-            seen.append((session_id, told["status"], clock))
+            seen.append((session_id, session["status"], clock))
 
         sandbox.receive_webhooks(serve(app(answer)).url)
         first = begin(sandbox)
@@ -112,8 +112,8 @@ def test_a_receiver_on_a_socket_may_advance_the_clock(server, serve):
     with server.sandbox(now=NOON) as sandbox:
         seen = []
 
-        def answer(letter):
-            seen.append(letter.json["data"]["sessionId"])
+        def answer(request):
+            seen.append(request.json["data"]["sessionId"])
             if len(seen) == 1:
                 assert 200 == control(sandbox.base_url, "POST", "/clock/advance", {"by": "10m"}).status_code
 
@@ -134,9 +134,9 @@ def test_deliveries_of_a_call_on_a_socket_are_sent_after_its_response(server, se
         sandbox.advance("20m")
 
         headers = {"X-API-Key": sandbox.secret_key, "Connection": "close"}
-        told = requests.get(f"{sandbox.base_url}{SESSIONS}/{session_id}", headers=headers, timeout=10)
+        response = requests.get(f"{sandbox.base_url}{SESSIONS}/{session_id}", headers=headers, timeout=10)
 
-        assert "expired" == told.json()["status"] and not held.is_set()
+        assert "expired" == response.json()["status"] and not held.is_set()
         assert arrived.wait(10)
         held.set()
 
@@ -161,7 +161,7 @@ def test_a_reset_cancels_an_advance_that_waits_for_a_receiver(server, serve):
 def test_the_commands_on_webhooks_are_there_over_http(server, serve):
     seen = []
     made = make(server.url, clock={"freeze": NOON})
-    url = serve(app(lambda letter: seen.append(letter.data))).url
+    url = serve(app(lambda request: seen.append(request.data))).url
     given = {"webhooks": [{"url": url, "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}]}
     [webhook_id] = made.control("POST", "/scenarios", {"given": given}).json()["created"]["webhooks"]
     made.control("POST", f"/sessions/{made.session()}/complete", {})
@@ -206,25 +206,25 @@ def test_a_receiver_of_another_sandbox_is_never_called(mockserver, mockserver_se
         other.receive_webhooks(theirs)
         other.complete_session(begin(other))
 
-    assert [0, 1] == [len(mine.letters), len(theirs.letters)]
+    assert [0, 1] == [len(mine.webhooks), len(theirs.webhooks)]
 
 
 def test_a_receivers_own_call_is_answered_before_what_waits_for_another_endpoint(server, serve):
-    held, told = threading.Event(), []
+    held, answers = threading.Event(), []
     with server.sandbox(now=NOON) as sandbox:
 
-        def answer(letter):
-            told.append(control(sandbox.base_url, "GET", "/clock").status_code)
+        def answer(request):
+            answers.append(control(sandbox.base_url, "GET", "/clock").status_code)
             held.set()
 
-        def slow(letter):
-            told.append(held.is_set())
+        def slow(request):
+            answers.append(held.is_set())
 
         sandbox.receive_webhooks(serve(app(answer)).url)
         sandbox.receive_webhooks(serve(app(slow)).url)
         sandbox.complete_session(begin(sandbox))
 
-    assert [200, True] == told
+    assert [200, True] == answers
 
 
 def test_a_server_closes_immediately_during_attempts(serve):

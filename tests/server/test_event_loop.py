@@ -47,7 +47,7 @@ DAY = "2026-03-01T12:00:00+00:00"
 
 def ask(client: RawClient, sandbox: Sandbox, method: str = "GET", path: str = PATH) -> RawClient:
     parts = urlsplit(sandbox.base_url)
-    return client.say(f"{method} {parts.path}{path} HTTP/1.1", f"X-API-Key: {sandbox.secret_key}")
+    return client.send(f"{method} {parts.path}{path} HTTP/1.1", f"X-API-Key: {sandbox.secret_key}")
 
 
 def connected(sandbox: Sandbox) -> RawClient:
@@ -228,7 +228,7 @@ with MockServer() as server, server.sandbox() as sandbox:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_a_fork_has_no_server_and_says_so_in_one_line() -> None:
+def test_a_fork_has_no_server_and_reports_that_in_one_line() -> None:
     code = f"""
 import os, socket
 from mockserver.server.http1.server import Server
@@ -327,7 +327,7 @@ def test_a_server_leaves_the_current_event_loop_of_its_thread(serve: Serve) -> N
     asyncio.set_event_loop(own)
     try:
         with RawClient(serve(Quiet()).port) as client:
-            assert 200 == client.say("GET / HTTP/1.1").answer().status
+            assert 200 == client.send("GET / HTTP/1.1").answer().status
 
         assert policy is asyncio.get_event_loop_policy()
         assert own is asyncio.get_event_loop()
@@ -339,7 +339,7 @@ def test_a_server_leaves_the_current_event_loop_of_its_thread(serve: Serve) -> N
 def test_a_large_slow_upload_delays_no_other_call(mockserver: Sandbox) -> None:
     with connected(mockserver) as slow, connected(mockserver) as quick:
         target = urlsplit(f"{mockserver.base_url}/v1/messaging/media").path
-        slow.say(
+        slow.send(
             f"POST {target} HTTP/1.1",
             f"X-API-Key: {mockserver.secret_key}",
             "Content-Type: multipart/form-data; boundary=b",
@@ -373,7 +373,7 @@ def test_a_disk_that_is_slow_delays_no_call_next_to_an_upload(
         key = f"X-API-Key: {mockserver.secret_key}"
         fields = (key, "Content-Type: multipart/form-data; boundary=b", f"Content-Length: {len(content)}")
         sending = threading.Thread(
-            target=upload.say, args=(f"POST {target} HTTP/1.1", *fields), kwargs={"body": content}
+            target=upload.send, args=(f"POST {target} HTTP/1.1", *fields), kwargs={"body": content}
         )
         sending.start()
         assert writes.wait(PATIENCE_SECONDS)
@@ -397,7 +397,7 @@ def test_a_full_disk_ends_the_connection_of_the_upload_alone(
     with connected(mockserver) as upload, connected(mockserver) as quick:
         target = urlsplit(f"{mockserver.base_url}/v1/messaging/media").path
         with suppress(OSError):  # the server may end the connection while the client still sends
-            upload.say(f"POST {target} HTTP/1.1", "Content-Length: 3000000", body=b"x" * 2_999_999)
+            upload.send(f"POST {target} HTTP/1.1", "Content-Length: 3000000", body=b"x" * 2_999_999)
         with suppress(ConnectionError):
             assert b"" == upload.socket.recv(1)
 
@@ -537,7 +537,7 @@ def test_an_error_of_a_worker_is_the_error_of_its_call(serve: Serve) -> None:
             return request.in_worker(lambda: json.loads("{") if request.target == "/a" else sys.exit(3))
 
     with RawClient(serve(Handler(), log=log.append).port) as client:
-        assert [500, 500] == [client.say(f"GET {path} HTTP/1.1").answer().status for path in ("/a", "/b")]
+        assert [500, 500] == [client.send(f"GET {path} HTTP/1.1").answer().status for path in ("/a", "/b")]
     assert "JSONDecodeError" in log[0]
     assert "SystemExit" in log[2]
 

@@ -19,16 +19,9 @@ from mockserver.server.http1.messages import Response
 from mockserver.server.http1.server import Server, plain_error
 from mockserver.server.http1.workers import Workers
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
+from tests.server.wsgi import answering
 
 Serve = Callable[..., Server]
-
-
-def answering(pieces: Any, status: str = "200 OK", *headers: tuple[str, str]) -> Any:
-    def app(environ: Any, start: Any) -> Any:
-        start(status, list(headers))
-        return pieces() if callable(pieces) else pieces
-
-    return app
 
 
 def two_pieces() -> Iterator[bytes]:
@@ -47,7 +40,7 @@ def test_each_piece_of_a_body_is_sent_when_it_is_due(serve: Serve) -> None:
 
     app = lambda environ, start: Response(200, (("Content-Length", "6"),), pieces())
     with RawClient(serve(app).port) as client:
-        client.say("GET / HTTP/1.1")
+        client.send("GET / HTTP/1.1")
         while client.line():
             pass
         assert b"one" == client.read(3)
@@ -70,19 +63,19 @@ def test_a_connection_persists_as_the_client_requests(
     serve: Serve, version: str, header: str, connection: str | None
 ) -> None:
     with RawClient(serve(answering([b"hello"])).port) as client:
-        answer = client.say(f"GET / {version}", header).answer()
+        answer = client.send(f"GET / {version}", header).answer()
 
         assert ("length", b"hello") == (answer.framing, answer.body)
         assert connection == answer.headers.get("connection")
         if connection == "close":
             assert client.ended()
         else:
-            assert b"hello" == client.say(f"GET / {version}", header).answer().body
+            assert b"hello" == client.send(f"GET / {version}", header).answer().body
 
 
 def test_an_app_may_end_the_connection_by_header(serve: Serve) -> None:
     with RawClient(serve(answering([b"hello"], "200 OK", ("Connection", "close"))).port) as client:
-        assert "close" == client.say("GET / HTTP/1.1").answer().headers["connection"]
+        assert "close" == client.send("GET / HTTP/1.1").answer().headers["connection"]
         assert client.ended()
 
 
@@ -93,7 +86,7 @@ def test_some_responses_have_no_body_whatever_the_app_returns(
 ) -> None:
     with RawClient(serve(answering(pieces, status)).port) as client:
         for _ in range(2):
-            answer = client.say(f"{method} / HTTP/1.1").answer(method)
+            answer = client.send(f"{method} / HTTP/1.1").answer(method)
 
             assert int(status[:3]) == answer.status
             assert "transfer-encoding" not in answer.headers
@@ -103,7 +96,7 @@ def test_some_responses_have_no_body_whatever_the_app_returns(
 def test_head_has_the_length_of_get(serve: Serve) -> None:
     for app in (answering([b"hello"]), answering(two_pieces, "200 OK", ("Content-Length", "5"))):
         with RawClient(serve(app).port) as client:
-            assert "5" == client.say("HEAD / HTTP/1.1").answer("HEAD").headers["content-length"]
+            assert "5" == client.send("HEAD / HTTP/1.1").answer("HEAD").headers["content-length"]
 
 
 def test_head_and_body_leave_in_one_send() -> None:
@@ -115,29 +108,29 @@ def test_head_and_body_leave_in_one_send() -> None:
 
 def test_an_answer_without_pieces_is_empty(serve: Serve) -> None:
     with RawClient(serve(answering([])).port) as client:
-        assert "0" == client.say("GET / HTTP/1.1").answer().headers["content-length"]
+        assert "0" == client.send("GET / HTTP/1.1").answer().headers["content-length"]
 
 
 def test_more_than_the_announced_length_does_not_reach_the_next_answer(serve: Serve) -> None:
     with RawClient(serve(answering([b"hello, world"], "200 OK", ("Content-Length", "5"))).port) as client:
         for _ in range(2):
-            assert b"hello" == client.say("GET / HTTP/1.1").answer().body
+            assert b"hello" == client.send("GET / HTTP/1.1").answer().body
 
 
 def test_less_than_the_announced_length_ends_the_connection(serve: Serve) -> None:
     with RawClient(serve(answering([b"hel"], "200 OK", ("Content-Length", "5"))).port) as client:
-        assert b"hel" == client.say("GET / HTTP/1.1").answer().body
+        assert b"hel" == client.send("GET / HTTP/1.1").answer().body
         assert client.ended()
 
 
 def test_a_date_is_added_only_where_the_app_has_none(serve: Serve) -> None:
     day = "Sun, 01 Mar 2026 12:00:00 GMT"
     with RawClient(serve(answering([b""], "200 OK", ("date", day))).port) as client:
-        client.say("GET / HTTP/1.1")
+        client.send("GET / HTTP/1.1")
         raw = "\n".join(iter(client.line, ""))
         assert [day] == re.findall("(?i)^date: (.*)$", raw, re.MULTILINE)
     with RawClient(serve(answering([b""])).port) as client:
-        assert client.say("GET / HTTP/1.1").answer().headers["date"].endswith(" GMT")
+        assert client.send("GET / HTTP/1.1").answer().headers["date"].endswith(" GMT")
 
 
 MEGABYTES = 16  # more than the buffers of both systems take
@@ -147,7 +140,7 @@ def test_a_steady_reader_gets_a_long_answer_whole_however_long_it_takes(serve: S
     """Each byte that passes begins the timeout again."""
     server = serve(answering([b"x" * MEGABYTES * 1024 * 1024]), idle_seconds=0.2)
     with RawClient(server.port) as client:
-        client.say("GET / HTTP/1.1")
+        client.send("GET / HTTP/1.1")
         while client.line():
             pass
         for _ in range(MEGABYTES):
@@ -159,7 +152,7 @@ def test_a_client_that_reads_nothing_for_the_timeout_counts_as_disconnected(serv
     lost = threading.Event()
     app = lambda environ, start: Response(200, (), b"x" * MEGABYTES * 1024 * 1024, on_lost=lost.set)
     with RawClient(serve(app, idle_seconds=0.05).port) as client:
-        client.say("GET / HTTP/1.1")
+        client.send("GET / HTTP/1.1")
         assert lost.wait(DEADLINE_SECONDS)
 
 
@@ -172,8 +165,8 @@ def test_no_further_request_is_read_of_a_client_that_does_not_read(serve: Serve)
         return [b"x" * MEGABYTES * 1024 * 1024]
 
     with RawClient(serve(app).port) as client, RawClient(serve(app).port) as other:
-        client.say("GET /1 HTTP/1.1").say("GET /2 HTTP/1.1")
-        other.say("GET /other HTTP/1.1").answer()
+        client.send("GET /1 HTTP/1.1").send("GET /2 HTTP/1.1")
+        other.send("GET /other HTTP/1.1").answer()
         assert "/2" not in calls
         assert 2 * [MEGABYTES * 1024 * 1024] == [len(client.answer().body) for _ in range(2)]
     assert ["/1", "/2"] == [call for call in calls if call != "/other"]
@@ -183,9 +176,9 @@ def test_no_further_request_is_read_of_a_client_that_does_not_read(serve: Serve)
 def test_a_content_length_that_is_not_a_number_is_never_sent(serve: Serve, length: str) -> None:
     log: list[str] = []
     with RawClient(serve(answering([b"12345"], "200 OK", ("Content-Length", length)), log=log.append).port) as client:
-        answer = client.say("GET / HTTP/1.1").answer()
+        answer = client.send("GET / HTTP/1.1").answer()
         assert (500, "length") == (answer.status, answer.framing)
-        assert 500 == client.say("GET / HTTP/1.1").answer().status
+        assert 500 == client.send("GET / HTTP/1.1").answer().status
     assert 2 == sum("Content-Length" in line for line in log)
 
 
@@ -197,7 +190,7 @@ async def stream(*pieces: bytes) -> AsyncIterator[bytes]:
 def test_a_stream_is_chunked_and_its_end_keeps_the_connection(serve: Serve) -> None:
     server = serve(lambda environ, start: Response(200, (), stream(b"one", b"two" * 9), is_stream=True))
     with RawClient(server.port) as client:
-        answers = [client.say("GET / HTTP/1.1").answer() for _ in range(2)]
+        answers = [client.send("GET / HTTP/1.1").answer() for _ in range(2)]
 
     assert [(b"one" + b"two" * 9, "chunked")] * 2 == [(answer.body, answer.framing) for answer in answers]
 
@@ -205,7 +198,7 @@ def test_a_stream_is_chunked_and_its_end_keeps_the_connection(serve: Serve) -> N
 def test_a_stream_to_an_old_client_ends_with_the_connection(serve: Serve) -> None:
     server = serve(lambda environ, start: Response(200, (), stream(b"one", b"two"), is_stream=True))
     with RawClient(server.port) as client:
-        answer = client.say("GET / HTTP/1.0").answer()
+        answer = client.send("GET / HTTP/1.0").answer()
         assert (b"onetwo", "end") == (answer.body, answer.framing)
 
 
@@ -221,7 +214,7 @@ def test_a_client_that_disconnects_ends_its_stream(serve: Serve) -> None:
 
     server = serve(lambda environ, start: Response(200, (), endless(), is_stream=True))
     with RawClient(server.port) as client:
-        client.say("GET / HTTP/1.1")
+        client.send("GET / HTTP/1.1")
         assert "HTTP/1.1 200 OK" == client.line()
 
     assert ended.wait(DEADLINE_SECONDS)

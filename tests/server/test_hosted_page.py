@@ -26,23 +26,23 @@ def policy(reply) -> str:
     return reply.headers["content-security-policy"]
 
 
-def refused(sandbox, walk, **given):
-    """Submit a form of the walk's current page that is refused; the page with the error."""
-    return get(sandbox, inside(sandbox, press(sandbox, walk, **given).headers["location"]))
+def refused(sandbox, flow, **given):
+    """Submit a form of the flow's current page that is refused; the page with the error."""
+    return get(sandbox, inside(sandbox, press(sandbox, flow, **given).headers["location"]))
 
 
 @pytest.mark.clause("session.url")
 @pytest.mark.mockserver(now=NOON)
 def test_every_page_is_guarded_and_dated_by_the_sandbox(mockserver):
-    path, walk = begun(mockserver)
+    path, flow = begun(mockserver)
     pages = [
         get(mockserver, link(mockserver)),
-        get(mockserver, walk),
-        post(mockserver, walk, {}),
-        press(mockserver, walk, account="own"),
+        get(mockserver, flow),
+        post(mockserver, flow, {}),
+        press(mockserver, flow, account="own"),
         get(mockserver, path),
         get(mockserver, "/connect/unknown"),
-        mockserver.call("DELETE", walk, key=""),
+        mockserver.call("DELETE", flow, key=""),
     ]
 
     assert [200, 200, 403, 303, 410, 410, 405] == [page.status for page in pages]
@@ -117,10 +117,10 @@ def test_a_head_uses_no_link_up_even_where_the_first_get_does(mockserver):
 
 
 @pytest.mark.parametrize("secret", [None, "", "x", "á", "0" * 40])
-@pytest.mark.parametrize("where", ["link", "walk"])
+@pytest.mark.parametrize("where", ["link", "flow"])
 def test_a_form_without_the_page_s_secret_is_refused_and_moves_nothing(mockserver, where, secret):
-    _, walk = begun(mockserver)
-    target = walk if where == "walk" else link(mockserver)
+    _, flow = begun(mockserver)
+    target = flow if where == "flow" else link(mockserver)
     before = mockserver.state()
 
     form = {"press": "cancel", "step": "intro"} | ({} if secret is None else {"secret": secret})
@@ -192,10 +192,10 @@ def test_a_button_that_the_page_does_not_have_moves_nothing(mockserver, button):
 def test_a_step_that_was_not_reached_is_not_taken(mockserver, step):
     session_id = begin(mockserver)
     path = inside(mockserver, mockserver.end_user(session_id).url)
-    walk = page_calls.walk(mockserver, press(mockserver, path))
+    flow = page_calls.flow_path(mockserver, press(mockserver, path))
 
-    assert 303 == press(mockserver, walk, step=step, number=PHONE).status
-    assert "account" == fields(get(mockserver, walk))["step"]
+    assert 303 == press(mockserver, flow, step=step, number=PHONE).status
+    assert "account" == fields(get(mockserver, flow))["step"]
     assert "pending" == read(mockserver, session_id)["status"]
 
 
@@ -211,15 +211,15 @@ def test_other_methods_are_refused_with_those_that_there_are(mockserver, method)
 
 def test_all_text_of_callers_is_escaped(mockserver):
     mockserver.set_tenant(name=EVIL)
-    _, walk = begun(mockserver, {"returnUrl": "https://clinic.example/?q=" + "'><svg/onload=alert(1)>"})
-    bodies = [get(mockserver, link(mockserver)), get(mockserver, walk)]
-    bodies.append(refused(mockserver, walk, account="new", name=EVIL + "\x07x"))
-    press(mockserver, walk, account="new", name=EVIL)
-    bodies.append(refused(mockserver, walk, number="other", phone=EVIL))
-    press(mockserver, walk, number=PHONE)
-    bodies.append(get(mockserver, walk))
-    press(mockserver, walk)
-    bodies.append(get(mockserver, walk))
+    _, flow = begun(mockserver, {"returnUrl": "https://clinic.example/?q=" + "'><svg/onload=alert(1)>"})
+    bodies = [get(mockserver, link(mockserver)), get(mockserver, flow)]
+    bodies.append(refused(mockserver, flow, account="new", name=EVIL + "\x07x"))
+    press(mockserver, flow, account="new", name=EVIL)
+    bodies.append(refused(mockserver, flow, number="other", phone=EVIL))
+    press(mockserver, flow, number=PHONE)
+    bodies.append(get(mockserver, flow))
+    press(mockserver, flow)
+    bodies.append(get(mockserver, flow))
 
     assert [200, 200, 422, 422, 200, 200] == [reply.status for reply in bodies]
     for reply in bodies:
@@ -232,26 +232,26 @@ def test_no_page_contains_an_id_a_key_or_the_token_of_the_link(mockserver):
     session = create(mockserver, {"coexistence": True, "returnUrl": "https://clinic.example/"})
     path = inside(mockserver, session["url"])
     replies = [get(mockserver, path)]
-    walk = page_calls.walk(mockserver, press(mockserver, path))
+    flow = page_calls.flow_path(mockserver, press(mockserver, path))
     for given in ({}, {"number": PHONE}, {}, {"account": "own"}, {}):
-        replies.append(get(mockserver, walk))
-        press(mockserver, walk, **given)
-    replies.append(get(mockserver, walk))
+        replies.append(get(mockserver, flow))
+        press(mockserver, flow, **given)
+    replies.append(get(mockserver, flow))
     entrypoint = read(mockserver, session["sessionId"])["entrypoint"]
-    told = "\n".join(f"{reply.headers}{reply.body.decode()}" for reply in replies)
+    text = "\n".join(f"{reply.headers}{reply.body.decode()}" for reply in replies)
     secrets = [session["sessionId"], mockserver.secret_key, mockserver.public_key, mockserver.tenant_id]
 
     assert [] == [
         each
         for each in (*secrets, *(entrypoint[key] for key in ("id", "phoneNumberId", "businessAccountId")))
-        if each in told
+        if each in text
     ]
     assert session["url"].rpartition("/")[2] not in "".join(reply.body.decode() for reply in replies[1:])
 
 
 @pytest.mark.clause("session.return")
 @pytest.mark.parametrize(
-    ("url", "told"),
+    ("url", "location"),
     [
         ("https://clínica.example/ação?é=1", "https://xn--clnica-4va.example/a%C3%A7%C3%A3o?%C3%A9=1"),
         ("https://clinic.example/\u0085\u2028x", "https://clinic.example/%C2%85%E2%80%A8x"),
@@ -259,24 +259,24 @@ def test_no_page_contains_an_id_a_key_or_the_token_of_the_link(mockserver):
         ('https://clinic.example/"<>^`{|}', 'https://clinic.example/"<>^`{|}'),
     ],
 )
-def test_a_return_url_remains_one_ascii_header(mockserver, url, told):
+def test_a_return_url_remains_one_ascii_header(mockserver, url, location):
     page = mockserver.end_user(create(mockserver, {"returnUrl": url})).connect()
 
-    assert told == page.headers["location"]
+    assert location == page.headers["location"]
 
 
 def test_pressing_twice_completes_once_and_returns_twice(mockserver):
     session = create(mockserver, {"returnUrl": "https://clinic.example/"})
-    walk = page_calls.walk(mockserver, press(mockserver, inside(mockserver, session["url"])))
-    press(mockserver, walk, account="own")
-    press(mockserver, walk, number=PHONE)
-    form = fields(get(mockserver, walk)) | {"press": "continue"}
+    flow = page_calls.flow_path(mockserver, press(mockserver, inside(mockserver, session["url"])))
+    press(mockserver, flow, account="own")
+    press(mockserver, flow, number=PHONE)
+    form = fields(get(mockserver, flow)) | {"press": "continue"}
 
-    replies = [post(mockserver, walk, form) for _ in range(2)]
+    replies = [post(mockserver, flow, form) for _ in range(2)]
 
     assert ["https://clinic.example/"] * 2 == [reply.headers["location"] for reply in replies]
     assert 1 == len(mockserver.events)
-    assert b"https://clinic.example/" in get(mockserver, walk).body
+    assert b"https://clinic.example/" in get(mockserver, flow).body
 
 
 def test_a_page_is_not_an_exchange_and_its_transitions_are_assigned_to_its_step(mockserver):
@@ -323,13 +323,13 @@ def test_visits_and_flows_follow_checkpoint_and_reset(mockserver):
 
 
 def test_the_state_shows_the_flow_and_not_its_secret(mockserver):
-    _, walk = begun(mockserver)
+    _, flow = begun(mockserver)
 
     (shown,) = mockserver.state()["tenants"][0]["walks"]
 
     assert ("account", "...") == (shown["step"], shown["secret"][3:])
     assert shown["begunAt"] == shown["consumedAt"]
-    assert walk.rpartition("/")[2] not in str(mockserver.state())
+    assert flow.rpartition("/")[2] not in str(mockserver.state())
 
 
 @pytest.mark.parametrize(("name", "type"), [("style.css", "text/css"), ("icon.svg", "image/svg+xml")])
@@ -344,13 +344,13 @@ def test_the_page_s_own_files_are_under_its_prefix(mockserver, name, type):
         (head := mockserver.call("HEAD", f"/connect/{name}", key="")).body,
         head.headers["content-length"],
     )
-    assert 1 == len(mockserver.steps)  # the page's own visit: nobody visits what it is drawn with
+    assert 1 == len(mockserver.steps)  # the page's own visit: requests for its assets do not count
 
 
 def test_the_page_loads_nothing_from_another_site_and_runs_no_script(mockserver):
-    _, walk = begun(mockserver, {"coexistence": True})
-    press(mockserver, walk, number=PHONE)
-    page = get(mockserver, walk).body.decode()
+    _, flow = begun(mockserver, {"coexistence": True})
+    press(mockserver, flow, number=PHONE)
+    page = get(mockserver, flow).body.decode()
 
     assert "<svg" in page
     assert [] == re.findall(r"<script|\son\w+=|\sstyle=|javascript:|(?:src|href)=\"(?!/sandboxes/)", page)

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.operations.session_calls import FUNNELS, NOON, PHONE, begin, create
-from tests.server.page_calls import begun, get, inside, post, press, walk
+from tests.server.page_calls import begun, flow_path, get, inside, post, press
 
 SHOWN = "+55 11 99999-0000"
 
@@ -74,7 +74,7 @@ def test_the_organisation_is_named_in_the_header_of_every_page_but_those_of_dead
     ],
     ids=["name", "account", "phone"],
 )  # fmt: skip
-def test_an_error_is_in_the_title_and_beside_the_one_focused_field(mockserver, step, given, text):
+def test_an_error_is_in_the_title_and_next_to_the_one_focused_field(mockserver, step, given, text):
     _, flow = begun(mockserver)
     if step == "number":
         press(mockserver, flow, account="own")
@@ -126,7 +126,7 @@ def test_a_form_is_accepted_at_any_url_of_its_flow(mockserver):
 
     replies = [post(mockserver, flow + end, form | {"secret": secret[1].decode()}) for end in ("", "/intro", "/x/y")]
 
-    assert [flow] * 3 == [walk(mockserver, reply) for reply in replies]
+    assert [flow] * 3 == [flow_path(mockserver, reply) for reply in replies]
     assert 410 == post(mockserver, path, form).status
 
 

@@ -32,7 +32,7 @@ def request_of(serve: Serve, *lines: str) -> Request:
     """Return the request that the handler gets."""
     recorder = Recorder()
     with RawClient(serve(recorder).port) as client:
-        assert 200 == client.say(*lines).answer().status
+        assert 200 == client.send(*lines).answer().status
     (request,) = recorder.requests
     return request
 
@@ -50,7 +50,7 @@ def test_the_request_has_its_client_and_its_number_on_the_connection(serve: Serv
     recorder = Recorder()
     with RawClient(serve(recorder).port) as client:
         for _ in range(2):
-            client.say("GET / HTTP/1.1").answer()
+            client.send("GET / HTTP/1.1").answer()
         address = client.socket.getsockname()
 
     assert [(address, 0), (address, 1)] == [(each.client, each.exchanges_before) for each in recorder.requests]

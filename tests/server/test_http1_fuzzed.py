@@ -23,7 +23,7 @@ SEED = 20260301
 
 
 def reading(number: int) -> str | None:
-    """What came of a case: the name of a difference, None, or a finding, which begins with a question mark."""
+    """The result of a case: the name of a difference, None, or a finding, which begins with a question mark."""
     sent = case(SEED, number)
     ours, answered, log = read_by_us(sent)
     answers = read_answers(ours, sent, answered)
@@ -94,7 +94,7 @@ def test_every_named_difference_is_one_that_the_cases_show() -> None:
 
 
 def test_the_cases_reach_the_operations_behind_the_server() -> None:
-    """A fuzzer whose requests all end at the door would find nothing behind it."""
+    """A fuzzer whose requests are all refused while they are parsed would test nothing after that."""
     respond = demo()
     answered = b"".join(read_by_us(case(SEED, number), respond)[1] for number in range(len(SEEDS)))
 

@@ -30,12 +30,12 @@ class Pipe:
 
     def read(self, until: str) -> str:
         """Everything up to this text."""
-        said = b""
-        while until.encode() not in said:
+        output = b""
+        while until.encode() not in output:
             got = os.read(self.read_end, 65536)
-            assert got, said[-200:]
-            said += got
-        return said.decode()
+            assert got, output[-200:]
+            output += got
+        return output.decode()
 
 
 @pytest.fixture
@@ -50,9 +50,9 @@ def test_lines_are_written_in_their_order(pipe: Pipe):
     with LogWriter(pipe.stream, notice) as writer:
         for number in range(1000):
             writer.write(f"line {number}\n")
-        said = pipe.read("line 999\n")
+        output = pipe.read("line 999\n")
 
-    assert [f"line {number}" for number in range(1000)] == said.splitlines()
+    assert [f"line {number}" for number in range(1000)] == output.splitlines()
 
 
 def test_lines_beyond_a_full_queue_are_dropped_and_counted(pipe: Pipe):

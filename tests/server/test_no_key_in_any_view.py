@@ -21,7 +21,7 @@ SEED = {
     "webhooks": [{"url": "http://127.0.0.1:9/hook", "secret": SIGNING}, {"url": "http://127.0.0.1:9/b", "secret": OWN}],
 }
 
-# How a key may be written, each so that whoever reads it has the key.
+# How a key may be written, each so that its reader has the key.
 FORMS = {
     "whole": lambda key: key,
     "percent-encoded": lambda key: quote(key, safe=""),

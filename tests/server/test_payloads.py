@@ -25,7 +25,7 @@ FORGERIES = ("no-signature", "wrong-secret", "old-timestamp", "changed-body", "c
 NOON_SECONDS = "1772366400"
 
 
-def told(sandbox, *answers, name="São João ☕/", secret=SECRET) -> Inbox:
+def completed_inbox(sandbox, *answers, name="São João ☕/", secret=SECRET) -> Inbox:
     """An inbox that has been sent the completion of a session."""
     inbox = Inbox(*answers)
     sandbox.receive_webhooks(inbox, secret=secret)
@@ -33,75 +33,75 @@ def told(sandbox, *answers, name="São João ☕/", secret=SECRET) -> Inbox:
     return inbox
 
 
-def verify(letter, secret=SECRET):
-    return Webhook(secret).verify(letter.body, dict(letter.headers))
+def verify(webhook, secret=SECRET):
+    return Webhook(secret).verify(webhook.body, dict(webhook.headers))
 
 
-def is_refused(letter, secret=SECRET) -> bool:
+def is_refused(webhook, secret=SECRET) -> bool:
     """As a receiver that verifies does: by the verifier's own error, or by the one that junk makes it raise."""
     try:
-        verify(letter, secret)
+        verify(webhook, secret)
     except (WebhookVerificationError, ValueError):
         return True
     return False
 
 
-def signature_names(letter) -> set[str]:
-    return set(letter.headers) - {"content-type", "user-agent", "content-length", "host"}
+def signature_names(webhook) -> set[str]:
+    return set(webhook.headers) - {"content-type", "user-agent", "content-length", "host"}
 
 
 @pytest.mark.option("wh-signature", "standard-webhooks")
 def test_requests_are_signed_as_standard_webhooks_are(mockserver):
-    [letter] = told(mockserver).letters
+    [webhook] = completed_inbox(mockserver).webhooks
 
-    assert {"webhook-id", "webhook-timestamp", "webhook-signature"} == signature_names(letter)
-    assert verify(letter)["data"]["entrypoint"]["name"] == "São João ☕/"
-    assert is_refused(letter, OTHER)
+    assert {"webhook-id", "webhook-timestamp", "webhook-signature"} == signature_names(webhook)
+    assert verify(webhook)["data"]["entrypoint"]["name"] == "São João ☕/"
+    assert is_refused(webhook, OTHER)
 
 
 @pytest.mark.mockserver(choices={"wh-signature": "svix"})
 @pytest.mark.option("wh-signature", "svix")
 def test_requests_may_have_the_older_names_of_the_headers(mockserver):
-    [letter] = told(mockserver).letters
+    [webhook] = completed_inbox(mockserver).webhooks
 
-    assert {"svix-id", "svix-timestamp", "svix-signature"} == signature_names(letter)
-    SvixWebhook(SECRET).verify(letter.body, dict(letter.headers))
+    assert {"svix-id", "svix-timestamp", "svix-signature"} == signature_names(webhook)
+    SvixWebhook(SECRET).verify(webhook.body, dict(webhook.headers))
 
 
 @pytest.mark.mockserver(choices={"wh-signature": "stripe"})
 @pytest.mark.option("wh-signature", "stripe")
 def test_requests_may_be_signed_with_a_timestamp_in_one_header(mockserver):
-    [letter] = told(mockserver).letters
+    [webhook] = completed_inbox(mockserver).webhooks
 
-    assert {"stripe-signature"} == signature_names(letter)
-    parts = dict(each.split("=") for each in letter.headers["stripe-signature"].split(","))
-    signed = hmac.new(SECRET.encode(), parts["t"].encode() + b"." + letter.body, hashlib.sha256)
+    assert {"stripe-signature"} == signature_names(webhook)
+    parts = dict(each.split("=") for each in webhook.headers["stripe-signature"].split(","))
+    signed = hmac.new(SECRET.encode(), parts["t"].encode() + b"." + webhook.body, hashlib.sha256)
     assert signed.hexdigest() == parts["v1"]
 
 
 @pytest.mark.mockserver(choices={"wh-signature": "hub-sha256"})
 @pytest.mark.option("wh-signature", "hub-sha256")
 def test_requests_may_be_signed_over_the_body_only(mockserver):
-    [letter] = told(mockserver).letters
+    [webhook] = completed_inbox(mockserver).webhooks
 
-    assert {"x-hub-signature-256"} == signature_names(letter)
-    signed = hmac.new(SECRET.encode(), letter.body, hashlib.sha256)
-    assert f"sha256={signed.hexdigest()}" == letter.headers["x-hub-signature-256"]
+    assert {"x-hub-signature-256"} == signature_names(webhook)
+    signed = hmac.new(SECRET.encode(), webhook.body, hashlib.sha256)
+    assert f"sha256={signed.hexdigest()}" == webhook.headers["x-hub-signature-256"]
 
 
 @pytest.mark.mockserver(choices={"wh-signature": "unsigned"})
 @pytest.mark.option("wh-signature", "unsigned")
 def test_requests_may_be_unsigned(mockserver):
-    [letter] = told(mockserver).letters
+    [webhook] = completed_inbox(mockserver).webhooks
 
-    assert {"webhook-id", "webhook-timestamp"} == signature_names(letter)
+    assert {"webhook-id", "webhook-timestamp"} == signature_names(webhook)
 
 
 @pytest.mark.parametrize("secret", ["a plain password", "x", "ü" * 20, "whsec_"])
 def test_a_secret_that_is_not_base64_signs_too(mockserver, secret):
-    [letter] = told(mockserver, secret=secret).letters
+    [webhook] = completed_inbox(mockserver, secret=secret).webhooks
 
-    assert letter.headers["webhook-signature"].startswith("v1,")
+    assert webhook.headers["webhook-signature"].startswith("v1,")
 
 
 @pytest.mark.parametrize(
@@ -118,24 +118,24 @@ def test_a_secret_that_is_not_base64_signs_too(mockserver, secret):
     ],
 )
 def test_the_bytes_of_a_body_are_a_choice_and_its_meaning_is_not(mockserver, option, has, has_not):
-    by_default = told(mockserver).letters[0].json()
+    by_default = completed_inbox(mockserver).webhooks[0].json()
     by_default["data"] |= {"sessionId": None, "entrypoint": None}
 
     mockserver.choose({"wh-body-bytes": option})
-    [letter] = told(mockserver).letters
-    said = verify(letter)
-    said["data"] |= {"sessionId": None, "entrypoint": None}
+    [webhook] = completed_inbox(mockserver).webhooks
+    payload = verify(webhook)
+    payload["data"] |= {"sessionId": None, "entrypoint": None}
 
-    assert has in letter.body and has_not not in letter.body
-    assert by_default == said
+    assert has in webhook.body and has_not not in webhook.body
+    assert by_default == payload
 
 
 @pytest.mark.parametrize("spell", ["escaped", "spaced", "reordered-keys"])
 def test_a_script_may_spell_one_attempt_otherwise(mockserver, monkeypatch, spell):
     script(monkeypatch, DeliveryFaults(spell=spell))
-    first, second = told(mockserver, 500), None
+    inbox = completed_inbox(mockserver, 500)
     mockserver.advance("5s")
-    first, second = first.letters
+    first, second = inbox.webhooks
 
     assert first.body != second.body and verify(first) == verify(second)
 
@@ -146,20 +146,20 @@ def test_a_rotated_secret_signs_in_addition_to_the_former_one(mockserver):
     mockserver.rotate_secret(receiver.id, OTHER)
     mockserver.complete_session(begin(mockserver))
 
-    [letter] = inbox.letters
-    assert verify(letter, SECRET) == verify(letter, OTHER)
-    assert 2 == len(letter.headers["webhook-signature"].split())
+    [webhook] = inbox.webhooks
+    assert verify(webhook, SECRET) == verify(webhook, OTHER)
+    assert 2 == len(webhook.headers["webhook-signature"].split())
 
 
 def test_a_script_may_add_a_signature_of_a_former_secret_before_the_valid_one(mockserver, monkeypatch):
     script(monkeypatch, DeliveryFaults(old_secret=True))
-    [letter] = told(mockserver).letters
-    first, second = letter.headers["webhook-signature"].split()
+    [webhook] = completed_inbox(mockserver).webhooks
+    first, second = webhook.headers["webhook-signature"].split()
 
-    verify(letter)
-    alone = dict(letter.headers)
-    assert not is_refused(letter._replace(headers=alone | {"webhook-signature": second}))
-    assert is_refused(letter._replace(headers=alone | {"webhook-signature": first}))
+    verify(webhook)
+    alone = dict(webhook.headers)
+    assert not is_refused(webhook._replace(headers=alone | {"webhook-signature": second}))
+    assert is_refused(webhook._replace(headers=alone | {"webhook-signature": first}))
 
 
 @pytest.mark.parametrize("forge", FORGERIES)
@@ -167,8 +167,8 @@ def test_a_forged_request_that_every_verifier_refuses_is_sent_in_addition_to_the
     mockserver, monkeypatch, forge
 ):
     script(monkeypatch, DeliveryFaults(forge=forge))
-    inbox = told(mockserver, 401)
-    forged, true = inbox.letters
+    inbox = completed_inbox(mockserver, 401)
+    forged, true = inbox.webhooks
 
     assert is_refused(forged) and not is_refused(true)
     [delivery] = mockserver.events[0]["deliveries"]
@@ -178,7 +178,7 @@ def test_a_forged_request_that_every_verifier_refuses_is_sent_in_addition_to_the
 
 def test_a_forged_request_about_another_tenant_has_a_valid_signature(mockserver, monkeypatch):
     script(monkeypatch, *[DeliveryFaults(forge="other-tenant")] * 3)
-    forged, true = told(mockserver).letters
+    forged, true = completed_inbox(mockserver).webhooks
 
     assert "tenant_other" == verify(forged)["data"]["tenantId"]
     assert "tenant_default" == verify(true)["data"]["tenantId"]
@@ -187,7 +187,7 @@ def test_a_forged_request_about_another_tenant_has_a_valid_signature(mockserver,
     inbox = Inbox()
     mockserver.receive_webhooks(inbox, ["entrypoints.chatapp.connection_failed"], secret=SECRET)
     mockserver.fail_session(begin(mockserver))
-    assert "tenant_other" == verify(inbox.letters[0])["data"]["tenantId"]
+    assert "tenant_other" == verify(inbox.webhooks[0])["data"]["tenantId"]
 
 
 @pytest.mark.parametrize("scheme", ["svix", "stripe", "hub-sha256", "unsigned"])
@@ -195,7 +195,7 @@ def test_a_forged_request_about_another_tenant_has_a_valid_signature(mockserver,
 def test_a_forged_request_is_never_the_genuine_one_under_any_scheme(mockserver, monkeypatch, scheme, forge):
     mockserver.choose({"wh-signature": scheme})
     script(monkeypatch, DeliveryFaults(forge=forge))
-    *forged, true = told(mockserver).letters
+    *forged, true = completed_inbox(mockserver).webhooks
 
     assert [] == [each for each in forged if (each.headers, each.body) == (true.headers, true.body)]
     assert len(forged) == 1 or (scheme, forge) in {
@@ -210,10 +210,10 @@ def test_a_forged_request_is_never_the_genuine_one_under_any_scheme(mockserver, 
 
 def test_a_lost_event_counts_as_accepted_and_its_forged_request_is_still_sent(mockserver, monkeypatch):
     script(monkeypatch, DeliveryFaults(forge="wrong-secret", lose=True))
-    inbox = told(mockserver)
+    inbox = completed_inbox(mockserver)
     mockserver.advance("3d")
 
-    assert [True] == [is_refused(letter) for letter in inbox.letters]
+    assert [True] == [is_refused(webhook) for webhook in inbox.webhooks]
     [delivery] = mockserver.events[0]["deliveries"]
     assert "delivered" == delivery["status"]
     assert [("wrong-secret", None), (None, "lost by a script")] == [
@@ -221,7 +221,7 @@ def test_a_lost_event_counts_as_accepted_and_its_forged_request_is_still_sent(mo
     ]
 
     mockserver.redeliver(mockserver.events[0]["id"])
-    assert not is_refused(inbox.letters[-1])
+    assert not is_refused(inbox.webhooks[-1])
 
 
 def test_a_lost_event_delays_no_other(mockserver, monkeypatch):
@@ -233,11 +233,11 @@ def test_a_lost_event_delays_no_other(mockserver, monkeypatch):
 
 def test_duplicates_follow_what_was_accepted_under_the_same_id(mockserver, monkeypatch):
     script(monkeypatch, DeliveryFaults(), DeliveryFaults(duplicate=2), where=lambda _, attempt: attempt < 3)
-    inbox = told(mockserver, 500)
+    inbox = completed_inbox(mockserver, 500)
     mockserver.advance("5s")
 
-    assert 4 == len(inbox.letters)
-    assert 1 == len({(letter.headers["webhook-id"], letter.body) for letter in inbox.letters})
+    assert 4 == len(inbox.webhooks)
+    assert 1 == len({(webhook.headers["webhook-id"], webhook.body) for webhook in inbox.webhooks})
     [delivery] = mockserver.events[0]["deliveries"]
     assert [None, None, "duplicate", "duplicate"] == [each.get("fault") for each in delivery["attempts"]]
 
@@ -245,12 +245,12 @@ def test_duplicates_follow_what_was_accepted_under_the_same_id(mockserver, monke
 def test_a_refused_delivery_has_no_duplicates(mockserver, monkeypatch):
     script(monkeypatch, DeliveryFaults(duplicate=2))
 
-    assert 1 == len(told(mockserver, 500).letters)
+    assert 1 == len(completed_inbox(mockserver, 500).webhooks)
 
 
 def test_an_event_of_an_unknown_kind_is_sent_before_the_genuine_one(mockserver, monkeypatch):
     script(monkeypatch, DeliveryFaults(unknown_kind="campaigns.finished"))
-    unknown, true = told(mockserver, 400).letters
+    unknown, true = completed_inbox(mockserver, 400).webhooks
 
     assert {"event": "campaigns.finished", "data": {}} == verify(unknown)
     assert unknown.headers["webhook-id"] != true.headers["webhook-id"]
@@ -304,10 +304,10 @@ def test_a_reordered_event_waits_until_the_next_is_accepted(mockserver, monkeypa
 
 def test_a_reordered_event_without_a_successor_is_sent_after_five_minutes(mockserver, monkeypatch):
     script(monkeypatch, DeliveryFaults(reorder=True))
-    inbox = told(mockserver)
+    inbox = completed_inbox(mockserver)
     mockserver.advance("5m")
 
-    assert 1 == len(inbox.letters)
+    assert 1 == len(inbox.webhooks)
 
 
 def test_a_reordered_event_sent_without_a_successor_is_retried_as_any_other(mockserver, monkeypatch):
@@ -354,7 +354,7 @@ def test_a_script_is_evaluated_once_per_attempt(mockserver, monkeypatch):
         return DeliveryFaults(delay=MINUTE) if attempt_no == 1 else DeliveryFaults()
 
     monkeypatch.setattr("mockserver.core.faults.injection.delivery_faults_for", ask)
-    told(mockserver, 500)
+    completed_inbox(mockserver, 500)
     mockserver.advance("1h")
 
     kind = "entrypoints.chatapp.connected"
@@ -363,26 +363,26 @@ def test_a_script_is_evaluated_once_per_attempt(mockserver, monkeypatch):
 
 def test_unknown_fields_are_in_events_where_they_are_in_answers(mockserver):
     mockserver.choose({"additive-fields": "unknown-fields"})
-    [letter] = told(mockserver).letters
+    [webhook] = completed_inbox(mockserver).webhooks
 
-    assert {"event", "data"} < set(json.loads(letter.body))
+    assert {"event", "data"} < set(json.loads(webhook.body))
 
 
 @pytest.mark.option("wh-timestamp", "process-clock")
 @pytest.mark.mockserver(now=NOON)
 def test_the_timestamp_is_of_the_process_clock(mockserver):
-    [letter] = told(mockserver).letters
+    [webhook] = completed_inbox(mockserver).webhooks
 
-    assert NOON_SECONDS != letter.headers["webhook-timestamp"]
-    assert verify(letter)
+    assert NOON_SECONDS != webhook.headers["webhook-timestamp"]
+    assert verify(webhook)
 
 
 @pytest.mark.option("wh-timestamp", "sandbox-clock")
 @pytest.mark.mockserver(now=NOON, choices={"wh-timestamp": "sandbox-clock"})
 def test_the_timestamp_may_be_of_the_sandbox_clock(mockserver):
-    [letter] = told(mockserver).letters
+    [webhook] = completed_inbox(mockserver).webhooks
 
-    assert NOON_SECONDS == letter.headers["webhook-timestamp"]
-    assert letter.json()["data"]["occurredAt"].startswith(NOON[:19])
+    assert NOON_SECONDS == webhook.headers["webhook-timestamp"]
+    assert webhook.json()["data"]["occurredAt"].startswith(NOON[:19])
     with freeze_time(NOON):
-        assert verify(letter)
+        assert verify(webhook)

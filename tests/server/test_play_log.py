@@ -23,13 +23,13 @@ DOCUMENT = {
 
 
 @pytest.fixture
-def told() -> list[str]:
+def lines() -> list[str]:
     return []
 
 
 @pytest.mark.mockserver(scenario=DOCUMENT, now="2026-03-01T12:00:00Z")
-def test_what_happened_since_the_last_print_is_printed_once(mockserver: Sandbox, told: list[str]):
-    narrator = PlayLog(told.append)
+def test_what_happened_since_the_last_print_is_printed_once(mockserver: Sandbox, lines: list[str]):
+    narrator = PlayLog(lines.append)
     body = {"name": "Spring", "platform": "chatapp", "templateId": "template_t", "cadence": 60}
     campaign = mockserver.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
     execution = mockserver.call("POST", f"/v1/campaigns/{campaign}/start").json()["executionId"]
@@ -38,7 +38,7 @@ def test_what_happened_since_the_last_print_is_printed_once(mockserver: Sandbox,
     narrator.print_new(mockserver._hosted)
     narrator.print_new(mockserver._hosted)
 
-    assert told == [
+    assert lines == [
         "    * rule_1 fires: after 3 sent: fail-campaign",
         f"    12:00:00 campaign {campaign}: draft  (exchange 1)",
         f"    12:00:00 execution {execution}: processing  (exchange 2)",
@@ -49,30 +49,30 @@ def test_what_happened_since_the_last_print_is_printed_once(mockserver: Sandbox,
 
 
 @pytest.mark.mockserver(scenario=DOCUMENT)
-def test_a_rule_without_a_target_is_printed_with_the_reason(mockserver: Sandbox, told: list[str]):
+def test_a_rule_without_a_target_is_printed_with_the_reason(mockserver: Sandbox, lines: list[str]):
     mockserver.advance("5m")
-    PlayLog(told.append).print_new(mockserver._hosted)
+    PlayLog(lines.append).print_new(mockserver._hosted)
 
-    assert told == [
+    assert lines == [
         "    * rule_2 fires: 5m from the start: resume-sends; no effect: resume-sends: no campaign is processing"
     ]
 
 
 @pytest.mark.mockserver(scenario=DOCUMENT)
-def test_an_event_is_printed_with_its_session(mockserver: Sandbox, told: list[str]):
+def test_an_event_is_printed_with_its_session(mockserver: Sandbox, lines: list[str]):
     session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions").json()["sessionId"]
     mockserver.fail_session(session)
-    PlayLog(told.append).print_new(mockserver._hosted)
+    PlayLog(lines.append).print_new(mockserver._hosted)
 
-    assert f"event entrypoints.chatapp.connection_failed of {session}" in told[-1]
+    assert f"event entrypoints.chatapp.connection_failed of {session}" in lines[-1]
 
 
-def test_a_scenario_is_introduced_by_what_it_shows(told: list[str]):
-    PlayLog(told.append).print_scenario(
+def test_a_scenario_is_introduced_by_what_it_shows(lines: list[str]):
+    PlayLog(lines.append).print_scenario(
         DOCUMENT, {"chats": ["chat_a", "chat_b"], "forms": [f"form_{number}" for number in range(9)]}
     )
 
-    assert told == [
+    assert lines == [
         "Scenario short-run",
         "  A run that fails midway.",
         "  clauses: send.failed",

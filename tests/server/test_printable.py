@@ -28,10 +28,10 @@ ENCODED = ["%0a", "%0D%0A", "%1b[2J", "%c2%85", "%C2%9B31m", "%e2%80%a8", "%e2%8
 
 @pytest.mark.parametrize("odd", ODD, ids=ascii)
 def test_a_character_that_a_terminal_acts_on_becomes_an_escape(odd: str):
-    told = printable(f"a{odd}b")
+    text = printable(f"a{odd}b")
 
-    assert told.isprintable()
-    assert ("a", "b") == (told[0], told[-1])
+    assert text.isprintable()
+    assert ("a", "b") == (text[0], text[-1])
 
 
 def test_printable_text_is_unchanged_and_a_character_may_be_excepted():
@@ -91,7 +91,7 @@ def test_the_servers_own_log_of_an_exchange_is_printable(serve: Any):
     lines: list[str] = []
     server: Server = serve(app, log=lines.append)
     with RawClient(server.port) as client:
-        client.say("GET /\x9b31m\x85 HTTP/1.1", "Connection: close").answer()
+        client.send("GET /\x9b31m\x85 HTTP/1.1", "Connection: close").answer()
         assert client.ended()
 
     assert ['127.0.0.1 "GET /\\x9b31m\\x85" 200'] == lines
@@ -118,10 +118,10 @@ def test_a_line_of_a_report_is_printable(mockserver: Sandbox, odd: str):
 
 @pytest.mark.parametrize("odd", ODD[:-1], ids=ascii)
 def test_a_line_of_play_is_printable(odd: str):
-    told: list[str] = []
-    PlayLog(told.append).print_scenario({"scenario": f"a{odd}b", "script": [{"on": f"x{odd}", "do": {odd: odd}}]}, {})
+    lines: list[str] = []
+    PlayLog(lines.append).print_scenario({"scenario": f"a{odd}b", "script": [{"on": f"x{odd}", "do": {odd: odd}}]}, {})
 
-    assert [True] * len(told) == [each.isprintable() for each in told]
+    assert [True] * len(lines) == [each.isprintable() for each in lines]
 
 
 @pytest.mark.parametrize("odd", ODD[:-1], ids=ascii)

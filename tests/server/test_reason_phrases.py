@@ -52,4 +52,4 @@ def test_a_reason_phrase_is_the_registered_one(mockserver: Sandbox, status: int)
 
 def test_what_the_server_itself_refuses_has_its_phrase_too(mockserver: Sandbox):
     with RawClient(urlsplit(mockserver.base_url).port or 0) as client:
-        assert "HTTP/1.1 400 Bad Request" == client.say("NO HTTP").line()
+        assert "HTTP/1.1 400 Bad Request" == client.send("NO HTTP").line()

@@ -132,7 +132,7 @@ def test_the_document_is_json_and_the_one_of_this_process(sandbox: Sandbox):
 
 @pytest.mark.parametrize(("size_chars", "replayed"), [(20, []), (100_000, ["not sent"])])
 def test_a_number_that_no_double_represents_is_replayed_exactly(sandbox: Sandbox, size_chars: int, replayed: list[str]):
-    """A cadence a little above 1 is refused; the double beside it is 1, which is taken."""
+    """A cadence a little above 1 is refused; the double next to it is 1, which is taken."""
     body = BODY | {"cadence": 2}
     written = json.dumps(body).replace('"cadence": 2', f'"cadence": 1.{"0" * size_chars}1').encode()
     refused = sandbox.call("POST", "/v1/campaigns", body=written, headers={"content-type": "application/json"})
@@ -175,9 +175,9 @@ def test_no_key_is_in_a_body_that_is_not_json(body: bytes, kind: str):
     written = sandbox.call("GET", "/_mock/replay").body.decode()
 
     hidden = [base64.b64decode(each).decode("latin-1") for each in re.findall(r'"base64":"([^"]*)"', written)]
-    told = "".join([written, *hidden]).replace("%5F", "_")
-    assert "of_the_default" not in told
-    assert "sk_..." in told
+    text = "".join([written, *hidden]).replace("%5F", "_")
+    assert "of_the_default" not in text
+    assert "sk_..." in text
 
 
 def test_the_choices_that_are_read_are_remembered_also_after_a_reset(made):

@@ -50,8 +50,8 @@ def test_two_sandboxes_of_one_seed_never_see_each_other(mockserver_server):
 def test_equal_seeds_and_calls_produce_equal_bytes_and_another_seed_other_ids(mockserver_server):
     def play(seed):
         with mockserver_server.sandbox(now=NOON, seed=seed, scenario="demo") as sandbox:
-            told = [sandbox.complete_session(begin(sandbox)) for _ in range(3)]
-            return told, sandbox.state(), sandbox.events
+            sessions = [sandbox.complete_session(begin(sandbox)) for _ in range(3)]
+            return sessions, sandbox.state(), sandbox.events
 
     assert play(1) == play(1)
     assert play(1)[0] != play(2)[0]

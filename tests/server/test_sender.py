@@ -19,16 +19,16 @@ from mockserver import MockServer
 from mockserver.server.webhooks.connections import RESPONSE_MAX_BYTES
 from mockserver.server.webhooks.sender import HttpSender
 from tests.operations.session_calls import NOON, begin
-from tests.server.sockets import Post, app, over_tls, raw
+from tests.server.sockets import ReceivedRequest, app, over_tls, raw
 
 pytestmark = [pytest.mark.mockserver(now=NOON), pytest.mark.clause("events.subscribed")]
 HEADERS = {"Content-Type": "application/json"}
 
 
-def post(url: str, courier: HttpSender | None = None):
-    courier = courier or HttpSender()
-    outcome = courier.send(url, HEADERS, b"{}", 0)
-    courier.close_idle()
+def post(url: str, sender: HttpSender | None = None):
+    sender = sender or HttpSender()
+    outcome = sender.send(url, HEADERS, b"{}", 0)
+    sender.close_idle()
     return outcome
 
 
@@ -42,9 +42,9 @@ def test_the_reference_verifiers_take_every_attempt_of_a_service_that_is_months_
     mockserver.choose({"wh-signature": option})
     seen: list[str] = []
 
-    def answer(letter: Post) -> Response:
-        verifier(secret).verify(letter.data, letter.sent)
-        seen.append(letter.json["data"]["entrypoint"]["name"])
+    def answer(request: ReceivedRequest) -> Response:
+        verifier(secret).verify(request.data, request.sent)
+        seen.append(request.json["data"]["entrypoint"]["name"])
         return Response(status=500 if len(seen) == 1 else 204)
 
     url = serve(app(answer)).url
@@ -59,8 +59,8 @@ def test_the_reference_verifiers_take_every_attempt_of_a_service_that_is_months_
 def test_a_frozen_process_verifies_what_it_is_sent(serve):
     verified = []
 
-    def answer(letter: Post) -> None:
-        verified.append(standardwebhooks.Webhook(secret).verify(letter.data, letter.sent))
+    def answer(request: ReceivedRequest) -> None:
+        verified.append(standardwebhooks.Webhook(secret).verify(request.data, request.sent))
 
     url = serve(app(answer)).url
     with freeze_time("2031-01-01T00:00:00Z") as frozen, MockServer() as server, server.sandbox() as sandbox:
@@ -75,8 +75,8 @@ def test_a_frozen_process_verifies_what_it_is_sent(serve):
 def test_a_redirect_is_a_failure_and_is_not_followed(mockserver, serve):
     paths = []
 
-    def answer(letter: Post) -> Response:
-        paths.append(letter.path)
+    def answer(request: ReceivedRequest) -> Response:
+        paths.append(request.path)
         return Response(status=308, headers={"Location": "/elsewhere"})
 
     receiver = mockserver.receive_webhooks(f"{serve(app(answer)).url}/hook")
@@ -196,7 +196,7 @@ def test_a_name_that_resolves_to_another_machine_is_refused_when_it_is_sent(monk
 
 def test_the_connection_is_made_to_the_address_that_was_checked(monkeypatch, serve):
     hosts = []
-    server = serve(app(lambda letter: hosts.append(letter.headers["Host"])))
+    server = serve(app(lambda request: hosts.append(request.headers["Host"])))
     real = socket.getaddrinfo
     asked: list[str] = []
 
@@ -246,18 +246,18 @@ def test_a_certificate_has_to_be_of_the_urls_host(monkeypatch, host, error):
 
 @pytest.mark.parametrize("ending", ["canceled", "time limit"])
 def test_a_request_to_a_host_that_completes_no_handshake_is_canceled_immediately(ending):
-    courier, outcomes = HttpSender(timeout_seconds=0.05 if ending == "time limit" else 15), []
+    sender, outcomes = HttpSender(timeout_seconds=0.05 if ending == "time limit" else 15), []
     with raw(b"", hold=threading.Event()) as url:
-        thread = threading.Thread(target=lambda: outcomes.append(post(url.replace("http://", "https://"), courier)))
+        thread = threading.Thread(target=lambda: outcomes.append(post(url.replace("http://", "https://"), sender)))
         thread.start()
         while thread.is_alive():
             if ending == "canceled":
-                courier.cancel_all()
+                sender.cancel_all()
             thread.join(0.01)
 
     (outcome,) = outcomes
     assert outcome.status is None
-    assert outcome.duration_ms < 5000  # of the fifteen seconds that a letter may take
+    assert outcome.duration_ms < 5000  # of the fifteen seconds that a request may take
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_an_unreadable_retry_after_is_ignored(mockserver, serve, way, asked):
             app(lambda _: Response(status=503, headers={"Retry-After": asked.encode().decode("latin-1")}))
         ).url
     else:
-        target = lambda letter: (503, {"Retry-After": asked}, b"")
+        target = lambda request: (503, {"Retry-After": asked}, b"")
     receiver = mockserver.receive_webhooks(target)
     mockserver.complete_session(begin(mockserver))
 
@@ -294,14 +294,14 @@ def test_a_compressed_response_is_recorded_as_received():
 
 
 def test_cancelling_ends_running_attempts():
-    courier, arrived, held = HttpSender(), threading.Event(), threading.Event()
+    sender, arrived, held = HttpSender(), threading.Event(), threading.Event()
     outcomes = []
     with raw(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", hold=held) as url:
-        thread = threading.Thread(target=lambda: (arrived.set(), outcomes.append(post(url, courier))))
+        thread = threading.Thread(target=lambda: (arrived.set(), outcomes.append(post(url, sender))))
         thread.start()
         arrived.wait(5)
         while thread.is_alive():
-            courier.cancel_all()
+            sender.cancel_all()
             thread.join(0.01)
         assert not held.is_set()
 
@@ -346,13 +346,13 @@ def without_an_address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     held.set()
 
 
-def post_until_cancelled(url: str, let_go: Callable[[HttpSender], None]) -> list[str | None]:
-    """The errors of a letter that is let go while it is under way; fails where it goes on for seconds."""
-    courier, errors = HttpSender(frozenset(["hooks.example"])), []
-    thread = threading.Thread(target=lambda: errors.append(post(url, courier).error), daemon=True)
+def post_until_cancelled(url: str, cancel: Callable[[HttpSender], None]) -> list[str | None]:
+    """The errors of a request that is canceled while it is under way; fails if it continues for seconds."""
+    sender, errors = HttpSender(frozenset(["hooks.example"])), []
+    thread = threading.Thread(target=lambda: errors.append(post(url, sender).error), daemon=True)
     thread.start()
     for _ in range(300):
-        let_go(courier)
+        cancel(sender)
         thread.join(0.01)
     assert not thread.is_alive()
     return errors
@@ -385,7 +385,7 @@ def test_a_handshake_that_is_never_completed_reaches_the_time_limit():
 
 def test_a_request_that_is_not_wanted_any_more_is_not_sent(serve):
     seen: list[bytes] = []
-    url = serve(app(lambda letter: seen.append(letter.data))).url
+    url = serve(app(lambda request: seen.append(request.data))).url
 
     outcome = HttpSender().send(url, HEADERS, b"{}", 0, is_wanted=lambda: False)
 
@@ -394,11 +394,11 @@ def test_a_request_that_is_not_wanted_any_more_is_not_sent(serve):
 
 def test_nothing_is_sent_after_the_sender_is_closed(serve):
     seen: list[bytes] = []
-    url, courier = serve(app(lambda letter: seen.append(letter.data))).url, HttpSender()
+    url, sender = serve(app(lambda request: seen.append(request.data))).url, HttpSender()
 
-    courier.cancel_all(for_good=True)
+    sender.cancel_all(for_good=True)
 
-    assert ("canceled", []) == (post(url, courier).error, seen)
+    assert ("canceled", []) == (post(url, sender).error, seen)
 
 
 def test_no_thread_is_left_behind(serve):
@@ -410,7 +410,7 @@ def test_no_thread_is_left_behind(serve):
 @pytest.mark.parametrize("headers", [{"Retry-After": 30}, {"Retry-After": None}, {"x": 1}, {7: "x"}])
 @pytest.mark.parametrize("answer", [b"later", "later"])
 def test_a_receivers_headers_and_body_may_be_of_other_kinds_than_text_and_bytes(mockserver, headers, answer):
-    receiver = mockserver.receive_webhooks(lambda letter: (503, headers, answer))
+    receiver = mockserver.receive_webhooks(lambda request: (503, headers, answer))
     mockserver.complete_session(begin(mockserver))
 
     assert [503] == [each["status"] for each in receiver.deliveries[0]["attempts"]]
@@ -418,7 +418,7 @@ def test_a_receivers_headers_and_body_may_be_of_other_kinds_than_text_and_bytes(
 
 @pytest.mark.parametrize("odd", [(200, None, b""), (200, {}, 7), (200, ["x"], b""), (200, {}, None)])
 def test_an_answer_whose_headers_or_body_are_none_is_a_500(mockserver, odd):
-    receiver = mockserver.receive_webhooks(lambda letter: odd)
+    receiver = mockserver.receive_webhooks(lambda request: odd)
     mockserver.complete_session(begin(mockserver))
 
     (attempt,) = receiver.deliveries[0]["attempts"]

@@ -67,7 +67,7 @@ def test_a_taken_port_is_named_together_with_the_mend() -> None:
 def test_a_client_may_connect_before_the_server_starts() -> None:
     server = Server(hello)
     with RawClient(server.port) as client:
-        client.say("GET / HTTP/1.1")
+        client.send("GET / HTTP/1.1")
         with server:
             assert b"hello" == client.answer().body
 
@@ -79,7 +79,7 @@ def test_a_server_serves_only_once() -> None:
 
 def test_a_released_port_is_free_immediately(serve: Serve) -> None:
     with Server(hello) as first, RawClient(first.port) as client:
-        client.say("GET / HTTP/1.1").answer()
+        client.send("GET / HTTP/1.1").answer()
     with Server(hello, port=first.port) as second:
         assert f"http://127.0.0.1:{first.port}" == second.url
 
@@ -89,7 +89,7 @@ def test_stop_ends_idle_connections_and_leaves_no_thread() -> None:
     server.start()
     with RawClient(server.port) as first, RawClient(server.port) as second:
         for client in (first, second):
-            client.say("GET / HTTP/1.1").answer()
+            client.send("GET / HTTP/1.1").answer()
         assert 2 == server.connections
         seconds = stop_seconds(server)
 
@@ -107,7 +107,7 @@ def test_stop_does_not_wait_for_a_request_in_flight() -> None:
     server = Server(app)
     server.start()
     with RawClient(server.port) as client:
-        client.say("GET / HTTP/1.1")
+        client.send("GET / HTTP/1.1")
         assert app.reached.wait(DEADLINE_SECONDS)
         seconds = stop_seconds(server)
         (worker,) = server.threads  # the worker inside the app
@@ -146,7 +146,7 @@ def test_an_app_may_stop_its_server() -> None:
     server = Server(app)
     server.start()
     with RawClient(server.port) as client:
-        assert client.say("GET / HTTP/1.1").ended()
+        assert client.send("GET / HTTP/1.1").ended()
 
 
 def test_serve_forever_returns_when_another_thread_stops_it() -> None:
@@ -154,7 +154,7 @@ def test_serve_forever_returns_when_another_thread_stops_it() -> None:
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     with RawClient(server.port) as client:
-        assert 200 == client.say("GET / HTTP/1.1").answer().status
+        assert 200 == client.send("GET / HTTP/1.1").answer().status
         server.stop()
 
     thread.join(DEADLINE_SECONDS)
@@ -177,7 +177,7 @@ def test_serve_forever_returns_when_a_signal_handler_stops_it(receiver: Callable
     before = signal.signal(signal.SIGUSR1, lambda *_: server.stop())
     try:
         with RawClient(server.port) as client:
-            client.say("GET / HTTP/1.1")
+            client.send("GET / HTTP/1.1")
             limit.start()
             server.serve_forever()
     finally:
@@ -194,10 +194,10 @@ def test_serve_forever_returns_when_a_signal_handler_stops_it(receiver: Callable
 def test_a_signal_that_does_not_stop_it_is_handled_and_leaves_it_serving() -> None:
     def call_and_stop() -> None:
         with RawClient(server.port) as client:
-            assert 200 == client.say("GET / HTTP/1.1").answer().status
+            assert 200 == client.send("GET / HTTP/1.1").answer().status
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
             assert handled.wait(DEADLINE_SECONDS)
-            assert 200 == client.say("GET / HTTP/1.1").answer().status
+            assert 200 == client.send("GET / HTTP/1.1").answer().status
         server.stop()
 
     server, handled = Server(hello), threading.Event()
@@ -218,10 +218,10 @@ def test_connections_are_served_side_by_side(serve: Serve) -> None:
     app = Waiting()
     server = serve(app)
     with RawClient(server.port) as slow, RawClient(server.port) as quick:
-        slow.say("GET /slow HTTP/1.1")
+        slow.send("GET /slow HTTP/1.1")
         assert app.reached.wait(DEADLINE_SECONDS)
         app.released.set()
-        quick.say("GET /quick HTTP/1.1")
+        quick.send("GET /quick HTTP/1.1")
 
         assert b"hello" == quick.answer().body
         assert b"hello" == slow.answer().body
@@ -252,7 +252,7 @@ def test_small_answers_do_not_wait_for_an_acknowledgement(serve: Serve, monkeypa
     monkeypatch.setattr(socket, "socket", Recording)
     server = serve(hello)
     with RawClient(server.port) as client:
-        client.say("GET / HTTP/1.1").answer()
+        client.send("GET / HTTP/1.1").answer()
 
     assert (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1) in set_options
 
@@ -261,7 +261,7 @@ def test_an_exchange_is_logged_only_with_a_log(serve: Serve, capfd: pytest.Captu
     lines: list[str] = []
     for server in (serve(hello), serve(hello, log=lines.append)):
         with RawClient(server.port) as client:
-            client.say("GET /a?b HTTP/1.1", "Connection: close").answer()
+            client.send("GET /a?b HTTP/1.1", "Connection: close").answer()
             assert client.ended()
 
     assert ['127.0.0.1 "GET /a?b" 200'] == lines
@@ -271,7 +271,7 @@ def test_an_exchange_is_logged_only_with_a_log(serve: Serve, capfd: pytest.Captu
 def test_an_idle_connection_ends(serve: Serve) -> None:
     server = serve(hello, idle_seconds=0.05)
     with RawClient(server.port) as fresh, RawClient(server.port) as used:
-        used.say("GET / HTTP/1.1").answer()
+        used.send("GET / HTTP/1.1").answer()
 
         assert used.ended()
         assert fresh.ended()
@@ -281,7 +281,7 @@ def test_an_incomplete_request_is_refused(serve: Serve) -> None:
     server = serve(hello, idle_seconds=0.05)
     with RawClient(server.port) as head, RawClient(server.port) as body:
         head.socket.sendall(b"GET / HTTP/1.1\r\nHost:")
-        body.say("POST / HTTP/1.1", "Content-Length: 5", body=b"abc")
+        body.send("POST / HTTP/1.1", "Content-Length: 5", body=b"abc")
 
         assert 400 == head.answer().json()["statusCode"]
         assert 400 == body.answer().json()["statusCode"]
@@ -301,7 +301,7 @@ def test_what_follows_the_last_request_of_a_connection_is_dropped(serve: Serve) 
     lines: list[str] = []
     server = serve(hello, log=lines.append, idle_seconds=0.05)
     with RawClient(server.port) as client:
-        client.say("GET /a HTTP/1.1", "Connection: close", body=b"GET /b HTTP/1.1\r\n")
+        client.send("GET /a HTTP/1.1", "Connection: close", body=b"GET /b HTTP/1.1\r\n")
         assert 200 == client.answer().status
         assert client.ended()
         wait_until_ended(server)
@@ -314,10 +314,10 @@ def test_connections_beyond_the_maximum_wait_for_one_to_end(serve: Serve, monkey
     server = serve(Inline())
     with RawClient(server.port) as first, RawClient(server.port) as second:
         for client in (first, second):
-            assert 200 == client.say("GET / HTTP/1.1").answer().status
+            assert 200 == client.send("GET / HTTP/1.1").answer().status
         with RawClient(server.port) as third:
-            third.say("GET / HTTP/1.1")
-            assert 200 == first.say("GET / HTTP/1.1", "Connection: close").answer().status
+            third.send("GET / HTTP/1.1")
+            assert 200 == first.send("GET / HTTP/1.1", "Connection: close").answer().status
             assert 2 == server.connections
             assert first.ended()
 
@@ -329,7 +329,7 @@ def test_open_connections_take_no_thread(serve: Serve) -> None:
     with ExitStack() as clients:
         opened = [clients.enter_context(RawClient(server.port)) for _ in range(300)]
         for client in opened:
-            assert 200 == client.say("GET / HTTP/1.1").answer().status
+            assert 200 == client.send("GET / HTTP/1.1").answer().status
 
         assert (300, 1) == (server.connections, len(server.threads))
 
@@ -338,7 +338,7 @@ def test_connections_that_have_ended_are_removed(serve: Serve) -> None:
     server = serve(Inline())
     for _ in range(300):
         with RawClient(server.port) as client:
-            client.say("GET / HTTP/1.1", "Connection: close").answer()
+            client.send("GET / HTTP/1.1", "Connection: close").answer()
             assert client.ended()
 
     wait_until_ended(server)

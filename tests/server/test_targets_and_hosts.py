@@ -64,7 +64,7 @@ def test_a_host_that_is_neither_is_refused_on_the_socket(serve, host) -> None:
 
 def test_an_absolute_target_with_an_invalid_host_is_refused(serve) -> None:
     with RawClient(serve(SocketHandler(SandboxHost())).port) as client:
-        assert 400 == client.say("GET http://[zz]/_mock/health HTTP/1.1").answer().status
+        assert 400 == client.send("GET http://[zz]/_mock/health HTTP/1.1").answer().status
 
 
 @pytest.mark.parametrize("host", NO_NAMES)
@@ -97,7 +97,7 @@ def test_an_absolute_target_leads_where_its_path_leads(serve, target, status) ->
     host = SandboxHost()
     host.create(SandboxConfig(), id=DEFAULT_ID)
     with RawClient(serve(SocketHandler(host)).port) as client:
-        assert status == client.say(f"GET {target} HTTP/1.1").answer().status
+        assert status == client.send(f"GET {target} HTTP/1.1").answer().status
     assert status == send(flask_app.build(host), Request("GET", target)).status
 
 

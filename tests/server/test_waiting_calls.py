@@ -28,10 +28,10 @@ def _wait_until(holds):
 
 
 class Caller:
-    """A client on a thread of its own, and what came of its call."""
+    """A client on a thread of its own, and the result of its call."""
 
     def __init__(self, sandbox):
-        self.came = None
+        self.result = None
         self._asked = sandbox.base_url + PATH, sandbox.secret_key
         self.thread = threading.Thread(target=self._run)
         self.thread.start()
@@ -41,9 +41,9 @@ class Caller:
         try:
             answer = requests.post(url, json=DRAFT, headers={"X-API-Key": key}, timeout=30)
             is_whole = len(answer.content) == int(answer.headers["Content-Length"])  # urllib3 1.26 does not look
-            self.came = answer.status_code if is_whole else requests.ConnectionError
+            self.result = answer.status_code if is_whole else requests.ConnectionError
         except requests.RequestException as failure:
-            self.came = type(failure)
+            self.result = type(failure)
 
 
 @pytest.fixture(params=["delay", "delay-after", "dribble"])
@@ -73,7 +73,9 @@ def test_waiting_calls_are_canceled_immediately_and_leave_no_thread(end, effect)
     for caller in callers:
         caller.thread.join(5)
     assert time.monotonic() - began < 5
-    assert not any(isinstance(each.came, int) and each.came < 300 for each in callers), [each.came for each in callers]
+    assert not any(isinstance(each.result, int) and each.result < 300 for each in callers), [
+        each.result for each in callers
+    ]
     if end in ("reset", "restore"):
         assert [] == sandbox.journal["exchanges"] == sandbox.journal["transitions"] == sandbox.rules
     server.close()
@@ -92,7 +94,7 @@ def test_a_delay_affects_only_its_own_call_and_connection(mockserver):
             mockserver.base_url + PATH, headers={"X-API-Key": mockserver.secret_key}, timeout=10
         ).status_code
     )
-    assert None is held.came
+    assert None is held.result
     mockserver.reset()
     held.thread.join(5)
 
@@ -120,23 +122,23 @@ def test_a_connection_stays_open_only_after_a_complete_response(mockserver, effe
     with RawClient(parts.port) as client, RawClient(parts.port) as other:
         ask = f"GET {parts.path}{PATH} HTTP/1.1"
         key = f"X-API-Key: {mockserver.secret_key}"
-        assert 200 == client.say(ask, key).answer().status
-        client.say(ask, key)
+        assert 200 == client.send(ask, key).answer().status
+        client.send(ask, key)
         if effect in ({"garble": True}, {"error": "INTERNAL_ERROR"}):
             assert client.answer().status in (200, 500)
-            assert 200 == client.say(ask, key).answer().status
+            assert 200 == client.send(ask, key).answer().status
         else:
             with pytest.raises((OSError, AssertionError, ValueError, IndexError)):
                 client.answer()
-                client.say(ask, key).answer()
-        assert 200 == other.say(ask, key).answer().status
+                client.send(ask, key).answer()
+        assert 200 == other.send(ask, key).answer().status
 
 
 def test_a_cut_beyond_the_end_of_the_body_closes_the_connection_all_the_same(mockserver):
     mockserver.on("listCampaigns").truncate(1_000_000)
     parts = urlsplit(mockserver.base_url)
     with RawClient(parts.port) as client:
-        answer = client.say(f"GET {parts.path}{PATH} HTTP/1.1", f"X-API-Key: {mockserver.secret_key}").answer()
+        answer = client.send(f"GET {parts.path}{PATH} HTTP/1.1", f"X-API-Key: {mockserver.secret_key}").answer()
 
         assert {"campaigns": []} == answer.json()
         assert client.ended()
@@ -156,7 +158,7 @@ def _late_answer(mockserver, client):
     """Send a call whose answer is late, on a connection of its own."""
     mockserver.on("listCampaigns").delay_after(0.1)
     path = urlsplit(mockserver.base_url).path + PATH
-    client.say(f"GET {path} HTTP/1.1", f"X-API-Key: {mockserver.secret_key}")
+    client.send(f"GET {path} HTTP/1.1", f"X-API-Key: {mockserver.secret_key}")
 
 
 def test_a_late_answer_that_a_half_closed_client_still_reads_is_not_lost(mockserver):
@@ -211,9 +213,9 @@ NODE = {
 @pytest.mark.parametrize("name", NODE)
 def test_fetch_of_node_has_an_error_for_each_fault(mockserver, name):
     node = shutil.which("node") or pytest.skip("Node is not installed here: its fetch is not looked at")
-    effect, told = NODE[name]
+    effect, message = NODE[name]
     mockserver.on("listCampaigns").do(effect)
     code = f"fetch('{mockserver.base_url}{PATH}').then(r => r.json()).catch(e => console.log(e.name, e.message, e.cause?.code))"
     done = subprocess.run([node, "-e", code], capture_output=True, check=False, encoding="utf-8", timeout=30)
 
-    assert told in done.stdout, done
+    assert message in done.stdout, done

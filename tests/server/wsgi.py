@@ -11,6 +11,16 @@ from urllib.parse import unquote_to_bytes
 from mockserver.server.http1.messages import Disconnect, Request, Response, ResponseOrDisconnect
 
 
+def answering(pieces: Any, status: str = "200 OK", *headers: tuple[str, str]) -> Any:
+    """A WSGI app that answers with these pieces, or with those that a function returns."""
+
+    def app(environ: Any, start: Any) -> Any:
+        start(status, list(headers))
+        return pieces() if callable(pieces) else pieces
+
+    return app
+
+
 class WsgiHandler:
     """A WSGI app as a handler; a `Response` or `Disconnect` that it returns in place of pieces is returned unchanged."""
 

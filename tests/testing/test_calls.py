@@ -134,12 +134,12 @@ def test_a_miss_shows_five_leaves_at_most_also_inside_lists(sandbox: Sandbox):
     create(sandbox, filters=[{"combinator": "and", "statements": [statement(each) for each in range(8)]}])
 
     wanted = [{"combinator": "and", "statements": [statement(each + 1) for each in range(8)]}]
-    said = missed(sandbox.calls("createCampaign").where(filters=wanted).one)
+    lines = missed(sandbox.calls("createCampaign").where(filters=wanted).one)
 
-    assert [f"  body.filters.0.statements.{each}.value: got {each}, expected {each + 1}" for each in range(5)] == said[
+    assert [f"  body.filters.0.statements.{each}.value: got {each}, expected {each + 1}" for each in range(5)] == lines[
         2:7
     ]
-    assert "  and 3 more" == said[7]
+    assert "  and 3 more" == lines[7]
 
 
 def test_a_mismatch_without_any_call_reports_that(sandbox: Sandbox):
@@ -250,9 +250,9 @@ def test_wait_for_notices_the_call_of_another_thread_under_a_frozen_clock(sandbo
 
 def test_wait_for_ends_after_its_own_time_also_under_a_frozen_clock(sandbox: Sandbox):
     with freeze_time("2026-01-01"):
-        said = missed(lambda: sandbox.wait_for("createCampaign", times=2, timeout=0.02))
+        lines = missed(lambda: sandbox.wait_for("createCampaign", times=2, timeout=0.02))
 
-    assert ["expected at least 2 calls of createCampaign within 0.02 s, got 0", "no call reached the sandbox"] == said
+    assert ["expected at least 2 calls of createCampaign within 0.02 s, got 0", "no call reached the sandbox"] == lines
 
 
 def test_wait_for_within_moves_the_sandboxs_clock_from_one_due_thing_to_the_next(sandbox: Sandbox):

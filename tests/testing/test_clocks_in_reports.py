@@ -18,7 +18,7 @@ STOPWATCH = """
     @pytest.fixture(autouse=True)
     def stopwatch(monkeypatch):
         ticks = count(0, 700_000)
-        monkeypatch.setattr(HostRuntime, "monotonic_us", lambda stage: next(ticks))
+        monkeypatch.setattr(HostRuntime, "monotonic_us", lambda runtime: next(ticks))
 
     def poll(mockserver, times, path="/v1/campaigns/{}"):
         campaign = create(mockserver)
@@ -178,7 +178,7 @@ def test_a_client_that_does_not_wait_gets_no_hint_about_the_clock(suite: Suite, 
 
 
 @pytest.mark.parametrize(
-    "times, ends, is_told",
+    "times, ends, is_reported",
     [
         (150, "assert 0", False),
         (500, "assert 0", True),
@@ -187,12 +187,12 @@ def test_a_client_that_does_not_wait_gets_no_hint_about_the_clock(suite: Suite, 
     ids=["half-a-second", "two-seconds", "stopped"],
 )
 def test_calls_in_close_succession_are_waits_only_if_they_continue_for_long(
-    suite: Suite, times: int, ends: str, is_told: bool
+    suite: Suite, times: int, ends: str, is_reported: bool
 ):
     test = f"    def test_it(mockserver):\n        poll(mockserver, {times})\n        {ends}\n"
     found = section(suite.run(WORLD + STOPWATCH.replace("700_000", "5_000") + test, "--tb=short"))
 
-    assert is_told == found[0].startswith(
+    assert is_reported == found[0].startswith(
         f"The clock of sandbox_1 did not move: the client sent GET /v1/campaigns/campaign {times} times"
     )
 

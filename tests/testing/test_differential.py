@@ -164,8 +164,8 @@ def test_sets_of_choices_are_taken_as_they_are(mockserver_server: MockServer):
 
     (finding,) = found.findings
     assert ("only-200-is-ok", (1, 2)) == (finding.rule, finding.exchanges)
-    told = "success-status=all-200: step 2 is POST /v1/campaigns"
-    assert told in finding.message
+    difference = "success-status=all-200: step 2 is POST /v1/campaigns"
+    assert difference in finding.message
     assert "match-on-status" in {each.rule for each in found.not_assessed}
 
 

@@ -92,10 +92,10 @@ def test_the_repr_of_an_end_user_contains_no_secret(mockserver):
     user.open()
     user.proceed()
 
-    told = repr(user) + repr(user.page)
+    text = repr(user) + repr(user.page)
 
-    assert session["url"].rpartition("/")[2] not in told
-    assert user.page.forms[0].values["secret"] not in told
+    assert session["url"].rpartition("/")[2] not in text
+    assert user.page.forms[0].values["secret"] not in text
 
 
 def test_back_and_reload_remain_in_the_flow(mockserver):

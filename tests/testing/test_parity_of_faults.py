@@ -15,7 +15,7 @@ OTHER = ("GET", "/v1/message-templates/template_coupon", None)
 def _wait_until(holds):
     deadline = time.monotonic() + LONG_S
     while not holds():
-        assert time.monotonic() < deadline, "it never came"
+        assert time.monotonic() < deadline, "the condition did not become true"
         time.sleep(0.002)
 
 
@@ -26,11 +26,11 @@ def _left(sandbox):
     for tenant in state["tenants"]:
         for campaign in tenant["campaigns"]:
             campaign.pop("createdAt")
-    told = [
+    exchanges = [
         (each["applied"], each["fault"], (each["response"] or {}).get("status"), each["operation"])
         for each in sandbox.journal["exchanges"]
     ]
-    return state, told
+    return state, exchanges
 
 
 def _play(server, ask_by, effect, request):
@@ -41,11 +41,11 @@ def _play(server, ask_by, effect, request):
         sandbox.advance(1)  # a call whose client of this process has given up arrives
         # On the socket it arrives late, and its response is not received.
         gives_up = effect.startswith("delay") and "beyond" in effect
-        _wait_until(lambda: _is_told(sandbox, gives_up))
+        _wait_until(lambda: _is_recorded(sandbox, gives_up))
         return [*outcomes, outcome(plain, *OTHER)], _left(sandbox)
 
 
-def _is_told(sandbox, gives_up):
+def _is_recorded(sandbox, gives_up):
     exchanges = sandbox.journal["exchanges"]
     return len(exchanges) == 2 and (not gives_up or exchanges[1]["response"] is None)
 

@@ -117,7 +117,7 @@ def test_the_closest_mark_has_the_last_word(suite: Suite):
 
 
 @pytest.mark.parametrize(
-    ("mark", "said"),
+    ("mark", "problem"),
     [
         ('scenaro="demo"', "*scenaro*did you mean*'scenario'*"),
         ('scenario="dem"', "*dem*did you mean*demo*"),
@@ -132,7 +132,7 @@ def test_the_closest_mark_has_the_last_word(suite: Suite):
         ("seed=True", "*seed: got True; expected a whole number*"),
     ],
 )
-def test_an_unknown_name_fails_at_collection_with_the_closest_match(suite: Suite, mark: str, said: str):
+def test_an_unknown_name_fails_at_collection_with_the_closest_match(suite: Suite, mark: str, problem: str):
     result = suite.run(
         f"""
         import pytest
@@ -148,7 +148,7 @@ def test_an_unknown_name_fails_at_collection_with_the_closest_match(suite: Suite
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.assert_outcomes()
-    pytest.LineMatcher(result.outlines + result.errlines).fnmatch_lines([said])
+    pytest.LineMatcher(result.outlines + result.errlines).fnmatch_lines([problem])
 
 
 def test_a_setting_without_its_name_fails_at_collection(suite: Suite):
@@ -217,14 +217,14 @@ def test_an_unknown_unit_of_time_is_refused_with_the_closest_match(mockserver: S
 
 
 @pytest.mark.parametrize(
-    ("operation", "lost", "said"),
+    ("operation", "lost", "problem"),
     [
         ("startCampain", "after", r"/script/0/on.*startCampain.*did you mean 'startCampaign'"),
         ("startCampaign", "aftr", r"/script/0/do/drop.*aftr.*did you mean 'after'"),
     ],
 )
 def test_an_unknown_rule_key_is_refused_with_its_place_and_the_closest_match(
-    mockserver: Sandbox, operation: str, lost: Any, said: str
+    mockserver: Sandbox, operation: str, lost: Any, problem: str
 ):
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=problem):
         mockserver.on(operation).drop(lost)

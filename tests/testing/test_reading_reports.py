@@ -56,9 +56,9 @@ def test_polls_with_the_clock_moved_between_them_are_one_line_with_what_they_saw
         """,
     )
 
-    told = "199 times, 12:00:00.000 to 12:03:18.000; 198 advances of the clock between them; executions.0.sentCount 1 to 199"
+    summary = "199 times, 12:00:00.000 to 12:03:18.000; 198 advances of the clock between them; executions.0.sentCount 1 to 199"
     assert [
-        f"#3-#201 readCampaign GET /v1/campaigns/campaign -> 200  ({told})",
+        f"#3-#201 readCampaign GET /v1/campaigns/campaign -> 200  ({summary})",
         "test: advance by 1s",
         "#202 readCampaign GET /v1/campaigns/campaign -> 200",
         "test: advance by 1s",
@@ -350,8 +350,8 @@ def test_timed_transitions_are_printed_next_to_the_last_call_that_reads_them(sui
         """,
     )
 
-    told = re.sub(r"_\w{20}\b", "", found[1])
-    assert "  session connection_session changed to expired at 2026-03-01T12:20:00.000Z (timer expire)" == told
+    change = re.sub(r"_\w{20}\b", "", found[1])
+    assert "  session connection_session changed to expired at 2026-03-01T12:20:00.000Z (timer expire)" == change
 
 
 @pytest.mark.parametrize(
@@ -460,7 +460,7 @@ def test_a_receiver_that_refuses_every_delivery_is_named_before_its_consequences
         suite,
         """
     def test_it(mockserver):
-        mockserver.receive_webhooks(lambda letter: 401)
+        mockserver.receive_webhooks(lambda webhook: 401)
         session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
         mockserver.complete_session(session)
         assert 0
@@ -475,7 +475,7 @@ def test_no_finding_on_deliveries_blames_a_receiver_that_raised(suite: Suite):
         suite,
         """
     def test_it(mockserver):
-        mockserver.receive_webhooks(lambda letter: {}["tenant"])
+        mockserver.receive_webhooks(lambda webhook: {}["tenant"])
         session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
         mockserver.complete_session(session)
         assert 0
@@ -487,17 +487,17 @@ def test_no_finding_on_deliveries_blames_a_receiver_that_raised(suite: Suite):
 
 
 def test_the_exception_of_a_receiver_is_reported_without_secrets(mockserver: Sandbox):
-    def broken(letter):
+    def broken(webhook):
         raise ValueError(f"neither {mockserver.secret_key} nor {hook.secret}")
 
     hook = mockserver.receive_webhooks(broken)
     session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
     mockserver.complete_session(session)
 
-    told = mockserver.events[0]["deliveries"][0]["attempts"][0]["error"]
-    assert told.startswith("the receiver raised ValueError: neither ")
-    assert mockserver.secret_key not in told
-    assert hook.secret not in told
+    error = mockserver.events[0]["deliveries"][0]["attempts"][0]["error"]
+    assert error.startswith("the receiver raised ValueError: neither ")
+    assert mockserver.secret_key not in error
+    assert hook.secret not in error
 
 
 @pytest.mark.parametrize(
@@ -561,16 +561,16 @@ def test_a_refused_delivery_is_reported_even_without_a_call(suite: Suite):
         suite,
         """
     def test_it(mockserver):
-        mockserver.receive_webhooks(lambda letter: 404)
+        mockserver.receive_webhooks(lambda webhook: 404)
         session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
         mockserver.complete_session(session)
         assert 0
         """,
     )
 
-    told = re.sub(r"_\w{20}\b", "", found[0])
+    cause = re.sub(r"_\w{20}\b", "", found[0])
     route = 'the route of an application is the `path` of `receive_webhooks(app, path="/...")`'
-    assert f"the receiver webhook answered 404 to entrypoints.chatapp.connected event; {route}" == told
+    assert f"the receiver webhook answered 404 to entrypoints.chatapp.connected event; {route}" == cause
 
 
 def test_a_refusal_in_the_very_words_of_the_one_before_is_one_line(suite: Suite):
@@ -600,10 +600,10 @@ def test_equal_findings_are_merged_with_the_exchanges_of_all(mockserver: Sandbox
         path = f"/v1/campaigns/{campaign}/start"
         mockserver.call("POST", path, json={"commonVariables": {"nope": "1"}})
 
-    told = str(mockserver.conduct)
+    text = str(mockserver.conduct)
     assert 12 == len(mockserver.conduct.of("wrong-variable-keys"))
-    assert 1 == told.count("wrong-variable-keys, severity 2")
-    assert "(exchange 2, 4, 6, 8, 10, 12, 14, 16, 18, 20 and 2 more)" in told
+    assert 1 == text.count("wrong-variable-keys, severity 2")
+    assert "(exchange 2, 4, 6, 8, 10, 12, 14, 16, 18, 20 and 2 more)" in text
 
 
 def test_of_many_events_the_last_are_printed_with_the_number_of_earlier_ones(suite: Suite):

@@ -56,7 +56,7 @@ def test_a_late_call_is_assigned_to_the_test_of_its_sandbox(suite: Suite, runnin
 def test_the_document_of_a_run_over_sockets_is_sent_again_and_is_a_scenario_for_a_mark(
     suite: Suite, running: MockServer, capsys: pytest.CaptureFixture[str]
 ):
-    elsewhere = ("--mockserver-url", running.url)
+    remote = ("--mockserver-url", running.url)
     suite.run(
         """
         import pytest
@@ -74,7 +74,7 @@ def test_the_document_of_a_run_over_sockets_is_sent_again_and_is_a_scenario_for_
             mockserver.call("GET", f"/v1/entrypoints/chatapp/connection-sessions/{made['sessionId']}")
             assert 0
         """,
-        *elsewhere,
+        *remote,
     )
     file = suite.pytester.path / ".mockserver/failures/test_mine.py.test_it.yaml"
     capsys.readouterr()
@@ -91,7 +91,7 @@ def test_the_document_of_a_run_over_sockets_is_sent_again_and_is_a_scenario_for_
             assert 7 == mockserver.state()["seed"]
             assert mockserver.call("GET", "/v1/message-templates").json()["templates"]
         """,
-        *elsewhere,
+        *remote,
     )
     result.assert_outcomes(passed=1)
 
@@ -123,9 +123,9 @@ def test_a_call_to_a_sandbox_that_the_test_closed_is_not_a_late_call(suite: Suit
 
 def test_a_stopped_server_reports_no_late_calls():
     with MockServer() as server:
-        elsewhere = RemoteServer(server.url)
+        remote = RemoteServer(server.url)
 
-    assert {} == elsewhere.late_calls()
+    assert {} == remote.late_calls()
 
 
 def test_a_sweep_over_what_a_test_touches_runs_as_in_process(suite: Suite, running: MockServer):
@@ -142,7 +142,7 @@ def test_a_closed_sandbox_returns_its_last_state_without_a_request(running: Mock
         sandbox.call("GET", "/v1/campaigns")
         sandbox.advance("1m")
 
-        def told() -> list[object]:
+        def views() -> list[object]:
             counts = [sandbox.call_count, sandbox.next_due, sandbox.now, sandbox.replay_document("mine")]
             views = [
                 sandbox.state(),
@@ -154,9 +154,9 @@ def test_a_closed_sandbox_returns_its_last_state_without_a_request(running: Mock
             ]
             return [*counts, *views, str(sandbox.conduct), list(sandbox.ledger.executions)]
 
-        before = told()
+        before = views()
 
-    assert before == told()
+    assert before == views()
     sandbox.close()
     with pytest.raises(ValueError, match="closed"):
         sandbox.choose({"dual-status": "guide"})

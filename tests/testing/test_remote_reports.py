@@ -142,7 +142,7 @@ def running() -> Iterator[MockServer]:
         yield server
 
 
-def told(suite: Suite, test: str, folder: str, *arguments: str) -> tuple[list[str], str | None]:
+def report_and_document(suite: Suite, test: str, folder: str, *arguments: str) -> tuple[list[str], str | None]:
     """The sections of the run's reports, addresses and folders made alike, and the document where one was left."""
     result = suite.run(WORLD + test, "--tb=short", "--mockserver-failures", folder, *arguments)
     lines, inside = [], False
@@ -157,8 +157,8 @@ def told(suite: Suite, test: str, folder: str, *arguments: str) -> tuple[list[st
 
 @pytest.mark.parametrize("test", TESTS.values(), ids=TESTS)
 def test_the_remote_report_equals_the_report_in_process(suite: Suite, running: MockServer, test: str):
-    here, document = told(suite, test, "here", *SAID)
-    there, repeated = told(suite, test, "there", *SAID, "--mockserver-url", running.url)
+    here, document = report_and_document(suite, test, "here", *SAID)
+    there, repeated = report_and_document(suite, test, "there", *SAID, "--mockserver-url", running.url)
 
     links = [line for line in there if line.startswith("while the sandbox is open: ")]
 

@@ -218,14 +218,14 @@ def test_no_document_contains_a_key():
 
 
 def test_a_repeated_run_calls_no_receiver():
-    letters: list[Any] = []
+    webhooks: list[Any] = []
     sandbox = MockServer().sandbox(now=NOW)
-    sandbox.receive_webhooks(letters.append)
+    sandbox.receive_webhooks(webhooks.append)
     connecting(sandbox)
-    sent = len(letters)
+    count = len(webhooks)
 
     assert [] == [each for each in again(sandbox.replay_document()) if each.differences]
-    assert sent == len(letters) > 0
+    assert count == len(webhooks) > 0
 
 
 def test_a_different_response_is_reported_by_leaf_and_by_the_exit_code(

@@ -227,7 +227,7 @@ def test_deliveries_are_printed_with_the_result_of_each_attempt(suite: Suite):
         suite,
         """
     def test_it(mockserver):
-        mockserver.receive_webhooks(lambda letter: 500)
+        mockserver.receive_webhooks(lambda webhook: 500)
         session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
         mockserver.complete_session(session)
         mockserver.advance("1m")
@@ -235,8 +235,8 @@ def test_deliveries_are_printed_with_the_result_of_each_attempt(suite: Suite):
         """,
     )
 
-    told = next(each for each in found if "entrypoints.chatapp.connected event ->" in each)
-    assert re.search(r" -> webhook_\w+: waiting after 500, 500$", told)
+    row = next(each for each in found if "entrypoints.chatapp.connected event ->" in each)
+    assert re.search(r" -> webhook_\w+: waiting after 500, 500$", row)
 
 
 SESSION = """
@@ -263,13 +263,13 @@ def test_a_forged_or_extra_delivery_is_labelled_with_what_the_receiver_answered(
         f"""
     def test_it(mockserver):
         mockserver.on("delivery").deliver({faults})
-        mockserver.receive_webhooks(lambda letter: 200 if "webhook-signature" in letter.headers else 401)
+        mockserver.receive_webhooks(lambda webhook: 200 if "webhook-signature" in webhook.headers else 401)
         {SESSION.strip()}
         """,
     )
 
-    told = next(each for each in found if "entrypoints.chatapp.connected event ->" in each)
-    assert told.endswith(f": delivered after {attempts}")
+    row = next(each for each in found if "entrypoints.chatapp.connected event ->" in each)
+    assert row.endswith(f": delivered after {attempts}")
     assert not any("answered 401" in each for each in found)
 
 
@@ -279,7 +279,7 @@ def test_an_exception_of_a_receiver_at_a_forged_request_is_not_a_cause(suite: Su
         f"""
     def test_it(mockserver):
         mockserver.on("delivery").deliver(forge="no-signature")
-        mockserver.receive_webhooks(lambda letter: letter.headers["webhook-signature"] and None)
+        mockserver.receive_webhooks(lambda webhook: webhook.headers["webhook-signature"] and None)
         {SESSION.strip()}
         """,
     )
@@ -294,7 +294,7 @@ def test_a_receiver_that_raises_at_an_extra_request_is_a_cause_that_names_it(sui
         f"""
     def test_it(mockserver):
         mockserver.on("delivery").deliver(unknown_kind="entrypoints.chatapp.renamed")
-        mockserver.receive_webhooks(lambda letter: letter.json()["data"]["sessionId"] and None)
+        mockserver.receive_webhooks(lambda webhook: webhook.json()["data"]["sessionId"] and None)
         {SESSION.strip()}
         """,
     )
@@ -310,7 +310,7 @@ def test_an_exception_of_a_receiver_precedes_its_consequences(suite: Suite):
         suite,
         """
     def test_it(mockserver):
-        mockserver.receive_webhooks(lambda letter: {}["tenant"])
+        mockserver.receive_webhooks(lambda webhook: {}["tenant"])
         session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
         mockserver.complete_session(session)
         assert 0
@@ -325,7 +325,7 @@ def test_an_exception_of_a_receiver_precedes_its_consequences(suite: Suite):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "cause"),
     [
         ('apply({"given": {"templatez": []}})', "the scenario document is refused; nothing of it was applied"),
         (
@@ -335,10 +335,10 @@ def test_an_exception_of_a_receiver_precedes_its_consequences(suite: Suite):
         ('on("startCampaign").drop("aftr")', "the scenario document is refused; nothing of it was applied"),
     ],
 )
-def test_a_refused_command_of_the_test_is_the_first_cause(suite: Suite, wrong: str, said: str):
+def test_a_refused_command_of_the_test_is_the_first_cause(suite: Suite, wrong: str, cause: str):
     found = reported(suite, f"    def test_it(mockserver):\n        mockserver.{wrong}\n")
 
-    assert said == found[0]
+    assert cause == found[0]
     assert not any("No call reached" in each for each in found)
 
 
@@ -400,11 +400,11 @@ def test_no_report_or_document_contains_a_key(suite: Suite):
         "--tb=no",
     )
 
-    said = result.stdout.str() + (suite.pytester.path / ".mockserver/failures/test_mine.py.test_it.yaml").read_text(
+    text = result.stdout.str() + (suite.pytester.path / ".mockserver/failures/test_mine.py.test_it.yaml").read_text(
         encoding="utf-8"
     )
-    assert "sk_..." in said
-    assert [] == re.findall(r"[sp]k_\w{4,}", said)
+    assert "sk_..." in text
+    assert [] == re.findall(r"[sp]k_\w{4,}", text)
 
 
 def test_a_failure_in_a_fixture_is_reported_and_a_passing_or_expected_one_is_not(suite: Suite):

@@ -93,13 +93,13 @@ def test_apply_takes_each_part_of_a_document_that_a_sandbox_can_take():
 
 
 def test_parts_of_a_document_are_applied_by_keyword(mockserver):
-    told = mockserver.apply(
+    applied = mockserver.apply(
         given={"chats": [{"id": "chat_ana"}]},
         choices={"dual-status": "guide"},
         script=[{"on": "*", "do": {"garble": True}}],
     )
 
-    assert (["chat_ana"], 1) == (told["created"]["chats"], len(told["rules"]))
+    assert (["chat_ana"], 1) == (applied["created"]["chats"], len(applied["rules"]))
     assert "guide" == mockserver.state()["choices"]["dual-status"]
 
 

@@ -14,8 +14,8 @@ SOURCES = ("ini file", "command line", "mockserver_settings", "mark")
 SEED = "    def test_it(mockserver):\n        assert {seed} == mockserver.state()['seed']\n"
 
 
-def layers(*said: dict[str, Any]) -> list[Layer]:
-    return [Layer(f"layer {number}", each) for number, each in enumerate(said)]
+def layers(*values: dict[str, Any]) -> list[Layer]:
+    return [Layer(f"layer {number}", each) for number, each in enumerate(values)]
 
 
 @pytest.mark.parametrize("nearest", range(len(SOURCES) + 1))
@@ -92,7 +92,7 @@ def test_one_layer_with_two_words_for_the_clock_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "problem"),
     [
         (
             ("--mockserver-choices", "dual-statu=guide"),
@@ -110,15 +110,15 @@ def test_one_layer_with_two_words_for_the_clock_is_refused():
         (("--mockserver-now", "yest"), "*--mockserver-now: *now: got 'yest'; expected an RFC 3339 instant*"),
     ],
 )
-def test_an_unknown_option_ends_the_run_before_any_test(suite: Suite, arguments: tuple[str, ...], said: str):
+def test_an_unknown_option_ends_the_run_before_any_test(suite: Suite, arguments: tuple[str, ...], problem: str):
     result = suite.run("def test_it(): pass\n", *arguments)
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
-    pytest.LineMatcher(result.outlines + result.errlines).fnmatch_lines([said])
+    pytest.LineMatcher(result.outlines + result.errlines).fnmatch_lines([problem])
 
 
 @pytest.mark.parametrize(
-    ("mark", "said"),
+    ("mark", "problem"),
     [
         ("now='yesterday'", "*test_it: now: got 'yesterday'; expected an RFC 3339 instant*"),
         ("now=7", "*test_it: now: got 7; expected an RFC 3339 instant*"),
@@ -134,11 +134,11 @@ def test_an_unknown_option_ends_the_run_before_any_test(suite: Suite, arguments:
         ),
     ],
 )
-def test_a_mark_that_cannot_be_ends_the_run_before_any_test(suite: Suite, mark: str, said: str):
+def test_a_mark_that_cannot_be_ends_the_run_before_any_test(suite: Suite, mark: str, problem: str):
     result = suite.run(f"import pytest\n\n@pytest.mark.mockserver({mark})\ndef test_it(): pass\n")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
-    pytest.LineMatcher(result.outlines + result.errlines).fnmatch_lines([said])
+    pytest.LineMatcher(result.outlines + result.errlines).fnmatch_lines([problem])
 
 
 def test_an_ini_file_with_contradictory_clocks_ends_the_run_before_any_test(suite: Suite):

@@ -345,7 +345,7 @@ ANOTHER = "\n    def test_another(mockserver):\n        assert mockserver.id\n"
 
 
 @pytest.mark.parametrize(
-    ("names", "said"),
+    ("names", "problem"),
     [
         ('"dual-statu"', "*got 'dual-statu'; expected a choice or a family; did you mean 'dual-status'?*"),
         ('"sesions"', "*'sesions'*did you mean 'sessions'?*"),
@@ -356,11 +356,11 @@ ANOTHER = "\n    def test_another(mockserver):\n        assert mockserver.id\n"
         ("", "*mockserver_sweep takes names of choices, of families, or 'touched'*"),
     ],
 )
-def test_a_wrong_mark_is_an_error_of_its_own_test_with_the_closest_match(suite: Suite, names: str, said: str):
+def test_a_wrong_mark_is_an_error_of_its_own_test_with_the_closest_match(suite: Suite, names: str, problem: str):
     result = suite.run(NAIVE.format(names=names) + ANOTHER)
 
     result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*ERROR at setup of test_a_bad_body*", said])
+    result.stdout.fnmatch_lines(["*ERROR at setup of test_a_bad_body*", problem])
 
 
 @pytest.mark.parametrize("names", ['"dual-status"', '"touched"'])
@@ -494,12 +494,12 @@ def test_selecting_one_option_runs_it_alone(suite: Suite):
 
 
 def test_tracked_choices_and_their_copies_record_reads():
-    witness = TrackedChoices()
-    copied = witness.copy()
+    choices = TrackedChoices()
+    copied = choices.copy()
 
-    assert "catalog" == witness["dual-status"]
+    assert "catalog" == choices["dual-status"]
     assert "rest" == copied["success-status"]
-    assert {"dual-status", "success-status"} == witness.read == copied.read
+    assert {"dual-status", "success-status"} == choices.read == copied.read
 
 
 def test_the_options_of_a_choice_are_all_there_the_default_first():

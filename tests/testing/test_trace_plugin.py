@@ -157,7 +157,7 @@ def test_a_summary_that_cannot_be_written_is_a_line(suite: Suite, monkeypatch):
     result.stdout.fnmatch_lines(["mockserver: no summary of the job was written: *"])
 
 
-def test_a_run_against_a_server_elsewhere_writes_equal_traces(suite: Suite):
+def test_a_run_against_a_remote_server_writes_equal_traces(suite: Suite):
     suite.run(SOURCE, "--mockserver-trace=on-failure")
     written = suite.pytester.path / ".mockserver" / "traces" / FAILS
     here = written.read_bytes()

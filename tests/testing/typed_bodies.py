@@ -69,8 +69,8 @@ class Writer:
             found = self.type_of(inner, name + capital(key))
             lines.append(f"    {key}: {found if key in required else f'NotRequired[{found}]'}")
         title = place.get("title", "")
-        told = f'    """{title}."""\n\n' if title else ""
-        self.classes.setdefault(name, f"class {name}(TypedDict):\n{told}" + "\n".join(lines) + "\n")
+        docstring = f'    """{title}."""\n\n' if title else ""
+        self.classes.setdefault(name, f"class {name}(TypedDict):\n{docstring}" + "\n".join(lines) + "\n")
 
     def module(self, group: str) -> str:
         aliases = []

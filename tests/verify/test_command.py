@@ -63,14 +63,14 @@ def test_the_json_contains_every_clause_and_choice(mockserver_server, capsys):
     with world(mockserver_server) as sandbox:
         code = cli.main(_arguments(sandbox, "--json"))
 
-    told = json.loads(capsys.readouterr().out)
+    report = json.loads(capsys.readouterr().out)
     assert 0 == code
-    assert {"holds", "not observed"} == {each["verdict"] for each in told["clauses"]}
-    assert {"observed", "narrowed", "not observed"} == {each["outcome"] for each in told["choices"]}
-    missing = next(each for each in told["clauses"] if each["id"] == "campaigns.create")
+    assert {"holds", "not observed"} == {each["verdict"] for each in report["clauses"]}
+    assert {"observed", "narrowed", "not observed"} == {each["outcome"] for each in report["choices"]}
+    missing = next(each for each in report["clauses"] if each["id"] == "campaigns.create")
     assert "it needs --allow-writes" == missing["why"]
-    assert [] == told["notCleanedUp"]
-    assert 0 == told["sessionsLeftToExpire"]
+    assert [] == report["notCleanedUp"]
+    assert 0 == report["sessionsLeftToExpire"]
 
 
 def test_no_output_or_file_contains_a_key(mockserver_server, tmp_path, capsys):
@@ -90,13 +90,13 @@ def test_a_service_that_echoes_keys_and_links_does_not_bring_them_into_the_repor
         echo = f"sua chave {' '.join(keys)}"
         links: list[str] = []
 
-        def tell(sent, came, value):
+        def respond(sent, status, value):
             if isinstance(value, dict) and "url" in value:
                 links.append(value["url"])
-                return came, value | {"sessionId": value["url"]}
-            return (came, value | {"message": echo, "stack": echo}) if came >= 400 else None
+                return status, value | {"sessionId": value["url"]}
+            return (status, value | {"message": echo, "stack": echo}) if status >= 400 else None
 
-        bent = ModifiedService(sandbox, lambda sent: sent, tell)
+        bent = ModifiedService(sandbox, lambda sent: sent, respond)
         report = run(sandbox, bent)
         given = settings(sandbox)
     shown = [json.dumps(report.as_json()), "\n".join(reporting.lines(report)), reporting.profile(report), repr(given)]
@@ -117,7 +117,7 @@ def test_the_key_may_be_read_from_the_environment(mockserver_server, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "problem"),
     [
         ([], "got no key; expected --key, or the variable MOCKSERVER_KEY"),
         (["--key", "sk_with\nnewline"], "got a value of --key that is not a key; expected at least 8"),
@@ -130,17 +130,17 @@ def test_the_key_may_be_read_from_the_environment(mockserver_server, monkeypatch
         (["--key", "sk_enough_of_it", "--rate", "0"], "got a rate of 0 calls per second; expected more than 0"),
     ],
 )
-def test_what_cannot_be_run_is_refused_without_a_word_of_the_key(arguments, said, capsys):
+def test_what_cannot_be_run_is_refused_without_a_word_of_the_key(arguments, problem, capsys):
     code = cli.main(["verify", "http://service.example", *arguments])
 
-    told = capsys.readouterr().err
+    output = capsys.readouterr().err
     assert 2 == code
-    assert said in told
-    assert [] == [word for word in arguments if word.startswith(("sk_", "pk_")) and word in told]
+    assert problem in output
+    assert [] == [word for word in arguments if word.startswith(("sk_", "pk_")) and word in output]
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "problem"),
     [
         ("service.example", "got a base url without a scheme; expected http(s)://host[:port][/prefix]"),
         ("ftp://service.example", "got the scheme 'ftp'; expected http(s)://host[:port][/prefix]"),
@@ -152,8 +152,8 @@ def test_what_cannot_be_run_is_refused_without_a_word_of_the_key(arguments, said
         ("http://a/?b=c", "got a base url with a user, a query"),
     ],
 )
-def test_an_address_that_is_not_a_base_url_is_refused(url, said):
-    with pytest.raises(ValueError, match=re.escape(said)):
+def test_an_address_that_is_not_a_base_url_is_refused(url, problem):
+    with pytest.raises(ValueError, match=re.escape(problem)):
         HttpClient(url)
 
 

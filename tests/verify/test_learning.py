@@ -125,8 +125,10 @@ def test_the_profile_learnt_is_the_profile_set(mockserver_server, chosen):
 def test_the_combinations_show_every_observable_option():
     few_show = set().union(*(shown(combinations()[number]) for number in FEW))
 
-    told = {(row.choice, option) for row in LEARNT for option in row.distinguishes or CHOICES[row.choice].options}
-    assert set() == told - few_show
+    distinguished = {
+        (row.choice, option) for row in LEARNT for option in row.distinguishes or CHOICES[row.choice].options
+    }
+    assert set() == distinguished - few_show
 
 
 def test_what_a_hidden_option_leaves_open_is_narrowed_down(mockserver_server):

@@ -92,9 +92,9 @@ def test_only_campaigns_without_recipients_are_started(mockserver_server):
 
 
 def test_nothing_is_started_if_an_empty_audience_is_estimated_as_not_empty(mockserver_server):
-    _, ask, tell = VIOLATIONS["groups are joined by or"]
+    _, ask, change_response = VIOLATIONS["groups are joined by or"]
     with world(mockserver_server) as sandbox:
-        watched = Watched(ModifiedService(sandbox, ask, tell))
+        watched = Watched(ModifiedService(sandbox, ask, change_response))
         report = run(sandbox, watched)
 
     started = [path for path in watched.posts() if path.endswith("/start") and "mockserver_verify" not in path]
@@ -110,7 +110,7 @@ def test_a_start_with_recipients_is_canceled_immediately_and_ends_the_run(mockse
         return sent._replace(body=json.dumps({k: v for k, v in sent.json.items() if k != "filters"}).encode())
 
     with world(mockserver_server) as sandbox:
-        watched = Watched(ModifiedService(sandbox, lose_filters, lambda sent, came, value: None))
+        watched = Watched(ModifiedService(sandbox, lose_filters, lambda sent, status, value: None))
         report = run(sandbox, watched)
         made = _statuses(sandbox)
 
@@ -122,7 +122,7 @@ def test_a_start_with_recipients_is_canceled_immediately_and_ends_the_run(mockse
 
 
 @pytest.mark.parametrize(
-    ("given", "clause", "said"),
+    ("given", "clause", "reason"),
     [
         ({"public_key": "pk_of_nobody_at_all"}, "auth.secret-only", "refuses the public key as invalid"),
         ({"other_key": ""}, "base.tenant-scope", "it needs --other-key"),
@@ -130,14 +130,14 @@ def test_a_start_with_recipients_is_canceled_immediately_and_ends_the_run(mockse
         ({"chat": "chat_of_nobody"}, "messages.record", "got 404 CHAT_NOT_FOUND for "),
     ],
 )
-def test_a_wrong_key_or_id_is_not_a_violation(mockserver_server, given, clause, said):
+def test_a_wrong_key_or_id_is_not_a_violation(mockserver_server, given, clause, reason):
     with world(mockserver_server) as sandbox:
         changes = {name: sandbox.secret_key if value == "the same" else value for name, value in given.items()}
         report = run(sandbox, allow_writes=False, allow_sends=False, **changes)
 
     found = next(each for each in report.clauses if each.id == clause)
     assert "not observed" == found.verdict
-    assert said in found.why
+    assert reason in found.why
     assert report.is_clean
 
 

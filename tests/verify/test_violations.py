@@ -31,10 +31,10 @@ class Sent(NamedTuple):
 
 
 class ModifiedService:
-    """A service that differs from this mock in one point: `ask` modifies its requests, `tell` its responses."""
+    """A service that differs from this mock in one point: `ask` modifies its requests, `respond` its responses."""
 
-    def __init__(self, sandbox: Any, ask: Callable[[Sent], Sent], tell: Callable[[Sent, int, Any], Any]) -> None:
-        self.sandbox, self.ask, self.tell = sandbox, ask, tell
+    def __init__(self, sandbox: Any, ask: Callable[[Sent], Sent], respond: Callable[[Sent, int, Any], Any]) -> None:
+        self.sandbox, self.ask, self.respond = sandbox, ask, respond
 
     def call(self, method, path, *, key=None, json=None, body=b"", headers=None):
         sent = Sent(method, path, key, body, headers)
@@ -42,7 +42,7 @@ class ModifiedService:
         answer = self.sandbox.call(
             asked["method"], asked["path"], key=asked["key"], body=asked["body"], headers=asked["headers"]
         )
-        modified = self.tell(sent, answer.status, _value(answer.body))
+        modified = self.respond(sent, answer.status, _value(answer.body))
         if modified is None:
             return answer
         status, value = modified
@@ -84,30 +84,30 @@ def creating(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Se
 def answering(path: str, change: Callable[[Any], Any], *, method: str = "GET", status: int | None = None) -> Any:
     """Bend the successes of a path."""
 
-    def tell(sent: Sent, answered: int, value: Any) -> Any:
+    def respond(sent: Sent, answered: int, value: Any) -> Any:
         if sent.method == method and sent.path.startswith(path) and answered < 300:
             return status or answered, change(value)
         return None
 
-    return tell
+    return respond
 
 
 def refusing(change: Callable[[int, dict[str, Any]], Any], code: str = "") -> Any:
     """Bend the refusals, or those of one code."""
 
-    def tell(sent: Sent, answered: int, value: Any) -> Any:
+    def respond(sent: Sent, answered: int, value: Any) -> Any:
         return change(answered, value) if answered >= 400 and code in ("", value["code"]) else None
 
-    return tell
+    return respond
 
 
 def accepting(code: str, wrong: Callable[[Any], bool], answer: Any) -> Any:
     """Answer some refused calls as if they were in order."""
 
-    def tell(sent: Sent, answered: int, value: Any) -> Any:
+    def respond(sent: Sent, answered: int, value: Any) -> Any:
         return (200, answer) if answered >= 400 and value["code"] == code and wrong(sent.json) else None
 
-    return tell
+    return respond
 
 
 def _statement(body: Any) -> dict[str, Any]:
@@ -173,7 +173,7 @@ VIOLATIONS = {
         lambda v: v | {"status": "processing"} if "campaignId" in v else v, method="POST")),
     "expiresAt has no Z": ("session.expires-at", _same_request, answering(SESSIONS,
         lambda v: v | {"expiresAt": v["expiresAt"].replace("Z", "+00:00")}, method="POST")),
-    "a session lives 19 minutes": ("session.expires-at", _same_request, answering(SESSIONS,
+    "a session expires after 19 minutes": ("session.expires-at", _same_request, answering(SESSIONS,
         lambda v: v | {"expiresAt": _minute_less(v["expiresAt"])}, method="POST")),
     "the link is the session's id": ("session.url", _same_request, answering(SESSIONS,
         lambda v: v | {"url": f"https://connect.example/{v['sessionId']}"}, method="POST")),
@@ -181,7 +181,7 @@ VIOLATIONS = {
         lambda v: {k: x for k, x in v.items() if k != "entrypoint"})),
     "a session takes other properties": ("session.no-extra",
         lambda sent: sent._replace(body=b"{}") if b"mockserverVerify" in sent.body and sent.path == SESSIONS else sent, _same_response),
-    "a session tells a token": ("session.no-secrets", _same_request, answering(SESSIONS, lambda v: v | {"accessToken": "abc"})),
+    "a session contains a token": ("session.no-secrets", _same_request, answering(SESSIONS, lambda v: v | {"accessToken": "abc"})),
     "messages come oldest first": ("messages.list", _same_request, answering("/v1/messaging/chats",
         lambda v: v | {"records": v["records"][::-1]})),
     "a message's sender is a text": ("messages.record", _same_request, answering("/v1/messaging/chats",
@@ -205,10 +205,10 @@ VIOLATIONS = {
 # fmt: on
 
 
-@pytest.mark.parametrize(("clause", "ask", "tell"), VIOLATIONS.values(), ids=VIOLATIONS)
-def test_a_violation_is_reported_under_its_clause(mockserver_server, clause, ask, tell):
+@pytest.mark.parametrize(("clause", "ask", "respond"), VIOLATIONS.values(), ids=VIOLATIONS)
+def test_a_violation_is_reported_under_its_clause(mockserver_server, clause, ask, respond):
     with world(mockserver_server) as sandbox:
-        report = run(sandbox, ModifiedService(sandbox, ask, tell))
+        report = run(sandbox, ModifiedService(sandbox, ask, respond))
 
     found = next(each for each in report.clauses if each.id == clause)
     assert "broken" == found.verdict
@@ -225,9 +225,9 @@ def test_a_service_without_a_fault_has_no_violation(mockserver_server):
 
 
 def test_the_report_describes_the_exchange_of_a_violation(mockserver_server):
-    clause, ask, tell = VIOLATIONS["cadence 0 is accepted"]
+    clause, ask, respond = VIOLATIONS["cadence 0 is accepted"]
     with world(mockserver_server) as sandbox:
-        report = run(sandbox, ModifiedService(sandbox, ask, tell))
+        report = run(sandbox, ModifiedService(sandbox, ask, respond))
 
     proof = next(each for each in report.clauses if each.id == clause).proofs[0]
     assert ("POST", "/v1/campaigns", 201) == proof[:3]

@@ -75,7 +75,7 @@ def record_command_samples(
 
 
 class _StoppedRuntime(HostRuntime):
-    """A runtime whose real time stands still, so that a slow or frozen process has the same samples."""
+    """A runtime whose real clock does not advance, so that a slow or frozen process has the same samples."""
 
     __slots__ = ()
 

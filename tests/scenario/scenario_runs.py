@@ -1,4 +1,4 @@
-"""Playing a scenario: a sandbox made of it, the clients on it, and what has become of it in the end."""
+"""Runs of library scenarios: a sandbox that plays one, the clients that call it, and a check that its rules had their effect."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.clients.naive import Naive, OnlyTwoHundred
 
 
 @dataclass
-class Stage:
-    """A sandbox that plays a library scenario, and how clients reach it."""
+class ScenarioRun:
+    """A sandbox that plays a library scenario, and the clients that call it."""
 
     name: str
     sandbox: Sandbox
@@ -44,7 +44,7 @@ class Stage:
 
     @property
     def tenant(self) -> Mapping[str, Any]:
-        """The default tenant's records as they are."""
+        """The records of the default tenant."""
         found: Mapping[str, Any] = self.sandbox.state()["tenants"][0]
         return found
 
@@ -78,39 +78,39 @@ class Stage:
 
 
 @contextmanager
-def staged(
+def played(
     server: MockServer,
     name: str,
     *,
     on_socket: bool = False,
     now: str | None = None,
     to_the_end: bool = True,
-    is_heard: bool = True,
+    has_endpoint: bool = True,
     joins: str | None = None,
-) -> Iterator[Stage]:
+) -> Iterator[ScenarioRun]:
     """
-    A sandbox that plays this scenario, a fresh one or one that another scenario has made.
+    Play this scenario in a fresh sandbox, or in one that another scenario (`joins`) has seeded.
 
-    In the end every rule has fired and had a target. `to_the_end` is False for a client that does not get so
-    far, `is_heard` where no endpoint takes events, so that none is delivered.
+    At the end every rule has fired and had a target. `to_the_end` is False for a client that does not get that
+    far, `has_endpoint` if no endpoint takes events, so that none is delivered.
     """
     with server.sandbox(joins or name, now=now) as sandbox, _session(sandbox, on_socket) as http:
         if joins is not None:
             sandbox.apply(name)
-        stage = Stage(name, sandbox, http)
-        yield stage
+        run = ScenarioRun(name, sandbox, http)
+        yield run
         if to_the_end:
-            _assert_effect(stage, is_heard)
+            _assert_effect(run, has_endpoint)
 
 
-def _assert_effect(stage: Stage, is_heard: bool) -> None:
-    """Every rule has fired, and whatever it was to act on was there."""
-    silent = [rule for rule in stage.silent_rules if is_heard or rule.get("on") != "delivery"]
+def _assert_effect(run: ScenarioRun, has_endpoint: bool) -> None:
+    """Check that every rule has fired and had a target."""
+    silent = [rule for rule in run.silent_rules if has_endpoint or rule.get("on") != "delivery"]
     if silent:
-        raise AssertionError(f"never fired in {stage.name}: {silent}")
-    unmet = [rule for rule in stage.sandbox.rules if "noTarget" in rule]
+        raise AssertionError(f"never fired in {run.name}: {silent}")
+    unmet = [rule for rule in run.sandbox.rules if "noTarget" in rule]
     if unmet:
-        raise AssertionError(f"met nothing to act on in {stage.name}: {unmet}")
+        raise AssertionError(f"had no target in {run.name}: {unmet}")
 
 
 def _session(sandbox: Sandbox, on_socket: bool) -> requests.Session:
