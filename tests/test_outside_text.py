@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "mockserver"
@@ -224,12 +225,13 @@ def test_the_source_checker_recognises_caught_exceptions() -> None:
     )
 
 
-def found() -> set[tuple[str, str, str]]:
-    return {
+@cache
+def found() -> frozenset[tuple[str, str, str]]:
+    return frozenset(
         (".".join(file.relative_to(PACKAGE).with_suffix("").parts), *reading)
         for file in sorted(PACKAGE.rglob("*.py"))
         for reading in readings(file.read_text(encoding="utf-8"))
-    }
+    )
 
 
 def test_every_reading_of_text_from_outside_is_caught_or_safe() -> None:

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,11 @@ def marks_of(files: Iterable[Path]) -> dict[str, list[str]]:
         for id in marked(ast.parse(file.read_text(encoding="utf-8"), str(file))):
             found.setdefault(id, []).append(file.relative_to(TESTS).as_posix())
     return found
+
+
+@cache
+def marks_of_the_suite() -> dict[str, list[str]]:
+    return marks_of(TESTS.rglob("*.py"))
 
 
 def test_the_list_is_complete_and_in_the_documents_order():
@@ -80,7 +86,7 @@ def test_every_open_point_of_a_clause_is_a_choice_or_a_recorded_decision():
 
 
 def test_every_clause_is_shown_by_a_test():
-    shown = marks_of(TESTS.rglob("*.py"))
+    shown = marks_of_the_suite()
     missing = [clause.id for clause in read() if clause.id not in shown]
 
     assert not missing, f"{len(missing)} clauses that no test is marked with: {', '.join(missing)}"
@@ -89,7 +95,7 @@ def test_every_clause_is_shown_by_a_test():
 def test_every_mark_names_a_clause():
     clauses = {clause.id for clause in read()}
 
-    assert {} == {id: files for id, files in marks_of(TESTS.rglob("*.py")).items() if id not in clauses}
+    assert {} == {id: files for id, files in marks_of_the_suite().items() if id not in clauses}
 
 
 def test_marks_are_read_in_every_position_that_pytest_accepts():

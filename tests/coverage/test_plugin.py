@@ -14,6 +14,7 @@ import pytest
 from mockserver import Coverage, MockServer
 from mockserver.coverage.coverage import FILE
 from mockserver.coverage.dimensions import DIMENSIONS
+from tests.testing.conftest import COMPANY
 
 SUITE = """
     import pytest
@@ -41,9 +42,9 @@ HEADING = "*mockserver: coverage of the contract*"
 
 
 @pytest.fixture(autouse=True)
-def without_asyncio(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
-    """Run the suites without a plugin that warns of a setting that they do not have."""
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:asyncio")
+def without_company(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
+    """Run the suites without other plugins, which take most of the time of a process, and one of which warns."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(COMPANY))
 
 
 def loaded(pytester: pytest.Pytester) -> Coverage:

@@ -91,7 +91,7 @@ def test_every_answer_that_depends_on_accept_varies_with_it(mockserver: Sandbox,
 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("plane", ["public", "control"])
-@pytest.mark.parametrize("form", ["openapi.json", "openapi.yaml", "docs"])
+@pytest.mark.parametrize("form", ["openapi.json", pytest.param("openapi.yaml", marks=pytest.mark.deep), "docs"])
 @pytest.mark.mockserver(scenario="demo")
 def test_no_document_holds_a_key(mockserver: Sandbox, form: str, plane: str, profile: str):
     mockserver.receive_webhooks(lambda request: 204)

@@ -27,7 +27,16 @@ PLANTED = {
 }
 
 
-def swept(pytester: pytest.Pytester, client: str) -> tuple[dict[tuple[str, str], str], pytest.RunResult]:
+Swept = tuple[dict[tuple[str, str], str], pytest.RunResult]
+
+
+@pytest.fixture(scope="module")
+def sweeps() -> dict[str, Swept]:
+    """The outcome of the sweep with each client's class, for the tests that read the same one."""
+    return {}
+
+
+def swept(pytester: pytest.Pytester, client: str) -> Swept:
     """The word for each test and option of the suite run with this client's class; the first run has no option."""
     pytester.makeini("[pytest]\nfilterwarnings = error\naddopts = --strict-markers\n")
     pytester.makepyfile(
@@ -38,16 +47,22 @@ def swept(pytester: pytest.Pytester, client: str) -> tuple[dict[tuple[str, str],
     return {(name, option): word for name, option, word in RUN.findall(result.stdout.str())}, result
 
 
-def test_the_sweep_lists_the_assumptions_of_the_client(pytester: pytest.Pytester):
-    words, result = swept(pytester, "FirstCrm")
+def first_swept(pytester: pytest.Pytester, sweeps: dict[str, Swept]) -> Swept:
+    if "FirstCrm" not in sweeps:
+        sweeps["FirstCrm"] = swept(pytester, "FirstCrm")
+    return sweeps["FirstCrm"]
+
+
+def test_the_sweep_lists_the_assumptions_of_the_client(pytester: pytest.Pytester, sweeps: dict[str, Swept]):
+    words, result = first_swept(pytester, sweeps)
 
     assert {"PASSED"} == {word for (_, option), word in words.items() if not option}
     assert set().union(*PLANTED.values()) == {option for (_, option), word in words.items() if word != "PASSED"}
     result.stdout.fnmatch_lines(["This run has the choice 'next-cursor-end' set to 'absent' (the default is 'null')."])
 
 
-def test_each_assumption_is_reported_at_its_test(pytester: pytest.Pytester):
-    words, _ = swept(pytester, "FirstCrm")
+def test_each_assumption_is_reported_at_its_test(pytester: pytest.Pytester, sweeps: dict[str, Swept]):
+    words, _ = first_swept(pytester, sweeps)
 
     found = {
         name: {option for (test, option), word in words.items() if word == "FAILED" and test == name}

@@ -17,7 +17,7 @@ def found(report: ExploreReport) -> set[tuple[str, str]]:
 @pytest.mark.law
 def test_the_merged_search_finds_exactly_what_the_full_one_finds(mockserver_server: MockServer):
     left_out = with_findings = 0
-    for seed in range(at_depth(4, 50)):
+    for seed in range(at_depth(2, 50)):
         client = running(draw(seed))
         merged = mockserver_server.explore(client, choices=())
         full = mockserver_server.explore(client, choices=(), prune=False)

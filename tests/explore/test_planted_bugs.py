@@ -14,7 +14,13 @@ SINGLES = [*planted.BUGS, *planted_receivers.BUGS]
 # One of each way to find a bug is for the test line: a fault of the wire, a choice, a delivery, and the clean run.
 QUICK = ("duplicate-start", "message-matched", "no-dedupe", "lost-filters")
 BUGS = [bug if bug in QUICK else pytest.param(bug, marks=pytest.mark.deep) for bug in SINGLES]
-CAREFUL = ("launching", "bursting", "canceling", "naming", "reading", "connecting", "receiving")
+# A campaign, a session and its events are for the test line too; the deep run has the others, and all in one test.
+CAREFUL = (
+    "launching",
+    "connecting",
+    "receiving",
+    *(pytest.param(name, marks=pytest.mark.deep) for name in ("bursting", "canceling", "naming", "reading")),
+)
 # A read right after a start may be answered as before it, with 404: the careful client reports that instead of waiting.
 FRESH = tuple(name for name in NAMES if name != "stale")
 

@@ -39,6 +39,17 @@ def each_proxy(*names: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("proxy", [pytest.param(name, marks=own) for name, own in marks.items()])
 
 
+def one_proxy_or_each() -> pytest.MarkDecorator:
+    """Run a test that shows the fleet rather than its proxy with one proxy, and in the deep run with each."""
+    marks = {
+        name: [pytest.mark.deep] if name in INSTALLED else [pytest.mark.skip(reason=f"{name} is not on this machine")]
+        for name in PROXIES
+        if name not in INSTALLED[:1]
+    }
+    params = [*INSTALLED[:1], *(pytest.param(name, marks=own) for name, own in marks.items())]
+    return pytest.mark.parametrize("proxy", params)
+
+
 class Process(NamedTuple):
     """A process of the system, as Linux lists it."""
 

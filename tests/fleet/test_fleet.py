@@ -30,6 +30,7 @@ from tests.fleet.fleets import (
     free_port,
     is_running,
     needs_linux,
+    one_proxy_or_each,
 )  # fmt: skip
 
 pytestmark = [needs_linux, pytest.mark.skipif(not INSTALLED, reason="no proxy is on this machine")]
@@ -74,7 +75,7 @@ def test_every_call_reaches_the_owner_of_its_sandbox(start_fleet: Start, proxy: 
     assert seconds < END_SECONDS
 
 
-@each_proxy()
+@one_proxy_or_each()
 def test_the_default_sandbox_is_that_of_the_first_shard(start_fleet: Start, proxy: str):
     fleet = start_fleet(proxy)
     key = re.findall(r"secret key\s+(\S+)", fleet.greeting)[0]
@@ -137,7 +138,7 @@ def test_faults_on_the_wire_pass_through_and_no_call_is_sent_twice(start_fleet: 
     } == ends
 
 
-@each_proxy()
+@one_proxy_or_each()
 def test_status_merges_the_sandboxes_and_the_metrics_of_all_shards(start_fleet: Start, proxy: str):
     fleet = start_fleet(proxy, "--token", TOKEN)
     client, port = fleet.client(), str(urlsplit(fleet.url).port)
@@ -161,7 +162,7 @@ def test_status_merges_the_sandboxes_and_the_metrics_of_all_shards(start_fleet: 
     assert "401" in refused.stderr
 
 
-@each_proxy()
+@one_proxy_or_each()
 def test_a_supervisor_that_is_killed_takes_its_processes_along(start_fleet: Start, proxy: str):
     fleet = start_fleet(proxy)
 
@@ -172,7 +173,7 @@ def test_a_supervisor_that_is_killed_takes_its_processes_along(start_fleet: Star
     await_condition(lambda: not [each for each in fleet.started if is_running(each.pid)], "every process has ended")
 
 
-@each_proxy()
+@one_proxy_or_each()
 def test_a_proxy_that_ends_starts_again_at_its_address(start_fleet: Start, proxy: str):
     fleet = start_fleet(proxy)
     client = fleet.client()
@@ -187,7 +188,7 @@ def test_a_proxy_that_ends_starts_again_at_its_address(start_fleet: Start, proxy
     await_condition(lambda: client.list_campaigns(made).status == 200, "the sandbox answers again")
 
 
-@each_proxy()
+@one_proxy_or_each()
 def test_a_fleet_that_drains_ends_with_its_last_sandbox(start_fleet: Start, proxy: str):
     fleet = start_fleet(proxy, "--drain", "10m")
     client = fleet.client()

@@ -32,7 +32,7 @@ from tests.schemathesis.openapi import document
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 MODES = tuple(GenerationMode)
 # How many calls of one operation, in each mode; with neither body nor query there is only the key to break.
-IN_PROCESS_EXAMPLES, SOCKET_EXAMPLES, KEY_EXAMPLES = 12, 3, 3  # Flask has those of the socket
+IN_PROCESS_EXAMPLES, SOCKET_EXAMPLES, KEY_EXAMPLES = 6, 2, 2  # Flask has those of the socket
 DEEP_EXAMPLES, DEEP_SOCKET_EXAMPLES = 250, 50
 CAMPAIGN = {
     "name": "Revisão de março",

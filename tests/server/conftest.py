@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -20,6 +21,14 @@ from tests.documents.reading import control
 from tests.server.wsgi import WsgiHandler
 
 Serve = Callable[..., Server]
+Handle = Callable[[Any, Any, Any], Any]
+
+
+class CheckedControl(NamedTuple):
+    """The handler of the control plane, and what in its answers was not in the document."""
+
+    handle: Handle
+    wrong: list[str]
 
 
 @pytest.fixture(scope="session")
@@ -42,11 +51,12 @@ def serve() -> Iterator[Serve]:
         yield serve
 
 
-@pytest.fixture(autouse=True)
-def documented_answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Hold every answer of the control plane to its document; a sandbox with choices of its own shows records otherwise."""
-    handle, wrong = routes.handle_control_request, []
+@pytest.fixture(scope="session")
+def checked_control() -> CheckedControl:
+    """One for all tests: the caches of the documents compare the handler that makes their examples."""
     control()  # made now: its examples are answers of the control plane too
+    handle: Handle = routes.handle_control_request
+    wrong: list[str] = []
 
     def handle_and_check(host: Any, hosted: Any, request: Any) -> Any:
         response = handle(host, hosted, request)
@@ -54,9 +64,16 @@ def documented_answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             wrong.extend(_undocumented(request, response))
         return response
 
-    monkeypatch.setattr(routes, "handle_control_request", handle_and_check)
+    return CheckedControl(handle_and_check, wrong)
+
+
+@pytest.fixture(autouse=True)
+def documented_answers(checked_control: CheckedControl, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Hold every answer of the control plane to its document; a sandbox with choices of its own shows records otherwise."""
+    checked_control.wrong.clear()
+    monkeypatch.setattr(routes, "handle_control_request", checked_control.handle)
     yield
-    assert [] == wrong
+    assert [] == checked_control.wrong
 
 
 def _undocumented(request: Any, response: Any) -> list[str]:
@@ -68,6 +85,11 @@ def _undocumented(request: Any, response: Any) -> list[str]:
     media_type = dict(response.headers).get("Content-Type", "").partition(";")[0]
     if media_type == "application/yaml":
         return []  # it takes long to read, and a test of the documents does
+    return list(_undocumented_body(row.id, response.status, media_type, response.body))
+
+
+@lru_cache(maxsize=500)  # many answers are the same bytes, the documents of 300 kB among them
+def _undocumented_body(command: str, status: int, media_type: str, content: bytes) -> tuple[str, ...]:
     is_text = media_type.startswith("text/")
-    body = response.body.decode() if is_text else json.loads(response.body) if response.body else None
-    return undocumented(row.id, response.status, media_type, body)
+    body = content.decode() if is_text else json.loads(content) if content else None
+    return tuple(undocumented(command, status, media_type, body))

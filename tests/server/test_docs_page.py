@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -12,10 +13,11 @@ from urllib.parse import urljoin
 
 import pytest
 
-from mockserver import Sandbox, create_app
+from mockserver import MockServer, Sandbox, create_app
 from mockserver.contract.clauses import read as read_clauses
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.server.api.request import HttpRequest
+from mockserver.server.control.openapi import documents
 from mockserver.server.control.routes import ROUTES
 from mockserver.server.docs_page.page import render
 from mockserver.server.front_controller import handle_request
@@ -34,7 +36,7 @@ XSS = (
     "{{ 7 * 7 }}{% raw %}",
     "`<b>code</b>`",
 )
-PAGES = pytest.mark.parametrize("plane", ["public", "control"])
+PAGES = pytest.mark.parametrize("plane", ["public", "control"], scope="module")
 
 
 class Element(NamedTuple):
@@ -81,11 +83,25 @@ def page(sandbox: Sandbox, plane: str = "public") -> Page:
     return Page(get(sandbox, f"docs?plane={plane}").body.decode())
 
 
+@pytest.fixture(scope="module")
+def fresh(mockserver_server: MockServer) -> Iterator[Sandbox]:
+    """A sandbox that the tests of this module only read, so that each of its documents is made once."""
+    with mockserver_server.sandbox() as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
+def shown(fresh: Sandbox, plane: str) -> Page:
+    """The page of a plane as a fresh sandbox has it."""
+    return page(fresh, plane)
+
+
 @pytest.mark.parametrize(
-    ("plane", "operations"), [("public", set(ENDPOINTS)), ("control", {route.id for route in ROUTES})]
+    ("plane", "operations"),
+    [("public", set(ENDPOINTS)), ("control", {route.id for route in ROUTES})],
+    scope="module",
 )
-def test_the_page_has_every_operation_and_a_form_to_send_it(mockserver: Sandbox, plane: str, operations: set[str]):
-    shown = page(mockserver, plane)
+def test_the_page_has_every_operation_and_a_form_to_send_it(shown: Page, plane: str, operations: set[str]):
     articles = {
         element.attributes["id"] for element in shown.all("article") if element.attributes.get("class") == "operation"
     }
@@ -98,9 +114,8 @@ def test_the_page_has_every_operation_and_a_form_to_send_it(mockserver: Sandbox,
 
 
 @PAGES
-def test_the_page_has_every_schema_status_and_code_of_the_document(mockserver: Sandbox, plane: str):
-    document = get(mockserver, f"openapi.json?plane={plane}").json()
-    shown = page(mockserver, plane)
+def test_the_page_has_every_schema_status_and_code_of_the_document(fresh: Sandbox, shown: Page, plane: str):
+    document = get(fresh, f"openapi.json?plane={plane}").json()
     answers = [answer for operation in operations_of(document) for answer in operation["responses"].items()]
 
     assert {f"schema-{name}" for name in document["components"]["schemas"]} <= set(shown.values("id"))
@@ -118,15 +133,17 @@ def test_an_operation_shows_its_clause_with_the_sentence_and_its_choices(mockser
     assert "list-order is oldest-first" in text
 
 
-def test_the_examples_of_a_schema_are_on_the_page(mockserver: Sandbox):
-    text = "".join(page(mockserver, "control").texts)
+@pytest.mark.parametrize("plane", ["control"], scope="module")
+def test_the_examples_of_a_schema_are_on_the_page(shown: Page):
+    text = "".join(shown.texts)
 
     assert 'Such as {"on": "startCampaign", "nth": 1, "do": {"drop": "after"}}' in text
     assert 'Such as "after", "before"' in text
 
 
-def test_a_description_that_repeats_the_summary_is_not_on_the_page(mockserver: Sandbox):
-    texts = page(mockserver, "control").texts
+@pytest.mark.parametrize("plane", ["control"], scope="module")
+def test_a_description_that_repeats_the_summary_is_not_on_the_page(shown: Page):
+    texts = shown.texts
 
     assert "Read the clock" in texts
     assert "Read the clock." not in texts
@@ -134,16 +151,16 @@ def test_a_description_that_repeats_the_summary_is_not_on_the_page(mockserver: S
 
 
 @PAGES
-def test_the_page_is_that_of_the_profile(mockserver: Sandbox, plane: str):
-    shown = Page(get(mockserver, f"docs?plane={plane}&profile=hostile").body.decode())
+def test_the_page_is_that_of_the_profile(fresh: Sandbox, plane: str):
+    shown = Page(get(fresh, f"docs?plane={plane}&profile=hostile").body.decode())
 
     assert f"openapi.yaml?plane={plane}&profile=hostile" in shown.values("href")
 
 
 @PAGES
-def test_every_address_on_the_page_is_of_this_sandbox(mockserver: Sandbox, plane: str):
+def test_every_address_on_the_page_is_of_this_sandbox(fresh: Sandbox, shown: Page, monkeypatch: Any):
+    monkeypatch.setattr(documents, "_yaml", json.dumps)  # which is YAML too, and takes no half a second
     prefix = "/sandboxes/sandbox_7"
-    shown = page(mockserver, plane)
     linked = {name: shown.values(name) for name in ADDRESSES}
     resolved = {urljoin(f"{prefix}/_mock/docs", value).partition("#")[0] for value in linked["href"] + linked["src"]}
 
@@ -157,20 +174,17 @@ def test_every_address_on_the_page_is_of_this_sandbox(mockserver: Sandbox, plane
         "/_mock/openapi.yaml",
     }
     assert all(path.startswith(f"{prefix}/") for path in resolved)
-    assert [200] * len(resolved) == [
-        mockserver.call("GET", path.removeprefix(prefix)).status for path in sorted(resolved)
-    ]
+    assert [200] * len(resolved) == [fresh.call("GET", path.removeprefix(prefix)).status for path in sorted(resolved)]
 
 
-def test_no_asset_names_another_address(mockserver: Sandbox):
+def test_no_asset_names_another_address(fresh: Sandbox):
     for name in ("style.css", "script.js"):
-        text = get(mockserver, f"docs/{name}").body.decode()
+        text = get(fresh, f"docs/{name}").body.decode()
         assert [] == re.findall(r"//[\w.]+\.\w+|@import|url\(|eval|innerHTML|Storage|cookie", text)
 
 
 @PAGES
-def test_every_link_within_the_page_has_its_target_and_no_id_is_there_twice(mockserver: Sandbox, plane: str):
-    shown = page(mockserver, plane)
+def test_every_link_within_the_page_has_its_target_and_no_id_is_there_twice(shown: Page):
     ids = Counter(shown.values("id"))
     named = [id for name in ("for", "aria-labelledby", "aria-describedby") for id in shown.values(name)]
     linked = [value[1:] for value in shown.values("href") if value.startswith("#")]
@@ -180,9 +194,7 @@ def test_every_link_within_the_page_has_its_target_and_no_id_is_there_twice(mock
 
 
 @PAGES
-def test_the_page_has_no_inline_script_or_style(mockserver: Sandbox, plane: str):
-    shown = page(mockserver, plane)
-
+def test_the_page_has_no_inline_script_or_style(shown: Page):
     assert [{"src": "docs/script.js", "defer": None}] == [element.attributes for element in shown.all("script")]
     assert [] == shown.all("style", "iframe", "object", "embed", "base", "img")
     assert [] == [
@@ -191,8 +203,7 @@ def test_the_page_has_no_inline_script_or_style(mockserver: Sandbox, plane: str)
 
 
 @PAGES
-def test_headings_are_in_order_and_every_field_has_a_label(mockserver: Sandbox, plane: str):
-    shown = page(mockserver, plane)
+def test_headings_are_in_order_and_every_field_has_a_label(shown: Page):
     levels = [int(element.tag[1]) for element in shown.all("h1", "h2", "h3", "h4", "h5", "h6")]
     labels = set(shown.values("for"))
 
@@ -202,8 +213,8 @@ def test_headings_are_in_order_and_every_field_has_a_label(mockserver: Sandbox, 
     assert ("a", {"class": "skip", "href": "#content"}) == next(each for each in shown.elements if each.tag == "a")
 
 
-def test_the_page_has_its_policy_and_headers(mockserver: Sandbox):
-    headers = get(mockserver, "docs").headers
+def test_the_page_has_its_policy_and_headers(fresh: Sandbox):
+    headers = get(fresh, "docs").headers
     policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))
 
     assert {
@@ -217,7 +228,7 @@ def test_the_page_has_its_policy_and_headers(mockserver: Sandbox):
         "base-uri": "'none'",
     } == policy
     for path, kind in (("docs", "html"), ("docs/style.css", "css"), ("docs/script.js", "javascript")):
-        headers = get(mockserver, path).headers
+        headers = get(fresh, path).headers
         assert f"text/{kind}; charset=utf-8" == headers["content-type"]
         assert ("nosniff", "no-referrer", "no-store") == tuple(
             headers[name] for name in ("x-content-type-options", "referrer-policy", "cache-control")
@@ -301,17 +312,17 @@ def test_hostile_names_of_a_document_stay_text():
     ],
 )
 def test_a_wrong_plane_profile_or_path_is_refused_with_the_nearest_name(
-    mockserver: Sandbox, path: str, status: int, hint: str
+    fresh: Sandbox, path: str, status: int, hint: str
 ):
-    answer = get(mockserver, path)
+    answer = get(fresh, path)
 
     assert status == answer.status
     assert hint in answer.json()["message"]
 
 
-def test_a_client_that_accepts_no_page_is_refused(mockserver: Sandbox):
-    assert 200 == get(mockserver, "docs", Accept="text/html,application/xhtml+xml,*/*;q=0.8").status
-    assert 406 == get(mockserver, "docs", Accept="application/json").status
+def test_a_client_that_accepts_no_page_is_refused(fresh: Sandbox):
+    assert 200 == get(fresh, "docs", Accept="text/html,application/xhtml+xml,*/*;q=0.8").status
+    assert 406 == get(fresh, "docs", Accept="application/json").status
 
 
 @pytest.mark.parametrize("path", ["docs", "docs/style.css", "docs/script.js"])

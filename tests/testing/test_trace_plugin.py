@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mockserver import MockServer
-from tests.testing.conftest import PLUGIN, Suite
+from tests.testing.conftest import PLUGIN, WITHOUT, Suite
 
 SOURCE = """
 import pytest
@@ -167,18 +167,19 @@ def test_a_run_against_a_remote_server_writes_equal_traces(suite: Suite):
     assert here == written.read_bytes()
 
 
-def apart(suite: Suite, *arguments: str) -> None:
-    """Run the suite in a process of its own, since the plugins of the reports register themselves."""
+def apart(suite: Suite, *arguments: str, company: tuple[str, ...]) -> None:
+    """Run the suite in a process of its own with these other plugins, since those of the reports register themselves."""
     suite.pytester.makeini("[pytest]\n")
     suite.pytester.makepyfile(test_mine=SOURCE)
-    options = ["-p", "no:randomly", "-p", "no:cacheprovider", "--mockserver-trace=on-failure", *arguments]
+    absent = [name for name in WITHOUT if name.startswith("no:") and name.removeprefix("no:") not in company]
+    options = [*(part for name in absent for part in ("-p", name)), "--mockserver-trace=on-failure", *arguments]
     subprocess.run([sys.executable, "-m", "pytest", "-q", *options], cwd=suite.pytester.path, check=False, timeout=120, capture_output=True)  # fmt: skip
 
 
 def test_the_page_of_pytest_html_links_to_the_trace(suite: Suite):
     pytest.importorskip("pytest_html")
 
-    apart(suite, "--html=reports/all.html")
+    apart(suite, "--html=reports/all.html", company=("html", "metadata"))
 
     page = (suite.pytester.path / "reports" / "all.html").read_text(encoding="utf-8")
     assert f"../.mockserver/traces/{FAILS}" in page
@@ -188,7 +189,7 @@ def test_the_page_of_pytest_html_links_to_the_trace(suite: Suite):
 def test_the_report_of_allure_has_the_trace_as_an_attachment(suite: Suite):
     pytest.importorskip("allure_pytest")
 
-    apart(suite, "--alluredir=allure")
+    apart(suite, "--alluredir=allure", company=("allure_pytest",))
 
     folder = suite.pytester.path / "allure"
     results = [json.loads(file.read_text(encoding="utf-8")) for file in folder.glob("*-result.json")]
