@@ -173,7 +173,9 @@ def test_a_body_is_an_object(mockserver, option, body):
 def test_a_combination_of_fields_that_is_not_allowed_has_one_of_two_codes(mockserver, option, code):
     mockserver.choose({"funnelId-alone": option})
 
-    assert (400, code) == refused(mockserver.call("POST", SESSIONS, json={"funnelId": "funnel_sales"}))
+    reply = mockserver.call("POST", SESSIONS, json={"funnelId": "funnel_sales"})
+    assert (400, code) == refused(reply)
+    assert "expected a value, as funnelId is given" == reply.headers["x-mock-reason"].partition("; ")[2]
     assert session(mockserver, funnelId="funnel_sales", funnelStepId="funnel_step_first")
 
 

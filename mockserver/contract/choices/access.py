@@ -19,7 +19,7 @@ CHOICES: Final[tuple[Choice, ...]] = (
            "L344", ("rest", "all-200", "all-201"), "rest",
            "Creation and upload as 201, a start as 202 and a preview as 200 is what REST habit suggests.", "inferred",
            ("base.success",)),
-    Choice("dual-status", FAMILY, "Which status do the four codes have on which catalog and campaign guide differ?",
+    Choice("dual-status", FAMILY, "Which status have the four codes under /v1/campaigns on which catalog and campaign guide differ?",
            "L423", ("catalog", "guide"), "catalog",
            "The catalog is the numbered table of the same document.", "documented", ("base.error-guide",)),
     Choice("template-not-found-code", FAMILY, "Which code does a campaign with an unknown template get?",
