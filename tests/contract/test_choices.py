@@ -35,7 +35,8 @@ OPEN_POINTS = re.findall(
 public-key-prefix public-key-endpoints campaign-endpoints-extent empty-key-header unknown-public-key
 auth-precedence auth-vs-routing subscription-scope cross-tenant-code session-key-identity key-scopes
 key-revoked-midway success-status dual-status template-not-found-code create-check-order start-check-order
-validation-vs-invalid-request malformed-json json-body-bounds wrong-content-type empty-json-body unknown-body-keys
+validation-vs-invalid-request malformed-json json-body-bounds json-encoding repeated-names body-where-none-is wrong-content-type
+empty-json-body unknown-body-keys
 unknown-query-keys null-for-optional number-spelling cadence-above-2^53 string-length-unit string-trim
 name-uniqueness-scope name-race platform-required idempotency-key error-extra-keys message-text non-json-errors
 unknown-route wrong-method malformed-path-id trailing-slash datetime-spelling additive-fields new-enum-values

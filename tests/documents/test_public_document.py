@@ -29,15 +29,22 @@ from tests.documents.reading import (
     public,
     texts,
     unfit_examples,
+    validator,
 )
 
 CHOICES_AS_JSON = json.dumps(dict(DEFAULTS))
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 KEY = re.compile(r"\b(?:sk|pk|whsec)_[A-Za-z0-9+/=]{8,}")
 
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_the_document_is_valid_openapi(profile: str):
     assert [] == list(OpenAPIV31SpecValidator(of_profile(profile)).iter_errors())
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_version_is_that_of_the_interface_description(profile: str):
+    assert "1.0" == of_profile(profile)["info"]["version"]
 
 
 def test_the_document_has_the_operations_of_the_table():
@@ -209,6 +216,41 @@ def test_clauses_and_choices_are_those_of_the_tables_with_the_options_in_force()
 )
 def test_an_operation_names_the_choices_that_show_in_it(operation_id: str, choice: str):
     assert choice in operations(of_profile("literal"))[operation_id].raw["x-choices"]
+
+
+# Whether each option of `return-url-scheme` accepts it: https-only, loopback-http.
+RETURN_URLS = {
+    "https://clinic.example/": (True, True),
+    "http://localhost:8000/done": (False, True),
+    "HTTP://127.0.0.1/?a=b": (False, True),
+    "http://[::1]:3000": (False, True),
+    "http://LocalHost": (False, True),
+    "http://clinic.example/": (False, False),
+    "http://localhost.example/": (False, False),
+    "http://ana:pw@localhost/": (False, False),
+}
+
+
+@pytest.mark.parametrize(("place", "option"), [(0, "https-only"), (1, "loopback-http")])
+def test_a_return_url_of_this_machine_may_be_plain_http_by_choice(
+    mockserver_server: MockServer, place: int, option: str
+):
+    document = public(**{"return-url-scheme": option, "null-for-optional": "omit"})
+    documented = validator(document, document["components"]["schemas"]["CreateConnectionSessionRequest"])
+    with mockserver_server.sandbox(choices={"return-url-scheme": option}) as sandbox:
+        replies = {url: sandbox.call("POST", SESSIONS, json={"returnUrl": url}) for url in RETURN_URLS}
+
+    expected = {url: verdicts[place] for url, verdicts in RETURN_URLS.items()}
+    assert expected == {url: documented.is_valid({"returnUrl": url}) for url in RETURN_URLS}
+    assert expected == {url: reply.status < 400 for url, reply in replies.items()}
+
+
+def test_an_operand_that_is_a_date_names_the_decision_on_its_format():
+    statement = of_profile("literal")["components"]["schemas"]["ChatVirtualLastMessageAtStatement"]
+
+    value = statement["oneOf"][0]["properties"]["value"]
+    assert "date-time" == value["format"]
+    assert "date-format" in value["description"]
 
 
 def test_every_filter_field_has_a_statement_with_its_operators():

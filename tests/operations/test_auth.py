@@ -64,7 +64,20 @@ def test_the_name_of_the_header_ignores_case(mockserver):
 @pytest.mark.clause("auth.unknown")
 @pytest.mark.parametrize(
     "key",
-    ["sk_", "sk_nobodys", "pk_nobodys", "nobodys", "SK_nobodys", "Bearer {key}", '"{key}"', "{key},{key}", "{key}x"],
+    [
+        "sk_",
+        "sk_nobodys",
+        "pk_nobodys",
+        "nobodys",
+        "SK_nobodys",
+        "Bearer {key}",
+        '"{key}"',
+        "{key},{key}",
+        "{key}x",
+        "\xa0{key}",
+        "{key}\x85",
+        "\xa0",
+    ],
 )
 def test_a_key_that_is_not_recognised_is_refused(mockserver, key):
     sent = key.format(key=mockserver.secret_key)

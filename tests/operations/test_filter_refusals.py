@@ -231,6 +231,31 @@ def test_a_semantic_error_has_the_same_code_in_both_operations(mockserver):
     assert SCHEMA == (refused.status, refused.json()["code"])
 
 
+@pytest.mark.clause("filters.invalid", "campaigns.validation")
+@pytest.mark.mockserver(choices={"filter-error-split": "all-invalid-filters"})
+@pytest.mark.option("filter-error-split", "all-invalid-filters")
+@pytest.mark.parametrize("more", [{"name": ""}, {"cadence": 0}, {"platform": "botapp"}, {"templateId": None}], ids=str)
+@pytest.mark.parametrize("filters", ["all", [{}], alone(5), alone({"field": "chat.status"})], ids=str)
+def test_the_schema_of_the_body_is_checked_before_the_structure_of_its_filters(mockserver, more, filters):
+    refused = mockserver.call("POST", CREATE, json={**campaign(**more), "filters": filters})
+
+    assert SCHEMA == (refused.status, refused.json()["code"])
+
+
+@pytest.mark.clause("filters.invalid", "base.input")
+@pytest.mark.mockserver(choices={"unknown-body-keys": "reject"})
+@pytest.mark.option("unknown-body-keys", "reject")
+@pytest.mark.parametrize(("split", "wanted"), [("split", SCHEMA), ("all-invalid-filters", INVALID)])
+def test_an_unknown_key_in_filters_is_a_wrong_structure_where_it_is_refused(mockserver, split, wanted):
+    mockserver.choose({"filter-error-split": split})
+    known = statement("chat.status", "equals", "open")
+
+    assert [wanted] * 2 == verdicts(mockserver, alone({**known, "note": "x"}))
+    assert [wanted] * 2 == verdicts(mockserver, [{**alone(known)[0], "note": "x"}])
+    elsewhere = mockserver.call("POST", PREVIEW, json={"filters2": alone(known)})
+    assert SCHEMA == (elsewhere.status, elsewhere.json()["code"])
+
+
 @pytest.mark.clause("filters.invalid", "filters.groups-and")
 @pytest.mark.parametrize("combinator", ["and", "or"])
 def test_one_bad_statement_anywhere_invalidates_the_filters(mockserver, combinator):

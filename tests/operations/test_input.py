@@ -1,5 +1,6 @@
 """Request bodies where the document is silent: empty ones, unknown keys, nulls."""
 
+import gzip
 import json
 
 import pytest
@@ -160,3 +161,38 @@ def test_a_body_is_an_object(mockserver, option, body):
 def test_unknown_query_parameters_are_ignored(mockserver):
     assert 200 == mockserver.call("GET", "/v1/campaigns?page=2&limit=0&colour=red&colour=blue&=&&").status
     assert 201 == mockserver.call("POST", "/v1/campaigns?dryRun=true", json=DRAFT).status
+
+
+@pytest.mark.clause("base.input")
+def test_of_a_repeated_name_the_last_value_counts(mockserver):
+    body = json.dumps(DRAFT).removesuffix("}") + ', "name": "Second", "cadence": "60", "cadence": 60}'
+
+    assert 201 == mockserver.call("POST", "/v1/campaigns", body=body.encode(), headers=JSON).status
+    assert ["Second"] == [row["name"] for row in mockserver.call("GET", "/v1/campaigns").json()["campaigns"]]
+
+
+@pytest.mark.clause("base.input")
+@pytest.mark.parametrize("charset", ["latin-1", "utf-16", "nonsense"])
+def test_a_json_body_is_utf_8_whatever_charset_it_declares(mockserver, charset):
+    body = json.dumps({**DRAFT, "name": "Promoção"}, ensure_ascii=False).encode()
+    headers = {"Content-Type": f"application/json; charset={charset}"}
+
+    assert 201 == mockserver.call("POST", "/v1/campaigns", body=body, headers=headers).status
+    assert ["Promoção"] == [row["name"] for row in mockserver.call("GET", "/v1/campaigns").json()["campaigns"]]
+
+
+@pytest.mark.clause("base.input")
+def test_a_compressed_body_is_not_decompressed(mockserver):
+    body = gzip.compress(json.dumps(DRAFT).encode())
+
+    reply = mockserver.call("POST", "/v1/campaigns", body=body, headers={**JSON, "Content-Encoding": "gzip"})
+    assert invalid == refused(reply)
+
+
+@pytest.mark.clause("cancel.no-body", "base.input")
+@pytest.mark.parametrize("body", [b"{broken", b"\xff", b'{"force": true}', b"a" * 2_000_000], ids=len)
+def test_a_body_where_none_is_documented_is_ignored(mockserver, body):
+    campaign_id = draft(mockserver, name="Not needed")
+
+    assert 200 == mockserver.call("GET", f"/v1/campaigns/{campaign_id}", body=body, headers=JSON).status
+    assert 204 == mockserver.call("POST", f"/v1/campaigns/{campaign_id}/cancel", body=body, headers=JSON).status

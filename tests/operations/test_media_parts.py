@@ -50,6 +50,7 @@ def test_the_type_of_an_upload_ignores_case(mockserver, media_type):
         pytest.param('filename="promoção.png"'.encode(), "promoção.png", id="utf-8"),
         pytest.param('filename="promoção.png"'.encode("latin-1"), "promoção.png", id="latin-1"),
         pytest.param(b"filename*=UTF-8''promo%C3%A7%C3%A3o.png", "promoção.png", id="an-extended-parameter"),
+        pytest.param(b"filename=\"a.png\"; filename*=UTF-8''%C3%A9.png", "é.png", id="an-extended-parameter-too"),
         pytest.param(b'filename="a;b.png"; x="y"', "a;b.png", id="a-semicolon"),
         pytest.param(b"filename=a.png", "a.png", id="without-quotes"),
     ],
@@ -60,6 +61,30 @@ def test_a_file_has_the_name_that_was_sent(mockserver, filename, name):
 
     assert [name] == [item["name"] for item in reply.json()]
     assert TEXT == mockserver.call("GET", f"/media/{reply.json()[0]['id']}").body
+
+
+@pytest.mark.parametrize(
+    "disposition",
+    [
+        'form-data; name="files"',
+        'attachment; name="files"; filename="a.txt"',
+        'inline; name="files"; filename="a.txt"',
+        'file; name="files"; filename="a.txt"',
+    ],
+)
+@pytest.mark.clause("media.empty")
+def test_a_part_is_a_file_only_as_form_data_with_a_file_name(mockserver, disposition):
+    other = FILE._replace(raw_disposition=disposition)
+
+    assert (400, "MEDIA_UPLOAD_EMPTY") == refused(upload(mockserver, other))
+    assert ["a.txt"] == [item["name"] for item in upload(mockserver, other, FILE).json()]
+
+
+@pytest.mark.clause("media.upload")
+def test_the_disposition_of_a_part_ignores_case(mockserver):
+    reply = upload(mockserver, FILE._replace(raw_disposition='Form-Data; Name="files"; FileName="a.txt"'))
+
+    assert ["a.txt"] == [item["name"] for item in reply.json()]
 
 
 @pytest.mark.clause("media.upload")

@@ -123,6 +123,23 @@ def test_a_limit_out_of_bounds_is_refused(mockserver, limit):
 
 @pytest.mark.mockserver(given={**GIVEN, "messages": [{"chatId": CHAT}] * 4})
 @pytest.mark.clause("messages.list")
+@pytest.mark.parametrize("others", [1, 199, 200, 1000])
+def test_a_limit_counts_among_any_number_of_other_parameters(mockserver, others):
+    query = "&".join(["limit=3", *(f"a{number}=1" for number in range(others))])
+
+    assert 3 == len(mockserver.call("GET", f"/v1/messaging/chats/{CHAT}?{query}").json()["records"])
+
+
+@pytest.mark.mockserver(given={**GIVEN, "messages": [{"chatId": CHAT}] * 4})
+@pytest.mark.clause("messages.list")
+def test_of_a_repeated_parameter_the_last_value_counts(mockserver):
+    target = f"/v1/messaging/chats/{CHAT}?limit=x&limit=3&limit=2"
+
+    assert 2 == len(mockserver.call("GET", target).json()["records"])
+
+
+@pytest.mark.mockserver(given={**GIVEN, "messages": [{"chatId": CHAT}] * 4})
+@pytest.mark.clause("messages.list")
 def test_a_page_that_ends_exactly_at_the_last_message_is_the_last(mockserver):
     assert [4] == [len(each) for each in read_all_pages(mockserver, 4)]
     assert [2, 2] == [len(each) for each in read_all_pages(mockserver, 2)]

@@ -149,7 +149,9 @@ class TestEntrypointWhenFailed:
 def test_a_funnel_without_its_step_gets_the_chosen_code(mockserver, option, code):
     mockserver.choose({"funnelId-alone": option})
 
-    assert (400, code) == refused(mockserver.call("POST", SESSIONS, json={"funnelId": "funnel_sales"}))
+    reply = mockserver.call("POST", SESSIONS, json={"funnelId": "funnel_sales"})
+    assert (400, code) == refused(reply)
+    assert "expected a value, as funnelId is given" == reply.headers["x-mock-reason"].partition("; ")[2]
     wrong_in_itself = mockserver.call("POST", SESSIONS, json={"funnelStepId": 7})
     assert (400, "VALIDATION_ERROR") == refused(wrong_in_itself)
     assert create(mockserver, {"funnelId": "funnel_sales", "funnelStepId": "funnel_step_first"})

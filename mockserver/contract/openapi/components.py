@@ -25,6 +25,9 @@ Edit = Callable[[Components], None]
 _REQUEST: Final = "Request"
 # HTTPS, without a user or password: the operation checks the rest.
 _HTTPS_URL: Final = "^[Hh][Tt][Tt][Pp][Ss]://[^/?#@\\\\]+([/?#]|$)"
+_LOOPBACK_URL: Final = (
+    "^[Hh][Tt][Tt][Pp]://([Ll][Oo][Cc][Aa][Ll][Hh][Oo][Ss][Tt]|127\\.0\\.0\\.1|\\[::1\\])(:[0-9]*)?([/?#]|$)"
+)
 EVENTS: Final = ("event.connected", "event.connection_failed")
 
 
@@ -137,12 +140,20 @@ def _with_optional_platform(components: Components) -> None:
     components["CreateCampaignRequest"]["required"].remove("platform")
 
 
+def _with_loopback_urls(components: Components) -> None:
+    components["CreateConnectionSessionRequest"]["properties"]["returnUrl"] |= {
+        "description": "HTTPS URL without user or password, or an http URL of this machine.",
+        "pattern": f"{_HTTPS_URL}|{_LOOPBACK_URL}",
+    }
+
+
 _EDITS: Final[Mapping[tuple[str, str], Edit]] = MappingProxyType(
     {
         ("additive-fields", "unknown-fields"): _with_unknown_fields,
         ("new-enum-values", "unseen"): _with_unseen_values,
         ("error-extra-keys", "details"): _with_details,
         ("unknown-body-keys", "reject"): _with_closed_bodies,
+        ("return-url-scheme", "loopback-http"): _with_loopback_urls,
         ("null-for-optional", "omit"): _with_nulls,
         ("platform-required", "default-chatapp"): _with_optional_platform,
     }

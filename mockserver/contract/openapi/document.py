@@ -26,7 +26,7 @@ from mockserver.contract.openapi.parts import (
     path_names,
     ref,
 )
-from mockserver.contract.openapi.texts import INTRODUCTION, LINKS, OPERATION_TEXTS, PARAMETERS, TAGS
+from mockserver.contract.openapi.texts import INTERFACE_VERSION, INTRODUCTION, LINKS, OPERATION_TEXTS, PARAMETERS, TAGS
 from mockserver.contract.openapi.webhook_headers import webhook_headers
 
 _EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -84,7 +84,7 @@ _EVENTS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
 )
 
 
-def public_document(choices: Choices, samples: Samples, base_url: str, version: str) -> JSON:
+def public_document(choices: Choices, samples: Samples, base_url: str) -> JSON:
     """
     Return the document of the public API.
 
@@ -92,7 +92,6 @@ def public_document(choices: Choices, samples: Samples, base_url: str, version: 
         choices: every choice with its option.
         samples: examples for the document.
         base_url: the address of the server.
-        version: the version of this package, which is the document's.
     """
     components = public_components(choices)
     paths: dict[str, JSON] = {}
@@ -104,7 +103,7 @@ def public_document(choices: Choices, samples: Samples, base_url: str, version: 
         "openapi": OPENAPI,
         "info": {
             "title": "Campaign, messaging and channel-connection API",
-            "version": version,
+            "version": INTERFACE_VERSION,
             "description": INTRODUCTION,
             "license": LICENSE,
             "contact": {"name": "mockserver"},

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Final
 
 from mockserver.contract.filters import COMBINATORS, FIELDS, OPERATORS, PART_OPERATORS, FilterField, Operand
 from mockserver.contract.openapi.parts import JSON, ref
 
 Choices = Mapping[str, object]
+# `date-time` is the form of RFC 3339, the one that generators and validators have.
+_BEYOND_RFC_3339: Final = "forms beyond RFC 3339 are accepted too (fixed decision date-format)."
 
 
 def filter_components(choices: Choices) -> dict[str, JSON]:
@@ -113,5 +116,7 @@ def _date(choices: Choices) -> JSON:
     """Return the schema of a date-time; with a lenient choice any text is sent on to the operation."""
     if choices["date-only-and-naive"] != "reject":
         return {"type": "string"}
-    utc = {"pattern": "[Zz]$"} if choices["date-offset"] == "z-only" else {}
-    return {"type": "string", "format": "date-time", **utc}
+    is_utc = choices["date-offset"] == "z-only"
+    offset = "with Z" if is_utc else "with Z or an offset"
+    own: JSON = {"type": "string", "description": f"An ISO 8601 date-time {offset}; {_BEYOND_RFC_3339}"}
+    return own | {"format": "date-time"} | ({"pattern": "[Zz]$"} if is_utc else {})

@@ -81,6 +81,8 @@ LINKS: Final[Mapping[Operation, Mapping[Operation, Mapping[str, str]]]] = Mappin
     }
 )
 
+INTERFACE_VERSION: Final = "1.0"  # of the interface description, by the API document
+
 INTRODUCTION: Final = """\
 The public API of a CRM gateway: mass-message campaigns, templates, audience filters, media, messages, entrypoints, forms and hosted connection sessions.
 

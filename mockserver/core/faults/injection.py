@@ -84,7 +84,7 @@ def _reader(call: Call) -> Callable[[], Any]:
 
 def subject_of(sandbox: SandboxState, call: Call) -> Subject:
     """Return the tenant and the record that the call names by its key and path, each None if it is unknown."""
-    owner = sandbox.key_owner(call.headers.get("x-api-key", "").strip())
+    owner = sandbox.key_owner(call.key)
     subject = Subject(tenant_id=owner.tenant_id if owner else None)
     if call.endpoint is None or call.endpoint.subject is None:
         return subject

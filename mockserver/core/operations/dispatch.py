@@ -102,7 +102,7 @@ def _require_endpoint(sandbox: SandboxState, call: Call) -> Endpoint:
 
 
 def _require_key(sandbox: SandboxState, call: Call) -> KeyOwner:
-    key = call.headers.get("x-api-key", "").strip()
+    key = call.key
     if not key:
         raise ApiError(
             "API_KEY_MISSING",
@@ -142,7 +142,7 @@ def _require_rate_budget(sandbox: SandboxState, call: Call) -> None:
     if numbers == "off":
         return
     window = parse_duration(numbers["per"]) or 0
-    spent = sandbox.rate_budgets.setdefault(call.headers["x-api-key"].strip(), deque())
+    spent = sandbox.rate_budgets.setdefault(call.key, deque())
     while spent and spent[0] + window <= sandbox.now:
         spent.popleft()
     if len(spent) < numbers["requests"]:

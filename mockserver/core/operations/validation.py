@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final, NoReturn
 
@@ -52,13 +52,12 @@ def validate_body(sandbox: SandboxState, endpoint: Endpoint, value: Any) -> Any:
     prepared = _apply_body_choices(sandbox, schema_name, value)
     problems = schemas.check(schema_name, _without_empty_groups(sandbox, prepared))
     if problems:
-        raise _refusal(sandbox, endpoint, problems[0])
+        raise _refusal(sandbox, endpoint, _reported(sandbox, problems))
     if sandbox.choices["unknown-body-keys"] == "reject":
         unknown = _unknown_key(schemas.load(schema_name), prepared, "")
         if unknown is not None:
-            raise validation_error(
-                unknown, f"{unknown} is not a documented field (choice unknown-body-keys)", endpoint.clause
-            )
+            reason = f"{unknown} is not a documented field (choice unknown-body-keys)"
+            raise _as_filter_error(sandbox, validation_error(unknown, reason, endpoint.clause))
     if (
         isinstance(prepared, dict)
         and prepared.get("filters") == []
@@ -212,9 +211,21 @@ def _is_empty_group(group: Any) -> bool:
     return isinstance(group, dict) and group.get("statements") == [] and group.get("combinator") in ("and", "or")
 
 
+def _reported(sandbox: SandboxState, problems: Sequence[schemas.SchemaError]) -> schemas.SchemaError:
+    """Return the first problem; where those of filters have another code, the first one outside of filters."""
+    if sandbox.choices["filter-error-split"] == "split":
+        return problems[0]
+    return next((problem for problem in problems if not _is_in_filters(problem.pointer)), problems[0])
+
+
+def _is_in_filters(pointer: str) -> bool:
+    return f"{pointer}/".startswith("/filters/")
+
+
 def _refusal(sandbox: SandboxState, endpoint: Endpoint, problem: schemas.SchemaError) -> ApiError:
     if problem.keyword == "dependentRequired" and sandbox.choices["funnelId-alone"] == "invalid-request":
-        return ApiError("INVALID_REQUEST", clause="session.funnel-pair", location="/funnelId", reason=problem.wanted)
+        reason = f"got no {problem.pointer.removeprefix('/')}; expected {problem.wanted}"
+        return ApiError("INVALID_REQUEST", clause="session.funnel-pair", location="/funnelId", reason=reason)
     received = masked_excerpt(to_json_text(problem.found), sandbox.secrets())
     return _as_filter_error(
         sandbox, validation_error(problem.pointer, f"got {received}; expected {problem.wanted}", endpoint.clause)
@@ -223,7 +234,7 @@ def _refusal(sandbox: SandboxState, endpoint: Endpoint, problem: schemas.SchemaE
 
 def _as_filter_error(sandbox: SandboxState, refusal: ApiError) -> ApiError:
     """Return the refusal of `filter-error-split`: a wrong shape of filters is a validation or a filter error."""
-    if sandbox.choices["filter-error-split"] == "split" or not refusal.location.startswith("/filters"):
+    if sandbox.choices["filter-error-split"] == "split" or not _is_in_filters(refusal.location):
         return refusal
     return ApiError(
         "CAMPAIGN_INVALID_FILTERS",

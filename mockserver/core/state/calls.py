@@ -44,6 +44,11 @@ class Call(NamedTuple):
     cut_from_bytes: int | None = None
     number: int = 0
 
+    @property
+    def key(self) -> str:
+        """The value of X-API-Key without the blanks that HTTP allows around a value (RFC 9110, 5.5); "" without one."""
+        return self.headers.get("x-api-key", "").strip(" \t")
+
     def __repr__(self) -> str:  # headers, path and body may hold a key
         return f"Call(method={self.method!r}, endpoint={self.endpoint.id if self.endpoint else None!r})"
 

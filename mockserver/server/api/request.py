@@ -92,8 +92,8 @@ def _files(part: _Part) -> Iterator[UploadedFile]:
     from werkzeug.http import parse_options_header
 
     headers = _headers(part.head)
-    _, disposition = parse_options_header(_ESCAPE.sub(_escaped, headers["content-disposition"]))
-    if disposition.get("name") != _FIELD or "filename" not in disposition:
+    kind, disposition = parse_options_header(_ESCAPE.sub(_escaped, headers["content-disposition"]))
+    if kind.lower() != "form-data" or disposition.get("name") != _FIELD or "filename" not in disposition:
         return
     name = disposition["filename"]
     for escape, character in _PERCENT_ESCAPES:
@@ -281,16 +281,9 @@ def parse_call(request: HttpRequest) -> Call:
         match.target,
         match.allow,
         match.params,
-        _pairs(query) if query else (),
+        parse_qsl(query, keep_blank_values=True, errors="replace") if query else (),
         headers,
         body,
         upload_reader(headers.get("content-type", ""), body or b""),
         request.base_url,
     )
-
-
-def _pairs(query: str) -> Sequence[tuple[str, str]]:
-    try:
-        return parse_qsl(query, keep_blank_values=True, errors="replace", max_num_fields=200)
-    except ValueError:  # more pairs than any operation takes: all are ignored
-        return ()

@@ -128,7 +128,7 @@ def _deferred_call(sandbox: SandboxState, hide: Redactor, step: CommandRecord, e
 def _call(sandbox: SandboxState, hide: Redactor, call: Call, value: Any = None) -> JSON:
     """Return the call as its client sent it, with the role of its key's owner; `value` is its body's JSON value, if it has one."""
     query = f"?{urlencode(call.query)}" if call.query else ""
-    role = _role(sandbox, call.headers.get("x-api-key"))
+    role = _role(sandbox, call.key if "x-api-key" in call.headers else None)
     headers = {name: value for name, value in call.headers.items() if name not in _OMITTED}
     is_cut = call.cut_from_bytes is not None
     body = _cut_body(hide, call, value) if is_cut else _body(sandbox, hide, call)
@@ -143,7 +143,7 @@ def _role(sandbox: SandboxState, key: str | None) -> str:
     """Return the role of a key: `secret` or `public`, after the tenant's id if it is not the default one; `unknown`, `none`."""
     if key is None:
         return "none"
-    owner = sandbox.key_owner(key.strip())
+    owner = sandbox.key_owner(key)
     if owner is None:
         return "unknown"
     return owner.kind if owner.tenant_id == DEFAULT_TENANT else f"{owner.tenant_id} {owner.kind}"

@@ -32,7 +32,7 @@ def document(plane: Plane, choices: Mapping[str, object], base_url: str, control
         control: the control plane.
     """
     if plane == "public":
-        return public_document(choices, record_samples(choices, base_url), base_url, VERSION)
+        return public_document(choices, record_samples(choices, base_url), base_url)
     rows = {row.id: (row.method, row.path) for row in control.commands}
     samples = record_command_samples(rows, control.handle, choices, base_url)
     return control_document(control.commands, choices, samples, base_url, VERSION)
