@@ -172,7 +172,9 @@ class Supervisor:
             async with asyncio.timeout(ANSWER_SECONDS):
                 for shard in self._shards:
                     await self._await_answer(shard, self._proxy)
+            self._proxy.release()
         except TimeoutError:
+            self._proxy.release()
             raise StartError(f"no answer through {self._config.proxy.name} after {ANSWER_SECONDS:g} s") from None
 
     async def _await_answer(self, shard: ShardProcess, proxy: LoggedProcess) -> None:
@@ -181,7 +183,7 @@ class Supervisor:
             if not proxy.is_running:
                 ended = await proxy.wait()
                 raise StartError(f"{self._config.proxy.name} ended with {ended} at its start: {proxy.last_lines()}")
-            await asyncio.sleep(_POLL_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)  # a proxy does not report when it listens
 
     async def _answers(self, shard: ShardProcess) -> bool:
         """Return True if a shard answers through the proxy."""
@@ -232,8 +234,9 @@ class Supervisor:
             try:
                 await self._start_proxy()
                 pause_s = 0.0
-            except StartError:
+            except StartError as failure:
                 pause_s = min(max(_PAUSE_SECONDS, pause_s * 2), _PAUSE_MAX_SECONDS)
+                self._write(f"mockserver: {failure}\n")
 
     async def _roll(self) -> None:
         """Restart one shard after the other, each after its sandboxes have ended if the fleet drains."""
@@ -242,12 +245,13 @@ class Supervisor:
         self._is_rolling = True
         try:
             for shard in self._shards:
-                former = shard.process
+                former, run = shard.process, shard.run
                 if former is None or self._is_draining:
                     continue
                 former.send_signal(signal.SIGTERM)
-                while shard.process is former or not await self._answers(shard):
-                    await asyncio.sleep(_POLL_SECONDS)
+                await shard.await_run_after(run)
+                while not await self._answers(shard):
+                    await asyncio.sleep(_POLL_SECONDS)  # a proxy does not report that it reaches a shard again
             self._write("mockserver: every shard has been restarted\n")
         finally:
             self._is_rolling = False
@@ -281,9 +285,12 @@ class Supervisor:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        processes = [shard.process for shard in self._shards if shard.process is not None]
-        # A shard ends at SIGINT; at SIGTERM it may drain.
-        ends = [process.end(signal.SIGINT, _END_SECONDS) for process in processes]
+        # A shard ends at SIGINT; at SIGTERM it may drain. One that still starts would print a traceback at SIGINT.
+        ends = [
+            shard.process.end(signal.SIGINT if shard.is_ready else signal.SIGTERM, _END_SECONDS)
+            for shard in self._shards
+            if shard.process is not None
+        ]
         if self._proxy is not None:
             ends.append(self._proxy.end(signal.SIGTERM, _END_SECONDS))
         await asyncio.gather(*ends)
