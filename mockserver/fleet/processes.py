@@ -148,7 +148,7 @@ class LoggedProcess:
 
 
 async def _line(stream: asyncio.StreamReader) -> bytes:
-    """Return the next line, of which the end of one that is too long is dropped; empty at the end of the stream."""
+    """Return the next line, or a note in place of one that is too long; empty at the end of the stream."""
     try:
         return await stream.readline()
     except ValueError:  # the stream has dropped it

@@ -34,7 +34,6 @@ _POLL_SECONDS: Final = 0.02
 _END_SECONDS: Final = 0.5
 _PAUSE_SECONDS: Final = 0.1  # before a second start that fails; doubles up to the next figure
 _PAUSE_MAX_SECONDS: Final = 5.0
-_ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 OnReady = Callable[[Address, dict[str, Any]], None]
 
@@ -192,7 +191,7 @@ class Supervisor:
             f"GET /sandboxes/{shard.name}/_mock/health HTTP/1.1\r\nHost: localhost\r\n{token}Connection: close\r\n\r\n"
         )
         try:
-            reader, writer = await asyncio.open_connection(self._reachable_host, self._listen.port)
+            reader, writer = await asyncio.open_connection(*self._listen.reachable)
             try:
                 writer.write(head.encode())
                 return b" 200 " in await reader.readline()
@@ -200,10 +199,6 @@ class Supervisor:
                 writer.close()
         except OSError:
             return False
-
-    @property
-    def _reachable_host(self) -> str:
-        return _ANY_ADDRESS.get(self._listen.host, self._listen.host)
 
     async def _restart_shard(self, shard: ShardProcess) -> None:
         """Start a shard again each time it ends, until the fleet ends."""
