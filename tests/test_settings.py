@@ -164,5 +164,5 @@ class TestToken:
             token_of(parsed("--token", "a", TOKEN_FILE="b"))
 
     def test_a_missing_file_is_refused(self):
-        with pytest.raises(OSError, match="none"):
+        with pytest.raises(OSError, match="got --token-file /none .No such file or directory.; expected a file with"):
             token_of(parsed(TOKEN_FILE="/none"))

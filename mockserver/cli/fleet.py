@@ -20,7 +20,6 @@ from mockserver.version import VERSION
 # Read by the fleet itself; the shards get the others.
 _OWN: Final = ("host", "port", "token", "token-file", "ready-file", "behind-proxy", "drain")
 _NOT_OFFERED: Final = ("exit-with-parent", "shard")
-_ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 def _as_text(setting: Setting) -> Setting:
@@ -111,7 +110,7 @@ def _print_status(options: argparse.Namespace, out: TextIO) -> int:
     from mockserver.fleet.rules import Address
     from mockserver.fleet.status import as_table, merged_metrics, read_status, reader
 
-    address = Address(_ANY_ADDRESS.get(options.host, options.host), options.port)
+    address = Address(options.host, options.port).reachable
     try:
         shards = read_status(reader(address, settings.token_of(options)))
     except OSError as failure:

@@ -11,12 +11,12 @@ from typing import Any, Final, TextIO
 
 from mockserver.cli.settings import SETTINGS, Setting, add_options, resolve, token_of
 from mockserver.contract.text import json_value
+from mockserver.fleet.rules import Address
 
 _TIMEOUT_SECONDS: Final = 5.0
 _ANSWER_BYTES: Final = 64 * 1024  # read at most, of whatever listens there
 _READ: Final = ("host", "port", "token", "token-file")
 _SETTINGS: Final[tuple[Setting, ...]] = tuple(setting for setting in SETTINGS if setting.name in _READ)
-_ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 def add_health_options(command: argparse.ArgumentParser) -> None:
@@ -39,7 +39,7 @@ def check(options: argparse.Namespace, out: TextIO, environ: Mapping[str, str] =
         raise ValueError("got port 0, which is another one in each run; expected the port on which the server listens")
     token, address = token_of(options), f"{options.host} port {options.port}"
     try:
-        status, body = _get(_ANY_ADDRESS.get(options.host, options.host), options.port, token)
+        status, body = _get(Address(options.host, options.port).reachable, token)
     except (OSError, HTTPException) as failure:
         print(f"mockserver: no server answers at {address}: {failure}", file=sys.stderr)
         return 1
@@ -52,8 +52,8 @@ def check(options: argparse.Namespace, out: TextIO, environ: Mapping[str, str] =
     return 1
 
 
-def _get(host: str, port: int, token: str | None) -> tuple[int, dict[str, Any]]:
-    connection = HTTPConnection(host, port, timeout=_TIMEOUT_SECONDS)
+def _get(address: Address, token: str | None) -> tuple[int, dict[str, Any]]:
+    connection = HTTPConnection(*address, timeout=_TIMEOUT_SECONDS)
     try:
         headers = {"Host": "localhost"} | ({} if token is None else {"Authorization": f"Bearer {token}"})
         connection.request("GET", "/_mock/health", headers=headers)

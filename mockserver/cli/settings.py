@@ -239,7 +239,11 @@ def token_of(options: argparse.Namespace) -> str | None:
         return token or None
     if options.token is not None:
         raise ValueError("got a token and a file of one; expected --token or --token-file (or one of their variables)")
-    text = Path(options.token_file).read_text(encoding="utf-8").strip()
+    try:
+        text = Path(options.token_file).read_text(encoding="utf-8", errors="replace").strip()
+    except OSError as failure:
+        reason = f"got --token-file {options.token_file} ({failure.strerror})"
+        raise OSError(f"{reason}; expected a file with the token, which this user may read") from None
     if not text or not text.isascii() or any(char.isspace() for char in text):
         raise ValueError(
             f"got --token-file {options.token_file} without a token; expected one word of ASCII characters"

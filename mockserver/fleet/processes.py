@@ -3,7 +3,8 @@ The processes of a fleet, its shards and its proxy: their start, their output, a
 
 1. What a process prints to standard error is logged behind its name. Its address is replaced by its name, since clients
    have to use the one of the fleet.
-2. A shard that starts again has another run and the same port, so that the proxy needs no other configuration. The fleet
+2. While a process starts, its lines are held back: if it fails, the one message of the failure contains the last ones.
+3. A shard that starts again has another run and the same port, so that the proxy needs no other configuration. The fleet
    reserves that port, which a connection of the proxy could take otherwise while the shard does not run.
 """
 
@@ -58,7 +59,10 @@ class ShardConfig(NamedTuple):
 
 class LoggedProcess:
     """
-    A process whose standard error is logged line by line.
+    A process whose standard error is logged line by line, from `release` on.
+
+    Attributes:
+        hidden: a text of its lines that its name replaces; empty for none.
 
     Lifetime: until the process ends and its last line is logged.
     """
@@ -68,7 +72,8 @@ class LoggedProcess:
         self._name = name
         self._write = write
         self._last: deque[str] = deque(maxlen=_LINES_STORED)
-        self.hidden = ""  # replaced by the name
+        self._held: list[str] | None = []  # lines before `release`
+        self.hidden = ""
         self._reader = asyncio.create_task(self._log())
 
     @classmethod
@@ -95,12 +100,16 @@ class LoggedProcess:
             text = line.decode("utf-8", "replace").rstrip("\n")
             text = text.replace(self.hidden, self._name) if self.hidden else text
             self._last.append(text)
-            self._write(f"{self._name}  {text}\n")
+            if self._held is None:
+                self._write(f"{self._name}  {text}\n")
+            else:
+                self._held.append(text)
 
-    @property
-    def pid(self) -> int:
-        """The id of the process."""
-        return self._process.pid
+    def release(self) -> None:
+        """Log what it has printed so far, and each further line as it is printed."""
+        held, self._held = self._held or [], None
+        for text in held:
+            self._write(f"{self._name}  {text}\n")
 
     @property
     def is_running(self) -> bool:
@@ -121,8 +130,10 @@ class LoggedProcess:
         return f"status {status}" if status >= 0 else signal.Signals(-status).name
 
     def last_lines(self) -> str:
-        """Return the last lines that it has printed."""
-        return " / ".join(line for line in self._last if line.strip()) or "it printed nothing"
+        """Return the last lines that it has printed; if there are more, all of them are logged."""
+        if self._held is not None and len(self._held) > _LINES_STORED:
+            self.release()
+        return " / ".join(line.strip() for line in self._last if line.strip()) or "it printed nothing"
 
     async def end(self, number: int, within_s: float) -> None:
         """Send a signal, and kill the process if it has not ended after this time."""
@@ -137,7 +148,7 @@ class LoggedProcess:
 
 
 async def _line(stream: asyncio.StreamReader) -> bytes:
-    """Return the next line, of which the end of one that is too long is dropped; empty at the end of the stream."""
+    """Return the next line, or a note in place of one that is too long; empty at the end of the stream."""
     try:
         return await stream.readline()
     except ValueError:  # the stream has dropped it
@@ -152,6 +163,9 @@ class ShardProcess:
         number: of the shard.
         address: the same one in each run; where no port can be reserved, its port is 0 before the first one.
         ready: the address and the keys of the default sandbox, as `mockserver serve --ready-file` writes them.
+        process: of the present run, or of the latest one.
+        run: the number of the present run, from 1.
+        is_ready: True once the present run listens.
 
     Lifetime: the fleet's.
     """
@@ -163,9 +177,11 @@ class ShardProcess:
         self.address = Address(HOST, self._reservation.getsockname()[1] if self._reservation else 0)
         self.ready: dict[str, Any] = {}
         self.process: LoggedProcess | None = None
+        self.is_ready = False
+        self.run = 0
         self._config = config
         self._write = write
-        self._run = 0
+        self._became_ready = asyncio.Condition()
 
     async def start(self) -> None:
         """
@@ -176,14 +192,24 @@ class ShardProcess:
         """
         file = self._config.folder / f"{self.name}.json"
         file.unlink(missing_ok=True)
+        self.is_ready = False
         self.process = await LoggedProcess.start(
             self._command(file), self.name, self._write, env=self._config.environment
         )
         self.process.hidden = f"http://{self.address}" if self.address.port else ""
-        self._run += 1
+        self.run += 1
         self.ready = await self._await_ready(self.process, file)
         self.address = Address(HOST, int(self.ready["url"].rpartition(":")[2]))
         self.process.hidden = f"http://{self.address}"
+        self.process.release()
+        async with self._became_ready:
+            self.is_ready = True
+            self._became_ready.notify_all()
+
+    async def await_run_after(self, run: int) -> None:
+        """Wait until a later run than this one listens."""
+        async with self._became_ready:
+            await self._became_ready.wait_for(lambda: self.is_ready and self.run > run)
 
     def close(self) -> None:
         """Release the port."""
@@ -195,7 +221,7 @@ class ShardProcess:
         return [
             sys.executable, "-m", "mockserver", "serve", *self._config.arguments,
             "--host", HOST, "--port", str(self.address.port), "--ready-file", str(file), "--exit-with-parent",
-            "--shard", f"{self.number}/{self._config.shards}/{self._run}",
+            "--shard", f"{self.number}/{self._config.shards}/{self.run}",
         ]
         # fmt: on
 
@@ -206,8 +232,9 @@ class ShardProcess:
                     if not process.is_running:
                         ended = await process.wait()
                         raise StartError(f"{self.name} ended with {ended} at its start: {process.last_lines()}")
-                    await asyncio.sleep(_POLL_SECONDS)
+                    await asyncio.sleep(_POLL_SECONDS)  # the file is written by another process
         except TimeoutError:
+            process.release()
             raise StartError(f"{self.name} does not listen after {START_SECONDS:g} s") from None
         ready: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         return ready

@@ -9,6 +9,7 @@ The routing of a fleet, from which the configuration of every proxy is rendered.
 from __future__ import annotations
 
 import json
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 DEFAULT_SHARD: Final = 0
@@ -20,13 +21,19 @@ HOST: Final = "sandbox_{shard}_"
 
 DOWN_STATUS: Final = 503
 RETRY_AFTER_S: Final = 1
+_LOOPBACK_OF: Final = MappingProxyType({"0.0.0.0": "127.0.0.1", "::": "::1"})
 
 
 class Address(NamedTuple):
-    """The address at which a shard listens, as its proxy reaches it."""
+    """The address at which a process listens."""
 
     host: str
     port: int
+
+    @property
+    def reachable(self) -> Address:
+        """The address by which a client on this machine reaches it, also if it listens on every address."""
+        return self._replace(host=_LOOPBACK_OF.get(self.host, self.host))
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"

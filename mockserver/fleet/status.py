@@ -42,7 +42,7 @@ def reader(address: Address, token: str | None) -> Get:
     """Return a function that reads a path as JSON or text from a server, and returns the status and the body."""
 
     def get(path: str, accept: str) -> tuple[int, str]:
-        connection = HTTPConnection(address.host, address.port, timeout=_TIMEOUT_SECONDS)
+        connection = HTTPConnection(*address, timeout=_TIMEOUT_SECONDS)
         bearer = {} if token is None else {"Authorization": f"Bearer {token}"}
         try:
             connection.request("GET", path, headers={"Host": "localhost", "Accept": accept, **bearer})

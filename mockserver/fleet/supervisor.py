@@ -34,7 +34,6 @@ _POLL_SECONDS: Final = 0.02
 _END_SECONDS: Final = 0.5
 _PAUSE_SECONDS: Final = 0.1  # before a second start that fails; doubles up to the next figure
 _PAUSE_MAX_SECONDS: Final = 5.0
-_ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 OnReady = Callable[[Address, dict[str, Any]], None]
 
@@ -172,7 +171,9 @@ class Supervisor:
             async with asyncio.timeout(ANSWER_SECONDS):
                 for shard in self._shards:
                     await self._await_answer(shard, self._proxy)
+            self._proxy.release()
         except TimeoutError:
+            self._proxy.release()
             raise StartError(f"no answer through {self._config.proxy.name} after {ANSWER_SECONDS:g} s") from None
 
     async def _await_answer(self, shard: ShardProcess, proxy: LoggedProcess) -> None:
@@ -181,7 +182,7 @@ class Supervisor:
             if not proxy.is_running:
                 ended = await proxy.wait()
                 raise StartError(f"{self._config.proxy.name} ended with {ended} at its start: {proxy.last_lines()}")
-            await asyncio.sleep(_POLL_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)  # a proxy does not report when it listens
 
     async def _answers(self, shard: ShardProcess) -> bool:
         """Return True if a shard answers through the proxy."""
@@ -190,7 +191,7 @@ class Supervisor:
             f"GET /sandboxes/{shard.name}/_mock/health HTTP/1.1\r\nHost: localhost\r\n{token}Connection: close\r\n\r\n"
         )
         try:
-            reader, writer = await asyncio.open_connection(self._reachable_host, self._listen.port)
+            reader, writer = await asyncio.open_connection(*self._listen.reachable)
             try:
                 writer.write(head.encode())
                 return b" 200 " in await reader.readline()
@@ -198,10 +199,6 @@ class Supervisor:
                 writer.close()
         except OSError:
             return False
-
-    @property
-    def _reachable_host(self) -> str:
-        return _ANY_ADDRESS.get(self._listen.host, self._listen.host)
 
     async def _restart_shard(self, shard: ShardProcess) -> None:
         """Start a shard again each time it ends, until the fleet ends."""
@@ -232,8 +229,9 @@ class Supervisor:
             try:
                 await self._start_proxy()
                 pause_s = 0.0
-            except StartError:
+            except StartError as failure:
                 pause_s = min(max(_PAUSE_SECONDS, pause_s * 2), _PAUSE_MAX_SECONDS)
+                self._write(f"mockserver: {failure}\n")
 
     async def _roll(self) -> None:
         """Restart one shard after the other, each after its sandboxes have ended if the fleet drains."""
@@ -242,12 +240,13 @@ class Supervisor:
         self._is_rolling = True
         try:
             for shard in self._shards:
-                former = shard.process
+                former, run = shard.process, shard.run
                 if former is None or self._is_draining:
                     continue
                 former.send_signal(signal.SIGTERM)
-                while shard.process is former or not await self._answers(shard):
-                    await asyncio.sleep(_POLL_SECONDS)
+                await shard.await_run_after(run)
+                while not await self._answers(shard):
+                    await asyncio.sleep(_POLL_SECONDS)  # a proxy does not report that it reaches a shard again
             self._write("mockserver: every shard has been restarted\n")
         finally:
             self._is_rolling = False
@@ -281,9 +280,12 @@ class Supervisor:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        processes = [shard.process for shard in self._shards if shard.process is not None]
-        # A shard ends at SIGINT; at SIGTERM it may drain.
-        ends = [process.end(signal.SIGINT, _END_SECONDS) for process in processes]
+        # A shard ends at SIGINT; at SIGTERM it may drain. One that still starts would print a traceback at SIGINT.
+        ends = [
+            shard.process.end(signal.SIGINT if shard.is_ready else signal.SIGTERM, _END_SECONDS)
+            for shard in self._shards
+            if shard.process is not None
+        ]
         if self._proxy is not None:
             ends.append(self._proxy.end(signal.SIGTERM, _END_SECONDS))
         await asyncio.gather(*ends)

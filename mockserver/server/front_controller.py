@@ -29,7 +29,7 @@ from mockserver.server.api.response import (
     redactor,
     without_body,
 )
-from mockserver.server.control import routes
+from mockserver.server.control import access, routes
 from mockserver.server.control.page_access import PageAccess
 from mockserver.server.dashboard import paths
 from mockserver.server.hosted_page import handler
@@ -218,12 +218,17 @@ def _no_sandbox(host: SandboxHost, request: HttpRequest) -> HttpResponse:
             "this server has no default sandbox; create one with POST /_mock/sandboxes and use its baseUrl, "
             'with its path: urljoin(baseUrl, "/v1/...") drops that',
         )
-    sandbox_id = request.target[len(SANDBOXES) :].partition("/")[0]
-    if sandbox_id in host.closed:
-        return _closed(host, sandbox_id, request)
-    if host.shard is not None and host.shard.ended_before(sandbox_id):
-        reason = f"sandbox {sandbox_id!r} has ended with its process: shard {host.shard.number} was restarted"
+    sandbox_id, slash, rest = request.target[len(SANDBOXES) :].partition("/")
+    is_closed, shard = sandbox_id in host.closed, host.shard
+    if not is_closed and shard is not None and shard.ended_before(sandbox_id):  # so has its token
+        reason = f"sandbox {sandbox_id!r} has ended with its process: shard {shard.number} was restarted"
         return _refusal(410, "MOCK_SANDBOX_CLOSED", f"{reason}; create another sandbox", limit="restart")
+    below = request._replace(target=slash + rest, base_url=request.base_url + SANDBOXES + sandbox_id)
+    part = _part(below)
+    if part in ("control", "dashboard") and not access.is_open_to(host, sandbox_id, below):
+        return _control(host, None, below, part)
+    if is_closed:
+        return _closed(host, sandbox_id, request)
     excerpt = masked_excerpt(sandbox_id, _secrets(host), 60)
     return _refusal(
         404,

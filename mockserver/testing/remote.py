@@ -12,6 +12,7 @@ import json as jsonlib
 import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
 from types import MappingProxyType
@@ -46,7 +47,15 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 30.0
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+# A process of a fleet that drains or starts refuses a creation, and the next one may reach another process.
+_CREATION_TRIES = 10
+_RETRY_S = 1.0  # as the header Retry-After of these refusals
 _POLL_S = 0.02  # of a condition, since a remote sandbox sends no notice of a change
+
+
+def _pause(seconds: float) -> None:
+    """Wait in real time. An event waits in C: no test that replaces `time.sleep` sees it."""
+    threading.Event().wait(seconds)
 
 
 class ControlClient:
@@ -86,9 +95,26 @@ class ControlClient:
         authorization = {} if self._token is None else {"authorization": f"Bearer {self._token}"}
         return {"content-type": "application/json", "accept": "application/json", **authorization}
 
-    def request(self, method: str, url: str, body: Any = None) -> Any:
-        """Return the JSON of one request to the control plane; ValueError with its message if it refuses."""
-        reply = self.send(method, url, self.headers, None if body is None else jsonlib.dumps(body).encode())
+    def request(self, method: str, url: str, body: Any = None, *, tries: int = 1) -> Any:
+        """
+        Return the JSON of a request to the control plane.
+
+        Args:
+            method: Of the request.
+            url: Of the request.
+            body: As JSON; None for no body.
+            tries: How often it is sent, a second apart, while the answer is 503.
+
+        Raises:
+            ValueError: It is refused, with the message of the refusal.
+        """
+        content = None if body is None else jsonlib.dumps(body).encode()
+        reply = self.send(method, url, self.headers, content)
+        for _ in range(tries - 1):
+            if reply.status != HTTPStatus.SERVICE_UNAVAILABLE:
+                break
+            _pause(_RETRY_S)
+            reply = self.send(method, url, self.headers, content)
         if reply.status < 400:
             return reply.json() if reply.body else {}
         try:
@@ -382,7 +408,9 @@ class RemoteServer(MockServer):
         if "seed" not in config and "seed" not in (scenario or {}) and self._client.is_local:
             config["seed"] = 0  # as in this process
         try:
-            created = self._client.request("POST", f"{self.url}/_mock/sandboxes", to_plain(config))
+            created = self._client.request(
+                "POST", f"{self.url}/_mock/sandboxes", to_plain(config), tries=_CREATION_TRIES
+            )
         except ScenarioError as refused:
             raise refusal(refused.problems, scenario) from None
         backend = RemoteBackend(self._client, created, _Needs(follows, self._receiver_host), self._coverage)

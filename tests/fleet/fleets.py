@@ -30,13 +30,14 @@ INSTALLED = tuple(name for name in PROXIES if find_program(name) is not None)
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="it reads the processes of the fleet from /proc")
 
 
-def each_proxy(*names: str) -> pytest.MarkDecorator:
-    """Run a test with each of these proxies; one that is not installed is skipped by its name."""
+def each_proxy(*names: str, fixture: str | None = None) -> pytest.MarkDecorator:
+    """Run a test, or this fixture of it, with each of these proxies; one that is not installed is skipped by its name."""
     marks = {
         name: [] if name in INSTALLED else [pytest.mark.skip(reason=f"{name} is not on this machine")]
         for name in names or PROXIES
     }
-    return pytest.mark.parametrize("proxy", [pytest.param(name, marks=own) for name, own in marks.items()])
+    rows = [pytest.param(name, marks=own, id=name) for name, own in marks.items()]
+    return pytest.mark.parametrize(fixture or "proxy", rows, indirect=fixture is not None, scope="module")
 
 
 def one_proxy_or_each() -> pytest.MarkDecorator:

@@ -283,10 +283,19 @@ def test_a_taken_port_is_refused_and_nothing_is_left():
 def test_a_shard_that_dies_at_its_start_ends_the_fleet():
     refused = run("--port", "0", "--choose", "dual-status=gide")
 
-    last = refused.stderr.splitlines()[-1]
-    assert (1, "") == (refused.returncode, refused.stdout)
-    assert re.match(r"mockserver: shard_[01] ended with status 2 at its start: .*dual-status=gide", last)
+    assert (1, 1, "") == (refused.returncode, refused.stderr.count("\n"), refused.stdout)
+    assert re.match(r"mockserver: shard_[01] ended with status 2 at its start: .*dual-status=gide", refused.stderr)
     assert [] == [each for each in children(os.getpid()) if "mockserver" in each.command]
+
+
+def test_all_lines_of_a_process_that_dies_at_its_start_are_logged_if_the_message_has_not_room_for_them(tmp_path: Path):
+    program = tmp_path / "haproxy"
+    program.write_text("#!/bin/sh\nfor n in 1 2 3 4 5 6; do echo line $n >&2; done\nexit 3\n", encoding="utf-8")
+    program.chmod(0o755)
+    *lines, last = run("--port", "0", "--proxy", "haproxy", PATH=f"{tmp_path}:{os.environ['PATH']}").stderr.splitlines()
+
+    assert [f"haproxy  line {number}" for number in range(1, 7)] == lines
+    assert last.endswith("ended with status 3 at its start: line 2 / line 3 / line 4 / line 5 / line 6")
 
 
 def test_a_proxy_that_dies_at_its_start_ends_the_fleet(tmp_path: Path):
@@ -296,7 +305,7 @@ def test_a_proxy_that_dies_at_its_start_ends_the_fleet(tmp_path: Path):
     refused = run("--port", "0", "--proxy", "haproxy", PATH=f"{tmp_path}:{os.environ['PATH']}")
 
     assert (1, "") == (refused.returncode, refused.stdout)
-    assert "mockserver: haproxy ended with status 3 at its start: broken" == refused.stderr.splitlines()[-1]
+    assert "mockserver: haproxy ended with status 3 at its start: broken\n" == refused.stderr
     assert [] == [each for each in children(os.getpid()) if "mockserver" in each.command]
 
 

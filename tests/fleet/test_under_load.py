@@ -7,11 +7,16 @@ import re
 import signal
 from collections import Counter
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
 import pytest
 
+from mockserver.fleet.rules import Address
+from mockserver.fleet.status import read_status, reader
+from mockserver.server.hosting.host import DEFAULT_ID
 from tests.depth import at_depth
-from tests.fleet.fleets import Answer, Fleet, Load, await_condition, each_proxy, is_running, needs_linux
+from tests.fleet.fleets import TOKEN, Answer, Fleet, Load, await_condition, each_proxy, is_running, needs_linux
+from tests.test_many_jobs import wrong_answers
 
 pytestmark = [needs_linux, pytest.mark.deep]  # each starts a fleet, a second or more
 Start = Callable[..., Fleet]
@@ -117,6 +122,17 @@ def test_sigterm_under_load_ends_within_a_second(start_fleet: Start, proxy: str)
 
     assert 0 == code
     assert seconds < END_SECONDS
+
+
+@each_proxy()
+def test_2000_sandboxes_of_200_workers_never_see_each_other(start_fleet: Start, proxy: str):
+    fleet = start_fleet(proxy, "--token", TOKEN)
+
+    assert [] == wrong_answers(fleet.url)
+
+    shards = read_status(reader(Address("127.0.0.1", urlsplit(fleet.url).port or 0), TOKEN))
+    assert [[DEFAULT_ID]] * 2 == [[row["sandboxId"] for row in shard.sandboxes or []] for shard in shards]
+    assert [[], []] == [shard.closed for shard in shards]  # no call arrived late
 
 
 @each_proxy("haproxy", "caddy")

@@ -65,6 +65,24 @@ def test_a_sandbox_of_a_former_run_is_gone_and_one_that_never_was_is_unknown():
     assert 404 == asking(host_of(Shard(1, 2)))("GET", f"/sandboxes/{former}/v1/campaigns").status  # the first run
 
 
+def test_a_sandbox_that_a_later_run_has_closed_has_not_ended_by_the_restart():
+    host = host_of(Shard(1, 2, "1"))
+    own = created(host)["sandboxId"]
+    host.close(own)
+
+    gone = asking(host)("GET", f"/sandboxes/{own}/v1/campaigns")
+
+    assert (410, False) == (gone.status, "limit" in gone.json())
+
+
+def test_a_former_sandbox_is_gone_also_for_the_control_plane_with_its_token():
+    former = created(host_of(Shard(1, 2)))["sandboxId"]
+    host = host_of(Shard(1, 2, "1"))
+    host.token = "let-me-in"
+
+    assert 410 == asking(host)("GET", f"/sandboxes/{former}/_mock/clock").status
+
+
 def test_a_shard_is_addressed_by_its_name_for_its_control_plane_alone():
     host = host_of(Shard(1, 3))
     made = created(host)

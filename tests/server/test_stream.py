@@ -48,7 +48,7 @@ class Reader:
 
     @property
     def is_chunked(self) -> bool:
-        return "Transfer-Encoding: chunked" in self.head
+        return "transfer-encoding: chunked" in [line.lower() for line in self.head]
 
     def _more(self) -> None:
         if not self.is_chunked:

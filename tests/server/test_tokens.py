@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.api.response import HttpResponse
 from mockserver.server.control.routes import ROUTES
+from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.host import SandboxHost
 from tests.documents.control_calls import Controls
 
@@ -83,6 +86,37 @@ def test_the_end_of_an_unknown_sandbox_is_refused_as_that_of_a_known_one(control
     ]
 
     assert words[0] == words[1]
+
+
+@pytest.mark.parametrize("path", ["/_mock/health", "/_mock/clock", "/_mock/none", "/_mock/", "/_mock/page/style.css"])
+@pytest.mark.parametrize("accept", ["application/json", "text/html"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_refusal_does_not_show_whether_a_sandbox_is_open_has_ended_or_never_was(
+    controls: Controls, path: str, accept: str, method: str
+):
+    own, other, ended = (create(controls, clock={"freeze": "2020-01-01T00:00:00Z"}) for _ in range(3))
+    controls.run("deleteSandbox", id=ended["sandboxId"], headers=bearer(SERVER))
+    headers = {"host": "127.0.0.1", "accept": accept, **bearer(own["token"])}
+    seen = []
+
+    for sandbox_id in (other["sandboxId"], ended["sandboxId"], "sandbox_99"):
+        request = HttpRequest.create(method, f"/sandboxes/{sandbox_id}{path}", headers, b"", "http://127.0.0.1")
+        response = handle_request(controls.host, request)[0]
+        assert isinstance(response, HttpResponse)
+        seen.append(str((response.status, response.headers, response.body)).replace(sandbox_id, "ID"))
+
+    assert [seen[0]] * 3 == seen
+
+
+@pytest.mark.parametrize("token", ["own", "server"])
+def test_those_with_its_token_read_that_a_sandbox_has_ended(controls: Controls, token: str):
+    own = create(controls)
+    prefix = f"/sandboxes/{own['sandboxId']}"
+    controls.run("deleteSandbox", id=own["sandboxId"], headers=bearer(SERVER))
+
+    headers = bearer(SERVER if token == "server" else own["token"])
+
+    controls.refuse("readState", "MOCK_SANDBOX_CLOSED", prefix=prefix, headers=headers)
 
 
 def test_the_token_of_the_server_opens_every_sandbox(controls: Controls):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
 from mockserver import MockServer, Sandbox
 from mockserver.scenario.problems import ScenarioError
+from mockserver.server.errors import ControlError
+from mockserver.testing import remote
 from mockserver.testing.calls import CallMismatch
 from mockserver.testing.remote import RemoteServer
 from mockserver.testing.settings import Layer
@@ -172,6 +175,42 @@ def test_the_token_of_the_server_opens_its_control_plane():
             RemoteServer(server.url)
         with RemoteServer(server.url, token="let-me-in").sandbox() as sandbox:
             assert 200 == sandbox.call("GET", "/v1/campaigns").status
+
+
+def refusing(count: int) -> Callable[[], Any]:
+    """An admission that refuses this number of creations first, as a process of a fleet that drains does."""
+    refusals = iter(range(count))
+
+    def admission() -> Any:
+        if next(refusals, None) is not None:
+            raise ControlError(503, "MOCK_DRAINING", "got a new sandbox while this server is draining")
+        return nullcontext()
+
+    return admission
+
+
+class TestAFleetThatDrains:
+    @pytest.fixture
+    def pauses(self, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+        pauses: list[float] = []
+        monkeypatch.setattr(remote, "_pause", pauses.append)
+        return pauses
+
+    def test_a_creation_that_is_refused_is_sent_again_a_second_later(self, pauses: list[float]):
+        with MockServer() as server:
+            server._host.admission = refusing(2)
+            with RemoteServer(server.url).sandbox() as sandbox:
+                assert 200 == sandbox.call("GET", "/v1/campaigns").status
+
+        assert [1.0, 1.0] == pauses
+
+    def test_a_creation_that_is_refused_for_longer_fails_with_the_reason(self, pauses: list[float]):
+        with MockServer() as server:
+            server._host.admission = refusing(1_000)
+            with pytest.raises(ValueError, match="while this server is draining"):
+                RemoteServer(server.url).sandbox()
+
+        assert 9 == len(pauses)
 
 
 def test_the_async_forms_work_remotely(sandbox: Sandbox):

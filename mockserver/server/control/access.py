@@ -65,6 +65,11 @@ def check_command(
         _check(host, request, _tokens(host, None if hosted is None or command in _OF_THE_SERVER else hosted.id))
 
 
+def is_open_to(host: SandboxHost, sandbox_id: str, request: HttpRequest) -> bool:
+    """Return True if a request has a token for the sandbox of this id, open or not, or needs none."""
+    return _has_token(request, _tokens(host, sandbox_id))
+
+
 def check_page(host: SandboxHost, hosted: HostedSandbox | None, request: HttpRequest) -> None:
     """Check that a request may read a page of a sandbox, or without one the page of the server (see `check_command`)."""
     _check(host, request, _tokens(host, None if hosted is None else hosted.id))
@@ -93,13 +98,17 @@ def check_origin(host: SandboxHost, request: HttpRequest) -> None:
 
 
 def _check(host: SandboxHost, request: HttpRequest, tokens: list[str]) -> None:
-    has_cookie = _has_cookie(request, tokens)
-    bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
-    if tokens and not has_cookie and not any(_equal(bearer, token) for token in tokens):
+    if not _has_token(request, tokens):
         expected = "the token that the server has printed, or the one that the creation of this sandbox has returned"
         raise ControlError(401, "MOCK_TOKEN_WANTED", f"expected {expected}, as Authorization: Bearer TOKEN")
     check_origin(host, request)
-    _check_write(request, has_cookie)
+    _check_write(request, _has_cookie(request, tokens))
+
+
+def _has_token(request: HttpRequest, tokens: list[str]) -> bool:
+    """Return True if a request has one of these tokens, as a bearer token or as a cookie, or if there are none."""
+    bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
+    return not tokens or any(_equal(bearer, token) for token in tokens) or _has_cookie(request, tokens)
 
 
 def _tokens(host: SandboxHost, sandbox_id: str | None) -> list[str]:

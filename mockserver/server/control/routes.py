@@ -211,7 +211,7 @@ _RECORDED: Mapping[str, Route] = MappingProxyType({route.recorded: route for rou
 def handle_control_request(host: SandboxHost, hosted: HostedSandbox | None, request: HttpRequest) -> HttpResponse:
     """Return the response to one request of the control plane, dated by the sandbox's clock; every error is JSON."""
     response = _respond(host, hosted, request)
-    if hosted is None:
+    if hosted is None or not access.is_open_to(host, hosted.id, request):  # a refusal does not show the clock
         return response
     with hosted.sandbox.lock:  # after the command, which may have moved the clock
         date = ("Date", formats.http_date(hosted.sandbox.read_clock()))

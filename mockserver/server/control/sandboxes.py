@@ -167,7 +167,7 @@ def create_checkpoint(hosted: HostedSandbox, args: Arguments) -> JSON:
 def list_checkpoints(hosted: HostedSandbox, args: Arguments) -> JSON:
     """Return the checkpoints that have a label, oldest first, with the clock and the number of calls of each."""
     hide = redactor(hosted.sandbox)
-    rows = [(id, label, hosted.checkpoints[id]) for id, label in hosted.checkpoint_labels.items()]
+    rows = [(id, label, hosted.checkpoints[id]) for id, label in hosted.checkpoints.labels.items()]
     return {
         "checkpoints": [
             {

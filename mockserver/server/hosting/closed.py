@@ -1,4 +1,4 @@
-"""The closed sandboxes of a host: what ended them, and the calls that came after their end."""
+"""The closed sandboxes of a host: the limits that have ended them, and the calls to them after their end."""
 
 from __future__ import annotations
 

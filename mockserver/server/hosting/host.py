@@ -30,6 +30,7 @@ from mockserver.scenario.apply import DEFAULT_TENANT
 from mockserver.scenario.documents import Document
 from mockserver.server.api.response import ResponseOptions
 from mockserver.server.hosting import command_log, runtime
+from mockserver.server.hosting.checkpoints import Checkpoints
 from mockserver.server.hosting.closed import ClosedSandboxes
 from mockserver.server.hosting.config import Created, SandboxConfig, config_document, fill, seed_in, seed_of
 from mockserver.server.hosting.disposal import Disposal
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
 
 DEFAULT_ID = "default"
 IN_PROCESS_ORIGIN = "http://mockserver.test"  # a name that does not resolve (RFC 6761): never a real request
-_CHECKPOINTS_MAX = 1_000
-_LABELLED_MAX = 20  # checkpoints with a label: those of a page, one before each of its actions
 
 # When a command of the control plane runs: with the sandbox's lock held, on a snapshot with the lock free, or with the lock
 # free on the sandbox itself, whose lock the command then takes where it needs it (it lets time pass, or sends webhooks).
@@ -83,12 +82,10 @@ class HostedSandbox:
         self.initial_checkpoint = sandbox.checkpoint()
         self.config = config
         self.listeners: tuple[Callable[[], None], ...] = ()  # called after each call and each command
-        self.checkpoints: dict[str, Checkpoint] = {}
-        self.checkpoint_labels: dict[str, str] = {}  # by the id of the checkpoint, oldest first
+        self.checkpoints = Checkpoints()
         self.usage = Usage(host.monotonic_us())
         self.choices_read: set[str] | None = None  # the ids of the choices that were read, if they are tracked
         self._coverage: SandboxCoverage | None = None  # None unless the reads of choices are recorded for it
-        self._checkpoint_count = 0
         self._dispatch: WebhookDispatcher | None = None
         # Not the sandbox's lock: another thread can close the sandbox while one holds that. It guards the listeners too.
         self._creation_lock = threading.Lock()
@@ -141,21 +138,8 @@ class HostedSandbox:
         return self.sandbox.tenants[DEFAULT_TENANT]
 
     def save_checkpoint(self, label: str | None = None) -> str:
-        """Store the state and return the checkpoint's id; beyond a bound the oldest checkpoint is dropped, or the oldest with a label."""
-        self._checkpoint_count += 1
-        checkpoint_id = f"checkpoint_{self._checkpoint_count}"
-        self.checkpoints[checkpoint_id] = self.sandbox.checkpoint()
-        if label is not None:
-            self.checkpoint_labels[checkpoint_id] = label
-        if len(self.checkpoint_labels) > _LABELLED_MAX:
-            self._drop_checkpoint(next(iter(self.checkpoint_labels)))
-        if len(self.checkpoints) > _CHECKPOINTS_MAX:
-            self._drop_checkpoint(next(iter(self.checkpoints)))
-        return checkpoint_id
-
-    def _drop_checkpoint(self, checkpoint_id: str) -> None:
-        del self.checkpoints[checkpoint_id]
-        self.checkpoint_labels.pop(checkpoint_id, None)
+        """Store the state and return the checkpoint's id (see `Checkpoints.add`)."""
+        return self.checkpoints.add(self.sandbox.checkpoint(), label)
 
     def run_command(
         self,

@@ -280,7 +280,7 @@ class Drain:
                 self._being_created -= 1
 
     def check(self) -> None:
-        """End the server if it drains and its time has come; called about once a second."""
+        """End the server if it drains and is empty, or its time is over; called about once a second."""
         if self._ends_at is None:
             return
         with self._lock:

@@ -2,7 +2,7 @@
 A shard: one process of a fleet, whose sandboxes have its number in their ids, so that a proxy finds the owner of each.
 
 1. The id of a sandbox is `sandbox_SHARD_COUNT_HASH`. The hash follows from the seed of the server, the count and the run.
-2. A run is one life of the process. The next one has other ids, so that no client gets the sandbox of another client.
+2. A run is the time from a start of the process to its end. The next one has other ids, so that no client gets the sandbox of another client.
 3. `/sandboxes/shard_N/_mock/...` addresses the control plane of one shard; its default sandbox is not that of the fleet,
    unless the shard is the first one.
 """
