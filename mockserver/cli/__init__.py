@@ -9,16 +9,19 @@ import argparse
 import errno
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple, TextIO
+from typing import Final, NamedTuple, NoReturn, TextIO
 
 from mockserver.cli import coverage, fleet, health, listing, openapi, settings
 from mockserver.cli import open as opening
 from mockserver.cli import serve as serving
+from mockserver.contract.text import closest_match_hint
 from mockserver.version import VERSION
 
+_WRONG_COMMAND: Final = re.compile(r"^argument COMMAND: invalid choice: '([^']*)'")
 _FORMATS: Final = {
     "schema": "print the JSON Schema of a scenario document",
     "json": "print JSON",
@@ -34,7 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The status of the command: 0 if it succeeds; 2 for an error of the caller, printed in one line; `replay` and
         `verify` return 1 for a difference, `explore` for a finding.
     """
-    options = build_parser().parse_args(arguments)
+    options, unknown = build_parser().parse_known_args(arguments)
+    if unknown:
+        options.parser.error(f"got {' '.join(unknown)}, which this command does not take")
     use_utf8(sys.stdout, sys.platform)
     try:
         run: Callable[[argparse.Namespace, TextIO], int] = options.run
@@ -68,7 +73,7 @@ def is_broken_pipe(failure: OSError, platform: str) -> bool:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line; each command sets `run`."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         "mockserver", description="A stateful mock of the HTTP API of a CRM gateway, true to its API document."
     )
     parser.add_argument("--version", action="version", version=f"mockserver {VERSION}")
@@ -77,9 +82,21 @@ def build_parser() -> argparse.ArgumentParser:
         command = commands.add_parser(
             row.name, help=row.help_text, description=f"{row.help_text[0].upper()}{row.help_text[1:]}."
         )
-        command.set_defaults(run=row.run)
+        command.set_defaults(run=row.run, parser=command)
         row.add_options(command)
     return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, without the usage, which fills a screen for a command of many options."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the error, with the nearest command for one that does not exist, and end with 2."""
+        wrong = _WRONG_COMMAND.search(message)
+        if wrong:
+            names = [row.name for row in _commands()]
+            message = f"got {wrong[1]}; expected {', '.join(names)}{closest_match_hint(wrong[1], names)}"
+        self.exit(2, f"{self.prog}: {message} (see `{self.prog} --help`)\n")
 
 
 class _Command(NamedTuple):
