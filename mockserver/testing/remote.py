@@ -24,7 +24,7 @@ from mockserver.scenario.problems import Problem, ScenarioError
 from mockserver.server.api.response import NoResponse
 from mockserver.server.control.routes import COMMANDS, CommandId
 from mockserver.server.hosting import runtime
-from mockserver.testing.arguments import instant_text
+from mockserver.testing.arguments import instant_text, is_refusal
 from mockserver.testing.backend import JSON, NotInThisProcess, RegisteredReceiver, wait_for_change
 from mockserver.testing.call_log import instant
 from mockserver.testing.end_user import EndUser, over_socket
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from mockserver.coverage.coverage import Coverage
     from mockserver.server.webhooks.local_receivers import ReceiverTarget
 
+__tracebackhide__ = is_refusal
 TIMEOUT_S = 30.0
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _POLL_S = 0.02  # of a condition, since a remote sandbox sends no notice of a change

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 from mockserver.testing.rules.effects import JSON, Effects, Length, length
 
+__tracebackhide__ = True  # pytest shows the line of the test that calls a method of this module
 __all__ = ["JSON", "ActiveRule", "Length", "RuleBuilder", "length"]
 
 
