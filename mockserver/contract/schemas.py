@@ -133,7 +133,7 @@ def _dependent(error: _Error) -> Iterator[_Finding]:
     for key, needed in error.validator_value.items():
         for other in needed:
             if key in error.instance and other not in error.instance:
-                yield other, ABSENT, f"a value, as {key} is given,"
+                yield other, ABSENT, f"a value, as {key} is given"
 
 
 def _unknown(error: _Error) -> Iterator[_Finding]:

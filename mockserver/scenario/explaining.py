@@ -53,7 +53,7 @@ def _explained(schema: Schema, error: schemas.SchemaError) -> Problem:
             return Problem(path[: path.rfind("/")], "neither", f"exactly one of {' and '.join(alternatives)}")
         return Problem(path, "nothing", f"{_kinds(own)}: it is required")
     if keyword == "dependentRequired":
-        return Problem(path, "nothing", error.wanted.rstrip(","))
+        return Problem(path, "nothing", error.wanted)
     if keyword == "oneOf" and _alternatives(own):
         return Problem(path, "both", f"exactly one of {' and '.join(_alternatives(own))}")
     if keyword == "false":
