@@ -275,7 +275,10 @@ def _progress_seen(snapshot: SandboxSnapshot) -> list[str]:
 def _last_answer(snapshot: SandboxSnapshot) -> list[str]:
     """Return the response of the latest call."""
     body = snapshot.exchanges[-1].body_received
-    return ["  answered with an empty body" if body is None else f"  answered {shorten(body)}"]
+    more = "  it has a nextCursor, so this may not be the last page"
+    has_more = isinstance(body, Mapping) and body.get("nextCursor")
+    answer = "  answered with an empty body" if body is None else f"  answered {shorten(body)}"
+    return [more, answer] if has_more else [answer]
 
 
 def _polls_frozen_clock(snapshot: SandboxSnapshot) -> bool:
