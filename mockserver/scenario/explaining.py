@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mockserver.contract import schemas
+from mockserver.contract.errors import ERRORS
 from mockserver.contract.text import brief, closest_match
 from mockserver.core.redaction import to_json_text
 from mockserver.scenario.problems import Problem, step, steps
@@ -172,6 +173,9 @@ def _one_of(values: Sequence[Any], received: object, *, quoted: bool = True) -> 
 
 
 def _close(received: object, known: Sequence[Any]) -> str | None:
+    if isinstance(received, int):  # the status of a code, in place of the code
+        codes = [code for code in known if code in ERRORS and ERRORS[code].status == received]
+        return codes[0] if len(codes) == 1 else None
     return closest_match(received, known) if isinstance(received, str) else None
 
 

@@ -281,6 +281,14 @@ def test_each_document_of_the_library_is_valid_by_its_schema():
             "/given/templates/0/isOfficial: got true; expected false, since the status is REJECTED",
         ),
         (
+            {"script": [{"on": "createCampaign", "do": {"error": 429}}]},
+            "/script/0/do/error: got 429; expected one of 39, such as ",
+        ),
+        (
+            {"script": [{"on": "createCampaign", "do": {"error": 429}}]},
+            "; did you mean 'RATE_LIMIT_EXCEEDED'?",
+        ),
+        (
             {"script": [{"on": "createCampaign", "where": {"name": "x"}, "do": {"drop": "after"}}]},
             '/script/0/where/name: got "name"; expected a path that begins with path, query, header, body, such as body.name',
         ),
