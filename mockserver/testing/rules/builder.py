@@ -204,3 +204,6 @@ class RuleBuilder(Effects[ActiveRule]):
             ScenarioError: The rule has errors, all of which the message contains.
         """
         return self._put({**self._entry, "do": dict(effects)})
+
+    def __repr__(self) -> str:
+        return f"<RuleBuilder {self._entry}, not in force until it has an effect>"
