@@ -193,10 +193,27 @@ def test_a_wrong_profile_ends_it_with_2_and_the_nearest_name(
     assert [] == [name for name in names if name not in output.err]
 
 
-@pytest.mark.parametrize("arguments", [[], ["sevre"], ["serve", "--prot", "1"], ["serve", "--port", "one"]])
-def test_a_wrong_command_line_ends_with_2_and_the_usage(capsys: pytest.CaptureFixture[str], arguments: list[str]):
+@pytest.mark.parametrize(
+    ("arguments", "command", "named"),
+    [
+        ([], "mockserver", "COMMAND"),
+        (["sevre"], "mockserver", "got sevre; expected serve, play, "),
+        (["sevre"], "mockserver", "did you mean 'serve'?"),
+        (["serve", "--prot", "1"], "mockserver serve", "got --prot 1"),
+        (["serve", "--port", "one"], "mockserver serve", "argument --port: got 'one'; expected a whole number"),
+        (["serve", "extra"], "mockserver serve", "got extra"),
+        (["choices", "dual-status"], "mockserver choices", "got dual-status"),
+        (["coverage"], "mockserver coverage", "FORM"),
+    ],
+)
+def test_a_wrong_command_line_ends_with_2_and_one_line_that_names_the_command(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], command: str, named: str
+):
     with pytest.raises(SystemExit) as end:
         main(arguments)
 
+    (line,) = capsys.readouterr().err.splitlines()
     assert 2 == end.value.code
-    assert "usage: mockserver" in capsys.readouterr().err
+    assert line.startswith(f"{command}: ")
+    assert named in line
+    assert line.endswith(f" (see `{command} --help`)")

@@ -66,6 +66,15 @@ def test_another_program_at_the_port_is_unhealthy(capsys: pytest.CaptureFixture[
         assert (1, "") == health("--port", str(other.port))
 
 
+def test_its_help_describes_the_server_that_it_calls(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        main(["health", "--help"])
+
+    words = " ".join(capsys.readouterr().out.split())
+    assert "--port PORT port on which the server listens (default: 5055)" in words
+    assert "MOCKSERVER_PORT is --port" in words
+
+
 def test_it_is_a_command_that_refuses_what_the_server_refuses(capsys: pytest.CaptureFixture[str]):
     assert 2 == main(["health", "--port", "0"])
     assert "got port 0" in capsys.readouterr().err

@@ -123,6 +123,7 @@ SAFE = {
     ("scenario.documents", "place", "int"): "the place of a problem in a list, as the schema gave it",
     ("scenario.documents", "place", "isdecimal"): "as above",
     ("scenario.explaining", "_name_of", "isdigit"): "picks a name to show",
+    ("scenario.explaining", "_named", "isdigit"): "picks a name to show",
     ("scenario.explaining", "_parts", "isdigit"): "as above",
     ("scenario.parsing", "_below", "int"): "the place of a problem in a list, as the schema gave it",
     ("scenario.parsing", "_below", "isdecimal"): "as above",

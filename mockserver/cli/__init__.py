@@ -9,12 +9,16 @@ import argparse
 import errno
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, Final, NamedTuple, TextIO
+from typing import Any, Final, NamedTuple, NoReturn, TextIO
 
+from mockserver.contract.text import closest_match_hint
 from mockserver.version import VERSION
+
+_WRONG_COMMAND: Final = re.compile(r"^argument COMMAND: invalid choice: '([^']*)'")
 
 
 class _Command(NamedTuple):
@@ -69,7 +73,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         `verify` return 1 for a difference, `explore` for a finding.
     """
     words = sys.argv[1:] if arguments is None else list(arguments)
-    options = build_parser(words).parse_args(words)
+    options, unknown = build_parser(words).parse_known_args(words)
+    if unknown:
+        options.parser.error(f"got {' '.join(unknown)}, which this command does not take")
     use_utf8(sys.stdout, sys.platform)
     try:
         chosen: _Command = options.chosen
@@ -109,7 +115,7 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
     Args:
         words: The command line; commands that are not in it have no options. None: all have theirs.
     """
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         "mockserver", description="A stateful mock of the HTTP API of a CRM gateway, true to its API document."
     )
     parser.add_argument("--version", action="version", version=f"mockserver {VERSION}")
@@ -117,7 +123,19 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
     for row in _COMMANDS:
         description = f"{row.help_text[0].upper()}{row.help_text[1:]}."
         command = commands.add_parser(row.name, help=row.help_text, description=description)
-        command.set_defaults(chosen=row)
+        command.set_defaults(chosen=row, parser=command)
         if words is None or row.name in words:
             row.function(row.add_options)(command)
     return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, without the usage, which fills a screen for a command of many options."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the error, with the nearest command for one that does not exist, and end with 2."""
+        wrong = _WRONG_COMMAND.search(message)
+        if wrong:
+            names = [row.name for row in _COMMANDS]
+            message = f"got {wrong[1]}; expected {', '.join(names)}{closest_match_hint(wrong[1], names)}"
+        self.exit(2, f"{self.prog}: {message} (see `{self.prog} --help`)\n")

@@ -9,14 +9,21 @@ from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException
 from typing import Any, Final, TextIO
 
-from mockserver.cli.settings import SETTINGS, Setting, add_options, resolve, token_of
+from mockserver.cli.settings import DEFAULT_PORT, SETTINGS, Setting, add_options, resolve, token_of
 from mockserver.contract.text import json_value
 from mockserver.fleet.rules import Address
 
 _TIMEOUT_SECONDS: Final = 5.0
 _ANSWER_BYTES: Final = 64 * 1024  # read at most, of whatever listens there
 _READ: Final = ("host", "port", "token", "token-file")
-_SETTINGS: Final[tuple[Setting, ...]] = tuple(setting for setting in SETTINGS if setting.name in _READ)
+_HELP: Final = {
+    "host": "address on which the server listens (default: 127.0.0.1)",
+    "port": f"port on which the server listens (default: {DEFAULT_PORT})",
+    "token": "token that its control plane requires (default: none)",
+}
+_SETTINGS: Final[tuple[Setting, ...]] = tuple(
+    setting._replace(help=_HELP.get(setting.name, setting.help)) for setting in SETTINGS if setting.name in _READ
+)
 
 
 def add_health_options(command: argparse.ArgumentParser) -> None:

@@ -168,6 +168,7 @@ def report(options: argparse.Namespace, out: TextIO) -> int:
     """Print the report of a sandbox on a running server."""
     from urllib.parse import urlencode
 
+    from mockserver.contract.text import did_you_mean
     from mockserver.testing.remote import ControlClient
 
     client = ControlClient(options.url, options.token)
@@ -175,7 +176,8 @@ def report(options: argparse.Namespace, out: TextIO) -> int:
     try:
         view = client.request("GET", f"{client.url}/_mock/report{query}")
     except OSError as failure:
-        expected = "the base url of a sandbox of a running server, such as http://127.0.0.1:5055"
+        near = did_you_mean(None if "://" in options.url else f"http://{options.url}")
+        expected = f"the base url of a sandbox of a running server, such as http://127.0.0.1:5055{near}"
         raise OSError(
             f"got {options.url}, which does not respond ({failure.strerror or failure}); expected {expected}"
         ) from None

@@ -125,7 +125,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("allow-host", str, [], "another name by which clients may address the control plane; may be repeated", "NAME", "many"),
     Setting("choose", str, [], "select the option of a choice; may be repeated", "ID=OPTION", "many"),
     Setting("profile", str, None, "select options by a profile: literal, guide, hostile, or a file with `choices`", "NAME|FILE"),
-    Setting("freeze", str, None, "freeze the clock at this instant, such as 2026-03-01T12:00:00Z", "INSTANT"),
+    Setting("freeze", str, None, "freeze the clock at this instant, such as 2026-03-01T12:00:00Z (default: it follows the computer's)", "INSTANT"),
     Setting("seed", _whole, None, "seed of ids, keys and tokens (default: 0; random beyond loopback)"),
     Setting("token", str, None, "token that the control plane requires (default: none; generated beyond loopback)"),
     Setting("token-file", str, None, "file that contains the token", "FILE"),
@@ -155,12 +155,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("log-format", _log_format, "text", "format of the log on standard error, one line per call: text, json or off (default: text); with json the "
             "start line is JSON too", "FORMAT"),
 )
+_EPILOG: Final = "An option can be an environment variable instead: MOCKSERVER_PORT is --port, MOCKSERVER_ALLOW_HOST is --allow-host."
 SCENARIO: Final = Setting("scenario", str, "demo", "data and rules at the start (default: demo)", "NAME|FILE")
 # fmt: on
 
 
 def add_options(command: argparse.ArgumentParser, *settings: Setting) -> None:
     """Add settings as options of a command; `resolve` completes what it parses."""
+    command.epilog = _EPILOG
     for setting in settings:
         own: dict[str, Any] = {"help": setting.help, "default": None}
         if setting.form == "flag":

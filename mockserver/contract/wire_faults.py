@@ -21,6 +21,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 from mockserver.contract.durations import Length, length
 from mockserver.contract.errors import ERRORS
 
+__tracebackhide__ = True  # pytest shows the line of the test that calls a method of this module
 Put = TypeVar("Put")
 Method = TypeVar("Method", bound=Callable[..., Any])
 JSON = dict[str, Any]

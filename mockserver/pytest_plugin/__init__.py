@@ -150,7 +150,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Fail a test that passed otherwise if a rule that must fire has not fired; Ctrl-C stores the test's report."""
+    """Fail a test that passed otherwise for a rule that must fire or an assertion in a receiver; Ctrl-C stores the test's report."""
     try:
         result = yield
     except KeyboardInterrupt as interrupt:
@@ -161,6 +161,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         raise
     if _OWNERSHIP in item.config.stash and not explore.is_inner(item):
         item.config.stash[_OWNERSHIP].check_must_fire()
+        item.config.stash[_OWNERSHIP].check_receivers()
     return result
 
 

@@ -15,12 +15,16 @@ import pytest
 
 from mockserver.pytest_plugin import options
 from mockserver.server.report.render import render_unfired_rules
+from mockserver.server.webhooks.local_receivers import RECEIVER_RAISED
+from mockserver.testing.backend import LocalBackend
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
 from mockserver.testing.settings import Layer, setting_error
 
 if TYPE_CHECKING:
     from mockserver.coverage.coverage import Coverage
+
+_ASSERTION = f"{RECEIVER_RAISED} AssertionError"
 
 
 class LateCallWarning(UserWarning):
@@ -95,6 +99,12 @@ class SandboxOwnership:
         if lines:
             pytest.fail("\n".join(["a rule that must fire never fired:", *lines]), pytrace=False)
 
+    def check_receivers(self) -> None:
+        """Fail the current test if an assertion in a receiver of this process has failed, which the service sees as a 500."""
+        lines = [line for server in self._servers for sandbox in server.made for line in _failed_assertions(sandbox)]
+        if lines:
+            pytest.fail("\n".join(["an assertion in a webhook receiver failed:", *lines]), pytrace=False)
+
     def end_test(self, config: pytest.Config) -> None:
         """End a test, and assign late calls to the test of their sandbox, if that is another."""
         for server, sandboxes in self._servers.items():
@@ -135,6 +145,15 @@ def _unfired(sandbox: Sandbox) -> list[str]:
     """Return the lines about rules that must fire and have not fired."""
     rules = [rule for rule in sandbox.rules if rule.get("mustFire") and not rule["fired"]]
     return render_unfired_rules(rules, sandbox.exchanges) if rules else []
+
+
+def _failed_assertions(sandbox: Sandbox) -> list[str]:
+    """Return the lines about assertions that receivers have raised; a running server sees only their 500."""
+    if not isinstance(sandbox._backend, LocalBackend) or not sandbox._backend.hosted.sandbox.events:
+        return []
+    from mockserver.server.report.diagnosis import receiver_exceptions
+
+    return [f"  {line}" for line in receiver_exceptions(sandbox.events) if line.startswith(_ASSERTION)]
 
 
 def _warn(config: pytest.Config, owner: str, sandbox_id: str, count: int, latest_test: str) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mockserver.contract import schemas
+from mockserver.contract.errors import ERRORS
 from mockserver.contract.text import brief, closest_match
 from mockserver.core.redaction import to_json_text
-from mockserver.scenario.problems import Problem, steps
+from mockserver.scenario.problems import Problem, step, steps
 
 _LISTED_MAX = 15  # of a longer list of names a message has the nearest ones
 _SHOWN_CHARS = 80
@@ -70,7 +71,8 @@ def _explained(schema: Schema, error: schemas.SchemaError) -> Problem:
 def _unknown_key(schema: Schema, parent: Sequence[Schema], error: schemas.SchemaError) -> Problem:
     keys = steps(error.pointer)
     known = list(dict.fromkeys(name for part in parent for name in part.get("properties", ())))
-    above = _names(schema, _parts(schema, "/".join(["", *error.pointer.split("/")[1:-2]]))) if len(keys) > 1 else []
+    around = _named(keys[:-1])
+    above = _names(schema, _parts(schema, "".join(map(step, keys[: around - 1])))) if around else []
     below = [f"{name}.{inner}" for name in known for inner in _below(schema, parent, name)]
     key, near = keys[-1], None
     wanted = f"a key of {_name_of(keys[:-1])}: {_one_of(known, key, quoted=False)}"
@@ -78,13 +80,18 @@ def _unknown_key(schema: Schema, parent: Sequence[Schema], error: schemas.Schema
     if under is not None:
         near = under
     elif key in above and key not in known:
-        wanted = f"{key} one level up, next to {keys[-2]}"
+        wanted = f"{key} one level up, next to {keys[around - 1]}"
         near = key
     else:
         inner = {name.partition(".")[2]: name for name in reversed(below)}
         close = closest_match(key, [*known, *inner], likeness=0.6)
         near = close if close is None or close in known else inner[close]
     return Problem(error.pointer, f"the key {to_json_text(key)}", wanted, near)
+
+
+def _named(keys: Sequence[str]) -> int:
+    """Return the number of keys up to the last one that is not the number of an entry."""
+    return max((number for number, key in enumerate(keys, 1) if not key.isdigit()), default=0)
 
 
 def _below(schema: Schema, parent: Sequence[Schema], name: str) -> list[str]:
@@ -166,6 +173,9 @@ def _one_of(values: Sequence[Any], received: object, *, quoted: bool = True) -> 
 
 
 def _close(received: object, known: Sequence[Any]) -> str | None:
+    if isinstance(received, int):  # the status of a code, in place of the code
+        codes = [code for code in known if code in ERRORS and ERRORS[code].status == received]
+        return codes[0] if len(codes) == 1 else None
     return closest_match(received, known) if isinstance(received, str) else None
 
 

@@ -11,6 +11,7 @@ Parsing of a document's text: YAML 1.2 or JSON, with the line and column of each
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +26,13 @@ from mockserver.contract.limits import DOCUMENT_DEPTH_MAX as DEPTH_MAX
 from mockserver.scenario.problems import Problem, ScenarioError, steps
 
 ALIASED_VALUES_MAX = 100_000
+_DUPLICATE = re.compile(r"^(duplicate key \S+) with value .*", re.DOTALL)
+_TOKENS = {
+    "'<stream end>'": "the end of the text",
+    "<block end>": "the end of the block",
+    "('<scalar>',)": "a text",
+    "'<document start>'": "the end of the document",
+}
 
 
 class _Refused(MarkedYAMLError):
@@ -123,12 +131,12 @@ def value_of(text: str, name: str) -> Any:
 def _syntax(message: str) -> str:
     """Return the YAML parser's error, reworded to fit after "got"."""
     if message.startswith("found "):
-        return message.removeprefix("found ")
+        return _DUPLICATE.sub(r"\1 in one object", message.removeprefix("found "))
     separator = ", but got " if ", but got " in message else ", but found "
     expected, has_both, got = message.partition(separator)
     if has_both:
         message = f"{got} instead of {expected.removeprefix('expected ')}"
-    for token, words in (("'<stream end>'", "the end of the text"), ("<block end>", "the end of the block")):
+    for token, words in _TOKENS.items():
         message = message.replace(token, words)
     return f"text that the YAML parser refuses ({message})"
 

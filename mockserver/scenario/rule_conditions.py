@@ -74,7 +74,7 @@ def _check_path(key: str, operations: Sequence[str], path: str, problems: list[P
             Problem(
                 path,
                 to_json_text(key),
-                f"a path that begins with {', '.join(PATH_ROOTS)}",
+                f"a path that begins with {', '.join(PATH_ROOTS)}, such as body.name",
                 closest_match(key, PATH_ROOTS),
             )
         )

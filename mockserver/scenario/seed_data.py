@@ -19,6 +19,7 @@ from mockserver.contract.filters import PLATFORMS
 from mockserver.core.instants import Instant, as_shown, parse_date
 from mockserver.core.operations.connections import seeded_provider_id
 from mockserver.core.phone_numbers import expected, normalize_phone
+from mockserver.core.redaction import to_json_text
 from mockserver.core.state.records import (
     Chat,
     ChatAttributes,
@@ -263,7 +264,7 @@ def _provider_status(context: SeedContext, entry: Entry, path: str) -> str | Non
         context.add_problem(
             f"{path}/isOfficial",
             official,
-            f"{status == 'APPROVED'}, since the status is {status}: only APPROVED is official",
+            f"{to_json_text(status == 'APPROVED')}, since the status is {status}: only APPROVED is official",
         )
     return status
 

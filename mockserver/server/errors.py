@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mockserver.core.redaction import Redactor
-from mockserver.scenario.problems import Problem
+from mockserver.scenario.problems import Problem, ScenarioError
 
 
 class ControlError(Exception):
@@ -46,3 +46,11 @@ class ControlError(Exception):
         """Return the body of the response."""
         body: dict[str, Any] = {"statusCode": self.status, "code": self.code, "message": self.message, **self.details}
         return body | {"problems": [problem.as_json() for problem in self.problems]} if self.problems else body
+
+
+def refused_document(refusal: ScenarioError, consequence: str) -> ControlError:
+    """Return the refusal of a document; its message has the first problem, for clients that show the message alone."""
+    first, *others = refusal.problems
+    more = f" (and {len(others)} more in `problems`)" if others else ""
+    message = f"the document is refused; {consequence}: {first}{more}"
+    return ControlError(400, "MOCK_BAD_SCENARIO", message, refusal.problems)

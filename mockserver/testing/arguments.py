@@ -70,3 +70,8 @@ def document_or_parts(document: Mapping[str, Any] | str | None, parts: Mapping[s
             "got nothing to apply; expected a document, the name of a scenario, or given=, choices=, clock=, script="
         )
     return given if document is None else document
+
+
+def is_refusal(excinfo: Any) -> bool:
+    """Return True for the refusal of an argument: as a module's `__tracebackhide__` it leaves the test's own line to pytest."""
+    return isinstance(excinfo.value, ValueError)

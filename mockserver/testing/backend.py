@@ -26,6 +26,7 @@ from mockserver.server.control import routes, webhooks
 from mockserver.server.control.routes import CommandId
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
+from mockserver.testing.arguments import is_refusal
 from mockserver.testing.end_user import EndUser, over_socket
 from mockserver.testing.transports import in_process
 from mockserver.testing.transports.in_process import Response
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from mockserver.core.state.records import Webhook
     from mockserver.server.webhooks.local_receivers import ReceiverTarget
 
+__tracebackhide__ = is_refusal
 JSON = dict[str, Any]
 
 
@@ -222,6 +224,8 @@ class LocalBackend:
             if refusal.problems and refusal.code == "MOCK_BAD_SCENARIO":
                 raise ScenarioError(refusal.problems) from None
             raise ValueError(refusal.message) from None
+        except ScenarioError as refusal:
+            raise refusal.with_traceback(None) from None
 
     def send(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout_s: float | None

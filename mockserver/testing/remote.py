@@ -25,7 +25,7 @@ from mockserver.scenario.problems import Problem, ScenarioError
 from mockserver.server.api.response import NoResponse
 from mockserver.server.control.routes import COMMANDS, CommandId
 from mockserver.server.hosting import runtime
-from mockserver.testing.arguments import instant_text
+from mockserver.testing.arguments import instant_text, is_refusal
 from mockserver.testing.backend import JSON, NotInThisProcess, RegisteredReceiver, wait_for_change
 from mockserver.testing.call_log import instant
 from mockserver.testing.end_user import EndUser, over_socket
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from mockserver.coverage.coverage import Coverage
     from mockserver.server.webhooks.local_receivers import ReceiverTarget
 
+__tracebackhide__ = is_refusal
 TIMEOUT_S = 30.0
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 # A process of a fleet that drains or starts refuses a creation, and the next one may reach another process.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, Ty
 
 from mockserver.contract.endpoints import Operation
 from mockserver.server.webhooks import event_loops
-from mockserver.testing.arguments import document_or_parts, instant_text, length_of_advance, length_of_sleep
+from mockserver.testing.arguments import document_or_parts, instant_text, is_refusal, length_of_advance, length_of_sleep
 from mockserver.testing.backend import JSON, Backend
 from mockserver.testing.call_log import CallLog
 from mockserver.testing.calls import Calls, Conditions, Exchange
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from mockserver.server.hosting.host import HostedSandbox
 
+__tracebackhide__ = is_refusal
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
 from mockserver.core.state.journal import Limits
 from mockserver.scenario.documents import read
+from mockserver.scenario.problems import ScenarioError
 from mockserver.server.api.response import ResponseOptions
 from mockserver.server.hosting import runtime
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
-from mockserver.testing.arguments import instant_text
+from mockserver.testing.arguments import instant_text, is_refusal
 from mockserver.testing.backend import LocalBackend
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.settings import FILES, Layer, Settings, merge_layers
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from mockserver.server.http1.server import Server
     from mockserver.testing.explore import ExploreReport
 
-
+__tracebackhide__ = is_refusal
 _LATEST_MAX = 20
 _EXPLORED_AT = "2026-03-01T12:00:00Z"
 _CLOSED_PORTS_MAX = 8  # a late call gets 410 there, and does not reach another sandbox at the same port
@@ -178,7 +179,10 @@ class MockServer:
             ValueError: A setting has a wrong value; the message contains its source.
         """
         settings = merge_layers(layers)
-        sandbox = self._created(settings)
+        try:
+            sandbox = self._created(settings)
+        except ScenarioError as refusal:
+            raise refusal.with_traceback(None) from None
         self.made.append(sandbox)
         return sandbox
 

@@ -149,7 +149,7 @@ def test_a_film_of_any_general_brand_is_an_mp4(mockserver, brands):
         (["avif", "isom"], "image/avif"),
         (["3g2a"], "video/3gpp2"),
         (["crx", "isom"], "image/x-canon-cr3"),
-        (["zzzz"], "none of the accepted types"),
+        (["zzzz"], "none of the accepted types; expected the beginning of a real file of that type"),
     ],
     ids=str,
 )

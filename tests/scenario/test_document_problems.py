@@ -267,3 +267,35 @@ def test_whatever_is_wrong_with_a_document_it_is_refused_whole(data):
 
 def test_each_document_of_the_library_is_valid_by_its_schema():
     assert [] == [name for name, path in library.paths().items() if validate(read(path)) is None]
+
+
+@pytest.mark.parametrize(
+    ("document", "line"),
+    [
+        (
+            {"given": {"chats": [{"id": "chat_ana", "messages": [{"text": "Oi"}]}]}},
+            '/given/chats/0/messages: got the key "messages"; expected messages one level up, next to chats',
+        ),
+        (
+            {"given": {"templates": [{"isOfficial": True, "providerTemplateStatus": "REJECTED"}]}},
+            "/given/templates/0/isOfficial: got true; expected false, since the status is REJECTED",
+        ),
+        (
+            {"script": [{"on": "createCampaign", "do": {"error": 429}}]},
+            "/script/0/do/error: got 429; expected one of 39, such as ",
+        ),
+        (
+            {"script": [{"on": "createCampaign", "do": {"error": 429}}]},
+            "; did you mean 'RATE_LIMIT_EXCEEDED'?",
+        ),
+        (
+            {"script": [{"on": "createCampaign", "where": {"name": "x"}, "do": {"drop": "after"}}]},
+            '/script/0/where/name: got "name"; expected a path that begins with path, query, header, body, such as body.name',
+        ),
+    ],
+)
+def test_a_problem_names_what_is_valid_in_the_words_of_the_document(document: dict[str, object], line: str):
+    with MockServer() as server, pytest.raises(ScenarioError) as refusal:
+        server.sandbox(document)
+
+    assert line in str(refusal.value)

@@ -49,6 +49,14 @@ HOSTILE = {
         "line 1, column 8: got text that the YAML parser refuses (could not determine",
     ),
     "twice.json": ('{"seed": 1, "seed": 2}', 'line 1, column 13: got duplicate key "seed"'),
+    "twice.yaml": (
+        "given:\n  chats: {count: 3}\n  chats: {count: 4}",
+        'line 3, column 3: got duplicate key "chats" in one object; expected YAML 1.2',
+    ),
+    "python.yaml": (
+        '"""A client."""\n',
+        "got text that the YAML parser refuses (a text instead of the end of the document)",
+    ),
     "list.yaml": ("- 1", "/: got a list; expected an object"),
     "word.yaml": ("demo", "/: got a single value; expected an object"),
     "nul.yaml": ("a: \0", "unacceptable character"),

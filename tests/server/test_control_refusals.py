@@ -293,3 +293,17 @@ def test_a_wrong_field_of_varied_chats_is_refused_with_its_place(made):
 
     assert (400, "MOCK_BAD_SCENARIO") == refused(reply)
     assert ["/given/chats/vary/status/0"] == [problem["path"] for problem in reply.json()["problems"]]
+
+
+@pytest.mark.parametrize(
+    ("path", "consequence"), [("/scenarios", "nothing of it was applied"), ("/sandboxes", "no sandbox was created")]
+)
+def test_the_message_of_a_refused_document_has_its_first_problem_and_the_number_of_others(made, path, consequence):
+    document = {"choices": {"dual-statsu": "guide", "key-scopes": "x"}}
+    reply = made.control("POST", path, document if path == "/scenarios" else {"scenario": document})
+
+    assert (400, "MOCK_BAD_SCENARIO") == refused(reply)
+    assert (
+        f"the document is refused; {consequence}: /choices/dual-statsu: "
+        "got \"dual-statsu\"; expected the id of a choice; did you mean 'dual-status'? (and 1 more in `problems`)"
+    ) == reply.json()["message"]

@@ -621,3 +621,41 @@ def test_of_many_events_the_last_are_printed_with_the_number_of_earlier_ones(sui
     at = found.index("events:")
     assert "  ... 3 earlier" == found[at + 1]
     assert 30 == sum(each.endswith("no endpoint") for each in found)
+
+
+def test_the_one_line_of_a_test_that_fails_by_its_own_words_is_followed_by_what_the_sandbox_shows(suite: Suite):
+    result = suite.run(
+        """
+        import pytest
+
+        def test_own(mockserver):
+            mockserver.call("GET", "/v1/campaigns/none")
+            pytest.fail("the client gave up")
+        """
+    )
+
+    result.stdout.fnmatch_lines(
+        ["the test failed: the client gave up", "Call #1 readCampaign was refused: 404 CAMPAIGN_NOT_FOUND"],
+        consecutive=True,
+    )
+
+
+def test_a_page_that_may_not_be_the_last_is_named(suite: Suite):
+    result = suite.run(
+        """
+        def test_own(mockserver):
+            messages = [{"chatId": "chat_ana", "text": str(n)} for n in range(120)]
+            mockserver.apply(given={"chats": [{"id": "chat_ana"}], "messages": messages})
+            page = mockserver.call("GET", "/v1/messaging/chats/chat_ana").json()
+            assert len(page["records"]) == 120
+        """
+    )
+
+    result.stdout.fnmatch_lines(
+        [
+            "1 call was answered with success; the last: #1 listMessages *",
+            "  it has a nextCursor, so this may not be the last page",
+            '  answered {"records": *',
+        ],
+        consecutive=True,
+    )

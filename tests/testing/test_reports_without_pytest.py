@@ -181,6 +181,10 @@ class TestOfTheCommandLine:
         assert 2 == main(["report", f"{running.url}/sandboxes/none"])
         assert "got 'none'; expected one that GET /_mock/sandboxes lists" in capsys.readouterr().err
 
+    def test_an_address_without_its_scheme_is_completed(self, capsys):
+        assert 2 == main(["report", "localhost:1"])
+        assert capsys.readouterr().err.endswith("; did you mean 'http://localhost:1'?\n")
+
     @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "nonsense"])
     def test_an_address_that_does_not_respond_is_an_error_of_one_line(self, url, capsys):
         assert 2 == main(["report", url])

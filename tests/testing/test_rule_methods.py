@@ -119,3 +119,10 @@ def test_apply_takes_a_document_or_its_parts(mockserver, arguments):
 def test_a_delay_is_one_duration_or_random(mockserver):
     with pytest.raises(ValueError, match="expected one length, or median, p99 and max"):
         mockserver.on("*").delay("5s", median="2s")
+
+
+def test_a_rule_without_an_effect_shows_that_it_is_not_in_force(mockserver):
+    rule = mockserver.on("createCampaign").nth(1)
+
+    assert "<RuleBuilder {'on': 'createCampaign', 'nth': 1}, not in force until it has an effect>" == repr(rule)
+    assert [] == mockserver.rules

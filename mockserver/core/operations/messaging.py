@@ -197,6 +197,7 @@ def _bad_cursor(sandbox: SandboxState, written: str) -> ApiError:
 
 
 _TEXT = "text/plain"
+_NO_TYPE = "none of the accepted types; expected the beginning of a real file of that type"
 
 
 class UploadResult(NamedTuple):
@@ -311,7 +312,7 @@ def _mismatch(part: UploadedFile, declared: str) -> str:
         types = media_types(part.content)
         if declared in types:
             return ""
-        looks = " or ".join(types) or "none of the accepted types"
+        looks = " or ".join(types) or _NO_TYPE
     return f"the content looks like {looks}"
 
 

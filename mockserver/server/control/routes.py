@@ -205,6 +205,7 @@ WITH_QUERY: frozenset[CommandId] = frozenset(
         "deleteSandboxes",
     )
 )
+_IDS = frozenset(("id", "sessionId"))  # the parameters of paths, which are no part of a body
 _RECORDED: Mapping[str, Route] = MappingProxyType({route.recorded: route for route in ROUTES if route.recorded})
 
 
@@ -372,8 +373,14 @@ def run_command(hosted: HostedSandbox, command: CommandId, arguments: Mapping[st
         ControlError: The command is refused; then nothing has changed.
     """
     route = COMMANDS[command]
+    for name in _IDS & arguments.keys():
+        if not isinstance(arguments[name], str):
+            kind = type(arguments[name]).__name__
+            raise ControlError(
+                400, "MOCK_BAD_BODY", f"{name}: got a value of the type {kind}; expected an id, a string"
+            )
     if route.schema is not None:
-        check_body(route.schema, {key: value for key, value in arguments.items() if key not in ("id", "sessionId")})
+        check_body(route.schema, {key: value for key, value in arguments.items() if key not in _IDS})
     return hosted.run_command(route.handler, arguments, phase=route.phase, recorded=route.recorded)
 
 

@@ -23,7 +23,7 @@ from mockserver.scenario.choices import merge_choices, set_choices
 from mockserver.scenario.problems import Problem, ScenarioError
 from mockserver.server.api.response import redactor
 from mockserver.server.control import views
-from mockserver.server.errors import ControlError
+from mockserver.server.errors import ControlError, refused_document
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.hosting.snapshot import HostedSnapshot
@@ -294,9 +294,7 @@ def create_sandbox(addressed: AddressedHost, args: Mapping[str, Any]) -> dict[st
     try:
         hosted = host.create_for_client(_config(args))
     except ScenarioError as refusal:
-        raise ControlError(
-            400, "MOCK_BAD_SCENARIO", "the document is refused; no sandbox was created", refusal.problems
-        ) from None
+        raise refused_document(refusal, "no sandbox was created") from None
     keys = {"secretKey": hosted.tenant.secret_key, "publicKey": hosted.tenant.public_key}
     place = {"sandboxId": hosted.id, "baseUrl": addressed.base_url(hosted), "tenantId": hosted.tenant.id}
     token = {"token": host.sandbox_token(hosted.id)} if host.token is not None else {}

@@ -12,7 +12,7 @@ from mockserver.scenario.problems import ScenarioError
 from mockserver.scenario.rule_parser import describe_rule
 from mockserver.server.api.response import redactor
 from mockserver.server.control import views
-from mockserver.server.errors import ControlError
+from mockserver.server.errors import ControlError, refused_document
 from mockserver.server.hosting.host import HostedSandbox
 
 JSON = dict[str, Any]
@@ -30,9 +30,7 @@ def apply_scenario(hosted: HostedSandbox, args: Arguments) -> JSON:
         applied = apply(hosted.sandbox, library.document(args["name"]) if by_name else args).as_json()
         return {**applied, "scenario": redactor(hosted.sandbox).value(applied["scenario"])}
     except ScenarioError as refusal:
-        raise ControlError(
-            400, "MOCK_BAD_SCENARIO", "the document is refused; nothing of it was applied", refusal.problems
-        ) from None
+        raise refused_document(refusal, "nothing of it was applied") from None
 
 
 def list_scenarios(hosted: HostedSandbox, args: Arguments) -> JSON:

@@ -84,7 +84,7 @@ def _in_any_language(snapshot: SandboxSnapshot, failure: Failure | None) -> Diag
 
 def _shown_by_sandbox(snapshot: SandboxSnapshot) -> Diagnosis:
     """Return what the sandbox shows: a receiver that raised, findings, the latest call with an error or a fault."""
-    broken = _receiver_exceptions(snapshot)[:1]
+    broken = receiver_exceptions(snapshot.events)[:1]
     refused = [] if broken else _refused_deliveries(snapshot)[-1:]
     findings = _explaining(snapshot.findings, bool(broken))
     has_failed_calls, calls = bool(_failed_calls(snapshot)), _describe_calls(snapshot)
@@ -157,11 +157,11 @@ def _no_expected_call_hint(snapshot: SandboxSnapshot) -> list[str]:
 # Receivers
 
 
-def _receiver_exceptions(snapshot: SandboxSnapshot) -> list[str]:
+def receiver_exceptions(events: Iterable[JSON]) -> list[str]:
     """Return the exceptions of receivers of the test, which are only a 500 to the service; not those of forged requests."""
     return [
         f"{attempt['error']} on {extra(attempt) or event['event'] + ' ' + event['id']} at {delivery['endpoint']}"
-        for event in snapshot.events
+        for event in events
         for delivery in event.get("deliveries", ())
         for attempt in delivery["attempts"]
         if str(attempt.get("error")).startswith(RECEIVER_RAISED) and not is_forged(attempt)
@@ -172,6 +172,7 @@ def _refused_deliveries(snapshot: SandboxSnapshot) -> list[str]:
     """Return deliveries without a successful attempt, with the receiver's latest response to the genuine request."""
     return [
         f"the receiver {delivery['endpoint']} answered {attempt['status']} to {event['event']} {event['id']}"
+        + (f": {attempt['error']}" if attempt.get("error") else "")
         + (_ROUTE_HINT if attempt["status"] in (404, 405) else "")
         for event in snapshot.events
         for delivery in event.get("deliveries", ())
@@ -274,7 +275,10 @@ def _progress_seen(snapshot: SandboxSnapshot) -> list[str]:
 def _last_answer(snapshot: SandboxSnapshot) -> list[str]:
     """Return the response of the latest call."""
     body = snapshot.exchanges[-1].body_received
-    return ["  answered with an empty body" if body is None else f"  answered {shorten(body)}"]
+    more = "  it has a nextCursor, so this may not be the last page"
+    has_more = isinstance(body, Mapping) and body.get("nextCursor")
+    answer = "  answered with an empty body" if body is None else f"  answered {shorten(body)}"
+    return [more, answer] if has_more else [answer]
 
 
 def _polls_frozen_clock(snapshot: SandboxSnapshot) -> bool:

@@ -14,7 +14,7 @@ class Failure(NamedTuple):
     The failure of a test.
 
     Attributes:
-        words: The message of a test in another language; empty for one of Python.
+        words: The message of a test in another language, or the one line of `pytest.fail`; else empty.
         is_stop: True if Ctrl-C or a timeout ended the test.
         own_lines: A message that contains its cause, such as an invariant that does not hold; else empty.
         expected: The expectation on calls that does not hold; else None.

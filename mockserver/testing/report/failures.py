@@ -31,6 +31,8 @@ def describe(failure: BaseException | None) -> Failure:
     is_stop = isinstance(failure, KeyboardInterrupt | Stopped) or (
         _is_pytest_failure(failure) and str(failure).startswith(_TIMEOUTS)
     )
+    if _is_pytest_failure(failure) and not is_stop and len(str(failure).splitlines()) == 1:
+        return Failure(str(failure))  # the words of the test, which seldom name the cause
     is_self_explaining = isinstance(failure, SelfExplainingError) or _is_pytest_failure(failure)
     if (is_self_explaining and str(failure)) or _is_own_refusal(failure):
         return Failure(is_stop=is_stop, own_lines=str(failure).splitlines())

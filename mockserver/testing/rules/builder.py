@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 from mockserver.testing.rules.effects import JSON, Effects, Length, length
 
+__tracebackhide__ = True  # pytest shows the line of the test that calls a method of this module
 __all__ = ["JSON", "ActiveRule", "Length", "RuleBuilder", "length"]
 
 
@@ -203,3 +204,6 @@ class RuleBuilder(Effects[ActiveRule]):
             ScenarioError: The rule has errors, all of which the message contains.
         """
         return self._put({**self._entry, "do": dict(effects)})
+
+    def __repr__(self) -> str:
+        return f"<RuleBuilder {self._entry}, not in force until it has an effect>"

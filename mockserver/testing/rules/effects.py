@@ -12,6 +12,7 @@ from typing import Any, Literal
 from mockserver.contract.durations import Length, length
 from mockserver.contract.wire_faults import Put, WireFaultMethods
 
+__tracebackhide__ = True  # pytest shows the line of the test that calls a method of this module
 JSON = dict[str, Any]
 Kind = Literal["secret", "public"]
 
