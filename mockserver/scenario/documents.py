@@ -33,7 +33,7 @@ class Document(dict[str, Any]):
     The document of a file.
 
     `file` is the file whose lines the problems name. `added` are the pointers of values that settings have added, which
-    have no line in the file. `is_valid` is True if its schema is known to accept it, as it stands.
+    have no line in the file. `is_valid` is True if its schema accepts it unchanged.
     """
 
     file: Path | None = None

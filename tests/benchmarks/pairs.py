@@ -55,7 +55,7 @@ def in_process(stack: ExitStack, sandbox: Sandbox, url: str) -> Iterator[tuple[s
     canned = stack.enter_context(responses.RequestsMock(assert_all_requests_are_fired=False))
     canned.get(URL, json=CANNED)
     yield (
-        "requests in process, beside responses",
+        "requests in process, compared with responses",
         lambda: session.get(url, headers=headers),
         lambda: plain.get(URL, headers=headers),
     )
@@ -63,7 +63,7 @@ def in_process(stack: ExitStack, sandbox: Sandbox, url: str) -> Iterator[tuple[s
     routes.get(URL).respond(json=CANNED)
     other = stack.enter_context(httpx.Client())
     yield (
-        "httpx in process, beside respx",
+        "httpx in process, compared with respx",
         lambda: client.get(url, headers=headers),
         lambda: other.get(URL, headers=headers),
     )
@@ -76,7 +76,7 @@ def over_sockets(stack: ExitStack, sandbox: Sandbox, url: str) -> Iterator[tuple
     session, headers = requests.Session(), {"X-API-Key": sandbox.secret_key}
     there = peer.url_for("/v1/campaigns/one")
     yield (
-        "over the socket, beside pytest-httpserver",
+        "over the socket, compared with pytest-httpserver",
         lambda: session.get(url, headers=headers),
         lambda: session.get(there, headers=headers),
     )
@@ -86,7 +86,7 @@ def polls(server: MockServer, sandbox: Sandbox, path: str) -> Iterator[tuple[str
     """A campaign of a million next to one of a hundred."""
     large, campaign = running(server, 1_000_000)
     yield (
-        "polling 1,000,000 targets, beside 100",
+        "polling 1,000,000 targets, compared with 100",
         lambda: large.call("GET", f"/v1/campaigns/{campaign}"),
         lambda: sandbox.call("GET", path),
     )
@@ -99,7 +99,7 @@ def with_rules(server: MockServer, sandbox: Sandbox, path: str) -> Iterator[tupl
         other.apply({"script": SCRIPTS[name]})
         there = f"/v1/campaigns/{campaign}"
         yield (
-            f"a call with {name}, beside none",
+            f"a call with {name}, compared with none",
             lambda other=other, there=there: other.call("GET", there),
             lambda: sandbox.call("GET", path),
         )

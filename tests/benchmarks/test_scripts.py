@@ -26,7 +26,7 @@ def server() -> Iterator[MockServer]:
         yield running_server
 
 
-@pytest.mark.benchmark(group="a call beside rules, in process")
+@pytest.mark.benchmark(group="a call with rules, in process")
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_a_call_with_unrelated_rules(benchmark: Any, server: MockServer, script: str) -> None:
     sandbox, campaign_id = running(server, 100)

@@ -301,7 +301,7 @@ MOVES = {
 def test_what_follows_a_checkpoint_never_happened(mockserver_server, before, after):
     def play(sandbox) -> tuple:
         answers = [MOVES[move](sandbox) for move in after]
-        # The ids of events tell one epoch from another; all else repeats.
+        # The ids of events differ from one epoch to another; all else repeats.
         events = [each | {"id": ""} for each in sandbox.events]
         return answers, sandbox.state(), sandbox.journal, events
 

@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
@@ -188,6 +188,50 @@ def test_serve_forever_returns_when_a_signal_handler_stops_it(receiver: Callable
     assert not server.threads
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((server.host, server.port), DEADLINE_SECONDS)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="the system has no such signal")
+def test_a_second_signal_during_the_handler_of_the_first_does_not_block_it() -> None:
+    """The `timeout` of coreutils sends two: to the process, and then to its group."""
+
+    def app(environ: Any, start: Any) -> list[bytes]:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+        return hello(environ, start)
+
+    server = Server(app)
+    lock = server._lock
+
+    class Interrupted:
+        """The server's lock; a second signal arrives when the handler of the first has acquired it."""
+
+        def __enter__(self) -> None:
+            if not lock.acquire(timeout=DEADLINE_SECONDS):
+                is_late.set()
+            elif threading.current_thread() is threading.main_thread() and len(handling) == 1:
+                signal.raise_signal(signal.SIGUSR1)
+
+        def __exit__(self, *_: object) -> None:
+            with suppress(RuntimeError):  # it was not acquired
+                lock.release()
+
+    def handle(*_: object) -> None:
+        handling.append(True)
+        server.stop()
+
+    handling: list[bool] = []
+    is_late = threading.Event()
+    before = signal.signal(signal.SIGUSR1, handle)
+    server._lock = Interrupted()  # type: ignore[assignment]
+    try:
+        with RawClient(server.port) as client:
+            client.send("GET / HTTP/1.1")
+            server.serve_forever()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+    assert not is_late.is_set()
+    assert 2 == len(handling)
+    assert not server.threads
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="the system has no such signal")

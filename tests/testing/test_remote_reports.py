@@ -28,7 +28,7 @@ WORLD = """
 TESTS = {
     "nothing": """
     def test_it(mockserver):
-        mockserver.base_url  # here too, so that both know an address
+        mockserver.base_url  # here too, so that both have an address
         assert 0
     """,
     "commands": """

@@ -35,7 +35,7 @@ CHOICES: Final[tuple[Choice, ...]] = (
 )
 
 FIXED: Final[tuple[Fixed, ...]] = (
-    Fixed("wh-clock", FAMILY, "occurredAt is of the sandbox's clock, whatever wh-timestamp says",
+    Fixed("wh-clock", FAMILY, "occurredAt is of the sandbox's clock, under each option of wh-timestamp",
           "An event happens in the sandbox, and only the request is about the present of its receiver."),
     Fixed("wh-timeout", FAMILY, "15 seconds", "It is the limit of the service that the portal suggests."),
     Fixed("wh-success", FAMILY, "any 2xx; a redirect is a failure and is not followed",

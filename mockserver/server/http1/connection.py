@@ -373,7 +373,7 @@ class Connection:
     def _failure(self) -> Response:
         """Log the exception that is handled now, and return the response to it."""
         self._report()
-        return self._error(True, "the mock itself failed; its log says how")
+        return self._error(True, "the mock itself failed; its log has the cause")
 
     def _error(self, is_own: bool, why: str) -> Response:
         status, body = self._config.error_body(is_own)

@@ -90,6 +90,7 @@ class Server:
         self._workers: Workers | None = None
         self._loop: asyncio.AbstractEventLoop | None = None  # while it serves
         self._thread: threading.Thread | None = None
+        self._serving_thread: threading.Thread | None = None  # the one in `serve_forever`
         self._lock = threading.RLock()  # of start and stop; reentrant, as a signal handler may interrupt `stop`
         self._wakeup: socket.socket | None = None  # wakes `serve_forever`
         self._is_stopping = False
@@ -150,31 +151,43 @@ class Server:
         if self._is_stopping:
             self.stop()
             return
+        self._serving_thread = threading.current_thread()
         with _woken_by_signals() as (waiting, self._wakeup):
             self.start()
             try:
                 while not self._ended.is_set():  # a signal ends each wait, so that its handler runs
                     waiting.recv(_WAKEUP_BYTES)
             finally:
-                self.stop()
+                self._request_stop()
+                self._join()
 
     def stop(self) -> None:
         """
         End every connection, also during a request, and release the port; a second call does nothing.
 
         It waits a few milliseconds for the threads. A worker inside the handler ends when the handler returns; `threads` lists it.
-        On the loop's own thread it only makes the loop end.
+        On the loop's own thread, and on that of `serve_forever`, which waits itself, it only makes the loop end.
         """
+        # A signal handler may interrupt another one that holds the lock, for which the loop's thread would wait: neither waits.
+        is_started = self._request_stop()
+        if is_started and threading.current_thread() not in (self._thread, self._serving_thread):
+            self._join()
+
+    def _request_stop(self) -> bool:
+        """Make the loop end; return whether this process has a thread of the server."""
         if os.getpid() != self.process_id:
-            return  # the parent continues to serve
+            return False  # the parent continues to serve
         with self._lock:
             self._is_stopping = True
             if self._thread is None:
                 self._listener.close()
-                return
+                return False
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(self._loop.stop)
-        if threading.current_thread() is not self._thread:
+            return True
+
+    def _join(self) -> None:
+        if self._thread is not None and os.getpid() == self.process_id:
             self._ended.wait()
             self._thread.join()
 
