@@ -26,6 +26,11 @@ def test_families_narrow_it(data):
     assert {"sessions", "events"} >= {CHOICES[id].family for id in drawn}
 
 
+ROWS = pytest.mark.parametrize(
+    "row", [row for row in CHOICES.values() if row.family == "sessions"], ids=lambda row: row.id
+)
+
+
 @cache
 def generated() -> dict[str, list[object]]:
     """Return the options of each choice of sessions that some examples have."""
@@ -41,11 +46,18 @@ def generated() -> dict[str, list[object]]:
     return drawn
 
 
-@pytest.mark.parametrize("row", [row for row in CHOICES.values() if row.family == "sessions"], ids=lambda row: row.id)
+@ROWS
 def test_every_option_can_be_generated(row):
     drawn = generated()[row.id]
 
     assert [] == [option for option in row.options if option not in drawn]
+
+
+@pytest.mark.deep
+@ROWS
+def test_every_option_shrinks_to_itself_alone(row):
+    for option in row.options:
+        assert {row.id: option} == find(choices(families=("sessions",)), lambda drawn, o=option: drawn.get(row.id) == o)
 
 
 def test_a_failing_combination_shrinks_to_the_option_that_matters():
