@@ -153,9 +153,9 @@ _EDITS: Final[Mapping[tuple[str, str], Edit]] = MappingProxyType(
         ("new-enum-values", "unseen"): _with_unseen_values,
         ("error-extra-keys", "details"): _with_details,
         ("unknown-body-keys", "reject"): _with_closed_bodies,
+        ("platform-required", "default-chatapp"): _with_optional_platform,
         ("return-url-scheme", "loopback-http"): _with_loopback_urls,
         ("null-for-optional", "omit"): _with_nulls,
-        ("platform-required", "default-chatapp"): _with_optional_platform,
     }
 )
 
