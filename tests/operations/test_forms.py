@@ -67,7 +67,7 @@ def test_the_policy_contains_nothing_else_of_the_form(mockserver):
         "https://a.example,https://b.example",
     ],
 )
-def test_what_is_no_https_origin_cannot_be_seeded(mockserver, origin):
+def test_an_origin_in_another_form_than_https_and_host_cannot_be_seeded(mockserver, origin):
     with pytest.raises(ValueError, match="iframeEmbedAllowedOrigins.*expected an https origin"):
         mockserver.apply({"given": {"forms": [{"id": "form_bad", "iframeEmbedAllowedOrigins": [origin]}]}})
 
