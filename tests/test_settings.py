@@ -103,6 +103,8 @@ def test_variables_of_clients_and_of_a_service_named_mockserver_are_not_settings
         ("PUBLIC_URL", "https://[::1", "expected an http or https url"),
         ("PUBLIC_URL", "https://mock:none", "expected an http or https url"),
         ("PUBLIC_URL", "https://user@mock.example", "expected an http or https url"),
+        ("PUBLIC_URL", "https://münchen.example", "url in ASCII"),
+        ("PUBLIC_URL", "https://mock.example/promoção", "url in ASCII"),
     ],
 )
 def test_a_wrong_value_is_refused_with_what_is_expected(name: str, text: str, words: str):

@@ -112,8 +112,9 @@ def _url(text: str) -> str:
         is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         is_url = False
-    if not is_url or not re.fullmatch(r"https?://[^/\s?#@]+(/[^\s?#]*)?", text):
-        raise ValueError("expected an http or https url without a query, such as https://mock.example")
+    is_printable = text.isascii() and text.isprintable()  # as the URIs in answers are
+    if not is_url or not is_printable or not re.fullmatch(r"https?://[^/\s?#@]+(/[^\s?#]*)?", text):
+        raise ValueError("expected an http or https url in ASCII without a query, such as https://mock.example")
     return text.rstrip("/")
 
 

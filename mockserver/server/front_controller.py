@@ -84,6 +84,8 @@ def route(host: SandboxHost, request: HttpRequest, root: HostedSandbox | None = 
         hosted, request = _strip_prefix(host, request)
     else:
         hosted = root or host.sandboxes.get(DEFAULT_ID)
+        if root is not None and request.base_url == host.origin:  # for a client that has named no host
+            request = request._replace(base_url=root.base_url)
     return request, hosted, "api" if request.target.startswith("/v1/") else _part(request)
 
 

@@ -245,6 +245,30 @@ def test_a_return_url_of_this_machine_may_be_plain_http_by_choice(
     assert expected == {url: reply.status < 400 for url, reply in replies.items()}
 
 
+@pytest.mark.parametrize("additive", CHOICES["additive-fields"].options)
+def test_filters_with_an_unknown_key_are_refused_though_answers_have_more_fields(
+    mockserver_server: MockServer, additive: str
+):
+    choices = {"additive-fields": additive, "unknown-body-keys": "reject", "detail-fields": "full"}
+    statement = {"field": "chat.status", "operator": "equals", "value": "open"}
+    known = [{"combinator": "and", "statements": [statement]}]
+    unknown = [[{**known[0], "note": ""}], [{**known[0], "statements": [{**statement, "note": ""}]}]]
+    document = public(**choices)
+    body, detail = (
+        document["components"]["schemas"][f"{name}"] for name in ("CreateCampaignRequest", "ReadCampaignResponse")
+    )
+    draft = {"name": "Oi", "platform": "chatapp", "templateId": "template_a", "cadence": 60}
+
+    with mockserver_server.sandbox(choices=choices, given={"templates": [{"id": "template_a"}]}) as sandbox:
+        replies = [sandbox.call("POST", "/v1/campaigns", json={**draft, "filters": each}) for each in (*unknown, known)]
+        shown = sandbox.call("GET", f"/v1/campaigns/{replies[-1].json()['campaignId']}").json()
+
+    assert [400, 400, 201] == [reply.status for reply in replies]
+    check = validator(document, body)
+    assert [False, False, True] == [check.is_valid({**draft, "filters": each}) for each in (*unknown, known)]
+    assert validator(document, detail).is_valid(shown)
+
+
 def test_an_operand_that_is_a_date_names_the_decision_on_its_format():
     statement = of_profile("literal")["components"]["schemas"]["ChatVirtualLastMessageAtStatement"]
 

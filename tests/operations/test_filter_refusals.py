@@ -252,8 +252,8 @@ def test_an_unknown_key_in_filters_is_a_wrong_structure_where_it_is_refused(mock
 
     assert [wanted] * 2 == verdicts(mockserver, alone({**known, "note": "x"}))
     assert [wanted] * 2 == verdicts(mockserver, [{**alone(known)[0], "note": "x"}])
-    elsewhere = mockserver.call("POST", PREVIEW, json={"filters2": alone(known)})
-    assert SCHEMA == (elsewhere.status, elsewhere.json()["code"])
+    other_key = mockserver.call("POST", PREVIEW, json={"filters2": alone(known)})
+    assert SCHEMA == (other_key.status, other_key.json()["code"])
 
 
 @pytest.mark.clause("filters.invalid", "filters.groups-and")

@@ -52,10 +52,23 @@ def test_the_policy_contains_nothing_else_of_the_form(mockserver):
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://www.clinica.example", "https://a.example/path", "https://user@a.example", "a.example", "*"]
+    "origin",
+    [
+        "http://www.clinica.example",
+        "https://a.example/path",
+        "https://user@a.example",
+        "a.example",
+        "*",
+        "https://*.clinica.example",
+        "https://clínica.example",
+        "https://a.example:",
+        "https://a.example:123456",
+        "https://a.example:8443:1",
+        "https://a.example,https://b.example",
+    ],
 )
-def test_an_origin_that_is_not_https_cannot_be_seeded(mockserver, origin):
-    with pytest.raises(ValueError, match="iframeEmbedAllowedOrigins"):
+def test_an_origin_in_another_form_than_https_and_host_cannot_be_seeded(mockserver, origin):
+    with pytest.raises(ValueError, match="iframeEmbedAllowedOrigins.*expected an https origin"):
         mockserver.apply({"given": {"forms": [{"id": "form_bad", "iframeEmbedAllowedOrigins": [origin]}]}})
 
     assert 404 == policy(mockserver, "form_bad").status

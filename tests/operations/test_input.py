@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from tests.documents.reading import public, validator
 from tests.operations.world import DRAFT, GIVEN, SESSIONS, draft, refused
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
@@ -137,6 +138,18 @@ def test_null_may_be_a_missing_optional_field(mockserver):
 
     listed = mockserver.call("GET", "/v1/campaigns").json()["campaigns"]
     assert {None} == {campaign["description"] for campaign in listed}
+
+
+@pytest.mark.clause("base.input", "campaigns.platform")
+@pytest.mark.parametrize(("nulls", "status"), [("reject", 400), ("omit", 201)])
+def test_a_platform_that_may_be_left_out_is_an_optional_field(mockserver, nulls, status):
+    mockserver.choose({"platform-required": "default-chatapp", "null-for-optional": nulls})
+    document = public(**{"platform-required": "default-chatapp", "null-for-optional": nulls})
+    documented = validator(document, document["components"]["schemas"]["CreateCampaignRequest"])
+
+    assert status == mockserver.call("POST", "/v1/campaigns", json={**DRAFT, "platform": None}).status
+    assert (status < 400) == documented.is_valid({**DRAFT, "platform": None})
+    assert 201 == mockserver.call("POST", "/v1/campaigns", json={**DRAFT, "name": "Another"}).status
 
 
 @pytest.mark.clause("base.input")

@@ -14,6 +14,7 @@ from mockserver.server.socket_handler import SocketHandler
 from tests.server.hostile import Request, send
 from tests.server.rawclient import RawClient
 
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 NAMES = [
     "",
     "localhost",
@@ -73,12 +74,29 @@ def test_an_invalid_host_appears_in_no_returned_url(host) -> None:
     served = SandboxHost()
     hosted = served.create(SandboxConfig(), id=DEFAULT_ID)
     headers = {"X-API-Key": hosted.tenant.secret_key, "Content-Type": "application/json", "Host": host}
-    answer = send(
-        flask_app.build(served), Request("POST", "/v1/entrypoints/chatapp/connection-sessions", headers, b"{}")
-    )
+    answer = send(flask_app.build(served), Request("POST", SESSIONS, headers, b"{}"))
 
     assert answer.status == 202
     assert json.loads(answer.body)["url"].startswith(f"{served.origin}/connect/")
+
+
+def test_a_client_that_names_no_host_gets_urls_of_its_sandboxs_own_port(mockserver_server) -> None:
+    with mockserver_server.sandbox(own_port=True) as sandbox:
+        head = f"POST {SESSIONS} HTTP/1.0\r\nX-API-Key: {sandbox.secret_key}\r\nContent-Length: 0\r\n\r\n"
+        with RawClient(int(sandbox.base_url.rpartition(":")[2])) as client:
+            client.socket.sendall(head.encode())
+            url = client.answer().json()["url"]
+
+        assert url.startswith(f"{sandbox.base_url}/connect/")
+
+
+def test_a_client_of_a_sandboxs_app_that_names_no_valid_host_gets_urls_of_the_sandbox(mockserver_server) -> None:
+    with mockserver_server.sandbox() as sandbox:
+        address, headers = sandbox.base_url, {"X-API-Key": sandbox.secret_key, "Host": "a b"}
+        url = sandbox.app.test_client().post(SESSIONS, headers=headers).get_json()["url"]
+
+        assert url.startswith(f"{address}/connect/")
+        assert 200 == sandbox.call("GET", url.removeprefix(address), key="").status
 
 
 # an absolute target, and the path with the query that it means (RFC 9112 3.2.2)

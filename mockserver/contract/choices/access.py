@@ -137,7 +137,7 @@ FIXED: Final[tuple[Fixed, ...]] = (
     Fixed("cors", FAMILY, "no CORS headers", "A browser's call with a secret key has to fail."),
     Fixed("instants-as-shown", FAMILY,
           "past instants are exact and cut when shown; deadlines count from the instant as shown",
-          "So a session is expired at its own expiresAt, in whole seconds too, and sends count from startedAt."),
+          "So a session is expired at its own expiresAt, in whole seconds too, and sends count from startedAt in milliseconds."),
     Fixed("date-header", FAMILY, "the sandbox's clock", "It then agrees with expiresAt."),
     Fixed("reason-phrase", FAMILY, "as IANA registers it, Unknown where it registers none",
           "HTTP gives phrases no meaning (RFC 9110, 15.1), and the document shows none."),

@@ -23,6 +23,7 @@ Components = dict[str, JSON]
 Edit = Callable[[Components], None]
 
 _REQUEST: Final = "Request"
+_PARTS_OF_REQUESTS: Final = (_REQUEST, "Filters", "FilterGroup", "Statement")
 # HTTPS, without a user or password: the operation checks the rest.
 _HTTPS_URL: Final = "^[Hh][Tt][Tt][Pp][Ss]://[^/?#@\\\\]+([/?#]|$)"
 _LOOPBACK_URL: Final = (
@@ -88,8 +89,10 @@ def _make_unions(components: Components) -> None:
 
 def _with_unknown_fields(components: Components) -> None:
     for name, schema in components.items():
-        if not name.endswith(_REQUEST):
+        if not name.endswith(_PARTS_OF_REQUESTS):
             components[name] = _opened(schema)
+    shown = components["ReadCampaignResponse"]["properties"]["filters"]
+    shown["anyOf"] = [{"type": "array", "items": {"type": "object"}}, {"type": "null"}]
 
 
 def _opened(part: Any) -> Any:
@@ -153,9 +156,9 @@ _EDITS: Final[Mapping[tuple[str, str], Edit]] = MappingProxyType(
         ("new-enum-values", "unseen"): _with_unseen_values,
         ("error-extra-keys", "details"): _with_details,
         ("unknown-body-keys", "reject"): _with_closed_bodies,
+        ("platform-required", "default-chatapp"): _with_optional_platform,
         ("return-url-scheme", "loopback-http"): _with_loopback_urls,
         ("null-for-optional", "omit"): _with_nulls,
-        ("platform-required", "default-chatapp"): _with_optional_platform,
     }
 )
 

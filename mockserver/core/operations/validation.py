@@ -171,12 +171,14 @@ def _apply_body_choices(sandbox: SandboxState, schema_name: str, value: Any) -> 
     """Return the value with two choices applied: optional nulls are removed, a missing platform is added."""
     if not isinstance(value, dict):
         return value
-    if sandbox.choices["null-for-optional"] == "omit":
+    omits_nulls = sandbox.choices["null-for-optional"] == "omit"
+    if omits_nulls:
         value = _without_nulls(schemas.load(schema_name), value)
     wants_default = (
         schema_name == "createCampaign.request" and sandbox.choices["platform-required"] == "default-chatapp"
     )
-    return {**value, "platform": "chatapp"} if wants_default and "platform" not in value else value
+    is_absent = "platform" not in value or (omits_nulls and value["platform"] is None)
+    return {**value, "platform": "chatapp"} if wants_default and is_absent else value
 
 
 def _without_nulls(schema: Mapping[str, Any], value: Any) -> Any:
