@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _CONNECTIONS: Final = 10_000  # of clients at the same time
+_BUFFERED: Final = "2MB"  # of a request, by Caddy: more than each JSON body of the API
+_VERSION_SECONDS: Final = 10.0
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _POD_PORT: Final = 5055
 _PORT_MAX: Final = 65535
@@ -76,10 +80,32 @@ def choose_proxy(name: str | None) -> tuple[Proxy, str]:
     )
 
 
-def configuration(proxy: Proxy, rules: Routing) -> str:
-    """Return the configuration of a proxy."""
-    lost = _render("lost.conf", down=_down()) if proxy.name == "nginx" else ""
-    return _render(proxy.file, **_values(rules), lost=lost)
+def configuration(proxy: Proxy, rules: Routing, program: str | None) -> str:
+    """
+    Return the configuration of a proxy.
+
+    Args:
+        proxy: its kind.
+        rules: of the fleet.
+        program: its path; None for the latest version.
+    """
+    own: dict[str, str] = {}
+    if proxy.name == "nginx":
+        own["lost"] = _render("lost.conf", down=_down())
+    elif proxy.name == "caddy":
+        own["buffers_requests"] = "buffer_requests" if _is_old_caddy(program) else f"request_buffers {_BUFFERED}"
+    return _render(proxy.file, **_values(rules), **own)
+
+
+def _is_old_caddy(program: str | None) -> bool:
+    """Return True for a Caddy before 2.7, which has another name for the buffers of requests, and no bound for them."""
+    if program is None:
+        return False
+    answer = subprocess.run(
+        [program, "version"], capture_output=True, encoding="utf-8", timeout=_VERSION_SECONDS, check=False
+    )
+    version = re.match(r"v?(\d+)\.(\d+)", answer.stdout)
+    return version is not None and (int(version[1]), int(version[2])) < (2, 7)
 
 
 def printed(kind: str, listen: Address, processes: int, options: tuple[str, ...]) -> str:
@@ -108,7 +134,9 @@ def printed(kind: str, listen: Address, processes: int, options: tuple[str, ...]
         for number, address in enumerate(addresses)
     ]
     start = "# Start the shards, with --behind-proxy and one --token for all if other machines use them:\n"
-    return start + "".join(commands) + "#\n" + configuration(PROXIES[kind], routing(listen, addresses))
+    return (
+        start + "".join(commands) + "#\n" + configuration(PROXIES[kind], routing(listen, addresses), find_program(kind))
+    )
 
 
 def kubernetes_manifests(processes: int, options: tuple[str, ...]) -> str:

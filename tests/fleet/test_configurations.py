@@ -63,6 +63,19 @@ def test_the_commands_of_the_shards_have_the_options_of_the_fleet(capsys: pytest
     )
 
 
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [("2.6.2", "buffer_requests\n"), ("v2.7.0 h1:x=", "request_buffers 2MB\n"), ("v2.11.7", "request_buffers 2MB\n")],
+)
+def test_each_caddy_gets_its_own_name_for_the_buffers_of_requests(tmp_path: Path, version: str, words: str):
+    program = tmp_path / "caddy"
+    program.write_text(f"#!/bin/sh\necho '{version}'\n", encoding="utf-8")
+    program.chmod(0o755)
+    rules = routing(Address("127.0.0.1", 1), (Address("127.0.0.1", 2),))
+
+    assert words in proxies.configuration(proxies.PROXIES["caddy"], rules, str(program))
+
+
 @pytest.mark.parametrize("port", ["0", "65534", "-1"])
 def test_a_port_without_others_after_it_is_refused(capsys: pytest.CaptureFixture[str], port: str):
     assert 2 == main(["fleet", "--print-config", "haproxy", f"--port={port}"])

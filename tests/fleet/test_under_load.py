@@ -16,7 +16,7 @@ from mockserver.fleet.status import read_status, reader
 from mockserver.server.hosting.host import DEFAULT_ID
 from tests.depth import at_depth
 from tests.fleet.fleets import TOKEN, Answer, Fleet, Load, await_condition, each_proxy, is_running, needs_linux
-from tests.test_many_jobs import wrong_answers
+from tests.test_many_jobs import in_threads, wrong_answers
 
 pytestmark = [needs_linux, pytest.mark.deep]  # each starts a fleet, a second or more
 Start = Callable[..., Fleet]
@@ -84,7 +84,7 @@ def test_a_shard_that_does_not_run_has_the_answer_503_and_creations_go_to_others
     try:
         client.list_campaigns(made)  # the connection to the shard may have been open
         down = client.list_campaigns(made)
-        others = [client.ask("POST", "/_mock/sandboxes") for _ in range(4)]
+        others = [client.ask("POST", "/_mock/sandboxes", {"labels": {"job": "a"}}) for _ in range(4)]
     finally:
         os.kill(fleet.process.pid, signal.SIGCONT)
 
@@ -122,6 +122,20 @@ def test_sigterm_under_load_ends_within_a_second(start_fleet: Start, proxy: str)
 
     assert 0 == code
     assert seconds < END_SECONDS
+
+
+@each_proxy()
+def test_a_long_answer_to_a_request_with_a_body_arrives_whole(start_fleet: Start, proxy: str):
+    fleet = start_fleet(proxy)
+
+    def choose(worker: int) -> list[int]:
+        client = fleet.client()
+        path = f"{client.create()['path']}/_mock/choices"
+        return [
+            client.ask("PATCH", path, {"unapproved-template": "not-found"}).status for _ in range(at_depth(100, 1_500))
+        ]
+
+    assert {200} == {status for statuses in in_threads(16, choose) for status in statuses}
 
 
 @each_proxy()
