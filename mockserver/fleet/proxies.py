@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _CONNECTIONS: Final = 10_000  # of clients at the same time
 _BUFFERED: Final = "2MB"  # of a request, by Caddy: more than each JSON body of the API
 _VERSION_SECONDS: Final = 10.0
+_LATEST: Final = (sys.maxsize, 0)
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _POD_PORT: Final = 5055
 _PORT_MAX: Final = 65535
@@ -89,23 +90,26 @@ def configuration(proxy: Proxy, rules: Routing, program: str | None) -> str:
         rules: of the fleet.
         program: its path; None for the latest version.
     """
-    own: dict[str, str] = {}
+    own: dict[str, Any] = {}
     if proxy.name == "nginx":
         own["lost"] = _render("lost.conf", down=_down())
     elif proxy.name == "caddy":
-        own["buffers_requests"] = "buffer_requests" if _is_old_caddy(program) else f"request_buffers {_BUFFERED}"
+        version = _caddy_version(program)
+        # Before 2.7 the option has another name and no bound; before 2.8 a body that is sent again may be that of another request.
+        own["buffers_requests"] = "buffer_requests" if version < (2, 7) else f"request_buffers {_BUFFERED}"
+        own["sends_again"] = version >= (2, 8)
     return _render(proxy.file, **_values(rules), **own)
 
 
-def _is_old_caddy(program: str | None) -> bool:
-    """Return True for a Caddy before 2.7, which has another name for the buffers of requests, and no bound for them."""
+def _caddy_version(program: str | None) -> tuple[int, int]:
+    """Return the first two numbers of the version; those of the latest one if it is unknown."""
     if program is None:
-        return False
+        return _LATEST
     answer = subprocess.run(
         [program, "version"], capture_output=True, encoding="utf-8", timeout=_VERSION_SECONDS, check=False
     )
-    version = re.match(r"v?(\d+)\.(\d+)", answer.stdout)
-    return version is not None and (int(version[1]), int(version[2])) < (2, 7)
+    version = re.match(r"v?(\d{1,4})\.(\d{1,4})", answer.stdout)
+    return (int(version[1]), int(version[2])) if version else _LATEST
 
 
 def printed(kind: str, listen: Address, processes: int, options: tuple[str, ...]) -> str:
