@@ -182,7 +182,7 @@ class Supervisor:
         while not await self._answers(shard):
             if not proxy.is_running:
                 ended = await proxy.wait()
-                raise StartError(f"{self._config.proxy.name} ended with {ended} at its start: {proxy.last_lines()}")
+                raise StartError(f"{self._config.proxy.name} ended with {ended} at its start: {proxy.explain_end()}")
             await asyncio.sleep(_POLL_SECONDS)  # a proxy does not report when it listens
 
     async def _answers(self, shard: ShardProcess) -> bool:
