@@ -129,8 +129,8 @@ class LoggedProcess:
             await asyncio.wait_for(asyncio.shield(self._reader), 0.1)
         return f"status {status}" if status >= 0 else signal.Signals(-status).name
 
-    def last_lines(self) -> str:
-        """Return the last lines that it has printed; if there are more, all of them are logged."""
+    def explain_end(self) -> str:
+        """Return the last lines that it has printed, and log all lines that were held back if there are more."""
         if self._held is not None and len(self._held) > _LINES_STORED:
             self.release()
         return " / ".join(line.strip() for line in self._last if line.strip()) or "it printed nothing"
@@ -231,7 +231,7 @@ class ShardProcess:
                 while not file.exists():
                     if not process.is_running:
                         ended = await process.wait()
-                        raise StartError(f"{self.name} ended with {ended} at its start: {process.last_lines()}")
+                        raise StartError(f"{self.name} ended with {ended} at its start: {process.explain_end()}")
                     await asyncio.sleep(_POLL_SECONDS)  # the file is written by another process
         except TimeoutError:
             process.release()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _CONNECTIONS: Final = 10_000  # of clients at the same time
+_BUFFERED: Final = "2MB"  # of a request, by Caddy: more than each JSON body of the API
+_VERSION_SECONDS: Final = 10.0
+_LATEST: Final = (sys.maxsize, 0)
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _POD_PORT: Final = 5055
 _PORT_MAX: Final = 65535
@@ -76,10 +81,35 @@ def choose_proxy(name: str | None) -> tuple[Proxy, str]:
     )
 
 
-def configuration(proxy: Proxy, rules: Routing) -> str:
-    """Return the configuration of a proxy."""
-    lost = _render("lost.conf", down=_down()) if proxy.name == "nginx" else ""
-    return _render(proxy.file, **_values(rules), lost=lost)
+def configuration(proxy: Proxy, rules: Routing, program: str | None) -> str:
+    """
+    Return the configuration of a proxy.
+
+    Args:
+        proxy: its kind.
+        rules: of the fleet.
+        program: its path; None for the latest version.
+    """
+    own: dict[str, Any] = {}
+    if proxy.name == "nginx":
+        own["lost"] = _render("lost.conf", down=_down())
+    elif proxy.name == "caddy":
+        version = _caddy_version(program)
+        # Before 2.7 the option has another name and no bound; before 2.8 a body that is sent again may be that of another request.
+        own["buffers_requests"] = "buffer_requests" if version < (2, 7) else f"request_buffers {_BUFFERED}"
+        own["sends_again"] = version >= (2, 8)
+    return _render(proxy.file, **_values(rules), **own)
+
+
+def _caddy_version(program: str | None) -> tuple[int, int]:
+    """Return the first two numbers of the version; those of the latest one if it is unknown."""
+    if program is None:
+        return _LATEST
+    answer = subprocess.run(
+        [program, "version"], capture_output=True, encoding="utf-8", timeout=_VERSION_SECONDS, check=False
+    )
+    version = re.match(r"v?(\d{1,4})\.(\d{1,4})", answer.stdout)
+    return (int(version[1]), int(version[2])) if version else _LATEST
 
 
 def printed(kind: str, listen: Address, processes: int, options: tuple[str, ...]) -> str:
@@ -108,7 +138,9 @@ def printed(kind: str, listen: Address, processes: int, options: tuple[str, ...]
         for number, address in enumerate(addresses)
     ]
     start = "# Start the shards, with --behind-proxy and one --token for all if other machines use them:\n"
-    return start + "".join(commands) + "#\n" + configuration(PROXIES[kind], routing(listen, addresses))
+    return (
+        start + "".join(commands) + "#\n" + configuration(PROXIES[kind], routing(listen, addresses), find_program(kind))
+    )
 
 
 def kubernetes_manifests(processes: int, options: tuple[str, ...]) -> str:

@@ -139,7 +139,8 @@ class Supervisor:
             raise StartError(str(reasons[0]))
         rules = routing(self._listen, tuple(shard.address for shard in self._shards))
         file = self._config.shards.folder / self._config.proxy.file
-        file.write_text(configuration(self._config.proxy, rules), encoding="utf-8")
+        text = await asyncio.to_thread(configuration, self._config.proxy, rules, self._config.program)
+        file.write_text(text, encoding="utf-8")
         await self._start_proxy()
 
     def _free_address(self) -> Address:
@@ -181,7 +182,7 @@ class Supervisor:
         while not await self._answers(shard):
             if not proxy.is_running:
                 ended = await proxy.wait()
-                raise StartError(f"{self._config.proxy.name} ended with {ended} at its start: {proxy.last_lines()}")
+                raise StartError(f"{self._config.proxy.name} ended with {ended} at its start: {proxy.explain_end()}")
             await asyncio.sleep(_POLL_SECONDS)  # a proxy does not report when it listens
 
     async def _answers(self, shard: ShardProcess) -> bool:

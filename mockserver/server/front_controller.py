@@ -187,10 +187,13 @@ def _strip_prefix(host: SandboxHost, request: HttpRequest) -> tuple[HostedSandbo
 def _of_shard(
     host: SandboxHost, name: str, target: str, request: HttpRequest
 ) -> tuple[HostedSandbox | None, HttpRequest]:
-    """Return the default sandbox for a request to the control plane of this shard itself."""
+    """Return the default sandbox for a request to the control plane of this shard itself; links of its pages have its name."""
     if host.shard is None or name != host.shard.name or not target.startswith("/_mock/"):
         return None, request
-    return host.sandboxes.get(DEFAULT_ID), request._replace(target=target)
+    below = request._replace(target=target)
+    if _part(below) == "dashboard":
+        below = below._replace(base_url=request.base_url + SANDBOXES + name)
+    return host.sandboxes.get(DEFAULT_ID), below
 
 
 def _visit(hosted: HostedSandbox, request: HttpRequest) -> HttpResponse:

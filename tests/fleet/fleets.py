@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import socket
@@ -221,11 +222,16 @@ class Load:
     """
     Clients that call their sandboxes until they are stopped.
 
-    Each owns a sandbox. It repeats a call that gets 503, or no response, and replaces a sandbox that is gone (410).
+    Each owns a sandbox. It repeats a call that gets 503, or no response, and replaces a sandbox that is gone (410), or that
+    has had `calls_of_a_sandbox`, and which it then ends.
     """
 
-    def __init__(self, fleet: Fleet, clients: int) -> None:
+    def __init__(
+        self, fleet: Fleet, clients: int, *, calls_of_a_sandbox: float = math.inf, may_lose_creations: bool = False
+    ) -> None:
         self._fleet = fleet
+        self._accepted = (0,) if may_lose_creations else ()
+        self._calls_of_a_sandbox = calls_of_a_sandbox
         self._stopped = threading.Event()
         self._answers: list[tuple[int, Answer]] = []
         self.problems: list[str] = []
@@ -237,16 +243,20 @@ class Load:
     def _work(self) -> None:
         client = self._fleet.client()
         try:
-            made = client.create()
+            made, left = client.create(), self._calls_of_a_sandbox
             while not self._stopped.is_set():
                 answer = client.list_campaigns(made)
                 self._answers.append((made["shard"], answer))
                 if answer.status == 410:
-                    made = client.create(also=(0,))
+                    made, left = client.create(also=self._accepted), self._calls_of_a_sandbox
                 elif answer.status == 200:
                     self.completed += 1
+                    left -= 1
                 elif answer.status not in (0, 503):
                     self.problems.append(f"{made['sandboxId']}: got {answer}")
+                if left <= 0:
+                    assert 204 == client.ask("DELETE", f"/_mock/sandboxes/{made['sandboxId']}").status
+                    made, left = client.create(), self._calls_of_a_sandbox
         except BaseException as failure:
             self.problems.append(repr(failure))
             raise

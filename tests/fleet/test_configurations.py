@@ -63,6 +63,29 @@ def test_the_commands_of_the_shards_have_the_options_of_the_fleet(capsys: pytest
     )
 
 
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [
+        ("2.6.2", ["buffer_requests\n", "fail_duration 1s"]),
+        ("v2.7.6 h1:x=", ["request_buffers 2MB\n", "fail_duration 1s"]),
+        ("v2.11.7", ["request_buffers 2MB\n", "lb_try_duration 2s"]),
+        ("unknown", ["request_buffers 2MB\n", "lb_try_duration 2s"]),
+    ],
+)
+def test_each_caddy_gets_options_that_it_has_and_sends_a_body_again_only_if_it_can(
+    tmp_path: Path, version: str, words: list[str]
+):
+    program = tmp_path / "caddy"
+    program.write_text(f"#!/bin/sh\necho '{version}'\n", encoding="utf-8")
+    program.chmod(0o755)
+    rules = routing(Address("127.0.0.1", 1), (Address("127.0.0.1", 2),))
+
+    text = proxies.configuration(proxies.PROXIES["caddy"], rules, str(program))
+
+    assert [] == [word for word in words if word not in text]
+    assert ("lb_try_duration" in text) != ("fail_duration" in text)
+
+
 @pytest.mark.parametrize("port", ["0", "65534", "-1"])
 def test_a_port_without_others_after_it_is_refused(capsys: pytest.CaptureFixture[str], port: str):
     assert 2 == main(["fleet", "--print-config", "haproxy", f"--port={port}"])

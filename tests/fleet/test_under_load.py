@@ -16,7 +16,7 @@ from mockserver.fleet.status import read_status, reader
 from mockserver.server.hosting.host import DEFAULT_ID
 from tests.depth import at_depth
 from tests.fleet.fleets import TOKEN, Answer, Fleet, Load, await_condition, each_proxy, is_running, needs_linux
-from tests.test_many_jobs import wrong_answers
+from tests.test_many_jobs import in_threads, wrong_answers
 
 pytestmark = [needs_linux, pytest.mark.deep]  # each starts a fleet, a second or more
 Start = Callable[..., Fleet]
@@ -37,7 +37,7 @@ def slowest(by_shard: dict[int, list[Answer]]) -> float:
 @each_proxy()
 def test_a_shard_that_is_killed_loses_no_call_of_another(start_fleet: Start, proxy: str):
     fleet = start_fleet(proxy)
-    load = Load(fleet, CLIENTS)
+    load = Load(fleet, CLIENTS, may_lose_creations=True)
     load.await_calls(CALLS)
     killed = fleet.shard_pid(1)
 
@@ -84,13 +84,12 @@ def test_a_shard_that_does_not_run_has_the_answer_503_and_creations_go_to_others
     try:
         client.list_campaigns(made)  # the connection to the shard may have been open
         down = client.list_campaigns(made)
-        others = [client.ask("POST", "/_mock/sandboxes") for _ in range(4)]
+        others = [client.create(labels={"job": "a"}) for _ in range(4)]
     finally:
         os.kill(fleet.process.pid, signal.SIGCONT)
 
     assert (503, "MOCK_SHARD_DOWN") == (down.status, down.body["code"])
-    assert [201] * 4 == [answer.status for answer in others]
-    assert {"sandbox_0"} == {answer.body["sandboxId"][:9] for answer in others}
+    assert {0} == {each["shard"] for each in others}
 
 
 @each_proxy()
@@ -112,9 +111,26 @@ def test_a_rolling_restart_loses_no_call_of_a_client_that_tries_again(start_flee
 
 
 @each_proxy()
+def test_a_rolling_restart_that_drains_loses_no_call_and_no_sandbox_of_clients_that_end_theirs(
+    start_fleet: Start, proxy: str
+):
+    fleet = start_fleet(proxy, "--drain", "10m")
+    load = Load(fleet, CLIENTS, calls_of_a_sandbox=50)
+    load.await_calls(CALLS)
+
+    fleet.send(signal.SIGHUP)
+    await_condition(lambda: "every shard has been restarted" in fleet.log(), "every shard is restarted")
+    load.await_calls(CALLS)
+    by_shard = load.stop()
+
+    assert [] == load.problems
+    assert {200} == set(counts([*by_shard[0], *by_shard[1]]))
+
+
+@each_proxy()
 def test_sigterm_under_load_ends_within_a_second(start_fleet: Start, proxy: str):
     fleet = start_fleet(proxy)
-    load = Load(fleet, CLIENTS)
+    load = Load(fleet, CLIENTS, may_lose_creations=True)
     load.await_calls(CALLS)
 
     code, seconds = fleet.stop()
@@ -122,6 +138,20 @@ def test_sigterm_under_load_ends_within_a_second(start_fleet: Start, proxy: str)
 
     assert 0 == code
     assert seconds < END_SECONDS
+
+
+@each_proxy()
+def test_a_long_answer_to_a_request_with_a_body_arrives_whole(start_fleet: Start, proxy: str):
+    fleet = start_fleet(proxy)
+
+    def choose(worker: int) -> list[int]:
+        client = fleet.client()
+        path = f"{client.create()['path']}/_mock/choices"
+        return [
+            client.ask("PATCH", path, {"unapproved-template": "not-found"}).status for _ in range(at_depth(100, 1_500))
+        ]
+
+    assert {200} == {status for statuses in in_threads(16, choose) for status in statuses}
 
 
 @each_proxy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -96,6 +97,35 @@ def test_a_shard_is_addressed_by_its_name_for_its_control_plane_alone():
     assert (1, 3) == tuple(ask("GET", "/sandboxes/shard_1/_mock/health").json()[name] for name in ("shard", "shards"))
     assert 404 == ask("GET", "/sandboxes/shard_2/_mock/health").status
     assert 404 == ask("GET", "/sandboxes/shard_1/v1/campaigns").status
+
+
+def test_the_pages_of_a_shard_lead_to_itself_and_its_sandboxes_to_their_own_address():
+    host = host_of(Shard(1, 3))
+    made = created(host)
+    headers = {"host": "127.0.0.1", "accept": "text/html"}
+
+    page = handle_request(
+        host, HttpRequest.create("GET", "/sandboxes/shard_1/_mock/sandboxes", headers, b"", "http://127.0.0.1")
+    )[0].body.decode()
+
+    links = re.findall(r'href="(/[^"]*)"', page)
+    assert links
+    assert [] == [link for link in links if not link.startswith("/sandboxes/shard_1/_mock/")]
+    assert f'href="{made["baseUrl"]}/_mock/"' in page
+
+
+def test_a_token_at_a_page_of_a_shard_opens_that_page():
+    host = host_of(Shard(1, 3))
+    host.token = "let-me-in"
+    headers = {"host": "127.0.0.1", "accept": "text/html"}
+    form = b"token=let-me-in&next=/sandboxes/shard_1/_mock/sandboxes"
+
+    answer = handle_request(
+        host, HttpRequest.create("POST", "/sandboxes/shard_1/_mock/", headers, form, "http://127.0.0.1")
+    )[0]
+
+    assert (303, "/sandboxes/shard_1/_mock/sandboxes") == (answer.status, dict(answer.headers)["Location"])
+    assert "; Path=/sandboxes/shard_1/_mock/;" in dict(answer.headers)["Set-Cookie"]
 
 
 def test_a_server_without_a_fleet_names_no_shard():

@@ -45,6 +45,21 @@ class TestReceivers:
         assert ["entrypoints.chatapp.connected"] == [event["event"] for event in got]
         assert ["delivered"] == [row["status"] for row in receiver.deliveries]
 
+    def test_an_event_is_sent_again_before_the_command_returns(self, mockserver):
+        got = []
+        mockserver.receive_webhooks(lambda request: got.append(request) or 204)
+        mockserver.complete_session(begin(mockserver)["sessionId"])
+        (event,) = mockserver.events
+        again = mockserver.redeliver(event["id"])
+        assert (2, [204, 204]) == (len(got), [row["status"] for row in again["deliveries"][0]["attempts"]])
+
+    @pytest.mark.mockserver(choices={"wh-no-endpoint": "stored"})
+    def test_a_stored_event_is_sent_before_the_registration_returns(self, mockserver):
+        got = []
+        mockserver.complete_session(begin(mockserver)["sessionId"])
+        mockserver.receive_webhooks(lambda request: got.append(request) or 204)
+        assert 1 == len(got)
+
     def test_its_signature_is_made_with_the_secret(self, mockserver):
         from standardwebhooks import Webhook
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, get_args
 
-from mockserver.server.api.request import HttpRequest
+from mockserver.server.api.request import SANDBOXES, HttpRequest
 from mockserver.server.control import access, routes, sandboxes
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
@@ -71,5 +71,6 @@ class PageAccess(NamedTuple):
         return {"text": result} if isinstance(result, str) else result
 
     def _origin(self) -> str:
-        prefix = self.hosted.prefix if self.hosted is not None else ""
-        return self.request.base_url.removesuffix(prefix)
+        own = self.hosted.prefix if self.hosted is not None else ""
+        of_shard = f"{SANDBOXES}{self.host.shard.name}" if self.host.shard is not None else ""
+        return self.request.base_url.removesuffix(own).removesuffix(of_shard)

@@ -39,6 +39,7 @@ def redeliver(hosted: HostedSandbox, args: Arguments) -> JSON:
     with sandbox.lock:
         _schedule_again(sandbox, event_id)
     hosted.dispatch_webhooks(raises_blocked=True)
+    hosted.await_deliveries()
     with sandbox.lock:
         return next(event for event in views.events(sandbox)["events"] if event["id"] == event_id)
 

@@ -179,7 +179,7 @@ class HostedSandbox:
             if phase != "unlocked":
                 self.dispatch_webhooks(raises_blocked=recorded is not None)  # not for a command that only reads
             if phase == "delivered" and waits:
-                self._await_deliveries()
+                self.await_deliveries()
             if not is_locked:
                 result = handler(subject, arguments)
         except LoopBlocked:  # the command itself has run
@@ -201,7 +201,7 @@ class HostedSandbox:
         with self._coverage.paused():
             return handler(self, arguments)
 
-    def _await_deliveries(self) -> None:
+    def await_deliveries(self) -> None:
         """Wait for what the background workers have in flight, as long as an attempt ends each second."""
         if self.host.background is not None and not self.sandbox.outbox.is_idle:
             self.dispatch.advance(by=0)

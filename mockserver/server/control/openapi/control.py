@@ -80,6 +80,9 @@ _OF_LABELS: Final[Mapping[str, Shape]] = MappingProxyType(
         }
     }
 )
+_DELIVERED: Final = (
+    "completeSession", "failSession", "cancelSession", "expireSession", "createWebhook", "recoverWebhook",
+)  # fmt: skip
 _QUERIES: Final[Mapping[str, Mapping[str, Shape]]] = MappingProxyType(
     {
         "listSandboxes": _OF_LABELS,
@@ -116,7 +119,7 @@ _QUERIES: Final[Mapping[str, Mapping[str, Shape]]] = MappingProxyType(
             }
         },
         "readReport": {"failure": {**TEXT, "description": "The words of the failing test."}},
-        **dict.fromkeys(("completeSession", "failSession", "cancelSession", "expireSession"), _OF_DELIVERIES),
+        **dict.fromkeys(_DELIVERED, _OF_DELIVERIES),
         "readOpenapi": _OF_DOCUMENTS,
         "readOpenapiYaml": _OF_DOCUMENTS,
         "readDocs": _OF_DOCUMENTS,

@@ -39,9 +39,9 @@ DESCRIPTIONS: Final[Mapping[str, str]] = MappingProxyType(
         "failSession": "The reason is one of those of the API document." + _ENDS,
         "cancelSession": "As on the hosted page." + _ENDS,
         "expireSession": "As after twenty minutes." + _ENDS,
-        "redeliverEvent": "To each endpoint where its delivery has ended.",
+        "redeliverEvent": "To each endpoint where its delivery has ended. The response follows the new deliveries.",
         "createWebhook": "The answer has the signing secret, which no other view shows whole. Requests are signed as the webhooks of the public document describe.",
-        "recoverWebhook": "In the order of the events.",
+        "recoverWebhook": "In the order of the events. The response follows their delivery, unless the query has `wait=false`.",
         "rotateWebhook": "Until the next rotation, requests have a signature with the former secret too.",
     }
 )
