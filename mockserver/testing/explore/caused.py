@@ -58,6 +58,10 @@ class Caused(NamedTuple):
     dead_sessions: int
     refusals: Mapping[str, int]
 
+    def is_like(self, other: Caused) -> bool:
+        """Return True if both have the same numbers, and the same was done to as many campaigns."""
+        return (self.numbers, self.campaigns) == (other.numbers, other.campaigns)
+
 
 def caused(state: SandboxState) -> Caused:
     """
@@ -133,20 +137,24 @@ def differences(clean: Caused, run: Caused, placement: Placement) -> list[str]:
         expected, actual = clean.numbers[what], run.numbers[what]
         is_less_excused = _may_cause_less(clean, run, placement, operation)
         if actual < expected - _allowed_less(clean, run, what) and not is_less_excused:
-            texts.append(f"{actual} {what} instead of {expected}")
+            texts.append(f"{_counted(actual, what)} instead of {expected}")
         if actual > expected + _allowed_more(clean, run, what) and not _may_cause_more(placement, what):
-            texts.append(f"{actual} {what} instead of {expected}")
+            texts.append(f"{_counted(actual, what)} instead of {expected}")
     is_like_clean = (run.refusals, run.ended_campaigns) == (clean.refusals, clean.ended_campaigns)
     if not texts and not placement.has("choice", "act", "delivery") and is_like_clean:
         texts += _shape_differences(clean, run)
     return texts
 
 
+def _counted(count: int, what: str) -> str:
+    return f"1 {what.removesuffix('s')}" if count == 1 else f"{count} {what}"
+
+
 def _shape_differences(clean: Caused, run: Caused) -> list[str]:
     shapes = sorted({*clean.campaigns, *run.campaigns})
     changed = [shape for shape in shapes if clean.campaigns.get(shape, 0) != run.campaigns.get(shape, 0)]
     return [
-        f"{run.campaigns.get(shape, 0)} campaigns with {shape} instead of {clean.campaigns.get(shape, 0)}"
+        f"{_counted(run.campaigns.get(shape, 0), 'campaigns')} with {shape} instead of {clean.campaigns.get(shape, 0)}"
         for shape in changed
     ]
 
