@@ -145,6 +145,24 @@ def test_combinations_of_choices_meet_in_pairs_and_shrink_to_those_that_matter(m
     assert {"datetime-spelling": "offset", "additive-fields": "unknown-fields"} == finding.placements[0].choices
 
 
+def test_an_act_of_another_follows_a_fault_in_a_pair(mockserver_server: MockServer):
+    def test(sandbox: Sandbox) -> None:
+        sandbox.apply(given={"templates": [{"id": "template_t"}], "chats": {"count": 3}})
+        body = {"name": "Natal", "platform": "chatapp", "templateId": "template_t", "cadence": 1}
+        path = f"/v1/campaigns/{sandbox.call('POST', '/v1/campaigns', json=body).json()['campaignId']}"
+        try:
+            sandbox.call("POST", f"{path}/start", timeout=5)
+        except OSError:
+            assert "failed" != sandbox.call("GET", path, timeout=5).json()["status"]
+
+    report = mockserver_server.explore(test, faults=("drop-after", "campaign-fails"), choices=(), pairs=20)
+
+    (finding,) = [row for row in report.findings if row.cause == "AssertionError"]
+    assert ["drop-after at call 2 (startCampaign) and campaign-fails before call 3 (readCampaign)"] == [
+        placement.describe() for placement in finding.placements
+    ]
+
+
 def test_without_the_library_for_combinations_the_way_to_install_it_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "allpairspy", None)
 

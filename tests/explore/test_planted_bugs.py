@@ -84,6 +84,15 @@ def test_two_faults_damage_nothing_in_the_careful_client(mockserver_server: Mock
     assert not report.failed, report.text()
 
 
+def test_an_act_of_another_after_a_lost_call_damages_nothing_in_the_careful_client(mockserver_server: MockServer):
+    faults = ("drop-before", "campaign-canceled", "campaign-fails")
+
+    report = mockserver_server.explore(working_day.canceling, faults=faults, choices=(), pairs=1000)
+
+    assert 0 == report.coverage.pairs.left
+    assert not report.failed, report.text()
+
+
 @pytest.mark.deep
 def test_in_a_whole_day_of_the_careful_client_nothing_is_found(mockserver_server: MockServer):
     report = mockserver_server.explore(working_day.working_day, faults=FRESH, strict=True, tolerates=KNOWN)

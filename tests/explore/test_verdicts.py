@@ -205,6 +205,27 @@ def test_a_campaign_that_has_ended_meanwhile_needs_no_cancel(explore):
     assert not explore(test, faults=("timeout-before",), operations=("readCampaign",)).failed
 
 
+def test_a_campaign_that_another_has_canceled_after_a_lost_cancel_needs_none(explore):
+    read = []
+
+    def test(sandbox):
+        prepared(sandbox)
+        campaign = create(sandbox)
+        start(sandbox, campaign)
+        try:
+            sandbox.call("POST", f"/v1/campaigns/{campaign}/cancel", timeout=5)
+        except LOST:
+            read.append(status(sandbox, campaign))
+            if read[-1] == "processing":
+                sandbox.call("POST", f"/v1/campaigns/{campaign}/cancel", timeout=5)
+
+    operations = ("cancelCampaign", "readCampaign")
+    report = explore(test, faults=("drop-before", "campaign-canceled"), operations=operations, pairs=9, tolerates=LOST)
+
+    assert set() == causes(report)
+    assert {"processing", "canceled"} == set(read)
+
+
 def test_a_cancel_repeated_after_an_outdated_read_is_no_breach(explore):
     def test(sandbox):
         prepared(sandbox)
