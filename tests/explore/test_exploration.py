@@ -252,6 +252,20 @@ def test_a_client_that_sleeps_in_real_time_is_named_with_its_cure(
     assert 'monkeypatch.setattr(time, "sleep", mockserver.sleep)' in report.text()
 
 
+def test_a_wait_of_one_clean_run_alone_is_no_sleep(mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch):
+    passed, waits = [0], iter((1_500_000,))
+    monkeypatch.setattr(real_time, "microseconds", lambda: passed[0])
+
+    def test(sandbox):
+        list_once(sandbox)
+        passed[0] += next(waits, 0)
+        list_once(sandbox)
+
+    report = mockserver_server.explore(test, choices=(), faults=("drop-before",))
+
+    assert "sleeps in real time" not in report.text()
+
+
 def test_a_sleep_on_the_sandbox_clock_is_no_real_one(mockserver_server: MockServer):
     def test(sandbox):
         list_once(sandbox)

@@ -690,6 +690,11 @@ def test_a_blind_retry_is_found_with_a_document_that_repeats_it(suite: Suite):
     suite.run(plain).assert_outcomes(passed=1)
     scenario = f"(scenario={written['findings'][0]['document']!r})"
     suite.run(plain.replace("(given=TEMPLATE)", scenario)).assert_outcomes(failed=1)
+    in_place_of_others = scenario.replace(")", ", given={})")
+    of_module = "\n    pytestmark = pytest.mark.mockserver(given=TEMPLATE)\n"
+    again = suite.run(plain.replace("(given=TEMPLATE)", in_place_of_others) + of_module)
+    again.assert_outcomes(failed=1)
+    again.stdout.fnmatch_lines(["E*assert 1 == *"])
 
 
 def test_the_documents_of_findings_can_be_switched_off(suite: Suite):
