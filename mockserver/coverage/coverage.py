@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
@@ -59,6 +59,7 @@ class Coverage:
 
     def __init__(self) -> None:
         self._covered: dict[Dimension, set[str]] = {name: set() for name in DIMENSIONS if name != "clauses"}
+        self._lacking: dict[Dimension, set[str]] = {}  # made when first asked for; each sandbox asks for it again
 
     def add(self, dimension: Dimension, *items: str) -> None:
         """
@@ -69,6 +70,8 @@ class Coverage:
             items: Items as in `mockserver coverage report`.
         """
         self._covered[dimension].update(items)
+        if dimension in self._lacking:
+            self._lacking[dimension].difference_update(items)
 
     def update(self, other: Coverage) -> None:
         """
@@ -78,7 +81,7 @@ class Coverage:
             other: Stays as it is.
         """
         for dimension, items in other._covered.items():
-            self._covered[dimension] |= items
+            self.add(dimension, *items)
 
     def covered(self, dimension: Dimension) -> tuple[str, ...]:
         """
@@ -100,14 +103,16 @@ class Coverage:
         covered = self._clauses() if dimension == "clauses" else self._covered[dimension]
         return tuple(item for item in universe()[dimension] if item not in covered)
 
-    def lacking(self, dimension: Dimension) -> frozenset[str]:
+    def lacking(self, dimension: Dimension) -> AbstractSet[str]:
         """
-        Return the items of a dimension that are not covered, in no order.
+        Return the items of a dimension that are not covered, in no order: a view, from which later items vanish.
 
         Args:
             dimension: Any but the clauses.
         """
-        return _items_of(dimension) - self._covered[dimension]
+        if dimension not in self._lacking:
+            self._lacking[dimension] = {*universe()[dimension]} - self._covered[dimension]
+        return self._lacking[dimension]
 
     def _clauses(self) -> set[str]:
         named = clauses_of_items()
@@ -194,11 +199,6 @@ class Coverage:
     def __repr__(self) -> str:
         count = self.count()
         return f"<Coverage {count.covered} of {count.total} items>"
-
-
-@cache
-def _items_of(dimension: Dimension) -> frozenset[str]:
-    return frozenset(universe()[dimension])
 
 
 def combine(parts: Iterable[Coverage]) -> Coverage:

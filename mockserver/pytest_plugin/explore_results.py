@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from mockserver.contract.text import printable
+
 JSON = dict[str, Any]
 TITLE = "mockserver: explore"
 _VERDICTS = ("survived", "reported", "crashed", "breach", "silent")
@@ -38,12 +40,14 @@ class ExploreResults:
             self.by_test[report.nodeid] = result
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print one line per explored test, with the findings that do not fail it, and the verdicts by operation."""
+        """Print one line per explored test, with its notes and the findings that do not fail it, and the verdicts by operation."""
         if not self.by_test:
             return
         terminalreporter.section(TITLE)
         for test, result in self.by_test.items():
             terminalreporter.write_line(f"{test}: {verdicts(result)}")
+            for note in result["notes"]:
+                terminalreporter.write_line(f"  {printable(note)}")
             for cause in (row["cause"] for row in result["findings"] if row["verdict"] == "advice"):
                 terminalreporter.write_line(f"  advice: {cause}")
         for line in matrix(self.by_test.values()):
@@ -75,7 +79,7 @@ def verdicts(result: Mapping[str, Any]) -> str:
     counts = result["verdicts"]
     reached = (f"{counts[verdict]} {verdict}" for verdict in reversed(_VERDICTS) if counts.get(verdict))
     tried = sum(result[part]["tried"] for part in ("singles", "pairs"))
-    return f"{', '.join(reached) or 'nothing'} of {tried} placements in {result['runs']} runs"
+    return f"{', '.join(reached) or '0'} of {tried} placements in {result['runs']} runs"
 
 
 def matrix(results: Iterable[Mapping[str, Any]]) -> Iterator[str]:

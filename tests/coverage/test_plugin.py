@@ -244,3 +244,36 @@ def test_a_suite_of_unittest_alone_saves_its_coverage_itself(tmp_path: Path):
     )
 
     assert ("listCampaigns",) == Coverage.load(tmp_path / "coverage.json").covered("operations")
+
+
+def test_the_runs_of_an_exploration_count_with_their_faults_and_options(pytester: pytest.Pytester):
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.mockserver_explore(faults=("drop-before", "rate-limit"), choices=("list-order",))
+        def test_list(mockserver):
+            try:
+                mockserver.call("GET", "/v1/campaigns")
+            except ConnectionError:
+                pass
+        """
+    )
+
+    pytester.runpytest_inprocess("--mockserver-cov", "-p", "no:randomly").assert_outcomes(passed=1)
+
+    covered = loaded(pytester)
+    assert ("listCampaigns drop before", "listCampaigns error") == covered.covered("faults")
+    assert ("listCampaigns success", "listCampaigns RATE_LIMIT_EXCEEDED") == covered.covered("answers")
+    assert {"list-order=newest-first", "list-order=oldest-first"} <= set(covered.covered("choices"))
+
+
+def test_what_lacks_shrinks_with_what_is_added():
+    coverage, other = Coverage(), Coverage()
+    other.add("operations", "listTemplates")
+    before = set(coverage.lacking("operations"))
+    coverage.add("operations", "listCampaigns", "unknown")
+    coverage.update(other)
+
+    assert before - {"listCampaigns", "listTemplates"} == coverage.lacking("operations")
+    assert set(coverage.missing("operations")) == coverage.lacking("operations")

@@ -17,6 +17,7 @@ from mockserver.contract.effects import FORGERIES
 from mockserver.server.http1 import real_time
 from mockserver.testing.explore import Exploration, ExploreOptions, ExploreReport, Placement
 from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS
+from mockserver.testing.report.folder import file_name
 from tests.explore.planted import hunt
 from tests.explore.working_day import canceling, connecting, receiving
 
@@ -144,6 +145,24 @@ def test_combinations_of_choices_meet_in_pairs_and_shrink_to_those_that_matter(m
     assert {"datetime-spelling": "offset", "additive-fields": "unknown-fields"} == finding.placements[0].choices
 
 
+def test_an_act_of_another_follows_a_fault_in_a_pair(mockserver_server: MockServer):
+    def test(sandbox: Sandbox) -> None:
+        sandbox.apply(given={"templates": [{"id": "template_t"}], "chats": {"count": 3}})
+        body = {"name": "Natal", "platform": "chatapp", "templateId": "template_t", "cadence": 1}
+        path = f"/v1/campaigns/{sandbox.call('POST', '/v1/campaigns', json=body).json()['campaignId']}"
+        try:
+            sandbox.call("POST", f"{path}/start", timeout=5)
+        except OSError:
+            assert "failed" != sandbox.call("GET", path, timeout=5).json()["status"]
+
+    report = mockserver_server.explore(test, faults=("drop-after", "campaign-fails"), choices=(), pairs=20)
+
+    (finding,) = [row for row in report.findings if row.cause == "AssertionError"]
+    assert ["drop-after at call 2 (startCampaign) and campaign-fails before call 3 (readCampaign)"] == [
+        placement.describe() for placement in finding.placements
+    ]
+
+
 def test_without_the_library_for_combinations_the_way_to_install_it_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "allpairspy", None)
 
@@ -159,6 +178,8 @@ def test_without_the_library_for_combinations_the_way_to_install_it_is_named(mon
         ({"operations": ("startCampain",)}, "operations: got 'startCampain'; expected an operation"),
         ({"choices": ("dual-stats",)}, "choices: got 'dual-stats'; expected a choice"),
         ({"pairs": -1}, "pairs: got -1; expected a number of runs"),
+        ({"pairs": "many"}, "pairs: got 'many'; expected a number of runs"),
+        ({"seconds": "1s"}, "seconds: got '1s'; expected a number above 0"),
         ({"seconds": 0}, "seconds: got 0; expected a number above 0"),
         ({"tolerates": (("*", "drop-before", "crashed"),)}, "tolerates: got .* expected a type of exception, or a row"),
         ({"tolerates": (("*", "drop-before", "crash", "why"),)}, "tolerates: got 'crash'; expected a verdict"),
@@ -229,6 +250,20 @@ def test_a_client_that_sleeps_in_real_time_is_named_with_its_cure(
 
     assert "the client sleeps in real time (1.5 s between calls 1 and 2)" in report.text()
     assert 'monkeypatch.setattr(time, "sleep", mockserver.sleep)' in report.text()
+
+
+def test_a_wait_of_one_clean_run_alone_is_no_sleep(mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch):
+    passed, waits = [0], iter((1_500_000,))
+    monkeypatch.setattr(real_time, "microseconds", lambda: passed[0])
+
+    def test(sandbox):
+        list_once(sandbox)
+        passed[0] += next(waits, 0)
+        list_once(sandbox)
+
+    report = mockserver_server.explore(test, choices=(), faults=("drop-before",))
+
+    assert "sleeps in real time" not in report.text()
 
 
 def test_a_sleep_on_the_sandbox_clock_is_no_real_one(mockserver_server: MockServer):
@@ -302,12 +337,12 @@ def test_the_json_has_the_members_of_its_format(mockserver_server: MockServer):
     view = hunt(mockserver_server, "duplicate-start", choices=(), faults=("drop-after",)).report.as_json()
 
     assert [
-        "test", "clean", "deterministic", "singles", "pairs", "runs", "seconds", "verdicts", "findings", "matrix",
+        "test", "clean", "deterministic", "notes", "singles", "pairs", "runs", "seconds", "verdicts", "findings", "matrix",
     ] == list(view)  # fmt: skip
     assert ["calls", "choicesRead", "deliveries"] == list(view["clean"])
     assert ["survived", "reported", "crashed", "breach", "silent"] == list(view["verdicts"])
     (finding,) = view["findings"]
-    assert ["verdict", "cause", "message", "placements", "count", "document", "clause"] == list(finding)
+    assert ["verdict", "cause", "message", "placements", "count", "lines", "document", "clause"] == list(finding)
     assert [{"kind": "fault", "operation": "startCampaign", "call": 4, "name": "drop-after"}] == finding["placements"][
         0
     ]
@@ -317,6 +352,7 @@ def test_the_json_has_the_members_of_its_format(mockserver_server: MockServer):
     assert {"survived": 0, "reported": 0, "crashed": 0, "breach": 1, "silent": 0} == view["matrix"]["startCampaign"][
         "drop-after"
     ]
+    assert ['mockserver.on("startCampaign").nth(1).do({"drop": "after"})'] == finding["lines"]
     assert view["runs"] == view["singles"]["tried"] + 2
     json.dumps(view)
 
@@ -422,6 +458,20 @@ def test_tests_of_equal_names_in_two_folders_have_documents_of_their_own(mockser
 
     names = [f"{folder}-test_mine.py.test_listing-crashed-RemoteDisconnected.json" for folder in ("one", "two")]
     assert names == sorted(file.name for file in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("a/b.py::test", "a-b.py::test"), ("t.py::test[a/b]", "t.py::test[a-b]"), ("t.py::test[a b]", "t.py::test[a/b]"), ("bash a", "bash-a")],
+)  # fmt: skip
+def test_tests_whose_names_differ_in_a_sign_have_documents_of_their_own(one: str, other: str):
+    assert file_name(one) != file_name(other)
+
+
+def test_an_ordinary_test_has_a_document_of_its_plain_name():
+    names = {"tests/test_mine.py::TestIt::test_it[dual-status=guide]": "tests-test_mine.py.TestIt.test_it-dual-status=guide", "launching": "launching"}  # fmt: skip
+
+    assert names == {test: file_name(test) for test in names}
 
 
 def test_a_paused_template_is_equal_before_each_call_up_to_the_first_that_depends_on_it(mockserver_server: MockServer):

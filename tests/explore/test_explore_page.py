@@ -58,11 +58,11 @@ def retrying(sandbox: Sandbox) -> None:
 def hostile(text: str) -> dict[str, Any]:
     """A report with a text in every place where a run can have one."""
     step = {"kind": "fault", "operation": text, "call": 1, "name": text}
-    finding = {"verdict": "silent", "cause": text, "message": text, "placements": [[step], []], "count": 3, "document": text, "clause": text}  # fmt: skip
+    finding = {"verdict": "silent", "cause": text, "message": text, "placements": [[step], []], "count": 3, "lines": [text], "document": text, "clause": text}  # fmt: skip
     part = {"placements": 3, "merged": 1, "tried": 2}
     counts = {"survived": 1, "reported": 0, "crashed": 0, "breach": 0, "silent": 1}
     return {
-        "test": text, "clean": {"calls": 1, "choicesRead": [text], "deliveries": 0}, "deterministic": False,
+        "test": text, "clean": {"calls": 1, "choicesRead": [text], "deliveries": 0}, "deterministic": False, "notes": [text],
         "singles": part, "pairs": part, "runs": 5, "seconds": 1.0, "verdicts": counts, "findings": [finding],
         "matrix": {text: {text: counts}},
     }  # fmt: skip
@@ -83,6 +83,7 @@ def test_the_page_shows_each_finding_and_the_verdict_on_each_fault():
         for placement in row.placements
         if placement and placement.describe() not in texts
     ]
+    assert [] == ["\n".join(row.lines) for row in report.findings if "\n".join(row.lines) not in texts]
     assert {fault for _, fault in report.matrix} | {operation for operation, _ in report.matrix} <= set(texts)
     cells = [f"{verdict} {count}" for counts in report.matrix.values() for verdict, count in counts.items() if count]
     assert [] == [cell for cell in set(cells) if texts.count(cell) < cells.count(cell)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from http.client import HTTPException
@@ -97,6 +98,33 @@ def test_a_start_repeated_because_of_the_fault_is_a_breach(explore):
     assert {"duplicate-start"} == causes(explore(test, faults=("drop-after",)))
 
 
+def recreated(sandbox: Sandbox, adopts: bool) -> None:
+    """Create; after a lost answer again, and if the name is taken then, look for it among the campaigns."""
+    prepared(sandbox)
+    body = {"name": "Natal", "platform": "chatapp", "templateId": "template_t", "cadence": 1}
+    try:
+        answer = sandbox.call("POST", "/v1/campaigns", json=body, timeout=5)
+    except LOST:
+        answer = sandbox.call("POST", "/v1/campaigns", json=body, timeout=5)
+    if answer.json().get("code") == "CAMPAIGN_NAME_ALREADY_EXISTS" and adopts:
+        names = [row["name"] for row in sandbox.call("GET", "/v1/campaigns", timeout=5).json()["campaigns"]]
+        assert "Natal" in names
+
+
+def test_a_create_that_is_repeated_and_looked_up_if_its_name_is_taken_is_no_breach(explore):
+    report = explore(lambda sandbox: recreated(sandbox, adopts=True), faults=("drop-before", "drop-after"), pairs=20)
+
+    assert set() == causes(report)
+    assert report.coverage.pairs.tried > 0
+
+
+def test_a_create_that_is_repeated_and_not_looked_up_is_a_breach(explore):
+    report = explore(lambda sandbox: recreated(sandbox, adopts=False), faults=("drop-before", "drop-after"))
+
+    assert {"blind-post-retry"} == causes(report)
+    assert ["drop-after at call 1 (createCampaign)"] == [each.describe() for each in report.findings[0].placements]
+
+
 def test_two_campaigns_of_similar_names_are_no_clones_if_the_clean_run_has_both(explore):
     def test(sandbox):
         prepared(sandbox)
@@ -158,6 +186,27 @@ def test_a_cancel_during_which_the_campaign_ends_is_no_difference(explore, reads
         assert reads_first or status(sandbox, campaign) in ("canceled", "completed")
 
     assert not explore(test, faults=("timeout-before",), operations=("readCampaign",)).failed
+
+
+def test_a_campaign_that_another_has_canceled_after_a_lost_cancel_needs_none(explore):
+    read = []
+
+    def test(sandbox):
+        prepared(sandbox)
+        campaign = create(sandbox)
+        start(sandbox, campaign)
+        try:
+            sandbox.call("POST", f"/v1/campaigns/{campaign}/cancel", timeout=5)
+        except LOST:
+            read.append(status(sandbox, campaign))
+            if read[-1] == "processing":
+                sandbox.call("POST", f"/v1/campaigns/{campaign}/cancel", timeout=5)
+
+    operations = ("cancelCampaign", "readCampaign")
+    report = explore(test, faults=("drop-before", "campaign-canceled"), operations=operations, pairs=9, tolerates=LOST)
+
+    assert set() == causes(report)
+    assert {"processing", "canceled"} == set(read)
 
 
 def test_a_cancel_repeated_after_an_outdated_read_is_no_breach(explore):
@@ -287,6 +336,20 @@ def test_a_refusal_under_an_option_excuses_less(explore):
     report = explore(test, faults=(), choices=("cancel-draft",))
 
     assert (1, not report.failed) == (report.coverage.singles.tried, True)
+
+
+def test_a_test_that_causes_another_number_each_time_is_never_silent(explore):
+    numbers = itertools.cycle((3, 1, 2))
+
+    def test(sandbox):
+        prepared(sandbox)
+        for number in range(next(numbers)):
+            create(sandbox, f"Natal {number}")
+
+    report = explore(test, faults=("drop-after", "stale"), tolerates=LOST)
+
+    assert set() == causes(report)
+    assert "what its calls cause differs too, so no placement is silent" in report.text()
 
 
 def test_a_crash_fails_only_a_strict_exploration(explore):

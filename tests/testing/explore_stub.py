@@ -50,6 +50,7 @@ class ExploreReport:
             cell[LOST][verdict] += 1
         return {
             "test": self.test,
+            "notes": [],
             "singles": {"placements": len(verdicts), "merged": 0, "tried": len(verdicts)},
             "pairs": {"placements": 0, "merged": 0, "tried": 0},
             "runs": len(verdicts) + 2,

@@ -690,6 +690,11 @@ def test_a_blind_retry_is_found_with_a_document_that_repeats_it(suite: Suite):
     suite.run(plain).assert_outcomes(passed=1)
     scenario = f"(scenario={written['findings'][0]['document']!r})"
     suite.run(plain.replace("(given=TEMPLATE)", scenario)).assert_outcomes(failed=1)
+    in_place_of_others = scenario.replace(")", ", given={})")
+    of_module = "\n    pytestmark = pytest.mark.mockserver(given=TEMPLATE)\n"
+    again = suite.run(plain.replace("(given=TEMPLATE)", in_place_of_others) + of_module)
+    again.assert_outcomes(failed=1)
+    again.stdout.fnmatch_lines(["E*assert 1 == *"])
 
 
 def test_the_documents_of_findings_can_be_switched_off(suite: Suite):
@@ -752,3 +757,36 @@ def test_advice_is_a_line_below_the_test_which_passes(suite: Suite):
 
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["test_mine.py::test_creating: *", "  advice: nulls-for-omitted"])
+
+
+def test_what_the_clean_runs_show_is_below_the_line_of_a_test_that_passes(suite: Suite):
+    result = suite.run(
+        CLIENT
+        + """
+    import itertools
+
+    NUMBERS = itertools.count()
+
+    @pytest.mark.mockserver_explore(faults=("drop-before",), choices=())
+    def test_another_path_each_time(mockserver):
+        path = ("/v1/campaigns", "/v1/message-templates")[next(NUMBERS) % 2]
+        try:
+            mockserver.call("GET", path)
+        except ConnectionError:
+            mockserver.call("GET", path)
+
+    @pytest.mark.mockserver_explore
+    def test_without_a_call(mockserver):
+        pass
+"""
+    )
+
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "test_mine.py::test_another_path_each_time: *",
+            "  the clean runs differ: call 1 is GET /v1/campaigns in the first run and GET /v1/message-templates *",
+            "test_mine.py::test_without_a_call: 0 of 0 placements in 2 runs",
+            "  the clean run made no call, so nothing was explored",
+        ]
+    )

@@ -5,14 +5,14 @@ What the calls of a client caused in one run, in numbers, and the difference fro
 2. A session or an upload counts if its answer reached the client: nothing lists those, so a client whose answer was lost
    cannot avoid the second one.
 3. A cancel counts if it took effect, or if it was refused because the campaign had ended: the client asked for it. A
-   campaign that has ended by itself needs none.
+   campaign that has ended by itself, or by another, needs none.
 4. Less is no difference if the service refused a call, and the client received that: it cannot do what is refused.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -47,7 +47,7 @@ class Caused(NamedTuple):
     Attributes:
         numbers: Of `campaigns` created, `executions` started, `cancels`, `sessions` created and `uploads` stored.
         campaigns: The campaigns that the client created, by what else it did to them: `created`, `created, started` and so on.
-        ended_campaigns: The campaigns of the client that ended by themselves.
+        ended_campaigns: The campaigns of the client that ended by themselves or by another.
         dead_sessions: The sessions that ended without a connection.
         refusals: The received refusals, by operation; not those that only ask to wait.
     """
@@ -57,6 +57,10 @@ class Caused(NamedTuple):
     ended_campaigns: int
     dead_sessions: int
     refusals: Mapping[str, int]
+
+    def is_like(self, other: Caused) -> bool:
+        """Return True if both have the same numbers, and the same was done to as many campaigns."""
+        return (self.numbers, self.campaigns) == (other.numbers, other.campaigns)
 
 
 def caused(state: SandboxState) -> Caused:
@@ -86,8 +90,13 @@ def caused(state: SandboxState) -> Caused:
                 done[exchange.call.params["id"]].append("cancels")
     shapes = Counter(", ".join(sorted(set(each))) for each in done.values() if "campaigns" in each)
     dead = sum(session.status in SESSION.final - {"completed"} for _, session in state.records("session"))
-    ended = sum(row.status in CAMPAIGN.final - {"canceled"} for _, row in state.records("campaign") if row.id in done)
+    ended = sum(_needs_no_cancel(row.status, done[row.id]) for _, row in state.records("campaign") if row.id in done)
     return Caused(numbers, shapes, ended, dead, _refusals(state))
+
+
+def _needs_no_cancel(status: str, done: Collection[str]) -> bool:
+    """Return True for a campaign that has ended by itself, or that another has canceled."""
+    return status in CAMPAIGN.final and (status != "canceled" or "cancels" not in done)
 
 
 def _effects(state: SandboxState, by_number: Mapping[int, JournalEntry]) -> Iterator[tuple[str, str, JournalEntry]]:
@@ -133,20 +142,24 @@ def differences(clean: Caused, run: Caused, placement: Placement) -> list[str]:
         expected, actual = clean.numbers[what], run.numbers[what]
         is_less_excused = _may_cause_less(clean, run, placement, operation)
         if actual < expected - _allowed_less(clean, run, what) and not is_less_excused:
-            texts.append(f"{actual} {what} instead of {expected}")
+            texts.append(f"{_counted(actual, what)} instead of {expected}")
         if actual > expected + _allowed_more(clean, run, what) and not _may_cause_more(placement, what):
-            texts.append(f"{actual} {what} instead of {expected}")
+            texts.append(f"{_counted(actual, what)} instead of {expected}")
     is_like_clean = (run.refusals, run.ended_campaigns) == (clean.refusals, clean.ended_campaigns)
     if not texts and not placement.has("choice", "act", "delivery") and is_like_clean:
         texts += _shape_differences(clean, run)
     return texts
 
 
+def _counted(count: int, what: str) -> str:
+    return f"1 {what.removesuffix('s')}" if count == 1 else f"{count} {what}"
+
+
 def _shape_differences(clean: Caused, run: Caused) -> list[str]:
     shapes = sorted({*clean.campaigns, *run.campaigns})
     changed = [shape for shape in shapes if clean.campaigns.get(shape, 0) != run.campaigns.get(shape, 0)]
     return [
-        f"{run.campaigns.get(shape, 0)} campaigns with {shape} instead of {clean.campaigns.get(shape, 0)}"
+        f"{_counted(run.campaigns.get(shape, 0), 'campaigns')} with {shape} instead of {clean.campaigns.get(shape, 0)}"
         for shape in changed
     ]
 
@@ -157,7 +170,7 @@ def _allowed_more(clean: Caused, run: Caused, what: str) -> int:
 
 
 def _allowed_less(clean: Caused, run: Caused, what: str) -> int:
-    """Return how many less the client may cause: a campaign that has ended by itself needs no cancel."""
+    """Return how many less the client may cause: a campaign that has ended without it needs no cancel."""
     return max(0, run.ended_campaigns - clean.ended_campaigns) if what == "cancels" else 0
 
 

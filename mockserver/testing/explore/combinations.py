@@ -3,7 +3,10 @@ Pairs of faults, and combinations of choices.
 
 The second fault of a pair happens at a call of the first fault's own run, after the first. Pairs are ordered by how near
 the second is to the first, those at calls that the clean run does not make before all others: that is how the client
-recovers; and those after a fault at a call that changes something before those after a read. Combinations of choices are the rows of a covering array, in which each two options meet.
+recovers; and those after a fault at a call that changes something before those after a read. Pairs whose second is an act
+of another follow: they are many, and few clients need two to fail. Faults of deliveries are not in pairs: a first fault
+changes which attempt has which number. Combinations of choices are the rows of a covering array, in which each two
+options meet.
 """
 
 from __future__ import annotations
@@ -19,7 +22,9 @@ from mockserver.testing.explore.singles import Surroundings, at_calls
 from mockserver.testing.explore.tables import FAULTS, READS, SECOND
 from mockserver.testing.explore.trace import TracedCall
 
-Rank = tuple[bool, bool, int, int]  # after the recovery, of a read, calls between the two, and the kind of the second
+Rank = tuple[
+    bool, bool, bool, int, int
+]  # an act is second, after the recovery, of a read, calls between, kind of the second
 
 
 class First(NamedTuple):
@@ -54,11 +59,10 @@ def pairs(firsts: Sequence[First], clean: Sequence[TracedCall], around: Surround
             continue
         state, recovered = _state(first, place), _recovered(first.calls, clean, place)
         for candidate in at_calls(first.calls, around, options, place + 1):
-            if candidate.step.kind == "fault":
-                count += 1
-                key = state, candidate.key if options.prune else count
-                rank = _rank(first.step, candidate.step, place, recovered)
-                ranked.setdefault(key, (rank, Placement.of(first.step, candidate.step)))
+            count += 1
+            key = state, candidate.key if options.prune else count
+            rank = _rank(first.step, candidate.step, place, recovered)
+            ranked.setdefault(key, (rank, Placement.of(first.step, candidate.step)))
     order = random.Random(options.seed)
     rows = [(rank, order.random(), placement) for rank, placement in ranked.values()]
     return Pairs([placement for _, _, placement in sorted(rows, key=lambda row: row[:2])], count - len(ranked))
@@ -90,7 +94,7 @@ def _recovered(calls: Sequence[TracedCall], clean: Sequence[TracedCall], place: 
 def _rank(first: ExploreStep, second: ExploreStep, place: int, recovered: int) -> Rank:
     at = (second.call or 0) - 1
     kind = SECOND.index(second.name) if second.name in SECOND else len(SECOND)
-    return at >= recovered, first.operation in READS, at - place, kind
+    return second.kind == "act", at >= recovered, first.operation in READS, at - place, kind
 
 
 def covering_rows(options: Mapping[str, Sequence[str]]) -> list[Mapping[str, str]]:

@@ -154,6 +154,7 @@ class Exploration:
             self._difference,
             self._failed_clean,
             clean.sleep if clean else None,
+            clean.run.is_repeatable if clean else True,
         )
         return ExploreReport(
             self._test,
@@ -174,6 +175,10 @@ class Exploration:
         calls = trace(state)
         if self._clean is not None:
             self._difference = first_difference(self._clean.calls, calls) or _other_end(self._clean.run, run)
+            first = self._clean.run._replace(is_repeatable=self._clean.run.caused.is_like(run.caused))
+            # A busy machine may delay one of two runs; a client that sleeps does so in both.
+            sleep = self._clean.sleep if real_sleep(state.journal.exchanges) is not None else None
+            self._clean = self._clean._replace(run=first, sleep=sleep)
             return
         templates = {campaign.id: campaign.template_id for _, campaign in state.records("campaign")}
         connected = {session.entrypoint_id: session.id for _, session in state.records("session")}

@@ -65,6 +65,7 @@ class ExploreFinding:
             "message": self.message,
             "placements": [placement.as_json() for placement in self.placements],
             "count": self.count,
+            "lines": self.lines,
             "document": self.path,
             "clause": self.clause,
         }
@@ -98,7 +99,7 @@ class Findings:
             row.document = document(sandbox, placement, self._name(row), f"{cause.name}: {cause.message}")
 
     def _name(self, finding: ExploreFinding) -> str:
-        return file_name(f"{self._test}-{finding.verdict}-{finding.cause}")
+        return f"{file_name(self._test)}-{finding.verdict}-{finding.cause}"
 
     def rows(self) -> list[ExploreFinding]:
         """Return the findings, the worst first, then in the order in which they were met."""

@@ -57,10 +57,10 @@ class ExploreOptions:
         _refuse_unknown("faults", "a fault", self.faults or (), NAMES)
         _refuse_unknown("operations", "an operation", self.operations or (), OPERATIONS)
         _refuse_unknown("choices", "a choice", self.choices or (), tuple(CHOICES))
-        if self.pairs < 0:
-            raise ValueError(f"pairs: got {self.pairs}; expected a number of runs, 0 for none")
-        if self.seconds is not None and not self.seconds > 0:
-            raise ValueError(f"seconds: got {self.seconds}; expected a number above 0, or None for no limit")
+        if not isinstance(self.pairs, int) or self.pairs < 0:
+            raise ValueError(f"pairs: got {self.pairs!r}; expected a number of runs, 0 for none")
+        if self.seconds is not None and not (isinstance(self.seconds, int | float) and self.seconds > 0):
+            raise ValueError(f"seconds: got {self.seconds!r}; expected a number above 0, or None for no limit")
         for entry in self.tolerates:
             _check_tolerated(entry)
 

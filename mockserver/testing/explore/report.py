@@ -34,6 +34,7 @@ class CleanRun(NamedTuple):
         difference: The first difference of the second clean run; None if they are equal.
         failure: The exception with which it ended; None if it passed.
         sleep: The longest real wait between two calls, if it is a sleep.
+        is_repeatable: True if the calls of the second one caused the same.
     """
 
     calls: int
@@ -42,6 +43,7 @@ class CleanRun(NamedTuple):
     difference: str | None
     failure: str | None
     sleep: str | None
+    is_repeatable: bool
 
 
 @dataclass
@@ -156,6 +158,7 @@ class ExploreReport:
             "test": self.test,
             "clean": clean,
             "deterministic": self.deterministic,
+            "notes": [*self._notes()],
             "singles": self.coverage.singles.as_json(),
             "pairs": self.coverage.pairs.as_json(),
             "runs": self.runs,
@@ -188,12 +191,17 @@ class ExploreReport:
             yield from (f"  {line}" for line in not_tried)
 
     def _notes(self) -> Iterator[str]:
+        """Yield what the clean runs show about the test, and the use of its tolerated rows."""
         clean = self.clean
         if clean.failure is not None:
             yield f"the clean run failed, so nothing was explored: {clean.failure}"
+        elif clean.calls == 0:
+            yield "the clean run made no call, so nothing was explored"
         if clean.difference is not None:
             yield f"the clean runs differ: {clean.difference}"
             yield "so calls are counted by operation, and no placement is left out as equal to another"
+        if not clean.is_repeatable:
+            yield "what its calls cause differs too, so no placement is silent, and no list of the ledger is compared"
         if clean.sleep is not None:
             yield f"the client sleeps in real time ({clean.sleep}); let it sleep on the sandbox's clock: {CURE}"
         for (operation, fault, verdict, reason), count in self.tolerated.counts.items():

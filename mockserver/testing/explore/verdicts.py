@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from mockserver.conduct.evidence import request_of
+from mockserver.conduct.evidence import request_of, was_received
 from mockserver.conduct.judge import judge
 from mockserver.conduct.rules import RULES, Finding
 from mockserver.contract.choices import CHOICES
+from mockserver.contract.text import json_value
 from mockserver.core import ledger
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.sandbox import SandboxState
@@ -27,7 +28,7 @@ Verdict = Literal["survived", "reported", "crashed", "breach", "silent"]
 ORDER: tuple[Verdict, ...] = ("silent", "breach", "crashed", "reported", "survived")  # of reports: the worst first
 DIFFERS, ENDLESS = "differs", "endless"
 _SEVERE = 2
-_ADDRESS = re.compile(r"\b0x[0-9a-f]+\b")
+_ADDRESS = re.compile(r"\b0x[0-9a-f]{5,}\b")  # of memory; a shorter number may be a byte
 
 # Rules on what did not follow. A run whose test has failed ended there, and so did one in which an event is still to be sent.
 _OMISSIONS = frozenset(
@@ -43,6 +44,7 @@ _COPIES = frozenset(("clone-after-conflict", "rename-after-lost-create"))
 # Rules on reading a session that no event has reported: a test that never reads one runs a receiver, and not the client's reads.
 _UNREAD = frozenset(("webhook-only", "stop-too-soon", "waits-for-return", "id-not-stored-first", "event-before-answer"))
 _READS_SESSIONS = "readConnectionSession"
+_NAME_TAKEN = "CAMPAIGN_NAME_ALREADY_EXISTS"
 _EVENTS = "events"  # the family of choices on deliveries: a correct receiver can implement one option only
 
 
@@ -79,6 +81,7 @@ class JudgedRun(NamedTuple):
         ended: Why the run was ended at a bound; None if it was not.
         raised: The exception with which the test ended; None if it passed.
         base_url: The address of its sandbox, which the next sandbox does not have.
+        is_repeatable: Of a clean run: the second one caused the same, so that numbers can be compared.
     """
 
     findings: Sequence[Finding]
@@ -88,6 +91,7 @@ class JudgedRun(NamedTuple):
     ended: str | None
     raised: BaseException | None
     base_url: str
+    is_repeatable: bool = True
 
 
 def read_run(hosted: HostedSandbox, ended: str | None, raised: BaseException | None, *, sleeps: bool) -> JudgedRun:
@@ -109,6 +113,7 @@ def read_run(hosted: HostedSandbox, ended: str | None, raised: BaseException | N
         if not (finding.rule in _OMISSIONS and (raised is not None or has_unsent))
         and not (finding.rule == "ignore-retry-after" and not sleeps and _is_unmeasured(finding, numbered))
         and not _is_misled(finding, numbered)
+        and not _is_harmless_repeat(finding, numbered)
     ]
     requests = {exchange.n: request_of(exchange) for exchange in state.journal.exchanges if exchange.operation}
     return JudgedRun(findings, caused(state), _duplicates(state), requests, ended, raised, hosted.base_url)
@@ -127,6 +132,29 @@ def _is_misled(finding: Finding, numbered: Mapping[int, JournalEntry]) -> bool:
     first, last = min(finding.exchanges), max(finding.exchanges)
     between = (numbered[n] for n in range(first + 1, last) if n in numbered)
     return any(exchange.fault is not None and OUTDATED in exchange.fault.effects for exchange in between)
+
+
+def _is_harmless_repeat(finding: Finding, numbered: Mapping[int, JournalEntry]) -> bool:
+    """
+    Return True for a create that was sent again, unless its name was taken then and the client did not look for the campaign.
+
+    Names are unique, so that the repetition creates no second campaign; a client that adopts the one that exists is correct.
+    """
+    again = numbered[max(finding.exchanges)]
+    if finding.rule != "blind-post-retry" or again.operation != "createCampaign":
+        return False
+    is_unresolved = False
+    for exchange in (each for n, each in numbered.items() if n >= again.n):
+        if exchange.operation == "listCampaigns":
+            is_unresolved = False
+        elif request_of(exchange) == request_of(again) and _code(exchange) == _NAME_TAKEN:
+            is_unresolved = True
+    return not is_unresolved
+
+
+def _code(exchange: JournalEntry) -> Any:
+    body = json_value(exchange.answer) if was_received(exchange) else None
+    return body.get("code") if isinstance(body, dict) else None
 
 
 def _duplicates(state: SandboxState) -> Mapping[str, int]:
@@ -154,7 +182,7 @@ def causes(
         tolerated: The types of exceptions with which the test may end.
     """
     reasons = [*_damage(clean, run, placement)]
-    if run.raised is None and run.ended is None:
+    if run.raised is None and run.ended is None and clean.is_repeatable:
         texts = differences(clean.caused, run.caused, placement)
         if texts:
             message = f"the test passed, and its calls caused {'; '.join(texts)}"
@@ -168,16 +196,21 @@ def _damage(clean: JudgedRun, run: JudgedRun, placement: Placement) -> Iterator[
     for finding in _first_of_each(run.findings):
         if finding.rule not in known and not _is_excused(finding, clean, run, placement):
             yield of_finding(finding)
+    if clean.is_repeatable:
+        yield from _duplicated(clean, run)
+    if run.ended is not None:
+        yield Cause("breach", ENDLESS, run.ended)
+
+
+def _duplicated(clean: JudgedRun, run: JudgedRun) -> Iterator[Cause]:
     more_campaigns = run.caused.numbers["campaigns"] > clean.caused.numbers["campaigns"]
     more_executions = run.caused.numbers["executions"] > clean.caused.numbers["executions"]
     for name, count in run.duplicates.items():
         is_more = more_campaigns if name == "cloned-campaigns" else more_executions
         if is_more and count > clean.duplicates.get(name, 0):
             clean_count = clean.duplicates.get(name, 0)
-            message = f"the ledger has {count} {name.replace('-', ' ')}, and in the clean run {clean_count or 'none'}"
+            message = f"the ledger's list of {name.replace('-', ' ')} has {count}, and in the clean run {clean_count or 'none'}"
             yield Cause("breach", name, message)
-    if run.ended is not None:
-        yield Cause("breach", ENDLESS, run.ended)
 
 
 def of_finding(finding: Finding) -> Cause:
@@ -198,7 +231,7 @@ def _first_of_each(findings: Sequence[Finding]) -> Iterator[Finding]:
 def _is_excused(finding: Finding, clean: JudgedRun, run: JudgedRun, placement: Placement) -> bool:
     """Return True for a finding that a correct client, or a test that does the same without a fault, could get."""
     if finding.rule in _COPIES:
-        return run.caused.numbers["campaigns"] <= clean.caused.numbers["campaigns"]
+        return not clean.is_repeatable or run.caused.numbers["campaigns"] <= clean.caused.numbers["campaigns"]
     if finding.rule in _REPETITIONS:
         return not _repeats_more(clean, run, finding)
     if finding.rule in _UNREAD and all(request[0] != _READS_SESSIONS for request in clean.requests.values()):

@@ -12,6 +12,7 @@ DEFAULT_FOLDER = Path(FOLDER, "failures")
 OFF = "off"
 _NAME_CHARS = 120
 _DIGEST_CHARS = 8
+_UNSAFE = re.compile(r"[^\w.=\-]+")
 
 
 def folder_for_documents(name: str | None, root: Path) -> Path | None:
@@ -40,10 +41,23 @@ def make_folder(folder: Path, root: Path) -> None:
 
 
 def file_name(test: str) -> str:
-    """Return a name for a file of a test, with the folders of the test in it; a long one ends in a digest."""
-    name = re.sub(r"[^\w.=\-]+", "-", test.replace("::", ".")).strip("-.")
+    """
+    Return a name for a file of a test, with the folders of the test in it.
+
+    It ends in a digest where it is long, and where another test could have the same one: `a/b` and `a-b` differ.
+    """
+    name = _UNSAFE.sub("-", test.replace("::", ".")).strip("-.")
+    if len(name) <= _NAME_CHARS and _is_exact(test):
+        return name
     digest = hashlib.sha256(test.encode()).hexdigest()[:_DIGEST_CHARS]
-    return name if len(name) <= _NAME_CHARS else f"{name[: _NAME_CHARS - _DIGEST_CHARS - 1]}-{digest}"
+    return f"{name[: _NAME_CHARS - _DIGEST_CHARS - 1]}-{digest}"
+
+
+def _is_exact(test: str) -> bool:
+    """Return True if a `-` in the name is a slash of the test's path, a bracket, or itself in the brackets."""
+    path, _, function = test.partition("::")
+    plain = re.sub(r"\[(.*)\]$", r"\1", function.replace("::", ""))
+    return not ("-" in path or _UNSAFE.search(path.replace("/", "")) or _UNSAFE.search(plain))
 
 
 def write_file(file: Path, root: Path, content: bytes) -> str:
