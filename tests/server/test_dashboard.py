@@ -138,6 +138,23 @@ def test_an_address_of_nothing_is_a_page_with_the_reason(host: SandboxHost, path
 
     assert (404, True) == (response.status, is_page(response))
     assert "MOCK_NOT_FOUND" in response.body.decode()
+    assert [] == [view for view in VIEWS if f'href="/_mock/{view}"' not in response.body.decode()]
+
+
+def test_a_row_has_its_date_only_if_the_row_above_has_another(host: SandboxHost):
+    for _ in range(2):
+        call(host, "GET", "/v1/campaigns")
+    call(host, "POST", "/_mock/clock/advance", b'{"by": "24h"}')
+    call(host, "GET", "/v1/campaigns")
+    rows = send(host, "GET", "/_mock/calls").body.decode().partition("<tbody>")[2]
+
+    assert ["2026-03-02", "2026-03-01"] == re.findall(r'<span class="date">([^<]*)</span>', rows)
+
+
+def test_a_field_is_shown_as_json(host: SandboxHost):
+    session = call(host, "POST", "/v1/entrypoints/chatapp/connection-sessions", b"{}").json()["sessionId"]
+
+    assert "<dt>coexistence</dt><dd>false</dd>" in send(host, "GET", f"/_mock/objects/{session}").body.decode()
 
 
 def test_no_page_can_be_framed_and_none_runs_foreign_code(host: SandboxHost):
@@ -326,10 +343,10 @@ def test_the_calls_are_in_pages_of_200_the_newest_first(host: SandboxHost):
     first = send(host, "GET", "/_mock/calls").body.decode()
     second = send(host, "GET", "/_mock/calls?before=2").body.decode()
 
-    assert 200 == first.count('<tr><th scope="row">')
+    assert 200 == first.count('<tr><th scope="row" class="number">')
     assert first.index('id="call-201"') < first.index('id="call-2"')
     assert "before=2" in first
-    assert 1 == second.count('<tr><th scope="row">')
+    assert 1 == second.count('<tr><th scope="row" class="number">')
 
 
 def test_a_refused_call_shows_the_clause_and_the_sentence_of_the_document(host: SandboxHost):

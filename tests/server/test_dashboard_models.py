@@ -181,6 +181,26 @@ def test_the_timeline_folds_long_gaps_and_keeps_the_order(mockserver: Sandbox):
     assert sorted(begins) == begins
     assert model["width"] < 1_500
     assert 3 == model["total"]
+    assert ["2026-03-01", "2026-03-31"] == [tick["day"] for tick in model["ticks"] if tick["day"]]
+
+
+@pytest.mark.mockserver(scenario="demo", now="2026-03-01T12:00:00Z")
+def test_the_line_of_a_thing_ends_at_its_last_state_or_at_the_present(mockserver: Sandbox):
+    mockserver.complete_session(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
+    mockserver.advance("5s")
+    mockserver.call("POST", SESSIONS, json={})
+    mockserver.advance("5s")
+    model = timeline.timeline_model(journal(mockserver), mockserver.call("GET", "/_mock/clock").json()["now"])
+    ends = {row["last"]: row["end"] for row in model["rows"]}
+
+    assert ends["completed"] < ends["pending"] == model["now_x"]
+
+
+@pytest.mark.parametrize("kind", ["campaign", "execution", "session"])
+def test_each_legal_step_has_a_command_or_what_causes_it(kind: str):
+    steps = [step for state in LIFECYCLES[kind].states for step in objects._steps(kind, state, "id_1")]
+
+    assert [] == [step for step in steps if not step["path"] and not step["remark"]]
 
 
 @pytest.mark.parametrize(

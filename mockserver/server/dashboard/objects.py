@@ -52,6 +52,13 @@ _FORCED: Final[Mapping[tuple[str, str], tuple[JSON, ...]]] = MappingProxyType(
         ("campaign", "fail"): ({"path": "campaigns/{id}/fail", "label": "fail", "fields": ()},),
     }
 )
+# The other legal steps: what causes each.
+_REMARKS: Final[Mapping[str, str]] = {
+    "start": "by a call of the client",
+    "cancel": "by a call of the client",
+    "finish": "after the last message: advance the clock",
+    "fail": "with its campaign",
+}
 REASONS: Final = ("token_exchange_failed", "phone_in_use", "funnel_not_found")
 
 
@@ -143,14 +150,10 @@ def _steps(kind: str, status: str, record_id: str) -> list[JSON]:
         if step.source != status:
             continue
         forced = _FORCED.get((kind, step.trigger), ())
-        steps += [
-            {**row, "path": row["path"].replace("{id}", record_id), "to": step.target, "trigger": step.trigger}
-            for row in forced
-        ]
+        steps += [{**row, "path": row["path"].replace("{id}", record_id), "to": step.target} for row in forced]
         if not forced:
-            steps.append(
-                {"path": None, "label": step.trigger, "to": step.target, "trigger": step.trigger, "fields": ()}
-            )
+            remark = _REMARKS[step.trigger]
+            steps.append({"path": None, "label": step.trigger, "to": step.target, "fields": (), "remark": remark})
     return steps
 
 
