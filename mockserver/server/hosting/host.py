@@ -28,7 +28,7 @@ from mockserver.core.state.sandbox import Checkpoint, Clock, Position, SandboxSt
 from mockserver.core.state.tenant import Tenant
 from mockserver.scenario.apply import DEFAULT_TENANT
 from mockserver.scenario.documents import Document
-from mockserver.server.api.response import ResponseOptions
+from mockserver.server.api.response import HttpResponse, ResponseOptions
 from mockserver.server.hosting import command_log, runtime
 from mockserver.server.hosting.closed import ClosedSandboxes
 from mockserver.server.hosting.config import Created, SandboxConfig, config_document, fill, seed_in, seed_of
@@ -86,6 +86,7 @@ class HostedSandbox:
         self.checkpoints: dict[str, Checkpoint] = {}
         self.checkpoint_labels: dict[str, str] = {}  # by the id of the checkpoint, oldest first
         self.usage = Usage(host.monotonic_us())
+        self.trace_page: HttpResponse | None = None  # the page of the run whose state is served, of `mockserver open`
         self.choices_read: set[str] | None = None  # the ids of the choices that were read, if they are tracked
         self._coverage: SandboxCoverage | None = None  # None unless the reads of choices are recorded for it
         self._checkpoint_count = 0

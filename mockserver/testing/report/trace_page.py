@@ -11,12 +11,13 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mockserver.contract.text import json_value, printable
+from mockserver.server.api.response import HttpResponse
 from mockserver.testing.report.trace import Trace
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 JSON = dict[str, Any]
 _ASSETS: Final = Path(__file__).parent / "trace_assets"
+_LABEL: Final = '<p class="label" aria-live="polite"></p>\n'  # below the slider
 _SCRIPT: Final = {
     id: re.compile(rf'<script type="application/json" id="{id}">(.*?)</script>', re.DOTALL)
     for id in ("trace", "replay")
@@ -41,7 +43,7 @@ def render(trace: Trace) -> bytes:
         rows=list(groups(trace.end)),
         style=style,
         script=script,
-        policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'",
+        policy=_policy(f"script-src {_hash(script)}"),
         data=_json(_data(trace)),
         document=_json(trace.document),
     )
@@ -61,6 +63,34 @@ def _data(trace: Trace) -> JSON:
         "paths": list(numbers),
         "changes": [[], *changes],
     }
+
+
+def served(html: str, checkpoints: Sequence[str]) -> HttpResponse:
+    """
+    Return the page of a trace on a server, where its slider serves the state of a position.
+
+    The file may be a stranger's: by the policy of the response only the script and the style of this version run.
+
+    Args:
+        html: the file.
+        checkpoints: for each position of the slider, the id of its checkpoint.
+    """
+    scripts = f"script-src {_hash(_asset('script.js'))}"
+    allowed = f"{scripts} {_hash(_asset('serve.js'))}; connect-src 'self'"
+    headers = (
+        ("Content-Type", "text/html; charset=utf-8"),
+        ("Cache-Control", "no-store"),
+        ("Content-Security-Policy", f"{_policy(allowed)}; frame-ancestors 'none'"),
+        ("X-Content-Type-Options", "nosniff"),
+        ("Referrer-Policy", "same-origin"),
+    )
+    data = f'<script type="application/json" id="checkpoints">{_json(list(checkpoints))}</script>'
+    page = (
+        html.replace(scripts, allowed, 1)
+        .replace(_LABEL, _LABEL + _asset("serve.html"), 1)
+        .replace("</body>", f"{data}<script>{_asset('serve.js')}</script></body>", 1)
+    )
+    return HttpResponse(200, headers, page.encode("utf-8", "replace"))
 
 
 def read_trace(html: str) -> tuple[JSON, list[int]] | None:
@@ -95,6 +125,10 @@ def _row(id: str, record: Mapping[str, Any]) -> tuple[str, str, list[tuple[str, 
 
 def _text(value: Any) -> str:
     return printable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), keep="\n")
+
+
+def _policy(scripts: str) -> str:
+    return f"default-src 'none'; style-src {_hash(_style())}; {scripts}; base-uri 'none'; form-action 'none'"
 
 
 def _json(value: Any) -> str:
