@@ -226,11 +226,10 @@ class HostedSandbox:
     def _snapshot(self) -> HostedSnapshot:
         """Lock: the caller holds it."""
         state = self.sandbox
-        initial = self.initial_checkpoint
         copy = state.clone()
         if isinstance(copy.choices, TrackedChoices):
             copy.choices = dict(copy.choices)  # a view of a choice does not count as a use of it
-        return HostedSnapshot(copy, self.config, initial, state.runtime, self.id, self.base_url)
+        return HostedSnapshot(copy, self.config, self.initial_checkpoint, state.runtime, self.id, self.base_url)
 
     def _finish_command(self, recorded: str | None, arguments: Mapping[str, Any], before: Position) -> None:
         """Record a command that has run."""
