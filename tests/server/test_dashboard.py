@@ -286,6 +286,31 @@ def test_reading_every_page_changes_nothing(host: SandboxHost):
     assert before == (call(host, "GET", "/_mock/state").body, call(host, "GET", "/_mock/replay").body)
 
 
+def test_a_scenario_shows_what_it_does_before_it_is_applied(host: SandboxHost):
+    text = send(host, "GET", "/_mock/scenarios/start-timeout-applied").body.decode()
+
+    assert "<li>rule: on startCampaign, nth 1: drop after</li>" in text
+    assert "<li>adds chats: 20</li>" in text
+    assert b"start-timeout-applied" not in call(host, "GET", "/_mock/rules").body
+
+
+def test_the_choices_that_the_run_has_read_are_first(host: SandboxHost):
+    call(host, "POST", "/_mock/choices/watch")
+    call(host, "GET", "/v1/campaigns")
+    read = call(host, "GET", "/_mock/choices/watch").json()["read"]
+    text = send(host, "GET", "/_mock/choices").body.decode()
+    first = text.partition("Read by this run")[2].partition("<h2")[0]
+
+    assert read != []
+    assert sorted(read) == sorted(re.findall(r'<li class="card choice"><h3><code>([^<]*)</code>', first))
+
+
+def test_the_replay_can_be_downloaded(host: SandboxHost):
+    (path,) = re.findall(r'<a href="([^"]*)" download=', send(host, "GET", "/_mock/").body.decode())
+
+    assert 200 == call(host, "GET", path).status
+
+
 def test_the_filters_of_calls_select_by_code_outcome_and_text(host: SandboxHost):
     call(host, "GET", "/v1/campaigns")
     call(host, "GET", "/v1/campaigns/none")

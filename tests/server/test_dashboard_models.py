@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
+import subprocess
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -213,3 +216,31 @@ def test_a_span_has_its_two_largest_units(span: int, text: str):
 
 def test_characters_that_hide_or_reorder_text_are_shown():
     assert "a\\u202eb\\u0000\\u001b[31m" == environment.visible("a\u202eb\0\x1b[31m")
+
+
+@pytest.mark.mockserver(scenario="demo")
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node on the PATH")
+def test_the_typescript_snippet_sends_the_call(mockserver: Sandbox):
+    mockserver.call("POST", "/v1/campaigns?x='`${id}`", json={**CAMPAIGN, "name": "a'b `${id}`"})
+    (exchange,) = journal(mockserver)["exchanges"]
+    snippet = next(form["text"] for form in snippets.of(exchange) if form["name"] == "TypeScript")
+    begin = "const url = 'https://api', key = 'sk', fetch = async (...call) => console.log(JSON.stringify(call));\n"
+    command = ["node", "--input-type=module", "-e", begin + snippet]
+    target, options = json.loads(subprocess.run(command, check=True, capture_output=True, timeout=30).stdout)
+
+    assert "https://api/v1/campaigns?" + urlencode({"x": "'`${id}`"}) == target
+    assert ("POST", "sk") == (options["method"], options["headers"]["X-API-Key"])
+    assert {**CAMPAIGN, "name": "a'b `${id}`"} == json.loads(options["body"])
+
+
+@pytest.mark.mockserver(scenario="demo")
+def test_an_event_that_cannot_be_sent_again_has_the_reason(mockserver: Sandbox):
+    mockserver.receive_webhooks(lambda request: 500)
+    mockserver.complete_session(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
+    event = mockserver.call("GET", f"/_mock/events/{mockserver.events[0]['id']}").json()
+
+    assert (
+        "Its deliveries have not ended yet: waiting. Advance to the next attempt."
+        == events.event_model(event)["why_not"]
+    )
+    assert "No endpoint is registered for it." == events.event_model({**event, "deliveries": []})["why_not"]

@@ -84,11 +84,11 @@ def _matching(journal: View, filters: Mapping[str, str]) -> list[JSON]:
     return [
         story.call_row(exchange) | {"changed": exchange["n"] in causes}
         for exchange in reversed(journal["exchanges"])
-        if _is_wanted(exchange, filters, causes)
+        if _is_selected(exchange, filters, causes)
     ]
 
 
-def _is_wanted(exchange: View, filters: Mapping[str, str], causes: set[Any]) -> bool:
+def _is_selected(exchange: View, filters: Mapping[str, str], causes: set[Any]) -> bool:
     """Return True if a call has what the filters name; the journal has compared the operation and the text."""
     row = story.call_row(exchange)
     return all((

@@ -122,11 +122,11 @@ def _ticks(instants: list[Instant], places: Mapping[Instant, int]) -> list[JSON]
 def _row(number: int, kind: str, thing_id: str, marks: list[Mark], places: Mapping[Instant, int], now_x: int) -> JSON:
     """Return a thing with its marks, those of one instant next to one another; its line ends at its last state or now."""
     y = _TOP + _ROW_HEIGHT * number + _ROW_HEIGHT // 2
-    shown: list[JSON] = []
+    points: list[JSON] = []
     for mark in marks:
         x = places[mark.at]
-        x = max(x, shown[-1]["x"] + 13) if shown else x
-        shown.append({"x": x, "state": mark.state, "words": mark.words, "path": mark.path})
+        x = max(x, points[-1]["x"] + 13) if points else x
+        points.append({"x": x, "state": mark.state, "words": mark.words, "path": mark.path})
     path = f"objects/{thing_id}" if kind not in ("rule", "delivery") else ""
     if kind == "delivery" and marks[0].path.startswith("events/"):
         path = marks[0].path
@@ -138,10 +138,10 @@ def _row(number: int, kind: str, thing_id: str, marks: list[Mark], places: Mappi
         "label": f"{kind} {short}",
         "path": path,
         "y": y,
-        "begin": shown[0]["x"],
-        "end": max(shown[-1]["x"], 0 if _has_ended(kind, marks[-1].state) else now_x),
+        "begin": points[0]["x"],
+        "end": max(points[-1]["x"], 0 if _has_ended(kind, marks[-1].state) else now_x),
         "last": marks[-1].state,
-        "marks": shown,
+        "marks": points,
     }
 
 

@@ -95,8 +95,8 @@ def served(html: str, checkpoints: Sequence[str]) -> HttpResponse:
 
 def read_trace(html: str) -> tuple[JSON, list[int]] | None:
     """Return the document of a trace and the number of the last call after each step; None for any other text."""
-    found = [pattern.search(html) for pattern in (_SCRIPT["trace"], _SCRIPT["replay"])]
-    data, document = (match and json_value(match[1]) for match in found)
+    matches = [pattern.search(html) for pattern in (_SCRIPT["trace"], _SCRIPT["replay"])]
+    data, document = (match and json_value(match[1]) for match in matches)
     calls = data.get("calls") if isinstance(data, dict) else None
     if not isinstance(document, dict) or not isinstance(calls, list) or not all(type(call) is int for call in calls):
         return None
