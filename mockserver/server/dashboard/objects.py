@@ -67,12 +67,14 @@ def objects(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSO
     if item:
         return "object_page.html", {"object": _one(plane, item), "counted": "change", "reasons": REASONS}
     state = plane.read("readState", chats=str(PAGE_ROWS))
-    wanted, text = query.get("kind", ""), query.get("text", "")
+    kind_name, text = query.get("kind", ""), query.get("text", "")
     skip = number_in(query, "skip")
     groups = [
-        _group(state, kind, text, skip if kind.name == wanted else 0) for kind in KINDS if wanted in ("", kind.name)
+        _group(state, kind, text, skip if kind.name == kind_name else 0)
+        for kind in KINDS
+        if kind_name in ("", kind.name)
     ]
-    return "objects.html", {"groups": groups, "kinds": KINDS, "wanted": wanted, "text": text, "counted": "change"}
+    return "objects.html", {"groups": groups, "kinds": KINDS, "kind_name": kind_name, "text": text, "counted": "change"}
 
 
 def _group(state: View, kind: Kind, text: str, skip: int) -> JSON:
