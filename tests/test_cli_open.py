@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 import subprocess
@@ -155,6 +157,21 @@ def test_the_page_of_the_trace_runs_no_script_but_its_own(tmp_path: Path, opened
 
     assert "script-src 'sha256-" in policy and "frame-ancestors 'none'" in policy
     assert "unsafe" not in policy and "'self'" in policy.partition("connect-src ")[2]
+
+
+def test_the_page_of_a_trace_of_another_version_has_the_script_of_this_one(tmp_path: Path, opened):
+    with MockServer() as server, server.sandbox(now=NOW) as sandbox:
+        sandbox.call("GET", "/v1/campaigns")
+        file = stored(sandbox, tmp_path)
+    other = file.read_text("utf-8").replace("<style>", "<style>/* other */").replace("<script>", "<script>/* other */")
+    file.write_text(other, encoding="utf-8")
+    page = opened(file).ask("GET", "/_mock/trace")
+    scripts = re.findall("<(script|style)>(.*?)</", page.text, re.DOTALL)
+    hashes = [base64.b64encode(hashlib.sha256(source.encode()).digest()).decode() for _, source in scripts]
+
+    assert ["style", "script", "script"] == [kind for kind, _ in scripts]
+    assert [] == [digest for digest in hashes if digest not in page.headers["Content-Security-Policy"]]
+    assert "http-equiv" not in page.text
 
 
 def test_a_sandbox_that_repeats_no_run_has_no_trace(tmp_path: Path, opened):

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 JSON = dict[str, Any]
 _ASSETS: Final = Path(__file__).parent / "trace_assets"
 _LABEL: Final = '<p class="label" aria-live="polite"></p>\n'  # below the slider
+_OWN_POLICY: Final = re.compile('<meta http-equiv="Content-Security-Policy" content="[^"]*">\\n?')
+_OWN_STYLE: Final = re.compile("<style>.*?</style>", re.DOTALL)
+_OWN_SCRIPT: Final = re.compile("<script>.*?</script>", re.DOTALL)
 _SCRIPT: Final = {
     id: re.compile(rf'<script type="application/json" id="{id}">(.*?)</script>', re.DOTALL)
     for id in ("trace", "replay")
@@ -69,27 +72,30 @@ def served(html: str, checkpoints: Sequence[str]) -> HttpResponse:
     """
     Return the page of a trace on a server, where its slider serves the state of a position.
 
-    The file may be a stranger's: by the policy of the response only the script and the style of this version run.
+    The file may be a stranger's, or of another version: it gets the style and the script of this one, and the policy of the
+    response runs no other.
 
     Args:
         html: the file.
         checkpoints: for each position of the slider, the id of its checkpoint.
     """
-    scripts = f"script-src {_hash(_asset('script.js'))}"
-    allowed = f"{scripts} {_hash(_asset('serve.js'))}; connect-src 'self'"
+    script, serve, style = _asset("script.js"), _asset("serve.js"), _style()
+    policy = _policy(f"script-src {_hash(script)} {_hash(serve)}; connect-src 'self'; frame-ancestors 'none'")
     headers = (
         ("Content-Type", "text/html; charset=utf-8"),
         ("Cache-Control", "no-store"),
-        ("Content-Security-Policy", f"{_policy(allowed)}; frame-ancestors 'none'"),
+        ("Content-Security-Policy", policy),
         ("X-Content-Type-Options", "nosniff"),
         ("Referrer-Policy", "same-origin"),
     )
     data = f'<script type="application/json" id="checkpoints">{_json(list(checkpoints))}</script>'
-    page = (
-        html.replace(scripts, allowed, 1)
-        .replace(_LABEL, _LABEL + _asset("serve.html"), 1)
-        .replace("</body>", f"{data}<script>{_asset('serve.js')}</script></body>", 1)
-    )
+    page = html.replace(_LABEL, _LABEL + _asset("serve.html"), 1)
+    for pattern, own in (
+        (_OWN_POLICY, ""),
+        (_OWN_STYLE, f"<style>{style}</style>"),
+        (_OWN_SCRIPT, f"{data}<script>{script}</script><script>{serve}</script>"),
+    ):
+        page = pattern.sub(own.replace("\\", "\\\\"), page, count=1)  # a backslash is an escape in a replacement
     return HttpResponse(200, headers, page.encode("utf-8", "replace"))
 
 
