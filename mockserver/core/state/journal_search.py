@@ -49,7 +49,7 @@ def _texts(entry: JournalEntry) -> Iterator[str]:
     """Yield the values of an entry but its answer's body."""
     call, fault, error = entry.call, entry.fault, entry.error
     yield f"{entry.n}\n{entry.status}\n{entry.operation}\n{entry.tenant_id}\n{call.method}\n{call.path}"
-    yield format_exact(entry.at)
+    yield f"{format_exact(entry.at)}\n{call.cut_from_bytes}\n{entry.answer_cut_from_bytes}"
     for pairs in (call.query, call.headers.items(), entry.headers):
         for name, value in pairs:
             yield name
