@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -124,6 +127,61 @@ def test_what_is_served_answers_calls(tmp_path: Path, opened):
     assert any(line.strip() == f"secret key   {key}" for line in served.lines)
     assert served.lines[-1].startswith("The state is that of tests/test_it.py::test_it after GET /v1/campaigns")
     assert 1 == len(served.close().splitlines())  # the log has this call, and none of those that were repeated
+
+
+def test_each_position_of_the_slider_has_a_checkpoint_with_its_state(tmp_path: Path, opened):
+    expected = []
+    with MockServer() as server, server.sandbox(now=NOW, given=GIVEN) as sandbox:
+        expected.append(state_bytes(sandbox))
+        for number in range(3):
+            sandbox.call("POST", "/v1/campaigns", json={"name": f"{number}", "platform": "chatapp", "templateId": "t", "cadence": 1})  # fmt: skip
+            expected.append(state_bytes(sandbox))
+        file = stored(sandbox, tmp_path)
+    served = opened(file, "--at", "1")
+    page = served.ask("GET", "/_mock/trace").text
+    (ids,) = re.findall(r'<script type="application/json" id="checkpoints">(.*?)</script>', page)
+    states = []
+    for checkpoint in json.loads(ids):
+        assert 204 == served.ask("POST", f"/_mock/checkpoints/{checkpoint}/restore").status_code
+        states.append(served.state())
+
+    assert expected == states
+
+
+def test_the_page_of_the_trace_runs_no_script_but_its_own(tmp_path: Path, opened):
+    with MockServer() as server, server.sandbox(now=NOW) as sandbox:
+        sandbox.call("GET", "/v1/campaigns")
+        file = stored(sandbox, tmp_path)
+    page = opened(file).ask("GET", "/_mock/trace")
+    policy = page.headers["Content-Security-Policy"]
+
+    assert "script-src 'sha256-" in policy and "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy and "'self'" in policy.partition("connect-src ")[2]
+
+
+def test_the_page_of_a_trace_of_another_version_has_the_script_of_this_one(tmp_path: Path, opened):
+    with MockServer() as server, server.sandbox(now=NOW) as sandbox:
+        sandbox.call("GET", "/v1/campaigns")
+        file = stored(sandbox, tmp_path)
+    other = file.read_text("utf-8").replace("<style>", "<style>/* other */").replace("<script>", "<script>/* other */")
+    file.write_text(other, encoding="utf-8")
+    page = opened(file).ask("GET", "/_mock/trace")
+    scripts = re.findall("<(script|style)>(.*?)</", page.text, re.DOTALL)
+    hashes = [base64.b64encode(hashlib.sha256(source.encode()).digest()).decode() for _, source in scripts]
+
+    assert ["style", "script", "script"] == [kind for kind, _ in scripts]
+    assert [] == [digest for digest in hashes if digest not in page.headers["Content-Security-Policy"]]
+    assert "http-equiv" not in page.text
+
+
+def test_a_sandbox_that_repeats_no_run_has_no_trace(tmp_path: Path, opened):
+    file = tmp_path / "run.yaml"
+    with MockServer() as server, server.sandbox(now=NOW, given=GIVEN) as sandbox:
+        sandbox.call("GET", "/v1/campaigns")
+        file.write_text(documents.dump(sandbox.replay_document()), encoding="utf-8")
+    answer = opened(file).ask("GET", "/_mock/trace")
+
+    assert (404, True) == (answer.status_code, "this sandbox repeats no run" in answer.text)
 
 
 def test_a_document_of_a_failed_test_is_served_too(tmp_path: Path, opened):

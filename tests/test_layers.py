@@ -21,7 +21,7 @@ FOLDER_MODULES_MAX = 14
 
 # Packages in levels: a module may import from its own package, and from packages of an earlier level.
 TOP = (
-    ("version", "_data"), ("contract",), ("core",), ("conduct", "scenario"), ("coverage",), ("server",), ("testing",),
+    ("version", "_data", "_templates"), ("contract",), ("core",), ("conduct", "scenario"), ("coverage",), ("server",), ("testing",),
     ("pytest_plugin", "unittest_case", "fleet"), ("cli",), ("__init__", "__main__"),
 )  # fmt: skip
 CORE = (

@@ -16,6 +16,8 @@ _CUT_SPARE_CHARS = 200  # read beyond a cut, since masking makes a text shorter
 _KEY_PREFIXES = ("sk_", "pk_", "whsec_")
 _KEY_LIKE = re.compile(rf"(?<![A-Za-z0-9])({'|'.join(_KEY_PREFIXES)})[A-Za-z0-9_+/=\-]+")
 _ESCAPE = re.compile(r"\\+u00([2-7][0-9A-Fa-f])")
+_SHORT_CHARS = 100
+_SHORT_TEXTS_MAX = 10_000
 _DECODINGS_MAX = 3  # a text may be percent-encoded again and again
 
 
@@ -56,6 +58,7 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str]) -> None:
         self._secrets = [secret for secret in secrets if len(secret) > 3]
+        self._of_short: dict[str, str] = {}  # of texts in JSON values: keys and headers recur in each call of a journal
 
     def text(self, written: str) -> str:
         """
@@ -105,9 +108,18 @@ class Redactor:
     def value(self, value: Any) -> Any:
         """Return the JSON value with every secret in its texts and keys masked."""
         if isinstance(value, str):
-            return self.text(value)
+            return self._recurring(value)
         if isinstance(value, Mapping):
-            return {self.text(str(key)): self.value(inner) for key, inner in value.items()}
+            return {self._recurring(str(key)): self.value(inner) for key, inner in value.items()}
         if isinstance(value, list | tuple):
             return [self.value(element) for element in value]
         return value
+
+    def _recurring(self, written: str) -> str:
+        """Return what `text` does, computed once for a short text."""
+        hidden = self._of_short.get(written)
+        if hidden is None:
+            hidden = self.text(written)
+            if len(written) <= _SHORT_CHARS and len(self._of_short) < _SHORT_TEXTS_MAX:
+                self._of_short[written] = hidden
+        return hidden

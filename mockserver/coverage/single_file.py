@@ -8,8 +8,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 
+from mockserver import _templates
 from mockserver.contract.text import printable
 from mockserver.version import VERSION
 
@@ -37,12 +38,6 @@ def _policy(style: str) -> str:
 
 @cache
 def _environment(folder: Path) -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(folder),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = _templates.environment(folder)
     environment.filters["visible"] = printable
     return environment

@@ -1,18 +1,21 @@
 """
-The budgets of the dashboard: `python -m tests.benchmarks.dashboard`.
+The budgets of the dashboard: `python -m tests.benchmarks.dashboard [--pages]`.
 
 It prints the processor time and the size of each view of a sandbox with 10,000 calls, and how much four open streams raise
-the median of a GET at 500 calls a second, by turns in one process, whose readers are another one.
+the median of a GET at 500 calls a second, by turns in one process, whose readers are another one. With `--pages` the readers
+are four pages in Chromium, which also takes processor time of its own on the same machine.
 """
 
 from __future__ import annotations
 
+import shutil
 import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPConnection
-from typing import Any
 from urllib.parse import urlsplit
 
 from mockserver import MockServer, Sandbox
@@ -40,6 +43,21 @@ for event in events:
 print("open", flush=True)
 sys.stdin.read()
 """
+_PAGES = """
+import sys
+from playwright.sync_api import sync_playwright
+executable, base, *paths = sys.argv[1:]
+with sync_playwright() as playwright:
+    browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+    for path in paths:
+        page = browser.new_page()
+        page.goto(f"{base}/_mock/{path}")
+        page.locator("#link", has_text="live").wait_for()
+    print("open", flush=True)
+    sys.stdin.read()
+    browser.close()
+"""
+PAGES = ("now", "timeline", "calls", "calls?refused=1")
 
 
 class Client:
@@ -77,34 +95,29 @@ def median_us(client: Client, calls: int = 1_000) -> float:
     return 1e6 * statistics.median(durations)
 
 
-def streams(client: Client) -> None:
-    """Print the medians without and with open streams, by turns, and the median of their ratios."""
+def readers(client: Client, name: str, *command: str) -> None:
+    """Print the medians without and with the readers of a command, by turns, and the median of their ratios."""
     ratios = []
     for _ in range(TURNS):
         without = median_us(client)
-        with open_streams(client):
-            with_streams = median_us(client)
-        ratios.append(with_streams / without)
-        print(f"median without {without:6.0f} us, with {READERS} streams {with_streams:6.0f} us")
+        with running(*command):
+            with_readers = median_us(client)
+        ratios.append(with_readers / without)
+        print(f"median without {without:6.0f} us, with {READERS} {name} {with_readers:6.0f} us")
     print(f"ratio of the medians: {statistics.median(ratios):.3f}")
 
 
-class open_streams:
-    """Streams that another process reads."""
-
-    def __init__(self, client: Client) -> None:
-        parts = client.parts
-        address = (str(parts.hostname), str(parts.port), parts.path + "/_mock/stream", str(READERS))
-        self._process: Any = subprocess.Popen(
-            [sys.executable, "-c", _READERS, *address], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-
-    def __enter__(self) -> None:
-        self._process.stdout.readline()
-
-    def __exit__(self, *_: object) -> None:
-        self._process.stdin.close()
-        self._process.wait()
+@contextmanager
+def running(*command: str) -> Iterator[None]:
+    """Run readers in another process, from when all of them are open."""
+    process = subprocess.Popen([sys.executable, "-c", *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None and process.stdout is not None
+    process.stdout.readline()
+    try:
+        yield
+    finally:
+        process.stdin.close()
+        process.wait()
 
 
 def main() -> None:
@@ -117,7 +130,11 @@ def main() -> None:
             client.send(f"/v1/campaigns/none_{number}")
             client.send("/v1/message-templates")
         views(client)
-        streams(client)
+        parts = client.parts
+        address = (str(parts.hostname), str(parts.port), parts.path + "/_mock/stream", str(READERS))
+        readers(client, "streams", _READERS, *address)
+        if "--pages" in sys.argv:
+            readers(client, "pages", _PAGES, str(shutil.which("chromium")), sandbox.base_url, *PAGES)
 
 
 if __name__ == "__main__":

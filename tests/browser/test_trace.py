@@ -150,3 +150,35 @@ def test_without_javascript_the_history_and_the_last_state_can_be_read(mockserve
     assert not tab.page.locator(".slider").is_visible()
     tab.page.locator(".objects summary", has_text=created).click()
     assert "processing" in tab.page.locator(".objects details[open]").inner_text()
+
+
+@pytest.mark.mockserver(now=NOW, given=SEED)
+def test_on_a_server_the_slider_serves_the_state_of_its_position(browser, mockserver: Sandbox):
+    campaigns(mockserver, 4)
+    ids, states = [], []
+    for number in range(2):
+        mockserver.advance(minutes=5 * number + 1)
+        states.append(mockserver.call("GET", "/_mock/state").body)
+        ids.append(mockserver.call("POST", "/_mock/checkpoints", json={}).json()["checkpointId"])
+    html = trace_page.render(trace(run_of(mockserver))).decode()
+    mockserver._backend.hosted.trace_page = trace_page.served(html, ids)
+    page = browser.new_page()
+    messages: list[str] = []
+    page.on("console", lambda message: messages.append(message.text))
+    page.goto(f"{mockserver.base_url}/_mock/trace#step-0")
+    assert [] == violations(page)
+    page.get_by_role("button", name="Serve this state").press("Enter")
+    page.get_by_text("The mock has the state after step 0.").wait_for()
+    served = mockserver.call("GET", "/_mock/state").body
+    page.get_by_role("button", name="Forward").click()
+    page.get_by_role("button", name="Serve this state").click()
+    page.get_by_text("The mock has the state after step 1.").wait_for()
+
+    assert states == [served, mockserver.call("GET", "/_mock/state").body]
+    page.get_by_role("button", name="Forward").click()
+    page.get_by_role("button", name="Serve this state").click()
+    page.get_by_text("Not served: checkpoint: got 'undefined'").wait_for()
+    page.get_by_role("link", name="Dashboard").click()
+    page.get_by_text("The trace of the run").wait_for(state="attached")
+    assert [] == [line for line in messages if "404" not in line]
+    page.close()

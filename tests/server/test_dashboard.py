@@ -138,6 +138,23 @@ def test_an_address_of_nothing_is_a_page_with_the_reason(host: SandboxHost, path
 
     assert (404, True) == (response.status, is_page(response))
     assert "MOCK_NOT_FOUND" in response.body.decode()
+    assert [] == [view for view in VIEWS if f'href="/_mock/{view}"' not in response.body.decode()]
+
+
+def test_a_row_has_its_date_only_if_the_row_above_has_another(host: SandboxHost):
+    for _ in range(2):
+        call(host, "GET", "/v1/campaigns")
+    call(host, "POST", "/_mock/clock/advance", b'{"by": "24h"}')
+    call(host, "GET", "/v1/campaigns")
+    rows = send(host, "GET", "/_mock/calls").body.decode().partition("<tbody>")[2]
+
+    assert ["2026-03-02", "2026-03-01"] == re.findall(r'<span class="date">([^<]*)</span>', rows)
+
+
+def test_a_field_is_shown_as_json(host: SandboxHost):
+    session = call(host, "POST", "/v1/entrypoints/chatapp/connection-sessions", b"{}").json()["sessionId"]
+
+    assert "<dt>coexistence</dt><dd>false</dd>" in send(host, "GET", f"/_mock/objects/{session}").body.decode()
 
 
 def test_no_page_can_be_framed_and_none_runs_foreign_code(host: SandboxHost):
@@ -269,6 +286,31 @@ def test_reading_every_page_changes_nothing(host: SandboxHost):
     assert before == (call(host, "GET", "/_mock/state").body, call(host, "GET", "/_mock/replay").body)
 
 
+def test_a_scenario_shows_what_it_does_before_it_is_applied(host: SandboxHost):
+    text = send(host, "GET", "/_mock/scenarios/start-timeout-applied").body.decode()
+
+    assert "<li>rule: on startCampaign, nth 1: drop after</li>" in text
+    assert "<li>adds chats: 20</li>" in text
+    assert b"start-timeout-applied" not in call(host, "GET", "/_mock/rules").body
+
+
+def test_the_choices_that_the_run_has_read_are_first(host: SandboxHost):
+    call(host, "POST", "/_mock/choices/watch")
+    call(host, "GET", "/v1/campaigns")
+    read = call(host, "GET", "/_mock/choices/watch").json()["read"]
+    text = send(host, "GET", "/_mock/choices").body.decode()
+    first = text.partition("Read by this run")[2].partition("<h2")[0]
+
+    assert read != []
+    assert sorted(read) == sorted(re.findall(r'<li class="card choice"><h3><code>([^<]*)</code>', first))
+
+
+def test_the_replay_can_be_downloaded(host: SandboxHost):
+    (path,) = re.findall(r'<a href="([^"]*)" download=', send(host, "GET", "/_mock/").body.decode())
+
+    assert 200 == call(host, "GET", path).status
+
+
 def test_the_filters_of_calls_select_by_code_outcome_and_text(host: SandboxHost):
     call(host, "GET", "/v1/campaigns")
     call(host, "GET", "/v1/campaigns/none")
@@ -326,10 +368,10 @@ def test_the_calls_are_in_pages_of_200_the_newest_first(host: SandboxHost):
     first = send(host, "GET", "/_mock/calls").body.decode()
     second = send(host, "GET", "/_mock/calls?before=2").body.decode()
 
-    assert 200 == first.count('<tr><th scope="row">')
+    assert 200 == first.count('<tr><th scope="row" class="number">')
     assert first.index('id="call-201"') < first.index('id="call-2"')
     assert "before=2" in first
-    assert 1 == second.count('<tr><th scope="row">')
+    assert 1 == second.count('<tr><th scope="row" class="number">')
 
 
 def test_a_refused_call_shows_the_clause_and_the_sentence_of_the_document(host: SandboxHost):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
+import subprocess
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -181,6 +184,26 @@ def test_the_timeline_folds_long_gaps_and_keeps_the_order(mockserver: Sandbox):
     assert sorted(begins) == begins
     assert model["width"] < 1_500
     assert 3 == model["total"]
+    assert ["2026-03-01", "2026-03-31"] == [tick["day"] for tick in model["ticks"] if tick["day"]]
+
+
+@pytest.mark.mockserver(scenario="demo", now="2026-03-01T12:00:00Z")
+def test_the_line_of_a_thing_ends_at_its_last_state_or_at_the_present(mockserver: Sandbox):
+    mockserver.complete_session(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
+    mockserver.advance("5s")
+    mockserver.call("POST", SESSIONS, json={})
+    mockserver.advance("5s")
+    model = timeline.timeline_model(journal(mockserver), mockserver.call("GET", "/_mock/clock").json()["now"])
+    ends = {row["last"]: row["end"] for row in model["rows"]}
+
+    assert ends["completed"] < ends["pending"] == model["now_x"]
+
+
+@pytest.mark.parametrize("kind", ["campaign", "execution", "session"])
+def test_each_legal_step_has_a_command_or_what_causes_it(kind: str):
+    steps = [step for state in LIFECYCLES[kind].states for step in objects._steps(kind, state, "id_1")]
+
+    assert [] == [step for step in steps if not step["path"] and not step["remark"]]
 
 
 @pytest.mark.parametrize(
@@ -193,3 +216,31 @@ def test_a_span_has_its_two_largest_units(span: int, text: str):
 
 def test_characters_that_hide_or_reorder_text_are_shown():
     assert "a\\u202eb\\u0000\\u001b[31m" == environment.visible("a\u202eb\0\x1b[31m")
+
+
+@pytest.mark.mockserver(scenario="demo")
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node on the PATH")
+def test_the_typescript_snippet_sends_the_call(mockserver: Sandbox):
+    mockserver.call("POST", "/v1/campaigns?x='`${id}`", json={**CAMPAIGN, "name": "a'b `${id}`"})
+    (exchange,) = journal(mockserver)["exchanges"]
+    snippet = next(form["text"] for form in snippets.of(exchange) if form["name"] == "TypeScript")
+    begin = "const url = 'https://api', key = 'sk', fetch = async (...call) => console.log(JSON.stringify(call));\n"
+    command = ["node", "--input-type=module", "-e", begin + snippet]
+    target, options = json.loads(subprocess.run(command, check=True, capture_output=True, timeout=30).stdout)
+
+    assert "https://api/v1/campaigns?" + urlencode({"x": "'`${id}`"}) == target
+    assert ("POST", "sk") == (options["method"], options["headers"]["X-API-Key"])
+    assert {**CAMPAIGN, "name": "a'b `${id}`"} == json.loads(options["body"])
+
+
+@pytest.mark.mockserver(scenario="demo")
+def test_an_event_that_cannot_be_sent_again_has_the_reason(mockserver: Sandbox):
+    mockserver.receive_webhooks(lambda request: 500)
+    mockserver.complete_session(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
+    event = mockserver.call("GET", f"/_mock/events/{mockserver.events[0]['id']}").json()
+
+    assert (
+        "Its deliveries have not ended yet: waiting. Advance to the next attempt."
+        == events.event_model(event)["why_not"]
+    )
+    assert "No endpoint is registered for it." == events.event_model({**event, "deliveries": []})["why_not"]

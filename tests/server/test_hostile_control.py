@@ -55,6 +55,7 @@ QUERY = (
     "before",
     "limit",
     "last",
+    "text",
     "name",
     "failure",
     "wait",

@@ -156,7 +156,7 @@ class TestJournal:
             ("last=1&limit=1", "got limit with last; expected limit for the oldest or last for the newest"),
             (
                 "lst=1",
-                "got 'lst'; expected some of operation, status, since, before, limit, last; did you mean 'last'?",
+                "got 'lst'; expected some of operation, text, status, since, before, limit, last; did you mean 'last'?",
             ),
         ],
     )

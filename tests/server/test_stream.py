@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from collections.abc import Callable, Iterator
@@ -229,6 +230,35 @@ def test_readers_at_one_place_share_a_batch(
 
     assert {("call", 1)} == {(own.event().name, 1) for own in readers}
     assert 1 == len([place for place in built if place.call == 0])
+
+
+def test_a_reader_waits_a_tenth_of_a_second_after_each_batch(monkeypatch: pytest.MonkeyPatch):
+    waits: list[float] = []
+
+    async def wait(seconds: float) -> None:
+        waits.append(seconds)
+
+    class Busy:
+        """A sandbox in which something happens all the time."""
+
+        def add_listener(self, listener: Callable[[], None]) -> None:
+            self.notify = listener
+
+        def remove_listener(self, listener: Callable[[], None]) -> None:
+            """It stops with its reader."""
+
+    async def read() -> str | None:
+        busy.notify()
+        return "data: 1\n\n" if len(waits) < 5 else None
+
+    async def all_pieces() -> list[bytes]:
+        return [piece async for piece in live_stream.pieces(busy, b"", read)]
+
+    busy = Busy()
+    monkeypatch.setattr(live_stream.asyncio, "sleep", wait)
+    pieces = asyncio.run(all_pieces())
+
+    assert ([0.1] * 5, 6) == (waits, len(pieces))
 
 
 def test_a_silent_stream_has_a_heartbeat(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, get_args
 
 from mockserver.server.api.request import SANDBOXES, HttpRequest
+from mockserver.server.api.response import HttpResponse
 from mockserver.server.control import access, routes, sandboxes
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
@@ -29,6 +30,11 @@ class PageAccess(NamedTuple):
     def sandbox_id(self) -> str | None:
         """The id of the sandbox of the page."""
         return self.hosted.id if self.hosted is not None else None
+
+    @property
+    def trace_page(self) -> HttpResponse | None:
+        """The page of the run whose state the sandbox serves; None for any other sandbox."""
+        return self.hosted.trace_page if self.hosted is not None else None
 
     def check(self) -> None:
         """Raise ControlError for a request that the control plane refuses."""

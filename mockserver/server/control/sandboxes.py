@@ -191,18 +191,18 @@ def restore_checkpoint(hosted: HostedSandbox, args: Arguments) -> None:
 
 
 def read_journal(snapshot: HostedSnapshot, args: Arguments) -> JSON:
-    """Return exchanges and transitions; with `operation` or `status` only those exchanges, with `last` the newest of them."""
+    """Return exchanges and transitions; with `operation`, `status` or `text` only those exchanges, with `last` the newest of them."""
     if "limit" in args and "last" in args:
         raise ControlError(
             400, "MOCK_BAD_QUERY", "got limit with last; expected limit for the oldest or last for the newest"
         )
     numbers = _numbers(
-        {key: value for key, value in args.items() if key != "operation"},
+        {key: value for key, value in args.items() if key not in ("operation", "text")},
         {"status": "status", "since": "since", "before": "before", "limit": "limit", "last": "last"},
-        ("operation",),
+        ("operation", "text"),
     )
     operations = _operations(args["operation"]) if "operation" in args else None
-    return views.journal(snapshot.state, operations=operations, **numbers)
+    return views.journal(snapshot.state, operations=operations, text=args.get("text", ""), **numbers)
 
 
 def _operations(name: str) -> tuple[str, ...]:

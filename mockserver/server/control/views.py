@@ -6,7 +6,8 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from functools import cache
+from functools import cache, partial
+from itertools import islice
 from typing import Any
 
 from mockserver.contract.choices import CHOICES
@@ -16,6 +17,7 @@ from mockserver.core.operations.sending import counts
 from mockserver.core.redaction import Redactor, mask
 from mockserver.core.scheduler import FiredTimer
 from mockserver.core.state.journal import JournalEntry, Transition
+from mockserver.core.state.journal_search import containing
 from mockserver.core.state.matching import ABSENT
 from mockserver.core.state.outbox import Attempt, Delivery
 from mockserver.core.state.records import Chat, ChatAttributes, Execution, HostedFlow, SendSchedule
@@ -311,6 +313,7 @@ def journal(
     before: int | None = None,
     limit: int | None = None,
     last: int | None = None,
+    text: str = "",
 ) -> JSON:
     """
     Return exchanges, oldest first, and every transition.
@@ -323,8 +326,9 @@ def journal(
         before: only exchanges before this number.
         limit: the number of exchanges at most, of the oldest.
         last: the number of exchanges at most, of the newest.
+        text: only exchanges that contain it, in upper or lower case.
     """
-    hide = redactor(sandbox)
+    render = partial(exchange, hide=redactor(sandbox))
     entries = [
         entry
         for entry in sandbox.journal.since(since)
@@ -332,9 +336,11 @@ def journal(
         and status in (None, entry.status)
         and (before is None or entry.n < before)
     ]
-    first = 0 if last is None else max(0, len(entries) - last)
+    ordered = entries if last is None else entries[::-1]
+    rows = containing(ordered, text, render) if text else map(render, ordered)
+    exchanges = list(islice(rows, limit if last is None else last))
     return {
-        "exchanges": [exchange(entry, hide) for entry in entries[first:limit]],
+        "exchanges": exchanges if last is None else exchanges[::-1],
         "transitions": [transition(step) for step in sandbox.journal.transitions],
     }
 

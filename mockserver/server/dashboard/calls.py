@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -74,7 +73,9 @@ def _after(plane: Plane, filters: Mapping[str, str], after: int) -> _Selected:
 
 
 def _arguments(filters: Mapping[str, str]) -> dict[str, str]:
-    return {"operation": filters["operation"]} if "operation" in filters else {}
+    """Return the part of the filters that the journal applies; a call with a code has the code as a text."""
+    arguments = {"text": filters.get("text") or filters.get("code", "").strip(), "operation": filters.get("operation")}
+    return {name: value for name, value in arguments.items() if value}
 
 
 def _matching(journal: View, filters: Mapping[str, str]) -> list[JSON]:
@@ -83,25 +84,19 @@ def _matching(journal: View, filters: Mapping[str, str]) -> list[JSON]:
     return [
         story.call_row(exchange) | {"changed": exchange["n"] in causes}
         for exchange in reversed(journal["exchanges"])
-        if _is_wanted(exchange, filters, causes)
+        if _is_selected(exchange, filters, causes)
     ]
 
 
-def _is_wanted(exchange: View, filters: Mapping[str, str], causes: set[Any]) -> bool:
-    """Return True if a call has everything that the filters name."""
-    row, text = story.call_row(exchange), filters.get("text", "").casefold()
-    checks = (
+def _is_selected(exchange: View, filters: Mapping[str, str], causes: set[Any]) -> bool:
+    """Return True if a call has what the filters name; the journal has compared the operation and the text."""
+    row = story.call_row(exchange)
+    return all((
         "code" not in filters or row["code"] == filters["code"].strip(),
         "refused" not in filters or (row["status"] or 0) >= 400,
         "faulted" not in filters or row["fault"] is not None,
         "changed" not in filters or row["n"] in causes,
-    )
-    return all(checks) and (not text or text in _text(exchange))
-
-
-def _text(exchange: View) -> str:
-    """Return a call with its answer as one text, without regard to case."""
-    return json.dumps(exchange, ensure_ascii=False, default=str).casefold()
+    ))  # fmt: skip
 
 
 def _one(plane: Plane, item: str) -> JSON:

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import quote
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 
+from mockserver import _templates
 from mockserver.contract import clauses
 from mockserver.core.instants import SECOND, Duration, Instant, parse
 from mockserver.version import VERSION
@@ -36,13 +37,7 @@ def asset(name: Literal["style.css", "script.js", "icon.svg"]) -> bytes:
 @cache
 def environment() -> Environment:
     """Return the environment of the templates, the same for pages that are served and for files."""
-    templates = Environment(
-        loader=FileSystemLoader(_HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    templates = _templates.environment(_HERE / "templates")
     templates.filters |= {
         "json_text": json_text,
         "compact": compact,

@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mockserver.contract.text import whole_number
+from mockserver.core.instants import SECOND
 from mockserver.server.dashboard import lifecycle_svg
-from mockserver.server.dashboard.environment import instant_of
+from mockserver.server.dashboard.environment import duration, instant_of
 from mockserver.server.dashboard.plane import Plane, number_in
 
 JSON = dict[str, Any]
 View = Mapping[str, Any]
 
 PAGE_ROWS: Final = 200
-_ENDED: Final = ("delivered", "abandoned")
+ENDED_DELIVERIES: Final = ("delivered", "abandoned")
 _SIGNERS: Final = {
     "current": "the endpoint's secret",
     "former": "the endpoint's former secret",
@@ -45,7 +46,7 @@ def _row(event: View) -> JSON:
 
 
 def _can_resend(deliveries: list[JSON]) -> bool:
-    return any(delivery["status"] in _ENDED for delivery in deliveries)
+    return any(delivery["status"] in ENDED_DELIVERIES for delivery in deliveries)
 
 
 def _numbers(rows: list[JSON], endpoint: str) -> JSON:
@@ -103,10 +104,10 @@ def _timestamp(timestamp: str, at: str) -> JSON:
     number = whole_number(timestamp)
     if number is None:
         return {"part": "timestamp", "value": timestamp, "holds": False, "remark": "It is not a number of seconds."}
-    seconds = number - instant_of(at) // 1_000_000
+    seconds = number - instant_of(at) // SECOND
     remark = (
         "Equal to the sandbox's clock."
         if abs(seconds) <= 1
-        else f"{abs(seconds):,} seconds {'before' if seconds < 0 else 'after'} the sandbox's clock."
+        else f"{duration(abs(seconds) * SECOND)} {'before' if seconds < 0 else 'after'} the sandbox's clock."
     )
     return {"part": "timestamp", "value": timestamp, "holds": True, "remark": remark}

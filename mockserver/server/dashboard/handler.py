@@ -66,6 +66,8 @@ def respond(plane: Plane, request: HttpRequest) -> HttpResponse | None:
         if request.method == "POST":
             return _sign_in(plane, request, base)
         plane.check()
+        if path == paths.TRACE:
+            return _trace(plane)
         page = page_path(path)
         return None if page is None else _page(plane, request, base, page)
     except ControlError as refusal:
@@ -89,6 +91,14 @@ def _page(plane: Plane, request: HttpRequest, base: str, page: PagePath) -> Http
     return _html(200, text)
 
 
+def _trace(plane: Plane) -> HttpResponse:
+    if plane.trace_page is None:
+        raise ControlError(
+            404, "MOCK_NOT_FOUND", "this sandbox repeats no run; `mockserver open TRACE` serves one that does"
+        )
+    return plane.trace_page
+
+
 def _frame(plane: Plane, request: HttpRequest, base: str, view: str) -> JSON:
     """Return what the frame of every page needs."""
     return {
@@ -99,6 +109,7 @@ def _frame(plane: Plane, request: HttpRequest, base: str, view: str) -> JSON:
         "titles": {name: _TITLES.get(name, name.capitalize()) for name in paths.VIEWS},
         "sandbox_id": plane.sandbox_id,
         "address": request.base_url,
+        "has_trace": plane.trace_page is not None,
         "path": request.target,
     }
 

@@ -35,14 +35,14 @@ def drawing(kind: str, status: str, passed: Iterable[str]) -> JSON | None:
     table = LIFECYCLES.get(kind)
     if table is None:
         return None
-    boxes, seen = _places(table), {*passed, status}
+    boxes, visited = _places(table), {*passed, status}
     height = max(box.y for box in boxes.values()) + _BOX_HEIGHT + _MARGIN
     width = max(box.x for box in boxes.values()) + _BOX_WIDTH + _MARGIN
     return {
         "kind": kind,
         "width": width,
         "height": height,
-        "states": [_state(table, name, boxes[name], status, seen) for name in table.states],
+        "states": [_state(table, name, boxes[name], status, visited) for name in table.states],
         "arrows": [_arrow(step, boxes) for step in table.steps if not _goes_back(step, boxes)],
         "back": [f"{step.trigger}: {step.source} to {step.target}" for step in table.steps if _goes_back(step, boxes)],
         "text": _text(table, status),
@@ -71,8 +71,8 @@ def _goes_back(step: Step, boxes: dict[str, _Box]) -> bool:
     return boxes[step.target].x < boxes[step.source].x
 
 
-def _state(table: Lifecycle, name: str, box: _Box, status: str, seen: set[str]) -> JSON:
-    tone = "present" if name == status else "passed" if name in seen else "open"
+def _state(table: Lifecycle, name: str, box: _Box, status: str, visited: set[str]) -> JSON:
+    tone = "present" if name == status else "passed" if name in visited else "open"
     middle = {"text_x": box.x + _BOX_WIDTH // 2, "text_y": box.y + _BOX_HEIGHT // 2 + 5}
     place = {"x": box.x, "y": box.y, "width": _BOX_WIDTH, "height": _BOX_HEIGHT}
     return {"name": name, "tone": tone, "is_final": name in table.final, **place, **middle}

@@ -52,6 +52,13 @@ _FORCED: Final[Mapping[tuple[str, str], tuple[JSON, ...]]] = MappingProxyType(
         ("campaign", "fail"): ({"path": "campaigns/{id}/fail", "label": "fail", "fields": ()},),
     }
 )
+# The other legal steps: what causes each.
+_REMARKS: Final[Mapping[str, str]] = {
+    "start": "by a call of the client",
+    "cancel": "by a call of the client",
+    "finish": "after the last message: advance the clock",
+    "fail": "with its campaign",
+}
 REASONS: Final = ("token_exchange_failed", "phone_in_use", "funnel_not_found")
 
 
@@ -60,12 +67,14 @@ def objects(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSO
     if item:
         return "object_page.html", {"object": _one(plane, item), "counted": "change", "reasons": REASONS}
     state = plane.read("readState", chats=str(PAGE_ROWS))
-    wanted, text = query.get("kind", ""), query.get("text", "")
+    kind_name, text = query.get("kind", ""), query.get("text", "")
     skip = number_in(query, "skip")
     groups = [
-        _group(state, kind, text, skip if kind.name == wanted else 0) for kind in KINDS if wanted in ("", kind.name)
+        _group(state, kind, text, skip if kind.name == kind_name else 0)
+        for kind in KINDS
+        if kind_name in ("", kind.name)
     ]
-    return "objects.html", {"groups": groups, "kinds": KINDS, "wanted": wanted, "text": text, "counted": "change"}
+    return "objects.html", {"groups": groups, "kinds": KINDS, "kind_name": kind_name, "text": text, "counted": "change"}
 
 
 def _group(state: View, kind: Kind, text: str, skip: int) -> JSON:
@@ -143,14 +152,10 @@ def _steps(kind: str, status: str, record_id: str) -> list[JSON]:
         if step.source != status:
             continue
         forced = _FORCED.get((kind, step.trigger), ())
-        steps += [
-            {**row, "path": row["path"].replace("{id}", record_id), "to": step.target, "trigger": step.trigger}
-            for row in forced
-        ]
+        steps += [{**row, "path": row["path"].replace("{id}", record_id), "to": step.target} for row in forced]
         if not forced:
-            steps.append(
-                {"path": None, "label": step.trigger, "to": step.target, "trigger": step.trigger, "fields": ()}
-            )
+            remark = _REMARKS[step.trigger]
+            steps.append({"path": None, "label": step.trigger, "to": step.target, "fields": (), "remark": remark})
     return steps
 
 

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 from mockserver.server.api.request import HttpRequest
 
 ROOT: Final = "/_mock/"
+TRACE: Final = "/_mock/trace"
 HTML: Final = "text/html"
 VIEWS: Final = ("now", "timeline", "calls", "objects", "events", "conduct", "choices", "scenarios")
 ASSETS: Final[Mapping[str, str]] = {
@@ -62,6 +63,8 @@ def is_of_dashboard(request: HttpRequest) -> bool:
     path = request.target.partition("?")[0]
     if path in ASSETS or (path == ROOT and request.method in ("GET", "POST")):
         return True
+    if path == TRACE:
+        return request.method == "GET"
     page = page_path(path)
     return page is not None and request.method == "GET" and (page.view not in _SHARED or names_html(request))
 

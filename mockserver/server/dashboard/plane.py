@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
 from mockserver.contract.text import whole_number
+from mockserver.server.api.response import HttpResponse
 
 JSON = Mapping[str, Any]
 
@@ -19,6 +20,10 @@ class Plane(Protocol):
     @property
     def sandbox_id(self) -> str | None:
         """The id of the sandbox of the page."""
+
+    @property
+    def trace_page(self) -> HttpResponse | None:
+        """The page of the run whose state the sandbox serves; None for any other sandbox."""
 
     def check(self) -> None:
         """Raise ControlError for a request that the control plane refuses."""

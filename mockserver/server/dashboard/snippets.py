@@ -69,9 +69,9 @@ def _python(request: View, target: str, operation: str | None, status: int | Non
 
 def _typescript(request: View, target: str) -> str:
     headers = {"X-API-Key": "KEY", **_headers(request)}
-    shown = json.dumps(headers, ensure_ascii=False).replace('"KEY"', "key", 1)
+    header_text = json.dumps(headers, ensure_ascii=False).replace('"KEY"', "key", 1)
     body = _body(request)
-    lines = [f"  method: {json.dumps(request['method'])},", f"  headers: {shown},"]
+    lines = [f"  method: {json.dumps(request['method'])},", f"  headers: {header_text},"]
     if body is not None:
         is_text = isinstance(request["body"], str)
         lines.append(f"  body: {json.dumps(body, ensure_ascii=False) if is_text else f'JSON.stringify({body})'},")

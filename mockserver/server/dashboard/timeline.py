@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.core.instants import SECOND, Instant, format_exact
 from mockserver.server.dashboard import story
-from mockserver.server.dashboard.environment import duration, instant_of, time_of_day
+from mockserver.server.dashboard.environment import day, duration, instant_of, time_of_day
+from mockserver.server.dashboard.events import ENDED_DELIVERIES
 from mockserver.server.dashboard.plane import Plane, number_in
 
 JSON = dict[str, Any]
@@ -17,7 +19,7 @@ _ROWS_MAX: Final = 60  # things on one page
 _CALLS_MAX: Final = 1_000  # the newest ones, whose faults are marks of rules
 _LABEL_WIDTH: Final = 250
 _ROW_HEIGHT: Final = 30
-_TOP: Final = 34
+_TOP: Final = 44
 _STEP_MIN, _STEP_MAX = 26, 120  # pixels between two instants
 _FOLD: Final = 60 * SECOND  # a longer gap is folded
 _PIXELS_PER_SECOND: Final = 2.0
@@ -56,7 +58,8 @@ def timeline_model(journal: View, now: str, skip: int = 0) -> JSON:
     page = latest_first[skip : skip + _ROWS_MAX]
     instants = sorted({mark.at for _, marks in page for mark in marks} | {instant_of(now)})
     places, folds, width = _places(instants)
-    rows = [_row(number, kind, thing_id, marks, places) for number, ((kind, thing_id), marks) in enumerate(page)]
+    now_x = places[instant_of(now)]
+    rows = [_row(number, *thing, marks, places, now_x) for number, (thing, marks) in enumerate(page)]
     return {
         "rows": rows,
         "width": width,
@@ -64,7 +67,7 @@ def timeline_model(journal: View, now: str, skip: int = 0) -> JSON:
         "label_width": _LABEL_WIDTH,
         "folds": folds,
         "ticks": _ticks(instants, places),
-        "now_x": places[instant_of(now)],
+        "now_x": now_x,
         "older": skip + _ROWS_MAX if len(latest_first) > skip + _ROWS_MAX else None,
         "total": len(things),
     }
@@ -98,26 +101,32 @@ def _places(instants: list[Instant]) -> tuple[dict[Instant, int], list[JSON], in
                 folds.append({"x": x + step // 2, "text": duration(gap)})
             x += step
         places[at] = x
-    return places, folds, x + 70
+    return places, folds, x + 90
 
 
 def _ticks(instants: list[Instant], places: Mapping[Instant, int]) -> list[JSON]:
-    """Return the instants that have a label, with room between the labels."""
+    """Return the instants that have a label, with room between the labels; the first of a day has its date too."""
     ticks: list[JSON] = []
+    former = ""
     for at in instants:
-        if not ticks or places[at] - ticks[-1]["x"] >= 96:
-            ticks.append({"x": places[at], "text": time_of_day(format_exact(at)).partition(".")[0]})
+        if ticks and places[at] - ticks[-1]["x"] < 96:
+            continue
+        text = format_exact(at)
+        date = day(text)
+        time = time_of_day(text).partition(".")[0]
+        ticks.append({"x": places[at], "day": date if date != former else "", "text": time})
+        former = date
     return ticks
 
 
-def _row(number: int, kind: str, thing_id: str, marks: list[Mark], places: Mapping[Instant, int]) -> JSON:
-    """Return a thing with its marks; those of one instant are next to one another."""
+def _row(number: int, kind: str, thing_id: str, marks: list[Mark], places: Mapping[Instant, int], now_x: int) -> JSON:
+    """Return a thing with its marks, those of one instant next to one another; its line ends at its last state or now."""
     y = _TOP + _ROW_HEIGHT * number + _ROW_HEIGHT // 2
-    shown: list[JSON] = []
+    points: list[JSON] = []
     for mark in marks:
         x = places[mark.at]
-        x = max(x, shown[-1]["x"] + 13) if shown else x
-        shown.append({"x": x, "state": mark.state, "words": mark.words, "path": mark.path})
+        x = max(x, points[-1]["x"] + 13) if points else x
+        points.append({"x": x, "state": mark.state, "words": mark.words, "path": mark.path})
     path = f"objects/{thing_id}" if kind not in ("rule", "delivery") else ""
     if kind == "delivery" and marks[0].path.startswith("events/"):
         path = marks[0].path
@@ -129,8 +138,14 @@ def _row(number: int, kind: str, thing_id: str, marks: list[Mark], places: Mappi
         "label": f"{kind} {short}",
         "path": path,
         "y": y,
-        "begin": shown[0]["x"],
-        "end": shown[-1]["x"],
+        "begin": points[0]["x"],
+        "end": max(points[-1]["x"], 0 if _has_ended(kind, marks[-1].state) else now_x),
         "last": marks[-1].state,
-        "marks": shown,
+        "marks": points,
     }
+
+
+def _has_ended(kind: str, state: str) -> bool:
+    """Return True if nothing follows the state in time; of a delivery that has ended only a resend does."""
+    lifecycle = LIFECYCLES.get(kind)
+    return lifecycle is None or state in lifecycle.final or state in ENDED_DELIVERIES

@@ -12,8 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 
+from mockserver import _templates
 from mockserver.contract import clauses
 from mockserver.server.docs_page import schema_text
 
@@ -119,13 +120,7 @@ def _sentences() -> Mapping[str, str]:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(_HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = _templates.environment(_HERE / "templates")
     environment.filters |= {
         "prose": schema_text.prose,
         "json_text": schema_text.json_text,

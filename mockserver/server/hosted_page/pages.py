@@ -206,15 +206,9 @@ def _policy(view: PageView) -> str:
 @cache
 def _environment() -> Environment:
     """Return the templates, loaded for the first page only."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from mockserver import _templates
 
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = _templates.environment(_TEMPLATES)
     environment.filters["phone"] = phone_numbers.readable
     return environment
 

@@ -28,7 +28,7 @@ from mockserver.core.state.sandbox import Checkpoint, Clock, Position, SandboxSt
 from mockserver.core.state.tenant import Tenant
 from mockserver.scenario.apply import DEFAULT_TENANT
 from mockserver.scenario.documents import Document
-from mockserver.server.api.response import ResponseOptions
+from mockserver.server.api.response import HttpResponse, ResponseOptions
 from mockserver.server.hosting import command_log, runtime
 from mockserver.server.hosting.checkpoints import Checkpoints
 from mockserver.server.hosting.closed import ClosedSandboxes
@@ -84,6 +84,7 @@ class HostedSandbox:
         self.listeners: tuple[Callable[[], None], ...] = ()  # called after each call and each command
         self.checkpoints = Checkpoints()
         self.usage = Usage(host.monotonic_us())
+        self.trace_page: HttpResponse | None = None  # the page of the run whose state is served, of `mockserver open`
         self.choices_read: set[str] | None = None  # the ids of the choices that were read, if they are tracked
         self._coverage: SandboxCoverage | None = None  # None unless the reads of choices are recorded for it
         self._dispatch: WebhookDispatcher | None = None
@@ -209,11 +210,10 @@ class HostedSandbox:
     def _snapshot(self) -> HostedSnapshot:
         """Lock: the caller holds it."""
         state = self.sandbox
-        initial = self.initial_checkpoint
         copy = state.clone()
         if isinstance(copy.choices, TrackedChoices):
             copy.choices = dict(copy.choices)  # a view of a choice does not count as a use of it
-        return HostedSnapshot(copy, self.config, initial, state.runtime, self.id, self.base_url)
+        return HostedSnapshot(copy, self.config, self.initial_checkpoint, state.runtime, self.id, self.base_url)
 
     def _finish_command(self, recorded: str | None, arguments: Mapping[str, Any], before: Position) -> None:
         """Record a command that has run."""

@@ -11,12 +11,13 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mockserver.contract.text import json_value, printable
+from mockserver.server.api.response import HttpResponse
 from mockserver.testing.report.trace import Trace
 
 if TYPE_CHECKING:
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 JSON = dict[str, Any]
 _ASSETS: Final = Path(__file__).parent / "trace_assets"
+_LABEL: Final = '<p class="label" aria-live="polite"></p>\n'  # below the slider
+_OWN_POLICY: Final = re.compile('<meta http-equiv="Content-Security-Policy" content="[^"]*">\\n?')
+_OWN_STYLE: Final = re.compile("<style>.*?</style>", re.DOTALL)
+_OWN_SCRIPT: Final = re.compile("<script>.*?</script>", re.DOTALL)
 _SCRIPT: Final = {
     id: re.compile(rf'<script type="application/json" id="{id}">(.*?)</script>', re.DOTALL)
     for id in ("trace", "replay")
@@ -41,7 +46,7 @@ def render(trace: Trace) -> bytes:
         rows=list(groups(trace.end)),
         style=style,
         script=script,
-        policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'",
+        policy=_policy(f"script-src {_hash(script)}"),
         data=_json(_data(trace)),
         document=_json(trace.document),
     )
@@ -63,10 +68,41 @@ def _data(trace: Trace) -> JSON:
     }
 
 
+def served(html: str, checkpoints: Sequence[str]) -> HttpResponse:
+    """
+    Return the page of a trace on a server, where its slider serves the state of a position.
+
+    The file may be a stranger's, or of another version: it gets the style and the script of this one, and the policy of the
+    response runs no other.
+
+    Args:
+        html: the file.
+        checkpoints: for each position of the slider, the id of its checkpoint.
+    """
+    script, serve, style = _asset("script.js"), _asset("serve.js"), _style()
+    policy = _policy(f"script-src {_hash(script)} {_hash(serve)}; connect-src 'self'; frame-ancestors 'none'")
+    headers = (
+        ("Content-Type", "text/html; charset=utf-8"),
+        ("Cache-Control", "no-store"),
+        ("Content-Security-Policy", policy),
+        ("X-Content-Type-Options", "nosniff"),
+        ("Referrer-Policy", "same-origin"),
+    )
+    data = f'<script type="application/json" id="checkpoints">{_json(list(checkpoints))}</script>'
+    page = html.replace(_LABEL, _LABEL + _asset("serve.html"), 1)
+    for pattern, own in (
+        (_OWN_POLICY, ""),
+        (_OWN_STYLE, f"<style>{style}</style>"),
+        (_OWN_SCRIPT, f"{data}<script>{script}</script><script>{serve}</script>"),
+    ):
+        page = pattern.sub(own.replace("\\", "\\\\"), page, count=1)  # a backslash is an escape in a replacement
+    return HttpResponse(200, headers, page.encode("utf-8", "replace"))
+
+
 def read_trace(html: str) -> tuple[JSON, list[int]] | None:
     """Return the document of a trace and the number of the last call after each step; None for any other text."""
-    found = [pattern.search(html) for pattern in (_SCRIPT["trace"], _SCRIPT["replay"])]
-    data, document = (match and json_value(match[1]) for match in found)
+    matches = [pattern.search(html) for pattern in (_SCRIPT["trace"], _SCRIPT["replay"])]
+    data, document = (match and json_value(match[1]) for match in matches)
     calls = data.get("calls") if isinstance(data, dict) else None
     if not isinstance(document, dict) or not isinstance(calls, list) or not all(type(call) is int for call in calls):
         return None
@@ -95,6 +131,10 @@ def _row(id: str, record: Mapping[str, Any]) -> tuple[str, str, list[tuple[str, 
 
 def _text(value: Any) -> str:
     return printable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), keep="\n")
+
+
+def _policy(scripts: str) -> str:
+    return f"default-src 'none'; style-src {_hash(_style())}; {scripts}; base-uri 'none'; form-action 'none'"
 
 
 def _json(value: Any) -> str:

@@ -98,6 +98,10 @@ _QUERIES: Final[Mapping[str, Mapping[str, Shape]]] = MappingProxyType(
         "readJournal": {
             "operation": {**ref("OperationName"), "description": "Only the exchanges of this operation."},
             "status": {**COUNT, "maximum": 10**15 - 1, "description": "Only exchanges with this status."},
+            "text": {
+                **TEXT,
+                "description": "Only exchanges that contain this text, in upper or lower case, as this answer shows them.",
+            },
             "since": {**COUNT, "maximum": 10**15 - 1, "description": "Only exchanges after this number."},
             "before": {**COUNT, "maximum": 10**15 - 1, "description": "Only exchanges before this number."},
             "limit": {

@@ -5,7 +5,7 @@
   const { base, since, counted } = document.body.dataset;
   const HEADERS = { "X-Mock-Request": "page" }; // a header that no form of another site can send
   const KINDS = new Set((counted || "").split(" "));
-  const seen = { id: since, calls: 0, changes: 0 }; // where this page ends
+  const place = { id: since, calls: 0, changes: 0 }; // where this page ends
   const fresh = { count: 0, isRestored: false };
   const FILTERED_MS = 500; // between two questions which of the new calls match a filter
   const filtered = { timer: null, isDue: false, page: 0 }; // page: the number of the refresh that a question is from
@@ -116,7 +116,7 @@
 
   function begin() {
     const { dataset } = document.body;
-    Object.assign(seen, { id: dataset.since, calls: Number(dataset.calls), changes: Number(dataset.changes) });
+    Object.assign(place, { id: dataset.since, calls: Number(dataset.calls), changes: Number(dataset.changes) });
     Object.assign(fresh, { count: 0, isRestored: false });
     filtered.page += 1;
     filtered.isDue = false;
@@ -131,7 +131,7 @@
   // Live
 
   function count(kind, number) {
-    if (!KINDS.has(kind) || number <= (kind === "call" ? seen.calls : seen.changes)) return;
+    if (!KINDS.has(kind) || number <= (kind === "call" ? place.calls : place.changes)) return;
     if (document.body.dataset.filter) countMatching();
     else fresh.count += 1;
   }
@@ -144,11 +144,11 @@
       const { page } = filtered;
       filtered.isDue = false;
       try {
-        const response = await fetch(`${base}/_mock/calls?${document.body.dataset.filter}after=${seen.calls}`, { headers: { Accept: "text/html" }, cache: "no-store" });
+        const response = await fetch(`${base}/_mock/calls?${document.body.dataset.filter}after=${place.calls}`, { headers: { Accept: "text/html" }, cache: "no-store" });
         const { dataset } = new DOMParser().parseFromString(await response.text(), "text/html").body;
         if (page === filtered.page && dataset.matching !== undefined) {
           fresh.count += Number(dataset.matching);
-          seen.calls = Number(dataset.calls);
+          place.calls = Number(dataset.calls);
           show();
         }
       } catch {
@@ -181,10 +181,10 @@
       byId("link").textContent = "paused";
       return;
     }
-    source = new EventSource(`${base}/_mock/stream?since=${encodeURIComponent(seen.id)}`);
+    source = new EventSource(`${base}/_mock/stream?since=${encodeURIComponent(place.id)}`);
     const on = (name, react) =>
       source.addEventListener(name, (event) => {
-        seen.id = event.lastEventId;
+        place.id = event.lastEventId;
         react(JSON.parse(event.data));
         show();
       });

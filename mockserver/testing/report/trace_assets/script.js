@@ -69,20 +69,20 @@
   const isOpen = (section) => section.querySelector("ins") !== null;
 
   function groups(world, changed) {
-    const found = [];
+    const sections = [];
     const table = (title, path, records) => {
       const rows = Object.entries(records).map(([id, fields]) => record([...path, id], id, fields, changed));
-      if (rows.length) found.push(group(title, rows));
+      if (rows.length) sections.push(group(title, rows));
     };
     for (const [id, tenant] of Object.entries(world.tenants)) {
       const settings = Object.fromEntries(Object.entries(tenant).filter(([, value]) => !isObject(value)));
       const changedSettings = new Map([...changed].filter(([key]) => JSON.parse(key).length === 3));
-      found.push(group(`tenant ${id}`, [record(["tenants", id], id, settings, changedSettings)]));
+      sections.push(group(`tenant ${id}`, [record(["tenants", id], id, settings, changedSettings)]));
       for (const [name, records] of Object.entries(tenant)) if (isObject(records)) table(name, ["tenants", id, name], records);
     }
     table("rules", ["rules"], world.rules);
     table("deliveries", ["deliveries"], world.deliveries);
-    return [...found.filter(isOpen), ...found.filter((section) => !isOpen(section))];
+    return [...sections.filter(isOpen), ...sections.filter((section) => !isOpen(section))];
   }
 
   function show(position) {
