@@ -95,6 +95,7 @@ SAFE = {
     ("verify.transport", "__init__", "urlsplit"): "ValueError is for who gave the url",
     ("verify.context", "_retry_after_s", "float"): "an int",
     ("fleet.launch", "main", "int"): "the process id that the fleet has passed",
+    ("fleet.proxies", "_caddy_version", "int"): "at most four digits that a regular expression found",
     ("fleet.processes", "_await_ready", "loads"): "the ready file of a shard",
     ("fleet.processes", "start", "int"): "the port in the ready file of a shard",
     ("cli.serve", "_default_seed", "int"): "a number that argparse has read",
