@@ -22,9 +22,8 @@ from mockserver.testing.explore.singles import Surroundings, at_calls
 from mockserver.testing.explore.tables import FAULTS, READS, SECOND
 from mockserver.testing.explore.trace import TracedCall
 
-Rank = tuple[
-    bool, bool, bool, int, int
-]  # an act is second, after the recovery, of a read, calls between, kind of the second
+# The second step is an act, it is after the recovery, the first is at a read, calls between the two, kind of the second.
+Rank = tuple[bool, bool, bool, int, int]
 
 
 class First(NamedTuple):

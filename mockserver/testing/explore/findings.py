@@ -15,6 +15,7 @@ from mockserver.testing.sandbox import Sandbox
 
 JSON = dict[str, Any]
 ADVICE: Literal["advice"] = "advice"
+_CAUSE_CHARS = 60  # in the name of a document, which has 200 at most
 
 
 @dataclass
@@ -99,7 +100,7 @@ class Findings:
             row.document = document(sandbox, placement, self._name(row), f"{cause.name}: {cause.message}")
 
     def _name(self, finding: ExploreFinding) -> str:
-        return f"{file_name(self._test)}-{finding.verdict}-{finding.cause}"
+        return f"{file_name(self._test)}-{finding.verdict}-{finding.cause[:_CAUSE_CHARS]}"
 
     def rows(self) -> list[ExploreFinding]:
         """Return the findings, the worst first, then in the order in which they were met."""

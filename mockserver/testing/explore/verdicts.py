@@ -140,8 +140,10 @@ def _is_harmless_repeat(finding: Finding, numbered: Mapping[int, JournalEntry]) 
 
     Names are unique, so that the repetition creates no second campaign; a client that adopts the one that exists is correct.
     """
+    if finding.rule != "blind-post-retry":
+        return False
     again = numbered[max(finding.exchanges)]
-    if finding.rule != "blind-post-retry" or again.operation != "createCampaign":
+    if again.operation != "createCampaign":
         return False
     is_unresolved = False
     for exchange in (each for n, each in numbered.items() if n >= again.n):
