@@ -252,6 +252,8 @@ def _play_webhooks(run: _Run) -> None:
     run.call("recoverWebhook", "nothing", id=made)
     run.call("rotateWebhook", "rotated", {"secret": "the next secret"}, id=made)
     run.refuse("recoverWebhook", "MOCK_NOT_FOUND", id="webhook_none")
+    run.refuse("createWebhook", "MOCK_BAD_QUERY", {"url": _ENDPOINT}, query={"wait": "no"})
+    run.refuse("recoverWebhook", "MOCK_BAD_QUERY", query={"wait": "no"}, id=made)
     run.refuse("rotateWebhook", "MOCK_NOT_FOUND", {"secret": "the next secret"}, id="webhook_none")
 
 
