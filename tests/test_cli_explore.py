@@ -255,6 +255,6 @@ def test_an_interrupt_ends_the_command_too(folder: Path):
         interrupt(process)
         _, error = process.communicate(timeout=DEADLINE_SECONDS)
 
-    assert (INTERRUPTED, "mockserver: stopped after 1 runs\n") == (process.returncode, error)
+    assert (INTERRUPTED, "mockserver: stopped after 1 run\n") == (process.returncode, error)
     with pytest.raises(OSError):
         os.kill(int(pid), 0)

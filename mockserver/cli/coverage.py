@@ -62,7 +62,11 @@ def _coverage(source: str, token: str | None) -> Coverage:
     from mockserver.coverage.coverage import Coverage
 
     if not source.startswith(("http://", "https://")):
-        return Coverage.load(source)
+        try:
+            return Coverage.load(source)
+        except FileNotFoundError:
+            expected = "a file that `pytest --mockserver-cov` has written, or the base url of a sandbox"
+            raise ValueError(f"got {source}, which does not exist; expected {expected}") from None
     from mockserver.testing.remote import ControlClient
 
     client = ControlClient(source, token)

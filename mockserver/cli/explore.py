@@ -91,7 +91,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     try:
         is_complete = _run_all(exploration, runs, options)
     except KeyboardInterrupt:  # the command has ended already
-        print(f"mockserver: stopped after {runs.count} runs", file=sys.stderr)
+        print(f"mockserver: stopped after {_runs(runs.count)}", file=sys.stderr)
         return INTERRUPTED
     report = exploration.report()
     if report.clean.calls == 0 and report.clean.failure is None:
@@ -130,7 +130,7 @@ def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Name
 def _progress() -> Iterator[Callable[[int], None]]:
     """Show the number of runs on a terminal, and clear it at the end."""
     is_terminal = sys.stderr.isatty()
-    yield lambda count: print(f"\r{count} runs", end="", file=sys.stderr, flush=True) if is_terminal else None
+    yield lambda count: print(f"\r{_runs(count)}", end="", file=sys.stderr, flush=True) if is_terminal else None
     if is_terminal:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
@@ -206,3 +206,7 @@ def _stopped_by_signals() -> Iterator[None]:
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"

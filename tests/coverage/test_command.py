@@ -108,9 +108,10 @@ def test_a_bad_file_is_refused_in_one_line_and_nothing_is_written(
     assert not (tmp_path / "all.json").exists()
 
 
-def test_a_missing_file_is_refused_by_its_name(capsys: pytest.CaptureFixture[str], tmp_path: Path):
+def test_a_missing_file_is_refused_with_the_way_to_make_one(capsys: pytest.CaptureFixture[str], tmp_path: Path):
     assert 2 == main(["coverage", "report", str(tmp_path / "none.json")])
-    assert "none.json: No such file or directory" in capsys.readouterr().err
+    expected = "none.json, which does not exist; expected a file that `pytest --mockserver-cov` has written"
+    assert expected in capsys.readouterr().err
 
 
 class Reader(HTMLParser):
