@@ -164,7 +164,7 @@ def test_a_launch_behaves(mockserver):
 
 `@pytest.mark.mockserver(conduct="error")` fails the test in its call phase for any finding, unless it has failed already; `"report"` prints findings with a failure; `"off"` judges nothing.
 The ini option `mockserver_conduct` sets it for all tests; the default is `report`.
-The terminal summary counts findings by rule over the session, under xdist too, and `--mockserver-conduct-json FILE` writes them to a file.
+The terminal summary counts findings by rule over the session, under xdist too, and `--mockserver-conduct-json FILE` writes them to a file, `--mockserver-conduct-html FILE` as a page.
 
 ## Under several sets of choices
 

@@ -9,7 +9,7 @@ Conduct in pytest: findings fail a test in the mode `error`, are part of a faili
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,12 +31,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
         "mockserver_conduct", "effect of findings on the client's conduct: error, report or off", default="report"
     )
-    parser.getgroup("mockserver").addoption(
-        "--mockserver-conduct-json",
-        metavar="FILE",
-        type=Path,
-        help="write the findings on the client's conduct to FILE",
-    )
+    group = parser.getgroup("mockserver")
+    findings = "write the findings on the client's conduct to FILE"
+    group.addoption("--mockserver-conduct-json", metavar="FILE", type=Path, help=findings)
+    group.addoption("--mockserver-conduct-html", metavar="FILE", type=Path, help=f"{findings} as a page")
 
 
 def problem(value: object) -> str | None:
@@ -132,12 +130,23 @@ class ConductPlugin:
             terminalreporter.write_line(line)
 
     def pytest_sessionfinish(self) -> None:
-        file: Path | None = self._config.getoption("--mockserver-conduct-json")
-        if file is not None and not hasattr(self._config, "workerinput"):
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(
-                json.dumps({"findings": self.findings}, ensure_ascii=False, indent=2) + "\n", encoding="utf-8"
-            )
+        if hasattr(self._config, "workerinput"):
+            return
+        for option, form in (("--mockserver-conduct-json", _json), ("--mockserver-conduct-html", _html)):
+            file: Path | None = self._config.getoption(option)
+            if file is not None:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(form(self.findings).encode("utf-8", "backslashreplace"))
+
+
+def _json(findings: Sequence[Mapping[str, Any]]) -> str:
+    return json.dumps({"findings": findings}, ensure_ascii=False, indent=2) + "\n"
+
+
+def _html(findings: Sequence[Mapping[str, Any]]) -> str:
+    from mockserver.testing.report import conduct_page
+
+    return conduct_page.render(findings)
 
 
 def summary(findings: Iterable[dict[str, Any]]) -> list[str]:

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from mockserver.testing.report import conduct_page
 from tests.testing.conftest import PLUGIN, Suite
 
 TWICE = """
@@ -157,8 +158,9 @@ def test_an_unknown_mode_ends_the_run_with_the_closest_match(suite: Suite, where
     result.stderr.fnmatch_lines(["*got 'errors'; expected error, report or off; did you mean 'error'?*"])
 
 
-def test_findings_are_written_as_json(suite: Suite):
+def test_findings_are_written_as_json_and_as_a_page(suite: Suite):
     file = suite.pytester.path / "reports" / "conduct.json"  # in a folder that is not there yet
+    page = file.with_suffix(".html")
     suite.run(
         TWICE
         + """
@@ -166,6 +168,7 @@ def test_findings_are_written_as_json(suite: Suite):
             nulls(mockserver)
         """,
         f"--mockserver-conduct-json={file}",
+        f"--mockserver-conduct-html={page}",
     )
 
     (found,) = json.loads(file.read_text(encoding="utf-8"))["findings"]
@@ -175,6 +178,7 @@ def test_findings_are_written_as_json(suite: Suite):
         found["severity"],
         found["exchanges"],
     )
+    assert page.read_text(encoding="utf-8") == conduct_page.render([found])
 
 
 @pytest.mark.deep

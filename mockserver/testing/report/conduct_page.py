@@ -1,0 +1,81 @@
+"""The findings on conduct of a session as a page of one HTML file, by rule, the most severe first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from mockserver.contract import clauses
+from mockserver.coverage.single_file import render_page
+
+JSON = Mapping[str, Any]
+
+_TEMPLATE: Final = Path(__file__).parent / "conduct_assets" / "conduct.html"
+_SEVERITIES: Final = {  # meaning, and class of its style
+    1: ("money, spam or security", "breach"),
+    2: ("wrong state", "crashed"),
+    3: ("noise", ""),
+}
+
+
+class _Row(NamedTuple):
+    """One finding: its test, its sentence, and the calls that prove it."""
+
+    test: str
+    message: str
+    calls: str
+
+
+class _Rule(NamedTuple):
+    """The findings of one rule, with what the page shows once for all of them."""
+
+    name: str
+    severity: int
+    meaning: str
+    look: str
+    advice: str
+    clause: str
+    sentence: str
+    tests: int
+    findings: Sequence[_Row]
+
+
+def render(findings: Sequence[JSON]) -> str:
+    """
+    Return the page.
+
+    Args:
+        findings: Those of a session, as `--mockserver-conduct-json` writes them: each has `test`, `rule`, `severity`,
+            `message`, `exchanges`, `clause` and `advice`.
+    """
+    sentences = {clause.id: clause.text for clause in clauses.read()}
+    by_rule: dict[tuple[int, str], list[JSON]] = {}
+    for finding in findings:
+        by_rule.setdefault((finding["severity"], finding["rule"]), []).append(finding)
+    return render_page(
+        _TEMPLATE,
+        findings=len(findings),
+        tests=_tests(findings),
+        rules=[_rule(by_rule[key], sentences) for key in sorted(by_rule)],
+    )
+
+
+def _rule(findings: Sequence[JSON], sentences: Mapping[str, str]) -> _Rule:
+    first = findings[0]
+    meaning, look = _SEVERITIES[first["severity"]]
+    rows = [_Row(each["test"], each["message"], _calls(each["exchanges"])) for each in findings]
+    clause = first["clause"]
+    return _Rule(
+        first["rule"], first["severity"], meaning, look, first["advice"], clause, sentences.get(clause, ""),
+        _tests(findings), sorted(rows),
+    )  # fmt: skip
+
+
+def _tests(findings: Iterable[JSON]) -> int:
+    return len({finding["test"] for finding in findings})
+
+
+def _calls(numbers: Sequence[int]) -> str:
+    listed = ", ".join(map(str, numbers))
+    return f"call{'s' if len(numbers) > 1 else ''} {listed}" if numbers else "no call proves it: what is missing does"

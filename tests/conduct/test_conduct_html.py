@@ -1,0 +1,70 @@
+"""The page of findings on conduct: one file that shows what the report has, and runs nothing."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from mockserver import MockServer
+from mockserver.testing.report import conduct_page
+from tests.explore.test_explore_page import XSS, Reader
+
+CAMPAIGN = {"name": "Hello", "platform": "chatapp", "templateId": "template_hello", "cadence": 60}
+
+
+def finding(text: str, severity: int = 1) -> dict[str, Any]:
+    """A finding with a text in every place where a run can have one."""
+    return {
+        "test": text, "rule": text, "severity": severity, "message": text, "exchanges": [1, 2], "clause": text, "line": "L1",
+        "advice": text,
+    }  # fmt: skip
+
+
+def started_twice() -> list[dict[str, Any]]:
+    """The findings on a client that starts a campaign again after the answer was lost, and has its key in the query."""
+    with MockServer() as server, server.sandbox(given={"templates": [{"id": "template_hello"}]}) as sandbox:
+        campaign = sandbox.call("POST", "/v1/campaigns", json=CAMPAIGN).json()["campaignId"]
+        sandbox.on("startCampaign").nth(1).do({"drop": "before"})
+        with pytest.raises(ConnectionError):
+            sandbox.call("POST", f"/v1/campaigns/{campaign}/start")
+        sandbox.call("POST", f"/v1/campaigns/{campaign}/start?key={sandbox.secret_key}")
+        return [{"test": "test_launch", **row._asdict(), "exchanges": list(row.exchanges)} for row in sandbox.conduct]
+
+
+def test_the_page_shows_each_finding_with_its_calls_clause_and_advice():
+    findings = started_twice()
+    texts = Reader(conduct_page.render(findings)).texts
+
+    assert {"duplicate-start", "key-in-wrong-place"} <= {row["rule"] for row in findings}
+    for row in findings:
+        assert {row["rule"], row["message"], row["advice"]} <= set(texts)
+        assert any(text.startswith(row["clause"]) for text in texts)
+    assert "calls 2, 3" in texts
+
+
+def test_the_most_severe_rule_is_first():
+    texts = Reader(conduct_page.render([finding("mild", 3), finding("grave", 1)])).texts
+
+    assert texts.index("grave") < texts.index("mild")
+
+
+@pytest.mark.parametrize("text", XSS)
+def test_no_text_of_a_run_is_more_than_text(text: str):
+    plain, page = (Reader(conduct_page.render([finding(each)])) for each in ("plain", text))
+
+    assert plain.tags == page.tags
+    assert [] == [name for name, _ in page.attributes if name in ("src", "style") or name.startswith("on")]
+
+
+def test_the_page_has_no_address_and_a_policy_for_its_style_alone():
+    page = conduct_page.render([finding("plain")])
+
+    assert [] == [each for each in ("http://", "https://", "url(", "@import") if each in page]
+    (policy,) = [value for _, value in Reader(page).attributes if str(value).startswith("default-src")]
+    assert re.fullmatch(r"default-src 'none'; style-src 'sha256-\S+'; base-uri 'none'; form-action 'none'", str(policy))
+
+
+def test_a_session_without_a_finding_gives_a_page_too():
+    assert "0 findings in 0 tests" in conduct_page.render([])
