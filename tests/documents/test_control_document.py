@@ -407,9 +407,11 @@ def _play_calls(controls: Controls) -> None:
     controls.run("redeliverEvent", id=events[1]["id"])
     controls.run("recoverWebhook", id=webhook)
     controls.refuse("recoverWebhook", "MOCK_NOT_FOUND", id="webhook_none")
+    controls.refuse("recoverWebhook", "MOCK_BAD_QUERY", query="?wait=flase", id=webhook)
     controls.run("rotateWebhook", {"secret": "new secret"}, id=webhook)
     endpoint = {"url": "http://127.0.0.1:9/new", "events": ["entrypoints"]}
     controls.run("createWebhook", endpoint)
+    controls.refuse("createWebhook", "MOCK_BAD_QUERY", endpoint, query="?wait=flase")
     controls.refuse("createWebhook", "MOCK_BAD_TARGET", {"url": "http://clinic.example/"})
     controls.refuse("createWebhook", "MOCK_BAD_EVENT", {**endpoint, "events": ["entrypoint"]})
     controls.refuse("createWebhook", "MOCK_NOT_FOUND", {**endpoint, "tenantId": "tenant_none"})
