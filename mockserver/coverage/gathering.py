@@ -1,7 +1,7 @@
 """
 What the calls of one sandbox have covered, read from its journal, deliveries, rules of conduct and choices.
 
-1. A call counts, whoever sent it; HEAD and OPTIONS do not. An answer counts if the client received it whole.
+1. A call of any sender counts; HEAD and OPTIONS do not. An answer counts if the client received it whole.
 2. A transition counts if a call caused it, if an answer or an event that the client received shows the record in its
    new state, or, of a delivery, if a request of it reached the receiver. Seed data causes no transition that counts.
 3. A choice counts with the option in force when it was read: for a call, a request to a receiver or a page of the hosted

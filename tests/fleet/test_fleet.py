@@ -34,7 +34,7 @@ from tests.fleet.fleets import (
 )  # fmt: skip
 
 pytestmark = [needs_linux, pytest.mark.skipif(not INSTALLED, reason="no proxy is on this machine")]
-END_SECONDS = 2.0  # a second, and as much again for a machine that has other work
+END_SECONDS = 1.0
 Start = Callable[..., Fleet]
 
 

@@ -23,7 +23,7 @@ Start = Callable[..., Fleet]
 CALLS = at_depth(200, 2_000)  # before, between and after what happens
 CLIENTS = 8
 ANSWER_MAX_SECONDS = 5.0  # of any call, also while its shard starts again: it gets an answer, it does not wait
-END_SECONDS = 2.0  # a second, and as much again for a machine that has other work
+END_SECONDS = 1.0
 
 
 def counts(answers: list[Answer]) -> dict[int, int]:

@@ -165,7 +165,7 @@ def test_a_thousand_waiting_calls_take_fewer_than_ten_threads_and_end_with_the_s
         assert 0 < len(threads_of(url)) < 10
         began = time.perf_counter()
         server.close()
-        assert time.perf_counter() - began < DEADLINE_SECONDS
+        assert time.perf_counter() - began < 2
         assert all(caller.ended() for caller in callers)
     wait_until(lambda: not threads_of(url))
 
