@@ -18,6 +18,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -237,8 +238,8 @@ class Container:
         self.process.stdout.close()
 
 
-@pytest.fixture(scope="module")
-def container(installed: Path) -> Iterator[Container]:
+@contextmanager
+def started(installed: Path) -> Iterator[Container]:
     reason = _missing()
     if reason is not None:
         pytest.skip(reason)
@@ -248,8 +249,16 @@ def container(installed: Path) -> Iterator[Container]:
         "MOCKSERVER_TOKEN_FILE": "/mnt/secrets/token",
     }
     running = Container(installed, settings)
-    yield running
-    running.close()
+    try:
+        yield running
+    finally:
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def container(installed: Path) -> Iterator[Container]:
+    with started(installed) as running:
+        yield running
 
 
 CALLS = f"""
@@ -275,7 +284,7 @@ print(json.dumps([
 
 @pytest.mark.deep
 class TestContainer:
-    """The contract of the entry point, in the order of a container's life."""
+    """The contract of the entry point."""
 
     def test_it_listens_at_the_address_of_its_settings(self, container: Container):
         assert f"mockserver {VERSION} listens on http://0.0.0.0:{PORT}\n" == container.first_line
@@ -302,8 +311,9 @@ class TestContainer:
 
         assert [401, 200, 201] == json.loads(done.stdout), done.stderr
 
-    def test_sigterm_ends_it_within_a_second(self, container: Container):
-        code, seconds = container.stop()
+    def test_sigterm_ends_it_within_a_second(self, installed: Path):
+        with started(installed) as container:
+            code, seconds = container.stop()
 
         assert 0 == code
         assert seconds < STOP_SECONDS
