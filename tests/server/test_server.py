@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from tests.server.rawclient import DEADLINE_SECONDS, RawClient
 from tests.server.wsgi import WsgiHandler
 
 Serve = Callable[..., http1_server.Server]
+TCP_SYN_SENT = 2  # the state of a connection that its server's system has not answered
 STOP_SECONDS = 0.1  # ten times what it takes, for a machine that is busy
 
 
@@ -235,6 +237,33 @@ def test_a_second_signal_during_the_handler_of_the_first_does_not_block_it() -> 
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="the system has no such signal")
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems reset such a connection")
+@pytest.mark.parametrize(("family", "host"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")])
+def test_a_server_that_finishes_has_no_connection_established_that_it_does_not_accept(
+    family: int, host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = Server(hello, host=host)
+    states: list[int] = []
+    with socket.socket(family) as late:
+        late.setblocking(False)
+
+        def connect_after(*arguments: Any) -> None:
+            accept(*arguments)
+            late.connect_ex((host, server.port))
+            states.append(late.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0])
+
+        server.start()
+        with socket.create_connection((host, server.port), DEADLINE_SECONDS) as first:
+            first.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            assert first.recv(1)  # it serves
+        accept = server._accept
+        monkeypatch.setattr(server, "_accept", connect_after)
+        server.finish(1.0)
+        assert server._ended.wait(DEADLINE_SECONDS)
+
+    assert [TCP_SYN_SENT] == states
+
+
 def test_a_signal_that_does_not_stop_it_is_handled_and_leaves_it_serving() -> None:
     def call_and_stop() -> None:
         with RawClient(server.port) as client:

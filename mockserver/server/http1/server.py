@@ -27,6 +27,9 @@ _ACCEPTS_MAX = 64  # at a time, so that open connections are served too
 # On Windows a selector waits for at most 512 sockets; more clients wait for one to disconnect.
 _CONNECTIONS_MAX = 500 if sys.platform == "win32" else sys.maxsize
 _PORT_MAX = 65535
+# The lowest time to live of a packet that a socket takes, of IPv4 and IPv6 (RFC 5082); `socket` has no names for them.
+_TTL_MIN_OPTIONS = ((socket.IPPROTO_IP, 21), (socket.IPPROTO_IPV6, 73)) if sys.platform == "linux" else ()
+_TTL_MAX = 255  # systems send packets with 64 or 128
 _WAKEUP_BYTES = 64  # one for each signal, or for a call of `stop`
 _WORKERS_MAX = 32
 _LAGS_MAX = 60
@@ -208,6 +211,7 @@ class Server:
     def _finish(self, loop: asyncio.AbstractEventLoop, within_s: float) -> None:
         """Accept who has connected already, and no others. On the loop."""
         if self._workers is not None and self._listener.fileno() >= 0:
+            _take_no_connections(self._listener)
             self._accept(loop, self._workers)
             loop.remove_reader(self._listener)
             self._listener.close()
@@ -289,6 +293,18 @@ class Server:
 
 
 _IN_THIS_PROCESS: weakref.WeakSet[Server] = weakref.WeakSet()
+
+
+def _take_no_connections(listener: socket.socket) -> None:
+    """
+    Have the system ignore further connections, if it can.
+
+    A connection that is established after the last `accept` would be reset when the listener closes, and its request lost.
+    One that is ignored is tried again by its client's system, and then refused.
+    """
+    for level, option in _TTL_MIN_OPTIONS:
+        with suppress(OSError):  # a listener of the other kind
+            listener.setsockopt(level, option, _TTL_MAX)
 
 
 def _close_copies_in_fork() -> None:
