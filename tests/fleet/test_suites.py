@@ -28,11 +28,12 @@ pytestmark = [needs_linux, pytest.mark.deep]  # each starts a fleet, a second or
 Start = Callable[..., Fleet]
 OUTCOME = re.compile(r"^(\S+::\S+) (PASSED|FAILED|ERROR|SKIPPED|XFAIL)", re.MULTILINE)
 SUITE_SECONDS = 600
-# Tests of requests that a proxy refuses or waits for itself, as the page on shared use has it; and a test of the order in
-# this process, which has a race with the threads of a server.
+# Tests of requests that a proxy refuses or waits for itself, as the page on shared use has it; and tests of an order in
+# this process: of a call and its deliveries, and of deliveries to two endpoints, which a server sends in threads.
 NOT_THROUGH_A_PROXY = (
     "test_over_a_socket_a_target_without_end", "test_a_request_beyond_the_server_s_bounds", "test_a_strange_id",
     "test_an_unknown_method", "test_a_body_that_is_announced_beyond_the_bound", "test_deliveries_of_a_call_in_process",
+    "test_after_a_jump_of_the_clock",
 )  # fmt: skip
 
 

@@ -82,6 +82,17 @@ def test_an_event_leaves_by_itself(standalone, serve):
     wait_until(lambda: [session_id] == seen)
 
 
+def test_a_clock_that_is_set_past_events_is_set_once_they_are_delivered(standalone, serve):
+    seen = []
+    assert 200 == standalone.made.control("PUT", "/clock", {"freeze": "2026-03-01T12:00:00Z"}).status_code
+    standalone.receive(serve(app(lambda request: seen.append(request.json["data"]["sessionId"]))).url)
+    sessions = [standalone.made.session() for _ in range(3)]
+
+    assert 200 == standalone.made.control("PUT", "/clock", {"freeze": "2026-03-01T12:30:00Z"}).status_code
+
+    assert sessions == seen  # expired at 12:20:00
+
+
 def test_each_request_to_a_receiver_takes_a_turn_after_the_calls_of_the_api(standalone, serve, monkeypatch):
     pacing = RecordedPacing()
     monkeypatch.setattr(standalone.background, "_pacing", pacing)

@@ -291,6 +291,7 @@ def _play_time(run: _Run) -> None:
     run.refuse("setClock", "MOCK_BAD_CLOCK", {})
     run.refuse("setClock", "MOCK_BAD_INSTANT", {"freeze": "noon"})
     run.refuse("setClock", "MOCK_TIME_GOES_FORWARD", {"freeze": NOW})
+    run.refuse("setClock", "MOCK_BAD_QUERY", {"freeze": NOW}, query={"wait": "no"})
     run.api("createConnectionSession", {})
     run.call("advanceClock", "by", {"by": "20m"})
     run.call("advanceClock", "to", {"to": "2026-03-02T12:00:00Z"})

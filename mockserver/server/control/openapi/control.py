@@ -82,6 +82,7 @@ _OF_LABELS: Final[Mapping[str, Shape]] = MappingProxyType(
 )
 _DELIVERED: Final = (
     "completeSession", "failSession", "cancelSession", "expireSession", "createWebhook", "recoverWebhook",
+    "setClock",
 )  # fmt: skip
 _QUERIES: Final[Mapping[str, Mapping[str, Shape]]] = MappingProxyType(
     {

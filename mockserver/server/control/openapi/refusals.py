@@ -48,7 +48,7 @@ OWN: Final[Mapping[str, tuple[Code, ...]]] = MappingProxyType(
         "listSandboxes": ("MOCK_BAD_QUERY",),
         "deleteSandboxes": ("MOCK_BAD_QUERY",),
         "deleteSandbox": ("MOCK_DEFAULT_SANDBOX",),
-        "setClock": ("MOCK_BAD_CLOCK", "MOCK_BAD_INSTANT", "MOCK_TIME_GOES_FORWARD"),
+        "setClock": ("MOCK_BAD_CLOCK", "MOCK_BAD_INSTANT", "MOCK_BAD_QUERY", "MOCK_TIME_GOES_FORWARD"),
         "advanceClock": ("MOCK_BAD_ADVANCE", "MOCK_BAD_INSTANT", "MOCK_BAD_DURATION", "MOCK_TIME_GOES_FORWARD"),
         "choose": ("MOCK_BAD_CHOICE",),
         "readTrackedChoices": ("MOCK_NOT_WATCHED",),

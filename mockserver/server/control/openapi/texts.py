@@ -23,7 +23,7 @@ DESCRIPTIONS: Final[Mapping[str, str]] = MappingProxyType(
         "createSandbox": "A sandbox has its own data, keys, clock, rules and journal. Send the calls of the API to its `baseUrl` with its `secretKey`, which only this answer has whole. Without `scenario` and `given` it has no data; without `clock` it is frozen as the server is (`serve --freeze`), or follows the process's clock; without `seed` it has one of its own, the same in each run.",
         "deleteSandbox": "Calls that arrive after that are refused with 410.",
         "reset": "Data, ids, keys, rules, journal and clock are those of its creation again.",
-        "setClock": "A frozen clock moves only by commands and effects.",
+        "setClock": "A frozen clock moves only by commands and effects. The response follows what is due at the new time, unless the query has `wait=false`.",
         "advanceClock": "What is due on the way happens in its order: sends, expiries, effects and deliveries. The body has one of `by`, `to` and `until`.",
         "choose": "A choice is the answer to an open point of the API document.",
         "applyScenario": "Adds the data of `given` and the rules of `script`, and sets `choices`. A rule has one of `on` (a call), `at` (a time) and `after` (progress), and in `do` the effects, such as faults.",
