@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple, get_args
 
-from mockserver.contract.text import closest_match_hint
+from mockserver.contract.text import closest_match, closest_match_hint
 
 Operation = Literal[
     "listTemplates",
@@ -110,6 +110,7 @@ _OF_CAMPAIGN = ("campaign", "id")
 _OF_SESSION = ("session", "sessionId")
 _OF_TEMPLATE = ("template", "id")
 _OF_CHANNEL = ("entrypoint", "id")
+_VERSION = "v1"
 _SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 
 # fmt: off
@@ -154,6 +155,28 @@ def _statuses(posts: Mapping[str, int]) -> Mapping[str, int]:
 SUCCESS_STATUS: Mapping[str, Mapping[str, int]] = MappingProxyType(
     {option: _statuses(posts) for option, posts in _POSTS.items()}
 )
+
+
+def nearest_path(path: str) -> str | None:
+    """
+    Return the path of the document that is most like an unknown one, with the ids of that one; None if none is.
+
+    A path without the version, with another one, or with a prefix before it, is like the path with the version.
+    """
+    segments = [segment for segment in path.split("/") if segment]
+    variants = (segments, segments[1:], [_VERSION, *segments], [_VERSION, *segments[1:]])
+    filled = (_filled(row.path, variant) for row in _ROWS for variant in variants)
+    return closest_match(path, [each for each in filled if each is not None])
+
+
+def _filled(template: str, segments: Sequence[str]) -> str | None:
+    """Return the template with its parameters from a path; None if another part of that is not like the template's."""
+    expected = template.strip("/").split("/")
+    if len(expected) != len(segments):
+        return None
+    pairs = zip(expected, segments, strict=True)
+    parts = [received if name.startswith("{") else closest_match(received, (name,)) or "" for name, received in pairs]
+    return "/" + "/".join(parts) if all(parts) else None
 
 
 def named(written: str) -> tuple[str, ...]:

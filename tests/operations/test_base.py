@@ -177,6 +177,34 @@ def test_an_unknown_path_gets_the_error_body_with_or_without_a_key(mockserver, m
         assert (404, "RESOURCE_NOT_FOUND") == refused(mockserver.call(method, path, key=key))
 
 
+@pytest.mark.parametrize(
+    ("path", "nearest"),
+    [
+        ("/campaigns", "/v1/campaigns"),
+        ("/v2/campaigns/cmp_1", "/v1/campaigns/cmp_1"),
+        ("/V1/campaigns", "/v1/campaigns"),
+        ("/api/v1/message-templates", "/v1/message-templates"),
+        ("/v1/v1/campaigns", "/v1/campaigns"),
+        ("/v1/campaigns/", "/v1/campaigns"),
+        ("/v1//campaigns", "/v1/campaigns"),
+        ("/v1/campaign/cmp_1/starts", "/v1/campaigns/cmp_1/start"),
+        ("/v1/campaigns/cmp_1/execution/exe_2", "/v1/campaigns/cmp_1/executions/exe_2"),
+        ("/v1/forms/form_1/embed_frame_policy", "/v1/forms/form_1/embed-frame-policy"),
+    ],
+)
+def test_the_reason_of_an_unknown_path_proposes_the_nearest_one_with_the_ids_of_the_call(mockserver, path, nearest):
+    reason = mockserver.call("GET", path).headers["x-mock-reason"]
+
+    assert reason.endswith(f"; did you mean {nearest!r}?")
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/v1", "/v1/messaging/messages", "/v1/forms/form_visit", "/favicon.ico", "/v1/%00", "/v1/campaigns" * 9]
+)
+def test_the_reason_of_a_path_without_a_near_one_proposes_none(mockserver, path):
+    assert "did you mean" not in mockserver.call("GET", path).headers["x-mock-reason"]
+
+
 @pytest.mark.clause("base.unknown-path")
 @pytest.mark.parametrize("path", sorted({path for _, path in OPERATIONS.values()}))
 def test_a_method_that_the_path_lacks_gets_the_error_body_and_the_methods_it_has(mockserver, path):

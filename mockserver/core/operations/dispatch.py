@@ -14,8 +14,9 @@ from types import MappingProxyType
 from typing import Any
 
 from mockserver.contract.durations import parse_duration
-from mockserver.contract.endpoints import Endpoint
+from mockserver.contract.endpoints import Endpoint, nearest_path
 from mockserver.contract.limits import own_bound
+from mockserver.contract.text import did_you_mean
 from mockserver.core.instants import SECOND
 from mockserver.core.operations import audiences, campaigns, connections, messaging, templates, validation
 from mockserver.core.redaction import masked_excerpt
@@ -97,7 +98,8 @@ def _require_endpoint(sandbox: SandboxState, call: Call) -> Endpoint:
     if call.allowed_methods:
         reason = f"got {call.method} of {path}; expected {', '.join(call.allowed_methods)}"
     else:
-        reason = f"got {path!r}; expected a path of the document, other than those that it only mentions"
+        hint = did_you_mean(nearest_path(path))
+        reason = f"got {path!r}; expected a path of the document, other than those that it only mentions{hint}"
     raise ApiError("RESOURCE_NOT_FOUND", clause="base.unknown-path", location="path", reason=reason)
 
 
