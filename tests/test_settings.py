@@ -76,6 +76,12 @@ def test_an_unknown_variable_is_refused_with_the_nearest_name():
         parsed(TOKENFILE="x")
 
 
+@pytest.mark.parametrize("name", ["PROXY", "PROCESSES"])
+def test_a_variable_that_is_like_others_by_its_prefix_alone_has_no_near_name(name: str):
+    with pytest.raises(ValueError, match=f"MOCKSERVER_{name}, which no setting has$"):
+        parsed(**{name: "2"})
+
+
 def test_variables_of_clients_and_of_a_service_named_mockserver_are_not_settings():
     links = {
         "SERVICE_HOST": "10.0.0.1",

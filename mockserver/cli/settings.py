@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
-from mockserver.contract.text import closest_match_hint, whole_number
+from mockserver.contract.text import closest_match, closest_match_hint, did_you_mean, whole_number
 from mockserver.server.hosting.shard import Shard, read_shard
 
 PREFIX: Final = "MOCKSERVER_"
@@ -208,7 +208,10 @@ def _refuse_unknown(environ: Mapping[str, str]) -> None:
     for name in sorted(environ):
         if not name.startswith(PREFIX) or name in known or name in _OF_OTHERS or _SERVICE_LINK.fullmatch(name):
             continue
-        raise ValueError(f"got the environment variable {name}, which no setting has{closest_match_hint(name, known)}")
+        # Without the prefix, by which every variable is like every other.
+        near = closest_match(name.removeprefix(PREFIX), [each.removeprefix(PREFIX) for each in known], likeness=0.6)
+        hint = did_you_mean(near and PREFIX + near)
+        raise ValueError(f"got the environment variable {name}, which no setting has{hint}")
 
 
 def _from_environment(setting: Setting, environ: Mapping[str, str]) -> Any:

@@ -199,7 +199,8 @@ def test_the_reason_of_an_unknown_path_proposes_the_nearest_one_with_the_ids_of_
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/v1", "/v1/messaging/messages", "/v1/forms/form_visit", "/favicon.ico", "/v1/%00", "/v1/campaigns" * 9]
+    "path",
+    ["/", "/v1", "/v1/messaging/messages", "/v1/forms/form_visit", "/favicon.ico", "/v1/%00", "/v1/campaigns" * 9],
 )
 def test_the_reason_of_a_path_without_a_near_one_proposes_none(mockserver, path):
     assert "did you mean" not in mockserver.call("GET", path).headers["x-mock-reason"]
