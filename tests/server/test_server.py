@@ -237,6 +237,29 @@ def test_a_second_signal_during_the_handler_of_the_first_does_not_block_it() -> 
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="the system has no such signal")
+def test_a_signal_that_does_not_stop_it_is_handled_and_leaves_it_serving() -> None:
+    def call_and_stop() -> None:
+        with RawClient(server.port) as client:
+            assert 200 == client.send("GET / HTTP/1.1").answer().status
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+            assert handled.wait(DEADLINE_SECONDS)
+            assert 200 == client.send("GET / HTTP/1.1").answer().status
+        server.stop()
+
+    server, handled = Server(hello), threading.Event()
+    wakeup_before = signal.set_wakeup_fd(-1)
+    before = signal.signal(signal.SIGUSR1, lambda *_: handled.set())
+    client = threading.Thread(target=call_and_stop)
+    client.start()
+    try:
+        server.serve_forever()
+    finally:
+        client.join(DEADLINE_SECONDS)
+        signal.signal(signal.SIGUSR1, before)
+
+    assert -1 == signal.set_wakeup_fd(wakeup_before)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems reset such a connection")
 @pytest.mark.parametrize(("family", "host"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")])
 def test_a_server_that_finishes_has_no_connection_established_that_it_does_not_accept(
@@ -262,29 +285,6 @@ def test_a_server_that_finishes_has_no_connection_established_that_it_does_not_a
         assert server._ended.wait(DEADLINE_SECONDS)
 
     assert [TCP_SYN_SENT] == states
-
-
-def test_a_signal_that_does_not_stop_it_is_handled_and_leaves_it_serving() -> None:
-    def call_and_stop() -> None:
-        with RawClient(server.port) as client:
-            assert 200 == client.send("GET / HTTP/1.1").answer().status
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
-            assert handled.wait(DEADLINE_SECONDS)
-            assert 200 == client.send("GET / HTTP/1.1").answer().status
-        server.stop()
-
-    server, handled = Server(hello), threading.Event()
-    wakeup_before = signal.set_wakeup_fd(-1)
-    before = signal.signal(signal.SIGUSR1, lambda *_: handled.set())
-    client = threading.Thread(target=call_and_stop)
-    client.start()
-    try:
-        server.serve_forever()
-    finally:
-        client.join(DEADLINE_SECONDS)
-        signal.signal(signal.SIGUSR1, before)
-
-    assert -1 == signal.set_wakeup_fd(wakeup_before)
 
 
 def test_connections_are_served_side_by_side(serve: Serve) -> None:
