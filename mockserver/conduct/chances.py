@@ -39,7 +39,7 @@ class Outline(NamedTuple):
         deliveries: Something was sent to a receiver.
         visits: A hosted page was visited.
         failure: A call did not succeed, or was delayed.
-        end: A record has ended, a campaign was canceled again, or a rule has replaced a response.
+        end: A record has ended, or a rule has replaced a response.
         filters: A preview or create has filters.
         repetition: There were three calls or more.
     """
@@ -87,7 +87,7 @@ def _outline(evidence: Evidence) -> Outline:
         bool(sandbox.outbox.deliveries and evidence.delivery_attempts),
         bool(sandbox.visits and evidence.visits),
         bool(evidence.troubled or sandbox.rule_set.deferred_calls),
-        evidence.may_show_final or "cancelCampaign" in evidence.operations,
+        evidence.may_show_final,
         bool(evidence.filtering),
         len(evidence.exchanges) >= _POLLS_MIN,
     )
