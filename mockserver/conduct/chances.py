@@ -100,7 +100,7 @@ def _possible(outline: Outline) -> frozenset[str]:
         rule
         for rule, chance in CHANCES.items()
         if (not chance.operations or not outline.operations.isdisjoint(chance.operations))
-        and all(getattr(outline, need) for need in (chance.needs, source_of(RULES[rule])) if need in Outline._fields)
+        and all(getattr(outline, need) for need in (chance.needs, source_of(RULES[rule])) if need not in ("", "calls"))
     )
 
 

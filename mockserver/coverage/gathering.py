@@ -140,7 +140,6 @@ def _add_transitions(evidence: Evidence, into: Coverage) -> None:
         items = _ITEMS.get((transition.kind, transition.source, transition.target))
         if items is None:
             continue  # seed data created the record in a later state
-        items = _ITEMS[transition.kind, transition.source, transition.target]
         if transition.kind == "delivery":
             _add_delivery(evidence.sandbox, transition, attempted, into)
         elif "given" in transition.cause or lacking.isdisjoint(items):

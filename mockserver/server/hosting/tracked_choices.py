@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from mockserver.contract.choices import DEFAULTS
 
-_DEFAULTS: Final = dict(DEFAULTS)  # copied faster still
+_DEFAULTS: Final = dict(DEFAULTS)  # copied faster than a proxy
 
 
 class TrackedChoices(dict[str, Any]):
@@ -17,7 +17,7 @@ class TrackedChoices(dict[str, Any]):
     def __init__(self, choices: Mapping[str, Any] = DEFAULTS, read: set[str] | None = None) -> None:
         if choices is DEFAULTS:
             choices = _DEFAULTS
-        # A proxy of a dict copies itself faster than `dict` reads it.
+        # Another proxy of a dict copies itself faster than `dict` reads it.
         super().__init__(choices.copy() if isinstance(choices, MappingProxyType) else choices)
         self.read = read if read is not None else set()
 
