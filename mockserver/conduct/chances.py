@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -25,9 +26,31 @@ from mockserver.conduct.evidence import (
 )
 from mockserver.conduct.judge import JUDGES, source_of
 from mockserver.conduct.rules import RULES, NotAssessable
-from mockserver.contract.endpoints import OPERATIONS
 
 Situation = Callable[[Evidence], bool]
+
+
+class Outline(NamedTuple):
+    """
+    The sources of a run, which are cheap to read.
+
+    Attributes:
+        operations: Those that were called.
+        deliveries: Something was sent to a receiver.
+        visits: A hosted page was visited.
+        failure: A call did not succeed, or was delayed.
+        end: A record has ended, or a rule has replaced a response.
+        filters: A preview or create has filters.
+        repetition: There were three calls or more.
+    """
+
+    operations: frozenset[str]
+    deliveries: bool
+    visits: bool
+    failure: bool
+    end: bool
+    filters: bool
+    repetition: bool
 
 
 class Chance(NamedTuple):
@@ -37,37 +60,47 @@ class Chance(NamedTuple):
     Attributes:
         situation: Returns True if the rule had a chance to fail.
         operations: One of them was called; any, if there are none.
-        after_failure: A call did not succeed, or was delayed.
+        needs: The name of an attribute of `Outline` that is True; "" for a rule that needs none.
     """
 
     situation: Situation
     operations: tuple[str, ...] = ()
-    after_failure: bool = False
+    needs: str = ""
 
 
 _DONE_ALREADY = ("CAMPAIGN_NAME_ALREADY_EXISTS", "CAMPAIGN_ALREADY_PROCESSING", "CAMPAIGN_NOT_DRAFT")
 _WITH_BODY = ("previewAudience", "createCampaign", "startCampaign", "createConnectionSession")
 _POLLED = ("readCampaign", "readExecution", "readConnectionSession")
 _POLLS_MIN = 3
-_OF_DELIVERIES = frozenset(rule for rule in JUDGES if source_of(RULES[rule]) == "deliveries")
-_OF_VISITS = frozenset(rule for rule in JUDGES if source_of(RULES[rule]) == "visits")
 
 
 def chances(evidence: Evidence, of: AbstractSet[str] = frozenset(JUDGES)) -> set[str]:
     """Return the rules among `of` that had a chance to fail."""
-    possible = of & _OF_ANY.union(*(_BY_OPERATION.get(operation, ()) for operation in evidence.operations))
-    if not evidence.delivery_attempts:
-        possible -= _OF_DELIVERIES
-    if not evidence.visits:
-        possible -= _OF_VISITS
-    if not _has_failure(evidence):
-        possible -= _AFTER_FAILURE
-    return {rule for rule in possible if CHANCES[rule].situation(evidence)}
+    possible = of & _possible(_outline(evidence))
+    return {rule for rule in possible if CHANCES[rule].situation(evidence)} if possible else set()
 
 
-def _has_failure(evidence: Evidence) -> bool:
-    return bool(evidence.sandbox.rule_set.deferred_calls) or any(
-        exchange.fault is not None or not succeeded(exchange) for exchange in evidence.exchanges
+def _outline(evidence: Evidence) -> Outline:
+    sandbox = evidence.sandbox
+    return Outline(
+        frozenset(evidence.operations),
+        bool(sandbox.outbox.deliveries and evidence.delivery_attempts),
+        bool(sandbox.visits and evidence.visits),
+        bool(evidence.troubled or sandbox.rule_set.deferred_calls),
+        evidence.may_show_final,
+        bool(evidence.filtering),
+        len(evidence.exchanges) >= _POLLS_MIN,
+    )
+
+
+@lru_cache(maxsize=512)  # most tests of a suite have one of few outlines
+def _possible(outline: Outline) -> frozenset[str]:
+    """Return the rules to which a run with this outline may have given a chance."""
+    return frozenset(
+        rule
+        for rule, chance in CHANCES.items()
+        if (not chance.operations or not outline.operations.isdisjoint(chance.operations))
+        and all(getattr(outline, need) for need in (chance.needs, source_of(RULES[rule])) if need not in ("", "calls"))
     )
 
 
@@ -160,12 +193,8 @@ def _starts(evidence: Evidence) -> bool:
 
 
 def _filters_dates(evidence: Evidence) -> bool:
-    calls = evidence.of("previewAudience", "createCampaign")
-    return any(
-        requests.has_date(statement)
-        for call in calls
-        for statement in requests.statements(body_of(call).get("filters"))
-    )
+    filters = [body_of(call).get("filters") for call in evidence.filtering]
+    return any(requests.has_date(statement) for rows in filters for statement in requests.statements(rows))
 
 
 def _has_secret_key(evidence: Evidence) -> bool:
@@ -267,28 +296,28 @@ _TOO_MANY = 429
 
 # fmt: off
 CHANCES: Mapping[str, Chance] = MappingProxyType({
-    "duplicate-start":           Chance(_lost("startCampaign"), ("startCampaign",), after_failure=True),
-    "clone-after-conflict":      Chance(_any(_lost("startCampaign"), _refused("startCampaign", *_DONE_ALREADY)), ("startCampaign",), after_failure=True),
-    "rename-after-lost-create":  Chance(_any(_lost("createCampaign"), _refused("createCampaign", *_DONE_ALREADY)), ("createCampaign",), after_failure=True),
-    "blind-post-retry":          Chance(_write_failed, ("createCampaign", "startCampaign"), after_failure=True),
-    "no-timeout":                Chance(_is_stalled, after_failure=True),
-    "poll-after-final":          Chance(_final_was_read(*FINAL), _POLLED),
-    "poll-too-fast":             Chance(_polls, _POLLED),
-    "poll-final-set-incomplete": Chance(_final_was_read("failed", "canceled"), _POLLED),
-    "poll-dies-on-error":        Chance(_poll_failed, _POLLED, after_failure=True),
-    "ignore-retry-after":        Chance(_limited, after_failure=True),
-    "retry-hopeless":            Chance(_is_hopeless, after_failure=True),
+    "duplicate-start":           Chance(_lost("startCampaign"), ("startCampaign",), needs="failure"),
+    "clone-after-conflict":      Chance(_any(_lost("startCampaign"), _refused("startCampaign", *_DONE_ALREADY)), ("startCampaign",), needs="failure"),
+    "rename-after-lost-create":  Chance(_any(_lost("createCampaign"), _refused("createCampaign", *_DONE_ALREADY)), ("createCampaign",), needs="failure"),
+    "blind-post-retry":          Chance(_write_failed, ("createCampaign", "startCampaign"), needs="failure"),
+    "no-timeout":                Chance(_is_stalled, needs="failure"),
+    "poll-after-final":          Chance(_final_was_read(*FINAL), _POLLED, needs="end"),
+    "poll-too-fast":             Chance(_polls, _POLLED, needs="repetition"),
+    "poll-final-set-incomplete": Chance(_final_was_read("failed", "canceled"), _POLLED, needs="end"),
+    "poll-dies-on-error":        Chance(_poll_failed, _POLLED, needs="failure"),
+    "ignore-retry-after":        Chance(_limited, needs="failure"),
+    "retry-hopeless":            Chance(_is_hopeless, needs="failure"),
     "only-200-is-ok":            Chance(_started_without_200, ("startCampaign",)),
     "json-on-204":               Chance(_succeeded("cancelCampaign"), ("cancelCampaign",)),
     "progress-is-done":          Chance(_looks_done, ("readExecution",)),
-    "restart-canceled":          Chance(_has_ended_early, ("cancelCampaign", "readCampaign")),
+    "restart-canceled":          Chance(_has_ended_early, ("cancelCampaign", "readCampaign"), needs="end"),
     "lost-filters":              Chance(_called("previewAudience", "createCampaign"), ("previewAudience", "createCampaign")),
     "platform-is-not-audience":  Chance(_starts, ("startCampaign",)),
     "wrong-variable-keys":       Chance(_called("startCampaign"), ("startCampaign",)),
-    "stale-template":            Chance(_refused("startCampaign", "CAMPAIGN_MISSING_COMMON_VARIABLES"), ("startCampaign",), after_failure=True),
+    "stale-template":            Chance(_refused("startCampaign", "CAMPAIGN_MISSING_COMMON_VARIABLES"), ("startCampaign",), needs="failure"),
     "cadence-units":             Chance(_called("createCampaign"), ("createCampaign",)),
     "nulls-for-omitted":         Chance(_called(*_WITH_BODY), _WITH_BODY),
-    "naive-dates":               Chance(_filters_dates, ("previewAudience", "createCampaign")),
+    "naive-dates":               Chance(_filters_dates, ("previewAudience", "createCampaign"), needs="filters"),
     "secret-in-browser":         Chance(_has_secret_key),
     "key-in-wrong-place":        Chance(_is_called),
     "multipart-by-hand":         Chance(_called("uploadMedia"), ("uploadMedia",)),
@@ -296,8 +325,8 @@ CHANCES: Mapping[str, Chance] = MappingProxyType({
     "page-early-stop":           Chance(_has_next_page, ("listMessages",)),
     "page-endless":              Chance(_succeeded("listMessages"), ("listMessages",)),
     "page-skip":                 Chance(_called("listMessages"), ("listMessages",)),
-    "cancel-and-forget":         Chance(_cancel_failed, ("cancelCampaign",), after_failure=True),
-    "reuse-dead-session":        Chance(_final_was_read("failed", "expired"), _POLLED),
+    "cancel-and-forget":         Chance(_cancel_failed, ("cancelCampaign",), needs="failure"),
+    "reuse-dead-session":        Chance(_final_was_read("failed", "expired"), _POLLED, needs="end"),
     "poll-past-deadline":        Chance(_is_past_deadline, ("createConnectionSession",)),
     "stop-too-soon":             Chance(_session_ended("completed"), ("createConnectionSession",)),
     "id-not-stored-first":       Chance(_session_was_delivered),
@@ -330,11 +359,3 @@ CHANCES: Mapping[str, Chance] = MappingProxyType({
     "trusts-payload-tenant":     Chance(_kind_was_forged("other-tenant")),
 })
 # fmt: on
-_AFTER_FAILURE = frozenset(rule for rule, chance in CHANCES.items() if chance.after_failure)
-_OF_ANY = frozenset(rule for rule, chance in CHANCES.items() if not chance.operations)
-_BY_OPERATION: Mapping[str | None, frozenset[str]] = MappingProxyType(
-    {
-        operation: frozenset(rule for rule, chance in CHANCES.items() if operation in chance.operations)
-        for operation in OPERATIONS
-    }
-)

@@ -81,6 +81,7 @@ def delivery_attempts(sandbox: SandboxState) -> Sequence[DeliveryAttempt]:
 
 
 FINAL = ("completed", "failed", "canceled", "expired")
+_WITH_FILTERS = ("previewAudience", "createCampaign")
 _TRANSPORT_REPEATS_WITHIN = 50 * MILLISECOND
 # Libraries whose transport never repeats a POST: a repeated one is from the client's own retry policy.
 _NEVER_REPEAT = ("python-requests", "python-httpx", "python-urllib", "aiohttp")
@@ -113,11 +114,21 @@ class Evidence:
         self.sandbox = sandbox
         self.now: Instant = sandbox.now
         self.everything = _as_received(sandbox.journal.exchanges if exchanges is None else exchanges)
-        self.exchanges = tuple(
-            exchange
-            for exchange in self.everything
-            if exchange.operation and exchange.call.method not in ("HEAD", "OPTIONS")
-        )
+        self._by_operation: dict[str, list[JournalEntry]] = {}
+        self.troubled: list[JournalEntry] = []  # that did not succeed, or that a rule changed on the wire
+        self.filtering: list[JournalEntry] = []  # previews and creates with filters in their body
+        received: list[JournalEntry] = []
+        for exchange in self.everything:  # one loop: each test of a suite is judged
+            operation, status = exchange.operation, exchange.status
+            if not operation or exchange.call.method in ("HEAD", "OPTIONS"):
+                continue
+            received.append(exchange)
+            self._by_operation.setdefault(operation, []).append(exchange)
+            if exchange.fault is not None or status is None or not 200 <= status < 300:
+                self.troubled.append(exchange)
+            if operation in _WITH_FILTERS and body_of(exchange).get("filters"):
+                self.filtering.append(exchange)
+        self.exchanges = tuple(received)
         self._is_partial = exchanges is not None
         self._by_sandbox_clock = by_sandbox_clock
         self._answers: dict[int, Any] = {}
@@ -140,18 +151,21 @@ class Evidence:
     @cached_property
     def statuses_read(self) -> frozenset[Any]:
         """The final statuses of campaigns, executions and sessions that the client received by reading them."""
-        if not self._may_show_final:
+        if not self.may_show_final:
             return frozenset()
         reads = self.of("readCampaign", "readExecution", "readConnectionSession")
         statuses = (self.answer_field(read, "status") for read in reads if succeeded(read))
         return frozenset(status for status in statuses if status in FINAL)
 
     @property
-    def _may_show_final(self) -> bool:
+    def may_show_final(self) -> bool:
         """Return False if no record has ended and no rule has replaced a response, so that no body needs to be read."""
         transitions = self.sandbox.journal.transitions
+        for transition in transitions:
+            if transition.target in FINAL:
+                return True
         is_whole = len(transitions) < (transitions.maxlen or 0)
-        return not is_whole or bool(self._ends) or any(exchange.fault is not None for exchange in self.exchanges)
+        return not is_whole or any(exchange.fault is not None for exchange in self.troubled)
 
     @property
     def rules_of_deferred_calls(self) -> Iterator[Rule]:
@@ -188,10 +202,6 @@ class Evidence:
         return {exchange.n: exchange for exchange in self.exchanges}
 
     @cached_property
-    def _by_operation(self) -> Mapping[str | None, list[JournalEntry]]:
-        return _grouped((exchange.operation, exchange) for exchange in self.exchanges)
-
-    @cached_property
     def _by_request(self) -> Mapping[Any, list[JournalEntry]]:
         return _grouped((request_of(exchange), exchange) for exchange in self.exchanges)
 
@@ -210,7 +220,7 @@ class Evidence:
         }
 
     @property
-    def operations(self) -> AbstractSet[str | None]:
+    def operations(self) -> AbstractSet[str]:
         """The operations that were called."""
         return self._by_operation.keys()
 
@@ -333,7 +343,10 @@ def _as_received(exchanges: Sequence[JournalEntry] | deque[JournalEntry]) -> tup
 
     No client has received a response that a rule still holds, or that was sent after the client had repeated its call.
     """
-    if not any(exchange.is_held or exchange.left is not None for exchange in exchanges):
+    for exchange in exchanges:
+        if exchange.is_held or exchange.left is not None:
+            break
+    else:
         return tuple(exchanges)
     received: list[JournalEntry] = []
     repeated_at: dict[Any, Duration | None] = {}  # by caller and request, when the next such call arrived

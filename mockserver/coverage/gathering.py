@@ -11,17 +11,19 @@ What the calls of one sandbox have covered, read from its journal, deliveries, r
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from mockserver.conduct.chances import chances
 from mockserver.conduct.evidence import Evidence, body_of, succeeded
 from mockserver.conduct.requests import statements
 from mockserver.contract.effects import ALIASES
-from mockserver.contract.lifecycles import LIFECYCLES, Step
+from mockserver.contract.endpoints import OPERATIONS
+from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.contract.wire_faults import WIRE_FAULTS
-from mockserver.core.ledger import creating_exchanges
-from mockserver.core.state.journal import JournalEntry, Transition
+from mockserver.core.state.journal import Transition
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.webhooks.deliveries import LOST
 from mockserver.coverage.coverage import Coverage
@@ -29,61 +31,95 @@ from mockserver.coverage.dimensions import (
     DEADLINE,
     ENDS,
     answer_item,
-    choice_item,
     fault_item,
     step_item,
 )
 
+_SUCCESSES: Mapping[str, str] = MappingProxyType({operation: answer_item(operation, None) for operation in OPERATIONS})
 _IDS = ("id", "campaignId", "executionId", "sessionId")
 
 
-# A choice with its value when it was read, None for numbers, and the id of the record whose timer was due, "" outside of
-# timers. A plain tuple: each read of a choice makes one.
-ChoiceRead = tuple[str, str | None, str]
+def _steps_with_items() -> Iterator[tuple[tuple[str, str, str], tuple[str, ...]]]:
+    for kind, table in LIFECYCLES.items():
+        deadlines = {(deadline.state, deadline.trigger) for deadline in table.deadlines}
+        for step in table.steps:
+            triggers = (step.trigger, *([DEADLINE] if (step.source, step.trigger) in deadlines else ()))
+            items = tuple(step_item(kind, step.source, trigger) for trigger in triggers)
+            yield (kind, step.source, step.target), items
 
 
-def gather(sandbox: SandboxState, into: Coverage, choices_read: Collection[ChoiceRead] = ()) -> None:
+# By kind, source and target of a transition: the item of its trigger, then that of the deadline if there is one.
+_ITEMS: Mapping[tuple[str, str, str], tuple[str, ...]] = MappingProxyType(dict(_steps_with_items()))
+
+
+class ChoicesRead(NamedTuple):
+    """
+    The items of choices that were read in a sandbox.
+
+    Attributes:
+        outside_timers: Those that a call, a request to a receiver or a page of the hosted flow read.
+        by_timers: Those that timers read, each with the ids of the records to which the timers belong.
+    """
+
+    outside_timers: AbstractSet[str]
+    by_timers: Mapping[str, AbstractSet[str]]
+
+
+def gather(sandbox: SandboxState, into: Coverage, choices_read: ChoicesRead) -> None:
     """
     Add what a sandbox shows to a coverage.
 
     Args:
         sandbox: The sandbox.
         into: Gets the items.
-        choices_read: The choices that were read, if the sandbox tracks them.
+        choices_read: Empty unless the sandbox tracks its choices.
 
     Lock: The caller holds the sandbox's lock, or passes a copy.
     """
     if not sandbox.journal.exchanges and not sandbox.outbox.deliveries:
         return
     evidence = Evidence(sandbox)
-    for exchange in evidence.exchanges:
-        _add_exchange(evidence, exchange, into)
+    _add_exchanges(evidence, into)
     _add_transitions(evidence, into)
     into.add("conduct", *chances(evidence, into.lacking("conduct")))
-    if evidence.exchanges and choices_read:
-        _add_choices(sandbox, into, choices_read)
+    if evidence.exchanges:
+        into.add("choices", *choices_read.outside_timers)
+        if choices_read.by_timers:
+            into.add("choices", *_by_timers(evidence, choices_read.by_timers, into.lacking("choices")))
 
 
-def _add_choices(sandbox: SandboxState, into: Coverage, choices_read: Collection[ChoiceRead]) -> None:
-    lacking = into.lacking("choices")
-    reads = [read for read in choices_read if choice_item(read[0], read[1]) in lacking]
-    if reads:
-        made = creating_exchanges(sandbox)
-        into.add("choices", *(choice_item(read[0], read[1]) for read in reads if _is_of_client(sandbox, read, made)))
+def _by_timers(evidence: Evidence, items: Mapping[str, AbstractSet[str]], lacking: AbstractSet[str]) -> list[str]:
+    """Return the items that a timer of a record read that a call created."""
+    return [item for item in items.keys() & lacking if any(_is_made(evidence, record_id) for record_id in items[item])]
 
 
-def _add_exchange(evidence: Evidence, exchange: JournalEntry, into: Coverage) -> None:
-    operation = exchange.operation or ""
-    into.add("operations", operation)
-    if succeeded(exchange):
-        into.add("answers", answer_item(operation, None))
-    elif (code := evidence.code(exchange)) is not None:
-        into.add("answers", answer_item(operation, code))
-    if exchange.fault is not None:
-        into.add("faults", *_faults(operation, exchange.fault.effects))
-    if exchange.applied and operation in ("previewAudience", "createCampaign"):
-        rows = statements(body_of(exchange).get("filters"))
-        into.add("filters", *(f"{row.get('field')} {row.get('operator')}" for row in rows))
+def _is_made(evidence: Evidence, timer_of: str) -> bool:
+    """Return True if a call created the record of a timer, or the session of its delivery."""
+    delivery = evidence.sandbox.outbox.deliveries.get(timer_of)
+    return (timer_of if delivery is None else delivery.event.session.id) in evidence.made
+
+
+def _add_exchanges(evidence: Evidence, into: Coverage) -> None:
+    into.add("operations", *evidence.operations)
+    successes: Iterable[str] = evidence.operations
+    if evidence.troubled:
+        _add_troubled(evidence, into)
+        successes = {exchange.operation or "" for exchange in evidence.exchanges if succeeded(exchange)}
+    into.add("answers", *[_SUCCESSES[operation] for operation in successes])
+    for exchange in evidence.filtering:
+        if exchange.applied:
+            rows = statements(body_of(exchange).get("filters"))
+            into.add("filters", *(f"{row.get('field')} {row.get('operator')}" for row in rows))
+
+
+def _add_troubled(evidence: Evidence, into: Coverage) -> None:
+    """Add the error codes that the client received, and the faults of the wire."""
+    for exchange in evidence.troubled:
+        operation = exchange.operation or ""
+        if not succeeded(exchange) and (code := evidence.code(exchange)) is not None:
+            into.add("answers", answer_item(operation, code))
+        if exchange.fault is not None:
+            into.add("faults", *_faults(operation, exchange.fault.effects))
 
 
 def _faults(operation: str, effects: Mapping[str, Any]) -> Iterator[str]:
@@ -95,40 +131,44 @@ def _faults(operation: str, effects: Mapping[str, Any]) -> Iterator[str]:
 
 def _add_transitions(evidence: Evidence, into: Coverage) -> None:
     """Add transitions, latest first: one of a delivery counts by the attempt that is its cause, or that follows it."""
-    missing = into.lacking("steps") | into.lacking("deliveries")
-    shown: set[tuple[str, str]] | None = None
+    lacking = into.lacking("steps")
     attempted: set[str] = set()
+    unread: list[Transition] = []  # no call caused them
     for transition in reversed(evidence.sandbox.journal.transitions):
-        step = _step(transition)
-        if step is None:
-            continue
-        items = list(_items(evidence.sandbox, transition, step))
+        if transition.source is None:
+            continue  # the record was created
+        items = _ITEMS.get((transition.kind, transition.source, transition.target))
+        if items is None:
+            continue  # seed data created the record in a later state
         if transition.kind == "delivery":
-            if _reached_receiver(evidence.sandbox, transition):
-                attempted.add(transition.id)
-            is_met = transition.id in attempted and not _is_unsent(evidence.sandbox, transition)
-        elif missing.isdisjoint(items) or "given" in transition.cause:
+            _add_delivery(evidence.sandbox, transition, attempted, into)
+        elif "given" in transition.cause or lacking.isdisjoint(items):
             continue
+        elif "exchange" in transition.cause:
+            into.add("steps", *_items(transition))
         else:
-            shown = _shown(evidence) if shown is None else shown
-            is_met = "exchange" in transition.cause or (transition.id, transition.target) in shown
-        if is_met:
-            into.add("steps", *(item for item in items if item in missing))
-            into.add("deliveries", *_end(evidence.sandbox, transition))
+            unread.append(transition)
+    if unread:
+        shown = _shown(evidence, {transition.target for transition in unread})
+        is_shown = (transition for transition in unread if (transition.id, transition.target) in shown)
+        into.add("steps", *(item for transition in is_shown for item in _items(transition)))
 
 
-def _step(transition: Transition) -> Step | None:
-    """Return the row of a transition; None for the creation of a record."""
-    rows = LIFECYCLES[transition.kind].steps
-    return next((row for row in rows if (row.source, row.target) == (transition.source, transition.target)), None)
+def _items(transition: Transition) -> tuple[str, ...]:
+    """Return the items of a transition; one that a rule or command forced is not that of a deadline."""
+    items, cause = _ITEMS[transition.kind, transition.source or "", transition.target], transition.cause
+    is_forced = "rule" in cause or "forced" in cause or cause.get("page") == "simulate"
+    return items[:1] if is_forced else items
 
 
-def _items(sandbox: SandboxState, transition: Transition, step: Step) -> Iterator[str]:
-    yield step_item(transition.kind, step.source, step.trigger)
-    for deadline in LIFECYCLES[transition.kind].deadlines:
-        is_forced = not {"rule", "forced"}.isdisjoint(transition.cause) or transition.cause.get("page") == "simulate"
-        if (deadline.state, deadline.trigger) == (step.source, step.trigger) and not is_forced:
-            yield step_item(transition.kind, step.source, DEADLINE)
+def _add_delivery(sandbox: SandboxState, transition: Transition, attempted: set[str], into: Coverage) -> None:
+    """Add a transition of a delivery; `attempted` gets the delivery's id if a request of it reached the receiver."""
+    has_reached = _reached_receiver(sandbox, transition)
+    if has_reached:
+        attempted.add(transition.id)
+    if transition.id in attempted and (has_reached or "attempt" not in transition.cause):
+        into.add("steps", *_items(transition))
+        into.add("deliveries", *_end(sandbox, transition))
 
 
 def _reached_receiver(sandbox: SandboxState, transition: Transition) -> bool:
@@ -141,28 +181,29 @@ def _reached_receiver(sandbox: SandboxState, transition: Transition) -> bool:
     )
 
 
-def _is_unsent(sandbox: SandboxState, transition: Transition) -> bool:
-    """Return True for the result of an attempt whose request was lost."""
-    return "attempt" in transition.cause and not _reached_receiver(sandbox, transition)
-
-
 def _end(sandbox: SandboxState, transition: Transition) -> Iterator[str]:
-    delivery = sandbox.outbox.deliveries.get(transition.id) if transition.kind == "delivery" else None
+    delivery = sandbox.outbox.deliveries.get(transition.id)
     if delivery is not None and transition.target in ENDS:
         yield f"{delivery.event.kind} {transition.target}"
 
 
-def _shown(evidence: Evidence) -> set[tuple[str, str]]:
-    """Return the records, each with a state that an answer or an event has shown to the client."""
+def _shown(evidence: Evidence, states: AbstractSet[str]) -> set[tuple[str, str]]:
+    """Return the records, each with one of the states, that an answer or an event has shown to the client."""
     shown: set[tuple[str, str]] = set()
+    texts = tuple(f'"{state}"'.encode() for state in states)
     for exchange in evidence.exchanges:
-        if succeeded(exchange):
+        if _may_have(exchange.answer, texts) and succeeded(exchange):
             ids = tuple(exchange.call.params.values())[-1:]  # a body without an id is that of the record in the path
             shown.update(_states(evidence.answer(exchange), ids))
     for delivery in evidence.sandbox.outbox.deliveries.values():
         if any(attempt.fault is None and attempt.status is not None for attempt in delivery.attempts):
             shown.add((delivery.event.session.id, delivery.event.session.status))
     return shown
+
+
+def _may_have(body: bytes, texts: tuple[bytes, ...]) -> bool:
+    """Return False if no text of the body's JSON value can be one of these; a rule may send escapes."""
+    return any(text in body for text in texts) or b"\\" in body
 
 
 def _states(value: Any, ids: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
@@ -176,11 +217,3 @@ def _states(value: Any, ids: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
             yield from ((record_id, value["status"]) for record_id in own or ids)
         for part in value.values():
             yield from _states(part)
-
-
-def _is_of_client(sandbox: SandboxState, read: ChoiceRead, made: Mapping[str, int]) -> bool:
-    """Return True if a choice was read outside of timers, or for one of a record that a call created."""
-    timer_of = read[2]
-    delivery = sandbox.outbox.deliveries.get(timer_of)
-    record_id = delivery.event.session.id if delivery is not None else timer_of
-    return record_id == "" or record_id in made

@@ -6,7 +6,8 @@ import pytest
 
 from mockserver.conduct.chances import CHANCES, chances
 from mockserver.conduct.evidence import Evidence
-from mockserver.conduct.judge import JUDGES
+from mockserver.conduct.judge import JUDGES, source_of
+from mockserver.conduct.rules import RULES
 from mockserver.testing.sandbox import Sandbox
 from tests.clients.driven import Client
 from tests.conduct import provocations_of_campaigns, provocations_of_receivers, provocations_of_sessions
@@ -47,6 +48,15 @@ def test_a_rule_that_a_careful_client_did_not_break_at_the_same_task_had_a_chanc
     provocation.careful(Watched(mockserver))
 
     assert (provocation.careful.__name__ not in ANOTHER_TASK) == (provocation.rule in of(mockserver))
+
+
+@EACH
+def test_what_a_rule_needs_is_part_of_its_situation(mockserver: Sandbox, provocation: Provocation):
+    provocation.careless(Watched(mockserver))
+    evidence = Evidence(mockserver._hosted.sandbox)
+    of_calls = [rule for rule in CHANCES if source_of(RULES[rule]) == "calls"]
+
+    assert {rule for rule in of_calls if CHANCES[rule].situation(evidence)} == chances(evidence, {*of_calls})
 
 
 def test_a_sandbox_without_a_call_gives_no_rule_a_chance(mockserver: Sandbox):

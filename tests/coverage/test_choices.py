@@ -72,6 +72,35 @@ def test_a_look_at_the_sandbox_reads_no_choice(look: Callable[[Sandbox], object]
         assert sorted(before) == counted["choices"]
 
 
+def test_a_call_counts_after_reads_of_the_same_choice_that_do_not():
+    with run(given={**GIVEN, **RUNNING}) as counted:
+        hosted = counted.sandbox._hosted
+        assert hosted._coverage is not None
+        with hosted._coverage.paused():
+            assert "newest-first" == hosted.sandbox.choices["list-order"]
+        hosted.sandbox.timer_of = "campaign_r"
+        assert "newest-first" == hosted.sandbox.choices["list-order"]
+        hosted.sandbox.timer_of = ""
+        assert [] == so_far(counted.sandbox)
+        counted.client.campaigns()
+
+        assert OF_A_LIST == counted["choices"]
+
+
+def test_the_journal_has_the_choices_that_differ_from_their_default():
+    with run(choices={"dual-status": "guide"}) as counted:
+        counted.client.campaigns()
+        counted.sandbox.choose({"list-order": "oldest-first"})
+        counted.client.campaigns()
+        sandbox = counted.sandbox._hosted.sandbox
+        chosen = [entry.choices for entry in sandbox.journal.exchanges]
+        counted.sandbox.reset()
+        counted.client.campaigns()
+
+        assert [{"dual-status": "guide"}, {"dual-status": "guide", "list-order": "oldest-first"}] == chosen
+        assert [{"dual-status": "guide"}] == [entry.choices for entry in sandbox.journal.exchanges]
+
+
 def test_seed_data_that_is_added_later_reads_no_choice_that_counts():
     with run() as counted:
         counted.client.campaigns()

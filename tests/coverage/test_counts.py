@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -134,6 +134,20 @@ def test_a_read_of_the_campaign_shows_both_ends():
         assert ["campaign draft start", "campaign processing finish", "execution processing finish"] == counted["steps"]
 
 
+@pytest.mark.parametrize(
+    "encode", [str.encode, lambda text: text.replace("c", "\\u0063").encode()], ids=["plain", "escaped"]
+)
+def test_a_reply_of_a_rule_shows_a_state_however_it_is_encoded(encode: Callable[[str], bytes]):
+    with run() as counted:
+        campaign, _ = counted.client.launch()
+        counted.client.wait("1h")
+        body = encode('{"status": "completed"}').decode()
+        counted.sandbox.on("readCampaign").reply(200, body=body)
+        counted.client.campaign(campaign)
+
+        assert ["campaign draft start", "campaign processing finish"] == counted["steps"]
+
+
 def test_a_read_before_the_end_does_not_show_it():
     with run() as counted:
         pair = counted.client.launch()
@@ -191,6 +205,15 @@ def test_seed_data_and_the_mock_alone_cover_nothing():
 def test_the_past_of_seed_data_is_no_step_of_the_client_who_reads_it():
     ended = {"campaigns": [{"id": "campaign_e", "templateId": "template_t", "status": "completed"}]}
     with run(given={**GIVEN, **ended}) as counted:
+        counted.client.campaign("campaign_e")
+
+        assert {"operations": ["readCampaign"], "answers": ["readCampaign success"]} == counted.everything()
+
+
+@pytest.mark.parametrize("status", ["failed", "canceled", "processing"])
+def test_seed_data_may_create_a_campaign_in_any_state(status: str):
+    given = {**GIVEN, "campaigns": [{"id": "campaign_e", "templateId": "template_t", "status": status}]}
+    with run(given=given) as counted:
         counted.client.campaign("campaign_e")
 
         assert {"operations": ["readCampaign"], "answers": ["readCampaign success"]} == counted.everything()

@@ -6,6 +6,7 @@ What the calls of one sandbox have covered: its state, with the choices that wer
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -13,30 +14,29 @@ from weakref import ref
 
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.coverage.coverage import Coverage
-from mockserver.coverage.gathering import ChoiceRead, gather
+from mockserver.coverage.dimensions import choice_item
+from mockserver.coverage.gathering import ChoicesRead, gather
 from mockserver.server.hosting.tracked_choices import TrackedChoices
 
 
 class CoveredChoices(TrackedChoices):
     """Tracked choices that record the value with which each was read, and the timer that was due."""
 
-    def __init__(
-        self, choices: Mapping[str, Any], read: set[str], sandbox: ref[SandboxState], reads: set[ChoiceRead]
-    ) -> None:
+    def __init__(self, choices: Mapping[str, Any], read: set[str], coverage: SandboxCoverage) -> None:
         super().__init__(choices, read)
-        self._sandbox = sandbox  # weak, so that a closed sandbox is freed without the garbage collector
-        self._reads = reads
+        self._coverage = coverage
+        self._recorded: set[str] = set()  # of these a later read adds nothing; choices are replaced as a whole
 
     def __getitem__(self, choice: str) -> Any:
         value = dict.__getitem__(self, choice)
-        self.read.add(choice)
-        sandbox = self._sandbox()
-        timer_of = "" if sandbox is None else sandbox.timer_of
-        self._reads.add((choice, value if isinstance(value, str) else None, timer_of))
+        if choice not in self._recorded:
+            self.read.add(choice)
+            if self._coverage.record(choice, value):
+                self._recorded.add(choice)
         return value
 
     def copy(self) -> CoveredChoices:
-        return CoveredChoices(self, self.read, self._sandbox, self._reads)
+        return CoveredChoices(self, self.read, self._coverage)
 
 
 class SandboxCoverage:
@@ -48,24 +48,38 @@ class SandboxCoverage:
     """
 
     def __init__(self, sandbox: SandboxState) -> None:
-        self._sandbox = ref(sandbox)
-        self._reads: set[ChoiceRead] = set()
+        self._sandbox = ref(sandbox)  # weak, so that a closed sandbox is freed without the garbage collector
+        self._outside_timers: set[str] = set()
+        self._by_timers: defaultdict[str, set[str]] = defaultdict(set)
+        self._is_paused = False
 
     def tracked(self, choices: Mapping[str, Any], read: set[str]) -> CoveredChoices:
         """Return the choices as ones that record their reads here, and their ids in `read`."""
-        return CoveredChoices(choices, read, self._sandbox, self._reads)
+        return CoveredChoices(choices, read, self)
+
+    def record(self, choice: str, value: Any) -> bool:
+        """Record a read, and return True if another one of the same value would add nothing."""
+        sandbox = self._sandbox()
+        if self._is_paused or sandbox is None:
+            return False
+        item = choice_item(choice, value if isinstance(value, str) else None)
+        if sandbox.timer_of:
+            self._by_timers[item].add(sandbox.timer_of)
+            return False
+        self._outside_timers.add(item)
+        return True
 
     def gather(self, into: Coverage) -> None:
         """Add what the sandbox shows to a coverage."""
         sandbox = self._sandbox()
         if sandbox is not None:
-            gather(sandbox, into, self._reads)
+            gather(sandbox, into, ChoicesRead(self._outside_timers, self._by_timers))
 
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Do not record what a command reads that only looks at the sandbox."""
-        before = frozenset(self._reads)
+        before, self._is_paused = self._is_paused, True
         try:
             yield
         finally:
-            self._reads.intersection_update(before)
+            self._is_paused = before

@@ -273,6 +273,7 @@ class HostedSandbox:
             self.sandbox.choices = self._coverage.tracked(choices, set() if read is None else read)
         elif read is not None:
             self.sandbox.choices = TrackedChoices(choices, read)
+        self.sandbox.journal.replace_choices(choices, self.sandbox.choices)
 
     def cover_choices(self) -> None:
         """Record for the coverage which choices are read from now on, also after a reset."""
