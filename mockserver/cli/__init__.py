@@ -113,14 +113,16 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
     Return the parser of the command line, which sets `chosen` to the row of the command.
 
     Args:
-        words: The command line; commands that are not in it have no options. None: all have theirs.
+        words: The command line. The parser has only the command with which it begins, if there is such a command, and only
+            commands that are in it have options. None: all commands with their options.
     """
     parser = _Parser(
         "mockserver", description="A stateful mock of the HTTP API of a CRM gateway, true to its API document."
     )
     parser.add_argument("--version", action="version", version=f"mockserver {VERSION}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for row in _COMMANDS:
+    chosen = [row for row in _COMMANDS if words and row.name == words[0]]
+    for row in chosen or _COMMANDS:
         description = f"{row.help_text[0].upper()}{row.help_text[1:]}."
         command = commands.add_parser(row.name, help=row.help_text, description=description)
         command.set_defaults(chosen=row, parser=command)
