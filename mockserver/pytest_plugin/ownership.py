@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import pytest
 
 from mockserver.pytest_plugin import options
+from mockserver.scenario.rule_parser import describe_rule
 from mockserver.server.report.render import render_unfired_rules
 from mockserver.server.webhooks.local_receivers import RECEIVER_RAISED
 from mockserver.testing.backend import LocalBackend
@@ -94,10 +95,15 @@ class SandboxOwnership:
             sandbox.watch_choices(item.stash[sweep.CHOICES_READ])
 
     def check_must_fire(self) -> None:
-        """Fail the current test if a rule that must fire has not fired."""
-        lines = [line for server in self._servers for sandbox in server.made for line in _unfired(sandbox)]
-        if lines:
-            pytest.fail("\n".join(["a rule that must fire never fired:", *lines]), pytrace=False)
+        """Fail the current test if a rule that must fire has not fired, or has no effect."""
+        sandboxes = [sandbox for server in self._servers for sandbox in server.made]
+        for sentence, lines_of in (
+            ("a rule that must fire is not in force:", _without_effect),
+            ("a rule that must fire never fired:", _unfired),
+        ):
+            lines = [line for sandbox in sandboxes for line in lines_of(sandbox)]
+            if lines:
+                pytest.fail("\n".join([sentence, *lines]), pytrace=False)
 
     def check_receivers(self) -> None:
         """Fail the current test if an assertion in a receiver of this process has failed, which the service sees as a 500."""
@@ -139,6 +145,13 @@ class _ServerSandboxes:
             if count > self.late_calls.get(sandbox_id, 0) and sandbox_id in self.owners:
                 self.late_calls[sandbox_id] = count
                 yield sandbox_id, self.owners[sandbox_id], count
+
+
+def _without_effect(sandbox: Sandbox) -> list[str]:
+    """Return the lines about rules that must fire and are not in force, since no effect follows their conditions."""
+    rules = [describe_rule({**rule, "do": {}}) for rule in sandbox._unfinished_rules.values()]
+    wanted = "got no effect; expected one, such as .error('INTERNAL_ERROR')"
+    return [f"  {rule}{wanted}" for rule in dict.fromkeys(rules)]  # an example of Hypothesis repeats its rules
 
 
 def _unfired(sandbox: Sandbox) -> list[str]:

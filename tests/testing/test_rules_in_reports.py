@@ -41,6 +41,38 @@ def test_a_rule_that_must_fire_and_does_passes(suite: Suite):
     result.assert_outcomes(passed=1)
 
 
+def test_a_rule_that_must_fire_without_an_effect_fails_the_test(suite: Suite):
+    result = suite.run(
+        """
+        def test_the_effect_is_forgotten(mockserver):
+            mockserver.on("startCampaign").must_fire().nth(2)
+            mockserver.call("POST", "/v1/campaigns/none/start")
+        """
+    )
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "a rule that must fire is not in force:",
+            "  on startCampaign, nth 2: got no effect; expected one, such as .error('INTERNAL_ERROR')",
+        ]
+    )
+
+
+def test_a_condition_after_must_fire_leaves_the_effect_to_the_last_call(suite: Suite):
+    result = suite.run(
+        """
+        def test_the_effect_follows(mockserver):
+            first = mockserver.on("listCampaigns").must_fire().must_fire()
+            first.nth(1).error("INTERNAL_ERROR")
+            first.nth(2).error("INTERNAL_ERROR")
+            assert [500, 500] == [mockserver.call("GET", "/v1/campaigns").status for _ in range(2)]
+        """
+    )
+
+    result.assert_outcomes(passed=1)
+
+
 def test_a_rule_that_must_fire_is_reported_in_addition_to_the_failure_of_the_test(suite: Suite):
     result = suite.run(
         f"""
