@@ -210,7 +210,7 @@ class RuleBuilder(Effects[ActiveRule]):
         return self._and(when=when)
 
     def must_fire(self) -> Self:
-        """Let a test fail in which the rule never fires, or gets no effect and so is never in force."""
+        """Let a test fail in which the rule never fires, has no effect and so is not in force, or fires once with nothing to act on."""
         entry, key = self._entry | {"mustFire": True}, self._key or object()
         self._unfinished[key] = entry
         return type(self)(self._put, entry, self._unfinished, key)
