@@ -176,6 +176,7 @@ def json_writer(make_encoder: Any) -> Callable[[Any], str]:
     """
     if make_encoder is None:
         return _ENCODER.encode
+    # In order: no check for circles, default, text, indent, separators of keys and items, sort_keys, skipkeys, allow_nan.
     pieces = make_encoder(None, _ENCODER.default, json.encoder.encode_basestring, None, ":", ",", False, False, False)
     return lambda value: "".join(pieces(value, 0))
 

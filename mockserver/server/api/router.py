@@ -101,10 +101,8 @@ class Router(Generic[Target]):
         for node in self._root.match(parts):
             route = node.routes.get(route_method)
             if route is not None:
-                params = {}
-                for place, name in route[1]:  # a comprehension takes twice the time
-                    params[name] = unquote(parts[place])
-                return RouteMatch(route[0], params, ())
+                target, places = route
+                return RouteMatch(target, {name: unquote(parts[place]) for place, name in places}, ())
             for name in node.routes:
                 allow += ("GET", "HEAD") if name == "GET" and self._has_head else (name,)
         return RouteMatch(None, {}, tuple(dict.fromkeys(allow)))

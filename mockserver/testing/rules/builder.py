@@ -210,7 +210,11 @@ class RuleBuilder(Effects[ActiveRule]):
         return self._and(when=when)
 
     def must_fire(self) -> Self:
-        """Let a test fail in which the rule never fires, has no effect and so is not in force, or fires once with nothing to act on."""
+        """
+        Let a test fail in which the rule never fires, or fires once and has nothing to act on.
+
+        A rule without an effect, which is not in force, fails its test too.
+        """
         entry, key = self._entry | {"mustFire": True}, self._key or object()
         self._unfinished[key] = entry
         return type(self)(self._put, entry, self._unfinished, key)
