@@ -124,6 +124,18 @@ def test_every_option_and_command_has_a_help_text_in_plain_words(capsys: pytest.
     ]
 
 
+@pytest.mark.parametrize("columns", [60, 120])
+def test_help_is_as_wide_as_the_terminal(
+    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    with pytest.raises(SystemExit):
+        main(["serve", "--help"])
+
+    widest = max(map(len, capsys.readouterr().out.splitlines()))
+    assert columns - 12 <= widest < columns
+
+
 def test_a_taken_port_is_named_with_the_mend(capsys: pytest.CaptureFixture[str]):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -14,6 +14,9 @@ from tests.wheels import ROOT, run
 # Modules that the first call does not need, each with what loads it.
 LATE = {
     "difflib": "a name that is nearly right",
+    "email.utils": "a Retry-After with a date, or a response without a `Date`",
+    "encodings.idna": "a host's name",
+    "html": "a proxy's error page",
     "http.client": "a call of another server",
     **{
         f"mockserver.cli.{name}": "that command"
@@ -26,7 +29,9 @@ LATE = {
     "mockserver.server.control.replay_document": "a replay document",
     "mockserver.testing": "a test",
     "mockserver.verify": "`mockserver verify`",
+    "random": "nothing but `email.utils`",
     "secrets": "an address beyond loopback",
+    "shutil": "the width of a terminal, for help",
     "tempfile": "a body of more than a mebibyte",
 }
 
@@ -43,7 +48,8 @@ class Output:
 
 def ask(url):
     host, port = url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port))) as client:
+    with socket.socket() as client:  # not `create_connection`, which looks the host up
+        client.connect((host, int(port)))
         client.sendall(f"GET {PATH} HTTP/1.1\\r\\nHost: {host}\\r\\n\\r\\n".encode())
         status = client.recv(65536).split()[1].decode()
     collector = [gc.isenabled(), gc.get_freeze_count() > 10_000]

@@ -113,14 +113,16 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
     Return the parser of the command line, which sets `chosen` to the row of the command.
 
     Args:
-        words: The command line; commands that are not in it have no options. None: all have theirs.
+        words: The command line. The parser has only the command with which it begins, if there is such a command, and only
+            commands that are in it have options. None: all commands with their options.
     """
     parser = _Parser(
         "mockserver", description="A stateful mock of the HTTP API of a CRM gateway, true to its API document."
     )
     parser.add_argument("--version", action="version", version=f"mockserver {VERSION}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for row in _COMMANDS:
+    chosen = [row for row in _COMMANDS if words and row.name == words[0]]
+    for row in chosen or _COMMANDS:
         description = f"{row.help_text[0].upper()}{row.help_text[1:]}."
         command = commands.add_parser(row.name, help=row.help_text, description=description)
         command.set_defaults(chosen=row, parser=command)
@@ -129,8 +131,22 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
     return parser
 
 
+def _of_fixed_width(prog: str) -> argparse.HelpFormatter:
+    """Return a formatter that does not measure the terminal: to do so it imports 3 ms of modules."""
+    return argparse.HelpFormatter(prog, width=80)
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, without the usage, which fills a screen for a command of many options."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        options.setdefault("formatter_class", _of_fixed_width)  # it formats each option that is added
+        super().__init__(*args, **options)
+
+    def format_help(self) -> str:
+        """Return the help as wide as the terminal."""
+        self.formatter_class = argparse.HelpFormatter
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         """Print the error, with the nearest command for one that does not exist, and end with 2."""

@@ -17,7 +17,6 @@ import string
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 NAME_MAX_CHARS = 100
@@ -117,6 +116,8 @@ def whole_number(text: str) -> int | None:
 
 def http_date(text: str) -> datetime | None:
     """Return the moment of an HTTP date, without a zone if the text has none, or None for any other text."""
+    from email.utils import parsedate_to_datetime  # imported here: most dates are of ISO 8601
+
     try:
         return parsedate_to_datetime(text)
     except (ValueError, TypeError, OverflowError):  # OverflowError: numbers beyond the range of a date

@@ -42,6 +42,9 @@ _ISO_8601 = re.compile(
     """,
     re.ASCII | re.VERBOSE,
 )
+# Not of `calendar` or `strftime`, whose names are those of a locale.
+_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 EARLIEST: Instant = (datetime(1, 1, 2, tzinfo=UTC) - _EPOCH) // _MICROSECOND
@@ -85,6 +88,13 @@ def format_exact(instant: Instant) -> str:
         if instant % MILLISECOND == 0
         else to_datetime(instant).isoformat(timespec="microseconds")[:-6] + "Z"
     )
+
+
+def format_http_date(instant: Instant) -> str:
+    """Return the instant as an HTTP date, cut to the second (RFC 9110, 5.6.7)."""
+    at = to_datetime(instant)  # not `email.utils`, which takes 4 ms of the server's start
+    day = f"{_WEEKDAYS[at.weekday()]}, {at.day:02} {_MONTHS[at.month - 1]} {at.year:04}"
+    return f"{day} {at.hour:02}:{at.minute:02}:{at.second:02} GMT"
 
 
 def parse(written: str) -> tuple[Instant, bool] | None:

@@ -14,7 +14,8 @@ from weakref import WeakKeyDictionary
 import pytest
 
 from mockserver.pytest_plugin import options
-from mockserver.server.report.render import render_unfired_rules
+from mockserver.scenario.rule_parser import describe_rule
+from mockserver.server.report.render import render_idle_rules, render_unfired_rules
 from mockserver.server.webhooks.local_receivers import RECEIVER_RAISED
 from mockserver.testing.backend import LocalBackend
 from mockserver.testing.sandbox import Sandbox
@@ -94,10 +95,14 @@ class SandboxOwnership:
             sandbox.watch_choices(item.stash[sweep.CHOICES_READ])
 
     def check_must_fire(self) -> None:
-        """Fail the current test if a rule that must fire has not fired."""
-        lines = [line for server in self._servers for sandbox in server.made for line in _unfired(sandbox)]
-        if lines:
-            pytest.fail("\n".join(["a rule that must fire never fired:", *lines]), pytrace=False)
+        """Fail the current test if a rule that must fire has not fired, or has had no effect."""
+        found: dict[str, list[str]] = {}
+        for sandbox in [sandbox for server in self._servers for sandbox in server.made]:
+            for sentence, lines in _must_fire(sandbox):
+                if lines:
+                    found.setdefault(sentence, [f"a rule that must fire {sentence}:"]).extend(lines)
+        if found:
+            pytest.fail("\n".join(line for lines in found.values() for line in lines), pytrace=False)
 
     def check_receivers(self) -> None:
         """Fail the current test if an assertion in a receiver of this process has failed, which the service sees as a 500."""
@@ -141,10 +146,21 @@ class _ServerSandboxes:
                 yield sandbox_id, self.owners[sandbox_id], count
 
 
-def _unfired(sandbox: Sandbox) -> list[str]:
-    """Return the lines about rules that must fire and have not fired."""
-    rules = [rule for rule in sandbox.rules if rule.get("mustFire") and not rule["fired"]]
-    return render_unfired_rules(rules, sandbox.exchanges) if rules else []
+def _must_fire(sandbox: Sandbox) -> Iterator[tuple[str, list[str]]]:
+    """Yield each way in which rules that must fire may fail, with the lines about the rules that do."""
+    yield "is not in force", _without_effect(sandbox)
+    rules = [rule for rule in sandbox.rules if rule.get("mustFire")]
+    unfired = [rule for rule in rules if not rule["fired"]]
+    yield "never fired", render_unfired_rules(unfired, sandbox.exchanges) if unfired else []
+    # Of several firings only the last one is recorded: the others may have had an effect.
+    yield "had no effect", render_idle_rules(rule for rule in rules if rule["fired"] == 1 and "noTarget" in rule)
+
+
+def _without_effect(sandbox: Sandbox) -> list[str]:
+    """Return the lines about rules that must fire and are not in force, since no effect follows their conditions."""
+    rules = [describe_rule({**rule, "do": {}}) for rule in sandbox._unfinished_rules.values()]
+    wanted = "got no effect; expected one, such as .error('INTERNAL_ERROR')"
+    return [f"  {rule}{wanted}" for rule in dict.fromkeys(rules)]  # an example of Hypothesis repeats its rules
 
 
 def _failed_assertions(sandbox: Sandbox) -> list[str]:

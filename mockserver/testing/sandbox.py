@@ -79,6 +79,7 @@ class Sandbox:
 
     def __init__(self, backend: Backend, settings: Settings) -> None:
         self._backend = backend
+        self._unfinished_rules: dict[object, JSON] = {}  # that must fire and have no effect, by any key
         self.calls = CallLog(backend)
         self.settings = settings
         self.sleeps = 0
@@ -557,7 +558,7 @@ class Sandbox:
         Example:
             >>> rule = sandbox.on("startCampaign").nth(1).error("INTERNAL_ERROR")
         """
-        return RuleBuilder(self._add_rule, {"on": operation})
+        return RuleBuilder(self._add_rule, {"on": operation}, self._unfinished_rules)
 
     def at(self, after: Length) -> RuleBuilder:
         """
@@ -566,7 +567,7 @@ class Sandbox:
         Args:
             after: The time from now on the sandbox's clock: `"20m"`, seconds, or a timedelta.
         """
-        return RuleBuilder(self._add_rule, {"at": length(after)})
+        return RuleBuilder(self._add_rule, {"at": length(after)}, self._unfinished_rules)
 
     def after(self, *, sent: int) -> RuleBuilder:
         """
@@ -575,7 +576,7 @@ class Sandbox:
         Args:
             sent: The number of messages that the execution has sent when the rule fires.
         """
-        return RuleBuilder(self._add_rule, {"after": {"sent": sent}})
+        return RuleBuilder(self._add_rule, {"after": {"sent": sent}}, self._unfinished_rules)
 
     def _add_rule(self, entry: JSON) -> ActiveRule:
         (rule_id,) = self._backend.run("applyScenario", script=[entry])["rules"]
@@ -584,8 +585,7 @@ class Sandbox:
     @property
     def rules(self) -> list[JSON]:
         """The rules in force, in order, each with the numbers of its matches (`matched`) and firings (`fired`)."""
-        rules: list[JSON] = self._backend.run("listRules")["rules"]
-        return rules
+        return list(self._backend.run("listRules")["rules"])
 
     def remove_rules(self, rule_id: str | None = None) -> None:
         """

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from json.encoder import c_make_encoder
 
 import pytest
 from hypothesis import given
 
-from mockserver.server.api.formats import SLICE, encoded, encoded_in_slices
+from mockserver.server.api.formats import SLICE, encoded, encoded_in_slices, json_writer
 from tests.server.hostile import VALUE, strict_json
 
 
@@ -53,6 +54,18 @@ def test_a_scripted_reply_nested_too_deeply_is_text_in_the_journal(mockserver) -
     mockserver.call("GET", "/v1/campaigns")
 
     assert body == mockserver.call("GET", "/_mock/journal").json()["exchanges"][0]["response"]["body"]
+
+
+@given(VALUE)
+def test_the_encoder_in_c_writes_what_the_standard_library_writes(value) -> None:
+    results = []
+    for write in (json_writer(None), json_writer(c_make_encoder)):
+        try:
+            results.append(write(value))
+        except ValueError as error:
+            results.append(str(error))
+
+    assert results[0] == results[1]
 
 
 @given(VALUE)

@@ -16,6 +16,11 @@ class UploadedFile(NamedTuple):
     content: bytes
 
 
+def no_files(_files_max: int) -> Sequence[UploadedFile]:
+    """Return no files: those of a call that is not an upload."""
+    return ()
+
+
 class Call(NamedTuple):
     """
     One request to the public API, before any check.

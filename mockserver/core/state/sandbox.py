@@ -28,7 +28,7 @@ from mockserver.contract.limits import (
 from mockserver.core import ids
 from mockserver.core.instants import Duration, Instant
 from mockserver.core.state import journal
-from mockserver.core.state.calls import ApiError, Call, CallResult, Refused, Success
+from mockserver.core.state.calls import ApiError, Call, CallResult, Refused, Success, no_files
 from mockserver.core.state.journal import DEFAULT_LIMITS, Journal, JournalEntry, Limits
 from mockserver.core.state.outbox import Outbox
 from mockserver.core.state.records import Event, PageVisit
@@ -388,9 +388,7 @@ def cut(call: Call) -> Call:
     """Return the call as a record holds it: a body beyond the bound is cut, and then its files are dropped."""
     if call.body is None or len(call.body) <= JOURNAL_BODY_MAX_BYTES:
         return call
-    return call._replace(
-        body=call.body[:JOURNAL_BODY_MAX_BYTES], read_files=lambda _: (), cut_from_bytes=len(call.body)
-    )
+    return call._replace(body=call.body[:JOURNAL_BODY_MAX_BYTES], read_files=no_files, cut_from_bytes=len(call.body))
 
 
 def _refused(refusal: ApiError) -> Refused:

@@ -29,7 +29,7 @@ from mockserver.contract.limits import (
     own_bound,
 )
 from mockserver.core.scheduler import run_until
-from mockserver.core.state.calls import ApiError, Call, UploadedFile
+from mockserver.core.state.calls import ApiError, Call, UploadedFile, no_files
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.api import router
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait, ExchangeWithRules, run_call
@@ -273,8 +273,8 @@ def parse_call(request: HttpRequest) -> Call:
     """Return the request as a call, before any check of it."""
     path, _, query = request.target.partition("?")
     match = router.route(request.method, path)
-    headers = request.headers
-    body = request.body
+    headers, body = request.headers, request.body
+    is_upload = match.target is not None and match.target.body == "multipart"
     return Call(
         request.method,
         path,
@@ -284,6 +284,6 @@ def parse_call(request: HttpRequest) -> Call:
         parse_qsl(query, keep_blank_values=True, errors="replace") if query else (),
         headers,
         body,
-        upload_reader(headers.get("content-type", ""), body or b""),
+        upload_reader(headers.get("content-type", ""), body or b"") if is_upload else no_files,
         request.base_url,
     )

@@ -255,7 +255,7 @@ def build_response(
         _check_schema(choices, endpoint.response_schema or "", body)
     if choices["additive-fields"] != "none":
         body = formats.with_unknown_fields(body)
-    return _json(status, body, (date,))
+    return HttpResponse(status, (_JSON_TYPE, date), encoded(body))
 
 
 def _refusal(sandbox: SandboxState, call: Call, refusal: ApiError, options: ResponseOptions) -> HttpResponse:
@@ -272,7 +272,7 @@ def _refusal(sandbox: SandboxState, call: Call, refusal: ApiError, options: Resp
         headers.append(("Allow", ", ".join(call.allowed_methods)))
     if options.explain:
         headers.append(("X-Mock-Reason", explanation_header(refusal, redactor(sandbox))))
-    return _json(status, body, tuple(headers))
+    return HttpResponse(status, (_JSON_TYPE, *headers), encoded(body))
 
 
 def scripted_response(sandbox: SandboxState, status: int, headers: Mapping[str, str], body: Any) -> HttpResponse:
@@ -286,10 +286,6 @@ def scripted_response(sandbox: SandboxState, status: int, headers: Mapping[str, 
     ]
     added = (header for header in defaults if header[0].lower() not in own)
     return HttpResponse(status, (*added, *headers.items()), content)
-
-
-def _json(status: int, body: Any, headers: tuple[tuple[str, str], ...]) -> HttpResponse:
-    return HttpResponse(status, (_JSON_TYPE, *headers), encoded(body))
 
 
 def _check_schema(choices: Mapping[str, object], schema: str, body: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from email.utils import formatdate
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -110,4 +109,6 @@ def chunk(piece: bytes, request: RequestFraming) -> bytes:
 @lru_cache(maxsize=1)
 def _date(second: int) -> str:
     """Return the value of a `Date` header; cached for its second, since formatting costs as much as reading a request."""
+    from email.utils import formatdate  # imported here: most responses have a `Date` already
+
     return formatdate(second, usegmt=True)

@@ -334,11 +334,19 @@ def _woken_by_signals() -> Iterator[tuple[socket.socket, socket.socket]]:
             signal.set_wakeup_fd(before)
 
 
+def _family(host: str, port: int) -> int:
+    """Return the address family of a host; of an IPv4 address without a look-up, which imports tables of Unicode."""
+    try:
+        socket.inet_pton(socket.AF_INET, host)
+    except OSError:
+        return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+    return socket.AF_INET
+
+
 def _listen(host: str, port: int) -> socket.socket:
     if not 0 <= port <= _PORT_MAX:
         raise ValueError(f"got port {port}; expected 0 (any free one) to {_PORT_MAX}")
-    family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener = socket.socket(_family(host, port), socket.SOCK_STREAM)
     try:
         if os.name == "posix":  # on Windows the option lets two servers share a port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

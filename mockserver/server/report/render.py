@@ -213,9 +213,18 @@ def render_unfired_rules(rules: Iterable[JSON], exchanges: Sequence[Exchange[Any
     return [line for rule in rules for line in (_format_unfired(rule), *_nearest_call(rule, exchanges))]
 
 
+def render_idle_rules(rules: Iterable[JSON]) -> list[str]:
+    """Return the rules that fired once and had nothing to act on: the condition of each, and the reason."""
+    return [f"{_format_rule(rule)}; fired once: {rule['noTarget']}" for rule in rules]
+
+
 def _format_unfired(rule: JSON) -> str:
+    return f"{_format_rule(rule)}; {_matched(rule['matched'])}"
+
+
+def _format_rule(rule: JSON) -> str:
     source = f" (scenario {rule['scenario']})" if rule["scenario"] else ""
-    return f"  {rule['id']}{source} {describe_rule(rule)}; {_matched(rule['matched'])}"
+    return f"  {rule['id']}{source} {describe_rule(rule)}"
 
 
 def _nearest_call(rule: JSON, exchanges: Sequence[Exchange[Any, Any]]) -> list[str]:

@@ -70,12 +70,32 @@ class RuleBuilder(Effects[ActiveRule]):
         0
     """
 
-    def __init__(self, put: Callable[[JSON], ActiveRule], trigger: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        put: Callable[[JSON], ActiveRule],
+        trigger: Mapping[str, Any],
+        unfinished: dict[object, JSON],
+        key: object = None,
+    ) -> None:
+        """
+        Begin a rule.
+
+        Args:
+            put: Puts the rule in force.
+            trigger: What the rule waits for, as in scenario documents.
+            unfinished: Rules that must fire and have no effect yet; shared by the rules of a sandbox.
+            key: That of this rule in `unfinished`; None for one that need not fire.
+        """
         self._put = put
         self._entry = dict(trigger)
+        self._unfinished = unfinished
+        self._key = key
 
     def _and(self, **added: Any) -> Self:
-        return type(self)(self._put, self._entry | added)
+        entry = self._entry | added
+        if self._key in self._unfinished:
+            self._unfinished[self._key] = entry
+        return type(self)(self._put, entry, self._unfinished, self._key)
 
     def nth(self, number: int) -> Self:
         """
@@ -190,8 +210,14 @@ class RuleBuilder(Effects[ActiveRule]):
         return self._and(when=when)
 
     def must_fire(self) -> Self:
-        """Let a test fail in which the rule never fires."""
-        return self._and(mustFire=True)
+        """
+        Let a test fail in which the rule never fires, or fires once and has nothing to act on.
+
+        A rule without an effect, which is not in force, fails its test too.
+        """
+        entry, key = self._entry | {"mustFire": True}, self._key or object()
+        self._unfinished[key] = entry
+        return type(self)(self._put, entry, self._unfinished, key)
 
     def do(self, effects: Mapping[str, Any]) -> ActiveRule:
         """
@@ -203,6 +229,7 @@ class RuleBuilder(Effects[ActiveRule]):
         Raises:
             ScenarioError: The rule has errors, all of which the message contains.
         """
+        self._unfinished.pop(self._key, None)
         return self._put({**self._entry, "do": dict(effects)})
 
     def __repr__(self) -> str:
