@@ -99,6 +99,34 @@ def test_an_entrypoint_that_the_client_has_connected_is_removed_before_each_late
     assert {"readConnectionSession", "readEntrypoint"} == {operation for operation, _ in report.matrix}
 
 
+def test_an_act_concerns_each_running_campaign_by_itself(mockserver_server: MockServer):
+    draft = {"platform": "chatapp", "templateId": "template_t", "cadence": 1}
+    given = {"templates": [{"id": "template_t"}], "chats": {"count": 3}}
+
+    def launch(sandbox: Sandbox) -> None:
+        made = [sandbox.call("POST", "/v1/campaigns", json={"name": name, **draft}).json() for name in ("A", "B")]
+        for campaign in made:
+            sandbox.call("POST", f"/v1/campaigns/{campaign['campaignId']}/start")
+        sandbox.call("GET", f"/v1/campaigns/{made[0]['campaignId']}")
+
+    options = ExploreOptions(faults=("campaign-fails",), choices=())
+    exploration = Exploration(options, test="each")
+    ended = []
+    for placement in exploration.placements():
+        with mockserver_server.sandbox(given=given) as sandbox:
+            exploration.prepare(sandbox, placement)
+            exploration.record(placement, sandbox, _outcome(launch, sandbox))
+            ids = [row.id for _, row in sandbox._hosted.sandbox.records("campaign")]
+            ended += [
+                (step.call, ids.index(id))
+                for step in placement
+                for id in ids
+                if sandbox._hosted.sandbox.find("campaign", id)[1].status == "failed"
+            ]
+
+    assert [(4, 0), (5, 0), (5, 1)] == ended
+
+
 def test_placements_are_tried_in_the_order_of_the_calls(mockserver_server: MockServer):
     exploration = Exploration(ExploreOptions(faults=("drop-before", "drop-after"), choices=()), test="order")
     seen = []

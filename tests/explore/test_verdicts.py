@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer, Sandbox
-from mockserver.testing.explore import ExploreReport
+from mockserver.testing.explore import Exploration, ExploreOptions, ExploreReport, Placement
+from mockserver.testing.explore.placements import ExploreStep
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 LOST = (OSError, HTTPException)
@@ -316,6 +317,22 @@ def test_sends_that_stall_go_on_after_twenty_reads(explore):
     assert polls[0] + 20 <= polls[-1] <= polls[0] + 40
 
 
+def test_the_stall_of_one_of_two_campaigns_ends_too(explore):
+    def test(sandbox):
+        prepared(sandbox)
+        campaigns = [create(sandbox, name) for name in ("Natal", "Carnaval")]
+        for campaign in campaigns:
+            start(sandbox, campaign)
+        sandbox.call("GET", "/v1/campaigns", timeout=5)
+        for campaign in campaigns:
+            while status(sandbox, campaign) != "completed":
+                sandbox.sleep(15)
+
+    report = explore(test, faults=("sends-stall",))
+
+    assert [] == report.findings, report.text()
+
+
 def test_what_another_did_is_no_difference_of_the_client(explore):
     def test(sandbox):
         prepared(sandbox)
@@ -325,6 +342,24 @@ def test_what_another_did_is_no_difference_of_the_client(explore):
         assert status(sandbox, campaign) in ("canceled", "failed")
 
     assert not explore(test, faults=("campaign-canceled", "campaign-fails", "template-paused")).failed
+
+
+def test_a_draft_that_another_has_canceled_needs_no_start(mockserver_server: MockServer):
+    def test(sandbox):
+        prepared(sandbox)
+        campaign = create(sandbox)
+        if status(sandbox, campaign) == "draft":
+            start(sandbox, campaign)
+
+    act = ExploreStep("act", "readCampaign", 2, 1, "campaign-canceled")
+    exploration = Exploration(ExploreOptions(faults=(), choices=()), test="a draft")
+    for placement in (*exploration.placements(), Placement.of(act)):
+        with mockserver_server.sandbox() as sandbox:
+            exploration.prepare(sandbox, placement)
+            test(sandbox)
+            exploration.record(placement, sandbox, None)
+
+    assert [] == exploration.report().findings, exploration.report().text()
 
 
 def test_a_refusal_under_an_option_excuses_less(explore):

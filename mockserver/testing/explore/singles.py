@@ -19,7 +19,7 @@ from mockserver.testing.explore.trace import TracedCall, collapsed
 from mockserver.testing.sweep import options as options_of
 
 _POLLED = ("readExecution", "readCampaign", "listCampaigns")
-_NO_CONTENT = "204"
+_STALL = "sends-stall"
 
 
 class Delivered(NamedTuple):
@@ -115,8 +115,8 @@ def _acts(
 ) -> Iterator[Candidate]:
     call = calls[place]
     for target in _targets(act, call, around):
-        resumes = _resumes(calls, place) if act.name == "sends-stall" else ()
-        if act.name == "sends-stall" and not resumes:
+        resumes = _resumes(calls, place) if act.name == _STALL else ()
+        if act.name == _STALL and not resumes:
             return
         step = ExploreStep("act", call.operation, call.number, call.nth, act.name, target=target, resumes=resumes)
         yield Candidate(step, (act.name, target, *context))
@@ -124,15 +124,23 @@ def _acts(
 
 def _targets(act: ActRow, call: TracedCall, around: Surroundings) -> Iterable[str | None]:
     """Return the ids of the records that an act can concern before this call; None for an act that needs no id."""
+    if act.name == _STALL:
+        return call.running  # by its id, so that the rule that ends the stall concerns the same campaign
     if act.concerns == "campaign":
-        return [None] if call.running else []
+        return _each(call.running, call)
     if act.concerns == "session":
-        return [None] if call.pending else []
+        return _each(call.pending, call)
     if act.concerns == "template":
         return sorted(set(around.templates.values()))
     if act.concerns == "entrypoint":
         return [id for id, session in around.entrypoints.items() if session is None or session in call.completed]
     return [None]
+
+
+def _each(ids: Sequence[str], call: TracedCall) -> Sequence[str | None]:
+    """Return the ids; None for one that a rule concerns without its id, by which it acts on what the call is about."""
+    is_named = len(ids) > 1 or call.addressed not in (None, *ids)
+    return ids if is_named else [None for _ in ids]
 
 
 def _resumes(calls: Sequence[TracedCall], place: int) -> tuple[tuple[str, int], ...]:

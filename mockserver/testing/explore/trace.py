@@ -21,6 +21,7 @@ from mockserver.core.state.sandbox import SandboxState
 _ID = re.compile(r"\b[a-z][a-z_]*_[a-z0-9]{8,}\b")
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?")
 _HASH_CHARS = 12
+_CAMPAIGN_PATH = "/v1/campaigns/{id}"
 _SLEPT = 500_000  # microseconds of real time between two calls while the sandbox's clock stays: the client sleeps
 
 Comparable = tuple[str, str]  # method and route with the query's names, and the body's hash
@@ -48,6 +49,7 @@ class TracedCall(NamedTuple):
         request: The call as it is compared.
         answer: The class of the answer: its status and code, and for each member of its object whether it has a value.
         state: The status of each record that its path names, before the call.
+        addressed: The id of the campaign or session that its path names; None if it names neither.
         running: The ids of the campaigns that are processing before the call.
         pending: The ids of the sessions that are pending before the call.
         completed: The ids of the sessions that are completed before the call.
@@ -62,6 +64,7 @@ class TracedCall(NamedTuple):
     request: Comparable
     answer: str
     state: str
+    addressed: str | None
     running: tuple[str, ...]
     pending: tuple[str, ...]
     completed: tuple[str, ...]
@@ -103,6 +106,7 @@ def trace(state: SandboxState) -> list[TracedCall]:
                 comparable(exchange),
                 _answer_class(exchange),
                 " ".join(names),
+                _addressed(exchange),
                 statuses.ids("campaign", "processing"),
                 statuses.ids("session", "pending"),
                 statuses.ids("session", "completed"),
@@ -139,6 +143,11 @@ class _Statuses:
 def _is_before(transition: Transition, exchange: JournalEntry) -> bool:
     by = transition.cause.get("exchange")
     return by < exchange.n if isinstance(by, int) else transition.at <= exchange.at
+
+
+def _addressed(exchange: JournalEntry) -> str | None:
+    is_of_campaign = exchange.call.endpoint is not None and exchange.call.endpoint.path.startswith(_CAMPAIGN_PATH)
+    return exchange.call.params.get("id" if is_of_campaign else "sessionId")
 
 
 def _answer_class(exchange: JournalEntry) -> str:
