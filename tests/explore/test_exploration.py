@@ -16,6 +16,7 @@ from mockserver import MockServer, Sandbox
 from mockserver.contract.effects import FORGERIES
 from mockserver.server.http1 import real_time
 from mockserver.testing.explore import Exploration, ExploreOptions, ExploreReport, Placement
+from mockserver.testing.explore import exploration as engine
 from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS
 from mockserver.testing.report.folder import file_name
 from tests.explore.planted import hunt
@@ -31,6 +32,11 @@ WIRE = (
 
 def list_once(sandbox: Sandbox) -> None:
     sandbox.call("GET", "/v1/campaigns", timeout=5)
+
+
+def list_twice(sandbox: Sandbox) -> None:
+    list_once(sandbox)
+    list_once(sandbox)
 
 
 def names(report: ExploreReport) -> list[str]:
@@ -173,6 +179,31 @@ def test_combinations_of_choices_meet_in_pairs_and_shrink_to_those_that_matter(m
     assert {"datetime-spelling": "offset", "additive-fields": "unknown-fields"} == finding.placements[0].choices
 
 
+def test_combinations_have_the_runs_that_pairs_leave(mockserver_server: MockServer):
+    options = {"faults": (), "choices": ("list-order", "datetime-spelling", "additive-fields")}
+    planned = mockserver_server.explore(list_once, **options, pairs=1000).coverage.combinations_planned
+
+    report = mockserver_server.explore(list_once, **options, pairs=planned)
+
+    assert planned > 3
+    assert (planned, planned) == (report.coverage.combinations_tried, report.coverage.pairs.tried)
+    assert "beyond the budget" not in report.text()
+
+
+def test_pairs_precede_all_but_a_third_of_the_combinations(mockserver_server: MockServer):
+    choices = ("list-order", "datetime-spelling", "additive-fields")
+    options = ExploreOptions(faults=("internal-error", "rate-limit"), choices=choices, pairs=6)
+    exploration = Exploration(options, test="order")
+    kinds = []
+    for placement in exploration.placements():
+        with mockserver_server.sandbox() as sandbox:
+            exploration.prepare(sandbox, placement)
+            exploration.record(placement, sandbox, _outcome(list_twice, sandbox))
+        kinds += [placement[0].kind] if len(placement) > 1 else []
+
+    assert ["choice", "choice", "fault", "fault", "choice", "choice"] == kinds
+
+
 def test_an_act_of_another_follows_a_fault_in_a_pair(mockserver_server: MockServer):
     def test(sandbox: Sandbox) -> None:
         sandbox.apply(given={"templates": [{"id": "template_t"}], "chats": {"count": 3}})
@@ -277,7 +308,7 @@ def test_a_client_that_sleeps_in_real_time_is_named_with_its_cure(
     report = mockserver_server.explore(test, choices=(), faults=("drop-before",))
 
     assert "the client sleeps in real time (1.5 s between calls 1 and 2)" in report.text()
-    assert 'monkeypatch.setattr(time, "sleep", mockserver.sleep)' in report.text()
+    assert 'sleep=mockserver.sleep, or monkeypatch.setattr(time, "sleep", mockserver.sleep)' in report.text()
 
 
 def test_a_wait_of_one_clean_run_alone_is_no_sleep(mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch):
@@ -337,7 +368,34 @@ def test_no_run_begins_after_the_budget_of_processor_seconds(mockserver_server: 
     report = mockserver_server.explore(canceling, seconds=1e-9)
 
     assert (2, 0) == (report.runs, report.coverage.singles.tried)
-    assert "what did not fit into 1e-09 seconds" in report.text()
+    assert f"what did not fit into 1e-09 seconds: {report.coverage.singles.left} single placements" in report.text()
+
+
+def test_what_did_not_fit_into_the_time_is_named_with_its_kind(
+    mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch
+):
+    used = itertools.count()
+    monkeypatch.setattr(engine, "_PROCESS_TIME", (lambda: next(used),))
+    options: dict[str, Any] = {"faults": ("internal-error", "rate-limit"), "choices": (), "pairs": 1000}
+    texts = {
+        seconds: mockserver_server.explore(list_twice, **options, seconds=seconds).text() for seconds in (3, 6, 1000)
+    }
+
+    fits = "what did not fit into {} seconds: {}"
+    assert fits.format(3, "2 single placements and pairs of faults and combinations of choices") in texts[3]
+    assert fits.format(6, "2 pairs") in texts[6]
+    assert "did not fit" not in texts[1000]
+    assert all("beyond the budget" not in text for text in texts.values())
+
+
+def test_what_the_time_did_not_suffice_for_is_not_taken_for_absent(mockserver_server: MockServer):
+    options: dict[str, Any] = {"faults": ("drop-before", *ACTS, "lose"), "choices": ()}
+
+    whole, cut = (mockserver_server.explore(receiving, **options, seconds=seconds).text() for seconds in (None, 1e-9))
+
+    assert "the clean run delivered no event" not in cut
+    assert whole.splitlines()[-1] == cut.splitlines()[-1]
+    assert "acts without a record that they could concern: campaign-canceled, " in cut
 
 
 def test_an_interrupt_ends_the_exploration(mockserver_server: MockServer):

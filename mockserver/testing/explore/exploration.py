@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from mockserver.core.instants import SECOND
@@ -18,7 +19,7 @@ from mockserver.testing.explore.combinations import First
 from mockserver.testing.explore.findings import Findings
 from mockserver.testing.explore.options import ExploreOptions
 from mockserver.testing.explore.placements import ExploreStep, Placement
-from mockserver.testing.explore.report import CleanRun, ExploreReport, Tolerated, TriedPlacements
+from mockserver.testing.explore.report import CURE, CleanRun, ExploreReport, Tolerated, TriedPlacements
 from mockserver.testing.explore.singles import Delivered, Surroundings
 from mockserver.testing.explore.trace import TracedCall, first_difference, real_sleep, trace
 from mockserver.testing.explore.verdicts import (
@@ -35,7 +36,7 @@ from mockserver.testing.explore.watch import CLEAN, Used, Watch, bounds_beyond
 from mockserver.testing.sandbox import Sandbox
 
 _PROCESS_TIME = (time.process_time,)  # in a tuple: freezegun replaces attributes of modules
-_CHOICES_SHARE = 3  # combinations of choices take at most a third of the budget for pairs
+_CHOICES_SHARE = 3  # before the pairs, combinations of choices take at most a third of their budget
 _SHRINKS_MAX = 40  # runs for the smallest case of one combination
 
 
@@ -63,15 +64,16 @@ class Exploration:
     Args:
         options: What to try.
         test: The test's name in the report.
+        cure: What lets a client that sleeps in real time sleep on the sandbox's clock.
 
     Raises:
         ImportError: Combinations of choices are asked for, and the library for them is not installed.
     """
 
-    def __init__(self, options: ExploreOptions, *, test: str) -> None:
+    def __init__(self, options: ExploreOptions, *, test: str, cure: str = CURE) -> None:
         if options.pairs and options.choices != ():
             combinations.covering_library()
-        self._options, self._test = options, test
+        self._options, self._test, self._cure = options, test, cure
         self._began = _PROCESS_TIME[0]()
         self._clean: _Clean | None = None
         self._difference: str | None = None
@@ -98,8 +100,10 @@ class Exploration:
             return
         yield from self._singles(clean)
         if self._options.pairs and not self._is_over():
-            yield from self._combinations(clean)
+            combined = self._planned_combinations(clean)
+            yield from self._combinations(combined, self._options.pairs // _CHOICES_SHARE)
             yield from self._pairs(clean)
+            yield from self._combinations(combined, self._left())
 
     def prepare(self, sandbox: Sandbox, placement: Placement) -> None:
         """
@@ -167,6 +171,7 @@ class Exploration:
             self._findings.rows(),
             self._matrix,
             self._tolerated,
+            self._cure,
         )
 
     # The clean run
@@ -221,6 +226,7 @@ class Exploration:
             *singles.at_deliveries(clean.delivered, options),
             *singles.of_choices(self._choices_read, clean.in_force, options),
         ]
+        self._coverage.possible = {candidate.step.name for candidate in candidates if candidate.step.name}
         planned, merged = singles.pruned(candidates, options.prune and is_exact)
         if not is_exact:
             planned = [_by_count(placement) for placement in planned]
@@ -236,19 +242,22 @@ class Exploration:
     # Pairs and combinations
 
     def _pairs(self, clean: _Clean) -> Iterator[Placement]:
-        coverage, budget = self._coverage.pairs, self._options.pairs - self._coverage.pairs.tried
+        coverage, budget = self._coverage.pairs, self._left()
         planned = combinations.pairs(self._firsts, clean.calls, clean.around, self._options)
         coverage.placements += len(planned.placements) + planned.merged
         coverage.merged += planned.merged
+        self._coverage.has_planned_pairs = True
         for placement in planned.placements[:budget]:
             if self._is_over():
                 return
             coverage.tried += 1
             yield placement
 
-    def _combinations(self, clean: _Clean) -> Iterator[Placement]:
-        """Yield combinations of choices, without the options that have a finding alone, and then parts of those that have one."""
-        coverage, budget = self._coverage.pairs, self._options.pairs // _CHOICES_SHARE
+    def _left(self) -> int:
+        return self._options.pairs - self._coverage.pairs.tried
+
+    def _planned_combinations(self, clean: _Clean) -> Iterator[Placement]:
+        """Return the combinations of choices, without the options that have a finding alone."""
         allowed: dict[str, list[str]] = {}
         for step in (
             candidate.step for candidate in singles.of_choices(self._choices_read, clean.in_force, self._options)
@@ -257,12 +266,16 @@ class Exploration:
                 allowed.setdefault(step.choice, [str(clean.in_force[step.choice])]).append(step.option)
         rows = combinations.covering_rows(allowed) if self._options.choices != () else []
         planned = [each for each in (combinations.as_placement(row, clean.in_force) for row in rows) if len(each) > 1]
-        coverage.placements += len(planned)
+        self._coverage.pairs.placements += len(planned)
         self._coverage.combinations_planned = len(planned)
-        for placement in planned[:budget]:
+        return iter(planned)
+
+    def _combinations(self, planned: Iterator[Placement], budget: int) -> Iterator[Placement]:
+        """Yield the next combinations of choices within a budget, and parts of those that have a finding."""
+        for placement in islice(planned, budget):
             if self._is_over():
                 return
-            coverage.tried += 1
+            self._coverage.pairs.tried += 1
             self._coverage.combinations_tried += 1
             yield placement
             self._is_shrinking = True
