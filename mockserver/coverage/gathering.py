@@ -12,6 +12,7 @@ What the calls of one sandbox have covered, read from its journal, deliveries, r
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from mockserver.conduct.chances import chances
@@ -96,7 +97,7 @@ def _faults(operation: str, effects: Mapping[str, Any]) -> Iterator[str]:
 def _add_transitions(evidence: Evidence, into: Coverage) -> None:
     """Add transitions, latest first: one of a delivery counts by the attempt that is its cause, or that follows it."""
     missing = into.lacking("steps") | into.lacking("deliveries")
-    shown: set[tuple[str, str]] | None = None
+    shown: dict[str, AbstractSet[str]] = {}
     attempted: set[str] = set()
     for transition in reversed(evidence.sandbox.journal.transitions):
         step = _step(transition)
@@ -109,9 +110,12 @@ def _add_transitions(evidence: Evidence, into: Coverage) -> None:
             is_met = transition.id in attempted and not _is_unsent(evidence.sandbox, transition)
         elif missing.isdisjoint(items) or "given" in transition.cause:
             continue
+        elif "exchange" in transition.cause:
+            is_met = True
         else:
-            shown = _shown(evidence) if shown is None else shown
-            is_met = "exchange" in transition.cause or (transition.id, transition.target) in shown
+            if transition.target not in shown:
+                shown[transition.target] = _shown(evidence, transition.target)
+            is_met = transition.id in shown[transition.target]
         if is_met:
             into.add("steps", *(item for item in items if item in missing))
             into.add("deliveries", *_end(evidence.sandbox, transition))
@@ -152,16 +156,16 @@ def _end(sandbox: SandboxState, transition: Transition) -> Iterator[str]:
         yield f"{delivery.event.kind} {transition.target}"
 
 
-def _shown(evidence: Evidence) -> set[tuple[str, str]]:
-    """Return the records, each with a state that an answer or an event has shown to the client."""
-    shown: set[tuple[str, str]] = set()
+def _shown(evidence: Evidence, state: str) -> AbstractSet[str]:
+    """Return the ids of the records that an answer or an event has shown to the client in a state."""
+    shown, word = set[str](), state.encode()
     for exchange in evidence.exchanges:
-        if succeeded(exchange):
+        if word in exchange.answer and succeeded(exchange):  # to parse every answer takes longer than all else here
             ids = tuple(exchange.call.params.values())[-1:]  # a body without an id is that of the record in the path
-            shown.update(_states(evidence.answer(exchange), ids))
+            shown.update(record_id for record_id, status in _states(evidence.answer(exchange), ids) if status == state)
     for delivery in evidence.sandbox.outbox.deliveries.values():
         if any(attempt.fault is None and attempt.status is not None for attempt in delivery.attempts):
-            shown.add((delivery.event.session.id, delivery.event.session.status))
+            shown.update({delivery.event.session.id} if delivery.event.session.status == state else ())
     return shown
 
 
