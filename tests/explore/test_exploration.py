@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,12 @@ import requests
 from mockserver import MockServer, Sandbox
 from mockserver.contract.effects import FORGERIES
 from mockserver.server.http1 import real_time
-from mockserver.testing.explore import Exploration, ExploreOptions, ExploreReport, Placement
+from mockserver.testing.explore import Exploration, ExploreFinding, ExploreOptions, ExploreReport, Placement
 from mockserver.testing.explore import exploration as engine
 from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS
 from mockserver.testing.report.folder import file_name
 from tests.explore.planted import hunt
-from tests.explore.working_day import canceling, connecting, receiving
+from tests.explore.working_day import canceling, connecting, ordinary_test, receiving
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 
@@ -495,25 +496,38 @@ class Unarmed(Placement):
         ("cancel-tried-twice", {"faults": ("drop-before", "internal-error")}),
     ],
 )
-def test_the_document_of_a_finding_replays_it(mockserver_server: MockServer, tmp_path: Path, bug: str, options: Any):
-    from tests.explore.working_day import ordinary_test
-
+def test_the_document_of_a_finding_and_its_lines_replay_it(
+    mockserver_server: MockServer, tmp_path: Path, bug: str, options: Any
+):
     explored = hunt(mockserver_server, bug, **{"choices": (), **options})
-    assert explored.finding is not None
+    finding = explored.finding
+    assert finding is not None
     explored.report.write_documents(tmp_path)
+
+    def pasted(sandbox: Sandbox) -> None:
+        exec("\n".join(finding.lines), {"mockserver": sandbox})  # noqa: S102 - as a user pastes them
+
+    expected = (finding.verdict, finding.cause)
+    assert expected in _shown_again(mockserver_server, bug, finding, finding.path, lambda _: None)
+    assert expected in _shown_again(mockserver_server, bug, finding, None, pasted)
+
+
+def _shown_again(
+    server: MockServer, bug: str, finding: ExploreFinding, scenario: str | None, prepare: Callable[[Sandbox], None]
+) -> set[tuple[str, str]]:
+    """Return verdict and cause of what a run shows whose sandbox is made from a scenario and prepared by the test."""
+    test = ordinary_test(bug)
     exploration = Exploration(ExploreOptions(faults=(), choices=()), test=bug)
     for placement in exploration.placements():
-        with mockserver_server.sandbox(now="2026-03-01T12:00:00Z") as sandbox:
+        with server.sandbox(now="2026-03-01T12:00:00Z") as sandbox:
             exploration.prepare(sandbox, placement)
-            exploration.record(placement, sandbox, _outcome(ordinary_test(bug), sandbox))
-    replayed = Unarmed(explored.finding.placements[0])
-    with mockserver_server.sandbox(explored.finding.path) as sandbox:
+            exploration.record(placement, sandbox, _outcome(test, sandbox))
+    replayed = Unarmed(finding.placements[0])
+    with server.sandbox(scenario) as sandbox:
+        prepare(sandbox)
         exploration.prepare(sandbox, replayed)
-        exploration.record(replayed, sandbox, _run(ordinary_test(bug), sandbox))
-
-    assert (explored.finding.verdict, explored.finding.cause) in {
-        (row.verdict, row.cause) for row in exploration.report().findings
-    }
+        exploration.record(replayed, sandbox, _run(test, sandbox))
+    return {(row.verdict, row.cause) for row in exploration.report().findings}
 
 
 def _run(test: Any, sandbox: Sandbox) -> BaseException | None:
