@@ -312,6 +312,24 @@ def test_a_client_that_sleeps_in_real_time_is_named_with_its_cure(
     assert 'sleep=mockserver.sleep, or monkeypatch.setattr(time, "sleep", mockserver.sleep)' in report.text()
 
 
+@pytest.mark.parametrize(("wait_s", "is_named"), [(1, False), (30, True)])
+def test_a_client_that_sleeps_in_real_time_only_after_a_fault_is_named_too(
+    mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch, wait_s: int, is_named: bool
+):
+    passed = [0]
+    monkeypatch.setattr(real_time, "microseconds", lambda: passed[0])
+
+    def test(sandbox):
+        while sandbox.call("GET", "/v1/campaigns", timeout=5).status == 429:
+            passed[0] += wait_s * 1_000_000
+
+    text = mockserver_server.explore(test, choices=(), faults=("rate-limit",)).text()
+
+    sleep = f"the client sleeps in real time ({wait_s:.1f} s between calls 1 and 2, with rate-limit at call 1 (listCampaigns))"
+    assert is_named == (sleep in text)
+    assert is_named == ("sleep=mockserver.sleep" in text)
+
+
 def test_a_wait_of_one_clean_run_alone_is_no_sleep(mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch):
     passed, waits = [0], iter((1_500_000,))
     monkeypatch.setattr(real_time, "microseconds", lambda: passed[0])
@@ -332,7 +350,7 @@ def test_a_sleep_on_the_sandbox_clock_is_no_real_one(mockserver_server: MockServ
         sandbox.sleep(30)
         list_once(sandbox)
 
-    assert mockserver_server.explore(test, choices=(), faults=()).clean.sleep is None
+    assert mockserver_server.explore(test, choices=(), faults=()).sleep is None
 
 
 # Bounds

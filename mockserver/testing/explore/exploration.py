@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from mockserver.core.instants import SECOND
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.testing.explore import combinations, singles
 from mockserver.testing.explore.combinations import First
@@ -21,7 +20,7 @@ from mockserver.testing.explore.options import ExploreOptions
 from mockserver.testing.explore.placements import ExploreStep, Placement
 from mockserver.testing.explore.report import CURE, CleanRun, ExploreReport, Tolerated, TriedPlacements
 from mockserver.testing.explore.singles import Delivered, Surroundings
-from mockserver.testing.explore.trace import TracedCall, first_difference, real_sleep, trace
+from mockserver.testing.explore.trace import RealSleeps, TracedCall, first_difference, real_sleep, sleep_text, trace
 from mockserver.testing.explore.verdicts import (
     Cause,
     JudgedRun,
@@ -88,6 +87,7 @@ class Exploration:
         self._last: list[Cause] = []
         self._watch: Watch | None = None
         self._sleeps = self._is_shrinking = False
+        self._real_sleeps = RealSleeps()
         self._runs = 0
 
     def placements(self) -> Iterator[Placement]:
@@ -138,9 +138,11 @@ class Exploration:
         self._sleeps = self._sleeps or sandbox.sleeps > 0 or bool(watch.by_socket)
         with state.lock:
             run = read_run(sandbox._hosted, watch.ended, raised, sleeps=self._sleeps)
-            if not placement:
+            if placement:
+                self._real_sleeps.add(state.journal.exchanges, placement)
+            else:
                 self._record_clean(run, watch, state)
-            elif self._options.pairs and len(placement) == 1 and placement.has("fault", "act"):
+            if self._options.pairs and len(placement) == 1 and placement.has("fault", "act"):
                 self._firsts.append(First(placement[0], trace(state)))
         if not placement:
             self._judge_clean(run, sandbox)
@@ -157,7 +159,6 @@ class Exploration:
             len(clean.delivered) if clean else 0,
             self._difference,
             self._failed_clean,
-            clean.sleep if clean else None,
             clean.run.is_repeatable if clean else True,
         )
         return ExploreReport(
@@ -171,6 +172,7 @@ class Exploration:
             self._findings.rows(),
             self._matrix,
             self._tolerated,
+            (clean.sleep if clean else None) or self._real_sleeps.text,
             self._cure,
         )
 
@@ -198,7 +200,7 @@ class Exploration:
             Surroundings(templates, entrypoints, by_socket),
             watch.used(),
             dict(state.choices),
-            None if slept is None else f"{slept[2] / SECOND:.1f} s between calls {slept[0]} and {slept[1]}",
+            None if slept is None else sleep_text(slept),
         )
 
     def _judge_clean(self, run: JudgedRun, sandbox: Sandbox) -> None:

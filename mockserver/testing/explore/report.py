@@ -34,7 +34,6 @@ class CleanRun(NamedTuple):
         deliveries: The number of its attempts to deliver an event.
         difference: The first difference of the second clean run; None if they are equal.
         failure: The exception with which it ended; None if it passed.
-        sleep: The longest real wait between two calls, if it is a sleep.
         is_repeatable: True if the calls of the second one caused the same.
     """
 
@@ -43,7 +42,6 @@ class CleanRun(NamedTuple):
     deliveries: int
     difference: str | None
     failure: str | None
-    sleep: str | None
     is_repeatable: bool
 
 
@@ -113,6 +111,7 @@ class ExploreReport:
         findings: The findings, the worst first.
         matrix: The number of single placements by operation (or event) and fault, by verdict.
         tolerated: The known cases that were met.
+        sleep: The longest real wait between two calls, if the client sleeps in real time.
         cure: What lets a client that sleeps in real time sleep on the sandbox's clock.
     """
 
@@ -126,7 +125,8 @@ class ExploreReport:
     findings: Sequence[ExploreFinding]
     matrix: Mapping[tuple[str, str], Mapping[Verdict, int]]
     tolerated: Tolerated
-    cure: str = CURE
+    sleep: str | None
+    cure: str
 
     @property
     def failed(self) -> bool:
@@ -207,8 +207,8 @@ class ExploreReport:
             yield "so calls are counted by operation, and no placement is left out as equal to another"
         if not clean.is_repeatable:
             yield "what its calls cause differs too, so no placement is silent, and no list of the ledger is compared"
-        if clean.sleep is not None:
-            yield f"the client sleeps in real time ({clean.sleep}); let it sleep on the sandbox's clock: {self.cure}"
+        if self.sleep is not None:
+            yield f"the client sleeps in real time ({self.sleep}); let it sleep on the sandbox's clock: {self.cure}"
         for (operation, fault, verdict, reason), count in self.tolerated.counts.items():
             met = _of(count, "case") if count else "no case: remove the row"
             yield f"tolerated {verdict} of {fault} at {operation}: {met} ({reason})"
