@@ -8,6 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from xml.etree import ElementTree
 
+import httpx  # noqa: F401 - a session in this process that imports it first would leave the next one another
 import pytest
 
 from mockserver.contract.choices import CHOICES
@@ -475,7 +476,6 @@ def test_workers_report_to_the_process_that_prints_and_writes(stubbed: Suite, mo
 )
 def test_coroutines_are_explored(stubbed: Suite, plugin: str, arguments: tuple[str, ...], mark: str):
     pytest.importorskip(plugin)
-    pytest.importorskip("httpx")  # here, so that both inner sessions have the same one
     source = """
     import asyncio
 
