@@ -18,6 +18,7 @@ from mockserver.contract.effects import FORGERIES
 from mockserver.server.http1 import real_time
 from mockserver.testing.explore import Exploration, ExploreFinding, ExploreOptions, ExploreReport, Placement
 from mockserver.testing.explore import exploration as engine
+from mockserver.testing.explore.placements import ExploreStep
 from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS
 from mockserver.testing.report.folder import file_name
 from tests.explore.planted import hunt
@@ -460,6 +461,27 @@ def test_the_json_has_the_members_of_its_format(mockserver_server: MockServer):
     assert ['mockserver.on("startCampaign").nth(1).do({"drop": "after"})'] == finding["lines"]
     assert view["runs"] == view["singles"]["tried"] + 2
     json.dumps(view)
+
+
+@pytest.mark.parametrize(
+    ("step", "view"),
+    [
+        (
+            ExploreStep("act", "readCampaign", 3, 2, "campaign-fails"),
+            {"kind": "act", "operation": "readCampaign", "call": 3, "name": "campaign-fails"},
+        ),
+        (
+            ExploreStep("delivery", event="entrypoints.chatapp.connected", delivery=1, name="lose"),
+            {"kind": "delivery", "event": "entrypoints.chatapp.connected", "delivery": 1, "name": "lose"},
+        ),
+        (
+            ExploreStep("choice", choice="list-order", option="shuffled"),
+            {"kind": "choice", "choice": "list-order", "option": "shuffled"},
+        ),
+    ],
+)
+def test_a_step_has_the_members_of_its_kind(step: ExploreStep, view: dict[str, Any]):
+    assert view == step.as_json()
 
 
 def test_the_same_seed_gives_the_same_report(mockserver_server: MockServer):

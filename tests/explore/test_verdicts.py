@@ -126,6 +126,26 @@ def test_a_create_that_is_repeated_and_not_looked_up_is_a_breach(explore):
     assert ["drop-after at call 1 (createCampaign)"] == [each.describe() for each in report.findings[0].placements]
 
 
+def test_each_list_of_the_ledger_that_has_more_than_in_the_clean_run_is_a_breach(explore):
+    def test(sandbox):
+        prepared(sandbox)
+        campaign = create(sandbox)
+        try:
+            start(sandbox, campaign)
+        except LOST:
+            start(sandbox, create(sandbox, "Natal (2)"))
+        sandbox.sleep(600)
+        if len(sandbox.call("GET", "/v1/campaigns").json()["campaigns"]) > 1:
+            raise KeyError("the campaign is there twice")
+
+    report = explore(test, faults=("drop-after",), operations=("startCampaign",), tolerates=(KeyError,))
+
+    lists = {"duplicate-executions", "duplicate-sends", "cloned-campaigns"}
+    assert lists < causes(report, "breach")
+    messages = {row.cause: row.message for row in report.findings}
+    assert "the ledger's list of duplicate sends has 3, and in the clean run none" == messages["duplicate-sends"]
+
+
 def test_two_campaigns_of_similar_names_are_no_clones_if_the_clean_run_has_both(explore):
     def test(sandbox):
         prepared(sandbox)
