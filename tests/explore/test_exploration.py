@@ -7,6 +7,7 @@ import itertools
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -285,6 +286,32 @@ def test_the_first_difference_of_two_clean_runs_is_named(mockserver_server: Mock
         in report.text()
     )
     assert {"listCampaigns", "listTemplates"} >= {operation for operation, _ in report.matrix}
+
+
+def test_the_pairs_of_a_client_that_is_not_deterministic_are_counted_by_operation_and_none_is_left_out(
+    mockserver_server: MockServer,
+):
+    numbers = itertools.count()
+
+    def test(sandbox):
+        sandbox.call("GET", f"/v1/message-templates/template_{next(numbers)}?number{next(numbers)}", timeout=5)
+        for _ in range(3):
+            sandbox.call("GET", "/v1/campaigns", timeout=5)
+
+    exploration = Exploration(
+        ExploreOptions(choices=(), faults=("internal-error", "stale"), pairs=1000), test="counted"
+    )
+    steps = []
+    for placement in exploration.placements():
+        with mockserver_server.sandbox() as sandbox:
+            exploration.prepare(sandbox, placement)
+            exploration.record(placement, sandbox, _outcome(test, sandbox))
+        steps += placement
+
+    report = exploration.report()
+    assert not report.deterministic
+    assert (6, 0, 6) == astuple(report.coverage.pairs)
+    assert all(step.call == step.nth for step in steps)
 
 
 def test_random_ids_and_instants_are_no_difference(mockserver_server: MockServer):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from mockserver.testing.explore import combinations, singles
 from mockserver.testing.explore.combinations import First
 from mockserver.testing.explore.findings import Findings
 from mockserver.testing.explore.options import ExploreOptions
-from mockserver.testing.explore.placements import ExploreStep, Placement
+from mockserver.testing.explore.placements import Placement
 from mockserver.testing.explore.report import CURE, CleanRun, ExploreReport, Tolerated, TriedPlacements
 from mockserver.testing.explore.singles import Delivered, Surroundings
 from mockserver.testing.explore.trace import RealSleeps, TracedCall, first_difference, real_sleep, sleep_text, trace
@@ -221,17 +222,14 @@ class Exploration:
     # Single placements
 
     def _singles(self, clean: _Clean) -> Iterator[Placement]:
-        options = self._options
-        is_exact = self._difference is None
+        options = self._options_of_calls()
         candidates = [
             *singles.at_calls(clean.calls, clean.around, options),
             *singles.at_deliveries(clean.delivered, options),
             *singles.of_choices(self._choices_read, clean.in_force, options),
         ]
         self._coverage.possible = {candidate.step.name for candidate in candidates if candidate.step.name}
-        planned, merged = singles.pruned(candidates, options.prune and is_exact)
-        if not is_exact:
-            planned = [_by_count(placement) for placement in planned]
+        planned, merged = singles.pruned(candidates, options.prune)
         singles_coverage = self._coverage.singles
         singles_coverage.placements, singles_coverage.merged = len(planned) + merged, merged
         self._coverage.over_socket = bool(clean.around.by_socket)
@@ -239,13 +237,13 @@ class Exploration:
             if self._is_over():
                 return
             singles_coverage.tried += 1
-            yield placement
+            yield self._counted(placement)
 
     # Pairs and combinations
 
     def _pairs(self, clean: _Clean) -> Iterator[Placement]:
         coverage, budget = self._coverage.pairs, self._left()
-        planned = combinations.pairs(self._firsts, clean.calls, clean.around, self._options)
+        planned = combinations.pairs(self._firsts, clean.calls, clean.around, self._options_of_calls())
         coverage.placements += len(planned.placements) + planned.merged
         coverage.merged += planned.merged
         self._coverage.has_planned_pairs = True
@@ -253,7 +251,14 @@ class Exploration:
             if self._is_over():
                 return
             coverage.tried += 1
-            yield placement
+            yield self._counted(placement)
+
+    def _options_of_calls(self) -> ExploreOptions:
+        """Return the options; calls of a client that is not deterministic are equal to no other."""
+        return self._options if self._difference is None else replace(self._options, prune=False)
+
+    def _counted(self, placement: Placement) -> Placement:
+        return placement if self._difference is None else _by_count(placement)
 
     def _left(self) -> int:
         return self._options.pairs - self._coverage.pairs.tried
@@ -336,11 +341,7 @@ def _other_end(first: JudgedRun, second: JudgedRun) -> str | None:
 
 def _by_count(placement: Placement) -> Placement:
     """Return the placement with the calls of its steps counted among those of their operations."""
-    return Placement(
-        ExploreStep(step.kind, step.operation, step.nth, step.nth, step.name, step.event, step.delivery, step.choice, step.option,
-             step.target, step.resumes, step.answer_bytes)
-        for step in placement
-    )  # fmt: skip
+    return Placement(replace(step, call=step.nth) for step in placement)
 
 
 def _delivered(state: SandboxState) -> list[Delivered]:
