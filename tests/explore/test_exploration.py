@@ -411,6 +411,29 @@ def test_over_a_socket_nothing_that_takes_real_time_is_tried(mockserver_server: 
     assert "timeout-before, timeout-after, dribble at calls over a socket" in report.text()
 
 
+def test_over_a_socket_no_second_fault_takes_real_time(mockserver_server: MockServer):
+    def test(sandbox):
+        for _ in range(2):
+            try:
+                requests.get(f"{sandbox.base_url}/v1/campaigns", headers={"X-API-Key": sandbox.secret_key}, timeout=5)
+                return
+            except requests.ConnectionError:
+                continue
+
+    options = ExploreOptions(faults=("drop-before", "timeout-before", "dribble"), choices=(), pairs=10)
+    exploration = Exploration(options, test="pairs")
+    tried = []
+    for placement in exploration.placements():
+        assert {"timeout-before", "dribble"}.isdisjoint(step.name for step in placement)
+        with mockserver_server.sandbox() as sandbox:
+            exploration.prepare(sandbox, placement)
+            exploration.record(placement, sandbox, _outcome(test, sandbox))
+        tried.append([step.name for step in placement])
+
+    assert [[], [], ["drop-before"], ["drop-before", "drop-before"]] == tried
+    assert 0 == exploration.report().coverage.pairs.left
+
+
 def test_no_run_begins_after_the_budget_of_processor_seconds(mockserver_server: MockServer):
     report = mockserver_server.explore(canceling, seconds=1e-9)
 

@@ -144,7 +144,7 @@ class Exploration:
             else:
                 self._record_clean(run, watch, state)
             if self._options.pairs and len(placement) == 1 and placement.has("fault", "act"):
-                self._firsts.append(First(placement[0], trace(state)))
+                self._firsts.append(First(placement[0], trace(state), _by_socket(state, watch)))
         if not placement:
             self._judge_clean(run, sandbox)
         elif self._clean is not None:
@@ -191,14 +191,12 @@ class Exploration:
         templates = {campaign.id: campaign.template_id for _, campaign in state.records("campaign")}
         connected = {session.entrypoint_id: session.id for _, session in state.records("session")}
         entrypoints = {row.id: connected.get(row.id) for _, row in state.records("entrypoint")}
-        numbers = [exchange.n for exchange in state.journal.exchanges if exchange.operation]
-        by_socket = frozenset(place for place, n in enumerate(numbers, start=1) if n in watch.by_socket)
         slept = real_sleep(state.journal.exchanges)
         self._clean = _Clean(
             run,
             calls,
             _delivered(state),
-            Surroundings(templates, entrypoints, by_socket),
+            Surroundings(templates, entrypoints, _by_socket(state, watch)),
             watch.used(),
             dict(state.choices),
             None if slept is None else sleep_text(slept),
@@ -342,6 +340,12 @@ def _other_end(first: JudgedRun, second: JudgedRun) -> str | None:
 def _by_count(placement: Placement) -> Placement:
     """Return the placement with the calls of its steps counted among those of their operations."""
     return Placement(replace(step, call=step.nth) for step in placement)
+
+
+def _by_socket(state: SandboxState, watch: Watch) -> frozenset[int]:
+    """Return the numbers of the calls of operations that a socket carried."""
+    numbers = [exchange.n for exchange in state.journal.exchanges if exchange.operation]
+    return frozenset(place for place, n in enumerate(numbers, start=1) if n in watch.by_socket)
 
 
 def _delivered(state: SandboxState) -> list[Delivered]:
