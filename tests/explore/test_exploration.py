@@ -136,6 +136,20 @@ def test_an_act_concerns_each_running_campaign_by_itself(mockserver_server: Mock
     assert [(4, 0), (5, 0), (5, 1)] == ended
 
 
+def test_of_several_campaigns_that_no_call_names_an_act_concerns_one(mockserver_server: MockServer):
+    running = [
+        {"id": f"campaign_{name}", "name": name, "templateId": "template_t", "cadence": 1, "status": "processing"}
+        for name in "abc"
+    ]
+    given = {"templates": [{"id": "template_t"}], "chats": {"count": 9}, "campaigns": running}
+    faults = ("campaign-canceled", "campaign-fails", "sends-stall")
+
+    report = mockserver_server.explore(list_once, settings={"given": given}, faults=faults, choices=())
+
+    assert [("listCampaigns", name) for name in faults] == list(report.matrix)
+    assert len(faults) == report.coverage.singles.tried
+
+
 def test_placements_are_tried_in_the_order_of_the_calls(mockserver_server: MockServer):
     exploration = Exploration(ExploreOptions(faults=("drop-before", "drop-after"), choices=()), test="order")
     seen = []

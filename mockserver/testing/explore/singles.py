@@ -64,6 +64,7 @@ def at_calls(
         options: The faults and operations to try.
         first: The place of the first call at which a step may happen.
     """
+    named = frozenset(call.addressed for call in calls)
     for place in range(first, len(calls)):
         call = calls[place]
         if not options.has_operation(call.operation):
@@ -74,9 +75,9 @@ def at_calls(
                 yield Candidate(_fault(row, call), (_plain_name(row, call), *context))
         for act in ACTS.values():
             if options.has_fault(act.name):
-                yield from _acts(
-                    act, calls, place, around, context if act.matters_to is None else _first_that(act, calls, place)
-                )
+                at = context if act.matters_to is None else _first_that(act, calls, place)
+                targets = _targets(act, call, around, named)
+                yield from _acts(act, calls, place, targets, at)
 
 
 def _context(calls: Sequence[TracedCall], place: int) -> tuple[Any, ...]:
@@ -111,10 +112,10 @@ def _fault(row: WireRow, call: TracedCall) -> ExploreStep:
 
 
 def _acts(
-    act: ActRow, calls: Sequence[TracedCall], place: int, around: Surroundings, context: tuple[Any, ...]
+    act: ActRow, calls: Sequence[TracedCall], place: int, targets: Iterable[str | None], context: tuple[Any, ...]
 ) -> Iterator[Candidate]:
     call = calls[place]
-    for target in _targets(act, call, around):
+    for target in targets:
         resumes = _resumes(calls, place) if act.name == _STALL else ()
         if act.name == _STALL and not resumes:
             return
@@ -122,14 +123,14 @@ def _acts(
         yield Candidate(step, (act.name, target, *context))
 
 
-def _targets(act: ActRow, call: TracedCall, around: Surroundings) -> Iterable[str | None]:
+def _targets(act: ActRow, call: TracedCall, around: Surroundings, named: frozenset[str | None]) -> Iterable[str | None]:
     """Return the ids of the records that an act can concern before this call; None for an act that needs no id."""
     if act.name == _STALL:
-        return call.running  # by its id, so that the rule that ends the stall concerns the same campaign
-    if act.concerns == "campaign":
-        return _each(call.running, call)
-    if act.concerns == "session":
-        return _each(call.pending, call)
+        return _each(call.running, named)  # by its id, so that the rule that ends the stall concerns the same campaign
+    if act.concerns in ("campaign", "session"):
+        ids = call.running if act.concerns == "campaign" else call.pending
+        is_plain = len(ids) == 1 and call.addressed in (None, *ids)  # a rule acts on what the call is about
+        return [None] if is_plain else _each(ids, named)
     if act.concerns == "template":
         return sorted(set(around.templates.values()))
     if act.concerns == "entrypoint":
@@ -137,10 +138,9 @@ def _targets(act: ActRow, call: TracedCall, around: Surroundings) -> Iterable[st
     return [None]
 
 
-def _each(ids: Sequence[str], call: TracedCall) -> Sequence[str | None]:
-    """Return the ids; None for one that a rule concerns without its id, by which it acts on what the call is about."""
-    is_named = len(ids) > 1 or call.addressed not in (None, *ids)
-    return ids if is_named else [None for _ in ids]
+def _each(ids: Sequence[str], named: frozenset[str | None]) -> Sequence[str]:
+    """Return those of the ids that some call names; the first one if none is named, since the others are equal to it."""
+    return [record_id for record_id in ids if record_id in named] or ids[:1]
 
 
 def _resumes(calls: Sequence[TracedCall], place: int) -> tuple[tuple[str, int], ...]:
