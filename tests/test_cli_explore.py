@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -18,6 +19,7 @@ from mockserver.cli import explore as cli_explore
 from mockserver.cli import main
 from mockserver.cli.command_runs import following, run_command
 from mockserver.cli.explore import INTERRUPTED
+from mockserver.server.http1 import real_time
 from mockserver.testing.report import explore_page
 from tests.processes import OWN_GROUP, interrupt
 
@@ -206,7 +208,21 @@ def test_no_further_run_begins_after_the_given_time(
 
     output = capsys.readouterr().out
     assert 0 == status
-    assert "1 of 2 single placements\n" in output and "\nno further run began after 3.5 s\n" in output
+    assert "1 of 2 single placements\n" in output and "what was left at the end: 1 single placement\n" in output
+    assert "\nno further run began after 3.5 s\n" in output
+
+
+def test_a_command_that_sleeps_in_real_time_is_named_with_a_cure_for_any_language(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    readings = itertools.count(step=1_000_000)
+    monkeypatch.setattr(real_time, "microseconds", lambda: next(readings))
+
+    explore(*FEW, "--", *python_client(folder, retries=0))
+
+    output = capsys.readouterr().out
+    assert "the client sleeps in real time (" in output
+    assert ": POST /_mock/clock/advance in place of its sleep, or --follow SECONDS\n" in output
 
 
 def test_the_command_keeps_its_own_options(folder: Path, capsys: pytest.CaptureFixture[str]):

@@ -30,6 +30,7 @@ if sys.platform == "win32":  # Ctrl-Break is the only signal that another proces
     _STOP_SIGNALS += (signal.SIGBREAK,)
 INTERRUPTED: Final = 130  # the exit status of a program that Ctrl-C has stopped
 _NONE = "none"
+_CURE: Final = "POST /_mock/clock/advance in place of its sleep, or --follow SECONDS"
 
 # fmt: off
 _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
@@ -85,7 +86,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     command = _command(options)
     runs = CommandRuns([_program(command[0]), *command[1:]], options.timeout, options.follow)
     try:
-        exploration = Exploration(_explore_options(options), test=shlex.join(command))
+        exploration = Exploration(_explore_options(options), test=shlex.join(command), cure=_CURE)
     except ImportError as missing:
         raise ValueError(str(missing)) from None
     try:

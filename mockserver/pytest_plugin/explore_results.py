@@ -76,10 +76,12 @@ def _html(tests: Sequence[JSON]) -> str:
 
 def verdicts(result: Mapping[str, Any]) -> str:
     """Return the verdicts of an exploration, the worst first, and the numbers of its placements and runs."""
-    counts = result["verdicts"]
+    counts, parts = result["verdicts"], (result["singles"], result["pairs"])
     reached = (f"{counts[verdict]} {verdict}" for verdict in reversed(_VERDICTS) if counts.get(verdict))
-    tried = sum(result[part]["tried"] for part in ("singles", "pairs"))
-    return f"{', '.join(reached) or '0'} of {tried} placements in {result['runs']} runs"
+    tried = sum(part["tried"] for part in parts)
+    left = sum(part["placements"] - part["merged"] for part in parts) - tried
+    more = f", {left} more not tried" if left else ""
+    return f"{', '.join(reached) or '0'} of {tried} placements in {result['runs']} runs{more}"
 
 
 def matrix(results: Iterable[Mapping[str, Any]]) -> Iterator[str]:

@@ -20,6 +20,7 @@ HEAD = f"""# Seeded bugs, explored
 
 [Explore](explore.md) is applied to ordinary tests (`tests/explore/working_day.py`) of the clients and receivers of [Seeded bugs](planted-bugs.md).
 Each test passes, except that the API refuses the calls of `naive-dates`; a client has one bug, and the exploration finds it at the placement shown, which is its smallest case.
+A bug is found if the report lists it, whatever its verdict; an outdated read alone (`stale`) is not its case, since the careful client reports that too.
 "Calls" are those of the clean run, "runs" those of the whole exploration of all single placements, and the seconds are processor time.
 Of the {len(SINGLES)} bugs that need one fault at most, {BY_VERDICT["silent"] + BY_VERDICT["breach"]} fail the test as silent or breach, and {BY_VERDICT["crashed"]} more with `strict=True` as crashed.
 {BY_VERDICT["advice"]} fail nothing: {ADVISED} are findings of the severity "noise", which the report lists as `advice`.

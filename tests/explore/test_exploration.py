@@ -6,6 +6,8 @@ import asyncio
 import itertools
 import json
 import sys
+from collections.abc import Callable
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,13 @@ import requests
 from mockserver import MockServer, Sandbox
 from mockserver.contract.effects import FORGERIES
 from mockserver.server.http1 import real_time
-from mockserver.testing.explore import Exploration, ExploreOptions, ExploreReport, Placement
+from mockserver.testing.explore import Exploration, ExploreFinding, ExploreOptions, ExploreReport, Placement
+from mockserver.testing.explore import exploration as engine
+from mockserver.testing.explore.placements import ExploreStep
 from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS
 from mockserver.testing.report.folder import file_name
 from tests.explore.planted import hunt
-from tests.explore.working_day import canceling, connecting, receiving
+from tests.explore.working_day import canceling, connecting, ordinary_test, receiving
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 
@@ -31,6 +35,11 @@ WIRE = (
 
 def list_once(sandbox: Sandbox) -> None:
     sandbox.call("GET", "/v1/campaigns", timeout=5)
+
+
+def list_twice(sandbox: Sandbox) -> None:
+    list_once(sandbox)
+    list_once(sandbox)
 
 
 def names(report: ExploreReport) -> list[str]:
@@ -99,6 +108,48 @@ def test_an_entrypoint_that_the_client_has_connected_is_removed_before_each_late
     assert {"readConnectionSession", "readEntrypoint"} == {operation for operation, _ in report.matrix}
 
 
+def test_an_act_concerns_each_running_campaign_by_itself(mockserver_server: MockServer):
+    draft = {"platform": "chatapp", "templateId": "template_t", "cadence": 1}
+    given = {"templates": [{"id": "template_t"}], "chats": {"count": 3}}
+
+    def launch(sandbox: Sandbox) -> None:
+        made = [sandbox.call("POST", "/v1/campaigns", json={"name": name, **draft}).json() for name in ("A", "B")]
+        for campaign in made:
+            sandbox.call("POST", f"/v1/campaigns/{campaign['campaignId']}/start")
+        sandbox.call("GET", f"/v1/campaigns/{made[0]['campaignId']}")
+
+    options = ExploreOptions(faults=("campaign-fails",), choices=())
+    exploration = Exploration(options, test="each")
+    ended = []
+    for placement in exploration.placements():
+        with mockserver_server.sandbox(given=given) as sandbox:
+            exploration.prepare(sandbox, placement)
+            exploration.record(placement, sandbox, _outcome(launch, sandbox))
+            ids = [row.id for _, row in sandbox._hosted.sandbox.records("campaign")]
+            ended += [
+                (step.call, ids.index(id))
+                for step in placement
+                for id in ids
+                if sandbox._hosted.sandbox.find("campaign", id)[1].status == "failed"
+            ]
+
+    assert [(4, 0), (5, 0), (5, 1)] == ended
+
+
+def test_of_several_campaigns_that_no_call_names_an_act_concerns_one(mockserver_server: MockServer):
+    running = [
+        {"id": f"campaign_{name}", "name": name, "templateId": "template_t", "cadence": 1, "status": "processing"}
+        for name in "abc"
+    ]
+    given = {"templates": [{"id": "template_t"}], "chats": {"count": 9}, "campaigns": running}
+    faults = ("campaign-canceled", "campaign-fails", "sends-stall")
+
+    report = mockserver_server.explore(list_once, settings={"given": given}, faults=faults, choices=())
+
+    assert [("listCampaigns", name) for name in faults] == list(report.matrix)
+    assert len(faults) == report.coverage.singles.tried
+
+
 def test_placements_are_tried_in_the_order_of_the_calls(mockserver_server: MockServer):
     exploration = Exploration(ExploreOptions(faults=("drop-before", "drop-after"), choices=()), test="order")
     seen = []
@@ -143,6 +194,31 @@ def test_combinations_of_choices_meet_in_pairs_and_shrink_to_those_that_matter(m
 
     (finding,) = report.findings
     assert {"datetime-spelling": "offset", "additive-fields": "unknown-fields"} == finding.placements[0].choices
+
+
+def test_combinations_have_the_runs_that_pairs_leave(mockserver_server: MockServer):
+    options = {"faults": (), "choices": ("list-order", "datetime-spelling", "additive-fields")}
+    planned = mockserver_server.explore(list_once, **options, pairs=1000).coverage.combinations_planned
+
+    report = mockserver_server.explore(list_once, **options, pairs=planned)
+
+    assert planned > 3
+    assert (planned, planned) == (report.coverage.combinations_tried, report.coverage.pairs.tried)
+    assert "beyond the budget" not in report.text()
+
+
+def test_pairs_precede_all_but_a_third_of_the_combinations(mockserver_server: MockServer):
+    choices = ("list-order", "datetime-spelling", "additive-fields")
+    options = ExploreOptions(faults=("internal-error", "rate-limit"), choices=choices, pairs=6)
+    exploration = Exploration(options, test="order")
+    kinds = []
+    for placement in exploration.placements():
+        with mockserver_server.sandbox() as sandbox:
+            exploration.prepare(sandbox, placement)
+            exploration.record(placement, sandbox, _outcome(list_twice, sandbox))
+        kinds += [placement[0].kind] if len(placement) > 1 else []
+
+    assert ["choice", "choice", "fault", "fault", "choice", "choice"] == kinds
 
 
 def test_an_act_of_another_follows_a_fault_in_a_pair(mockserver_server: MockServer):
@@ -226,6 +302,32 @@ def test_the_first_difference_of_two_clean_runs_is_named(mockserver_server: Mock
     assert {"listCampaigns", "listTemplates"} >= {operation for operation, _ in report.matrix}
 
 
+def test_the_pairs_of_a_client_that_is_not_deterministic_are_counted_by_operation_and_none_is_left_out(
+    mockserver_server: MockServer,
+):
+    numbers = itertools.count()
+
+    def test(sandbox):
+        sandbox.call("GET", f"/v1/message-templates/template_{next(numbers)}?number{next(numbers)}", timeout=5)
+        for _ in range(3):
+            sandbox.call("GET", "/v1/campaigns", timeout=5)
+
+    exploration = Exploration(
+        ExploreOptions(choices=(), faults=("internal-error", "stale"), pairs=1000), test="counted"
+    )
+    steps = []
+    for placement in exploration.placements():
+        with mockserver_server.sandbox() as sandbox:
+            exploration.prepare(sandbox, placement)
+            exploration.record(placement, sandbox, _outcome(test, sandbox))
+        steps += placement
+
+    report = exploration.report()
+    assert not report.deterministic
+    assert (6, 0, 6) == astuple(report.coverage.pairs)
+    assert all(step.call == step.nth for step in steps)
+
+
 def test_random_ids_and_instants_are_no_difference(mockserver_server: MockServer):
     numbers = itertools.count(10)
 
@@ -249,7 +351,25 @@ def test_a_client_that_sleeps_in_real_time_is_named_with_its_cure(
     report = mockserver_server.explore(test, choices=(), faults=("drop-before",))
 
     assert "the client sleeps in real time (1.5 s between calls 1 and 2)" in report.text()
-    assert 'monkeypatch.setattr(time, "sleep", mockserver.sleep)' in report.text()
+    assert 'sleep=mockserver.sleep, or monkeypatch.setattr(time, "sleep", mockserver.sleep)' in report.text()
+
+
+@pytest.mark.parametrize(("wait_s", "is_named"), [(1, False), (30, True)])
+def test_a_client_that_sleeps_in_real_time_only_after_a_fault_is_named_too(
+    mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch, wait_s: int, is_named: bool
+):
+    passed = [0]
+    monkeypatch.setattr(real_time, "microseconds", lambda: passed[0])
+
+    def test(sandbox):
+        while sandbox.call("GET", "/v1/campaigns", timeout=5).status == 429:
+            passed[0] += wait_s * 1_000_000
+
+    text = mockserver_server.explore(test, choices=(), faults=("rate-limit",)).text()
+
+    sleep = f"the client sleeps in real time ({wait_s:.1f} s between calls 1 and 2, with rate-limit at call 1 (listCampaigns))"
+    assert is_named == (sleep in text)
+    assert is_named == ("sleep=mockserver.sleep" in text)
 
 
 def test_a_wait_of_one_clean_run_alone_is_no_sleep(mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch):
@@ -272,7 +392,7 @@ def test_a_sleep_on_the_sandbox_clock_is_no_real_one(mockserver_server: MockServ
         sandbox.sleep(30)
         list_once(sandbox)
 
-    assert mockserver_server.explore(test, choices=(), faults=()).clean.sleep is None
+    assert mockserver_server.explore(test, choices=(), faults=()).sleep is None
 
 
 # Bounds
@@ -305,11 +425,61 @@ def test_over_a_socket_nothing_that_takes_real_time_is_tried(mockserver_server: 
     assert "timeout-before, timeout-after, dribble at calls over a socket" in report.text()
 
 
+def test_over_a_socket_no_second_fault_takes_real_time(mockserver_server: MockServer):
+    def test(sandbox):
+        for _ in range(2):
+            try:
+                requests.get(f"{sandbox.base_url}/v1/campaigns", headers={"X-API-Key": sandbox.secret_key}, timeout=5)
+                return
+            except requests.ConnectionError:
+                continue
+
+    options = ExploreOptions(faults=("drop-before", "timeout-before", "dribble"), choices=(), pairs=10)
+    exploration = Exploration(options, test="pairs")
+    tried = []
+    for placement in exploration.placements():
+        assert {"timeout-before", "dribble"}.isdisjoint(step.name for step in placement)
+        with mockserver_server.sandbox() as sandbox:
+            exploration.prepare(sandbox, placement)
+            exploration.record(placement, sandbox, _outcome(test, sandbox))
+        tried.append([step.name for step in placement])
+
+    assert [[], [], ["drop-before"], ["drop-before", "drop-before"]] == tried
+    assert 0 == exploration.report().coverage.pairs.left
+
+
 def test_no_run_begins_after_the_budget_of_processor_seconds(mockserver_server: MockServer):
     report = mockserver_server.explore(canceling, seconds=1e-9)
 
     assert (2, 0) == (report.runs, report.coverage.singles.tried)
-    assert "what did not fit into 1e-09 seconds" in report.text()
+    assert f"what did not fit into 1e-09 seconds: {report.coverage.singles.left} single placements" in report.text()
+
+
+def test_what_did_not_fit_into_the_time_is_named_with_its_kind(
+    mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch
+):
+    used = itertools.count()
+    monkeypatch.setattr(engine, "_PROCESS_TIME", (lambda: next(used),))
+    options: dict[str, Any] = {"faults": ("internal-error", "rate-limit"), "choices": (), "pairs": 1000}
+    texts = {
+        seconds: mockserver_server.explore(list_twice, **options, seconds=seconds).text() for seconds in (3, 6, 1000)
+    }
+
+    fits = "what did not fit into {} seconds: {}"
+    assert fits.format(3, "2 single placements and pairs of faults and combinations of choices") in texts[3]
+    assert fits.format(6, "2 pairs") in texts[6]
+    assert "did not fit" not in texts[1000]
+    assert all("beyond the budget" not in text for text in texts.values())
+
+
+def test_what_the_time_did_not_suffice_for_is_not_taken_for_absent(mockserver_server: MockServer):
+    options: dict[str, Any] = {"faults": ("drop-before", *ACTS, "lose"), "choices": ()}
+
+    whole, cut = (mockserver_server.explore(receiving, **options, seconds=seconds).text() for seconds in (None, 1e-9))
+
+    assert "the clean run delivered no event" not in cut
+    assert whole.splitlines()[-1] == cut.splitlines()[-1]
+    assert "acts without a record that they could concern: campaign-canceled, " in cut
 
 
 def test_an_interrupt_ends_the_exploration(mockserver_server: MockServer):
@@ -355,6 +525,27 @@ def test_the_json_has_the_members_of_its_format(mockserver_server: MockServer):
     assert ['mockserver.on("startCampaign").nth(1).do({"drop": "after"})'] == finding["lines"]
     assert view["runs"] == view["singles"]["tried"] + 2
     json.dumps(view)
+
+
+@pytest.mark.parametrize(
+    ("step", "view"),
+    [
+        (
+            ExploreStep("act", "readCampaign", 3, 2, "campaign-fails"),
+            {"kind": "act", "operation": "readCampaign", "call": 3, "name": "campaign-fails"},
+        ),
+        (
+            ExploreStep("delivery", event="entrypoints.chatapp.connected", delivery=1, name="lose"),
+            {"kind": "delivery", "event": "entrypoints.chatapp.connected", "delivery": 1, "name": "lose"},
+        ),
+        (
+            ExploreStep("choice", choice="list-order", option="shuffled"),
+            {"kind": "choice", "choice": "list-order", "option": "shuffled"},
+        ),
+    ],
+)
+def test_a_step_has_the_members_of_its_kind(step: ExploreStep, view: dict[str, Any]):
+    assert view == step.as_json()
 
 
 def test_the_same_seed_gives_the_same_report(mockserver_server: MockServer):
@@ -409,25 +600,38 @@ class Unarmed(Placement):
         ("cancel-tried-twice", {"faults": ("drop-before", "internal-error")}),
     ],
 )
-def test_the_document_of_a_finding_replays_it(mockserver_server: MockServer, tmp_path: Path, bug: str, options: Any):
-    from tests.explore.working_day import ordinary_test
-
+def test_the_document_of_a_finding_and_its_lines_replay_it(
+    mockserver_server: MockServer, tmp_path: Path, bug: str, options: Any
+):
     explored = hunt(mockserver_server, bug, **{"choices": (), **options})
-    assert explored.finding is not None
+    finding = explored.finding
+    assert finding is not None
     explored.report.write_documents(tmp_path)
+
+    def pasted(sandbox: Sandbox) -> None:
+        exec("\n".join(finding.lines), {"mockserver": sandbox})  # noqa: S102 - as a user pastes them
+
+    expected = (finding.verdict, finding.cause)
+    assert expected in _shown_again(mockserver_server, bug, finding, finding.path, lambda _: None)
+    assert expected in _shown_again(mockserver_server, bug, finding, None, pasted)
+
+
+def _shown_again(
+    server: MockServer, bug: str, finding: ExploreFinding, scenario: str | None, prepare: Callable[[Sandbox], None]
+) -> set[tuple[str, str]]:
+    """Return verdict and cause of what a run shows whose sandbox is made from a scenario and prepared by the test."""
+    test = ordinary_test(bug)
     exploration = Exploration(ExploreOptions(faults=(), choices=()), test=bug)
     for placement in exploration.placements():
-        with mockserver_server.sandbox(now="2026-03-01T12:00:00Z") as sandbox:
+        with server.sandbox(now="2026-03-01T12:00:00Z") as sandbox:
             exploration.prepare(sandbox, placement)
-            exploration.record(placement, sandbox, _outcome(ordinary_test(bug), sandbox))
-    replayed = Unarmed(explored.finding.placements[0])
-    with mockserver_server.sandbox(explored.finding.path) as sandbox:
+            exploration.record(placement, sandbox, _outcome(test, sandbox))
+    replayed = Unarmed(finding.placements[0])
+    with server.sandbox(scenario) as sandbox:
+        prepare(sandbox)
         exploration.prepare(sandbox, replayed)
-        exploration.record(replayed, sandbox, _run(ordinary_test(bug), sandbox))
-
-    assert (explored.finding.verdict, explored.finding.cause) in {
-        (row.verdict, row.cause) for row in exploration.report().findings
-    }
+        exploration.record(replayed, sandbox, _run(test, sandbox))
+    return {(row.verdict, row.cause) for row in exploration.report().findings}
 
 
 def _run(test: Any, sandbox: Sandbox) -> BaseException | None:

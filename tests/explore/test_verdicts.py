@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer, Sandbox
-from mockserver.testing.explore import ExploreReport
+from mockserver.testing.explore import Exploration, ExploreOptions, ExploreReport, Placement
+from mockserver.testing.explore.placements import ExploreStep
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 LOST = (OSError, HTTPException)
@@ -123,6 +124,26 @@ def test_a_create_that_is_repeated_and_not_looked_up_is_a_breach(explore):
 
     assert {"blind-post-retry"} == causes(report)
     assert ["drop-after at call 1 (createCampaign)"] == [each.describe() for each in report.findings[0].placements]
+
+
+def test_each_list_of_the_ledger_that_has_more_than_in_the_clean_run_is_a_breach(explore):
+    def test(sandbox):
+        prepared(sandbox)
+        campaign = create(sandbox)
+        try:
+            start(sandbox, campaign)
+        except LOST:
+            start(sandbox, create(sandbox, "Natal (2)"))
+        sandbox.sleep(600)
+        if len(sandbox.call("GET", "/v1/campaigns").json()["campaigns"]) > 1:
+            raise KeyError("the campaign is there twice")
+
+    report = explore(test, faults=("drop-after",), operations=("startCampaign",), tolerates=(KeyError,))
+
+    lists = {"duplicate-executions", "duplicate-sends", "cloned-campaigns"}
+    assert lists < causes(report, "breach")
+    messages = {row.cause: row.message for row in report.findings}
+    assert "the ledger's list of duplicate sends has 3, and in the clean run none" == messages["duplicate-sends"]
 
 
 def test_two_campaigns_of_similar_names_are_no_clones_if_the_clean_run_has_both(explore):
@@ -316,6 +337,22 @@ def test_sends_that_stall_go_on_after_twenty_reads(explore):
     assert polls[0] + 20 <= polls[-1] <= polls[0] + 40
 
 
+def test_the_stall_of_one_of_two_campaigns_ends_too(explore):
+    def test(sandbox):
+        prepared(sandbox)
+        campaigns = [create(sandbox, name) for name in ("Natal", "Carnaval")]
+        for campaign in campaigns:
+            start(sandbox, campaign)
+        sandbox.call("GET", "/v1/campaigns", timeout=5)
+        for campaign in campaigns:
+            while status(sandbox, campaign) != "completed":
+                sandbox.sleep(15)
+
+    report = explore(test, faults=("sends-stall",))
+
+    assert [] == report.findings, report.text()
+
+
 def test_what_another_did_is_no_difference_of_the_client(explore):
     def test(sandbox):
         prepared(sandbox)
@@ -325,6 +362,24 @@ def test_what_another_did_is_no_difference_of_the_client(explore):
         assert status(sandbox, campaign) in ("canceled", "failed")
 
     assert not explore(test, faults=("campaign-canceled", "campaign-fails", "template-paused")).failed
+
+
+def test_a_draft_that_another_has_canceled_needs_no_start(mockserver_server: MockServer):
+    def test(sandbox):
+        prepared(sandbox)
+        campaign = create(sandbox)
+        if status(sandbox, campaign) == "draft":
+            start(sandbox, campaign)
+
+    act = ExploreStep("act", "readCampaign", 2, 1, "campaign-canceled")
+    exploration = Exploration(ExploreOptions(faults=(), choices=()), test="a draft")
+    for placement in (*exploration.placements(), Placement.of(act)):
+        with mockserver_server.sandbox() as sandbox:
+            exploration.prepare(sandbox, placement)
+            test(sandbox)
+            exploration.record(placement, sandbox, None)
+
+    assert [] == exploration.report().findings, exploration.report().text()
 
 
 def test_a_refusal_under_an_option_excuses_less(explore):

@@ -8,6 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from xml.etree import ElementTree
 
+import httpx  # noqa: F401 - a session in this process that imports it first would leave the next one another
 import pytest
 
 from mockserver.contract.choices import CHOICES
@@ -757,6 +758,27 @@ def test_advice_is_a_line_below_the_test_which_passes(suite: Suite):
 
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["test_mine.py::test_creating: *", "  advice: nulls-for-omitted"])
+
+
+def test_the_line_of_a_test_has_the_number_of_placements_that_no_run_began_for(suite: Suite):
+    result = suite.run(
+        """
+        import pytest
+
+
+        @pytest.mark.mockserver_explore(choices=(), operations=("listCampaigns",), seconds=1e-9)
+        def test_all(mockserver):
+            mockserver.call("GET", "/v1/campaigns", timeout=5)
+
+
+        @pytest.mark.mockserver_explore(choices=(), faults=("internal-error",))
+        def test_none(mockserver):
+            mockserver.call("GET", "/v1/campaigns", timeout=5)
+        """
+    )
+
+    result.stdout.fnmatch_lines(["*::test_all: 0 of 0 placements in 2 runs, 11 more not tried"])
+    result.stdout.fnmatch_lines(["*::test_none: 1 survived of 1 placements in 3 runs"])
 
 
 def test_what_the_clean_runs_show_is_below_the_line_of_a_test_that_passes(suite: Suite):

@@ -5,7 +5,7 @@ What the calls of a client caused in one run, in numbers, and the difference fro
 2. A session or an upload counts if its answer reached the client: nothing lists those, so a client whose answer was lost
    cannot avoid the second one.
 3. A cancel counts if it took effect, or if it was refused because the campaign had ended: the client asked for it. A
-   campaign that has ended by itself, or by another, needs none.
+   campaign that has ended by itself, or by another, needs none; nor does a draft that another has canceled need a start.
 4. Less is no difference if the service refused a call, and the client received that: it cannot do what is refused.
 """
 
@@ -48,6 +48,7 @@ class Caused(NamedTuple):
         numbers: Of `campaigns` created, `executions` started, `cancels`, `sessions` created and `uploads` stored.
         campaigns: The campaigns that the client created, by what else it did to them: `created`, `created, started` and so on.
         ended_campaigns: The campaigns of the client that ended by themselves or by another.
+        ended_drafts: Those of them that were never started.
         dead_sessions: The sessions that ended without a connection.
         refusals: The received refusals, by operation; not those that only ask to wait.
     """
@@ -55,6 +56,7 @@ class Caused(NamedTuple):
     numbers: Mapping[str, int]
     campaigns: Mapping[str, int]
     ended_campaigns: int
+    ended_drafts: int
     dead_sessions: int
     refusals: Mapping[str, int]
 
@@ -90,8 +92,13 @@ def caused(state: SandboxState) -> Caused:
                 done[exchange.call.params["id"]].append("cancels")
     shapes = Counter(", ".join(sorted(set(each))) for each in done.values() if "campaigns" in each)
     dead = sum(session.status in SESSION.final - {"completed"} for _, session in state.records("session"))
-    ended = sum(_needs_no_cancel(row.status, done[row.id]) for _, row in state.records("campaign") if row.id in done)
-    return Caused(numbers, shapes, ended, dead, _refusals(state))
+    ended = [
+        done[row.id]
+        for _, row in state.records("campaign")
+        if row.id in done and _needs_no_cancel(row.status, done[row.id])
+    ]
+    drafts = sum("executions" not in each for each in ended)
+    return Caused(numbers, shapes, len(ended), drafts, dead, _refusals(state))
 
 
 def _needs_no_cancel(status: str, done: Collection[str]) -> bool:
@@ -170,8 +177,12 @@ def _allowed_more(clean: Caused, run: Caused, what: str) -> int:
 
 
 def _allowed_less(clean: Caused, run: Caused, what: str) -> int:
-    """Return how many less the client may cause: a campaign that has ended without it needs no cancel."""
-    return max(0, run.ended_campaigns - clean.ended_campaigns) if what == "cancels" else 0
+    """Return how many less the client may cause: a campaign that has ended without it needs no cancel, and a draft no start."""
+    ended = {
+        "cancels": run.ended_campaigns - clean.ended_campaigns,
+        "executions": run.ended_drafts - clean.ended_drafts,
+    }
+    return max(0, ended.get(what, 0))
 
 
 def _may_cause_more(placement: Placement, what: str) -> bool:

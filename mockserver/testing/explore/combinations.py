@@ -27,10 +27,11 @@ Rank = tuple[bool, bool, bool, int, int]
 
 
 class First(NamedTuple):
-    """A single placement that was tried, and the calls of its run."""
+    """A single placement that was tried, the calls of its run, and the numbers of those that a socket carried."""
 
     step: ExploreStep
     calls: Sequence[TracedCall]
+    by_socket: frozenset[int]
 
 
 class Pairs(NamedTuple):
@@ -47,7 +48,7 @@ def pairs(firsts: Sequence[First], clean: Sequence[TracedCall], around: Surround
     Args:
         firsts: The single faults and acts that were tried, each with its run.
         clean: The calls of the clean run.
-        around: What the clean run had, other than calls.
+        around: What the clean run had, other than calls, for templates and entrypoints.
         options: The faults and operations to try, and the seed of the order.
     """
     ranked: dict[Any, tuple[Rank, Placement]] = {}
@@ -57,7 +58,8 @@ def pairs(firsts: Sequence[First], clean: Sequence[TracedCall], around: Surround
         if place is None:
             continue
         state, recovered = _state(first, place), _recovered(first.calls, clean, place)
-        for candidate in at_calls(first.calls, around, options, place + 1):
+        of_run = around._replace(by_socket=first.by_socket)
+        for candidate in at_calls(first.calls, of_run, options, place + 1):
             count += 1
             key = state, candidate.key if options.prune else count
             rank = _rank(first.step, candidate.step, place, recovered)

@@ -9,18 +9,19 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import NamedTuple
 
-from mockserver.core.instants import SECOND
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.testing.explore import combinations, singles
 from mockserver.testing.explore.combinations import First
 from mockserver.testing.explore.findings import Findings
 from mockserver.testing.explore.options import ExploreOptions
-from mockserver.testing.explore.placements import ExploreStep, Placement
-from mockserver.testing.explore.report import CleanRun, ExploreReport, Tolerated, TriedPlacements
+from mockserver.testing.explore.placements import Placement
+from mockserver.testing.explore.report import CURE, CleanRun, ExploreReport, Tolerated, TriedPlacements
 from mockserver.testing.explore.singles import Delivered, Surroundings
-from mockserver.testing.explore.trace import TracedCall, first_difference, real_sleep, trace
+from mockserver.testing.explore.trace import RealSleeps, TracedCall, first_difference, real_sleep, sleep_text, trace
 from mockserver.testing.explore.verdicts import (
     Cause,
     JudgedRun,
@@ -35,7 +36,7 @@ from mockserver.testing.explore.watch import CLEAN, Used, Watch, bounds_beyond
 from mockserver.testing.sandbox import Sandbox
 
 _PROCESS_TIME = (time.process_time,)  # in a tuple: freezegun replaces attributes of modules
-_CHOICES_SHARE = 3  # combinations of choices take at most a third of the budget for pairs
+_CHOICES_SHARE = 3  # before the pairs, combinations of choices take at most a third of their budget
 _SHRINKS_MAX = 40  # runs for the smallest case of one combination
 
 
@@ -63,15 +64,16 @@ class Exploration:
     Args:
         options: What to try.
         test: The test's name in the report.
+        cure: What lets a client that sleeps in real time sleep on the sandbox's clock.
 
     Raises:
         ImportError: Combinations of choices are asked for, and the library for them is not installed.
     """
 
-    def __init__(self, options: ExploreOptions, *, test: str) -> None:
+    def __init__(self, options: ExploreOptions, *, test: str, cure: str = CURE) -> None:
         if options.pairs and options.choices != ():
             combinations.covering_library()
-        self._options, self._test = options, test
+        self._options, self._test, self._cure = options, test, cure
         self._began = _PROCESS_TIME[0]()
         self._clean: _Clean | None = None
         self._difference: str | None = None
@@ -86,6 +88,7 @@ class Exploration:
         self._last: list[Cause] = []
         self._watch: Watch | None = None
         self._sleeps = self._is_shrinking = False
+        self._real_sleeps = RealSleeps()
         self._runs = 0
 
     def placements(self) -> Iterator[Placement]:
@@ -98,8 +101,10 @@ class Exploration:
             return
         yield from self._singles(clean)
         if self._options.pairs and not self._is_over():
-            yield from self._combinations(clean)
+            combined = self._planned_combinations(clean)
+            yield from self._combinations(combined, self._options.pairs // _CHOICES_SHARE)
             yield from self._pairs(clean)
+            yield from self._combinations(combined, self._left())
 
     def prepare(self, sandbox: Sandbox, placement: Placement) -> None:
         """
@@ -134,10 +139,12 @@ class Exploration:
         self._sleeps = self._sleeps or sandbox.sleeps > 0 or bool(watch.by_socket)
         with state.lock:
             run = read_run(sandbox._hosted, watch.ended, raised, sleeps=self._sleeps)
-            if not placement:
+            if placement:
+                self._real_sleeps.add(state.journal.exchanges, placement)
+            else:
                 self._record_clean(run, watch, state)
-            elif self._options.pairs and len(placement) == 1 and placement.has("fault", "act"):
-                self._firsts.append(First(placement[0], trace(state)))
+            if self._options.pairs and len(placement) == 1 and placement.has("fault", "act"):
+                self._firsts.append(First(placement[0], trace(state), _by_socket(state, watch)))
         if not placement:
             self._judge_clean(run, sandbox)
         elif self._clean is not None:
@@ -153,7 +160,6 @@ class Exploration:
             len(clean.delivered) if clean else 0,
             self._difference,
             self._failed_clean,
-            clean.sleep if clean else None,
             clean.run.is_repeatable if clean else True,
         )
         return ExploreReport(
@@ -167,6 +173,8 @@ class Exploration:
             self._findings.rows(),
             self._matrix,
             self._tolerated,
+            (clean.sleep if clean else None) or self._real_sleeps.text,
+            self._cure,
         )
 
     # The clean run
@@ -183,17 +191,15 @@ class Exploration:
         templates = {campaign.id: campaign.template_id for _, campaign in state.records("campaign")}
         connected = {session.entrypoint_id: session.id for _, session in state.records("session")}
         entrypoints = {row.id: connected.get(row.id) for _, row in state.records("entrypoint")}
-        numbers = [exchange.n for exchange in state.journal.exchanges if exchange.operation]
-        by_socket = frozenset(place for place, n in enumerate(numbers, start=1) if n in watch.by_socket)
         slept = real_sleep(state.journal.exchanges)
         self._clean = _Clean(
             run,
             calls,
             _delivered(state),
-            Surroundings(templates, entrypoints, by_socket),
+            Surroundings(templates, entrypoints, _by_socket(state, watch)),
             watch.used(),
             dict(state.choices),
-            None if slept is None else f"{slept[2] / SECOND:.1f} s between calls {slept[0]} and {slept[1]}",
+            None if slept is None else sleep_text(slept),
         )
 
     def _judge_clean(self, run: JudgedRun, sandbox: Sandbox) -> None:
@@ -214,16 +220,14 @@ class Exploration:
     # Single placements
 
     def _singles(self, clean: _Clean) -> Iterator[Placement]:
-        options = self._options
-        is_exact = self._difference is None
+        options = self._options_of_calls()
         candidates = [
             *singles.at_calls(clean.calls, clean.around, options),
             *singles.at_deliveries(clean.delivered, options),
             *singles.of_choices(self._choices_read, clean.in_force, options),
         ]
-        planned, merged = singles.pruned(candidates, options.prune and is_exact)
-        if not is_exact:
-            planned = [_by_count(placement) for placement in planned]
+        self._coverage.possible = {candidate.step.name for candidate in candidates if candidate.step.name}
+        planned, merged = singles.pruned(candidates, options.prune)
         singles_coverage = self._coverage.singles
         singles_coverage.placements, singles_coverage.merged = len(planned) + merged, merged
         self._coverage.over_socket = bool(clean.around.by_socket)
@@ -231,24 +235,34 @@ class Exploration:
             if self._is_over():
                 return
             singles_coverage.tried += 1
-            yield placement
+            yield self._counted(placement)
 
     # Pairs and combinations
 
     def _pairs(self, clean: _Clean) -> Iterator[Placement]:
-        coverage, budget = self._coverage.pairs, self._options.pairs - self._coverage.pairs.tried
-        planned = combinations.pairs(self._firsts, clean.calls, clean.around, self._options)
+        coverage, budget = self._coverage.pairs, self._left()
+        planned = combinations.pairs(self._firsts, clean.calls, clean.around, self._options_of_calls())
         coverage.placements += len(planned.placements) + planned.merged
         coverage.merged += planned.merged
+        self._coverage.has_planned_pairs = True
         for placement in planned.placements[:budget]:
             if self._is_over():
                 return
             coverage.tried += 1
-            yield placement
+            yield self._counted(placement)
 
-    def _combinations(self, clean: _Clean) -> Iterator[Placement]:
-        """Yield combinations of choices, without the options that have a finding alone, and then parts of those that have one."""
-        coverage, budget = self._coverage.pairs, self._options.pairs // _CHOICES_SHARE
+    def _options_of_calls(self) -> ExploreOptions:
+        """Return the options; calls of a client that is not deterministic are equal to no other."""
+        return self._options if self._difference is None else replace(self._options, prune=False)
+
+    def _counted(self, placement: Placement) -> Placement:
+        return placement if self._difference is None else _by_count(placement)
+
+    def _left(self) -> int:
+        return self._options.pairs - self._coverage.pairs.tried
+
+    def _planned_combinations(self, clean: _Clean) -> Iterator[Placement]:
+        """Return the combinations of choices, without the options that have a finding alone."""
         allowed: dict[str, list[str]] = {}
         for step in (
             candidate.step for candidate in singles.of_choices(self._choices_read, clean.in_force, self._options)
@@ -257,12 +271,16 @@ class Exploration:
                 allowed.setdefault(step.choice, [str(clean.in_force[step.choice])]).append(step.option)
         rows = combinations.covering_rows(allowed) if self._options.choices != () else []
         planned = [each for each in (combinations.as_placement(row, clean.in_force) for row in rows) if len(each) > 1]
-        coverage.placements += len(planned)
+        self._coverage.pairs.placements += len(planned)
         self._coverage.combinations_planned = len(planned)
-        for placement in planned[:budget]:
+        return iter(planned)
+
+    def _combinations(self, planned: Iterator[Placement], budget: int) -> Iterator[Placement]:
+        """Yield the next combinations of choices within a budget, and parts of those that have a finding."""
+        for placement in islice(planned, budget):
             if self._is_over():
                 return
-            coverage.tried += 1
+            self._coverage.pairs.tried += 1
             self._coverage.combinations_tried += 1
             yield placement
             self._is_shrinking = True
@@ -321,11 +339,13 @@ def _other_end(first: JudgedRun, second: JudgedRun) -> str | None:
 
 def _by_count(placement: Placement) -> Placement:
     """Return the placement with the calls of its steps counted among those of their operations."""
-    return Placement(
-        ExploreStep(step.kind, step.operation, step.nth, step.nth, step.name, step.event, step.delivery, step.choice, step.option,
-             step.target, step.resumes, step.answer_bytes)
-        for step in placement
-    )  # fmt: skip
+    return Placement(replace(step, call=step.nth) for step in placement)
+
+
+def _by_socket(state: SandboxState, watch: Watch) -> frozenset[int]:
+    """Return the numbers of the calls of operations that a socket carried."""
+    numbers = [exchange.n for exchange in state.journal.exchanges if exchange.operation]
+    return frozenset(place for place, n in enumerate(numbers, start=1) if n in watch.by_socket)
 
 
 def _delivered(state: SandboxState) -> list[Delivered]:

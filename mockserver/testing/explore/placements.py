@@ -72,10 +72,9 @@ class ExploreStep:
         at: JSON = {"on": self.operation, "nth": self.nth}
         if self.kind == "fault":
             return [{**at, "do": dict(FAULTS[name].effects_at(self.answer_bytes))}]
-        act = ACTS[name]
-        argument = {**act.argument, **({"id": self.target} if self.target else {})}
-        acted = [{**at, "when": "before", "do": {act.effect: argument}}]
-        resumes = [{"on": on, "nth": nth, "when": "before", "do": {"resume-sends": {}}} for on, nth in self.resumes]
+        act, target = ACTS[name], {"id": self.target} if self.target else {}
+        acted = [{**at, "when": "before", "do": {act.effect: {**act.argument, **target}}}]
+        resumes = [{"on": on, "nth": nth, "when": "before", "do": {"resume-sends": target}} for on, nth in self.resumes]
         return acted + resumes
 
     def lines(self) -> list[str]:

@@ -13,14 +13,15 @@ from mockserver.testing.explore import findings as finding_rows
 from mockserver.testing.explore.findings import ExploreFinding
 from mockserver.testing.explore.options import ANY, ExploreOptions
 from mockserver.testing.explore.placements import ExploreStep, Placement
-from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS, NAMES
+from mockserver.testing.explore.tables import ACTS, FAULTS, NAMES
 from mockserver.testing.explore.verdicts import ORDER, Verdict
 
 JSON = dict[str, Any]
 COLUMNS: tuple[Verdict, ...] = ("survived", "reported", "crashed", "breach", "silent")
 _FAILING = ("silent", "breach")
 _SHOWN = 3  # placements of a finding in the text
-CURE = 'monkeypatch.setattr(time, "sleep", mockserver.sleep)'
+_PAIRS = "pairs of faults and combinations of choices"
+CURE = 'sleep=mockserver.sleep, or monkeypatch.setattr(time, "sleep", mockserver.sleep)'
 
 
 class CleanRun(NamedTuple):
@@ -33,7 +34,6 @@ class CleanRun(NamedTuple):
         deliveries: The number of its attempts to deliver an event.
         difference: The first difference of the second clean run; None if they are equal.
         failure: The exception with which it ended; None if it passed.
-        sleep: The longest real wait between two calls, if it is a sleep.
         is_repeatable: True if the calls of the second one caused the same.
     """
 
@@ -42,7 +42,6 @@ class CleanRun(NamedTuple):
     deliveries: int
     difference: str | None
     failure: str | None
-    sleep: str | None
     is_repeatable: bool
 
 
@@ -73,6 +72,8 @@ class TriedPlacements:
     shrinking: int = 0
     over_socket: bool = False
     out_of_time: bool = False
+    has_planned_pairs: bool = False
+    possible: set[str] = field(default_factory=set)  # names of the faults and acts that have a call, record or delivery
     options_with_findings: set[ExploreStep] = field(default_factory=set)
 
 
@@ -110,6 +111,8 @@ class ExploreReport:
         findings: The findings, the worst first.
         matrix: The number of single placements by operation (or event) and fault, by verdict.
         tolerated: The known cases that were met.
+        sleep: The longest real wait between two calls, if the client sleeps in real time.
+        cure: What lets a client that sleeps in real time sleep on the sandbox's clock.
     """
 
     test: str
@@ -122,6 +125,8 @@ class ExploreReport:
     findings: Sequence[ExploreFinding]
     matrix: Mapping[tuple[str, str], Mapping[Verdict, int]]
     tolerated: Tolerated
+    sleep: str | None
+    cure: str
 
     @property
     def failed(self) -> bool:
@@ -202,8 +207,8 @@ class ExploreReport:
             yield "so calls are counted by operation, and no placement is left out as equal to another"
         if not clean.is_repeatable:
             yield "what its calls cause differs too, so no placement is silent, and no list of the ledger is compared"
-        if clean.sleep is not None:
-            yield f"the client sleeps in real time ({clean.sleep}); let it sleep on the sandbox's clock: {CURE}"
+        if self.sleep is not None:
+            yield f"the client sleeps in real time ({self.sleep}); let it sleep on the sandbox's clock: {self.cure}"
         for (operation, fault, verdict, reason), count in self.tolerated.counts.items():
             met = _of(count, "case") if count else "no case: remove the row"
             yield f"tolerated {verdict} of {fault} at {operation}: {met} ({reason})"
@@ -227,8 +232,10 @@ class ExploreReport:
 
     def _not_tried(self) -> Iterator[str]:
         coverage, options = self.coverage, self.options
-        if coverage.out_of_time:
-            yield f"what did not fit into {options.seconds:g} seconds: {coverage.singles.left} single placements"
+        unbegun = list(self._unbegun())
+        if unbegun:
+            end = "was left at the end" if options.seconds is None else f"did not fit into {options.seconds:g} seconds"
+            yield f"what {end}: {' and '.join(unbegun)}"
         left_out = [name for name in NAMES if not options.has_fault(name)]
         if options.faults is not None and len(left_out) > len(options.faults):
             yield f"other faults than {', '.join(options.faults) or 'none'} (`faults`)"
@@ -243,18 +250,24 @@ class ExploreReport:
         if numeric:
             yield f"choices that are numbers: {', '.join(numeric)}"
         if options.pairs == 0:
-            yield "pairs of faults and combinations of choices (`pairs=0`)"
-        elif coverage.pairs.left > 0:
-            yield f"{coverage.pairs.left} pairs beyond the budget of {options.pairs} runs"
-        if not self.matrix_has(DELIVERY_FAULTS):
+            yield f"{_PAIRS} (`pairs=0`)"
+        elif coverage.pairs.left > 0 and not unbegun:
+            yield f"{_of(coverage.pairs.left, 'pair')} beyond the budget of {options.pairs} runs"
+        if self.clean.deliveries == 0:
             yield "faults of deliveries: the clean run delivered no event"
-        absent = [name for name in ACTS if options.has_fault(name) and not self.matrix_has((name,))]
+        absent = [name for name in ACTS if options.has_fault(name) and name not in coverage.possible]
         if absent:
             yield f"acts without a record that they could concern: {', '.join(absent)}"
 
-    def matrix_has(self, names: Mapping[str, object] | Sequence[str]) -> bool:
-        """Return True if a placement with one of these names was tried."""
-        return any(name in names for _, name in self.matrix)
+    def _unbegun(self) -> Iterator[str]:
+        """Yield what no run began for, since the time was over."""
+        coverage = self.coverage
+        if coverage.singles.left:
+            yield _of(coverage.singles.left, "single placement")
+        if self.options.pairs and not coverage.has_planned_pairs:
+            yield _PAIRS
+        elif coverage.out_of_time and coverage.pairs.left:
+            yield _of(coverage.pairs.left, "pair")
 
 
 def _counts(counts: Mapping[Verdict, int]) -> dict[str, int]:

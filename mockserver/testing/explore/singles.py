@@ -19,7 +19,7 @@ from mockserver.testing.explore.trace import TracedCall, collapsed
 from mockserver.testing.sweep import options as options_of
 
 _POLLED = ("readExecution", "readCampaign", "listCampaigns")
-_NO_CONTENT = "204"
+_STALL = "sends-stall"
 
 
 class Delivered(NamedTuple):
@@ -64,6 +64,7 @@ def at_calls(
         options: The faults and operations to try.
         first: The place of the first call at which a step may happen.
     """
+    named = frozenset(call.addressed for call in calls)
     for place in range(first, len(calls)):
         call = calls[place]
         if not options.has_operation(call.operation):
@@ -74,9 +75,9 @@ def at_calls(
                 yield Candidate(_fault(row, call), (_plain_name(row, call), *context))
         for act in ACTS.values():
             if options.has_fault(act.name):
-                yield from _acts(
-                    act, calls, place, around, context if act.matters_to is None else _first_that(act, calls, place)
-                )
+                at = context if act.matters_to is None else _first_that(act, calls, place)
+                targets = _targets(act, call, around, named)
+                yield from _acts(act, calls, place, targets, at)
 
 
 def _context(calls: Sequence[TracedCall], place: int) -> tuple[Any, ...]:
@@ -111,28 +112,35 @@ def _fault(row: WireRow, call: TracedCall) -> ExploreStep:
 
 
 def _acts(
-    act: ActRow, calls: Sequence[TracedCall], place: int, around: Surroundings, context: tuple[Any, ...]
+    act: ActRow, calls: Sequence[TracedCall], place: int, targets: Iterable[str | None], context: tuple[Any, ...]
 ) -> Iterator[Candidate]:
     call = calls[place]
-    for target in _targets(act, call, around):
-        resumes = _resumes(calls, place) if act.name == "sends-stall" else ()
-        if act.name == "sends-stall" and not resumes:
+    for target in targets:
+        resumes = _resumes(calls, place) if act.name == _STALL else ()
+        if act.name == _STALL and not resumes:
             return
         step = ExploreStep("act", call.operation, call.number, call.nth, act.name, target=target, resumes=resumes)
         yield Candidate(step, (act.name, target, *context))
 
 
-def _targets(act: ActRow, call: TracedCall, around: Surroundings) -> Iterable[str | None]:
+def _targets(act: ActRow, call: TracedCall, around: Surroundings, named: frozenset[str | None]) -> Iterable[str | None]:
     """Return the ids of the records that an act can concern before this call; None for an act that needs no id."""
-    if act.concerns == "campaign":
-        return [None] if call.running else []
-    if act.concerns == "session":
-        return [None] if call.pending else []
+    if act.name == _STALL:
+        return _each(call.running, named)  # by its id, so that the rule that ends the stall concerns the same campaign
+    if act.concerns in ("campaign", "session"):
+        ids = call.running if act.concerns == "campaign" else call.pending
+        is_plain = len(ids) == 1 and call.addressed in (None, *ids)  # a rule acts on what the call is about
+        return [None] if is_plain else _each(ids, named)
     if act.concerns == "template":
         return sorted(set(around.templates.values()))
     if act.concerns == "entrypoint":
         return [id for id, session in around.entrypoints.items() if session is None or session in call.completed]
     return [None]
+
+
+def _each(ids: Sequence[str], named: frozenset[str | None]) -> Sequence[str]:
+    """Return those of the ids that some call names; the first one if none is named, since the others are equal to it."""
+    return [record_id for record_id in ids if record_id in named] or ids[:1]
 
 
 def _resumes(calls: Sequence[TracedCall], place: int) -> tuple[tuple[str, int], ...]:

@@ -14,14 +14,17 @@ from typing import Any, NamedTuple
 
 from mockserver.conduct.evidence import was_received
 from mockserver.contract.text import json_value
-from mockserver.core.instants import Duration
+from mockserver.core.instants import SECOND, Duration
 from mockserver.core.state.journal import JournalEntry, Transition
 from mockserver.core.state.sandbox import SandboxState
+from mockserver.testing.explore.placements import Placement
 
 _ID = re.compile(r"\b[a-z][a-z_]*_[a-z0-9]{8,}\b")
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?")
 _HASH_CHARS = 12
+_CAMPAIGN_PATH = "/v1/campaigns/{id}"
 _SLEPT = 500_000  # microseconds of real time between two calls while the sandbox's clock stays: the client sleeps
+_SLEPT_TOGETHER = 5_000_000  # microseconds of such waits in all runs with faults
 
 Comparable = tuple[str, str]  # method and route with the query's names, and the body's hash
 
@@ -48,6 +51,7 @@ class TracedCall(NamedTuple):
         request: The call as it is compared.
         answer: The class of the answer: its status and code, and for each member of its object whether it has a value.
         state: The status of each record that its path names, before the call.
+        addressed: The id of the campaign or session that its path names; None if it names neither.
         running: The ids of the campaigns that are processing before the call.
         pending: The ids of the sessions that are pending before the call.
         completed: The ids of the sessions that are completed before the call.
@@ -62,6 +66,7 @@ class TracedCall(NamedTuple):
     request: Comparable
     answer: str
     state: str
+    addressed: str | None
     running: tuple[str, ...]
     pending: tuple[str, ...]
     completed: tuple[str, ...]
@@ -103,6 +108,7 @@ def trace(state: SandboxState) -> list[TracedCall]:
                 comparable(exchange),
                 _answer_class(exchange),
                 " ".join(names),
+                _addressed(exchange),
                 statuses.ids("campaign", "processing"),
                 statuses.ids("session", "pending"),
                 statuses.ids("session", "completed"),
@@ -139,6 +145,11 @@ class _Statuses:
 def _is_before(transition: Transition, exchange: JournalEntry) -> bool:
     by = transition.cause.get("exchange")
     return by < exchange.n if isinstance(by, int) else transition.at <= exchange.at
+
+
+def _addressed(exchange: JournalEntry) -> str | None:
+    is_of_campaign = exchange.call.endpoint is not None and exchange.call.endpoint.path.startswith(_CAMPAIGN_PATH)
+    return exchange.call.params.get("id" if is_of_campaign else "sessionId")
 
 
 def _answer_class(exchange: JournalEntry) -> str:
@@ -190,6 +201,41 @@ def real_sleep(exchanges: Sequence[JournalEntry]) -> tuple[int, int, Duration] |
     ]
     wait, before, after = max(waits, default=(0, 0, 0))
     return (before, after, wait) if wait >= _SLEPT else None
+
+
+class RealSleeps:
+    """The real sleeps in runs with faults, which are sleeps if they are long together: a busy machine delays single runs."""
+
+    def __init__(self) -> None:
+        self._total: Duration = 0
+        self._longest: Duration = 0
+        self._text = ""
+
+    def add(self, exchanges: Sequence[JournalEntry], placement: Placement) -> None:
+        """
+        Add the longest wait of a run.
+
+        Args:
+            exchanges: The calls of the run.
+            placement: Where the run had its faults.
+        """
+        slept = real_sleep(exchanges)
+        if slept is None:
+            return
+        self._total += slept[2]
+        if slept[2] > self._longest:
+            self._longest, self._text = slept[2], f"{sleep_text(slept)}, with {placement.describe()}"
+
+    @property
+    def text(self) -> str | None:
+        """The longest sleep; None if the client is not known to sleep."""
+        return self._text if self._total >= _SLEPT_TOGETHER else None
+
+
+def sleep_text(slept: tuple[int, int, Duration]) -> str:
+    """Return a wait as text, such as `1.5 s between calls 1 and 2`."""
+    before, after, wait = slept
+    return f"{wait / SECOND:.1f} s between calls {before} and {after}"
 
 
 def _real_wait(first: JournalEntry, second: JournalEntry) -> Duration:

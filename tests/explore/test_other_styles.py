@@ -1,0 +1,34 @@
+"""In careful clients of other styles nothing is found: no finding, and no advice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mockserver import MockServer
+from tests.explore import other_styles
+from tests.explore.other_styles import GatewayError
+
+STYLES = ("converging", "concurrent", "polling")
+
+
+def explored(server: MockServer, style: str, **options: Any) -> Any:
+    return server.explore(getattr(other_styles, style), strict=True, tolerates=(GatewayError,), **options)
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_no_single_placement_finds_anything(mockserver_server: MockServer, style: str):
+    report = explored(mockserver_server, style)
+
+    assert [] == report.findings, report.text()
+    assert 0 == report.coverage.singles.left
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("style", STYLES)
+def test_no_pair_of_faults_finds_anything(mockserver_server: MockServer, style: str):
+    report = explored(mockserver_server, style, pairs=400)
+
+    assert [] == report.findings, report.text()
+    assert 400 == report.coverage.pairs.tried
