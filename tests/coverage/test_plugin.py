@@ -14,7 +14,7 @@ import pytest
 from mockserver import Coverage, MockServer
 from mockserver.coverage.coverage import FILE
 from mockserver.coverage.dimensions import DIMENSIONS
-from tests.testing.conftest import COMPANY, run_in_process
+from tests.testing.conftest import PLUGIN, run_in_process
 
 SUITE = """
     import pytest
@@ -44,7 +44,8 @@ HEADING = "*mockserver: coverage of the contract*"
 @pytest.fixture(autouse=True)
 def without_company(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
     """Run the suites without other plugins, which take most of the time of a process, and one of which warns."""
-    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(COMPANY))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(PLUGIN))
 
 
 def loaded(pytester: pytest.Pytester) -> Coverage:
@@ -100,7 +101,7 @@ def test_the_ini_file_asks_for_it_too(pytester: pytest.Pytester):
 
 def test_workers_cover_together_what_one_process_covers(pytester: pytest.Pytester):
     alone = in_one_process(pytester)
-    result = pytester.runpytest_subprocess("--mockserver-cov", "-n", "2")
+    result = pytester.runpytest_subprocess("--mockserver-cov", "-p", "xdist", "-n", "2")
 
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines([HEADING, "operations * 5 * 16 *"])
