@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sys
@@ -19,6 +20,7 @@ from mockserver.core.instants import MILLISECOND, format_exact, from_datetime, p
 from tests.depth import register_profiles
 
 BYTECODE = Path(__file__).parent / ".pytest_cache" / "bytecode"
+FULL_COLLECTION_EVERY = 100  # collections of the middle generation, of which the default is 10
 
 
 def _cache_bytecode() -> None:
@@ -70,6 +72,18 @@ def mockserver_server(pytestconfig: pytest.Config, mockserver_server: MockServer
     server = BetweenMilliseconds(strict=True)
     yield server
     server.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Leave what the collection of tests creates to the end of the process: a full collection of garbage skips it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()  # modules, tests and caches, which a full collection would walk for a quarter of a second
+        gc.set_threshold(*gc.get_threshold()[:2], FULL_COLLECTION_EVERY)
 
 
 @pytest.hookimpl(tryfirst=True)  # before the marks select

@@ -40,7 +40,7 @@ POSIX_METHODS = frozenset(
 FOLDER_NAMES = re.compile(r"tmp_path|ROOT|HERE|FOLDER|PACKAGE|TESTS|\w+\.(rootpath|path)|Path\(.*\)")
 POSIX_PATH = re.compile(r"/(tmp|proc|dev|etc|usr|var|bin|sbin|home|root|opt)(/|$)")
 # A source without any of these needs no closer reading for encodings.
-OPENS_TEXT = re.compile(r"open|_text|TemporaryFile|\btext=|universal_newlines")
+OPENS_TEXT = re.compile(r"open\(|_text\(|TemporaryFile|\btext=|universal_newlines")
 RUNNERS = frozenset({"run", "Popen", "call", "check_call", "check_output"})
 # A place, what it uses, and why it may.
 ALLOWED = {
@@ -71,6 +71,14 @@ ALLOWED = {
 POSIX_ONLY = ("mockserver/fleet/", "mockserver/cli/fleet.py", "tests/fleet/", "tests/benchmarks/fleet.py")
 
 
+def dotted(node: ast.AST) -> str:
+    """The name that an expression consists of, such as `sys.platform`; "" for any other expression."""
+    if isinstance(node, ast.Attribute):
+        owner = dotted(node.value)
+        return f"{owner}.{node.attr}" if owner else ""
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 class Reader(ast.NodeVisitor):
     """Collects what a module uses of POSIX alone without a guard, as (line, what)."""
 
@@ -85,8 +93,7 @@ class Reader(ast.NodeVisitor):
             self._statements(tree.body)
 
     def _is_guard(self, node: ast.AST) -> bool:
-        names = {ast.unparse(part) for part in ast.walk(node) if isinstance(part, ast.Name | ast.Attribute)}
-        return bool(names & self._guards)
+        return any(dotted(part) in self._guards for part in ast.walk(node))
 
     def _add(self, node: ast.AST, what: str) -> None:
         if not self._guarded:
@@ -150,7 +157,7 @@ class Reader(ast.NodeVisitor):
                 self._add(node, name)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        name = ast.unparse(node)
+        name = dotted(node)
         if POSIX_NAMES.fullmatch(name) and name not in PORTABLE_IDS:
             self._add(node, name)
         self.generic_visit(node)
@@ -168,7 +175,7 @@ class Reader(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else dotted(node.func)
         if name in POSIX_METHODS:
             self._add(node, name)
         if name in RUNNERS:
@@ -199,11 +206,11 @@ def without_encoding(source: str) -> Iterator[int]:
     for node in ast.walk(ast.parse(source)) if OPENS_TEXT.search(source) else ():
         if not isinstance(node, ast.Call):
             continue
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else dotted(node.func)
         keywords = {keyword.arg: keyword.value for keyword in node.keywords}
         if "encoding" in keywords or None in keywords:  # `**options` may hold one
             continue
-        is_open = ast.unparse(node.func) in ("open", "io.open", "os.fdopen")
+        is_open = dotted(node.func) in ("open", "io.open", "os.fdopen")
         if (
             (name == "read_text" and not node.args)
             or (name == "write_text" and len(node.args) < 2)

@@ -365,8 +365,9 @@ def _visit(
     hosted: HostedSandbox, method: str, url: str, headers: Mapping[str, str], body: bytes
 ) -> tuple[int, Mapping[str, str], bytes]:
     """Send one request of a browser to a sandbox in this process."""
-    base = hosted.base_url
-    request = HttpRequest.create(method, url.removeprefix(base), headers, body, base)
+    # Not `hosted.base_url`: the socket may have opened since the link.
+    base, separator, path = url.partition("/connect/")
+    request = HttpRequest.create(method, separator + path, headers, body, base)
     answer, _ = front_controller.handle_request(hosted.host, request, hosted)
     if isinstance(answer, NoResponse):
         raise answer.as_error()

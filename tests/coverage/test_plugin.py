@@ -14,7 +14,7 @@ import pytest
 from mockserver import Coverage, MockServer
 from mockserver.coverage.coverage import FILE
 from mockserver.coverage.dimensions import DIMENSIONS
-from tests.testing.conftest import COMPANY
+from tests.testing.conftest import PLUGIN, run_in_process
 
 SUITE = """
     import pytest
@@ -44,7 +44,8 @@ HEADING = "*mockserver: coverage of the contract*"
 @pytest.fixture(autouse=True)
 def without_company(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
     """Run the suites without other plugins, which take most of the time of a process, and one of which warns."""
-    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(COMPANY))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(PLUGIN))
 
 
 def loaded(pytester: pytest.Pytester) -> Coverage:
@@ -53,13 +54,13 @@ def loaded(pytester: pytest.Pytester) -> Coverage:
 
 def in_one_process(pytester: pytest.Pytester) -> Coverage:
     pytester.makepyfile(SUITE)
-    pytester.runpytest_inprocess("--mockserver-cov", "-p", "no:randomly").assert_outcomes(passed=3)
+    run_in_process(pytester, "--mockserver-cov", "-p", "no:randomly").assert_outcomes(passed=3)
     return loaded(pytester)
 
 
 def test_a_session_prints_a_table_of_the_dimensions_and_writes_its_file(pytester: pytest.Pytester):
     pytester.makepyfile(SUITE)
-    result = pytester.runpytest_inprocess("--mockserver-cov", "-p", "no:randomly")
+    result = run_in_process(pytester, "--mockserver-cov", "-p", "no:randomly")
 
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines([HEADING, *(f"{name} *%*" for name in DIMENSIONS), "total *%"])
@@ -92,7 +93,7 @@ def test_the_ini_file_asks_for_it_too(pytester: pytest.Pytester):
         "[pytest]\nmockserver_cov = true\nmockserver_cov_file = out/cov.json\nmockserver_cov_fail_under = 99"
     )
     pytester.makepyfile(SUITE)
-    result = pytester.runpytest_inprocess()
+    result = run_in_process(pytester)
 
     assert pytest.ExitCode.TESTS_FAILED == result.ret
     assert OPERATIONS == Coverage.load(pytester.path / "out" / "cov.json").covered("operations")
@@ -100,7 +101,7 @@ def test_the_ini_file_asks_for_it_too(pytester: pytest.Pytester):
 
 def test_workers_cover_together_what_one_process_covers(pytester: pytest.Pytester):
     alone = in_one_process(pytester)
-    result = pytester.runpytest_subprocess("--mockserver-cov", "-n", "2")
+    result = pytester.runpytest_subprocess("--mockserver-cov", "-p", "xdist", "-n", "2")
 
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines([HEADING, "operations * 5 * 16 *"])
@@ -129,16 +130,14 @@ def test_a_failing_session_has_covered_what_it_called(pytester: pytest.Pytester,
             pass
         """
     )
-    result = pytester.runpytest_inprocess(
-        "--mockserver-cov", "--mockserver-cov-fail-under=1", "-p", "no:randomly", *option
-    )
+    result = run_in_process(pytester, "--mockserver-cov", "--mockserver-cov-fail-under=1", "-p", "no:randomly", *option)
 
     assert pytest.ExitCode.TESTS_FAILED == result.ret
     assert ("listTemplates", "listCampaigns") == loaded(pytester).covered("operations")
 
 
 def test_a_session_without_a_test_covers_nothing_and_ends_as_always(pytester: pytest.Pytester):
-    result = pytester.runpytest_inprocess("--mockserver-cov", "--mockserver-cov-fail-under=1")
+    result = run_in_process(pytester, "--mockserver-cov", "--mockserver-cov-fail-under=1")
 
     assert pytest.ExitCode.NO_TESTS_COLLECTED == result.ret
     result.stdout.fnmatch_lines([HEADING, "total * 0 *"])
@@ -158,7 +157,7 @@ def test_a_session_without_a_test_covers_nothing_and_ends_as_always(pytester: py
 )
 def test_a_threshold_fails_a_session_that_covers_less(pytester: pytest.Pytester, least: str, lines: list[str]):
     pytester.makepyfile(SUITE)
-    result = pytester.runpytest_inprocess(f"--mockserver-cov-fail-under={least}")
+    result = run_in_process(pytester, f"--mockserver-cov-fail-under={least}")
 
     assert (pytest.ExitCode.TESTS_FAILED if lines else pytest.ExitCode.OK) == result.ret
     result.stdout.fnmatch_lines(lines)
@@ -173,7 +172,7 @@ def test_a_threshold_fails_a_session_that_covers_less(pytester: pytest.Pytester,
     ],
 )
 def test_a_threshold_that_is_none_is_refused_before_any_test(pytester: pytest.Pytester, least: str, message: str):
-    result = pytester.runpytest_inprocess(f"--mockserver-cov-fail-under={least}")
+    result = run_in_process(pytester, f"--mockserver-cov-fail-under={least}")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines([f"*--mockserver-cov-fail-under: {message}*"])
@@ -182,9 +181,9 @@ def test_a_threshold_that_is_none_is_refused_before_any_test(pytester: pytest.Py
 def test_a_session_adds_to_the_file_of_an_earlier_one_if_it_is_asked_to(pytester: pytest.Pytester):
     pytester.makepyfile(SUITE)
     for name in ("test_list", "test_several"):
-        pytester.runpytest_inprocess("--mockserver-cov", "--mockserver-cov-append", "-k", f"{name} and not otherwise")
+        run_in_process(pytester, "--mockserver-cov", "--mockserver-cov-append", "-k", f"{name} and not otherwise")
     both = loaded(pytester).covered("operations")
-    pytester.runpytest_inprocess("--mockserver-cov", "-k", "test_several")
+    run_in_process(pytester, "--mockserver-cov", "-k", "test_several")
 
     assert (("listCampaigns", *OPERATIONS[3:]), OPERATIONS[3:]) == (both, loaded(pytester).covered("operations"))
 
@@ -193,7 +192,7 @@ def test_a_file_of_another_version_is_not_added_to(pytester: pytest.Pytester):
     in_one_process(pytester)
     document = json.loads((pytester.path / FILE).read_text(encoding="utf-8"))
     (pytester.path / FILE).write_text(json.dumps({**document, "version": "0.0.1"}), encoding="utf-8")
-    result = pytester.runpytest_inprocess("--mockserver-cov", "--mockserver-cov-append")
+    result = run_in_process(pytester, "--mockserver-cov", "--mockserver-cov-append")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines(["*--mockserver-cov-append: *got version '0.0.1' of mockserver; expected *"])
@@ -213,9 +212,9 @@ def test_a_server_that_the_suite_makes_and_a_unittest_case_are_gathered_too(pyte
                 self.mockserver.call("GET", "/v1/message-templates")
         """
     )
-    pytester.runpytest_inprocess("--mockserver-cov").assert_outcomes(passed=2)
+    run_in_process(pytester, "--mockserver-cov").assert_outcomes(passed=2)
     assert ("listTemplates", "listCampaigns") == loaded(pytester).covered("operations")
-    pytester.runpytest_inprocess().assert_outcomes(passed=2)
+    run_in_process(pytester).assert_outcomes(passed=2)
 
 
 def test_sandboxes_on_a_running_server_cover_what_they_cover_in_process(pytester: pytest.Pytester):
@@ -260,7 +259,7 @@ def test_the_runs_of_an_exploration_count_with_their_faults_and_options(pytester
         """
     )
 
-    pytester.runpytest_inprocess("--mockserver-cov", "-p", "no:randomly").assert_outcomes(passed=1)
+    run_in_process(pytester, "--mockserver-cov", "-p", "no:randomly").assert_outcomes(passed=1)
 
     covered = loaded(pytester)
     assert ("listCampaigns drop before", "listCampaigns error") == covered.covered("faults")

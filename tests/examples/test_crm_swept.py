@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.testing.conftest import PLUGIN, WITHOUT
+from tests.testing.conftest import WITHOUT_CACHE, run_in_process
 
 HERE = Path(__file__).parent
 RUN = re.compile(r"^test_crm\.py::(\w+)(?:\[(\S+)\])? (PASSED|FAILED|ERROR)", re.MULTILINE)
@@ -43,7 +43,7 @@ def swept(pytester: pytest.Pytester, client: str) -> Swept:
         crm=f"from tests.clients.crm import {client} as Crm, NameTakenError, NotConnectedError, VariableMissingError\n",
         test_crm=(HERE / "suite_of_crm.py").read_text(encoding="utf-8"),
     )
-    result = pytester.runpytest_inprocess(*PLUGIN, *WITHOUT, "-v")
+    result = run_in_process(pytester, *WITHOUT_CACHE, "-v")
     return {(name, option): word for name, option, word in RUN.findall(result.stdout.str())}, result
 
 

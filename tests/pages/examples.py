@@ -17,11 +17,10 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.pages.blocks import ROOT, Block
-from tests.testing.conftest import COMPANY
+from tests.testing.conftest import COMPANY, PLUGIN, WITHOUT_CACHE, run_in_process
 from tests.wheels import attempt
 
-_ARGUMENTS = ("-p", "mockserver.pytest_plugin", *COMPANY)
-_ARGUMENTS += ("-p", "no:cacheprovider", "-W", "error", "--strict-config", "--strict-markers")
+_ARGUMENTS = (*WITHOUT_CACHE, "-W", "error", "--strict-config", "--strict-markers", "--junit-xml=results.xml")
 _REPORT = re.compile(r"^-+ mockserver(?:: \w+)? -+\n(.*)", re.MULTILINE | re.DOTALL)
 _TEST = re.compile(r"^(?: {4})?(?:async )?def (test_\w+)", re.MULTILINE)
 
@@ -62,8 +61,10 @@ def run(example: Example, pytester: pytest.Pytester) -> Outcome:
     if not _TEST.search(example.block.text):
         return _run_program(example.block, pytester)
     (pytester.path / "test_example.py").write_text(example.block.text, encoding="utf-8")
-    run_pytest = pytester.runpytest_subprocess if "fails" in example.block.markers else pytester.runpytest_inprocess
-    result = run_pytest(*_ARGUMENTS, "--junit-xml=results.xml")
+    if "fails" in example.block.markers:
+        result = pytester.runpytest_subprocess(*PLUGIN, *COMPANY, *_ARGUMENTS)
+    else:
+        result = run_in_process(pytester, *_ARGUMENTS)
     results = pytester.path / "results.xml"
     cases = list(ElementTree.parse(results).iter("testcase")) if results.exists() else []
     failed = frozenset(_name(case) for case in cases if case.findall("failure") + case.findall("error"))

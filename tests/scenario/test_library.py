@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,6 @@ from mockserver.contract.errors import ERRORS
 from mockserver.scenario import library
 
 NAMES = sorted(set(library.paths()) - {"demo"})
-RULES = {name: len(library.document(name).get("script", ())) for name in NAMES}
 
 # What conduct rules are named after: client bugs that each of these provokes.
 PROVOKING = (
@@ -29,6 +29,12 @@ PROVOKING = (
     "hook-forged", "hook-unicode-body", "hook-receiver-down-30-min", "hook-secret-rotation", "hook-lost",
     "hook-unknown-kind", "hook-slow-receiver",
 )  # fmt: skip
+
+
+@cache
+def rule_counts() -> dict[str, int]:
+    """The number of rules of each document; not read while tests are collected, which every worker does."""
+    return {name: len(library.document(name).get("script", ())) for name in NAMES}
 
 
 def test_the_library_is_large_and_has_every_name_that_is_promised():
@@ -75,7 +81,7 @@ def test_a_document_makes_a_sandbox_of_its_own(mockserver_server):
         with mockserver_server.sandbox(name) as fresh:
             rules[name] = len(fresh.rules)
 
-    assert RULES == rules
+    assert rule_counts() == rules
 
 
 def test_a_document_joins_the_sandbox_of_the_demo(mockserver_server):
@@ -87,7 +93,7 @@ def test_a_document_joins_the_sandbox_of_the_demo(mockserver_server):
     assert {} == {
         name: each
         for name, each in applied.items()
-        if (name, RULES[name], []) != (each["scenario"], len(each["rules"]), each["ignored"])
+        if (name, rule_counts()[name], []) != (each["scenario"], len(each["rules"]), each["ignored"])
     }
 
 

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import _hypothesis_pytestplugin
+import httpx  # noqa: F401 - before any suite, whose own import ends with it while the transports would still have its errors
 import pytest
+import pytest_timeout
+
+from mockserver import pytest_plugin
 
 PLUGIN = ("-p", "mockserver.pytest_plugin")
 _OTHERS = ("randomly", "schemathesis", "benchmark", "asyncio", "rerunfailures", "html", "metadata", "allure_pytest")
 COMPANY = tuple(part for name in _OTHERS for part in ("-p", f"no:{name}"))
-WITHOUT = (*COMPANY, "-p", "no:cacheprovider")
+WITHOUT_CACHE = ("-p", "no:cacheprovider")
+WITHOUT = (*COMPANY, *WITHOUT_CACHE)
+_USED = (pytest_plugin, _hypothesis_pytestplugin, pytest_timeout)
+
+
+def run_in_process(pytester: pytest.Pytester, *arguments: str, **options: Any) -> pytest.RunResult:
+    """Run a suite in this process with the plugins that most of its tests use: a search for all would read every installed package."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        return pytester.runpytest_inprocess(*arguments, plugins=_USED, **options)
 
 
 class Suite:
@@ -23,7 +39,7 @@ class Suite:
 
     def run_again(self, *arguments: str, cache: bool = False) -> pytest.RunResult:
         """Run the files that are there already."""
-        return self.pytester.runpytest_inprocess(*PLUGIN, *(COMPANY if cache else WITHOUT), *arguments)
+        return run_in_process(self.pytester, *(() if cache else WITHOUT_CACHE), *arguments)
 
     def run_apart(self, source: str, *arguments: str, cache: bool = False) -> pytest.RunResult:
         self.pytester.makepyfile(test_mine=source)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.testing.conftest import PLUGIN, WITHOUT, Suite
+from tests.testing.conftest import PLUGIN, WITHOUT_CACHE, Suite, run_in_process
 from tests.testing.test_reports import WORLD, section
 
 # Real time advances by 0.7 s between two calls, and the test does not wait for it.
@@ -254,7 +254,7 @@ class TestATestThatIsStopped:
         pass
         """
         suite.pytester.makepyfile(test_mine=WORLD + STOPWATCH + (test if where == "test" else fixture))
-        result = suite.pytester.runpytest_inprocess(*PLUGIN, *WITHOUT, "--tb=short", no_reraise_ctrlc=True)
+        result = run_in_process(suite.pytester, *WITHOUT_CACHE, "--tb=short", no_reraise_ctrlc=True)
 
         assert 2 == result.ret
         found = section(result)
@@ -416,6 +416,6 @@ def test_documents_are_left_by_a_test_that_was_stopped(suite: Suite):
     suite.pytester.makepyfile(
         test_mine=WORLD + "    def test_it(mockserver):\n        create(mockserver)\n        raise KeyboardInterrupt\n"
     )
-    suite.pytester.runpytest_inprocess(*PLUGIN, *WITHOUT, no_reraise_ctrlc=True)
+    run_in_process(suite.pytester, *WITHOUT_CACHE, no_reraise_ctrlc=True)
 
     assert (Path(suite.pytester.path) / ".mockserver/failures/test_mine.py.test_it.yaml").exists()

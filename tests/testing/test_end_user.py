@@ -1,7 +1,10 @@
 """The person at the hosted page that a test holds in its hands: found by id, url or creation, and helpful in its errors."""
 
+from contextlib import closing
+
 import pytest
 
+from mockserver import MockServer
 from tests.operations.session_calls import PHONE, begin, create, read
 
 
@@ -27,12 +30,13 @@ def test_over_the_socket_a_person_sees_what_they_see_in_process(mockserver, body
     assert seen[0] == seen[1]
 
 
-def test_the_socket_may_open_during_a_flow(mockserver):
-    user = mockserver.end_user(begin(mockserver))
-    user.open()
-    mockserver.base_url  # noqa: B018 - opens the socket, and with it changes the address
+def test_the_socket_may_open_during_a_flow():
+    with closing(MockServer()) as server, server.sandbox() as sandbox:  # a server whose socket no other test has opened
+        user = sandbox.end_user(begin(sandbox))
+        user.open()
 
-    assert "account" == user.proceed().step
+        assert not user.url.startswith(sandbox.base_url)  # reading the address opens the socket
+        assert "account" == user.proceed().step
 
 
 def test_a_step_that_the_page_does_not_offer_is_refused_with_the_offered_ones(mockserver):

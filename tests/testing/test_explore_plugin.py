@@ -15,7 +15,7 @@ from mockserver.contract.choices import CHOICES
 from mockserver.pytest_plugin import explore
 from mockserver.testing.explore import ExploreOptions
 from mockserver.testing.report import explore_page
-from tests.testing.conftest import PLUGIN, WITHOUT, Suite
+from tests.testing.conftest import PLUGIN, WITHOUT_CACHE, Suite, run_in_process
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -471,7 +471,7 @@ def test_workers_report_to_the_process_that_prints_and_writes(stubbed: Suite, mo
             ("-p", "pytest_asyncio.plugin", "-o", "asyncio_default_fixture_loop_scope=function"),
             "asyncio",
         ),
-        ("anyio", (), "anyio"),
+        ("anyio", ("-p", "anyio.pytest_plugin"), "anyio"),
     ],
 )
 def test_coroutines_are_explored(stubbed: Suite, plugin: str, arguments: tuple[str, ...], mark: str):
@@ -620,7 +620,7 @@ def test_an_interrupt_in_a_further_run_ends_the_session(stubbed: Suite):
     )
     stubbed.pytester.makepyfile(test_mine=source)
 
-    result = stubbed.pytester.runpytest_inprocess(*PLUGIN, *WITHOUT, "-s", no_reraise_ctrlc=True)
+    result = run_in_process(stubbed.pytester, *WITHOUT_CACHE, "-s", no_reraise_ctrlc=True)
 
     assert pytest.ExitCode.INTERRUPTED == result.ret
     assert "the fixture ended 2" in result.stdout.str()

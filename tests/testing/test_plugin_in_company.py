@@ -169,7 +169,8 @@ def test_under_time_machine_the_sandbox_follows(suite: Suite):
             time_machine.shift(timedelta(minutes=20))
             mockserver.call("GET", "/v1/campaigns")
             assert "2027-05-01T08:20:00+00:00" == mockserver.now.isoformat()
-        """
+        """,
+        *("-p", "time_machine"),
     )
 
     result.assert_outcomes(passed=1)

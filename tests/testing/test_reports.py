@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.testing.report.folder import shown_path
-from tests.testing.conftest import PLUGIN, WITHOUT, Suite
+from tests.testing.conftest import PLUGIN, WITHOUT_CACHE, Suite, run_in_process
 
 ROOT = Path(__file__).resolve().parents[2]
 WORLD = """
@@ -662,7 +662,7 @@ def test_each_of_two_servers_has_its_own_sandboxes_of_tests(suite: Suite):
         }
     )
     files = ["one/test_first.py", "test_of_the_other_server.py", "one/test_last.py"]
-    result = suite.pytester.runpytest_inprocess(*PLUGIN, *WITHOUT, *files)
+    result = run_in_process(suite.pytester, *WITHOUT_CACHE, *files)
 
     result.assert_outcomes(passed=3, failed=1, warnings=0)
     result.stdout.fnmatch_lines(["sandbox_2: clock at *"])
