@@ -302,6 +302,7 @@ def _play_time(controls: Controls) -> None:
     controls.refuse("setClock", "MOCK_BAD_CLOCK", {})
     controls.refuse("setClock", "MOCK_BAD_INSTANT", {"freeze": "noon"})
     controls.refuse("setClock", "MOCK_TIME_GOES_FORWARD", {"freeze": "2026-02-01T12:00:00Z"})
+    controls.refuse("setClock", "MOCK_BAD_QUERY", {"freeze": "2026-05-01T12:31:00Z"}, query="?wait=flase")
     controls.refuse("advanceClock", "MOCK_BAD_ADVANCE", {})
     controls.refuse("advanceClock", "MOCK_BAD_INSTANT", {"to": "noon"})
     controls.refuse("advanceClock", "MOCK_BAD_DURATION", {"by": "soon"})
