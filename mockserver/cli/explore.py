@@ -188,13 +188,13 @@ def _write(report: ExploreReport, options: argparse.Namespace) -> None:
         report.write_documents(folder)
     if options.json is not None:
         options.json.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({"tests": [report.as_json()]}, ensure_ascii=False, indent=2)
+        text = json.dumps(report.as_json(), ensure_ascii=False, indent=2)
         options.json.write_text(text + "\n", encoding="utf-8")
     if options.html is not None:
         from mockserver.testing.report import explore_page
 
         options.html.parent.mkdir(parents=True, exist_ok=True)
-        options.html.write_bytes(explore_page.render([report.as_json()]).encode("utf-8", "backslashreplace"))
+        options.html.write_bytes(explore_page.render([report.entry()]).encode("utf-8", "backslashreplace"))
 
 
 @contextmanager

@@ -155,7 +155,7 @@ class ExploreRuns:
         _write_documents(item, exploration.result)
         if exploration.result.failed:
             failure = exploration.result.clean.failure
-            shown = f"the second clean run failed: {failure}" if failure else verdicts(exploration.result.as_json())
+            shown = f"the second clean run failed: {failure}" if failure else verdicts(exploration.result.entry())
             pytest.fail(f"explore: {shown}", pytrace=False)
 
     @pytest.hookimpl(wrapper=True)
@@ -179,7 +179,7 @@ class ExploreRuns:
         report = yield
         exploration = item.stash.get(EXPLORATION, None)
         if call.when == "call" and exploration is not None and exploration.result is not None:
-            report.mockserver_explore = exploration.result.as_json()
+            report.mockserver_explore = exploration.result.entry()
             if exploration.result.failed:
                 report.sections.append((TITLE, exploration.result.text()))
         return report

@@ -71,7 +71,7 @@ def hostile(text: str) -> dict[str, Any]:
 def test_the_page_shows_each_finding_and_the_verdict_on_each_fault():
     with MockServer() as server:
         report = server.explore(retrying, choices=())
-    texts = Reader(explore_page.render([report.as_json()])).texts
+    texts = Reader(explore_page.render([report.entry()])).texts
 
     assert {"breach", "crashed"} == {row.verdict for row in report.findings}
     assert [] == [row.message for row in report.findings if row.message not in texts]
@@ -91,7 +91,7 @@ def test_the_page_shows_each_finding_and_the_verdict_on_each_fault():
 
 def test_equal_runs_give_equal_bytes():
     with MockServer() as server:
-        first, second = (server.explore(retrying, faults=("drop-after",), choices=()).as_json() for _ in range(2))
+        first, second = (server.explore(retrying, faults=("drop-after",), choices=()).entry() for _ in range(2))
 
     assert explore_page.render([first]) == explore_page.render([{**second, "seconds": first["seconds"] + 1}])
 

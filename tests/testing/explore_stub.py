@@ -42,7 +42,7 @@ class ExploreReport:
     def write_documents(self, folder: str) -> None:
         """Write nothing."""
 
-    def as_json(self) -> dict[str, Any]:
+    def entry(self) -> dict[str, Any]:
         verdicts = [verdict for _, verdict, _ in self.rows]
         matrix: dict[str, Any] = {}
         for _, verdict, operation in self.rows:

@@ -150,7 +150,11 @@ class ExploreReport:
             finding_rows.write(finding, Path(folder))
 
     def as_json(self) -> JSON:
-        """Return the report as JSON: one entry of the member `tests` of a report file."""
+        """Return the document of a report file, with this test alone: `{"tests": [entry]}`."""
+        return {"tests": [self.entry()]}
+
+    def entry(self) -> JSON:
+        """Return the report as one entry of the member `tests` of a report file."""
         clean = {
             "calls": self.clean.calls,
             "choicesRead": list(self.clean.choices_read),
