@@ -232,7 +232,7 @@ class Container:
 
     def close(self) -> None:
         if self.process.poll() is None:
-            os.kill(self.pid, signal.SIGKILL)  # not `unshare`, whose end does not end a process of another user
+            self.stop()  # not by `unshare`, whose end does not end a process of another user
         self.process.wait(DEADLINE_SECONDS)
         assert self.process.stdout is not None
         self.process.stdout.close()
