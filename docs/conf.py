@@ -65,10 +65,11 @@ html_show_sphinx = False
 
 # The order of the site's navigation. A page that is not named here comes after those that are, by name.
 GUIDES = (
-    "pytest", "other-languages", "from-typescript", "control-plane", "time", "faults", "scenarios", "webhooks", "reports",
-    "hypothesis", "planted-bugs", "explore", "explore-tests", "sweeps", "choices", "conduct", "coverage", "verify",
+    "pytest", "unittest", "pytest-settings", "other-languages", "from-typescript", "control-plane", "time", "faults", "scenarios", "webhooks",
+    "reports", "hypothesis", "planted-bugs", "explore", "explore-tests", "sweeps", "choices", "conduct", "coverage", "verify",
+    "openapi", "dashboard", "shared-use", "fleet", "containers",
 )  # fmt: skip
-PROJECT = ("architecture", "design", "testing", "performance", "glossary")
+PROJECT = ("architecture", "adding", "design", "testing", "performance", "glossary")
 
 
 def setup(app: Any) -> None:
@@ -115,9 +116,8 @@ _CODE = re.compile(r"(``.*?``|`[^`]*`(?!`))")
 
 
 def _skip_member(app: Any, what: str, name: str, value: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out `advance_async` and its like, which a table lists, and the fields of tuples, which the signature shows."""
-    is_field = (getattr(value, "__doc__", None) or "").startswith("Alias for field number")
-    return True if is_field or tables.is_async_form(value) else None
+    """Leave out the fields of tuples, which the signature shows."""
+    return True if (getattr(value, "__doc__", None) or "").startswith("Alias for field number") else None
 
 
 def _escape_docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:

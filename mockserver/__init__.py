@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mockserver.contract.samples import sample_file
     from mockserver.coverage.coverage import Coverage
     from mockserver.scenario.problems import ScenarioError
     from mockserver.server.app import create_app
@@ -14,7 +15,16 @@ if TYPE_CHECKING:
     from mockserver.unittest_case import SandboxTestCase
     from mockserver.version import VERSION as __version__
 
-__all__ = ["Coverage", "MockServer", "Sandbox", "SandboxTestCase", "ScenarioError", "__version__", "create_app"]
+__all__ = [
+    "Coverage",
+    "MockServer",
+    "Sandbox",
+    "SandboxTestCase",
+    "ScenarioError",
+    "__version__",
+    "create_app",
+    "sample_file",
+]
 
 _HOMES = {
     "Coverage": ("mockserver.coverage.coverage", "Coverage"),
@@ -24,7 +34,12 @@ _HOMES = {
     "ScenarioError": ("mockserver.scenario.documents", "ScenarioError"),
     "__version__": ("mockserver.version", "VERSION"),
     "create_app": ("mockserver.server.app", "create_app"),
+    "sample_file": ("mockserver.contract.samples", "sample_file"),
 }
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def __getattr__(name: str) -> Any:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import unittest
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from mockserver.testing.report.notes import add_notes
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
+from mockserver.testing.settings import READS_MAX, checked_reads_limit
 
 if TYPE_CHECKING:
     from mockserver.coverage.coverage import Coverage
@@ -31,6 +32,8 @@ class SandboxTestCase(unittest.TestCase):
     Attributes:
         mockserver: The sandbox of the running test.
         mockserver_settings: The arguments of `MockServer.sandbox` for each test.
+        mockserver_poll_limit: The number of equal reads of one record in a row that ends a test, or "off"; by default 1000, and
+            under pytest that of the ini file.
         mockserver_coverage: Gets what the calls have covered; under pytest with `--mockserver-cov` that of the session.
 
     Example:
@@ -43,14 +46,29 @@ class SandboxTestCase(unittest.TestCase):
 
     mockserver: Sandbox
     mockserver_settings: ClassVar[Mapping[str, Any]] = {}
+    mockserver_poll_limit: int | Literal["off"] | None = None
     mockserver_coverage: Coverage | None = None
+    # Of the pytest plugin: gets the server and the sandbox of the running test.
+    _adopt: Callable[[MockServer, Sandbox], None] | None = None
+    _server: MockServer | None = None
+    _may_miss = True  # a rule of the test; False from the beginning of the test method until the first failure
 
     def setUp(self) -> None:
         """Create the sandbox; it is closed after the test's own cleanups."""
         super().setUp()
-        server = MockServer(coverage=self.mockserver_coverage)
+        server = self._server = MockServer(coverage=self.mockserver_coverage)
         self.addCleanup(server.close)
         self.mockserver = server.sandbox(**self.mockserver_settings)
+        limit = self.mockserver_poll_limit
+        self.mockserver._limit_reads(READS_MAX if limit is None else checked_reads_limit(limit))
+        if self._adopt is not None:
+            self._adopt(server, self.mockserver)
+
+    def _callTestMethod(self, method: Callable[[], Any]) -> Any:
+        if "mockserver" in self.__dict__:  # else its own `setUp` makes none
+            self.mockserver._own_rules.expected.clear()  # those of `setUp`
+            self._may_miss = False
+        return super()._callTestMethod(method)  # type: ignore[misc]  # not in its stubs
 
     def run(self, result: unittest.TestResult | None = None) -> unittest.TestResult | None:
         """
@@ -62,6 +80,7 @@ class SandboxTestCase(unittest.TestCase):
         if result is None:
             return super().run()
         self.__dict__.pop("mockserver", None)  # of an earlier run
+        self._may_miss = True
         return super().run(_ReportingResult(result, self))  # type: ignore[arg-type]  # it has every attribute of a result
 
 
@@ -80,6 +99,7 @@ class _ReportingResult:
 
     def _record(self, method: Callable[..., Any], *arguments: Any) -> Any:
         sandbox, raised = self._case.__dict__.get("mockserver"), arguments[-1]
+        self._case._may_miss = True
         if sandbox is not None and isinstance(raised, tuple):  # a subtest that succeeds has None
             add_notes(raised[1], [sandbox])
         return method(*arguments)

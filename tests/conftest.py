@@ -21,3 +21,11 @@ def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("site") / "site-packages"
     wheels.install(built.wheel, place)
     return place
+
+
+@pytest.fixture
+def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """pytest's own, whose runs print what they print on a terminal: with these variables it cuts no line of its summary."""
+    for name in ("CI", "BUILD_NUMBER"):
+        monkeypatch.delenv(name, raising=False)
+    return pytester

@@ -5,10 +5,26 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 # Options of `subprocess.Popen` for a process that `interrupt` is to end without ending this one.
 OWN_GROUP: dict[str, Any] = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP} if sys.platform == "win32" else {}
+
+
+@contextmanager
+def in_a_terminal() -> Iterator[None]:
+    """Let the processes that the block starts end at SIGHUP: they would inherit that a suite under `nohup` ignores it."""
+    number = getattr(signal, "SIGHUP", None)
+    if number is None:
+        yield
+        return
+    before = signal.signal(number, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
 
 
 def interrupt(process: subprocess.Popen[Any], number: int = signal.SIGTERM) -> None:

@@ -22,7 +22,7 @@ from tests.processes import OWN_GROUP, interrupt
 from tests.testing.test_replay import GIVEN, NOW, campaigning, visiting
 from tests.testing.test_traces import run_of
 
-TIMEOUT_SECONDS = 20
+TIMEOUT_SECONDS = 60
 
 
 class Opened:
@@ -178,7 +178,7 @@ def test_a_sandbox_that_repeats_no_run_has_no_trace(tmp_path: Path, opened):
     file = tmp_path / "run.yaml"
     with MockServer() as server, server.sandbox(now=NOW, given=GIVEN) as sandbox:
         sandbox.call("GET", "/v1/campaigns")
-        file.write_text(documents.dump(sandbox.replay_document()), encoding="utf-8")
+        file.write_text(documents.dump(sandbox.log.replay_document()), encoding="utf-8")
     answer = opened(file).ask("GET", "/_mock/trace")
 
     assert (404, True) == (answer.status_code, "this sandbox repeats no run" in answer.text)
@@ -190,7 +190,7 @@ def test_a_document_of_a_failed_test_is_served_too(tmp_path: Path, opened):
         sandbox.call("GET", "/v1/campaigns")
         expected = state_bytes(sandbox)
         campaigning(sandbox)
-        file.write_text(documents.dump(sandbox.replay_document()), encoding="utf-8")
+        file.write_text(documents.dump(sandbox.log.replay_document()), encoding="utf-8")
 
     assert expected == opened(file, "--at", "1").state()
 
@@ -208,7 +208,7 @@ def test_a_call_that_the_run_does_not_have_is_refused(tmp_path: Path, at, form):
         for _ in range(2):
             sandbox.call("GET", "/v1/campaigns")
         file = stored(sandbox, tmp_path)
-        (tmp_path / "trace.yaml").write_text(documents.dump(sandbox.replay_document()), encoding="utf-8")
+        (tmp_path / "trace.yaml").write_text(documents.dump(sandbox.log.replay_document()), encoding="utf-8")
 
     assert f"mockserver: got call {at}; expected one from 1 to 2\n" == refusal(
         str(file.with_suffix(f".{form}")), "--at", at

@@ -13,7 +13,7 @@ from mockserver.cli import main
 from tests.processes import OWN_GROUP, interrupt
 
 ROOT = Path(__file__).resolve().parents[1]
-DEADLINE_SECONDS = 20
+DEADLINE_SECONDS = 60
 DOCUMENT = """
 scenario: lost-answer
 summary: The draft is made, but its answer never comes.

@@ -11,6 +11,7 @@ from mockserver import MockServer
 from mockserver.cli import build_parser, main
 from mockserver.cli.health import check
 from mockserver.server.http1.messages import Response
+from mockserver.server.http1.request import RequestHead
 from mockserver.server.http1.server import Server
 from mockserver.version import VERSION
 
@@ -56,7 +57,7 @@ def test_a_server_with_a_token_is_healthy_for_those_who_have_it_and_if_it_has_ge
 
 def test_another_program_at_the_port_is_unhealthy(capsys: pytest.CaptureFixture[str]):
     class Other:
-        def body_max_bytes(self, target: str) -> int:
+        def body_max_bytes(self, head: RequestHead) -> int:
             return 0
 
         def respond(self, incoming: object) -> Response:

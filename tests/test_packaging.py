@@ -37,6 +37,8 @@ def test_the_wheel_contains_only_the_package_and_its_data(built: Built):
         "mockserver/contract/clauses.yaml",
         "mockserver/schemas/.mockserver-data",
         "mockserver/schemas/error.json",
+        "mockserver/schemas/openapi/api.json",
+        "mockserver/schemas/openapi/control.json",
         "mockserver/scenarios/.mockserver-data",
         "mockserver/scenarios/demo.yaml",
         "mockserver/server/docs_page/static/script.js",

@@ -309,3 +309,19 @@ def test_no_posix_only_name_is_used_without_a_guard() -> None:
 
 def test_text_is_read_and_written_with_a_named_encoding() -> None:
     assert [] == [f"{path}:{line}" for path, source in files() for line in without_encoding(source)]
+
+
+# What compares with seconds of the processor: figures of a page, and a test of the deep run.
+MEASURING = {"machine/planted.py", "server/test_dashboard.py", "test_portability.py"}
+CLOCKS = re.compile(r"\b(process_time|perf_counter|thread_time|timeit)\b")
+
+
+def test_no_test_of_the_test_line_measures_the_pace_of_the_machine() -> None:
+    tests = ROOT / "tests"
+    measuring = {
+        file.relative_to(tests).as_posix()
+        for file in tests.rglob("*.py")
+        if "benchmarks" not in file.parts and CLOCKS.search(file.read_text(encoding="utf-8"))
+    }
+
+    assert MEASURING == measuring

@@ -8,18 +8,24 @@ from typing import Any
 
 import pytest
 
+from mockserver import MockServer
 from mockserver.cli import build_parser, main
-from mockserver.cli.serve import _limits
+from mockserver.cli.serve import _connection_limits, _limits
 from mockserver.cli.settings import SCENARIO, SETTINGS, resolve, token_of
 from mockserver.core.instants import SECOND
 from mockserver.server.hosting.limits import BEYOND_LOOPBACK, ServerLimits
 from mockserver.server.hosting.shard import Shard
+from mockserver.server.http1.connection import ConnectionLimits
 
 VALUES = {
     "max-sandboxes": ("50", 50),
     "idle": ("1h30m", 5_400 * SECOND),
     "age": ("PT20M", 1_200 * SECOND),
     "memory": ("512MB", 512_000_000),
+    "head-timeout": ("2s", 2 * SECOND),
+    "least-pace": ("1000", 1_000),
+    "max-connections": ("100", 100),
+    "max-bodies": ("2GB", 2 * 10**9),
     "drain": ("10m", 600 * SECOND),
     "shard": ("1/2/run", Shard(1, 2, "run")),
     "port": ("0", 0),
@@ -102,12 +108,23 @@ def test_variables_of_clients_and_of_a_service_named_mockserver_are_not_settings
         ("IDLE", "soon", "MOCKSERVER_IDLE: got 'soon'; expected a duration such as 30m, or off"),
         ("IDLE", "0s", "expected a duration"),
         ("MAX_SANDBOXES", "0", "expected a whole number from 1, or off"),
-        ("MEMORY", "2 gigs", "expected a size such as 2GB, 512MB or 1GiB, or off"),
+        ("MEMORY", "2 gigs", "expected a size of at least 1MB such as 2GB, 512MB or 1GiB, or off"),
         ("STRICT", "maybe", "expected true or false"),
         ("LOG_FORMAT", "jsn", "did you mean 'json'"),
         ("PUBLIC_URL", "mock.example", "expected an http or https url"),
         ("PUBLIC_URL", "https://[::1", "expected an http or https url"),
         ("PUBLIC_URL", "https://mock:none", "expected an http or https url"),
+        ("MEMORY", "1", "expected a size of at least 1MB"),
+        ("MEMORY", "999kB", "expected a size of at least 1MB"),
+        (
+            "ALLOW_WEBHOOK_HOST",
+            "http://x/",
+            "expected a host's name or address alone, without scheme, port and path; did you mean 'x'?",
+        ),
+        ("ALLOW_WEBHOOK_HOST", "hooks.example:8080", "did you mean 'hooks.example'?"),
+        ("ALLOW_WEBHOOK_HOST", "*.example", "expected a host's name or address alone"),
+        ("ALLOW_HOST", "https://mock.example/x", "did you mean 'mock.example'?"),
+        ("ALLOW_HOST", "mock example", "expected a host's name or address alone"),
         ("PUBLIC_URL", "https://user@mock.example", "expected an http or https url"),
         ("PUBLIC_URL", "https://münchen.example", "url in ASCII"),
         ("PUBLIC_URL", "https://mock.example/promoção", "url in ASCII"),
@@ -136,7 +153,7 @@ def test_a_wrong_value_ends_the_command_with_one_line(
     ("text", "size"), [("2GB", 2 * 10**9), ("1GiB", 2**30), ("1.5MB", 1_500_000), ("64k", 64_000), ("100", 100)]
 )
 def test_sizes_have_units(text: str, size: int):
-    assert size == parsed(MEMORY=text).memory
+    assert size == parsed(MAX_BODIES=text).max_bodies
 
 
 class TestLimits:
@@ -150,6 +167,18 @@ class TestLimits:
 
         assert ServerLimits(5, None, 3_600 * SECOND, None) == _limits(parsed("--host", "0.0.0.0", *options))
         assert ServerLimits(5, None, 3_600 * SECOND, None) == _limits(parsed(*options))
+
+
+class TestConnectionLimits:
+    def test_they_are_on_everywhere(self):
+        assert ConnectionLimits() == _connection_limits(parsed()) == _connection_limits(parsed("--host", "0.0.0.0"))
+
+    def test_each_can_be_set_and_switched_off(self):
+        options = ("--head-timeout", "2500ms", "--least-pace", "1", "--max-connections", "5", "--max-bodies", "2MB")
+        names = ("HEAD_TIMEOUT", "LEAST_PACE", "MAX_CONNECTIONS", "MAX_BODIES")
+
+        assert ConnectionLimits(2.5, 1, 5, 2_000_000) == _connection_limits(parsed(*options))
+        assert ConnectionLimits(None, None, None, None) == _connection_limits(parsed(**dict.fromkeys(names, "off")))
 
 
 class TestToken:
@@ -174,3 +203,16 @@ class TestToken:
     def test_a_missing_file_is_refused(self):
         with pytest.raises(OSError, match="got --token-file /none .No such file or directory.; expected a file with"):
             token_of(parsed(TOKEN_FILE="/none"))
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("Hooks.Example", "hooks.example"), ("[::1]", "::1"), ("10.0.0.7", "10.0.0.7"), ("my_host", "my_host")],
+)
+def test_a_host_is_a_name_or_an_address(text: str, name: str):
+    assert [name] == parsed(ALLOW_WEBHOOK_HOST=text).allow_webhook_host
+
+
+def test_a_url_is_no_host_for_a_server_of_python_either():
+    with pytest.raises(ValueError, match="allow_webhook_hosts: got 'http://x/'; expected a host's name or address"):
+        MockServer(allow_webhook_hosts=["http://x/"])

@@ -32,6 +32,8 @@ from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.lifecycles import CONNECTED, CONNECTION_FAILED
 from mockserver.server.control.routes import ROUTES
+from mockserver.testing.sandbox import Aio
+from mockserver.testing.sandbox_parts import Admin, Log, SandboxClock, Webhooks
 
 _PLACEHOLDER = re.compile(r"^<!-- generated: ([a-z-]+) -->$", re.MULTILINE)
 
@@ -78,23 +80,19 @@ def _is_own(member: Any) -> bool:
     return callable(function) and str(getattr(function, "__module__", "")).startswith(PACKAGES)
 
 
-def is_async_form(member: Any) -> bool:
-    """Return True for the awaitable form of another method: `advance_async`."""
-    is_named = getattr(member, "__name__", "").endswith("_async")
-    return is_named and inspect.iscoroutinefunction(member) and hasattr(member, "__wrapped__")
-
-
 def sandbox_members() -> Iterator[str]:
-    """Yield the members of `Sandbox` with the first sentence of each, then the methods that have an awaitable form."""
-    own = members(Sandbox)
+    """Yield the members of `Sandbox` and of its parts, with the first sentence of each."""
+    parts = {"clock": SandboxClock, "webhooks": Webhooks, "log": Log, "admin": Admin, "aio": Aio}
     body = [
         (f"{{py:obj}}`{name} <mockserver.Sandbox.{name}>`", first_sentence(member))
-        for name, member in own.items()
-        if not is_async_form(member)
+        for name, member in members(Sandbox).items()
     ]
+    for part, owner in parts.items():
+        body += [
+            (f"{{py:obj}}`{part}.{name} <{owner.__module__}.{owner.__name__}.{name}>`", first_sentence(member))
+            for name, member in members(owner).items()
+        ]
     yield from rows(("member", "meaning"), body)
-    forms = [f"`{name}`" for name, member in own.items() if is_async_form(member)]
-    yield f"Awaitable forms, with the arguments of the method without `_async`: {', '.join(forms)}.\n"
 
 
 def first_sentence(member: Any) -> str:

@@ -69,10 +69,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Run one command and return its exit status.
 
     Returns:
-        The status of the command: 0 if it succeeds; 2 for an error of the caller, printed in one line; `replay` and
+        The status of the command: 0 if it succeeds, and for the help that no command prints; 2 for an error of the caller, printed in one line; `replay` and
         `verify` return 1 for a difference, `explore` for a finding.
     """
     words = sys.argv[1:] if arguments is None else list(arguments)
+    if not words:
+        build_parser(words).print_help()
+        return 0
     options, unknown = build_parser(words).parse_known_args(words)
     if unknown:
         options.parser.error(f"got {' '.join(unknown)}, which this command does not take")

@@ -106,16 +106,11 @@ def run_command(command: Sequence[str], variables: Mapping[str, str], timeout: f
         return None
     finally:
         if process.returncode is None:
-            _end(process)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process that is running, with its child processes where the system has groups of them."""
-    if sys.platform == "win32":
-        process.kill()
-    else:
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+            if sys.platform == "win32":
+                process.kill()
+            else:
+                os.killpg(process.pid, signal.SIGKILL)  # with its child processes
+            process.wait()
 
 
 @contextmanager

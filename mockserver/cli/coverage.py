@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
+from mockserver._files import write_whole
+
 if TYPE_CHECKING:
     from mockserver.coverage.coverage import Coverage
 
@@ -51,7 +53,11 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         return 0
     least = render.thresholds(options.fail_under) if options.form == "report" and options.fail_under else {}
     coverage = _coverage(options.source, options.token)
-    _write(_rendered(coverage, options), options.output, out)
+    text = _rendered(coverage, options)
+    if options.output is None:
+        out.write(text)
+    else:
+        write_whole(options.output, text)
     missed = render.shortfalls(coverage, least)
     for line in missed:
         print(line, file=out)
@@ -87,11 +93,3 @@ def _rendered(coverage: Coverage, options: argparse.Namespace) -> str:
         document: dict[str, Any] = coverage.as_json()
         return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
     return "\n".join((*render.table(coverage), "", *render.gaps(coverage))) + "\n"
-
-
-def _write(text: str, file: Path | None, out: TextIO) -> None:
-    if file is None:
-        out.write(text)
-        return
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")

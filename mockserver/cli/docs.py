@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from mockserver._data import data_dir
 from mockserver.conduct.judge import JUDGES
-from mockserver.conduct.rules import PARTS, RULES, ConductRule
-from mockserver.contract.choices import CHOICES, FAMILIES, Choice, Fixed
+from mockserver.conduct.rules import PARTS, RULES
+from mockserver.contract.choices import CHOICES, FAMILIES, Choice
 from mockserver.contract.choices.profiles import LEFT_OUT, PROFILES
 from mockserver.contract.effects import ALIASES, EFFECTS, of_group, schema_properties
 from mockserver.scenario import library
@@ -24,6 +24,7 @@ VALUE_SHAPES: Final = {
     "per-platform": "mapping of a platform to messages, null for no limit",
     "count": "whole number",
     "bytes-per-kind": "mapping of a kind of media to bytes",
+    "duration": "or seconds, or a duration such as `1h`",
 }
 
 _HEAD: Final = """\
@@ -31,8 +32,8 @@ _HEAD: Final = """\
 
 <!-- Written by `mockserver choices --markdown`; a test compares it with the code. Change the tables in `mockserver/contract/choices`. -->
 
-After this page you know each point that the API document leaves open, on which it contradicts itself, or that it only implies.
-Each is a choice with options, or a decision that is the same for every sandbox; [Sweeps and choices](sweeps.md) shows how to test under each option.
+This page lists every point on which the API document is silent, ambiguous or contradictory.
+Each is a choice with options, or a fixed decision that holds for every sandbox; [Sweeps and choices](sweeps.md) shows how to test under each option.
 `L41` is line 41 of the API document.
 
 A default is documented (it follows from the words of the document), inferred (the rest of the document suggests it) or invented.
@@ -43,10 +44,10 @@ Select options by `@pytest.mark.mockserver(choices={...})`, `server.sandbox(choi
 _PROFILES: Final = """\
 ## Profiles
 
-A profile is a bundle of options under a name.
+A profile is a set of options under a name.
 `literal` is the default of every choice.
-`guide` follows the campaign guide on the points on which it contradicts the error catalogue.
-`hostile` has, for each choice, the option that surprises a client most and that the document still allows.
+`guide` follows the campaign guide wherever it contradicts the error catalogue.
+`hostile` selects, for each choice, the option that surprises a client most and that the document still allows.
 A YAML or JSON file `{choices: {id: option}}` is a profile too.
 
 Select one by `@pytest.mark.mockserver(profile="hostile")`, `server.sandbox(profile="hostile")` or `mockserver serve --profile hostile`; choices given with it override it.
@@ -55,50 +56,42 @@ Select one by `@pytest.mark.mockserver(profile="hostile")`, `server.sandbox(prof
 
 def choices_page() -> str:
     """Return the text of `docs/choices.md`: the families in the order of the tables, then the profiles."""
-    parts = [_HEAD, _contents(), *map(_family, FAMILIES), _PROFILES, _profile_table(), _left_out()]
-    return "\n".join(parts)
-
-
-def _contents() -> str:
-    rows = [
+    contents = [
         f"- [{family.FAMILY}](#{family.FAMILY}): {len(family.CHOICES)} choices, {len(family.FIXED)} fixed decisions"
         for family in FAMILIES
     ]
-    return "\n".join([*rows, "- [profiles](#profiles)", ""])
+    left_out = _table(("choice", "why"), [f"| `{id}` | {_cell(why)} |" for id, why in LEFT_OUT.items()])
+    parts = [_HEAD, *contents, "- [profiles](#profiles)\n", *map(_family, FAMILIES), _PROFILES, _profile_table()]
+    return "\n".join([*parts, f"`hostile` leaves these at their defaults:\n\n{left_out}"])
 
 
 def _family(family: ModuleType) -> str:
-    rows = [f"| `{row.id}` | {_cell(row.decision)} | {_fixed_why(row)} |" for row in family.FIXED]
+    rows = []
+    for row in family.FIXED:
+        note = f" It {row.note}." if row.note else ""
+        effect = " Seed data or a scenario can change it." if row.kind == "effect" else ""
+        rows.append(f"| `{row.id}` | {_cell(row.decision)} | {_cell(f'{row.why}{effect}{note}')} |")
     table = _table(("point", "decision", "why"), rows)
     head = f"## {family.FAMILY}\n\n{(family.__doc__ or '').strip()}\n"
     return "\n".join([head, *map(_choice, family.CHOICES), f"### Fixed decisions: {family.FAMILY}\n", table])
 
 
 def _choice(row: Choice) -> str:
-    clauses = f"; {', '.join(f'`{each}`' for each in row.clauses)}" if row.clauses else ""
-    return (
-        f"### `{row.id}`\n\n{row.question}\n\n"
-        f"- options: {_options(row)}\n"
-        f"- why: {row.why}\n"
-        f"- default is {row.provenance}; {row.where}{clauses}\n"
-    )
-
-
-def _options(row: Choice) -> str:
-    """Return the options with the default marked; for a choice with numbers, the default and the shape of other values."""
     options = [f"**`{each}`** (default)" if each == row.default else f"`{each}`" for each in row.options]
-    if row.value:
+    if row.value:  # numbers: the default and the shape of other values
         shape = VALUE_SHAPES[row.value]
         options.append(
             shape if row.default in row.options else f"**`{json.dumps(row.default)}`** (default), or another {shape}"
         )
-    return ", ".join(options)
-
-
-def _fixed_why(row: Fixed) -> str:
-    note = f" It {row.note}." if row.note else ""
-    effect = " Seed data or a scenario can change it." if row.kind == "effect" else ""
-    return _cell(f"{row.why}{effect}{note}")
+    clauses = f"; {', '.join(f'`{each}`' for each in row.clauses)}" if row.clauses else ""
+    meanings = "".join(f"  - `{option}`: {meaning}\n" for option, meaning in row.means.items())
+    return (
+        f"### `{row.id}`\n\n{row.question}\n\n"
+        f"- options: {', '.join(options)}\n"
+        f"{meanings}"
+        f"- why: {row.why}\n"
+        f"- default is {row.provenance}; {row.where}{clauses}\n"
+    )
 
 
 def _profile_table() -> str:
@@ -116,11 +109,6 @@ def _option_of(profile: str, row: Choice) -> str:
     return f"`{option}`" if option != row.default else ""
 
 
-def _left_out() -> str:
-    rows = [f"| `{id}` | {_cell(why)} |" for id, why in LEFT_OUT.items()]
-    return "`hostile` leaves these at their defaults:\n\n" + _table(("choice", "why"), rows)
-
-
 def _table(head: tuple[str, ...], rows: list[str]) -> str:
     return "\n".join([f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}", *rows, ""])
 
@@ -132,12 +120,7 @@ def _cell(text: str) -> str:
 _CONDUCT_INTRODUCTION = """\
 # Conduct
 
-After this page you can find out where a client ignores the advice of the API document, and let a test fail for it.
-
-The conduct report contains only what it can prove: each finding cites the exchanges that prove it, and each rule that the run cannot show is listed as not assessed, with the reason.
-A report without findings therefore proves nothing about the rules in that list.
-
-This page is written by `mockserver conduct --markdown`; a test compares it with the code.
+The conduct report shows where a client ignores the advice of the API document, and a test can fail for it.
 
 ```python
 def launch(sandbox):  # the client under test: it creates a campaign, starts it, and reads it once
@@ -158,17 +141,28 @@ def test_a_launch_behaves(mockserver):
     mockserver.assert_conduct(max_severity=3)  # noise (3) may pass; severity 1 is the worst
 ```
 
+Each finding cites the calls that prove it.
+If a run cannot show whether the client follows a rule, the report lists the rule as not assessed, with the reason.
+A report without findings therefore proves nothing about those rules.
+
 `GET /_mock/conduct` returns the same as JSON: `findings` and `notAssessed`.
+`mockserver conduct --markdown` writes this page, and a test compares it with the code.
 
 ## In pytest
 
-`@pytest.mark.mockserver(conduct="error")` fails the test in its call phase for any finding, unless it has failed already; `"report"` prints findings with a failure; `"off"` judges nothing.
-The ini option `mockserver_conduct` sets it for all tests; the default is `report`.
-The terminal summary counts findings by rule over the session, under xdist too, and `--mockserver-conduct-json FILE` writes them to a file, `--mockserver-conduct-html FILE` as a page.
+| `@pytest.mark.mockserver(conduct=...)` | effect |
+| --- | --- |
+| `"report"`, the default | prints findings when the test fails |
+| `"error"` | fails the test in its call phase for any finding, unless it has failed already |
+| `"off"` | judges nothing |
+
+The ini option `mockserver_conduct` sets this for all tests.
+The terminal summary counts the session's findings by rule, under xdist too.
+`--mockserver-conduct-json FILE` writes them to a file, and `--mockserver-conduct-html FILE` writes them as a page.
 
 ## Under several sets of choices
 
-Some rules need two runs, which are compared.
+Some mistakes show only when two runs are compared.
 
 ```python
 from mockserver.testing.differential import compare
@@ -183,46 +177,81 @@ def test_no_open_point_decides(mockserver_server):
 ```
 
 `compare` runs the client with the default choices, then under each option that breaks a careless client, and compares its calls: method, route, and body without ids and instants.
-`compare(server, client, ["guide", "hostile", {"success-status": "rest"}])` takes profiles, files and sets of choices instead; under a whole profile each of its choices is tried alone, so that the report names a single one.
-Settings of the sandboxes, such as `given={...}`, are further arguments.
+`compare(server, client, ["guide", "hostile", {"success-status": "rest"}])` takes profiles, files and sets of choices instead.
+It tries each choice of a profile alone, so that the report names a single one.
+Further arguments are settings of the sandboxes, such as `given={...}`.
 
 ## Time
 
-Intervals are measured on the sandbox's clock if something moved it, and otherwise in real time if at least a second passed between two calls.
-A client whose sleeps are patched out shows no interval: its polls and its waits after a 429 are then not assessed.
-Let it sleep on the sandbox's clock: `monkeypatch.setattr(time, "sleep", mockserver.sleep)`.
+Intervals are measured on the sandbox's clock if something moved it, however little, and in real time if at least a second passed between two calls; the longer one counts.
+If a test patches the client's sleeps out, no interval can be seen, and the client's polls and its waits after a 429 are not assessed.
+Let the client sleep on the sandbox's clock instead: `monkeypatch.setattr(time, "sleep", mockserver.sleep)`.
+
+A date in a `Retry-After` is of the sandbox's clock, like the `Date` of each response, while most clients subtract their own clock from it.
+A client obeys the date if it waits until then by either clock, to the second, since an HTTP date has no fractions.
+If the clock of the process has passed the date when the 429 is sent, as it has for a sandbox in the past, the date is not assessed: freeze both clocks at one instant, or let the sandbox follow.
+
+A receiver that has the sandbox's clock rightly refuses a request that the process's clock has signed at another time, and looks like one that misreads its secret.
+The rules on receivers do not assess such refusals, and name the choice [`wh-timestamp`](choices.md#wh-timestamp) as the reason.
 
 ## What is not a finding
 
-- One read after the end, also after an event.
+- One read after the end, or after an event that reports the end.
 - Reads of several workers, which differ by their user agent.
 - HEAD and OPTIONS.
 - A call that a client repeats more than five minutes later.
-- A session or an upload that is sent again after a failure, since there is nothing to read first.
+- A session or an upload that a client sends again after a failure, since there is nothing to read first.
+- A create that a client sends again after a failure, if the first one had no effect, or if the client looks for the campaign when its name is taken.
 - Node's fetch, which sends Sec-Fetch-Mode from a server.
 
-A response that a rule delays is received when it is sent, so a client that repeats its call before has not received it.
+If a rule delays a response, the client receives it when it is sent.
+A client that repeats the call earlier has not received it yet.
 
 ## What a transport repeats
 
-curl, browsers and some HTTP libraries repeat a request by themselves if its connection was in use before and ends without a byte: the server may have closed it while it was idle.
-They repeat a POST too, so a `drop` or `reset` on such a connection is hidden from the client, and the service gets the call twice.
-That repetition is excused from `duplicate-start` and `blind-post-retry`: over a socket, on a connection in use before, once, with the same bytes and headers within 50 milliseconds.
-If the User-Agent is that of requests, httpx, urllib3, urllib or aiohttp nothing is excused, since these libraries do not repeat a POST by themselves; in process nothing is excused either.
-To let such a client see the `drop`, give it a new connection for each call: `curl -H "Connection: close"`, or one curl process per call.
+curl, browsers and some HTTP libraries repeat a request by themselves if its connection was in use before and ends without a byte, because the server may have closed an idle connection.
+They repeat a POST too.
+A `drop` or `reset` on such a connection is then hidden from the client, and the service gets the call twice.
+
+The rules `duplicate-start` and `blind-post-retry` excuse one such repetition: over a socket, on a connection in use before, with the same bytes and headers within 50 milliseconds.
+They excuse nothing in process, and nothing if the User-Agent is that of requests, httpx, urllib3, urllib or aiohttp, since these libraries do not repeat a POST by themselves.
+To let a client that repeats see the `drop`, give it a new connection for each call: `curl -H "Connection: close"`, or one curl process per call.
 
 ## The rules
 
-Severity is 1 for money, spam and security, 2 for wrong state, 3 for noise.
-The sources of proof are the journal (J), the responses of a webhook receiver (W), visits to the hosted page (P), two compared runs (D), and the client's own test (H).
-Of a rule with several sources the mock judges those that it has; the rest is for the client's own test.
-`L300` is line 300 of the API document.
+Severity 1 is for money, spam and security, 2 for wrong state, 3 for noise.
+The column "sources" shows what can prove a violation: the journal (J), the responses of a webhook receiver (W), visits to the hosted page (P), two compared runs (D), or the client's own test (H).
+The mock judges by the sources that it has; what remains is for the client's own test.
+The column "clause" names the sentence of the API document, and `L300` is its line 300.
 """
 
 
 def conduct_page() -> str:
     """Return the text of `docs/conduct.md`."""
-    return "\n".join([_CONDUCT_INTRODUCTION, *_tables(), *_not_assessable()])
+    lines = [_CONDUCT_INTRODUCTION]
+    for title, part in PARTS.items():
+        cells = (
+            (
+                f"`{row.id}`",
+                str(row.severity),
+                " ".join(row.sources),
+                row.proof,
+                f"`{row.clause}`, {row.line}",
+                row.advice,
+            )
+            for row in part
+        )
+        head = ("rule", "severity", "sources", "proof", "clause", "advice")
+        lines += [f"### {title}\n", _table(head, [f"| {' | '.join(map(_cell, row))} |" for row in cells])]
+    others = [row for row in RULES.values() if row.id not in JUDGES]
+    compared = [f"`{row.id}`" for row in others if "D" in row.sources and "H" not in row.sources]
+    alone = [f"`{row.id}`" for row in others if "H" in row.sources and row.id != "wrong-reader-of-404"]
+    lines += [
+        "### Rules that one run cannot prove\n",
+        f"Only a comparison of two runs shows these: {', '.join(compared)}, and in part `wrong-reader-of-404`.",
+        f"Only the client's own test shows these: {', '.join(alone)}.\n",
+    ]
+    return "\n".join(lines)
 
 
 def rows() -> list[dict[str, Any]]:
@@ -235,47 +264,11 @@ def line(row: Mapping[str, Any]) -> str:
     return f"{row['severity']}  {row['id']:<28}{row['proof']}"
 
 
-def _tables() -> Iterator[str]:
-    for title, rows in PARTS.items():
-        yield f"### {title}\n"
-        yield "| rule | severity | sources | proof | clause | advice |"
-        yield "| --- | --- | --- | --- | --- | --- |"
-        yield from map(_row, rows)
-        yield ""
-
-
-def _row(row: ConductRule) -> str:
-    cells = (
-        f"`{row.id}`",
-        str(row.severity),
-        " ".join(row.sources),
-        row.proof,
-        f"`{row.clause}`, {row.line}",
-        row.advice,
-    )
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
-
-
-def _not_assessable() -> Iterator[str]:
-    others = [row for row in RULES.values() if row.id not in JUDGES]
-    compared = [f"`{row.id}`" for row in others if "D" in row.sources and "H" not in row.sources]
-    yield "### Rules that one run cannot prove\n"
-    yield f"Judged by comparing runs: {', '.join(compared)}; partly `wrong-reader-of-404`."
-    alone = [f"`{row.id}`" for row in others if "H" in row.sources and row.id != "wrong-reader-of-404"]
-    yield f"Judged by the client's own test alone: {', '.join(alone)}.\n"
-
-
 _SCENARIOS_INTRODUCTION = """\
 # Scenarios
 
-After this page you can write seed data and scripts as documents, for Python and any other language, and use the documents of the library.
-
-A scenario is a document with seed data, choices, a clock and a script of rules.
-It is a YAML 1.2 file, a dict in Python (`sandbox.apply({...})`) or JSON over the control plane (`POST /_mock/scenarios`); `schemas/scenario.json` defines it, so that an editor completes and checks it.
-An invalid document is refused as a whole, with every problem in the order of the document: the place (in a file with line and column), what was received, what was expected, and the nearest valid name.
-Nesting deeper than 72 levels, an alias inside the value that it refers to, and aliases that expand to more than 100,000 values are refused too: these are the mock's own bounds.
-
-This page is written by `mockserver scenarios --markdown`; a test compares it with the code.
+A scenario is a document that says how a sandbox begins and what happens to it.
+It contains seed data (the records at the beginning), choices, a clock, and a script of rules; Python and any other language can use it.
 
 ```yaml
 scenario: my-bad-day
@@ -293,15 +286,26 @@ script:
     do: {fail-campaign: {}}
 ```
 
-`mockserver play NAME|FILE` serves it, lists the ids of its seed data, and prints what happens; `mockserver scenarios NAME|FILE` lists them without a server.
-In Python the same rules are built by methods: `sandbox.on("startCampaign").nth(1).drop("after")`.
-Each condition and each effect is a method of the same name, with the same arguments in snake case: `fail-media` is `.fail_media(names=[...])`, `retryAfter` is `retry_after=`, and `from` and `while`, which are keywords of Python, are `.from_(...)` and `.while_(...)`.
-Parts of a document are keyword arguments: `sandbox.apply(given={...})`.
+`mockserver play NAME|FILE` serves it, lists the ids of its seed data, and prints what happens; `mockserver scenarios NAME|FILE` lists the ids without a server.
+`mockserver scenarios --markdown` writes this page, and a test compares it with the code.
+
+## Three forms
+
+A scenario is a YAML 1.2 file, a dict in Python (`sandbox.apply({...})`), or JSON over the control plane (`POST /_mock/scenarios`).
+`schemas/scenario.json` defines it, so that an editor completes and checks it.
+
+In Python, parts of a document are keyword arguments, `sandbox.apply(given={...})`, and methods build the same rules: `sandbox.on("startCampaign").nth(1).drop("after")`.
+Each condition and effect is a method of the same name, with the same arguments in snake case: `fail-media` is `.fail_media(names=[...])`, and `retryAfter` is `retry_after=`.
+For `from` and `while`, which are keywords of Python, write `.from_(...)` and `.while_(...)`.
 [Faults](faults.md) shows rules in Python at work.
+
+An invalid document is refused as a whole, and changes nothing.
+The refusal lists every problem in the order of the document: the place (in a file with line and column), what was received, what was expected, and the nearest valid name.
+[Limits](reference/limits.md#limits-of-one-call-or-sandbox) names the deepest nesting and the largest aliases; an alias inside the value that it refers to is refused too.
 
 ## Campaigns with a past
 
-Seed data may contain drafts, campaigns that are running, and campaigns that have ended, so that a test need not run them.
+Seed data may contain drafts, campaigns that are running, and campaigns that have ended, so a test need not run them.
 
 ```yaml
 given:
@@ -315,33 +319,55 @@ given:
 ```
 
 Sends, counts, progress and messages follow from the start, the audience and the cadence, as if the API had run the campaign.
-Seed data is refused if a creation or a start would refuse it, or if its state contradicts the sends: `completed` before the last of them, or `processing` after it.
+Seed data is refused if a creation or a start would refuse it.
+It is also refused if its state contradicts the sends: `completed` before the last of them, or `processing` after it.
 
 ## When a rule fires
 
-A rule counts every call that matches its `on`, `where` and `while` since it was applied, refused calls too.
-Of these calls `skip: n` skips the first n, `nth: n` selects the nth of the rest, and `every: n` each nth of the rest; `from` and `until` limit the time, `chance` is the probability that a remaining call fires the rule, and `times: n` ends the rule after n firings; they combine in that order.
-`where` compares values by path (`path.id`, `query.limit`, `header.x`, `body.name`; of a delivery `event` and `attempt`): equal, or a text that begins with `>=`, `<=`, `>`, `<`, `!=` or `~` (contains).
-`while` checks the state (`campaign`, `sent`, `failed`, `target`, `session`, `subscription`) of the record that the call concerns, or of any record.
-If several rules fire on one call, the first in order decides the effects on the wire, and the effects of all of them on the state are applied: after the operation and before its response is sent, or with `when: before` before it.
-The outcome of `chance` follows from the sandbox's seed alone.
-`GET /_mock/rules` and `sandbox.rules` show how often each matched and fired, and in `noTarget` why an effect had nothing to act on; a failing test's report lists the rules that never fired, and a rule with `mustFire: true` that never fired fails its test.
+A rule counts every call since it was applied that matches its `on`, `where` and `while`; refused calls count too.
+These conditions then apply, in this order:
+
+1. `skip: n` skips the first n of these calls.
+2. `nth: n` selects the nth of the rest, and `every: n` each nth.
+3. `from` and `until` limit the time.
+4. `chance` is the probability that a remaining call fires the rule. Its outcome follows from the sandbox's seed alone.
+5. `times: n` ends the rule after n firings.
+
+`where` compares values by path: `path.id`, `query.limit`, `header.x` or `body.name` of a call, `event` and `attempt` of a delivery.
+A value must be equal, unless the condition is a text that begins with `>=`, `<=`, `>`, `<`, `!=` or `~` (contains).
+`while` checks the state of the record that the call concerns, or of any record: `campaign`, `sent`, `failed`, `target`, `session`, `subscription`.
+
+If several rules fire on one call, the first in order decides what the client receives.
+All their effects on the state are applied: after the operation and before its response is sent, or before the operation with `when: before`.
+
+`GET /_mock/rules` and `sandbox.rules` show how often each rule matched and fired, in `did` its newest effects on the state with the sends that then fail, and in `noTarget` why an effect had nothing to act on.
+The report of a failing test lists the rules that never fired.
+A rule with `mustFire: true` that never fired fails its test.
 
 ## What a rule acts on
 
-An effect acts on the record of its `id`, else on the record that the triggering call concerns, else on every processing campaign or every pending session; and on its `tenant`, else on the call's tenant, else on the default one.
+An effect acts on the record of its `id`.
+Without one it acts on the record that the call concerns, and if there is none on every processing campaign or every pending session.
+Likewise the tenant is the effect's `tenant`, else that of the call, else the default one.
 
 ## Waiting
 
-On a socket a delay is real, holds no lock and moves no frozen clock.
-In process nothing sleeps: a delay moves the sandbox's clock, and one beyond the client's own timeout raises that client library's exception immediately and moves the clock by the timeout; the call itself still arrives at its own time.
-Reset, close and restore end the wait of every deferred call immediately.
+Over a socket a delay takes real time, holds no lock and moves no frozen clock.
+In process nothing sleeps: a delay moves the sandbox's clock.
+If the delay is longer than the client's own timeout, the client library's exception is raised immediately and the clock moves by the timeout; the call itself still arrives at its own time.
+A reset, close or restore ends the wait of every delayed call immediately.
 """
 
 
 def scenarios_page() -> str:
     """Return the text of `docs/scenarios.md`."""
-    return "\n".join([_SCENARIOS_INTRODUCTION, *_effects(), *_library()]) + "\n"
+    library_rows = [
+        f"| [{name}](../scenarios/{name}.yaml) | {library.document(name).get('summary', '')} |"
+        for name in library.paths()
+    ]
+    count = f"{len(library_rows)} documents in `scenarios/`; `mockserver scenarios` lists them.\n"
+    parts = [*_effects(), "## The library\n", count, _table(("scenario", "summary"), library_rows)]
+    return "\n".join([_SCENARIOS_INTRODUCTION, *parts])
 
 
 def scenario_schema() -> str:
@@ -360,8 +386,18 @@ def scenario_schema() -> str:
 
 
 def _effects() -> Iterator[str]:
-    for group, title in (("wire", "on the wire"), ("state", "on the state"), ("delivery", "on deliveries")):
+    groups = (
+        ("wire", "on the wire", "These change what the client receives, and when."),
+        (
+            "state",
+            "on the state",
+            "These change the service itself: records, keys, settings, choices, time.",
+        ),
+        ("delivery", "on deliveries", "This changes what a receiver of webhooks gets."),
+    )
+    for group, title, sentence in groups:
         yield f"## Effects {title}\n"
+        yield f"{sentence}\n"
         yield "| effect | argument | meaning |"
         yield "| --- | --- | --- |"
         for name in of_group(group):
@@ -370,13 +406,3 @@ def _effects() -> Iterator[str]:
         yield ""
     names = "; ".join(f"`{alias}` is `{effect}`" for alias, (effect, _) in ALIASES.items())
     yield f"Other names: {names}.\n"
-
-
-def _library() -> Iterator[str]:
-    names = library.paths()
-    yield "## The library\n"
-    yield f"{len(names)} documents in `scenarios/`; `mockserver scenarios` lists them.\n"
-    yield "| scenario | summary |"
-    yield "| --- | --- |"
-    for name in names:
-        yield f"| [{name}](../scenarios/{name}.yaml) | {library.document(name).get('summary', '')} |"

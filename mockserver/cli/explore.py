@@ -19,15 +19,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
+from mockserver._files import write_whole
+from mockserver.cli.lifetime import stop_signals
 from mockserver.contract.text import printable
 
 if TYPE_CHECKING:
     from mockserver.cli.command_runs import CommandRuns
-    from mockserver.testing.explore import Exploration, ExploreOptions, ExploreReport
+    from mockserver.testing.explore import Exploration, ExploreReport
 
-_STOP_SIGNALS: tuple[signal.Signals, ...] = (signal.SIGTERM,)
-if sys.platform == "win32":  # Ctrl-Break is the only signal that another process can send there
-    _STOP_SIGNALS += (signal.SIGBREAK,)
 INTERRUPTED: Final = 130  # the exit status of a program that Ctrl-C has stopped
 _NONE = "none"
 _CURE: Final = "POST /_mock/clock/advance in place of its sleep, or --follow SECONDS"
@@ -78,15 +77,26 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         0 if nothing fails, 1 for findings that do, 130 if it was stopped by Ctrl-C.
     """
     import shlex
+    import shutil
 
     from mockserver.cli.command_runs import CommandRuns
-    from mockserver.testing.explore import Exploration
+    from mockserver.testing.explore import Exploration, ExploreOptions
 
     _check_seconds(options)
     command = _command(options)
-    runs = CommandRuns([_program(command[0]), *command[1:]], options.timeout, options.follow)
+    program = shutil.which(command[0])  # its path: Windows starts some, such as npm, by their path alone
+    if program is None:
+        raise ValueError(f"explore: got {command[0]!r}; expected a program that is on PATH, or the path of one")
+    runs = CommandRuns([program, *command[1:]], options.timeout, options.follow)
     try:
-        exploration = Exploration(_explore_options(options), test=shlex.join(command), cure=_CURE)
+        explored = ExploreOptions(
+            faults=_names(options.faults),
+            operations=_names(options.operations),
+            choices=() if options.choices == _NONE else _names(options.choices),
+            pairs=options.pairs,
+            strict=options.strict,
+        )
+        exploration = Exploration(explored, test=shlex.join(command), cure=_CURE, in_process=False)
     except ImportError as missing:
         raise ValueError(str(missing)) from None
     try:
@@ -143,34 +153,11 @@ def _command(options: argparse.Namespace) -> list[str]:
     return command
 
 
-def _program(name: str) -> str:
-    """Return the path of a program: Windows starts some, such as npm, by their path alone."""
-    import shutil
-
-    path = shutil.which(name)
-    if path is None:
-        raise ValueError(f"explore: got {name!r}; expected a program that is on PATH, or the path of one")
-    return path
-
-
 def _check_seconds(options: argparse.Namespace) -> None:
     for name in ("timeout", "follow", "seconds"):
         value = getattr(options, name)
         if value is not None and not 0 < value < math.inf:
             raise ValueError(f"--{name}: got {value:g}; expected a number of seconds above 0")
-
-
-def _explore_options(options: argparse.Namespace) -> ExploreOptions:
-    from mockserver.testing.explore import ExploreOptions
-
-    choices = () if options.choices == _NONE else _names(options.choices)
-    return ExploreOptions(
-        faults=_names(options.faults),
-        operations=_names(options.operations),
-        choices=choices,
-        pairs=options.pairs,
-        strict=options.strict,
-    )
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:
@@ -187,21 +174,19 @@ def _write(report: ExploreReport, options: argparse.Namespace) -> None:
         make_folder(folder, root)
         report.write_documents(folder)
     if options.json is not None:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(report.as_json(), ensure_ascii=False, indent=2)
-        options.json.write_text(text + "\n", encoding="utf-8")
+        write_whole(options.json, text + "\n")
     if options.html is not None:
         from mockserver.testing.report import explore_page
 
-        options.html.parent.mkdir(parents=True, exist_ok=True)
-        options.html.write_bytes(explore_page.render([report.entry()]).encode("utf-8", "backslashreplace"))
+        write_whole(options.html, explore_page.render([report.entry()]))
 
 
 @contextmanager
 def _stopped_by_signals() -> Iterator[None]:
     """Let the signals of other programs stop the block as Ctrl-C does, so that no command continues without it."""
     is_main = threading.current_thread() is threading.main_thread()
-    former = {number: signal.signal(number, signal.default_int_handler) for number in _STOP_SIGNALS if is_main}
+    former = {number: signal.signal(number, signal.default_int_handler) for number in stop_signals() if is_main}
     try:
         yield
     finally:

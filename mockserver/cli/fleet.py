@@ -83,7 +83,11 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     if (options.json or options.metrics) and options.action is None:
         raise ValueError("got --json or --metrics; expected one of them with `mockserver fleet status`")
     if options.print_config:
-        return _print_config(options, arguments, out)
+        from mockserver.fleet.proxies import printed
+        from mockserver.fleet.rules import Address
+
+        out.write(printed(options.print_config, Address(options.host, options.port), options.processes, arguments))
+        return 0
     return _run(options, arguments, out)
 
 
@@ -97,13 +101,6 @@ def _shard_arguments(options: argparse.Namespace) -> tuple[str, ...]:
         elif value is not None:
             arguments += [f"--{setting.name}={text}" for text in (value if setting.form == "many" else [value])]
     return tuple(arguments)
-
-
-def _environment(token: str | None) -> dict[str, str]:
-    """Return the variables of the shards, without those that the fleet has read."""
-    own = [setting.variable for setting in _READ]
-    inherited = {name: value for name, value in os.environ.items() if name not in own}
-    return inherited | ({} if token is None else {"MOCKSERVER_TOKEN": token})
 
 
 def _print_status(options: argparse.Namespace, out: TextIO) -> int:
@@ -121,14 +118,6 @@ def _print_status(options: argparse.Namespace, out: TextIO) -> int:
     else:
         out.write(merged_metrics(shards) if options.metrics else as_table(shards))
     return 0 if all(shard.sandboxes is not None for shard in shards) else 1
-
-
-def _print_config(options: argparse.Namespace, arguments: tuple[str, ...], out: TextIO) -> int:
-    from mockserver.fleet.proxies import printed
-    from mockserver.fleet.rules import Address
-
-    out.write(printed(options.print_config, Address(options.host, options.port), options.processes, arguments))
-    return 0
 
 
 def _run(options: argparse.Namespace, arguments: tuple[str, ...], out: TextIO) -> int:
@@ -150,8 +139,14 @@ def _run(options: argparse.Namespace, arguments: tuple[str, ...], out: TextIO) -
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mockserver-fleet-"))
         writer = stack.enter_context(unblocked_stderr(_dropped))
-        own = (*arguments, *_own_arguments(options, is_exposed))
-        shards = ShardConfig(options.processes, own, _environment(token), Path(folder))
+        exposed = ["--behind-proxy"] if is_exposed else []
+        drain = [f"--drain={options.drain // 1000}ms"] if options.drain else []
+        own = (*arguments, f"--allow-host={options.host}", *exposed, *drain)
+        read_here = [setting.variable for setting in _READ]
+        environment = {name: value for name, value in os.environ.items() if name not in read_here}
+        if token is not None:
+            environment["MOCKSERVER_TOKEN"] = token
+        shards = ShardConfig(options.processes, own, environment, Path(folder))
         listen = Address(options.host, options.port)
         config = FleetConfig(listen, proxy, program, shards, token, bool(options.drain))
 
@@ -166,13 +161,6 @@ def _run(options: argparse.Namespace, arguments: tuple[str, ...], out: TextIO) -
             print(f"mockserver: {failure}", file=sys.stderr)
             return 1
     return 0
-
-
-def _own_arguments(options: argparse.Namespace, is_exposed: bool) -> list[str]:
-    """Return the options of the shards that follow from those of the fleet."""
-    exposed = ["--behind-proxy"] if is_exposed else []
-    drain = [f"--drain={options.drain // 1000}ms"] if options.drain else []
-    return [f"--allow-host={options.host}", *exposed, *drain]
 
 
 def _start_lines(view: Mapping[str, Any], options: argparse.Namespace, proxy: str) -> str:

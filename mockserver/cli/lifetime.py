@@ -1,9 +1,10 @@
-"""The lifetime of a server that another program starts: a file while it listens, and an end together with its parent."""
+"""The lifetime of a command that another program starts: its ends by signals and with its parent, and a file while it listens."""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -12,6 +13,18 @@ from pathlib import Path
 from typing import Any
 
 _POLL_SECONDS = 0.2
+
+
+def stop_signals() -> tuple[signal.Signals, ...]:
+    """
+    Return the signals that end a command in order.
+
+    SIGHUP, which the end of a terminal sends, is one unless the command was started to ignore it, as by `nohup`.
+    """
+    if sys.platform == "win32":  # Ctrl-Break is the only signal that another process can send there
+        return signal.SIGINT, signal.SIGTERM, signal.SIGBREAK
+    is_ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return (signal.SIGINT, signal.SIGTERM) if is_ignored else (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
@@ -37,10 +50,14 @@ def ready_file(path: str | None, content: Mapping[str, Any]) -> Iterator[None]:
         draft.unlink(missing_ok=True)
         expected = "a file in a folder that exists and that this user may write"
         raise OSError(f"got --ready-file {path} ({failure.strerror}); expected {expected}") from None
+    process_id = os.getpid()
     try:
         yield
     finally:
-        if file.is_file() and file.read_text(encoding="utf-8") == text:  # else another server has replaced it
+        is_fork = os.getpid() != process_id  # its parent continues to listen
+        if (
+            not is_fork and file.is_file() and file.read_text(encoding="utf-8") == text
+        ):  # else another server has replaced it
             file.unlink(missing_ok=True)
 
 

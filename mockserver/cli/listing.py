@@ -112,7 +112,12 @@ def list_choices(options: argparse.Namespace, out: TextIO) -> int:
 
         print(choices_page(), end="", file=out)
         return 0
-    rows = [{**row._asdict(), "options": list(row.options), "clauses": list(row.clauses)} for row in CHOICES.values()]
+    rows = [
+        {**row._asdict(), "options": list(row.options), "clauses": list(row.clauses), "means": dict(row.means)}
+        for row in CHOICES.values()
+    ]
+    for row in rows:
+        del row["document"]  # functions of the OpenAPI document
     _print(options, out, rows, _choice_text)
     return 0
 
@@ -120,10 +125,12 @@ def list_choices(options: argparse.Namespace, out: TextIO) -> int:
 def _choice_text(row: dict[str, Any]) -> str:
     options = ", ".join(f"{option} (default)" if option == row["default"] else option for option in row["options"])
     default = "" if row["default"] in row["options"] else f"\n  default: {json.dumps(row['default'])}"
+    meanings = "".join(f"    {option}: {meaning}\n" for option, meaning in row["means"].items())
     return (
         f"{row['id']}  [{row['where']}, {row['provenance']}]\n"
         f"  {row['question']}\n"
         f"  options: {options or 'a value'}{default}\n"
+        f"{meanings}"
         f"  why: {row['why']}\n"
     )
 

@@ -49,7 +49,10 @@ def _repeat_trace(host: SandboxHost, file: Path, at: int | None) -> tuple[Hosted
     from mockserver.testing.report.trace import position_of
     from mockserver.testing.report.trace_page import read_trace, served
 
-    html = file.read_text(encoding="utf-8")
+    try:
+        html = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as failure:
+        raise ValueError(f"{file}: got byte {failure.start} that is not UTF-8; expected a trace") from None
     trace = read_trace(html)
     if trace is None:
         raise ValueError(f"{file}: got a page without a trace; expected one that --mockserver-trace has written")

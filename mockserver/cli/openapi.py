@@ -26,10 +26,10 @@ def print_document(options: argparse.Namespace, out: TextIO) -> int:
     from mockserver.contract.choices import DEFAULTS
     from mockserver.scenario.choices import load_profile, merge_choices
     from mockserver.server.control.openapi import documents
-    from mockserver.server.control.routes import control_plane
+    from mockserver.server.control.routes import ROUTES
 
     choices = merge_choices(DEFAULTS, load_profile(options.profile))
     form: documents.Format = "json" if options.json else "yaml"
     plane: documents.Plane = "control" if options.control else "public"
-    print(documents.text(plane, choices, _BASE_URL, control_plane(), form), end="", file=out)
+    print(documents.text(plane, choices, _BASE_URL, ROUTES, form).decode(), end="", file=out)
     return 0

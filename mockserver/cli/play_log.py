@@ -53,7 +53,8 @@ class PlayLog:
             self._transitions, self._events = sandbox.journal.last_transition, len(sandbox.events)
         for rule in rules:
             if rule["fired"] > self._fired.get(rule["id"], 0):
-                self._print(f"    * {rule['id']} fires: {describe_rule(rule)}{_no_target(rule)}")
+                without = f"; no effect: {rule['noTarget']}" if "noTarget" in rule else ""
+                self._print(f"    * {rule['id']} fires: {describe_rule(rule)}{without}")
             self._fired[rule["id"]] = rule["fired"]
         for transition in transitions:
             source = f"{transition.source} -> " if transition.source else ""
@@ -62,8 +63,4 @@ class PlayLog:
                 f"    {format_exact(transition.at)[11:19]} {transition.kind} {transition.id}: {source}{transition.target}  ({cause})"
             )
         for event in events:
-            self._print(f"    {format_exact(event.at)[11:19]} event {event.kind} of {event.session.id}")
-
-
-def _no_target(rule: Mapping[str, Any]) -> str:
-    return f"; no effect: {rule['noTarget']}" if "noTarget" in rule else ""
+            self._print(f"    {format_exact(event.at)[11:19]} event {event.kind} of {event.record.id}")

@@ -10,12 +10,14 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
+from mockserver.cli.lifetime import ready_file, stop_signals, watch_parent
 from mockserver.cli.settings import OFF, SCENARIO, SETTINGS, add_options, is_exposed, resolve, token_of
 from mockserver.contract.text import json_value
 from mockserver.version import VERSION
@@ -23,13 +25,11 @@ from mockserver.version import VERSION
 if TYPE_CHECKING:
     from mockserver.server.hosting.host import SandboxHost
     from mockserver.server.hosting.limits import Drain, ServerLimits
+    from mockserver.server.http1.connection import ConnectionLimits
     from mockserver.server.http1.server import Server
 
 _LOG = logging.getLogger("mockserver")
 
-_STOP_SIGNALS: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM)
-if sys.platform == "win32":  # Ctrl-Break is the only signal that another process can send there
-    _STOP_SIGNALS += (signal.SIGBREAK,)
 _SWITCH_SECONDS = 0.0002
 _FINISH_SECONDS = 0.5
 _FULL_COLLECTION_EVERY = 50  # collections of the middle generation; each full one takes milliseconds
@@ -47,7 +47,7 @@ def add_play_options(play: argparse.ArgumentParser) -> None:
 
 
 def play(options: argparse.Namespace, out: TextIO) -> int:
-    """Serve a scenario until SIGINT or SIGTERM, and print what happens in it."""
+    """Serve a scenario until a signal stops it, and print what happens in it."""
     from mockserver.cli.play_log import PlayLog
     from mockserver.server.log import LogWriter
 
@@ -66,7 +66,7 @@ def serve(
     create: Callable[[SandboxHost], Any] | None = None,
 ) -> int:
     """
-    Serve until SIGINT or SIGTERM, and return 0.
+    Serve until SIGINT, SIGTERM or SIGHUP, and return 0.
 
     Args:
         options: The parsed command line.
@@ -80,12 +80,12 @@ def serve(
     resolve(options, SCENARIO, *SETTINGS)
     gc.disable()  # until the server listens: the start makes little garbage, and a collection walks every module
     dropped = _dropped_json if options.log_format == "json" else _dropped_text
-    with _stopped_by_signals(), unblocked_stderr(dropped) as writer:
+    with _stopped_by_signals(stop_signals()), unblocked_stderr(dropped) as writer:
         return _serve(options, out, on_start, on_exchange, _logger(options.log_format, writer.write), create)
 
 
 @contextmanager
-def _stopped_by_signals() -> Iterator[None]:
+def _stopped_by_signals(numbers: Iterable[signal.Signals]) -> Iterator[None]:
     """
     End the process at a signal, also before the server listens; afterwards the former handlers are in force again.
 
@@ -95,7 +95,7 @@ def _stopped_by_signals() -> Iterator[None]:
     def end_start(*_: object) -> None:
         raise SystemExit(0)
 
-    before = [(number, signal.signal(number, end_start)) for number in _STOP_SIGNALS]
+    before = [(number, signal.signal(number, end_start)) for number in numbers]
     try:
         yield
     finally:
@@ -111,7 +111,6 @@ def _serve(
     log: Callable[[str], None] | None,
     create: Callable[[SandboxHost], Any] | None,
 ) -> int:
-    from mockserver.cli.lifetime import ready_file, watch_parent
     from mockserver.server.hosting.background import BackgroundWorker
     from mockserver.server.hosting.host import DEFAULT_ID
     from mockserver.server.http1.server import Server
@@ -122,21 +121,29 @@ def _serve(
     host.log = log  # not of the calls that `open` repeats
     with _explained(options.host, options.port):
         handler = SocketHandler(host, on_growth=gc.freeze)
-        server = Server(handler, options.host, options.port, explain=not options.no_reason, error_body=error_body)
-    host.origin = options.public_url or server.url
+        server = Server(
+            handler,
+            options.host,
+            options.port,
+            explain=not options.no_reason,
+            error_body=error_body,
+            limits=_connection_limits(options),
+        )
+    url = _reachable(server.url)
+    host.origin = options.public_url or url
     # A proxy that sends a request on each connection loses none if the open ones may finish.
     end = server.stop if host.shard is None else partial(server.finish, _FINISH_SECONDS)
     _end_at_signals(server, end, _watch(host, server, _limits(options), end), options.drain or None)
-    print(_start_lines(server.url, hosted, host.token, options), file=out, flush=True)
-    on_start(hosted.created.ids)
-    host.on_exchange = on_exchange
     background = BackgroundWorker(host)
-    background.start()
-    if options.exit_with_parent:
-        watch_parent(server.stop)
-    _tune_process()
     try:
-        with ready_file(options.ready_file, _ready(server.url, hosted, host.token)):
+        with ready_file(options.ready_file, _ready(url, hosted, host.token)):  # before any line: it may be refused
+            print(_start_lines(server.url, hosted, host.token, options), file=out, flush=True)
+            on_start(hosted.created.ids)
+            host.on_exchange = on_exchange
+            background.start()
+            if options.exit_with_parent:
+                watch_parent(server.stop)
+            _tune_process()
             server.serve_forever()
     finally:
         server.stop()  # for a file that cannot be written: the socket is open
@@ -146,7 +153,7 @@ def _serve(
 
 
 def _end_at_signals(server: Server, end: Callable[[], None], drain: Drain, within: int | None) -> None:
-    """Stop at SIGINT and SIGTERM, at this with `--drain` after the sandboxes of clients; SIGUSR1 drains in any case."""
+    """Stop at each signal that does so, with `--drain` at SIGTERM after the sandboxes of clients; SIGUSR1 drains in any case."""
 
     def terminate(*_: object) -> None:
         if within is None or drain.has_begun:
@@ -154,7 +161,7 @@ def _end_at_signals(server: Server, end: Callable[[], None], drain: Drain, withi
         else:
             drain.begin(within)
 
-    for number in _STOP_SIGNALS:
+    for number in stop_signals():
         signal.signal(number, terminate if number == signal.SIGTERM else lambda *_: server.stop())
     if sys.platform != "win32":
         signal.signal(signal.SIGUSR1, lambda *_: drain.begin(within))
@@ -168,7 +175,15 @@ def _watch(host: SandboxHost, server: Server, limits: ServerLimits, end: Callabl
     drain = Drain(host, limiter.admission, end)
     host.admission = drain.admission
     host.loop_lag_seconds = server.longest_lag_seconds
-    host.on_tick = _ticks(limiter.sweep, server.measure_lag, drain.check)
+
+    def tick() -> None:
+        for function in (limiter.sweep, server.measure_lag, drain.check):
+            try:
+                function()
+            except Exception:  # noqa: BLE001 - a bug of the mock must not stop its timers
+                _LOG.exception("unexpected failure in the background")
+
+    host.on_tick = tick
     return drain
 
 
@@ -184,22 +199,29 @@ def _tune_process() -> None:
 def _create_host(options: argparse.Namespace) -> SandboxHost:
     """Return the host without sandboxes; beyond loopback it requires a token."""
     from mockserver.core.state.journal import Limits
+    from mockserver.core.webhooks.url_policy import THIS_MACHINE
     from mockserver.server.api.response import ResponseOptions
     from mockserver.server.hosting.config import SEED_MAX
     from mockserver.server.hosting.host import SandboxHost
 
     host = SandboxHost(
         response_options=ResponseOptions(explain=not options.no_reason, strict=options.strict),
-        allow_webhook_hosts=options.allow_webhook_host,
+        allow_webhook_hosts=[*options.allow_webhook_host, *([] if is_exposed(options) else THIS_MACHINE)],
         journal_limits=Limits(
             _at_least_one(options, "journal_max_entries"), _at_least_one(options, "journal_max_bytes")
         ),
     )
-    host.token = token_of(options) or (_new_token() if is_exposed(options) else None)
+    host.token = token_of(options)
     host.allowed_hosts |= {options.host.lower(), *map(str.lower, options.allow_host)} - {"0.0.0.0", "::"}
     host.publish(options.public_url)
     host.counts_calls = True
-    host.default_seed = _default_seed(options, SEED_MAX)
+    if is_exposed(options):  # neither token nor keys are predictable
+        import secrets
+
+        host.token = host.token or secrets.token_urlsafe(24)
+        host.default_seed = lambda: secrets.randbelow(SEED_MAX) + 1
+    if options.seed is not None:
+        host.default_seed = lambda: options.seed
     host.frozen_at = _instant(options.freeze) if options.freeze else None
     host.is_shared = options.cors
     host.shard = options.shard
@@ -216,17 +238,13 @@ def _limits(options: argparse.Namespace) -> ServerLimits:
     return ServerLimits(*(None if value == OFF else value for value in values))
 
 
-def _ticks(*functions: Callable[[], None]) -> Callable[[], None]:
-    """Return a function that calls each of these; a failure of one ends no other."""
+def _connection_limits(options: argparse.Namespace) -> ConnectionLimits:
+    """Return the limits of connections in the settings."""
+    from mockserver.core.instants import SECOND
+    from mockserver.server.http1.connection import ConnectionLimits
 
-    def tick() -> None:
-        for function in functions:
-            try:
-                function()
-            except Exception:  # noqa: BLE001 - a bug of the mock must not stop its timers
-                _LOG.exception("unexpected failure in the background")
-
-    return tick
+    chosen = options.head_timeout / SECOND, options.least_pace, options.max_connections, options.max_bodies
+    return ConnectionLimits(*(None if value == OFF else value for value in chosen))
 
 
 @contextmanager
@@ -248,25 +266,6 @@ def _at_least_one(options: argparse.Namespace, name: str) -> int:
     return value
 
 
-def _new_token() -> str:
-    import secrets
-
-    return secrets.token_urlsafe(24)
-
-
-def _new_seed(most: int) -> int:
-    import secrets
-
-    return secrets.randbelow(most) + 1
-
-
-def _default_seed(options: argparse.Namespace, most: int) -> Callable[[], int]:
-    """Return the source of seeds for sandboxes without one: beyond loopback the keys are not predictable."""
-    if options.seed is not None:
-        return lambda: int(options.seed)
-    return (lambda: _new_seed(most)) if is_exposed(options) else (lambda: 0)
-
-
 def _sandbox_config(options: argparse.Namespace) -> Any:
     from mockserver.scenario import choices
     from mockserver.server.hosting.config import SandboxConfig
@@ -277,7 +276,8 @@ def _sandbox_config(options: argparse.Namespace) -> Any:
         choice, equals, option = setting.partition("=")
         if not equals:
             raise ValueError(f"got --choose {setting!r}; expected ID=OPTION, such as dual-status=guide")
-        chosen[choice] = _value(option)
+        value = json_value(option)  # of a choice with numbers; else the name of an option
+        chosen[choice] = value if isinstance(value, dict | int) and not isinstance(value, bool) else option
         if problem := choices.choice_problem(choice, chosen[choice]):
             raise ValueError(f"--choose {setting} is refused; {problem}")
     return SandboxConfig(scenario, options.seed, chosen or None, {"freeze": options.freeze} if options.freeze else None)
@@ -308,10 +308,13 @@ def document_of(name: str) -> Any:
     return read(file) if file.suffix in (".yaml", ".yml", ".json") else name
 
 
-def _value(written: str) -> object:
-    """Return the name of an option, or the JSON value of a choice with numbers."""
-    value = json_value(written)
-    return value if isinstance(value, dict | int) and not isinstance(value, bool) else written
+# By what a server that listens on every address prints of itself: the address for clients of this machine.
+_REACHABLE: Final = MappingProxyType({"//0.0.0.0:": "//127.0.0.1:", "//[::]:": "//[::1]:"})
+
+
+def _reachable(url: str) -> str:
+    """Return the address for clients of this machine: no client connects to `0.0.0.0` on every system."""
+    return next((url.replace(every, one) for every, one in _REACHABLE.items() if every in url), url)
 
 
 def _start_lines(listens_on: str, hosted: Any, token: str | None, options: argparse.Namespace) -> str:
@@ -321,7 +324,7 @@ def _start_lines(listens_on: str, hosted: Any, token: str | None, options: argpa
     With a log in JSON the only line is JSON too, for a program.
     """
     if options.log_format == "json":
-        return json.dumps(_ready(listens_on, hosted, token if options.token_file is None else None))
+        return json.dumps(_ready(_reachable(listens_on), hosted, token if options.token_file is None else None))
     token_file = options.token_file
     url, tenant = hosted.base_url, hosted.tenant
     shown = token if token_file is None else f"as in {token_file}"
@@ -331,7 +334,7 @@ def _start_lines(listens_on: str, hosted: Any, token: str | None, options: argpa
     lines = [
         f"mockserver {VERSION} listens on {listens_on}",
         "",
-        *([] if url == listens_on else [f"  public url   {url}"]),
+        *([f"  public url   {url}"] if options.public_url else []),
         f"  secret key   {tenant.secret_key}",
         f"  public key   {tenant.public_key}",
         *([f"  token        {shown}   (for the control plane, /_mock)"] if token else []),

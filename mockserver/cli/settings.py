@@ -18,7 +18,9 @@ from urllib.parse import urlsplit
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
 from mockserver.contract.text import closest_match, closest_match_hint, did_you_mean, whole_number
-from mockserver.server.hosting.shard import Shard, read_shard
+from mockserver.core.instants import SECOND
+from mockserver.core.webhooks.url_policy import host_name
+from mockserver.server.hosting.shard import read_shard
 
 PREFIX: Final = "MOCKSERVER_"
 DEFAULT_PORT: Final = 5055
@@ -30,6 +32,7 @@ _SERVICE_LINK: Final = re.compile(r"MOCKSERVER_(SERVICE_(HOST|PORT(_\w+)?)|PORT_
 _LINKED_PORT: Final = re.compile(r"(tcp|udp)://")
 _SIZE: Final = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kMGT]i?)?B?", re.ASCII)
 _FACTORS: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_MEMORY_MIN: Final = 10**6  # of a few sandboxes without data
 _BINARY_FACTORS: Final = {"ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 
 
@@ -96,14 +99,15 @@ def _size(text: str) -> int | None:
     return round(float(match[1]) * factor) if match else None
 
 
+def _memory(text: str) -> int | None:
+    size = _size(text)
+    return None if size is None or size < _MEMORY_MIN else size
+
+
 def _log_format(text: str) -> str:
     if text not in ("text", "json", "off"):
         raise ValueError(f"expected text, json or off{closest_match_hint(text, ('text', 'json', 'off'))}")
     return text
-
-
-def _shard(text: str) -> Shard:
-    return read_shard(text, lambda: os.urandom(8).hex())
 
 
 def _url(text: str) -> str:
@@ -123,7 +127,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("host", str, "127.0.0.1", "address to listen on; one beyond loopback requires a token (default: 127.0.0.1)"),
     Setting("port", _whole, DEFAULT_PORT, f"port to listen on, 0 for a free one (default: {DEFAULT_PORT})"),
     Setting("public-url", _url, None, "address by which clients reach the server through a proxy; answers to them contain it", "URL"),
-    Setting("allow-host", str, [], "another name by which clients may address the control plane; may be repeated", "NAME", "many"),
+    Setting("allow-host", host_name, [], "another name by which clients may address the control plane; may be repeated", "NAME", "many"),
     Setting("choose", str, [], "select the option of a choice; may be repeated", "ID=OPTION", "many"),
     Setting("profile", str, None, "select options by a profile: literal, guide, hostile, or a file with `choices`", "NAME|FILE"),
     Setting("freeze", str, None, "freeze the clock at this instant, such as 2026-03-01T12:00:00Z (default: it follows the computer's)", "INSTANT"),
@@ -136,16 +140,24 @@ SETTINGS: Final[tuple[Setting, ...]] = (
             "end a sandbox that has no call for this real time (default: off; 30m beyond loopback)", "DURATION"),
     Setting("age", _limit(parse_duration, "a duration such as 6h"), None,
             "end a sandbox this real time after its creation (default: off; 6h beyond loopback)", "DURATION"),
-    Setting("memory", _limit(_size, "a size such as 2GB, 512MB or 1GiB"), None,
+    Setting("memory", _limit(_memory, "a size of at least 1MB such as 2GB, 512MB or 1GiB"), None,
             "maximum of the estimated memory of all sandboxes (default: off; 2GB beyond loopback)", "SIZE"),
+    Setting("head-timeout", _limit(parse_duration, "a duration such as 10s"), 10 * SECOND,
+            "refuse a request whose head is not whole after this real time (default: 10s)", "DURATION"),
+    Setting("least-pace", _limit(whole_number, "a whole number of bytes from 1"), 256,
+            "refuse a body of which fewer bytes arrive each second, on average over 30 s (default: 256)", "BYTES"),
+    Setting("max-connections", _limit(whole_number, "a whole number from 1"), 16_384,
+            "maximum of open connections, fewer if the process has few descriptors (default: 16384)", "COUNT"),
+    Setting("max-bodies", _limit(_size, "a size such as 1GB, 512MB or 1GiB"), 1_000_000_000,
+            "maximum of the bodies of more than 64 KiB that are not answered yet (default: 1GB)", "SIZE"),
     Setting("behind-proxy", _flag, False,
             "serve other machines through a proxy: token, limits and random seeds as beyond loopback", form="flag"),
     Setting("drain", _limit(parse_duration, "a duration such as 10m"), None,
             "at SIGTERM wait at most this long for the end of the sandboxes, and create none (default: off)", "DURATION"),
-    Setting("shard", _shard, None, "the process of a fleet that this server is, as NUMBER/COUNT, such as 0/2 (default: none)", "SHARD"),
+    Setting("shard", lambda text: read_shard(text, lambda: os.urandom(8).hex()), None, "the process of a fleet that this server is, as NUMBER/COUNT, such as 0/2 (default: none)", "SHARD"),
     Setting("strict", _flag, False, "check every response against its schema", form="flag"),
     Setting("no-reason", _flag, False, "omit the response header X-Mock-Reason", form="flag"),
-    Setting("allow-webhook-host", str, [], "allow webhooks to this host in addition to this machine; may be repeated", "HOST", "many"),
+    Setting("allow-webhook-host", host_name, [], "allow webhooks to this host, on loopback in addition to this machine; may be repeated", "HOST", "many"),
     Setting("cors", _flag, False, "let pages of other origins on this machine send requests (CORS)", form="flag"),
     Setting("ready-file", str, None, "write the address and the keys as JSON once the server listens; removed at its end", "FILE"),
     Setting("exit-with-parent", _flag, False, "end when the process that started this one ends", form="flag"),
@@ -209,7 +221,7 @@ def _refuse_unknown(environ: Mapping[str, str]) -> None:
         if not name.startswith(PREFIX) or name in known or name in _OF_OTHERS or _SERVICE_LINK.fullmatch(name):
             continue
         # Without the prefix, by which every variable is like every other.
-        near = closest_match(name.removeprefix(PREFIX), [each.removeprefix(PREFIX) for each in known], likeness=0.6)
+        near = closest_match(name.removeprefix(PREFIX), [each.removeprefix(PREFIX) for each in known])
         hint = did_you_mean(near and PREFIX + near)
         raise ValueError(f"got the environment variable {name}, which no setting has{hint}")
 

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from mockserver._files import write_whole
 from mockserver.contract.text import json_value
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     finally:
         transport.close()
     if options.write_profile:
-        Path(options.write_profile).write_text(reporting.profile(report), encoding="utf-8")
+        write_whole(Path(options.write_profile), reporting.profile(report))
     if options.json:
         print(json.dumps(report.as_json(), ensure_ascii=False, indent=2), file=out)
     else:
@@ -92,17 +93,13 @@ def _check_access(transport: HttpTransport, key: str, url: str) -> None:
     except OSError as failure:
         raise ConnectionError(f"got {failure} from {url}; start the service, or correct the url") from None
     if response.status in (401, 403):
+        content = json_value(response.body)
+        code = content.get("code") if isinstance(content, dict) else None
+        named = f" {code[:60]}" if isinstance(code, str) and code.isidentifier() else ""
         raise ValueError(
-            f"got {response.status}{_code(response.body)} for {method} {path} with this key; "
+            f"got {response.status}{named} for {method} {path} with this key; "
             "expected a secret key of a tenant with access"
         )
-
-
-def _code(body: bytes) -> str:
-    """Return a space and the error code of a response, or nothing if it has none."""
-    content = json_value(body)
-    code = content.get("code") if isinstance(content, dict) else None
-    return f" {code[:60]}" if isinstance(code, str) and code.isidentifier() else ""
 
 
 def settings(options: argparse.Namespace) -> RunSettings:

@@ -42,7 +42,7 @@ def _has_read(evidence: Evidence, first: JournalEntry, last: JournalEntry) -> bo
 
 
 def blind_post_retry(evidence: Evidence) -> Iterator[Proof]:
-    """Sessions and uploads are exempt: a client has nothing that it could read first."""
+    """Sessions and uploads are exempt: a client has nothing that it could read first. A create is judged by what it left."""
     for first in evidence.of("createCampaign", "startCampaign"):
         again = evidence.next_repetition(first) if has_failed(first) else None
         if again is None or again.arrived_late or again.at - first.at > _RETRIED_WITHIN:
@@ -50,9 +50,28 @@ def blind_post_retry(evidence: Evidence) -> Iterator[Proof]:
         if again.n in evidence.transport_repeats:
             continue
         is_duplicate_start = first.operation == "startCampaign" and not was_received(first)
-        if not is_duplicate_start and not _has_read(evidence, first, again):
-            message = f"{first.operation} was repeated byte for byte after {_outcome(first)}"
+        left = _left_by_creates(evidence, first, again) if first.operation == "createCampaign" else ""
+        if not is_duplicate_start and left is not None and not _has_read(evidence, first, again):
+            message = f"{first.operation} was repeated byte for byte after {_outcome(first)}{left}"
             yield Proof(message, numbers((first, again)))
+
+
+def _left_by_creates(evidence: Evidence, first: JournalEntry, again: JournalEntry) -> str | None:
+    """
+    Return what a repeated create has left, as the end of a sentence; None if there is no more than the client knows.
+
+    Names are unique, so that the service refuses the second of two creates that take effect. A client that then looks
+    for the campaign and adopts it is correct, and so is one whose first create had not reached the service.
+    """
+    if first.applied and again.applied:
+        return ", and a second campaign was created" if first.tenant_id == again.tenant_id else None
+    creates = [first, again, *evidence.repetitions(again)]
+    made = next((create for create in creates if create.applied), None)
+    refused = [create for create in creates[1:] if evidence.code(create) == "CAMPAIGN_NAME_ALREADY_EXISTS"]
+    if made is None or not refused or refused[-1].n < made.n:
+        return None
+    has_looked = any(look.n > refused[-1].n for look in evidence.of("listCampaigns"))
+    return None if has_looked else "; its name was taken then, and the client did not look for the campaign"
 
 
 def _outcome(exchange: JournalEntry) -> str:
@@ -70,7 +89,7 @@ def rename_after_lost_create(evidence: Evidence) -> Iterator[Proof]:
 def _clones(evidence: Evidence, cause: str) -> Iterator[Proof]:
     """Yield the ledger's clones that were started, by the operation whose response led to them."""
     starts = {execution.campaign_id: evidence.creating_exchange(execution.id) for _, execution in evidence.executions()}
-    for row in ledger.clones(evidence.sandbox, evidence.made):
+    for row in ledger.clones(evidence.run, evidence.made):
         why, start = evidence.by_number(row["exchanges"][0]), starts.get(row["cloneId"])
         original = starts.get(row["originalId"])
         if why is None or start is None or original is None or why.operation != cause:
@@ -171,12 +190,8 @@ def cancel_and_forget(evidence: Evidence) -> Iterator[Proof]:
     ended = {campaign.id: campaign.status for _, campaign in evidence.campaigns()}
     for campaign_id, cancels in evidence.grouped_by("id", "cancelCampaign"):
         last = cancels[-1]
-        failed = has_failed(last) or last.status == 429
-        if failed and ended.get(campaign_id) == "completed" and not _was_over(evidence, campaign_id, last):
+        failed, ended_at = has_failed(last) or last.status == 429, evidence.ended_at(campaign_id)
+        was_over = ended_at is not None and ended_at <= last.at
+        if failed and ended.get(campaign_id) == "completed" and not was_over:
             message = f"the cancel of {campaign_id} got {_outcome(last)}, was not repeated, and everything was sent"
             yield Proof(message, (last.n,))
-
-
-def _was_over(evidence: Evidence, campaign_id: str, cancel: JournalEntry) -> bool:
-    ended = evidence.ended_at(campaign_id)
-    return ended is not None and ended <= cancel.at

@@ -26,6 +26,8 @@ from mockserver.conduct.evidence import (
 )
 from mockserver.conduct.judge import JUDGES, source_of
 from mockserver.conduct.rules import RULES, NotAssessable
+from mockserver.core.state.journal import JournalEntry
+from mockserver.core.state.records import Session
 
 Situation = Callable[[Evidence], bool]
 
@@ -76,21 +78,17 @@ _POLLS_MIN = 3
 
 def chances(evidence: Evidence, of: AbstractSet[str] = frozenset(JUDGES)) -> set[str]:
     """Return the rules among `of` that had a chance to fail."""
-    possible = of & _possible(_outline(evidence))
-    return {rule for rule in possible if CHANCES[rule].situation(evidence)} if possible else set()
-
-
-def _outline(evidence: Evidence) -> Outline:
-    sandbox = evidence.sandbox
-    return Outline(
+    run = evidence.run
+    outline = Outline(
         frozenset(evidence.operations),
-        bool(sandbox.outbox.deliveries and evidence.delivery_attempts),
-        bool(sandbox.visits and evidence.visits),
-        bool(evidence.troubled or sandbox.rule_set.deferred_calls),
+        bool(run.deliveries and evidence.delivery_attempts),
+        bool(run.visits and evidence.visits),
+        bool(evidence.troubled or run.deferred),
         evidence.may_show_final,
         bool(evidence.filtering),
         len(evidence.exchanges) >= _POLLS_MIN,
     )
+    return {rule for rule in of & _possible(outline) if CHANCES[rule].situation(evidence)}
 
 
 @lru_cache(maxsize=512)  # most tests of a suite have one of few outlines
@@ -108,12 +106,21 @@ def _called(*operations: str) -> Situation:
     return lambda evidence: bool(evidence.of(*operations))
 
 
-def _succeeded(*operations: str) -> Situation:
-    return lambda evidence: any(map(succeeded, evidence.of(*operations)))
+def _call(is_met: Callable[[JournalEntry], bool], *operations: str) -> Situation:
+    """Return the situation that a call, of one of these operations if there are any, meets a condition."""
+    return lambda evidence: any(map(is_met, evidence.of(*operations) if operations else evidence.exchanges))
+
+
+def _session(is_met: Callable[[Evidence, Session], bool]) -> Situation:
+    return lambda evidence: any(is_met(evidence, session) for session, _ in evidence.sessions())
+
+
+def _attempt(is_met: Callable[[DeliveryAttempt], bool]) -> Situation:
+    return lambda evidence: any(map(is_met, evidence.delivery_attempts))
 
 
 def _lost(operation: str) -> Situation:
-    return lambda evidence: any(not was_received(call) for call in evidence.of(operation))
+    return _call(lambda call: not was_received(call), operation)
 
 
 def _refused(operation: str, *codes: str) -> Situation:
@@ -127,10 +134,6 @@ def _any(*situations: Situation) -> Situation:
 def _assessable(rule: str) -> Situation:
     """Return the situation of a rule whose judge is the one that yields the reason if there was none."""
     return lambda evidence: not any(isinstance(verdict, NotAssessable) for verdict in JUDGES[rule](evidence))
-
-
-def _write_failed(evidence: Evidence) -> bool:
-    return any(map(has_failed, evidence.of("createCampaign", "startCampaign")))
 
 
 def _is_stalled(evidence: Evidence) -> bool:
@@ -147,7 +150,8 @@ def _final_was_read(*statuses: str) -> Situation:
 def _polls(evidence: Evidence) -> bool:
     if len(evidence.of(*_POLLED)) < _POLLS_MIN:
         return False
-    return any(len(polls.reads) >= _POLLS_MIN for polls in polling.poll_sequences(evidence, polling.ALL_POLLED))
+    sequences = polling.poll_sequences(evidence, polling.ALL_POLLED)
+    return any(sum(map(succeeded, polls.reads)) >= _POLLS_MIN for polls in sequences)
 
 
 def _poll_failed(evidence: Evidence) -> bool:
@@ -166,18 +170,6 @@ def _looks_done(evidence: Evidence) -> bool:
     return any(polling.looks_done(evidence, read) for read in reads)
 
 
-def _limited(evidence: Evidence) -> bool:
-    return any(exchange.status == _TOO_MANY and was_received(exchange) for exchange in evidence.exchanges)
-
-
-def _is_hopeless(evidence: Evidence) -> bool:
-    return any(exchange.status in polling.HOPELESS and was_received(exchange) for exchange in evidence.exchanges)
-
-
-def _started_without_200(evidence: Evidence) -> bool:
-    return any(succeeded(start) and start.status != 200 for start in evidence.of("startCampaign"))
-
-
 def _has_ended_early(evidence: Evidence) -> bool:
     if any(map(succeeded, evidence.of("cancelCampaign"))):
         return True
@@ -185,11 +177,6 @@ def _has_ended_early(evidence: Evidence) -> bool:
         succeeded(read) and evidence.answer_field(read, "status") in ("canceled", "failed")
         for read in evidence.of("readCampaign")
     )
-
-
-def _starts(evidence: Evidence) -> bool:
-    """Return True if a call of the client has started an execution."""
-    return any(start.applied for start in evidence.of("startCampaign"))
 
 
 def _filters_dates(evidence: Evidence) -> bool:
@@ -205,44 +192,12 @@ def _has_secret_key(evidence: Evidence) -> bool:
     )
 
 
-def _is_called(evidence: Evidence) -> bool:
-    return bool(evidence.everything)
-
-
 def _media_failed(evidence: Evidence) -> bool:
     """Return True if the client received that some files of an upload were stored and others were not."""
     return any(
         {True, False} == set(requests.upload_results(evidence, upload).values())
         for upload in evidence.of("uploadMedia")
     )
-
-
-def _has_next_page(evidence: Evidence) -> bool:
-    return any(requests.next_cursor(evidence, page) for page in evidence.of("listMessages"))
-
-
-def _cancel_failed(evidence: Evidence) -> bool:
-    return any(has_failed(cancel) or cancel.status == _TOO_MANY for cancel in evidence.of("cancelCampaign"))
-
-
-def _session_ended(*statuses: str) -> Situation:
-    return lambda evidence: any(session.status in statuses for session, _ in evidence.sessions())
-
-
-def _is_past_deadline(evidence: Evidence) -> bool:
-    return any(evidence.now > session.expires_at for session, _ in evidence.sessions())
-
-
-def _has_return_url(evidence: Evidence) -> bool:
-    return any(session.return_url is not None for session, _ in evidence.sessions())
-
-
-def _sends_return_url(evidence: Evidence) -> bool:
-    return any(body_of(create).get("returnUrl") is not None for create in evidence.of("createConnectionSession"))
-
-
-def _session_was_delivered(evidence: Evidence) -> bool:
-    return any(attempt.fault is None for attempt in evidence.delivery_attempts)
 
 
 def _ended_before_answer(evidence: Evidence) -> bool:
@@ -252,18 +207,15 @@ def _ended_before_answer(evidence: Evidence) -> bool:
     )
 
 
-def _reason_was_read(reason: str) -> Situation:
-    return lambda evidence: bool(sessions.reads_of_reason(evidence, reason))
-
-
-def _acknowledged(evidence: Evidence) -> bool:
-    return any(evidence.is_acknowledged(session.id) for session, _ in evidence.sessions())
-
-
 def _connected_twice(evidence: Evidence) -> bool:
     """Return True if an event connected a session, and a later event reported the failure of an older one."""
     kinds = [attempt.kind for attempt in evidence.delivery_attempts if attempt.is_genuine]
     return any(sessions.is_overtaken(first, late) for place, first in enumerate(kinds) for late in kinds[place + 1 :])
+
+
+def _answered(is_met: Callable[[DeliveryAttempt], bool] = lambda _: True) -> Situation:
+    """Return the situation that a receiver answered a genuine request that meets a condition."""
+    return _attempt(lambda attempt: attempt.is_genuine and attempt.status is not None and is_met(attempt))
 
 
 def _visited(evidence: Evidence) -> bool:
@@ -271,91 +223,72 @@ def _visited(evidence: Evidence) -> bool:
     return any(visit.session_id in ids for visit in evidence.visits)
 
 
-def _scanned(evidence: Evidence) -> bool:
-    return any(map(sessions.is_scanner, evidence.visits))
-
-
-def _answered(evidence: Evidence) -> bool:
-    """Return True if a receiver answered a genuine request."""
-    return any(attempt.is_genuine and attempt.status is not None for attempt in evidence.delivery_attempts)
-
-
-def _answered_with(is_met: Callable[[Evidence, DeliveryAttempt], bool]) -> Situation:
-    def is_answered(evidence: Evidence) -> bool:
-        genuine = (attempt for attempt in evidence.delivery_attempts if attempt.is_genuine)
-        return any(attempt.status is not None and is_met(evidence, attempt) for attempt in genuine)
-
-    return is_answered
-
-
-def _kind_was_forged(fault: str) -> Situation:
-    return lambda evidence: any(attempt.fault == fault for attempt in evidence.delivery_attempts)
-
-
 _TOO_MANY = 429
+_IS_PAST_DEADLINE = _session(lambda evidence, session: evidence.now > session.expires_at)
+_ACKNOWLEDGED = _session(lambda evidence, session: evidence.is_acknowledged(session.id))
 
 # fmt: off
 CHANCES: Mapping[str, Chance] = MappingProxyType({
     "duplicate-start":           Chance(_lost("startCampaign"), ("startCampaign",), needs="failure"),
     "clone-after-conflict":      Chance(_any(_lost("startCampaign"), _refused("startCampaign", *_DONE_ALREADY)), ("startCampaign",), needs="failure"),
     "rename-after-lost-create":  Chance(_any(_lost("createCampaign"), _refused("createCampaign", *_DONE_ALREADY)), ("createCampaign",), needs="failure"),
-    "blind-post-retry":          Chance(_write_failed, ("createCampaign", "startCampaign"), needs="failure"),
+    "blind-post-retry":          Chance(_call(has_failed, "createCampaign", "startCampaign"), ("createCampaign", "startCampaign"), needs="failure"),
     "no-timeout":                Chance(_is_stalled, needs="failure"),
     "poll-after-final":          Chance(_final_was_read(*FINAL), _POLLED, needs="end"),
     "poll-too-fast":             Chance(_polls, _POLLED, needs="repetition"),
     "poll-final-set-incomplete": Chance(_final_was_read("failed", "canceled"), _POLLED, needs="end"),
     "poll-dies-on-error":        Chance(_poll_failed, _POLLED, needs="failure"),
-    "ignore-retry-after":        Chance(_limited, needs="failure"),
-    "retry-hopeless":            Chance(_is_hopeless, needs="failure"),
-    "only-200-is-ok":            Chance(_started_without_200, ("startCampaign",)),
-    "json-on-204":               Chance(_succeeded("cancelCampaign"), ("cancelCampaign",)),
+    "ignore-retry-after":        Chance(_call(lambda call: call.status == _TOO_MANY and was_received(call)), needs="failure"),
+    "retry-hopeless":            Chance(_call(lambda call: call.status in polling.HOPELESS and was_received(call)), needs="failure"),
+    "only-200-is-ok":            Chance(_call(lambda start: succeeded(start) and start.status != 200, "startCampaign"), ("startCampaign",)),
+    "json-on-204":               Chance(_call(succeeded, "cancelCampaign"), ("cancelCampaign",)),
     "progress-is-done":          Chance(_looks_done, ("readExecution",)),
     "restart-canceled":          Chance(_has_ended_early, ("cancelCampaign", "readCampaign"), needs="end"),
     "lost-filters":              Chance(_called("previewAudience", "createCampaign"), ("previewAudience", "createCampaign")),
-    "platform-is-not-audience":  Chance(_starts, ("startCampaign",)),
+    "platform-is-not-audience":  Chance(_call(lambda start: start.applied, "startCampaign"), ("startCampaign",)),
     "wrong-variable-keys":       Chance(_called("startCampaign"), ("startCampaign",)),
     "stale-template":            Chance(_refused("startCampaign", "CAMPAIGN_MISSING_COMMON_VARIABLES"), ("startCampaign",), needs="failure"),
     "cadence-units":             Chance(_called("createCampaign"), ("createCampaign",)),
     "nulls-for-omitted":         Chance(_called(*_WITH_BODY), _WITH_BODY),
     "naive-dates":               Chance(_filters_dates, ("previewAudience", "createCampaign"), needs="filters"),
     "secret-in-browser":         Chance(_has_secret_key),
-    "key-in-wrong-place":        Chance(_is_called),
+    "key-in-wrong-place":        Chance(lambda evidence: bool(evidence.everything)),
     "multipart-by-hand":         Chance(_called("uploadMedia"), ("uploadMedia",)),
     "media-all-or-nothing":      Chance(_media_failed, ("uploadMedia",)),
-    "page-early-stop":           Chance(_has_next_page, ("listMessages",)),
-    "page-endless":              Chance(_succeeded("listMessages"), ("listMessages",)),
+    "page-early-stop":           Chance(lambda evidence: any(requests.next_cursor(evidence, page) for page in evidence.of("listMessages")), ("listMessages",)),
+    "page-endless":              Chance(_call(succeeded, "listMessages"), ("listMessages",)),
     "page-skip":                 Chance(_called("listMessages"), ("listMessages",)),
-    "cancel-and-forget":         Chance(_cancel_failed, ("cancelCampaign",), needs="failure"),
+    "cancel-and-forget":         Chance(_call(lambda cancel: has_failed(cancel) or cancel.status == _TOO_MANY, "cancelCampaign"), ("cancelCampaign",), needs="failure"),
     "reuse-dead-session":        Chance(_final_was_read("failed", "expired"), _POLLED, needs="end"),
-    "poll-past-deadline":        Chance(_is_past_deadline, ("createConnectionSession",)),
-    "stop-too-soon":             Chance(_session_ended("completed"), ("createConnectionSession",)),
-    "id-not-stored-first":       Chance(_session_was_delivered),
+    "poll-past-deadline":        Chance(_IS_PAST_DEADLINE, ("createConnectionSession",)),
+    "stop-too-soon":             Chance(_session(lambda _, session: session.status == "completed"), ("createConnectionSession",)),
+    "id-not-stored-first":       Chance(_attempt(lambda attempt: attempt.fault is None)),
     "event-before-answer":       Chance(_ended_before_answer),
     "iframe":                    Chance(_visited),
     "popup-blocked":             Chance(_assessable("popup-blocked")),
-    "preview-burns-link":        Chance(_scanned),
+    "preview-burns-link":        Chance(lambda evidence: any(map(sessions.is_scanner, evidence.visits))),
     "link-shared-or-cached":     Chance(_visited),
-    "waits-for-return":          Chance(_has_return_url, ("createConnectionSession",)),
-    "bad-return-url":            Chance(_sends_return_url, ("createConnectionSession",)),
+    "waits-for-return":          Chance(_session(lambda _, session: session.return_url is not None), ("createConnectionSession",)),
+    "bad-return-url":            Chance(_call(lambda create: body_of(create).get("returnUrl") is not None, "createConnectionSession"), ("createConnectionSession",)),
     "funnel-misuse":             Chance(_called("createConnectionSession"), ("createConnectionSession",)),
     "session-storm":             Chance(_called("createConnectionSession"), ("createConnectionSession",)),
-    "double-provision":          Chance(_acknowledged),
-    "orphan-number":             Chance(_reason_was_read("expired"), ("readConnectionSession",)),
+    "double-provision":          Chance(_ACKNOWLEDGED),
+    "orphan-number":             Chance(lambda evidence: bool(sessions.reads_of_reason(evidence, "expired")), ("readConnectionSession",)),
     "no-verify":                 Chance(_assessable("no-verify")),
     "missing-header-passes":     Chance(_assessable("missing-header-passes")),
-    "reserialised-body":         Chance(_answered_with(lambda _, attempt: receivers.changes_when_reserialised(attempt.body))),
-    "secret-misread":            Chance(_answered),
+    "reserialised-body":         Chance(_answered(lambda attempt: receivers.changes_when_reserialised(attempt.body))),
+    "secret-misread":            Chance(_answered()),
     "no-tolerance":              Chance(_assessable("no-tolerance")),
-    "tolerance-on-occurredAt":   Chance(_answered_with(lambda _, attempt: attempt.at - attempt.happened_at >= receivers.OLD)),
-    "first-signature-only":      Chance(_answered_with(lambda _, attempt: receivers.signature_count(attempt) >= 2)),
+    "tolerance-on-occurredAt":   Chance(_answered(lambda attempt: attempt.at - attempt.happened_at >= receivers.OLD)),
+    "first-signature-only":      Chance(_answered(lambda attempt: receivers.signature_count(attempt) >= 2)),
     "late-event-overwrites":     Chance(_connected_twice),
-    "slow-ack":                  Chance(_answered),
-    "ack-then-lose":             Chance(_acknowledged),
+    "slow-ack":                  Chance(_answered()),
+    "ack-then-lose":             Chance(_ACKNOWLEDGED),
     "refuses-unknown-kind":      Chance(_assessable("refuses-unknown-kind")),
-    "webhook-only":              Chance(_is_past_deadline, ("createConnectionSession",)),
-    "relies-on-redirect":        Chance(_answered),
-    "framework-in-the-way":      Chance(_answered),
-    "failure-shape-assumed":     Chance(_answered_with(lambda _, attempt: attempt.kind.endswith(".connection_failed"))),
-    "trusts-payload-tenant":     Chance(_kind_was_forged("other-tenant")),
+    "webhook-only":              Chance(_IS_PAST_DEADLINE, ("createConnectionSession",)),
+    "relies-on-redirect":        Chance(_answered()),
+    "framework-in-the-way":      Chance(_answered()),
+    "failure-shape-assumed":     Chance(_answered(lambda attempt: attempt.kind.endswith(".connection_failed"))),
+    "trusts-payload-tenant":     Chance(_attempt(lambda attempt: attempt.fault == "other-tenant")),
 })
 # fmt: on

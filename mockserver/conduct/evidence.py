@@ -9,7 +9,6 @@ Evidence for the rules of conduct: indexes over exchanges, delivery attempts and
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
@@ -18,11 +17,11 @@ from typing import Any, NamedTuple
 from mockserver.contract.effects import UNREADABLE, WITHOUT_RESPONSE
 from mockserver.contract.text import json_value
 from mockserver.core import ledger
-from mockserver.core.instants import MILLISECOND, SECOND, Duration, Instant, retry_after
+from mockserver.core.instants import MILLISECOND, SECOND, Duration, Instant, retry_after, retry_after_date
+from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry, Transition
 from mockserver.core.state.records import Campaign, Execution, PageVisit, Session
 from mockserver.core.state.rules import Rule
-from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import Tenant
 
 
@@ -57,14 +56,14 @@ class DeliveryAttempt(NamedTuple):
         return f"{self.event_id} at {self.endpoint}"
 
 
-def delivery_attempts(sandbox: SandboxState) -> Sequence[DeliveryAttempt]:
+def delivery_attempts(run: Run) -> Sequence[DeliveryAttempt]:
     """Return every attempt that was sent to an endpoint, in the order of sending."""
     attempts = [
         DeliveryAttempt(
             delivery.webhook_id,
             delivery.event.id,
             delivery.event.kind,
-            delivery.event.session.id,
+            delivery.event.record.id,
             delivery.event.at,
             attempt.at,
             attempt.status,
@@ -74,7 +73,7 @@ def delivery_attempts(sandbox: SandboxState) -> Sequence[DeliveryAttempt]:
             attempt.body,
             attempt.answer,
         )
-        for delivery in sandbox.outbox.deliveries.values()
+        for delivery in run.deliveries.values()
         for attempt in delivery.attempts
     ]
     return sorted(attempts, key=lambda attempt: attempt.at)
@@ -85,15 +84,16 @@ _WITH_FILTERS = ("previewAudience", "createCampaign")
 _TRANSPORT_REPEATS_WITHIN = 50 * MILLISECOND
 # Libraries whose transport never repeats a POST: a repeated one is from the client's own retry policy.
 _NEVER_REPEAT = ("python-requests", "python-httpx", "python-urllib", "aiohttp")
-_MOVED = SECOND // 2  # a clock that advanced this much more than real time was moved by the test
+_MOVED = 10 * MILLISECOND  # a clock that follows the process's and advanced this much more than real time was moved
+_HTTP_DATE = SECOND  # of which an HTTP date has no fractions, and a client's own clock in seconds neither
 
 
 class Evidence:
     """
-    Calls, deliveries and visits of one sandbox. Reads, never writes.
+    Calls, deliveries and visits of one run. Reads, never writes.
 
     Args:
-        sandbox: The sandbox that recorded the calls.
+        run: What has happened in the sandbox.
         exchanges: The calls to judge, oldest first; by default those of the journal. Evidence of given calls
             contains no deliveries and no visits.
         by_sandbox_clock: Measure every wait by the sandbox's clock. For a client whose only way to wait is to
@@ -106,14 +106,14 @@ class Evidence:
 
     def __init__(
         self,
-        sandbox: SandboxState,
+        run: Run,
         exchanges: Sequence[JournalEntry] | None = None,
         *,
         by_sandbox_clock: bool = False,
     ) -> None:
-        self.sandbox = sandbox
-        self.now: Instant = sandbox.now
-        self.everything = _as_received(sandbox.journal.exchanges if exchanges is None else exchanges)
+        self.run = run
+        self.now: Instant = run.now
+        self.everything = _as_received(run.exchanges if exchanges is None else exchanges)
         self._by_operation: dict[str, list[JournalEntry]] = {}
         self.troubled: list[JournalEntry] = []  # that did not succeed, or that a rule changed on the wire
         self.filtering: list[JournalEntry] = []  # previews and creates with filters in their body
@@ -136,17 +136,17 @@ class Evidence:
     @cached_property
     def made(self) -> Mapping[str, int]:
         """The number of the exchange that created each campaign, execution and session, by the record's id."""
-        return ledger.creating_exchanges(self.sandbox)
+        return ledger.creating_exchanges(self.run)
 
     @cached_property
     def delivery_attempts(self) -> Sequence[DeliveryAttempt]:
         """Every attempt to deliver an event, in the order of sending."""
-        return () if self._is_partial else delivery_attempts(self.sandbox)
+        return () if self._is_partial else delivery_attempts(self.run)
 
     @cached_property
     def visits(self) -> Sequence[PageVisit]:
         """The visits to hosted pages, oldest first."""
-        return () if self._is_partial else tuple(self.sandbox.visits)
+        return () if self._is_partial else tuple(self.run.visits)
 
     @cached_property
     def statuses_read(self) -> frozenset[Any]:
@@ -160,19 +160,17 @@ class Evidence:
     @property
     def may_show_final(self) -> bool:
         """Return False if no record has ended and no rule has replaced a response, so that no body needs to be read."""
-        transitions = self.sandbox.journal.transitions
+        transitions = self.run.transitions
         for transition in transitions:
             if transition.target in FINAL:
                 return True
-        is_whole = len(transitions) < (transitions.maxlen or 0)
-        return not is_whole or any(exchange.fault is not None for exchange in self.troubled)
+        return not self.run.has_all_transitions or any(exchange.fault is not None for exchange in self.troubled)
 
     @property
     def rules_of_deferred_calls(self) -> Iterator[Rule]:
         """The rules that delay a call now whose client has disconnected."""
-        rule_set = self.sandbox.rule_set
-        ids = (rule_id for deferred in rule_set.deferred_calls.values() for rule_id in deferred.rule_ids)
-        return (rule_set.rules[rule_id] for rule_id in ids if rule_id in rule_set.rules)
+        ids = (rule_id for deferred in self.run.deferred.values() for rule_id in deferred.rule_ids)
+        return (self.run.rules[rule_id] for rule_id in ids if rule_id in self.run.rules)
 
     @cached_property
     def transport_repeats(self) -> frozenset[int]:
@@ -214,9 +212,7 @@ class Evidence:
     @cached_property
     def _ends(self) -> Mapping[str, Transition]:
         return {
-            transition.id: transition
-            for transition in reversed(self.sandbox.journal.transitions)
-            if transition.target in FINAL
+            transition.id: transition for transition in reversed(self.run.transitions) if transition.target in FINAL
         }
 
     @property
@@ -281,17 +277,17 @@ class Evidence:
 
     def campaigns(self) -> Iterator[tuple[Tenant, Campaign]]:
         """Yield every campaign with its tenant."""
-        for tenant in self.sandbox.tenants.values():
+        for tenant in self.run.tenants.values():
             yield from ((tenant, campaign) for campaign in tenant.campaigns.values())
 
     def executions(self) -> Iterator[tuple[Tenant, Execution]]:
         """Yield every execution with its tenant."""
-        for tenant in self.sandbox.tenants.values():
+        for tenant in self.run.tenants.values():
             yield from ((tenant, execution) for execution in tenant.executions.values())
 
     def sessions(self) -> Iterator[tuple[Session, JournalEntry]]:
         """Yield the sessions that a call created, each with that call."""
-        for tenant in self.sandbox.tenants.values():
+        for tenant in self.run.tenants.values():
             creates = ((session, self.creating_exchange(session.id)) for session in tenant.sessions.values())
             yield from ((session, create) for session, create in creates if create is not None)
 
@@ -321,13 +317,38 @@ class Evidence:
         """
         Return how long the client waited between two calls, or None if no clock measured it.
 
-        The sandbox's clock counts if it was advanced, else real time of at least a second. A test may take the
-        sleep out of its client: neither clock sees that wait.
+        The sandbox's clock counts if it was advanced, however little, and real time of at least a second; of both the
+        longer one. A test may take the sleep out of its client: neither clock sees that wait.
         """
-        virtual, real = later.at - earlier.at, _real(earlier, later)
-        if self._by_sandbox_clock or virtual - real > _MOVED:
+        virtual, real = later.at - earlier.at, _elapsed(earlier, later)
+        if self._by_sandbox_clock:
             return virtual
-        return real if real >= SECOND else None
+        is_moved = virtual > 0 if self.run.clock.frozen else virtual - real > _MOVED
+        measured = [*([virtual] if is_moved else []), *([real] if real >= SECOND else [])]
+        return max(measured, default=None)
+
+    def is_date_over(self, limited: JournalEntry) -> bool:
+        """Return True if a 429's Retry-After is a date that is past already by the client's own clock."""
+        date = retry_after_date(retry_after_text(limited))
+        return date is not None and limited.limited_at is not None and limited.limited_at > date - _HTTP_DATE
+
+    def is_early(self, limited: JournalEntry, again: JournalEntry) -> bool:
+        """
+        Return True if a client that got a 429 calls again before its Retry-After is over.
+
+        A date is over by the sandbox's clock, which the response's Date shows, or by the clock of the process: most
+        clients subtract their own clock from the date and wait for the difference, on whichever clock.
+        """
+        written, waited = retry_after_text(limited), self.gap(limited, again) or 0
+        date = retry_after_date(written)
+        if date is None:
+            return waited < (retry_after(written, limited.at) or 0)
+        latest = limited.at + waited
+        if limited.limited_at is not None:
+            virtual, real = again.at - limited.at, _elapsed(limited, again)
+            by_process = again.process if again.process is not None else limited.limited_at + real
+            latest = max(latest, by_process + (virtual if self.run.clock.frozen else max(0, virtual - real)))
+        return latest < date - _HTTP_DATE
 
 
 def _grouped(pairs: Iterable[tuple[Any, JournalEntry]]) -> dict[Any, list[JournalEntry]]:
@@ -337,7 +358,7 @@ def _grouped(pairs: Iterable[tuple[Any, JournalEntry]]) -> dict[Any, list[Journa
     return groups
 
 
-def _as_received(exchanges: Sequence[JournalEntry] | deque[JournalEntry]) -> tuple[JournalEntry, ...]:
+def _as_received(exchanges: Sequence[JournalEntry]) -> tuple[JournalEntry, ...]:
     """
     Return the exchanges as their clients received them.
 
@@ -377,12 +398,6 @@ def _is_repeated_by_transport(first: JournalEntry, again: JournalEntry) -> bool:
 
 def _number(exchange: JournalEntry) -> int:
     return exchange.n
-
-
-def _real(earlier: JournalEntry, later: JournalEntry) -> Duration:
-    return (
-        0 if earlier.monotonic_us is None or later.monotonic_us is None else later.monotonic_us - earlier.monotonic_us
-    )
 
 
 def was_received(exchange: JournalEntry) -> bool:
@@ -425,8 +440,19 @@ def numbers(exchanges: Iterable[JournalEntry]) -> tuple[int, ...]:
 
 def requested_wait(exchange: JournalEntry) -> Duration | None:
     """Return the wait that the response's Retry-After specifies, or None if it has no readable one."""
-    text = next((value for name, value in exchange.headers if name.lower() == "retry-after"), "")
-    return retry_after(text, exchange.at)
+    return retry_after(retry_after_text(exchange), exchange.at)
+
+
+def retry_after_text(exchange: JournalEntry) -> str:
+    """Return the response's Retry-After as it was sent, or an empty text."""
+    return next((value for name, value in exchange.headers if name.lower() == "retry-after"), "")
+
+
+def _elapsed(earlier: JournalEntry, later: JournalEntry) -> Duration:
+    """Return the real time between two calls, 0 if no stopwatch measured it."""
+    if earlier.monotonic_us is None or later.monotonic_us is None:
+        return 0
+    return later.monotonic_us - earlier.monotonic_us
 
 
 def reads_final(evidence: Evidence, exchange: JournalEntry) -> bool:

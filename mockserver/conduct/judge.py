@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from mockserver.conduct import campaigns, polling, receivers, requests, sessions
 from mockserver.conduct.evidence import Evidence
 from mockserver.conduct.rules import RULES, ConductResult, ConductRule, Finding, NotAssessable, NotAssessed, Proof
-from mockserver.core.state.sandbox import SandboxState
+from mockserver.core.run import Run
 
 Judge = Callable[[Evidence], Iterable[Proof | NotAssessable]]
 
@@ -108,11 +108,6 @@ def _needed(row: ConductRule) -> str:
     return {"deliveries": _DELIVERIES, "visits": _VISITS, "calls": _CALLS}[source_of(row)]
 
 
-def _nothing(evidence: Evidence) -> Iterable[Proof | NotAssessable]:
-    """Judge a rule that no single run shows."""
-    return ()
-
-
 class _Step(NamedTuple):
     """One rule, what its judge needs, the row of the report without that, and the judge."""
 
@@ -124,17 +119,18 @@ class _Step(NamedTuple):
 
 # Worked out once: each test of a suite is judged.
 _STEPS = tuple(
-    _Step(row, _needed(row), NotAssessed(row.id, _needed(row)), JUDGES.get(row.id, _nothing)) for row in RULES.values()
+    _Step(row, _needed(row), NotAssessed(row.id, _needed(row)), JUDGES.get(row.id, lambda _: ()))
+    for row in RULES.values()
 )
 
 
-def judge(sandbox: SandboxState) -> ConductResult:
+def judge(run: Run) -> ConductResult:
     """
     Return what the client did against the document's advice, the most severe first, and what this run does not show.
 
     Lock: The caller holds the sandbox's lock, or passes a copy. Nothing is changed.
     """
-    evidence = Evidence(sandbox)
+    evidence = Evidence(run)
     has = {
         _CALLS: True,
         _DELIVERIES: bool(evidence.delivery_attempts),
@@ -156,7 +152,7 @@ def judge(sandbox: SandboxState) -> ConductResult:
         findings += [_finding(row, proof) for proof in proofs]
         if reasons and not proofs:
             not_assessed.append(NotAssessed(row.id, reasons[0]))
-    return ConductResult(tuple(sorted(findings, key=_order)), tuple(not_assessed))
+    return ConductResult(tuple(sorted(findings, key=lambda each: (each.severity, each.exchanges))), tuple(not_assessed))
 
 
 def finding(rule: str, message: str, exchanges: Iterable[int] = ()) -> Finding:
@@ -167,7 +163,3 @@ def finding(rule: str, message: str, exchanges: Iterable[int] = ()) -> Finding:
 def _finding(row: ConductRule, proof: Proof) -> Finding:
     cited = tuple(proof.exchanges)
     return Finding(row.id, row.severity, proof.message, cited, row.clause, row.line, row.advice)
-
-
-def _order(finding: Finding) -> tuple[int, tuple[int, ...]]:
-    return finding.severity, finding.exchanges

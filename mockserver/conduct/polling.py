@@ -30,14 +30,15 @@ from mockserver.contract.durations import duration_text, parse_duration
 from mockserver.contract.effects import WAITING, deciding
 from mockserver.contract.text import json_value
 from mockserver.core.instants import MINUTE, SECOND, Duration, Instant
+from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.rules import AppliedFault
-from mockserver.core.state.sandbox import SandboxState
 
 _POLLED = {"readExecution": "executionId", "readConnectionSession": "sessionId"}
 # A client reads a campaign for more reasons than to wait for it: only many reads in a row are a loop.
 ALL_POLLED: Mapping[str, str] = MappingProxyType({**_POLLED, "readCampaign": "id"})
 _MANY: Mapping[str, int] = MappingProxyType({"readExecution": 2, "readConnectionSession": 2, "readCampaign": 6})
+_AFTER_FAILED: Mapping[str, int] = MappingProxyType({"readExecution": 3, "readCampaign": _MANY["readCampaign"]})
 _LEAST: Mapping[str, Duration] = MappingProxyType(
     {"readExecution": 10 * SECOND, "readConnectionSession": 2 * SECOND, "readCampaign": 10 * SECOND}
 )
@@ -94,35 +95,38 @@ def poll_after_final(evidence: Evidence) -> Iterator[Proof]:
 def _has_own_rule(evidence: Evidence, polls: PollSequence, final: FinalRead) -> bool:
     if polls.operation == "readConnectionSession":
         return evidence.answer_field(final.exchange, "status") in ("failed", "expired")  # reuse-dead-session
-    return polls.operation == "readExecution" and _waits_for_completed(evidence, final)  # poll-final-set-incomplete
+    return _waits_for_completed(evidence, polls, final)  # poll-final-set-incomplete
 
 
-def _waits_for_completed(evidence: Evidence, final: FinalRead) -> bool:
-    return evidence.answer_field(final.exchange, "status") in ("failed", "canceled") and len(final.later) >= 3
+def _waits_for_completed(evidence: Evidence, polls: PollSequence, final: FinalRead) -> bool:
+    has_failed = evidence.answer_field(final.exchange, "status") in ("failed", "canceled")
+    return has_failed and len(final.later) >= _AFTER_FAILED[polls.operation]
 
 
 def poll_final_set_incomplete(evidence: Evidence) -> Iterator[Proof]:
-    for polls in poll_sequences(evidence):
+    for polls in poll_sequences(evidence, {operation: ALL_POLLED[operation] for operation in _AFTER_FAILED}):
         final = final_read(evidence, polls)
-        if polls.operation == "readExecution" and final is not None and _waits_for_completed(evidence, final):
+        if final is not None and _waits_for_completed(evidence, polls, final):
             status = evidence.answer_field(final.exchange, "status")
             message = f"{polls.id} was {status}, and the polling continued: {len(final.later)} more reads"
             yield Proof(message, numbers((final.exchange, *final.later[:2])))
 
 
 def poll_too_fast(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
+    """The call after a read that was refused or not answered is its retry, which other rules judge, and no poll."""
     unmeasured: set[str] = set()
     for loop in _poll_loops(evidence):
-        gaps = [evidence.gap(*pair) for pair in pairwise(loop.reads) if not _is_retry(pair[0])]
+        gaps = [evidence.gap(*pair) for pair in pairwise(loop.reads) if succeeded(pair[0])]
         if len(gaps) < _MANY[loop.operation]:
             continue
         median, least = median_high([gap or 0 for gap in gaps]), _LEAST[loop.operation]
+        polls = [read for read in loop.reads if succeeded(read)]
         if all(gap is None for gap in gaps) and _spent(loop.reads) < 3 * least:
             unmeasured.add(loop.id)
         elif median < least:
-            every, count = duration_text(median), len(loop.reads)
+            every, count = duration_text(median), len(polls)
             message = f"{loop.id} was polled every {every}, {count} times; the least is {least // SECOND} s"
-            yield Proof(message, numbers(loop.reads[:3]))
+            yield Proof(message, numbers(polls[:3]))
     if unmeasured:
         yield NotAssessable(f"no clock moved between the polls of {len(unmeasured)} executions or sessions")
 
@@ -139,15 +143,11 @@ def _poll_loops(evidence: Evidence) -> Iterator[PollSequence]:
             yield sequence._replace(reads=polls[first:last])
 
 
-def _is_retry(earlier: JournalEntry) -> bool:
-    """Return True if the call after this one is its retry, not the next poll."""
-    return has_failed(earlier) or earlier.status == _TOO_MANY
-
-
 def poll_dies_on_error(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
     for polls in poll_sequences(evidence):
         last, successes = polls.reads[-1], [read for read in polls.reads if succeeded(read)]
-        if not _is_retry(last) or not successes or evidence.answer_field(successes[-1], "status") in FINAL:
+        has_to_retry = has_failed(last) or last.status == _TOO_MANY
+        if not has_to_retry or not successes or evidence.answer_field(successes[-1], "status") in FINAL:
             continue
         related = [*evidence.concerning(polls.id), *evidence.concerning(last.call.params.get("id"))]
         if any(call.n > last.n for call in related):
@@ -183,7 +183,7 @@ def looks_done(evidence: Evidence, read: JournalEntry) -> bool:
 
 
 def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
-    is_unmeasured = False
+    is_unmeasured = is_over = False
     for first in evidence.exchanges:
         again = _retries_of_limited(evidence, first)
         if not again:
@@ -191,14 +191,21 @@ def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
         waited, requested = evidence.gap(first, again[0]), requested_wait(first)
         if waited is None and not evidence.has_observed_waits:
             is_unmeasured = True
-        elif requested is not None and (waited or 0) < requested:
-            message = f"{first.operation} was repeated after {duration_text(waited or 0)}; its Retry-After was {duration_text(requested)}"
-            yield Proof(message, numbers((first, again[0])))
-        elif requested is None and len(again) >= 2 and (evidence.gap(first, again[1]) or 0) < SECOND:
+        elif requested is not None:
+            is_over |= evidence.is_date_over(first)
+            if evidence.is_early(first, again[0]):
+                message = f"{first.operation} was repeated after {duration_text(waited or 0)}; its Retry-After was {duration_text(requested)}"
+                yield Proof(message, numbers((first, again[0])))
+        elif len(again) >= 2 and (evidence.gap(first, again[1]) or 0) < SECOND:
             message = f"{first.operation} was sent three times within a second, despite a 429"
             yield Proof(message, numbers((first, *again[:2])))
     if is_unmeasured:
         yield NotAssessable("no clock moved between a 429 and the next call, nor between any other two")
+    if is_over:
+        yield NotAssessable(
+            "the date in a Retry-After, by the sandbox's clock, was over by the clock of the process: "
+            "freeze both at one instant, or let the sandbox follow"
+        )
 
 
 def _retries_of_limited(evidence: Evidence, first: JournalEntry) -> list[JournalEntry]:
@@ -270,24 +277,24 @@ class ClockDifference(NamedTuple):
     n: int | None
 
 
-def unmoved(sandbox: SandboxState, real: Duration | None) -> FrozenClockPolls | None:
+def unmoved(run: Run, real: Duration | None) -> FrozenClockPolls | None:
     """Return the waits since the clock last moved, if they took half a second of real time; `real` is the stopwatch."""
-    exchanges = sandbox.journal.exchanges
+    exchanges = run.exchanges
     last = exchanges[-1] if exchanges else None
-    if last is None or last.monotonic_us is None or (sandbox.clock.frozen and sandbox.now != last.at):
+    if last is None or last.monotonic_us is None or (run.clock.frozen and run.now != last.at):
         return None
-    polls = max(_polls(sandbox), key=_spent, default=[last])
-    waits = sandbox.clock.frozen and not _is_call_held(sandbox)
+    polls = max(_polls(run), key=_spent, default=[last])
+    waits = run.clock.frozen and not _is_call_held(run)
     idle = real - last.monotonic_us if waits and real is not None else 0
     if max(_spent(polls), idle) < _LEAST_REPEATS:
         return None
     return FrozenClockPolls(polls[0].n, polls[-1].n, len(polls), _spent(polls), idle)
 
 
-def _polls(sandbox: SandboxState) -> Iterator[list[JournalEntry]]:
+def _polls(run: Run) -> Iterator[list[JournalEntry]]:
     """Yield the polls of each caller and request since the clock last moved, oldest first."""
     groups: dict[Any, list[JournalEntry]] = {}
-    exchanges = sandbox.journal.exchanges
+    exchanges = run.exchanges
     for exchange in reversed(exchanges):
         if exchange.at != exchanges[-1].at or (exchange.call.method != "GET" and exchange.status != _TOO_MANY):
             break
@@ -310,23 +317,20 @@ def _spent(polls: Sequence[JournalEntry]) -> Duration:
     return (polls[-1].monotonic_us or 0) - (polls[0].monotonic_us or 0)
 
 
-def _is_call_held(sandbox: SandboxState) -> bool:
+def _is_call_held(run: Run) -> bool:
     """Return True if a rule holds a call or its response, for which the client waits."""
-    journal = sandbox.journal
-    is_deferred_call = any(
-        step.command == "call" and step.exchanges >= journal.last_exchange for step in journal.commands
-    )
-    return is_deferred_call or bool(sandbox.rule_set.deferred_calls) or journal.exchanges[-1].is_held
+    is_deferred_call = any(step.command == "call" and step.exchanges >= run.last_exchange for step in run.commands)
+    return is_deferred_call or bool(run.deferred) or run.exchanges[-1].is_held
 
 
-def apart(sandbox: SandboxState, process: Instant) -> ClockDifference | None:
+def apart(run: Run, process: Instant) -> ClockDifference | None:
     """
     Return the clocks if they differ by a second: at the last call if the process was frozen then, or now if the
     sandbox follows the process's clock from the past. `process` is the process's instant.
     """
-    last = sandbox.journal.exchanges[-1] if sandbox.journal.exchanges else None
+    last = run.exchanges[-1] if run.exchanges else None
     if last is not None and last.process is not None:
         return ClockDifference(last.process, last.at, last.n) if abs(last.process - last.at) >= _DIFFERS else None
-    if sandbox.clock.frozen or sandbox.clock.lead > -_DIFFERS:
+    if run.clock.frozen or run.clock.lead > -_DIFFERS:
         return None
-    return ClockDifference(process, sandbox.read_clock(), None)
+    return ClockDifference(process, run.read_at, None)

@@ -12,13 +12,19 @@ from collections.abc import Callable, Iterator, Sequence
 
 from mockserver.conduct.evidence import DeliveryAttempt, Evidence
 from mockserver.conduct.rules import NotAssessable, Proof
-from mockserver.core.instants import MINUTE
+from mockserver.contract.text import whole_number
+from mockserver.core.instants import MINUTE, SECOND, Duration
 
-_REFUSED = (400, 401, 403)
+REFUSALS = (400, 401, 403)
 _NEVER_VERIFYING = (405, 411, 413, 415)
 _PAGE = re.compile(rb"csrf|<html|<!doctype|log ?in|sign ?in", re.IGNORECASE)
 OLD = 5 * MINUTE
 _SLOW_MS = 5_000
+_TIMESTAMP = re.compile(r"(?:^|,)t=(\d{1,12})(?:,|$)|^(\d{1,12})$")  # of Stripe's signature; of a header of its own
+BY_AGE = (
+    "deliveries were refused that the process's clock had signed more than five minutes from the sandbox's: if the receiver "
+    "compares their timestamp with the sandbox's clock, choose `wh-timestamp: sandbox-clock`"
+)
 
 Judge = Callable[[Evidence], Iterator[Proof | NotAssessable]]
 
@@ -39,15 +45,45 @@ def _genuine_by_endpoint(evidence: Evidence) -> Iterator[list[DeliveryAttempt]]:
 
 def _all_refused(attempts: Sequence[DeliveryAttempt]) -> bool:
     """Return True if there are attempts, and the receiver refused all of them."""
-    return bool(attempts) and all(attempt.status in _REFUSED for attempt in attempts)
+    return bool(attempts) and all(attempt.status in REFUSALS for attempt in attempts)
 
 
 def _any_accepted(attempts: Sequence[DeliveryAttempt]) -> bool:
     return any(attempt.accepted for attempt in attempts)
 
 
+def signed_age(attempt: DeliveryAttempt) -> Duration | None:
+    """Return the age of a request's signed timestamp by the sandbox's clock, or None if it has no timestamp."""
+    texts = (value for name, value in attempt.headers.items() if name.lower().endswith(("-timestamp", "-signature")))
+    found = next((match for match in map(_TIMESTAMP.search, texts) if match), None)
+    seconds = whole_number(found[1] or found[2]) if found else None
+    return attempt.at - seconds * SECOND if seconds is not None else None
+
+
+def _may_be_refused_by_age(attempt: DeliveryAttempt) -> bool:
+    """Return True if a receiver that has the sandbox's clock refuses the timestamp of this request, as it should."""
+    age = signed_age(attempt)
+    return age is not None and abs(age) > OLD
+
+
+def _fresh(attempts: Sequence[DeliveryAttempt]) -> list[DeliveryAttempt]:
+    """Return the attempts whose timestamp no receiver refuses, whichever clock it has."""
+    return [attempt for attempt in attempts if not _may_be_refused_by_age(attempt)]
+
+
 def _judge_of(faults: Sequence[str], kind: str, *, accepted: bool) -> Judge:
-    """Return a judge of deliveries with these faults, whose findings are those that were accepted, or were not."""
+    """
+    Return a judge of deliveries with these faults, whose findings are those that were accepted, or were not.
+
+    A receiver that has the sandbox's clock may be right about a timestamp of the process's clock.
+    """
+
+    def is_wrong(attempt: DeliveryAttempt) -> bool:
+        if attempt.accepted != accepted:
+            return False
+        if attempt.fault == "old-timestamp":
+            return signed_age(attempt) is None or _may_be_refused_by_age(attempt)
+        return accepted or attempt.status not in REFUSALS or not _may_be_refused_by_age(attempt)
 
     def judge(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
         attempts = [
@@ -56,7 +92,7 @@ def _judge_of(faults: Sequence[str], kind: str, *, accepted: bool) -> Judge:
         if not attempts:
             yield NotAssessable(f"no such delivery was sent: {' or '.join(faults)}")
         for endpoint in dict.fromkeys(attempt.endpoint for attempt in attempts):
-            wrong = [attempt for attempt in attempts if attempt.endpoint == endpoint and attempt.accepted == accepted]
+            wrong = [attempt for attempt in attempts if attempt.endpoint == endpoint and is_wrong(attempt)]
             if wrong:
                 message = f"{kind} ({wrong[0].fault}, {wrong[0].label}) was answered {wrong[0].status}"
                 yield _proof(evidence, message, *wrong)
@@ -73,6 +109,7 @@ refuses_unknown_kind = _judge_of(("unknown-kind",), "an event of another kind", 
 def trusts_payload_tenant(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
     """A receiver may answer 2xx and ignore the event: only a later read of the client shows that it used the event."""
     forged = [attempt for attempt in evidence.delivery_attempts if attempt.fault == "other-tenant" and attempt.accepted]
+    genuine = {attempt.event_id for attempt in evidence.delivery_attempts if attempt.fault is None and attempt.accepted}
     has_acted = False
     for attempt in forged:
         reads = [
@@ -80,24 +117,18 @@ def trusts_payload_tenant(evidence: Evidence) -> Iterator[Proof | NotAssessable]
             for exchange in evidence.exchanges
             if exchange.at >= attempt.at and attempt.session_id in exchange.call.params.values()
         ]
-        if reads and not _is_accepted_genuinely(evidence, attempt.event_id):
+        if reads and attempt.event_id not in genuine:
             has_acted = True
             message = f"an event with another tenant's id ({attempt.label}) was acknowledged and acted upon"
             yield Proof(message, (reads[0].n,))
-    if not has_acted and forged:
-        yield NotAssessable("only the client's test can show what it did with an event of another tenant")
-    elif not has_acted:
-        yield NotAssessable("no event with another tenant's id was delivered")
-
-
-def _is_accepted_genuinely(evidence: Evidence, event_id: str) -> bool:
-    attempts = evidence.delivery_attempts
-    return any(attempt.event_id == event_id and attempt.fault is None and attempt.accepted for attempt in attempts)
+    if not has_acted:
+        unseen = "only the client's test can show what it did with an event of another tenant"
+        yield NotAssessable(unseen if forged else "no event with another tenant's id was delivered")
 
 
 def reserialised_body(evidence: Evidence) -> Iterator[Proof]:
     for attempts in _genuine_by_endpoint(evidence):
-        changed = [attempt for attempt in attempts if changes_when_reserialised(attempt.body)]
+        changed = [attempt for attempt in _fresh(attempts) if changes_when_reserialised(attempt.body)]
         plain = [attempt for attempt in attempts if not changes_when_reserialised(attempt.body)]
         if _all_refused(changed) and _any_accepted(plain):
             first = changed[0]
@@ -114,11 +145,16 @@ def changes_when_reserialised(body: bytes) -> bool:
     return again != body or not body.isascii()
 
 
-def secret_misread(evidence: Evidence) -> Iterator[Proof]:
+def secret_misread(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
     for attempts in _genuine_by_endpoint(evidence):
-        if _all_refused(attempts) and not any(map(_was_answered_by_page, attempts)):
-            message = f"every valid delivery was refused with {attempts[0].status} ({attempts[0].label})"
-            yield _proof(evidence, message, *attempts)
+        fresh = _fresh(attempts)
+        if any(map(_was_answered_by_page, attempts)):
+            continue
+        if fresh and _all_refused(attempts):
+            message = f"every valid delivery was refused with {fresh[0].status} ({fresh[0].label})"
+            yield _proof(evidence, message, *fresh)
+        elif _all_refused([attempt for attempt in attempts if attempt not in fresh]):
+            yield NotAssessable(BY_AGE)
 
 
 def framework_in_the_way(evidence: Evidence) -> Iterator[Proof]:
@@ -135,19 +171,22 @@ def _was_answered_by_page(attempt: DeliveryAttempt) -> bool:
     return attempt.status in (401, 403) and _PAGE.search(attempt.answer) is not None
 
 
-def tolerance_on_occurred_at(evidence: Evidence) -> Iterator[Proof]:
+def tolerance_on_occurred_at(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
     for attempts in _genuine_by_endpoint(evidence):
-        late = [attempt for attempt in attempts if attempt.at - attempt.happened_at >= OLD]
+        all_late = [attempt for attempt in attempts if attempt.at - attempt.happened_at >= OLD]
+        late = _fresh(all_late)
         prompt = [attempt for attempt in attempts if attempt.at - attempt.happened_at < OLD]
         if _all_refused(late) and _any_accepted(prompt):
             minutes = (late[0].at - late[0].happened_at) // MINUTE
             message = f"{late[0].label}, freshly signed {minutes} minutes after the event, was refused"
             yield _proof(evidence, message, late[0])
+        elif not late and _all_refused(all_late) and _any_accepted(prompt):
+            yield NotAssessable(BY_AGE)
 
 
 def first_signature_only(evidence: Evidence) -> Iterator[Proof]:
     for attempts in _genuine_by_endpoint(evidence):
-        two = [attempt for attempt in attempts if signature_count(attempt) >= 2]
+        two = [attempt for attempt in _fresh(attempts) if signature_count(attempt) >= 2]
         one = [attempt for attempt in attempts if signature_count(attempt) == 1]
         if _all_refused(two) and _any_accepted(one):
             message = f"{two[0].label}, with two signatures, was refused with {two[0].status}"

@@ -12,12 +12,12 @@ from typing import Any
 
 from mockserver.conduct.evidence import Evidence, body_of, numbers, succeeded
 from mockserver.conduct.rules import Proof
+from mockserver.contract import schemas
 from mockserver.contract.filters import FIELDS
 from mockserver.contract.text import closest_match, whole_number
 from mockserver.core.instants import parse
 from mockserver.core.state.journal import JournalEntry
 
-_CAMPAIGN_KEYS = ("name", "description", "platform", "templateId", "cadence", "filters")
 _WITH_FILTERS = ("previewAudience", "createCampaign")
 _ON_CHANNEL = ("chat.platform", "chat.entrypointId")
 _MINUTES_A_DAY = 1440
@@ -39,8 +39,13 @@ def lost_filters(evidence: Evidence) -> Iterator[Proof]:
         if previews and body_of(previews[-1]).get("filters"):
             message = f"campaign {campaign.id} was started for every chat, after a preview with filters"
             yield Proof(message, numbers((previews[-1], create, start)))
+    yield from _misspelt_filters(evidence)
+
+
+def _misspelt_filters(evidence: Evidence) -> Iterator[Proof]:
     for call in evidence.of(*_WITH_FILTERS):
-        unknown = (key for key in body_of(call) if key not in _CAMPAIGN_KEYS)
+        known = schemas.load(f"{call.operation}.request")["properties"]
+        unknown = (key for key in body_of(call) if key not in known)
         similar = [key for key in unknown if closest_match(key.lower(), ("filters",), likeness=0.8)]
         if similar and succeeded(call):
             message = f"{call.operation} got {similar[0][:40]!r}, which is not `filters` and restricts nothing"
@@ -71,12 +76,12 @@ def statements(filters: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def cadence_units(evidence: Evidence) -> Iterator[Proof]:
-    ceilings: Any = evidence.sandbox.choices["throughput-ceilings"]
+    ceilings: Any = evidence.run.choices["throughput-ceilings"]
     for create in evidence.of("createCampaign"):
         cadence = body_of(create).get("cadence")
         if cadence is not None and not _is_whole(cadence):
             received = f'"{cadence}"' if isinstance(cadence, str) else str(cadence)
-            yield Proof(f"cadence: got {received[:40]}; expected a whole number", (create.n,))
+            yield Proof(f"cadence: got {received[:40]}; expected a whole number of at least 1", (create.n,))
     for tenant, execution in evidence.executions():
         campaign, start = tenant.campaigns[execution.campaign_id], evidence.creating_exchange(execution.id)
         created_by, ceiling = evidence.creating_exchange(campaign.id), ceilings.get(campaign.platform)
@@ -91,7 +96,7 @@ def cadence_units(evidence: Evidence) -> Iterator[Proof]:
 def _is_whole(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return False
-    return value == value // 1 and 0 < value < 2**53
+    return 0 < value < 2**53 and value == value // 1
 
 
 def nulls_for_omitted(evidence: Evidence) -> Iterator[Proof]:
@@ -137,12 +142,11 @@ def _is_naive(statement: Mapping[str, Any]) -> bool:
         return False
     value = statement.get("value")
     values = [*(value if isinstance(value, list) else [value]), statement.get("value2")]
-    return any(isinstance(date, str) and _has_no_offset(date) for date in values)
-
-
-def _has_no_offset(text: str) -> bool:
-    parsed = parse(text.replace(" ", "T"))
-    return not parsed[1] if parsed is not None else re.fullmatch(r"\d{4}-\d{2}-\d{2}", text) is not None
+    for date in (value for value in values if isinstance(value, str)):
+        parsed = parse(date.replace(" ", "T"))
+        if not parsed[1] if parsed is not None else re.fullmatch(r"\d{4}-\d{2}-\d{2}", date):
+            return True
+    return False
 
 
 def secret_in_browser(evidence: Evidence) -> Iterator[Proof]:
@@ -176,18 +180,14 @@ def _browser_sign(exchange: JournalEntry) -> str:
 def key_in_wrong_place(evidence: Evidence) -> Iterator[Proof]:
     misplaced: dict[str, list[JournalEntry]] = {}
     for exchange in evidence.everything:
-        for place in places_of_keys(exchange, _contains_secret_key):
+        for place in places_of_keys(exchange, _SECRET.search):
             misplaced.setdefault(place, []).append(exchange)
     for place, exchanges in misplaced.items():
         calls = "1 call" if len(exchanges) == 1 else f"{len(exchanges)} calls"
         yield Proof(f"{calls} had a secret key in the {place}", numbers(exchanges[:_CITED]))
 
 
-def _contains_secret_key(text: str) -> bool:
-    return _SECRET.search(text) is not None
-
-
-def places_of_keys(exchange: JournalEntry, contains_key: Callable[[str], bool]) -> Iterator[str]:
+def places_of_keys(exchange: JournalEntry, contains_key: Callable[[str], object]) -> Iterator[str]:
     """Yield the places other than X-API-Key where a request carries a key."""
     call = exchange.call
     if contains_key(call.path):

@@ -11,6 +11,7 @@ from itertools import pairwise
 from mockserver.conduct.evidence import DeliveryAttempt, Evidence, body_of, client_key, numbers, succeeded, was_received
 from mockserver.conduct.polling import final_read, poll_sequences
 from mockserver.conduct.rules import NotAssessable, Proof
+from mockserver.contract import schemas
 from mockserver.core import ledger
 from mockserver.core.instants import MINUTE, SECOND
 from mockserver.core.state.journal import JournalEntry
@@ -18,7 +19,6 @@ from mockserver.core.state.records import PageVisit, Session
 
 _UNKNOWN = (409, 410, 422)  # how a receiver refuses an event of an unknown session
 _NOT_FOUND = 404  # of an unknown session, or of a wrong path
-_FIELDS = ("funnelStepId", "funnelId", "coexistence", "returnUrl")
 _SAME_ATTEMPT = 5 * MINUTE
 _POLLED_WITHIN = MINUTE  # a client that polls has read again by then
 
@@ -32,16 +32,12 @@ def reuse_dead_session(evidence: Evidence) -> Iterator[Proof]:
         if len(final.later) >= 2:
             message = f"{polls.id} was {status}, and was read {len(final.later)} more times"
             yield Proof(message, numbers((final.exchange, *final.later[:2])))
-        if _is_opened_after(evidence, polls.id, final.exchange):
+        # A POST to a dead link is sent by a tab that was open before.
+        dead = (visit for visit in _visits(evidence, polls.id) if visit.method == "GET" and visit.status == 410)
+        if any(visit.at > final.exchange.at for visit in dead):
             created = evidence.creating_exchange(polls.id)
             message = f"the link of {polls.id} was opened after the client had read that it was {status}"
             yield Proof(message, numbers((*([created] if created else []), final.exchange)))
-
-
-def _is_opened_after(evidence: Evidence, session_id: str, final: JournalEntry) -> bool:
-    """Return True if a visit opened a dead link; a POST to it is sent by a tab that was open before."""
-    dead = (visit for visit in evidence.visits if visit.method == "GET" and visit.status == 410)
-    return any(visit.session_id == session_id and visit.at > final.at for visit in dead)
 
 
 def poll_past_deadline(evidence: Evidence) -> Iterator[Proof]:
@@ -90,7 +86,7 @@ def _unnoticed(evidence: Evidence) -> Iterator[tuple[Session, JournalEntry]]:
 
 
 def webhook_only(evidence: Evidence) -> Iterator[Proof]:
-    unused = {row["sessionId"] for row in ledger.abandoned(evidence.sandbox, evidence.made)}
+    unused = {row["sessionId"] for row in ledger.abandoned(evidence.run, evidence.made)}
     for session, created in evidence.sessions():
         over = evidence.now >= session.expires_at and session.status != "pending"
         unread = session.id in unused or (session.status == "completed" and not evidence.reads(session.id))
@@ -153,7 +149,7 @@ def bad_return_url(evidence: Evidence) -> Iterator[Proof]:
 def funnel_misuse(evidence: Evidence) -> Iterator[Proof]:
     for create in evidence.of("createConnectionSession"):
         body = body_of(create)
-        unknown = sorted(set(body) - set(_FIELDS))
+        unknown = sorted(set(body) - set(schemas.load("createConnectionSession.request")["properties"]))
         if create.error is None or create.error.code not in ("VALIDATION_ERROR", "INVALID_REQUEST"):
             continue
         if "funnelId" in body and "funnelStepId" not in body:
@@ -164,7 +160,7 @@ def funnel_misuse(evidence: Evidence) -> Iterator[Proof]:
 
 
 def session_storm(evidence: Evidence) -> Iterator[Proof]:
-    unused = {row["exchange"] for row in ledger.abandoned(evidence.sandbox, evidence.made)}
+    unused = {row["exchange"] for row in ledger.abandoned(evidence.run, evidence.made)}
     creates = [create for create in evidence.of("createConnectionSession") if succeeded(create)]
     for first in creates:
         again = evidence.next_repetition(first)
@@ -267,6 +263,10 @@ def is_scanner(visit: PageVisit) -> bool:
     return _SCANNER.search(visit.user_agent or "") is not None
 
 
+def _visits_of_users(evidence: Evidence, session_id: str) -> list[PageVisit]:
+    return [visit for visit in _visits(evidence, session_id) if not is_scanner(visit)]
+
+
 def iframe(evidence: Evidence) -> Iterator[Proof]:
     for session, created in evidence.sessions():
         framed = [visit for visit in _visits(evidence, session.id) if visit.sec_fetch_dest in _FRAMES]
@@ -289,7 +289,7 @@ def preview_burns_link(evidence: Evidence) -> Iterator[Proof]:
     for session, created in evidence.sessions():
         visits = _visits(evidence, session.id)
         is_consumed = bool(visits) and is_scanner(visits[0]) and visits[0].status < 400
-        gone = [visit for visit in visits if visit.status == 410 and not is_scanner(visit)]
+        gone = [visit for visit in _visits_of_users(evidence, session.id) if visit.status == 410]
         if is_consumed and gone and not any(create.n > created.n and create.at >= gone[0].at for create in creates):
             message = f"a scanner opened the link of {session.id} (visit {visits[0].n}), the user got 410 (visit {gone[0].n}), and no session followed"
             yield Proof(message, (created.n,))
@@ -297,13 +297,12 @@ def preview_burns_link(evidence: Evidence) -> Iterator[Proof]:
 
 def link_shared_or_cached(evidence: Evidence) -> Iterator[Proof]:
     for session, created in evidence.sessions():
-        visits = [visit for visit in _visits(evidence, session.id) if not is_scanner(visit)]
-        agents = list(dict.fromkeys(visit.user_agent for visit in visits))
+        visits = _visits_of_users(evidence, session.id)
+        others = [visit for visit in visits if visit.user_agent != visits[0].user_agent]
         used = next((visit for visit in visits if visit.method == "POST" and visit.status < 400), None)
         late = [visit for visit in visits if used and visit.status == 410 and visit.at - used.at > MINUTE]
-        if len(agents) > 1:
-            second = next(visit for visit in visits if visit.user_agent == agents[1])
-            message = f"two user agents opened the page of {session.id} (visits {visits[0].n}, {second.n})"
+        if others:
+            message = f"two user agents opened the page of {session.id} (visits {visits[0].n}, {others[0].n})"
             yield Proof(message, (created.n,))
         elif late and session.status in ("pending", "completed"):
             message = f"the link of {session.id} was opened again a minute after it had been used (visit {late[0].n})"

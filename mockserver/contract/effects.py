@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from mockserver.contract.wire_faults import WIRE_FAULTS, Phase, WireFault
+from mockserver._json import JSON
+from mockserver.contract.wire_faults import WIRE_FAULTS, Phase
 
-JSON = dict[str, Any]
 DELIVERY = "delivery"  # in `on`: the rule is about attempts to deliver an event
 
 
@@ -97,21 +97,17 @@ def deciding(phase: Phase) -> tuple[str, ...]:
 def schema_properties() -> Iterator[tuple[str, JSON]]:
     """Yield the name and JSON Schema of each fault and of each alias, as schemas/scenario.json has them."""
     for row in WIRE_FAULTS.values():
-        text = {"title": row.name.replace("-", " ").capitalize(), "description": f"{_sentence(row.meaning)}."}
+        meaning = f"{row.meaning[:1].upper()}{row.meaning[1:]}."
+        text = {"title": row.name.replace("-", " ").capitalize(), "description": meaning}
         yield row.name, {**text, **row.schema, **text, "examples": list(row.examples)}
     for row in WIRE_FAULTS.values():
         if row.alias is not None:
-            yield row.alias[0], _alias_schema(row, *row.alias)
-
-
-def _alias_schema(row: WireFault, alias: str, argument: Any) -> JSON:
-    meant = json.dumps(argument)
-    return {
-        "title": alias.replace("_", " ").capitalize(),
-        "description": f"Another name of {row.name}; `true` means {meant}.",
-        "type": ["boolean", "string", "integer"],
-    }
-
-
-def _sentence(clause: str) -> str:
-    return clause[:1].upper() + clause[1:]
+            alias, argument = row.alias
+            yield (
+                alias,
+                {
+                    "title": alias.replace("_", " ").capitalize(),
+                    "description": f"Another name of {row.name}; `true` means {json.dumps(argument)}.",
+                    "type": ["boolean", "string", "integer"],
+                },
+            )

@@ -27,6 +27,26 @@ Operation = Literal[
     "readFormPolicy",
 ]
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
+# The same operations by method and path, for type checkers; the rows below have them as data.
+Route = Literal[
+    "GET /v1/message-templates",
+    "GET /v1/message-templates/{id}",
+    "GET /v1/campaigns/filters/schema",
+    "POST /v1/campaigns/audience-preview",
+    "POST /v1/campaigns",
+    "GET /v1/campaigns",
+    "GET /v1/campaigns/{id}",
+    "GET /v1/campaigns/{id}/executions/{executionId}",
+    "POST /v1/campaigns/{id}/start",
+    "POST /v1/campaigns/{id}/cancel",
+    "POST /v1/entrypoints/chatapp/connection-sessions",
+    "GET /v1/entrypoints/chatapp/connection-sessions/{sessionId}",
+    "GET /v1/entrypoints/{id}",
+    "POST /v1/messaging/media",
+    "GET /v1/messaging/chats/{chatId}",
+    "GET /v1/forms/{id}/embed-frame-policy",
+]
+OperationName = Operation | Route | Literal["*"]
 
 Keys = Literal["secret", "any"]
 Body = Literal["none", "json", "multipart"]
@@ -83,6 +103,8 @@ COMMON_ERRORS: tuple[str, ...] = (
     "RATE_LIMIT_EXCEEDED",
     "INTERNAL_ERROR",
 )
+
+HEAD_ERROR = "VALIDATION_ERROR"  # of every operation too, for a head beyond the mock's bounds (choice `head-bounds`)
 
 _TEMPLATE = ("MESSAGE_TEMPLATE_NOT_FOUND", "CAMPAIGN_TEMPLATE_NOT_FOUND")
 _FILTERS = ("VALIDATION_ERROR", "CAMPAIGN_INVALID_FILTERS", "PLATFORM_UNSUPPORTED")
@@ -143,17 +165,15 @@ DOCUMENTED_STATUS: Mapping[str, int] = MappingProxyType({"createConnectionSessio
 _POSTS: Mapping[str, Mapping[str, int]] = {
     "rest": {"createCampaign": 201, "startCampaign": 202, "previewAudience": 200, "uploadMedia": 201},
     "all-200": {},
-    "all-201": {row.id: 201 for row in _ROWS},
+    "all-201": {row.id: 201 for row in _ROWS if row.method == "POST"},
 }
 
 
-def _statuses(posts: Mapping[str, int]) -> Mapping[str, int]:
-    own = {row.id: posts.get(row.id, 200) if row.method == "POST" else 200 for row in _ROWS}
-    return MappingProxyType(own | dict(DOCUMENTED_STATUS))
-
-
 SUCCESS_STATUS: Mapping[str, Mapping[str, int]] = MappingProxyType(
-    {option: _statuses(posts) for option, posts in _POSTS.items()}
+    {
+        option: MappingProxyType({row.id: posts.get(row.id, 200) for row in _ROWS} | dict(DOCUMENTED_STATUS))
+        for option, posts in _POSTS.items()
+    }
 )
 
 

@@ -5,7 +5,7 @@ Rules of these tables:
 1. A row is one legal transition: from a state, by a trigger, to a state. Anything without a row cannot happen.
 2. A state without outgoing rows is final.
 3. A deadline belongs to a state: entering the state schedules it, leaving the state cancels it.
-4. The transition itself emits its event, never its caller.
+4. The transition itself emits its event, never its caller. The events are the rows of `EVENTS`.
 
 The tables do not hold the conditions of a transition, which are checks of the operation that applies it, nor the
 duration of sends: an execution's `finish` is due when its last send is, which is arithmetic.
@@ -68,6 +68,43 @@ class Lifecycle(NamedTuple):
 
 CONNECTED = "entrypoints.chatapp.connected"
 CONNECTION_FAILED = "entrypoints.chatapp.connection_failed"
+
+
+class EventKind(NamedTuple):
+    """A kind of event: its name on the wire, its schema in `schemas/`, and its texts in the OpenAPI document."""
+
+    name: str
+    schema: str
+    summary: str
+    description: str
+
+    @property
+    def group(self) -> str:
+        """What an endpoint is registered for to receive this kind and its relatives."""
+        return self.name.partition(".")[0]
+
+
+EVENTS: Mapping[str, EventKind] = MappingProxyType(
+    {
+        kind.name: kind
+        for kind in (
+            EventKind(
+                CONNECTED,
+                "event.connected",
+                "A session completed",
+                "Sent to the endpoints registered for `entrypoints` when a connection session completes.",
+            ),
+            EventKind(
+                CONNECTION_FAILED,
+                "event.connection_failed",
+                "A session failed or expired",
+                "Sent to the endpoints registered for `entrypoints` when a connection session fails or expires.",
+            ),
+        )
+    }
+)
+# What an endpoint may be registered for: a group of events, or one kind.
+SUBSCRIPTIONS = (*dict.fromkeys(kind.group for kind in EVENTS.values()), *EVENTS)
 
 # fmt: off
 CAMPAIGN = Lifecycle(

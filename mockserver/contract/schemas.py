@@ -3,7 +3,7 @@ The JSON Schemas of `schemas/`, by name, and the validation of values with error
 
 1. Two engines, one verdict: a compiled one validates, a slower one explains a failure.
    The slower one also decides what the compiled one cannot read (a lone surrogate, a foreign type).
-2. A `Decimal` is a number and never an integer: it represents a number whose text an integer would not preserve.
+2. A `Decimal` is a number whose text an int would not preserve: a fraction, or an integer of more than `DIGITS_MAX` digits.
 3. Lengths are code points; a tuple is an array; a number is finite, as JSON has no others.
 4. The engines are imported when the first value is checked, since they are heavy.
 """
@@ -22,7 +22,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mockserver._data import data_dir
-from mockserver.contract.limits import PROBLEMS_MAX
+from mockserver._json import JSON
+from mockserver.contract.limits import DIGITS_MAX, PROBLEMS_MAX
 from mockserver.contract.text import closest_match_hint
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ def explained(error: _Error) -> Iterator[SchemaError]:
     """Yield the problems of one error of the explaining engine; of alternatives, those of the nearest ones."""
     pointer = "".join(_step(key) for key in error.absolute_path)
     keyword = str(error.validator)
-    nearest = [cause for cause in error.context or () if not _is_of_other_kind(cause, error)]
+    depth = len(error.absolute_path)  # an alternative whose type differs is of another kind than the value
+    nearest = [each for each in error.context or () if each.validator != "type" or len(each.absolute_path) != depth]
     if keyword in _BY_KEY:
         for key, value, wanted in _BY_KEY[keyword](error):
             yield SchemaError(pointer + _step(key), value, wanted, keyword)
@@ -99,10 +101,6 @@ def explained(error: _Error) -> Iterator[SchemaError]:
 
 def _step(key: object) -> str:
     return "/" + str(key).replace("~", "~0").replace("/", "~1")
-
-
-def _is_of_other_kind(cause: _Error, error: _Error) -> bool:
-    return cause.validator == "type" and len(cause.absolute_path) == len(error.absolute_path)
 
 
 def _wanted(error: _Error) -> str:
@@ -159,18 +157,18 @@ def names() -> tuple[str, ...]:
 
 
 @cache
-def load(name: str) -> dict[str, Any]:
+def load(name: str) -> JSON:
     """
     Return the schema `name`, with every reference to a file replaced by that file; callers must not modify it.
 
     Raises:
         ValueError: For an unknown name.
     """
-    schema: dict[str, Any] = _inlined(read(name))
+    schema: JSON = _inlined(read(name))
     return schema
 
 
-def read(name: str) -> dict[str, Any]:
+def read(name: str) -> JSON:
     """
     Return the schema `name` as its file has it, with references to other files.
 
@@ -180,7 +178,7 @@ def read(name: str) -> dict[str, Any]:
     if name not in names():
         expected = closest_match_hint(name, names()) or f": {', '.join(names())}"
         raise ValueError(f"got the schema {name!r}; expected the name of one{expected}")
-    schema: dict[str, Any] = json.loads((data_dir("schemas") / f"{name}.json").read_text(encoding="utf-8"))
+    schema: JSON = json.loads((data_dir("schemas") / f"{name}.json").read_text(encoding="utf-8"))
     return schema
 
 
@@ -252,7 +250,7 @@ def _explaining(name: str) -> Any:
     import jsonschema
 
     engine: Any = jsonschema.Draft202012Validator
-    types = engine.TYPE_CHECKER.redefine_many({"array": _is_array, "number": _is_number})
+    types = engine.TYPE_CHECKER.redefine_many({"array": _is_array, "integer": _is_integer, "number": _is_number})
     extend: Any = jsonschema.validators.extend
     keywords = {"properties": _properties, "additionalProperties": _additional_properties}
     return extend(engine, keywords, type_checker=types)(load(name))
@@ -284,6 +282,13 @@ def _additional_properties(engine: Any, allowed: Any, value: Any, schema: Any) -
 
 def _is_array(_: object, value: object) -> bool:
     return isinstance(value, list | tuple)
+
+
+def _is_integer(_: object, value: object) -> bool:
+    if isinstance(value, Decimal):
+        return value.is_finite() and value.adjusted() >= DIGITS_MAX
+    is_whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return is_whole and not isinstance(value, bool)
 
 
 def _is_number(_: object, value: object) -> bool:

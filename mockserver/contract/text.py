@@ -3,7 +3,8 @@ Text from outside: the nearest name, printable forms, and parsers of numbers, da
 
 The cost of the search for the nearest name has a bound, whatever was received and however many names there are:
 
-1. Of few names, one that differs in letter case alone is the nearest, else the most alike by `difflib`.
+1. Of few names, one that differs in letter case alone is the nearest, else the most alike by `difflib`, else one that
+   begins with the text; for a text of up to three letters one that is one edit away.
 2. Of many (a tenant's chats, say), only a name one edit away is the nearest: the search looks up the edits and never
    iterates over the names.
 3. A text that is too long to be a misspelt name has no nearest.
@@ -17,6 +18,7 @@ import string
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 NAME_MAX_CHARS = 100
@@ -24,30 +26,40 @@ COMPARED_MAX = 250
 _ALPHABET = string.ascii_letters + string.digits + "_-."
 
 
-def closest_match(received: object, known: Iterable[str], *, likeness: float = 0.5) -> str | None:
+LIKENESS = 0.6  # of two spellings of one name; two names of this project by chance are below it
+_SHORT_CHARS = 3
+
+
+def closest_match(received: object, known: Iterable[str], *, likeness: float = LIKENESS) -> str | None:
     """
-    Return the valid name that is most like the received one, or None if none is.
+    Return the valid name that is most like the received one, or that begins with it, or None if none is near.
 
     Args:
         received: The received name; any other value counts as its text.
         known: The valid names. Of more than `COMPARED_MAX`, only a container with a fast `in` is searched unchanged.
         likeness: How alike the two have to be, from 0 to 1.
     """
-    from difflib import get_close_matches
-
-    name = str(received)
+    name = received if isinstance(received, str) else str(received).strip("[]'")
     if len(name) > NAME_MAX_CHARS:
         return None
     names: Any = known if hasattr(known, "__len__") else list(known)
     if len(names) > COMPARED_MAX:
         names = names if isinstance(names, Mapping | AbstractSet) or hasattr(names, "get") else frozenset(names)
         return next((edited for edited in _edits(name) if edited in names), None)
-    short = [text for text in map(str, names) if len(text) <= NAME_MAX_CHARS]
+    return _nearest_of_few(name, [text for text in map(str, names) if len(text) <= NAME_MAX_CHARS], likeness)
+
+
+def _nearest_of_few(name: str, short: list[str], likeness: float) -> str | None:
+    from difflib import get_close_matches
+
     same = next((text for text in short if text.casefold() == name.casefold()), None)
-    return same or next(iter(get_close_matches(name, short, n=1, cutoff=likeness)), None)
+    if same is not None or len(name) <= _SHORT_CHARS:  # of so few letters, half are alike by chance: `on`, `none`
+        return same or next((edited for edited in _edits(name) if edited in short), None)
+    near = next(iter(get_close_matches(name, short, n=1, cutoff=likeness)), None)
+    return near or next((text for text in short if text.startswith(name)), None)
 
 
-def closest_match_hint(received: object, known: Iterable[str], *, likeness: float = 0.5) -> str:
+def closest_match_hint(received: object, known: Iterable[str], *, likeness: float = LIKENESS) -> str:
     """Return the end of a message, `; did you mean 'NAME'?`, or nothing if no known name is near the one received."""
     return did_you_mean(closest_match(received, known, likeness=likeness))
 
@@ -104,6 +116,32 @@ def json_value(text: str | bytes, fallback: Any = None) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return fallback
+
+
+_DOUBLES_EXACT_BELOW = 2**53
+_ROUND_TRIP_CHARS = 16  # at most 15 digits and a point: two such numbers are never the same double
+
+
+def number(written: str) -> int | float | Decimal:
+    """
+    Return the value of a JSON number: an int if it is whole, a Decimal if the nearest double would be a wrong integer.
+
+    A number beyond every double is infinite; any other text than a number raises ValueError.
+    """
+    rounded = float(written)
+    if not rounded.is_integer():  # a fraction, or infinity
+        return rounded
+    is_short = len(written) <= _ROUND_TRIP_CHARS and "-" not in written[1:]
+    if is_short and abs(rounded) < _DOUBLES_EXACT_BELOW:
+        return int(rounded)
+    exact = Decimal(written)
+    return int(exact) if exact == exact.to_integral_value() else exact
+
+
+def as_written(value: Any) -> Any:
+    """Return a double from 2**53 on as the integer that its shortest text is, so that both compare alike; else the value."""
+    is_large = isinstance(value, float) and abs(value) >= _DOUBLES_EXACT_BELOW
+    return number(repr(value)) if is_large else value
 
 
 _WHOLE = re.compile("[0-9]{1,15}")  # exact as a double; no count, size or wait is longer

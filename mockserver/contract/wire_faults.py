@@ -1,9 +1,9 @@
 """
-Faults of the wire: each is one method with its row, and nothing else in the package names it but the transports.
+Faults of the wire: each is one row and one Python method, and nothing else in the package names it but the transports.
 
-1. The method is what `sandbox.on(...)` offers in Python; it returns the rule with the fault's argument as a document has it.
-2. The row has the rest: argument and schema for documents, what the fault does to the rule's `WireFaults`, what reaches
-   the client, and the examples and draws of the Hypothesis strategies. The first sentence of the docstring is its meaning.
+1. The row has what documents, transports and the Hypothesis strategies need: the meaning, the argument with its schema,
+   what the fault does to the rule's `WireFaults`, what reaches the client, examples and draws.
+2. The method is what `sandbox.on(...)` offers in Python; it returns the rule with the argument as a document has it.
 3. Of two faults of one rule no two decide the same phase.
 4. A transport sends a response, its `Transmission` or `NoResponse`: one function in each of `server/wsgi.py`,
    `testing/transports/requests_adapter.py`, `testing/transports/httpx_transport.py` and
@@ -17,13 +17,12 @@ from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
+from mockserver._json import JSON
 from mockserver.contract.durations import Length, length
 from mockserver.contract.errors import ERRORS
 
 __tracebackhide__ = True  # pytest shows the line of the test that calls a method of this module
 Put = TypeVar("Put")
-Method = TypeVar("Method", bound=Callable[..., Any])
-JSON = dict[str, Any]
 When = Literal["before", "after"]
 Phase = Literal["wait", "operation", "response", "wait after", "transmission"]
 ReadWait = Callable[[Any, str], Any]  # an argument, with its place below the fault, to the wait that it gives
@@ -87,17 +86,6 @@ class WireFault(NamedTuple):
     alias: tuple[str, Any] | None = None
 
 
-def _row(name: str, **row: Any) -> Callable[[Method], Method]:
-    """Give the method the row of its fault; the first sentence of its docstring is the meaning."""
-
-    def decorate(method: Method) -> Method:
-        sentence = " ".join((method.__doc__ or "").strip().partition("\n\n")[0].split()).rstrip(".")
-        method.__dict__["wire_fault"] = WireFault(name=name, meaning=sentence[:1].lower() + sentence[1:], **row)
-        return method
-
-    return decorate
-
-
 _ON_FLAG: Mapping[str, Any] = MappingProxyType({"const": True})
 _WHEN: Mapping[str, Any] = MappingProxyType({"$ref": "#/$defs/when"})
 _WAIT: Mapping[str, Any] = MappingProxyType({"$ref": "#/$defs/latency"})
@@ -145,20 +133,23 @@ def _object(title: str, properties: Mapping[str, Any], *required: str) -> JSON:
     return schema | ({"required": list(required)} if required else {"minProperties": 1})
 
 
-class WireFaultMethods(Generic[Put]):
-    """The faults of the wire, each a method that adds the rule with this fault alone; `do` takes several effects."""
+def _gateway(when: When = "before", status: int = 502, server: str = _PROXY) -> JSON:
+    """Return the fields of a proxy's error page."""
+    from html import escape  # imported here: it loads the table of all entities
 
-    def do(self, effects: Mapping[str, Any]) -> Put:
-        """
-        Add the rule with these effects, by their names in scenario documents.
+    title = f"{status} {HTTPStatus(status).phrase}"
+    page = (
+        f"<!DOCTYPE html>\n<html>\n<head><title>{title}</title></head>\n<body>\n<h1>{title}</h1>\n"
+        f"<p>The upstream server sent no valid response.</p>\n<hr><i>{escape(server)}</i>\n</body>\n</html>\n"
+    )
+    headers = {"Server": server, "Content-Type": "text/html"}
+    return {"reply": (status, headers, page), "skips_operation": when == "before"}
 
-        Args:
-            effects: Arguments by the effect's name, such as `{"drop": "after"}`.
-        """
-        raise NotImplementedError
 
-    @_row(
+_ROWS = (
+    WireFault(
         "drop",
+        "close without an answer, before or after the operation took effect",
         phases=("transmission",),
         argument="before | after",
         schema=_WHEN,
@@ -170,18 +161,10 @@ class WireFaultMethods(Generic[Put]):
             Draw("drop-before", "the operation does not run, and no answer arrives", ("before",), weight=2),
         ),
         alias=("EMPTY_RESPONSE", "before"),
-    )
-    def drop(self, when: When) -> Put:
-        """
-        Close without an answer, before or after the operation took effect.
-
-        Args:
-            when: "before" (the operation does not run) or "after" (it took effect).
-        """
-        return self.do({"drop": when})
-
-    @_row(
+    ),
+    WireFault(
         "reset",
+        "reset the TCP connection without an answer, before or after the operation took effect",
         phases=("transmission",),
         argument="before | after",
         schema=_WHEN,
@@ -193,18 +176,10 @@ class WireFaultMethods(Generic[Put]):
             Draw("reset-before", "as drop-before, by a reset", ("before",), weight=2),
         ),
         alias=("CONNECTION_RESET_BY_PEER", "before"),
-    )
-    def reset(self, when: When) -> Put:
-        """
-        Reset the TCP connection without an answer, before or after the operation took effect.
-
-        Args:
-            when: "before" (the operation does not run) or "after" (it took effect).
-        """
-        return self.do({"reset": when})
-
-    @_row(
+    ),
+    WireFault(
         "error",
+        "refuse with a code of the catalogue instead of running the operation; `retryAfter` in seconds",
         phases=("operation", "response"),
         argument="CODE, or {code, retryAfter}",
         schema={
@@ -231,7 +206,146 @@ class WireFaultMethods(Generic[Put]):
             ),
             Draw("refusal", "a refusal that no retry mends", ("SUBSCRIPTION_INACTIVE", "API_KEY_INVALID")),
         ),
-    )
+    ),
+    WireFault(
+        "reply",
+        "send this answer instead of running the operation; text as it is, any other body as JSON",
+        phases=("operation", "response"),
+        argument="{status, headers, body}",
+        schema=_object("Reply", _REPLY, "status"),
+        fields=lambda reply, _: {
+            "reply": (reply["status"], reply.get("headers", {}), reply.get("body")),
+            "skips_operation": True,
+        },
+        examples=({"status": 413, "headers": {"Content-Type": "text/plain"}, "body": "too large"},),
+    ),
+    WireFault(
+        "truncate",
+        "send the first bytes of the body under the full Content-Length, then close",
+        phases=("transmission",),
+        argument="bytes",
+        schema={"type": "integer", "minimum": 0},
+        fields=lambda size_bytes, _: {"truncate_bytes": size_bytes},
+        examples=(20,),
+        reaches_client="other",
+        draws=(Draw("cut-body", "the answer ends in the middle", (0, 1, 20)),),
+        alias=("MALFORMED_RESPONSE_CHUNK", 20),
+    ),
+    WireFault(
+        "garble",
+        "send 200 with a body that is not JSON, after the operation took effect",
+        phases=("response",),
+        argument="true",
+        schema=_ON_FLAG,
+        fields=lambda *_: {"garble": True},
+        examples=(True,),
+        reaches_client="other",
+        draws=(Draw("garbled-body", "200 with a body that is not JSON", (True,)),),
+        alias=("RANDOM_DATA_THEN_CLOSE", True),
+    ),
+    WireFault(
+        "bad-gateway",
+        "send a proxy's 502, 503 or 504 in HTML, before or after the operation took effect",
+        phases=("operation", "response"),
+        argument="before | after, or {when, status, server}",
+        schema={"anyOf": [{"enum": ["before", "after"]}, _object("When, status and proxy", _GATEWAY)]},
+        fields=lambda argument, _: _gateway(**({"when": argument} if isinstance(argument, str) else argument)),
+        examples=("after", "before", {"when": "after", "status": 504, "server": "edge-proxy"}),
+        reaches_client="other",
+        draws=(
+            Draw("bad-gateway", "a proxy's own 502, and the operation does not run", ("before",)),
+            Draw(
+                "bad-gateway-after",
+                "a proxy's own 502 or 504, and the operation takes effect",
+                ("after", {"when": "after", "status": 504}),
+                True,
+            ),
+        ),
+    ),
+    WireFault(
+        "delay",
+        "wait before the operation; in process the wait moves the clock",
+        phases=("wait",),
+        argument="duration, or {median, p99, max}",
+        schema=_WAIT,
+        fields=lambda argument, read_wait: {"delay_before": read_wait(argument, "")},
+        examples=("5s", {"median": "80ms", "p99": "2s", "max": "10s"}),
+        keeps_waiting=True,
+        draws=(Draw("delay", "the operation runs late", Seconds(at_most=60)),),
+    ),
+    WireFault(
+        "delay-after",
+        "send the answer late, after the operation took effect",
+        phases=("wait after",),
+        argument="duration, or {median, p99, max}",
+        schema=_WAIT,
+        fields=lambda argument, read_wait: {"delay_after": read_wait(argument, "")},
+        examples=("40s",),
+        keeps_waiting=True,
+        draws=(Draw("delay-after", "the answer arrives late", Seconds(at_most=60)),),
+    ),
+    WireFault(
+        "dribble",
+        "send the body slowly, in this number of pieces over this length of time",
+        phases=("transmission",),
+        argument="{chunks, over}",
+        schema=_object(
+            "Dribble",
+            {
+                "chunks": {"title": "Pieces", "type": "integer", "minimum": 2, "maximum": 1000},
+                "over": {"$ref": "#/$defs/duration", "title": "Over"},
+            },
+            "chunks",
+            "over",
+        ),
+        fields=lambda body, read_wait: {"chunks": body["chunks"], "over": read_wait(body["over"], "/over")},
+        examples=({"chunks": 5, "over": "10s"},),
+        keeps_waiting=True,
+    ),
+    WireFault(
+        "stale",
+        "answer a read as before the last change",
+        phases=("operation",),
+        argument="true",
+        schema=_ON_FLAG,
+        fields=lambda *_: {"stale": True},
+        of_reads_only=True,
+        examples=(True,),
+    ),
+)
+WIRE_FAULTS: Mapping[str, WireFault] = MappingProxyType({row.name: row for row in _ROWS})
+
+
+class WireFaultMethods(Generic[Put]):
+    """The faults of the wire, each a method that adds the rule with this fault alone; `do` takes several effects."""
+
+    def do(self, effects: Mapping[str, Any]) -> Put:
+        """
+        Add the rule with these effects, by their names in scenario documents.
+
+        Args:
+            effects: Arguments by the effect's name, such as `{"drop": "after"}`.
+        """
+        raise NotImplementedError
+
+    def drop(self, when: When) -> Put:
+        """
+        Close without an answer, before or after the operation took effect.
+
+        Args:
+            when: "before" (the operation does not run) or "after" (it took effect).
+        """
+        return self.do({"drop": when})
+
+    def reset(self, when: When) -> Put:
+        """
+        Reset the TCP connection without an answer, before or after the operation took effect.
+
+        Args:
+            when: "before" (the operation does not run) or "after" (it took effect).
+        """
+        return self.do({"reset": when})
+
     def error(self, code: str, *, retry_after: int | None = None) -> Put:
         """
         Refuse with a code of the catalogue instead of running the operation; `retryAfter` in seconds.
@@ -242,17 +356,6 @@ class WireFaultMethods(Generic[Put]):
         """
         return self.do({"error": code if retry_after is None else {"code": code, "retryAfter": retry_after}})
 
-    @_row(
-        "reply",
-        phases=("operation", "response"),
-        argument="{status, headers, body}",
-        schema=_object("Reply", _REPLY, "status"),
-        fields=lambda reply, _: {
-            "reply": (reply["status"], reply.get("headers", {}), reply.get("body")),
-            "skips_operation": True,
-        },
-        examples=({"status": 413, "headers": {"Content-Type": "text/plain"}, "body": "too large"},),
-    )
     def reply(self, status: int, body: Any = None, headers: Mapping[str, str] | None = None) -> Put:
         """
         Send this answer instead of running the operation; text as it is, any other body as JSON.
@@ -264,17 +367,6 @@ class WireFaultMethods(Generic[Put]):
         """
         return self.do({"reply": {"status": status, "headers": dict(headers or {}), "body": body}})
 
-    @_row(
-        "truncate",
-        phases=("transmission",),
-        argument="bytes",
-        schema={"type": "integer", "minimum": 0},
-        fields=lambda size_bytes, _: {"truncate_bytes": size_bytes},
-        examples=(20,),
-        reaches_client="other",
-        draws=(Draw("cut-body", "the answer ends in the middle", (0, 1, 20)),),
-        alias=("MALFORMED_RESPONSE_CHUNK", 20),
-    )
     def truncate(self, body_bytes: int) -> Put:
         """
         Send the first bytes of the body under the full Content-Length, then close.
@@ -284,35 +376,10 @@ class WireFaultMethods(Generic[Put]):
         """
         return self.do({"truncate": body_bytes})
 
-    @_row(
-        "garble",
-        phases=("response",),
-        argument="true",
-        schema=_ON_FLAG,
-        fields=lambda *_: {"garble": True},
-        examples=(True,),
-        reaches_client="other",
-        draws=(Draw("garbled-body", "200 with a body that is not JSON", (True,)),),
-        alias=("RANDOM_DATA_THEN_CLOSE", True),
-    )
     def garble(self) -> Put:
         """Send 200 with a body that is not JSON, after the operation took effect."""
         return self.do({"garble": True})
 
-    @_row(
-        "bad-gateway",
-        phases=("operation", "response"),
-        argument="before | after, or {when, status, server}",
-        schema={"anyOf": [{"enum": ["before", "after"]}, _object("When, status and proxy", _GATEWAY)]},
-        fields=lambda argument, _: _gateway(**({"when": argument} if isinstance(argument, str) else argument)),
-        examples=("after", "before", {"when": "after", "status": 504, "server": "edge-proxy"}),
-        reaches_client="other",
-        draws=(
-            Draw("bad-gateway", "a proxy's own 502, and the operation does not run", ("before",)),
-            Draw("bad-gateway-after", "a proxy's own 502 or 504, and the operation takes effect",
-                 ("after", {"when": "after", "status": 504}), True),
-        ),
-    )  # fmt: skip
     def bad_gateway(self, when: When = "before", *, status: Literal[502, 503, 504] = 502, server: str = _PROXY) -> Put:
         """
         Send a proxy's 502, 503 or 504 in HTML, before or after the operation took effect.
@@ -325,16 +392,6 @@ class WireFaultMethods(Generic[Put]):
         is_plain = (status, server) == (502, _PROXY)
         return self.do({"bad-gateway": when if is_plain else {"when": when, "status": status, "server": server}})
 
-    @_row(
-        "delay",
-        phases=("wait",),
-        argument="duration, or {median, p99, max}",
-        schema=_WAIT,
-        fields=lambda argument, read_wait: {"delay_before": read_wait(argument, "")},
-        examples=("5s", {"median": "80ms", "p99": "2s", "max": "10s"}),
-        keeps_waiting=True,
-        draws=(Draw("delay", "the operation runs late", Seconds(at_most=60)),),
-    )
     def delay(
         self,
         by: Length | None = None,
@@ -357,16 +414,6 @@ class WireFaultMethods(Generic[Put]):
         """
         return self.do({"delay": _wait(by, median=median, p99=p99, max=max)})
 
-    @_row(
-        "delay-after",
-        phases=("wait after",),
-        argument="duration, or {median, p99, max}",
-        schema=_WAIT,
-        fields=lambda argument, read_wait: {"delay_after": read_wait(argument, "")},
-        examples=("40s",),
-        keeps_waiting=True,
-        draws=(Draw("delay-after", "the answer arrives late", Seconds(at_most=60)),),
-    )
     def delay_after(
         self,
         by: Length | None = None,
@@ -389,23 +436,6 @@ class WireFaultMethods(Generic[Put]):
         """
         return self.do({"delay-after": _wait(by, median=median, p99=p99, max=max)})
 
-    @_row(
-        "dribble",
-        phases=("transmission",),
-        argument="{chunks, over}",
-        schema=_object(
-            "Dribble",
-            {
-                "chunks": {"title": "Pieces", "type": "integer", "minimum": 2, "maximum": 1000},
-                "over": {"$ref": "#/$defs/duration", "title": "Over"},
-            },
-            "chunks",
-            "over",
-        ),
-        fields=lambda body, read_wait: {"chunks": body["chunks"], "over": read_wait(body["over"], "/over")},
-        examples=({"chunks": 5, "over": "10s"},),
-        keeps_waiting=True,
-    )
     def dribble(self, chunks: int, over: Length) -> Put:
         """
         Send the body slowly, in this number of pieces over this length of time.
@@ -416,40 +446,9 @@ class WireFaultMethods(Generic[Put]):
         """
         return self.do({"dribble": {"chunks": chunks, "over": length(over)}})
 
-    @_row(
-        "stale",
-        phases=("operation",),
-        argument="true",
-        schema=_ON_FLAG,
-        fields=lambda *_: {"stale": True},
-        of_reads_only=True,
-        examples=(True,),
-    )
     def stale(self) -> Put:
         """Answer a read as before the last change."""
         return self.do({"stale": True})
-
-
-WIRE_FAULTS: Mapping[str, WireFault] = MappingProxyType(
-    {
-        method.wire_fault.name: method.wire_fault
-        for method in vars(WireFaultMethods).values()
-        if hasattr(method, "wire_fault")
-    }
-)
-
-
-def _gateway(when: When = "before", status: int = 502, server: str = _PROXY) -> JSON:
-    """Return the fields of a proxy's error page."""
-    from html import escape  # imported here: it loads the table of all entities
-
-    title = f"{status} {HTTPStatus(status).phrase}"
-    page = (
-        f"<!DOCTYPE html>\n<html>\n<head><title>{title}</title></head>\n<body>\n<h1>{title}</h1>\n"
-        f"<p>The upstream server sent no valid response.</p>\n<hr><i>{escape(server)}</i>\n</body>\n</html>\n"
-    )
-    headers = {"Server": server, "Content-Type": "text/html"}
-    return {"reply": (status, headers, page), "skips_operation": when == "before"}
 
 
 def _wait(by: Length | None, **drawn: Length | None) -> str | float | JSON:

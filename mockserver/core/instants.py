@@ -32,13 +32,13 @@ _BRAZIL = timezone(timedelta(hours=-3))
 _MICROSECOND = timedelta(microseconds=1)
 # The form of nearly every text; one that does not match may still match the next pattern.
 _USUAL = re.compile(r"(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}(?::\d{2})?)(?:\.(\d+))?([Zz]|[+-]\d{2}:[0-5]\d)?", re.ASCII)
-# Every date-time of ISO 8601-1:2019: calendar, week and ordinal dates, in the extended and the basic format.
+# Every date-time of ISO 8601-1:2019: calendar, week and ordinal dates, all in the extended or all in the basic format.
 _ISO_8601 = re.compile(
     r"""
-    (?P<year>\d{4}) (?P<dash>-?)
-    (?: (?P<month>\d\d) (?P=dash) (?P<day>\d\d) | W (?P<week>\d\d) (?P=dash) (?P<weekday>\d) | (?P<ordinal>\d{3}) )
-    [Tt] (?P<hour>\d\d) (?: (?P<colon>:?) (?P<minute>\d\d) (?: (?P=colon) (?P<second>\d\d) )? )? (?:[.,](?P<fraction>\d+))?
-    (?: (?P<zulu>[Zz]) | (?P<sign>[+\-\u2212]) (?P<zone_hour>\d\d) (?: (?P<zone_colon>:?) (?P<zone_minute>\d\d) )? )?
+    (?P<year>\d{4}) (?P<dash>-)?
+    (?: (?P<month>\d\d) (?(dash)-) (?P<day>\d\d) | W (?P<week>\d\d) (?(dash)-) (?P<weekday>\d) | (?P<ordinal>\d{3}) )
+    [Tt] (?P<hour>\d\d) (?: (?(dash):) (?P<minute>\d\d) (?: (?(dash):) (?P<second>\d\d) )? )? (?:[.,](?P<fraction>\d+))?
+    (?: (?P<zulu>[Zz]) | (?P<sign>[+\-\u2212]) (?P<zone_hour>\d\d) (?: (?(dash):) (?P<zone_minute>\d\d) )? )?
     """,
     re.ASCII | re.VERBOSE,
 )
@@ -97,6 +97,9 @@ def format_http_date(instant: Instant) -> str:
     return f"{day} {at.hour:02}:{at.minute:02}:{at.second:02} GMT"
 
 
+SHOWABLE = f"an instant that can be shown, from {format_exact(EARLIEST)} to {format_exact(LATEST)}"
+
+
 def parse(written: str) -> tuple[Instant, bool] | None:
     """
     Return the instant of an ISO 8601 date-time and whether the text has an offset, or None for any other text.
@@ -117,7 +120,7 @@ def parse(written: str) -> tuple[Instant, bool] | None:
                 microseconds = int((fraction or "0").ljust(6, "0")[:6])
                 return from_datetime(moment) + microseconds, offset is not None
     parts = _ISO_8601.fullmatch(written)
-    if parts is None or not _is_one_format(parts):
+    if parts is None:
         return None
     try:
         day_start, offset_span = _day(parts), _offset(parts)
@@ -130,12 +133,6 @@ def parse(written: str) -> tuple[Instant, bool] | None:
     if parts["second"] == "60" and instant % DAY >= SECOND:  # a leap second is the last one of a day in UTC
         return None
     return instant, bool(parts["zulu"] or parts["sign"])
-
-
-def _is_one_format(parts: re.Match[str]) -> bool:
-    """Return True if date, time and offset are all extended or all basic."""
-    colon = ":" if parts["dash"] else ""
-    return all(parts[used] in (None, colon) for used in ("colon", "zone_colon"))
 
 
 def _day(parts: re.Match[str]) -> Instant:
@@ -171,6 +168,14 @@ def _offset(parts: re.Match[str]) -> Duration:
     return (hours * 60 + minutes) * (MINUTE if parts["sign"] == "+" else -MINUTE)
 
 
+def unusable(written: str) -> str:
+    """Return why a sandbox cannot have the instant of a text, as what is valid in its place; "" if it can."""
+    parsed = parse(written)
+    if parsed is None:
+        return "a day and time that exist, as RFC 3339, such as 2026-03-01T12:00:00Z"
+    return "" if EARLIEST <= parsed[0] <= LATEST else SHOWABLE
+
+
 def parse_date(written: str, *, brazil: bool) -> Instant | None:
     """Return the midnight of a date alone, in UTC or in Brazil (UTC-3), or None for any other text."""
     if _DATE.fullmatch(written) is None:
@@ -184,8 +189,15 @@ def parse_date(written: str, *, brazil: bool) -> Instant | None:
 
 def retry_after(written: str, now: Instant) -> Duration | None:
     """Return the delay of a Retry-After, in seconds or as an HTTP date, or None if it is neither."""
-    written = written.strip()
-    if (seconds := whole_number(written)) is not None:
+    if (seconds := whole_number(written.strip())) is not None:
         return seconds * SECOND
-    moment = http_date(written)
-    return max(0, from_datetime(moment) - now) if moment is not None and moment.tzinfo is not None else None
+    date = retry_after_date(written)
+    return max(0, date - now) if date is not None else None
+
+
+def retry_after_date(written: str) -> Instant | None:
+    """Return the instant of a Retry-After that is an HTTP date, or None for any other text."""
+    if whole_number(written.strip()) is not None:
+        return None
+    moment = http_date(written.strip())
+    return from_datetime(moment) if moment is not None and moment.tzinfo is not None else None

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 from mockserver.contract.text import json_value
 from mockserver.core.instants import DAY
 from mockserver.core.operations import sending
+from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
-from mockserver.core.state.records import Campaign, Execution, Session
-from mockserver.core.state.sandbox import SandboxState
+from mockserver.core.state.records import Campaign, Execution
 from mockserver.core.state.tenant import Tenant
 
 
@@ -47,42 +47,61 @@ class LedgerRows(NamedTuple):
     unused_media: Sequence[Row]
 
 
-def read(sandbox: SandboxState) -> LedgerRows:
-    """Return the current ledger of every tenant of the sandbox."""
-    made = creating_exchanges(sandbox)
-    tenants = list(sandbox.tenants.values())
-    runs = list(sandbox.records("execution"))
-    all_sends = [row for tenant, execution in runs for row in _sends(sandbox, tenant, execution)]
+def read(run: Run) -> LedgerRows:
+    """Return the current ledger of every tenant."""
+    made = creating_exchanges(run)
+    tenants = list(run.tenants.values())
+    executions = list(run.records("execution"))
+    all_sends = [row for tenant, execution in executions for row in _sends(run, tenant, execution)]
     return LedgerRows(
-        [_execution(sandbox, tenant, execution, made) for tenant, execution in runs],
+        [_execution(run, tenant, execution, made) for tenant, execution in executions],
         [row for tenant in tenants for row in _duplicate_executions(tenant, made)],
         all_sends,
         _duplicate_sends(all_sends),
-        clones(sandbox, made),
-        abandoned(sandbox, made),
-        [row for tenant in tenants for row in _unused_media(sandbox, tenant)],
+        clones(run, made),
+        abandoned(run, made),
+        [row for tenant in tenants for row in _unused_media(run, tenant)],
     )
 
 
-def clones(sandbox: SandboxState, made: Mapping[str, int]) -> list[Row]:
+def clones(run: Run, made: Mapping[str, int]) -> list[Row]:
     """Return the cloned campaigns; `made` is the result of `creating_exchanges`."""
-    return [row for tenant in sandbox.tenants.values() for row in _clones(sandbox, tenant, made)]
+    rows: list[Row] = []
+    for tenant in run.tenants.values():
+        troubles = _failed_creates_and_starts(run, tenant)
+        earlier: list[Campaign] = []
+        for campaign in tenant.campaigns.values() if troubles else ():
+            made_in = made.get(campaign.id, 0)
+            originals = (original for original in reversed(earlier) if _is_copy(original, campaign))
+            proofs = ((original, _why_cloned(troubles, original, made_in)) for original in originals)
+            original, proof = next((found for found in proofs if found[1]), (campaign, None))
+            if proof is not None:
+                clone = {"tenantId": tenant.id, "originalId": original.id, "cloneId": campaign.id}
+                rows.append({**clone, "why": proof[1], "exchanges": [proof[0], made_in]})
+            earlier.append(campaign)
+    return rows
 
 
-def abandoned(sandbox: SandboxState, made: Mapping[str, int]) -> list[Row]:
-    """Return the abandoned sessions."""
-    return [row for tenant in sandbox.tenants.values() for row in _abandoned(sandbox, tenant, made)]
+def abandoned(run: Run, made: Mapping[str, int]) -> list[Row]:
+    """Return the sessions that the client never read and that did not complete."""
+    reads = (exchange for exchange in run.exchanges if exchange.operation == "readConnectionSession")
+    read_ids = {read.call.params["sessionId"] for read in reads}
+    return [
+        {"tenantId": tenant.id, "sessionId": session.id, "status": session.status, "exchange": made.get(session.id)}
+        for tenant, session in run.records("session")
+        if session.id not in read_ids and session.status != "completed"
+    ]
 
 
-def creating_exchanges(sandbox: SandboxState) -> Mapping[str, int]:
+def creating_exchanges(run: Run) -> Mapping[str, int]:
     """Return the number of the exchange that created each campaign, execution and session."""
-    created = (transition for transition in sandbox.journal.transitions if transition.source is None)
+    created = (transition for transition in run.transitions if transition.source is None)
     causes = ((transition.id, transition.cause.get("exchange")) for transition in created)
     return {record_id: exchange for record_id, exchange in causes if isinstance(exchange, int)}
 
 
-def _execution(sandbox: SandboxState, tenant: Tenant, execution: Execution, made: Mapping[str, int]) -> Row:
-    counts = sending.counts(execution.schedule, sandbox.now)
+def _execution(run: Run, tenant: Tenant, execution: Execution, made: Mapping[str, int]) -> Row:
+    counts = sending.counts(execution.schedule, run.now)
     return {
         "tenantId": tenant.id,
         "campaignId": execution.campaign_id,
@@ -114,9 +133,9 @@ def _duplicate_executions(tenant: Tenant, made: Mapping[str, int]) -> Iterator[R
             }
 
 
-def _sends(sandbox: SandboxState, tenant: Tenant, execution: Execution) -> Iterator[Row]:
+def _sends(run: Run, tenant: Tenant, execution: Execution) -> Iterator[Row]:
     """Yield the sends of an execution so far, except failed ones."""
-    for position in range(sending.processed_count(execution.schedule, sandbox.now)):
+    for position in range(sending.processed_count(execution.schedule, run.now)):
         if not sending.is_failed(execution.schedule, position):
             yield {
                 "tenantId": tenant.id,
@@ -148,31 +167,6 @@ def _duplicate_sends(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-def _clones(sandbox: SandboxState, tenant: Tenant, made: Mapping[str, int]) -> Iterator[Row]:
-    troubles = _failed_creates_and_starts(sandbox, tenant)
-    earlier: list[Campaign] = []
-    for campaign in tenant.campaigns.values() if troubles else ():
-        made_in = made.get(campaign.id, 0)
-        originals = (original for original in reversed(earlier) if _is_copy(original, campaign))
-        proofs = ((original, _why_cloned(troubles, original, made_in)) for original in originals)
-        row = next((_clone(tenant, original, campaign, proof, made_in) for original, proof in proofs if proof), None)
-        if row is not None:
-            yield row
-        earlier.append(campaign)
-
-
-def _clone(tenant: Tenant, original: Campaign, clone: Campaign, proof: tuple[int, str], made_in: int) -> Row:
-    exchange, why = proof
-    exchanges = [exchange, made_in]
-    return {
-        "tenantId": tenant.id,
-        "originalId": original.id,
-        "cloneId": clone.id,
-        "why": why,
-        "exchanges": exchanges,
-    }
-
-
 def _is_copy(one: Campaign, other: Campaign) -> bool:
     first, second = ((row.template_id, row.platform, row.filters, row.cadence) for row in (one, other))
     return first == second and is_derived_name(other.name, one.name)
@@ -188,23 +182,20 @@ def _why_cloned(
     return None
 
 
-def _failed_creates_and_starts(sandbox: SandboxState, tenant: Tenant) -> list[tuple[JournalEntry, str]]:
+def _failed_creates_and_starts(run: Run, tenant: Tenant) -> list[tuple[JournalEntry, str]]:
     """Return the creates and starts that were refused as done already, or whose response was lost; the latest first."""
     failed = []
-    for exchange in reversed(sandbox.journal.exchanges):
+    for exchange in reversed(run.exchanges):
         if exchange.tenant_id != tenant.id or exchange.operation not in ("createCampaign", "startCampaign"):
             continue
         code = exchange.error.code if exchange.error else None
         if code in _DONE_ALREADY:
             failed.append((exchange, str(code)))
-        elif exchange.applied and _is_lost(exchange):
+            continue
+        is_replaced = exchange.fault is not None and (exchange.status or 0) >= 500  # by an injected 5xx
+        if exchange.applied and (exchange.status is None or exchange.is_held or is_replaced):
             failed.append((exchange, "answer lost"))
     return failed
-
-
-def _is_lost(exchange: JournalEntry) -> bool:
-    """Return True if the client has no response yet, or one with an injected 5xx."""
-    return exchange.status is None or exchange.is_held or (exchange.fault is not None and exchange.status >= 500)
 
 
 def _is_about(exchange: JournalEntry, campaign: Campaign) -> bool:
@@ -213,34 +204,13 @@ def _is_about(exchange: JournalEntry, campaign: Campaign) -> bool:
     return exchange.operation == "startCampaign" and exchange.call.params["id"] == campaign.id
 
 
-def _abandoned(sandbox: SandboxState, tenant: Tenant, made: Mapping[str, int]) -> Iterator[Row]:
-    """Yield the sessions that the client never read and that did not complete."""
-    read_ids = {
-        exchange.call.params["sessionId"]
-        for exchange in sandbox.journal.exchanges
-        if exchange.operation == "readConnectionSession"
-    }
-    for session in tenant.sessions.values():
-        if session.id not in read_ids and _is_abandoned(session):
-            yield {
-                "tenantId": tenant.id,
-                "sessionId": session.id,
-                "status": session.status,
-                "exchange": made.get(session.id),
-            }
-
-
-def _is_abandoned(session: Session) -> bool:
-    return session.status != "completed"
-
-
-def _unused_media(sandbox: SandboxState, tenant: Tenant) -> Iterator[Row]:
+def _unused_media(run: Run, tenant: Tenant) -> Iterator[Row]:
     """Yield the uploaded files that no template and no message uses."""
     used = {item.media_id for template in tenant.templates.values() for item in template.items}
     used |= {(message.fields.get("media") or {}).get("id") for rows in tenant.messages.values() for message in rows}
     uploads = {
         name: exchange.n
-        for exchange in sandbox.journal.exchanges
+        for exchange in run.exchanges
         if exchange.operation == "uploadMedia"
         for name in _named(exchange)
     }

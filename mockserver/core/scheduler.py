@@ -17,7 +17,7 @@ from mockserver.core.faults import conditions, effects, injection
 from mockserver.core.instants import EARLIEST, LATEST, Duration, Instant, format_exact
 from mockserver.core.operations import campaigns, connections
 from mockserver.core.state.rules import Subject
-from mockserver.core.state.sandbox import SandboxState, Timer
+from mockserver.core.state.sandbox import SandboxState, Scope, Timer
 from mockserver.core.webhooks import deliveries
 
 
@@ -29,20 +29,8 @@ class FiredTimer(NamedTuple):
     id: str
 
 
-def _finish(sandbox: SandboxState, timer: Timer) -> None:
-    campaigns.finish(sandbox, sandbox.tenants[timer.tenant_id], timer.id, {"timer": timer.trigger})
-
-
-def _drain(sandbox: SandboxState, timer: Timer) -> None:
-    campaigns.finish_lagging_execution(sandbox, sandbox.tenants[timer.tenant_id], timer.id, {"timer": timer.trigger})
-
-
-def _expire(sandbox: SandboxState, timer: Timer) -> None:
-    connections.expire_on_time(sandbox, sandbox.tenants[timer.tenant_id], timer.id, {"timer": timer.trigger})
-
-
-def _wake(sandbox: SandboxState, timer: Timer) -> None:
-    deliveries.retry_due(sandbox, timer.id, {"timer": timer.trigger})
+def _scope(sandbox: SandboxState, timer: Timer) -> Scope:
+    return Scope(sandbox, sandbox.tenants[timer.tenant_id], {"timer": timer.trigger})
 
 
 def _fire(sandbox: SandboxState, timer: Timer) -> None:
@@ -74,11 +62,13 @@ def _reach(sandbox: SandboxState, timer: Timer) -> None:
 # The function of a due timer, by kind and trigger.
 TIMER_HANDLERS: Mapping[tuple[str, str], Callable[[SandboxState, Timer], None]] = MappingProxyType(
     {
-        ("execution", "finish"): _finish,
-        ("execution", "drain"): _drain,
+        ("execution", "finish"): lambda sandbox, timer: campaigns.finish(_scope(sandbox, timer), timer.id),
+        ("execution", "drain"): lambda sandbox, timer: campaigns.finish_lagging_execution(
+            _scope(sandbox, timer), timer.id
+        ),
         ("execution", "sent"): _reach,
-        ("session", "expire"): _expire,
-        ("delivery", "wake"): _wake,
+        ("session", "expire"): lambda sandbox, timer: connections.expire_on_time(_scope(sandbox, timer), timer.id),
+        ("delivery", "wake"): lambda sandbox, timer: deliveries.retry_due(sandbox, timer.id, {"timer": timer.trigger}),
         ("rule", "fire"): _fire,
         ("call", "arrive"): injection.run_deferred_call,
     }
@@ -110,12 +100,15 @@ def run_until(
         at = max(sandbox.now, timer.due)
         sandbox.set_now(at)
         former, sandbox.timer_of = sandbox.timer_of, "" if timer.kind in _ALWAYS_REPORTED else timer.id
+        within: list[FiredTimer] = []
+        outer, sandbox.fired_within = sandbox.fired_within, within
         try:
             TIMER_HANDLERS[timer.kind, timer.trigger](sandbox, timer)  # a rule may advance the clock meanwhile
         finally:
-            sandbox.timer_of = former
+            sandbox.timer_of, sandbox.fired_within = former, outer
         if timer.kind in _ALWAYS_REPORTED or sandbox.timer_target(timer) is not before:
             fired.append(FiredTimer(at, f"{timer.kind}.{timer.trigger}", timer.id))
+        fired += within
     if pause is not None and until > sandbox.now and pause(sandbox):
         return fired
     if until != sandbox.now:

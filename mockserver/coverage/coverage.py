@@ -14,6 +14,8 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
+from mockserver._files import write_whole
+from mockserver._json import JSON
 from mockserver.contract.text import closest_match_hint
 from mockserver.coverage.dimensions import DIMENSIONS, Dimension, clauses_of_items, universe
 from mockserver.version import VERSION
@@ -132,7 +134,7 @@ class Coverage:
         items = universe()
         return Count(sum(len(self.covered(name)) for name in names), sum(len(items[name]) for name in names))
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JSON:
         """Return the document: `version`, and `dimensions` with the lists `covered` and `missing` of each."""
         rows = {name: {"covered": [*self.covered(name)], "missing": [*self.missing(name)]} for name in DIMENSIONS}
         return {"version": VERSION, "dimensions": rows}
@@ -188,9 +190,11 @@ class Coverage:
         Args:
             path: The file, which is replaced as a whole.
         """
-        file = Path(path)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(self.as_json(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_whole(Path(path), self.as_text())
+
+    def as_text(self) -> str:
+        """Return the document as the text of a file."""
+        return json.dumps(self.as_json(), indent=1, ensure_ascii=False) + "\n"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Coverage):
@@ -215,9 +219,8 @@ def combine(parts: Iterable[Coverage]) -> Coverage:
 def _dimensions(document: Any, source: str) -> Mapping[str, Any]:
     dimensions = document.get("dimensions") if isinstance(document, Mapping) else None
     if not isinstance(dimensions, Mapping):
-        raise CoverageError(
-            f"{source}: got {_kind(document)} without dimensions; expected a file that --mockserver-cov wrote"
-        )
+        kind = "an object" if isinstance(document, Mapping) else f"a {type(document).__name__}"
+        raise CoverageError(f"{source}: got {kind} without dimensions; expected a file that --mockserver-cov wrote")
     if document.get("version") != VERSION:
         got = f"version {document.get('version')!r} of mockserver"
         raise CoverageError(
@@ -228,10 +231,6 @@ def _dimensions(document: Any, source: str) -> Mapping[str, Any]:
             hint = closest_match_hint(name, DIMENSIONS)
             raise CoverageError(f"{source}: got the dimension {name!r}; expected {', '.join(DIMENSIONS)}{hint}")
     return dimensions
-
-
-def _kind(document: Any) -> str:
-    return "an object" if isinstance(document, Mapping) else f"a {type(document).__name__}"
 
 
 def _check_items(name: Dimension, row: Any, source: str) -> None:

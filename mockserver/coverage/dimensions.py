@@ -19,7 +19,7 @@ from mockserver.contract.choices import CHOICES
 from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, OPERATIONS
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.filters import FIELDS, OPERATORS
-from mockserver.contract.lifecycles import DELIVERY, LIFECYCLES
+from mockserver.contract.lifecycles import DELIVERY, EVENTS, LIFECYCLES
 from mockserver.contract.wire_faults import WIRE_FAULTS, WireFault
 
 Dimension = Literal[
@@ -82,7 +82,7 @@ def universe() -> Mapping[Dimension, tuple[str, ...]]:
         "operations": OPERATIONS,
         "answers": tuple(_answers()),
         "steps": tuple(_steps()),
-        "deliveries": tuple(f"{event} {end}" for event in _events() for end in ENDS),
+        "deliveries": tuple(f"{event} {end}" for event in EVENTS for end in ENDS),
         "filters": tuple(f"{field.name} {operator}" for field in FIELDS.values() for operator in OPERATORS[field.type]),
         "faults": tuple(_faults()),
         "choices": tuple(_options()),
@@ -105,11 +105,6 @@ def _steps() -> Iterator[str]:
     for kind, table in LIFECYCLES.items():
         yield from (step_item(kind, step.source, step.trigger) for step in table.steps)
         yield from (step_item(kind, deadline.state, DEADLINE) for deadline in table.deadlines)
-
-
-def _events() -> tuple[str, ...]:
-    steps = (step for table in LIFECYCLES.values() for step in table.steps)
-    return tuple(dict.fromkeys(step.event for step in steps if step.event is not None))
 
 
 def _faults() -> Iterator[str]:

@@ -23,8 +23,8 @@ from mockserver.contract.effects import ALIASES
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.contract.wire_faults import WIRE_FAULTS
+from mockserver.core.run import Run
 from mockserver.core.state.journal import Transition
-from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.webhooks.deliveries import LOST
 from mockserver.coverage.coverage import Coverage
 from mockserver.coverage.dimensions import (
@@ -65,38 +65,35 @@ class ChoicesRead(NamedTuple):
     by_timers: Mapping[str, AbstractSet[str]]
 
 
-def gather(sandbox: SandboxState, into: Coverage, choices_read: ChoicesRead) -> None:
+def gather(run: Run, into: Coverage, choices_read: ChoicesRead) -> None:
     """
-    Add what a sandbox shows to a coverage.
+    Add what a run shows to a coverage.
 
     Args:
-        sandbox: The sandbox.
+        run: What has happened in a sandbox.
         into: Gets the items.
         choices_read: Empty unless the sandbox tracks its choices.
 
     Lock: The caller holds the sandbox's lock, or passes a copy.
     """
-    if not sandbox.journal.exchanges and not sandbox.outbox.deliveries:
+    if not run.exchanges and not run.deliveries:
         return
-    evidence = Evidence(sandbox)
+    evidence = Evidence(run)
     _add_exchanges(evidence, into)
     _add_transitions(evidence, into)
     into.add("conduct", *chances(evidence, into.lacking("conduct")))
     if evidence.exchanges:
         into.add("choices", *choices_read.outside_timers)
         if choices_read.by_timers:
-            into.add("choices", *_by_timers(evidence, choices_read.by_timers, into.lacking("choices")))
-
-
-def _by_timers(evidence: Evidence, items: Mapping[str, AbstractSet[str]], lacking: AbstractSet[str]) -> list[str]:
-    """Return the items that a timer of a record read that a call created."""
-    return [item for item in items.keys() & lacking if any(_is_made(evidence, record_id) for record_id in items[item])]
+            timers = choices_read.by_timers
+            lacking = timers.keys() & into.lacking("choices")
+            into.add("choices", *(item for item in lacking if any(_is_made(evidence, id) for id in timers[item])))
 
 
 def _is_made(evidence: Evidence, timer_of: str) -> bool:
     """Return True if a call created the record of a timer, or the session of its delivery."""
-    delivery = evidence.sandbox.outbox.deliveries.get(timer_of)
-    return (timer_of if delivery is None else delivery.event.session.id) in evidence.made
+    delivery = evidence.run.deliveries.get(timer_of)
+    return (timer_of if delivery is None else delivery.event.record.id) in evidence.made
 
 
 def _add_exchanges(evidence: Evidence, into: Coverage) -> None:
@@ -119,14 +116,8 @@ def _add_troubled(evidence: Evidence, into: Coverage) -> None:
         if not succeeded(exchange) and (code := evidence.code(exchange)) is not None:
             into.add("answers", answer_item(operation, code))
         if exchange.fault is not None:
-            into.add("faults", *_faults(operation, exchange.fault.effects))
-
-
-def _faults(operation: str, effects: Mapping[str, Any]) -> Iterator[str]:
-    for name, argument in effects.items():
-        fault, meant = ALIASES.get(name, (name, argument))
-        if fault in WIRE_FAULTS:
-            yield fault_item(operation, fault, meant)
+            meant = (ALIASES.get(name, (name, argument)) for name, argument in exchange.fault.effects.items())
+            into.add("faults", *(fault_item(operation, *each) for each in meant if each[0] in WIRE_FAULTS))
 
 
 def _add_transitions(evidence: Evidence, into: Coverage) -> None:
@@ -134,14 +125,14 @@ def _add_transitions(evidence: Evidence, into: Coverage) -> None:
     lacking = into.lacking("steps")
     attempted: set[str] = set()
     unread: list[Transition] = []  # no call caused them
-    for transition in reversed(evidence.sandbox.journal.transitions):
+    for transition in reversed(evidence.run.transitions):
         if transition.source is None:
             continue  # the record was created
         items = _ITEMS.get((transition.kind, transition.source, transition.target))
         if items is None:
             continue  # seed data created the record in a later state
         if transition.kind == "delivery":
-            _add_delivery(evidence.sandbox, transition, attempted, into)
+            _add_delivery(evidence.run, transition, attempted, into)
         elif "given" in transition.cause or lacking.isdisjoint(items):
             continue
         elif "exchange" in transition.cause:
@@ -161,19 +152,21 @@ def _items(transition: Transition) -> tuple[str, ...]:
     return items[:1] if is_forced else items
 
 
-def _add_delivery(sandbox: SandboxState, transition: Transition, attempted: set[str], into: Coverage) -> None:
+def _add_delivery(run: Run, transition: Transition, attempted: set[str], into: Coverage) -> None:
     """Add a transition of a delivery; `attempted` gets the delivery's id if a request of it reached the receiver."""
-    has_reached = _reached_receiver(sandbox, transition)
+    has_reached = _reached_receiver(run, transition)
     if has_reached:
         attempted.add(transition.id)
     if transition.id in attempted and (has_reached or "attempt" not in transition.cause):
         into.add("steps", *_items(transition))
-        into.add("deliveries", *_end(sandbox, transition))
+        delivery = run.deliveries.get(transition.id)
+        if delivery is not None and transition.target in ENDS:
+            into.add("deliveries", f"{delivery.event.kind} {transition.target}")
 
 
-def _reached_receiver(sandbox: SandboxState, transition: Transition) -> bool:
+def _reached_receiver(run: Run, transition: Transition) -> bool:
     """Return True if an attempt caused this transition of a delivery, and its request was not lost by a rule."""
-    delivery, number = sandbox.outbox.deliveries.get(transition.id), transition.cause.get("attempt")
+    delivery, number = run.deliveries.get(transition.id), transition.cause.get("attempt")
     if delivery is None or number is None:
         return False
     return any(
@@ -181,29 +174,20 @@ def _reached_receiver(sandbox: SandboxState, transition: Transition) -> bool:
     )
 
 
-def _end(sandbox: SandboxState, transition: Transition) -> Iterator[str]:
-    delivery = sandbox.outbox.deliveries.get(transition.id)
-    if delivery is not None and transition.target in ENDS:
-        yield f"{delivery.event.kind} {transition.target}"
-
-
 def _shown(evidence: Evidence, states: AbstractSet[str]) -> set[tuple[str, str]]:
     """Return the records, each with one of the states, that an answer or an event has shown to the client."""
     shown: set[tuple[str, str]] = set()
     texts = tuple(f'"{state}"'.encode() for state in states)
     for exchange in evidence.exchanges:
-        if _may_have(exchange.answer, texts) and succeeded(exchange):
+        # A body without these texts may have them as escapes, which a rule may send.
+        may_show = any(text in exchange.answer for text in texts) or b"\\" in exchange.answer
+        if may_show and succeeded(exchange):
             ids = tuple(exchange.call.params.values())[-1:]  # a body without an id is that of the record in the path
             shown.update(_states(evidence.answer(exchange), ids))
-    for delivery in evidence.sandbox.outbox.deliveries.values():
+    for delivery in evidence.run.deliveries.values():
         if any(attempt.fault is None and attempt.status is not None for attempt in delivery.attempts):
-            shown.add((delivery.event.session.id, delivery.event.session.status))
+            shown.add((delivery.event.record.id, delivery.event.record.status))
     return shown
-
-
-def _may_have(body: bytes, texts: tuple[bytes, ...]) -> bool:
-    """Return False if no text of the body's JSON value can be one of these; a rule may send escapes."""
-    return any(text in body for text in texts) or b"\\" in body
 
 
 def _states(value: Any, ids: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:

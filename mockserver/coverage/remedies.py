@@ -29,10 +29,10 @@ _OF_SEED_DATA: Final = ("birthdate-zone",)  # read only while seed data is added
 # Of the steps and ends that no scenario leads to: the records are those of the client.
 _ACTS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "campaign processing fail": "mockserver.fail_campaign(campaign_id)",
+        "campaign processing fail": "mockserver.admin.fail_campaign(campaign_id)",
         "delivery due abandon": "mockserver.receive_webhooks(lambda webhook: 410)",
-        "delivery delivered resend": "mockserver.redeliver(event_id)",
-        "delivery abandoned resend": "mockserver.recover(webhook_id)",
+        "delivery delivered resend": "mockserver.webhooks.redeliver(event_id)",
+        "delivery abandoned resend": "mockserver.webhooks.recover(webhook_id)",
     }
 )
 
@@ -105,19 +105,15 @@ def _line_of_filter(item: str) -> str:
     name, operator = item.split(" ")
     field = FIELDS[name]
     value = field.allowed[0] if field.allowed else _VALUES[field.type]
-    statement = {"field": name, "operator": operator, **_operands(OPERATORS[field.type][operator].operand, value)}
-    filters = [{"combinator": "and", "statements": [statement]}]
-    return f'mockserver.call("POST", "/v1/campaigns/audience-preview", json={{"filters": {filters!r}}})'
-
-
-def _operands(operand: Operand, value: Any) -> Mapping[str, Any]:
     forms: Mapping[Operand, Mapping[str, Any]] = {
         "none": {},
         "one": {"value": value},
         "list": {"value": [value]},
         "pair": {"value": value, "value2": value},
     }
-    return forms[operand]
+    statement = {"field": name, "operator": operator, **forms[OPERATORS[field.type][operator].operand]}
+    filters = [{"combinator": "and", "statements": [statement]}]
+    return f'mockserver.call("POST", "/v1/campaigns/audience-preview", json={{"filters": {filters!r}}})'
 
 
 def _line_of_choice(item: str) -> str | None:
@@ -125,7 +121,7 @@ def _line_of_choice(item: str) -> str | None:
     if choice in _OF_SEED_DATA:
         return None
     row = CHOICES[choice]
-    numbers = RATE_WHEN_ON if row.value == "rate" else row.default
+    numbers = {"rate": RATE_WHEN_ON, "duration": "1h"}.get(row.value, row.default)
     value = option if option != VALUE else dict(numbers) if isinstance(numbers, Mapping) else numbers
     return f"@pytest.mark.mockserver(choices={{{choice!r}: {value!r}}})"
 

@@ -64,15 +64,11 @@ def markdown(coverage: Coverage) -> str:
         if not missing:
             continue
         lines += ["", f"<details><summary>{name}: {len(missing)} not covered</summary>", ""]
-        lines += [f"- `{item}`: {_code(name, item)}" for item in missing[:_MARKDOWN_GAPS]]
+        remedies = [(item, remedy(name, item)) for item in missing[:_MARKDOWN_GAPS]]
+        lines += [f"- `{item}`: {f'`{found.line}`' if found.line else found.text}" for item, found in remedies]
         lines += [f"- {len(missing) - _MARKDOWN_GAPS} more"] if len(missing) > _MARKDOWN_GAPS else []
         lines += ["", "</details>"]
     return "\n".join(lines) + "\n"
-
-
-def _code(name: Dimension, item: str) -> str:
-    found = remedy(name, item)
-    return found.text if found.line is None else f"`{found.line}`"
 
 
 def badge(coverage: Coverage) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Generator, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,7 +20,7 @@ from mockserver.pytest_plugin.assert_rewrite import load_as_written
 load_as_written()  # before any other import of this package
 
 from mockserver.pytest_plugin import conduct, explore, options
-from mockserver.testing.settings import NAMES, Layer, check_clock, did_you_mean, setting_error
+from mockserver.testing.settings import NAMES, Layer, check_clock, checked_reads_limit, did_you_mean, setting_error
 
 if TYPE_CHECKING:
     from mockserver.coverage.coverage import Coverage
@@ -27,12 +28,14 @@ if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
     from mockserver.testing.server import MockServer
 
-_OF_A_MARK = (*NAMES, "conduct")
+_OF_THE_TEST = ("conduct", "poll_limit")  # which no sandbox is made from
+_OF_A_MARK = (*NAMES, *_OF_THE_TEST)
 MARKERS = (
     f"mockserver(*, {', '.join(_OF_A_MARK)}): settings of this test's sandbox.",
     "mockserver_sweep(*names): run the test once for each option of these choices or families, or of those 'touched'.",
     f"mockserver_explore(*, {', '.join(explore.ARGUMENTS)}): run the test once for each fault at each of its calls.",
 )
+_WIDER = "mockserver is the sandbox of one test; for a wider scope: `with mockserver_server.sandbox() as sandbox: yield sandbox`"
 _OWNERSHIP: pytest.StashKey[SandboxOwnership] = pytest.StashKey()
 _STOPPED: pytest.StashKey[list[tuple[str, str]]] = pytest.StashKey()  # the report of a test that Ctrl-C has stopped
 
@@ -47,7 +50,9 @@ def pytest_configure(config: pytest.Config) -> None:
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
     config.pluginmanager.register(conduct.ConductPlugin(config), conduct.NAME)
-    if _may_select_runs(config):
+    is_cached = config.getoption("lf", False) or config.getoption("failedfirst", False)
+    # The run may select single options of sweeps, or gets reports on them from xdist's workers.
+    if is_cached or explore.is_controller(config) or any("=" in argument for argument in config.args):
         from mockserver.pytest_plugin import selection
 
         selection.register(config)
@@ -60,21 +65,17 @@ def pytest_configure(config: pytest.Config) -> None:
         for layer in options.layers(config):  # an unknown option ends the run before any test, with the nearest name
             check_clock(layer)
         options.trace_mode(config)
+        options.reads_limit(config)
     except ValueError as refusal:
         raise pytest.UsageError(str(refusal)) from None
 
 
-def _may_select_runs(config: pytest.Config) -> bool:
-    """Return True if the run may select single options of sweeps, or gets reports on them from xdist's workers."""
-    is_cached = config.getoption("lf", False) or config.getoption("failedfirst", False)
-    return bool(is_cached) or explore.is_controller(config) or any("=" in argument for argument in config.args)
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Refuse an unknown setting before the first test, with the nearest name."""
-    for item in items:
-        for marker in item.iter_markers("mockserver"):
-            _check(item, marker)
+    """Find the wrong marks, each of which fails its own test."""
+    messages = ((item, next(_wrong_marks(item), None)) for item in items)
+    wrong = {item: message for item, message in messages if message is not None}
+    if wrong:
+        config.pluginmanager.register(_WrongMarks(wrong), "mockserver-wrong-marks")
     if any(map(_is_swept, items)):
         from mockserver.pytest_plugin import sweep
 
@@ -86,19 +87,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.pluginmanager.register(ExploreRuns(config, _OWNERSHIP), "mockserver-explore-runs")
 
 
-def _check(item: pytest.Item, marker: pytest.Mark) -> None:
-    if marker.args:
-        raise pytest.UsageError(
-            f"{item.nodeid}: @pytest.mark.mockserver: got {marker.args!r}; expected keyword arguments only"
-        )
-    for name, value in marker.kwargs.items():
-        error = _mark_error(name, value)
-        if error:
-            raise pytest.UsageError(f"{item.nodeid}: {error}")
-    try:
-        check_clock(Layer("@pytest.mark.mockserver", marker.kwargs))
-    except ValueError as refusal:
-        raise pytest.UsageError(f"{item.nodeid}: {refusal}") from None
+class _WrongMarks:
+    """Fails each test that has a wrong mark. Lifetime: that of the session."""
+
+    def __init__(self, messages: dict[pytest.Item, str]) -> None:
+        self._messages = messages
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        if item in self._messages:
+            pytest.fail(self._messages[item], pytrace=False)
+
+
+def _wrong_marks(item: pytest.Item) -> Iterator[str]:
+    """Yield the error messages for the marks of a test, with the nearest names."""
+    for marker in item.iter_markers("mockserver"):
+        if marker.args:
+            yield f"@pytest.mark.mockserver: got {marker.args!r}; expected keyword arguments only"
+        yield from filter(None, (_mark_error(name, value) for name, value in marker.kwargs.items()))
+        try:
+            check_clock(Layer("@pytest.mark.mockserver", marker.kwargs))
+        except ValueError as refusal:
+            yield str(refusal)
 
 
 def _mark_error(name: str, value: Any) -> str | None:
@@ -108,8 +118,16 @@ def _mark_error(name: str, value: Any) -> str | None:
         return f"@pytest.mark.mockserver has no {name!r}; it has {known}{did_you_mean(name, _OF_A_MARK)}"
     if name == "conduct":
         error = conduct.problem(value)
-        return f"conduct: {error}" if error else None
-    return setting_error(name, value)
+        error = f"conduct: {error}" if error else None
+    elif name == "poll_limit":
+        error = None
+        try:
+            checked_reads_limit(value)
+        except ValueError as refusal:
+            error = f"poll_limit: {refusal}"
+    else:
+        error = setting_error(name, value)
+    return f"@pytest.mark.mockserver: {error}" if error else None
 
 
 @pytest.hookimpl(trylast=True)  # so that the test's own parameters come first in its ids
@@ -139,30 +157,79 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     if _OWNERSHIP in item.config.stash and not explore.is_inner(item):
         item.config.stash[_OWNERSHIP].start_test(item.nodeid)
     try:
-        return (yield)
+        result = yield
     except KeyboardInterrupt as interrupt:
         _store_report(item, interrupt)
+        raise
+    except pytest.fail.Exception as failure:
+        _explain_scope(failure)
         raise
     except Exception as failure:
         _skip_on_running_server(item, failure)
         raise
+    instance: Any = getattr(item, "instance", None)
+    if _is_sandbox_case(instance):
+        # The sandbox that its `setUp` will make is the test's: a failure has its report, document and trace.
+        instance._adopt = partial(_ownership(item.config).assign, item)
+        if instance.mockserver_poll_limit is None:
+            instance.mockserver_poll_limit = options.reads_limit(item.config) or "off"
+    return result
+
+
+def _explain_scope(failure: BaseException) -> None:
+    """Name the way to a sandbox of a wider scope where a fixture of a module, a class or the session asks for `mockserver`."""
+    message = str(failure)
+    if message.startswith("ScopeMismatch") and "scoped fixture mockserver with" in message:
+        pytest.fail(f"{message}\n{_WIDER}", pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Fail a test that passed otherwise for a rule that must fire or an assertion in a receiver; Ctrl-C stores the test's report."""
+    if _OWNERSHIP in item.config.stash and not explore.is_inner(item):
+        item.config.stash[_OWNERSHIP].start_function()
     try:
         result = yield
     except KeyboardInterrupt as interrupt:
         _store_report(item, interrupt)
         raise
+    except pytest.fail.Exception as failure:
+        _explain_scope(failure)
+        raise
     except Exception as failure:
         _skip_on_running_server(item, failure)
         raise
     if _OWNERSHIP in item.config.stash and not explore.is_inner(item):
-        item.config.stash[_OWNERSHIP].check_must_fire()
+        item.config.stash[_OWNERSHIP].check_ended()
+        item.config.stash[_OWNERSHIP].check_rules(item, expects=_expects_firing(item))
         item.config.stash[_OWNERSHIP].check_receivers()
     return result
+
+
+def _expects_firing(item: pytest.Item) -> bool:
+    """
+    Return True if each rule with a bounded count must fire that the test function makes.
+
+    Not in a test that may fail, nor under another option of a sweep than the default. `setUp` of a `unittest.TestCase` runs
+    in the same phase as its test, so that rules of such a class are not known to be the test's own.
+    """
+    if not item.config.getini("mockserver_must_fire") or item.get_closest_marker("xfail") is not None:
+        return False
+    if _is_swept(item):
+        from mockserver.pytest_plugin import sweep
+
+        case = item.stash.get(sweep.CASE, None)
+        return case is None or case.is_default
+    instance: Any = getattr(item, "instance", None)
+    if _is_sandbox_case(instance):
+        return not instance._may_miss
+    unittest = sys.modules.get("unittest")
+    return unittest is None or not isinstance(instance, unittest.TestCase)
+
+
+def _is_sandbox_case(instance: Any) -> bool:
+    module = sys.modules.get("mockserver.unittest_case")
+    return module is not None and isinstance(instance, module.SandboxTestCase)
 
 
 def _skip_on_running_server(item: pytest.Item, failure: Exception) -> None:
@@ -214,20 +281,17 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         from mockserver.pytest_plugin import sweep
 
         sweep.add_option_section(item, report)
-    if report.failed and _OWNERSHIP in item.config.stash:
+    if _OWNERSHIP not in item.config.stash:
+        return report
+    if report.failed:
         from mockserver.pytest_plugin import failure_report
 
         failure_report.add_report_sections(item, report, call.excinfo, item.config.stash[_OWNERSHIP])
-    elif report.passed and report.when == "call" and _OWNERSHIP in item.config.stash:
-        _trace_passed(item, report)
-    return report
-
-
-def _trace_passed(item: pytest.Item, report: pytest.TestReport) -> None:
-    if options.trace_mode(item.config) == "always":
+    elif report.passed and report.when == "call" and options.trace_mode(item.config) == "always":
         from mockserver.pytest_plugin import failure_report
 
         failure_report.trace_passed(item, report, item.config.stash[_OWNERSHIP])
+    return report
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
@@ -298,13 +362,16 @@ def mockserver(
 ) -> Iterator[Sandbox]:
     """A sandbox of this test only, its clock frozen at the present; `@pytest.mark.mockserver(...)` has its settings."""
     layers = [*mockserver_server.layers]
-    for mark in reversed(list(request.node.iter_markers("mockserver"))):
-        layers.append(Layer("mark", {name: value for name, value in mark.kwargs.items() if name != "conduct"}))
+    marks = list(request.node.iter_markers("mockserver"))
+    for mark in reversed(marks):
+        layers.append(Layer("mark", {name: value for name, value in mark.kwargs.items() if name not in _OF_THE_TEST}))
     layers += [Layer("sweep", {"choices": mockserver_option}), *explore.layers(request.node)]
     sandbox = mockserver_server.make(layers)
     with explore.prepared(request.node, sandbox):
         if not explore.is_inner(request.node):
             _ownership(request.config).assign(request.node, mockserver_server, sandbox)
+            limits = [mark.kwargs["poll_limit"] for mark in marks if "poll_limit" in mark.kwargs]
+            sandbox._limit_reads(checked_reads_limit(limits[0]) if limits else options.reads_limit(request.config))
         unittest = sys.modules.get("unittest")
         if unittest is not None and isinstance(request.instance, unittest.TestCase):
             request.instance.mockserver = sandbox  # its class takes no fixtures as arguments

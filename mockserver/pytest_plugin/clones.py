@@ -30,15 +30,11 @@ def clone_item(item: pytest.Function, name: str, nodeid: str) -> pytest.Function
         fixtureinfo=item._fixtureinfo,
     )
     clone.own_markers[:] = item.own_markers  # also those that a conftest has added
-    _set_nodeid(clone, nodeid)
+    # pytest derives the id from the name, later releases from the parameters alone.
+    if hasattr(clone, "_id"):
+        from _pytest.nodeid import NodeId
+
+        clone._id = NodeId.parse(nodeid)
+    else:
+        clone._nodeid = nodeid  # type: ignore[attr-defined]  # of earlier releases
     return clone
-
-
-def _set_nodeid(item: pytest.Function, nodeid: str) -> None:
-    """Set the id of a clone: pytest derives it from the name, later releases from the parameters alone."""
-    if not hasattr(item, "_id"):
-        item._nodeid = nodeid  # type: ignore[attr-defined]  # of earlier releases
-        return
-    from _pytest.nodeid import NodeId
-
-    item._id = NodeId.parse(nodeid)

@@ -9,12 +9,13 @@ Conduct in pytest: findings fail a test in the mode `error`, are part of a faili
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mockserver.pytest_plugin import options
 from mockserver.pytest_plugin.explore import is_inner
 
 if TYPE_CHECKING:
@@ -63,14 +64,6 @@ class ConductPlugin:
         wrong = problem(config.getini("mockserver_conduct"))
         if wrong:
             raise pytest.UsageError(f"mockserver_conduct: {wrong}")
-
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Refuse an unknown mode before the first test."""
-        marks = ((item, marker) for item in items for marker in item.iter_markers("mockserver"))
-        for item, marker in marks:
-            error = problem(marker.kwargs.get("conduct", "off"))
-            if error:
-                raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.mockserver(conduct=...): {error}")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
@@ -132,21 +125,15 @@ class ConductPlugin:
     def pytest_sessionfinish(self) -> None:
         if hasattr(self._config, "workerinput"):
             return
-        for option, form in (("--mockserver-conduct-json", _json), ("--mockserver-conduct-html", _html)):
-            file: Path | None = self._config.getoption(option)
-            if file is not None:
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(form(self.findings).encode("utf-8", "backslashreplace"))
+        file: Path | None = self._config.getoption("--mockserver-conduct-json")
+        page: Path | None = self._config.getoption("--mockserver-conduct-html")
+        if file is not None:
+            text = json.dumps({"findings": self.findings}, ensure_ascii=False, indent=2)
+            options.write_result(self._config, file, f"{text}\n")
+        if page is not None:
+            from mockserver.testing.report import conduct_page
 
-
-def _json(findings: Sequence[Mapping[str, Any]]) -> str:
-    return json.dumps({"findings": findings}, ensure_ascii=False, indent=2) + "\n"
-
-
-def _html(findings: Sequence[Mapping[str, Any]]) -> str:
-    from mockserver.testing.report import conduct_page
-
-    return conduct_page.render(findings)
+            options.write_result(self._config, page, conduct_page.render(self.findings))
 
 
 def summary(findings: Iterable[dict[str, Any]]) -> list[str]:

@@ -28,6 +28,7 @@ class CoveragePlugin:
         self._file = Path(options.run_option(config, "cov-file") or config.rootpath / FILE)
         self._least = _thresholds(config)
         self.coverage = self._earlier()
+        self._is_written = False
 
     def _earlier(self) -> Coverage:
         """Return what the file has, if the session adds to it."""
@@ -64,7 +65,7 @@ class CoveragePlugin:
         if self._is_worker:
             self._config.workeroutput[_KEY] = self.coverage.as_json()  # type: ignore[attr-defined]
             return
-        self.coverage.save(self._file)
+        self._is_written = options.write_result(self._config, self._file, self.coverage.as_text())
         if session.exitstatus == pytest.ExitCode.OK and render.shortfalls(self.coverage, self._least):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -72,13 +73,12 @@ class CoveragePlugin:
         terminalreporter.section("mockserver: coverage of the contract")
         for line in render.table(self.coverage):
             terminalreporter.write_line(line)
-        terminalreporter.write_line(f"every gap, with what closes it: mockserver coverage report {self._shown_file()}")
+        if self._is_written:
+            invoked_in = self._config.invocation_params.dir
+            file = self._file.relative_to(invoked_in) if self._file.is_relative_to(invoked_in) else self._file
+            terminalreporter.write_line(f"every gap, with what closes it: mockserver coverage report {file}")
         for line in render.shortfalls(self.coverage, self._least):
             terminalreporter.write_line(f"FAIL {line}", red=True)
-
-    def _shown_file(self) -> str:
-        invoked_in = self._config.invocation_params.dir
-        return str(self._file.relative_to(invoked_in) if self._file.is_relative_to(invoked_in) else self._file)
 
 
 def _thresholds(config: pytest.Config) -> dict[Any, float]:

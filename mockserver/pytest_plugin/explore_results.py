@@ -7,15 +7,16 @@ Results are part of the test's report, so that xdist sends them to the process t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mockserver._json import JSON
 from mockserver.contract.text import printable
+from mockserver.pytest_plugin import options
 
-JSON = dict[str, Any]
 TITLE = "mockserver: explore"
 _VERDICTS = ("survived", "reported", "crashed", "breach", "silent")
 
@@ -57,21 +58,15 @@ class ExploreResults:
         if hasattr(self._config, "workerinput"):
             return
         tests = [self.by_test[test] for test in sorted(self.by_test)]
-        for option, form in (("mockserver_explore_json", _json), ("mockserver_explore_html", _html)):
-            file: Path | None = self._config.getoption(option)
-            if file is not None:
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(form(tests).encode("utf-8", "backslashreplace"))
+        file: Path | None = self._config.getoption("mockserver_explore_json")
+        page: Path | None = self._config.getoption("mockserver_explore_html")
+        if file is not None:
+            text = json.dumps({"tests": tests}, ensure_ascii=False, indent=2)
+            options.write_result(self._config, file, f"{text}\n")
+        if page is not None:
+            from mockserver.testing.report import explore_page
 
-
-def _json(tests: Sequence[JSON]) -> str:
-    return json.dumps({"tests": tests}, ensure_ascii=False, indent=2) + "\n"
-
-
-def _html(tests: Sequence[JSON]) -> str:
-    from mockserver.testing.report import explore_page
-
-    return explore_page.render(tests)
+            options.write_result(self._config, page, explore_page.render(tests))
 
 
 def verdicts(result: Mapping[str, Any]) -> str:
@@ -95,12 +90,9 @@ def matrix(results: Iterable[Mapping[str, Any]]) -> Iterator[str]:
                 row[fault] = max(row.get(fault, 0), *reached, 0)
     width = max(map(len, worst), default=0)
     for operation, row in sorted(worst.items()):
-        yield f"{operation:{width}}  {'; '.join(_by_verdict(row))}"
-
-
-def _by_verdict(row: Mapping[str, int]) -> Iterator[str]:
-    """Yield the faults of each verdict, the worst first."""
-    for rank, verdict in reversed(list(enumerate(_VERDICTS))):
-        names = [fault for fault, reached in row.items() if reached == rank]
-        if names:
-            yield f"{verdict}: {', '.join(names)}" if rank > 1 else f"{len(names)} {verdict}"
+        parts = []
+        for rank, verdict in reversed(list(enumerate(_VERDICTS))):
+            names = [fault for fault, reached in row.items() if reached == rank]
+            if names:
+                parts.append(f"{verdict}: {', '.join(names)}" if rank > 1 else f"{len(names)} {verdict}")
+        yield f"{operation:{width}}  {'; '.join(parts)}"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -86,7 +86,8 @@ class ItemExploration:
             sandbox.close()
 
     def close(self) -> None:
-        """Close the sandbox of a run that was not recorded."""
+        """End a run that was not recorded, and close its sandbox."""
+        self._exploration.stop()
         if self.sandbox is not None:
             self.sandbox.close()
 
@@ -113,12 +114,14 @@ class ExploreRuns:
         """Begin the exploration of a test; a wrong mark is an error of its own test."""
         if is_inner(item):
             return
-        if item.get_closest_marker(MARK) is None and not (self._config.getoption("mockserver_explore") and _fits(item)):
-            return
+        if item.get_closest_marker(MARK) is None:
+            names = () if is_unittest(item) else getattr(item, "fixturenames", ())
+            can_be_explored = isinstance(item, pytest.Function) and FIXTURE in names and _SUBTESTS not in names
+            if not (can_be_explored and self._config.getoption("mockserver_explore")):
+                return
         message: str | None = None
         try:
-            _refuse(item)
-            exploration = Exploration(ExploreOptions(**_arguments(item)), test=item.nodeid)
+            exploration = Exploration(_options(item), test=item.nodeid)
         except (ImportError, TypeError, ValueError) as refusal:
             message = f"@pytest.mark.{MARK}: {refusal}"
         if message is not None:
@@ -190,22 +193,13 @@ def _write_documents(item: pytest.Item, report: ExploreReport) -> None:
     home = failure_report.home(item.config)
     if home is None or not report.findings:
         return
-    try:
+    with suppress(OSError):  # the documents themselves fail by the same cause
         make_folder(home, item.config.rootpath)
-        report.write_documents(shown_path(home))
-    except OSError as problem:
-        item.warn(pytest.PytestWarning(f"no replay document was written: {type(problem).__name__}: {problem}"))
+    report.try_to_write_documents(shown_path(home))
 
 
-def _fits(item: pytest.Item) -> bool:
-    """Return True for a test that can be explored without a mark of its own."""
-    if not isinstance(item, pytest.Function) or is_unittest(item):
-        return False
-    return FIXTURE in item.fixturenames and _SUBTESTS not in item.fixturenames
-
-
-def _refuse(item: pytest.Item) -> None:
-    """Refuse a marked test that cannot be explored."""
+def _options(item: pytest.Item) -> ExploreOptions:
+    """Return the options of a test by its marks, of which the nearest take precedence; ValueError if it cannot be explored."""
     if is_unittest(item):
         raise ValueError("got a method of unittest.TestCase; expected a function, or a method of another class")
     if not isinstance(item, pytest.Function) or FIXTURE not in item.fixturenames:
@@ -216,10 +210,6 @@ def _refuse(item: pytest.Item) -> None:
         )
     if options.run_option(item.config, "url") is not None:
         raise ValueError("got --mockserver-url; expected sandboxes in this process")
-
-
-def _arguments(item: pytest.Item) -> dict[str, Any]:
-    """Return the arguments of a test's marks, of which the nearest take precedence."""
     marks = list(item.iter_markers(MARK))
     positional = next((mark.args for mark in marks if mark.args), None)
     if positional is not None:
@@ -228,7 +218,7 @@ def _arguments(item: pytest.Item) -> dict[str, Any]:
     unknown = next((name for name in arguments if name not in ARGUMENTS), None)
     if unknown is not None:
         raise ValueError(f"got {unknown!r}; expected {', '.join(ARGUMENTS)}{closest_match_hint(unknown, ARGUMENTS)}")
-    return arguments
+    return ExploreOptions(**arguments)
 
 
 def _tear_down(item: pytest.Function) -> pytest.CallInfo[None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from mockserver.server.report.snapshot import SandboxSnapshot
 from mockserver.server.report.text import report as report_of
 from mockserver.testing.report.failures import SelfExplainingError, describe
 from mockserver.testing.report.folder import file_name, folder_for_documents, write_file
+from mockserver.testing.report.notes import has_notes
 from mockserver.testing.report.snapshots import snapshot
 from mockserver.testing.sandbox import Sandbox
 
@@ -46,7 +47,8 @@ def trace_passed(item: pytest.Item, report: pytest.TestReport, ownership: Sandbo
     sandboxes = ownership.sandboxes_of_test
     for place, sandbox in enumerate(sandboxes if len(sandboxes) <= _SANDBOXES_MAX else sandboxes[-1:]):
         try:
-            document, text = sandbox.replay_document(item.nodeid), report_of(_views(item, sandbox, ownership), None)
+            text = report_of(_views(item, sandbox, ownership), None)
+            document = sandbox.log.replay_document(item.nodeid)
         except Exception as problem:  # noqa: BLE001 - the test has passed
             line = printable(f"no trace of {sandbox.id}: {type(problem).__name__}: {problem}")
         else:
@@ -79,16 +81,17 @@ def _lines(
 ) -> Iterator[str]:
     views = _views(item, sandbox, ownership)
     text = report_of(views, describe(failure))
-    is_empty = sandbox.is_rolled_back and not views.exchanges and not isinstance(failure, SelfExplainingError)
-    yield from [_ROLLED_BACK] if is_empty else text.summary
-    yield from text.sections
+    is_empty = sandbox._is_rolled_back and not views.exchanges and not isinstance(failure, SelfExplainingError)
+    if not (views.name == "self.mockserver" and has_notes(failure)):  # else the report is part of the error above
+        yield from [_ROLLED_BACK] if is_empty else text.summary
+        yield from text.sections
     page = sandbox._backend.page_url
     if page is not None:
         yield f"while the sandbox is open: {page}"
     folder, has_trace = home(item.config), options.trace_mode(item.config) != "off"
     if folder is None and not has_trace:
         return
-    document = sandbox.replay_document(item.nodeid)
+    document = sandbox.log.replay_document(item.nodeid)
     if document.get("calls"):
         yield from filter(None, [document.get("summary")])  # set if the document is not the whole run
         if folder is not None:
@@ -104,6 +107,7 @@ def _views(item: pytest.Item, sandbox: Sandbox, ownership: SandboxOwnership) -> 
         name=ownership.name(item, sandbox),
         is_async=inspect.iscoroutinefunction(getattr(item, "obj", None)),
         calls_without_prefix=ownership.calls_without_prefix,
+        run_ended=sandbox._run_ended,
     )
     return views._replace(findings=()) if conduct.mode(item) == "off" else views
 
@@ -119,14 +123,11 @@ def _write(item: pytest.Item, folder: Path, document: Mapping[str, Any], place: 
         return
     item.user_properties.append(("mockserver_replay", file))
     yield f"to repeat it: mockserver replay {file}"
-    yield f"{_replay_hint(document['calls'])}: @pytest.mark.mockserver(scenario={file!r})"
-
-
-def _replay_hint(entries: Iterable[Mapping[str, Any]]) -> str:
-    """Return what the document sets up without its calls: all but the seed data that the test itself has applied."""
-    before = takewhile(lambda entry: "call" not in entry, entries)
+    # What the document sets up without its calls: all but the seed data that the test itself has applied.
+    before = takewhile(lambda entry: "call" not in entry, document["calls"])
     has_own_data = any(entry["do"] == "apply_scenario" and "given" in entry.get("with", {}) for entry in before)
-    return "the same seed, choices and clock" if has_own_data else "the same initial state"
+    set_up = "the same seed, choices and clock" if has_own_data else "the same initial state"
+    yield f"{set_up}: @pytest.mark.mockserver(scenario={file!r})"
 
 
 def home(config: pytest.Config) -> Path | None:

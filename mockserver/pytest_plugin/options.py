@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mockserver.testing.settings import Layer, setting_error
+from mockserver._files import write_whole
+from mockserver.testing.settings import READS_MAX, Layer, checked_reads_limit, setting_error
 
 if TYPE_CHECKING:
     import pytest
@@ -18,6 +20,23 @@ class Option(NamedTuple):
     read: Callable[[str], Any]
     metavar: str
     help: str
+
+
+def write_result(config: pytest.Config, file: Path, text: str) -> bool:
+    """
+    Write a result of the session, which its end prints too; return True unless that fails.
+
+    A failure is one line, and changes neither a test's result nor the exit status.
+    """
+    try:
+        write_whole(file, text)
+    except OSError as problem:
+        reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            reporter.ensure_newline()
+            reporter.write_line(f"mockserver: {file} was not written: {problem.strerror}", yellow=True)
+        return False
+    return True
 
 
 def _whole(text: str) -> int:
@@ -45,6 +64,13 @@ def _labels(text: str) -> dict[str, str]:
     return labels
 
 
+def _reads(text: str) -> int | str:
+    from mockserver.contract.text import whole_number
+
+    number = whole_number(text.strip())
+    return text.strip() if number is None else number
+
+
 # fmt: off
 OPTIONS = (
     #      name        read     metavar      help
@@ -60,6 +86,7 @@ RUN = (
     Option("labels",   _labels, "KEY:VALUE", "labels of the suite's sandboxes on that server, separated by commas"),
     Option("receiver-host", str, "HOST",     "name by which that server reaches this machine, for receivers in this process"),
     Option("failures", str,     "FOLDER",    "folder for replay documents, `off` for none (default: .mockserver/failures)"),
+    Option("poll-limit", _reads, "NUMBER|off", "equal reads of one record in a row that end a test (default: 1000)"),
     Option("trace",    str,     "WHEN",      "write an HTML trace of a test: off, on-failure, always (default: off)"),
 )
 COVERAGE = (
@@ -89,6 +116,10 @@ def add(parser: pytest.Parser) -> None:
     several = f"{choices}; may be repeated"
     group.addoption("--mockserver-choices", action="append", default=[], metavar="ID=OPTION", help=several)
     parser.addini("mockserver_choices", f"{choices}, one per line", type="linelist")
+    must_fire = (
+        "fail a test for a rule with a bounded count that its function makes and that never fires (default: true)"
+    )
+    parser.addini("mockserver_must_fire", must_fire, type="bool", default=True)
     strict = "check every response against its schema"
     group.addoption("--mockserver-strict", action="store_true", default=None, help=strict)
     group.addoption("--mockserver-no-strict", dest="mockserver_strict", action="store_false", help="do not")
@@ -115,6 +146,15 @@ def run_option(config: pytest.Config, name: str) -> Any:
     return text if text is None else _read(f"--mockserver-{name}", option.read, text)
 
 
+def reads_limit(config: pytest.Config) -> int | None:
+    """Return the number of equal reads in a row that ends a test, None for no limit; ValueError for any other value."""
+    value = run_option(config, "poll-limit")
+    try:
+        return READS_MAX if value is None else checked_reads_limit(value)
+    except ValueError as refusal:
+        raise ValueError(f"mockserver_poll_limit: {refusal}") from None
+
+
 def _attribute(option: Option) -> str:
     return option.name.replace("-", "_")
 
@@ -136,17 +176,13 @@ def _values(text_of: Callable[[str], Any], form: str) -> dict[str, Any]:
         if text_of(option.name):
             values[option.name] = _read(form.format(option.name), option.read, text_of(option.name))
     if text_of("choices"):
-        lines = _not_blank(text_of("choices"))
-        values["choices"] = dict(_choice(form.format("choices"), line) for line in lines)
+        lines = (line.strip() for line in text_of("choices"))
+        values["choices"] = dict(_choice(form.format("choices"), line) for line in lines if line)
     for name, value in values.items():
         error = setting_error(name, value)
         if error:
             raise ValueError(f"{form.format(name)}: {error}")
     return values
-
-
-def _not_blank(lines: Sequence[str]) -> list[str]:
-    return [line.strip() for line in lines if line.strip()]
 
 
 def _read(where: str, read: Callable[[str], Any], text: str) -> Any:

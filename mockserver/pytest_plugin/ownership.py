@@ -15,9 +15,10 @@ import pytest
 
 from mockserver.pytest_plugin import options
 from mockserver.scenario.rule_parser import describe_rule
-from mockserver.server.report.render import render_idle_rules, render_unfired_rules
+from mockserver.server.report.rules import render_idle_rules, render_unfired_rules
 from mockserver.server.webhooks.local_receivers import RECEIVER_RAISED
 from mockserver.testing.backend import LocalBackend
+from mockserver.testing.rules.builder import python_line
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
 from mockserver.testing.settings import Layer, setting_error
@@ -25,6 +26,9 @@ from mockserver.testing.settings import Layer, setting_error
 if TYPE_CHECKING:
     from mockserver.coverage.coverage import Coverage
 
+_NEVER_FIRED = (
+    "a rule of the test function never fired (mockserver_must_fire = false in the ini file lets all of them pass):"
+)
 _ASSERTION = f"{RECEIVER_RAISED} AssertionError"
 
 
@@ -55,7 +59,7 @@ class SandboxOwnership:
         self._of_fixture.clear()
         for server, sandboxes in self._servers.items():
             earlier = [*(sandbox for sandbox, _ in sandboxes.shared), *server.made]
-            sandboxes.shared = [(sandbox, sandbox.call_count) for sandbox in earlier if server.is_open(sandbox)]
+            sandboxes.shared = [(sandbox, sandbox.log.call_count) for sandbox in earlier if server.is_open(sandbox)]
             server.made.clear()
             sandboxes.without_prefix_before = server.calls_without_prefix
 
@@ -72,7 +76,7 @@ class SandboxOwnership:
         return [
             sandbox
             for server, sandboxes in self._servers.items()
-            for sandbox in (*(each for each, calls in sandboxes.shared if each.call_count != calls), *server.made)
+            for sandbox in (*(each for each, calls in sandboxes.shared if each.log.call_count != calls), *server.made)
         ]
 
     def name(self, item: pytest.Item, sandbox: Sandbox) -> str:
@@ -92,15 +96,38 @@ class SandboxOwnership:
         self._of_fixture.add(sandbox)
         item.user_properties.append(("mockserver_sandbox", sandbox.id))
         if sweep.CHOICES_READ in item.stash:
-            sandbox.watch_choices(item.stash[sweep.CHOICES_READ])
+            sandbox.log.watch_choices(item.stash[sweep.CHOICES_READ])
 
-    def check_must_fire(self) -> None:
-        """Fail the current test if a rule that must fire has not fired, or has had no effect."""
+    def check_ended(self) -> None:
+        """Fail the current test if the mock has ended it, and its client or another thread has not let that through."""
+        reasons = [sandbox._run_ended for server in self._servers for sandbox in server.made]
+        for reason in filter(None, reasons):
+            pytest.fail(reason, pytrace=False)
+
+    def start_function(self) -> None:
+        """Begin with the test function: the rules so far are those of fixtures, which need not fire."""
+        for server, sandboxes in self._servers.items():
+            for sandbox in (*server.made, *(each for each, _ in sandboxes.shared)):
+                sandbox._own_rules.expected.clear()
+
+    def check_rules(self, item: pytest.Item, *, expects: bool) -> None:
+        """
+        Fail the current test if a rule that must fire has not fired or has had no effect, or is not in force without an effect.
+
+        Args:
+            item: The test.
+            expects: True if each rule with a bounded count that the test function has made must fire too.
+        """
         found: dict[str, list[str]] = {}
-        for sandbox in [sandbox for server in self._servers for sandbox in server.made]:
-            for sentence, lines in _must_fire(sandbox):
+        for server, sandboxes in self._servers.items():
+            for sandbox in server.made:
+                for sentence, lines in _must_fire(sandbox):
+                    if lines:
+                        found.setdefault(sentence, [f"{sentence}:"]).extend(lines)
+            for sandbox in (*server.made, *(each for each, _ in sandboxes.shared)):
+                lines = _unfired_of_test(sandbox, self.name(item, sandbox)) if expects else []
                 if lines:
-                    found.setdefault(sentence, [f"a rule that must fire {sentence}:"]).extend(lines)
+                    found.setdefault("expected", [_NEVER_FIRED]).extend(lines)
         if found:
             pytest.fail("\n".join(line for lines in found.values() for line in lines), pytrace=False)
 
@@ -118,7 +145,16 @@ class SandboxOwnership:
                 sandboxes.owners.setdefault(sandbox.id, self.test)
                 sandboxes.late_calls[sandbox.id] = late.get(sandbox.id, 0)  # of the test, after it closed the sandbox
             for sandbox_id, owner, count in sandboxes.new_late_calls(late):
-                _warn(config, owner, sandbox_id, count, self.test)
+                calls = "a call" if count == 1 else f"{count} calls"
+                text = (
+                    f"{calls} arrived at {sandbox_id} after its test had ended, and got 410 (noticed after {self.test})"
+                )
+                # Not `warnings.warn`: a filter that makes warnings errors would make this one fail another test.
+                file = owner.partition("::")[0]
+                warning = warnings.WarningMessage(LateCallWarning(text), LateCallWarning, file, 1, line="")
+                config.hook.pytest_warning_recorded.call_historic(
+                    kwargs={"warning_message": warning, "when": "runtest", "nodeid": owner, "location": None}
+                )
 
 
 class _ServerSandboxes:
@@ -148,19 +184,36 @@ class _ServerSandboxes:
 
 def _must_fire(sandbox: Sandbox) -> Iterator[tuple[str, list[str]]]:
     """Yield each way in which rules that must fire may fail, with the lines about the rules that do."""
-    yield "is not in force", _without_effect(sandbox)
+    unfinished = [describe_rule({**rule, "do": {}}) for rule in sandbox._own_rules.unfinished.values()]
+    wanted = "got no effect; expected one, such as .error('INTERNAL_ERROR')"
+    # Each once: an example of Hypothesis repeats its rules.
+    yield "a rule is not in force", [f"  {rule}{wanted}" for rule in dict.fromkeys(unfinished)]
+    backend = sandbox._backend
+    if isinstance(backend, LocalBackend) and not backend.hosted.sandbox.rule_set.rules:
+        return  # most sandboxes have no rule, and a list of none would cost each test a command
     rules = [rule for rule in sandbox.rules if rule.get("mustFire")]
     unfired = [rule for rule in rules if not rule["fired"]]
-    yield "never fired", render_unfired_rules(unfired, sandbox.exchanges) if unfired else []
+    yield "a rule that must fire never fired", render_unfired_rules(unfired, sandbox.log.exchanges) if unfired else []
     # Of several firings only the last one is recorded: the others may have had an effect.
-    yield "had no effect", render_idle_rules(rule for rule in rules if rule["fired"] == 1 and "noTarget" in rule)
+    yield (
+        "a rule that must fire had no effect",
+        render_idle_rules(rule for rule in rules if rule["fired"] == 1 and "noTarget" in rule),
+    )
 
 
-def _without_effect(sandbox: Sandbox) -> list[str]:
-    """Return the lines about rules that must fire and are not in force, since no effect follows their conditions."""
-    rules = [describe_rule({**rule, "do": {}}) for rule in sandbox._unfinished_rules.values()]
-    wanted = "got no effect; expected one, such as .error('INTERNAL_ERROR')"
-    return [f"  {rule}{wanted}" for rule in dict.fromkeys(rules)]  # an example of Hypothesis repeats its rules
+def _unfired_of_test(sandbox: Sandbox, name: str) -> list[str]:
+    """Return the lines about rules with a bounded count that the test function has made and that never fired."""
+    expected = sandbox._own_rules.expected
+    if not expected or sandbox._is_repeated:
+        return []
+    lines: list[str] = []
+    for rule in sandbox.rules:
+        entry = expected.get(rule["id"])
+        if entry is None or rule["fired"] or any(rule.get(key) != value for key, value in entry.items()):
+            continue  # also a rule that has the id of one before a reset
+        cure = f"    if it need not fire: {python_line(entry, name, may_fire=True)}"
+        lines += [*render_unfired_rules([rule], sandbox.log.exchanges), cure]
+    return lines
 
 
 def _failed_assertions(sandbox: Sandbox) -> list[str]:
@@ -170,16 +223,6 @@ def _failed_assertions(sandbox: Sandbox) -> list[str]:
     from mockserver.server.report.diagnosis import receiver_exceptions
 
     return [f"  {line}" for line in receiver_exceptions(sandbox.events) if line.startswith(_ASSERTION)]
-
-
-def _warn(config: pytest.Config, owner: str, sandbox_id: str, count: int, latest_test: str) -> None:
-    """Add a warning about late calls to pytest's summary; a filter that makes warnings errors does not change it."""
-    calls = "a call" if count == 1 else f"{count} calls"
-    text = f"{calls} arrived at {sandbox_id} after its test had ended, and got 410 (noticed after {latest_test})"
-    warning = warnings.WarningMessage(LateCallWarning(text), LateCallWarning, owner.partition("::")[0], 1, line="")
-    config.hook.pytest_warning_recorded.call_historic(
-        kwargs={"warning_message": warning, "when": "runtest", "nodeid": owner, "location": None}
-    )
 
 
 def server(config: pytest.Config, settings: Mapping[str, Any]) -> MockServer:

@@ -57,22 +57,18 @@ def _end(item: pytest.Item, settings: Any, key: pytest.StashKey[SandboxOwnership
     pytest_timeout: Any = import_module("pytest_timeout")
     is_stopped = settings.disable_debugger_detection or not pytest_timeout.is_debugging()
     if is_stopped and key in item.config.stash:
-        _print(item, item.config.stash[key])
+        ownership, found = item.config.stash[key], list[tuple[str, str]]()
+        reading = threading.Thread(
+            target=lambda: found.extend(failure_report.sections(item, Stopped(), ownership)), daemon=True
+        )
+        reading.start()
+        reading.join(_TIMEOUT_S)
+        capture: CaptureManager | None = item.config.pluginmanager.getplugin("capturemanager")
+        if capture is not None:
+            capture.suspend_global_capture()
+        terminal = item.config.get_terminal_writer()
+        for title, text in found:
+            terminal.line()
+            terminal.sep("-", title)
+            terminal.line(text)
     pytest_timeout.timeout_timer(item, settings)
-
-
-def _print(item: pytest.Item, ownership: SandboxOwnership) -> None:
-    sections: list[tuple[str, str]] = []
-    reading = threading.Thread(
-        target=lambda: sections.extend(failure_report.sections(item, Stopped(), ownership)), daemon=True
-    )
-    reading.start()
-    reading.join(_TIMEOUT_S)
-    capture: CaptureManager | None = item.config.pluginmanager.getplugin("capturemanager")
-    if capture is not None:
-        capture.suspend_global_capture()
-    terminal = item.config.get_terminal_writer()
-    for title, text in sections:
-        terminal.line()
-        terminal.sep("-", title)
-        terminal.line(text)

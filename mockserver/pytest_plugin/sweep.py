@@ -58,7 +58,8 @@ class MarkCheck:
         if item.get_closest_marker(MARK) is None:
             return
         message = problem(item, getattr(item, "fixturenames", ()))
-        is_late = TOUCHED not in _names(item) and "mockserver_option" not in _parameters(item)
+        parameters = getattr(getattr(item, "callspec", None), "params", ())
+        is_late = TOUCHED not in _names(item) and "mockserver_option" not in parameters
         if message is None and is_late:
             expected = "expected it at the test, its class or its module"
             message = f"got @pytest.mark.{MARK} after the collection of the test; {expected}"
@@ -68,11 +69,6 @@ class MarkCheck:
 
 def _names(node: pytest.Item) -> list[Any]:
     return [name for mark in node.iter_markers(MARK) for name in mark.args]
-
-
-def _parameters(item: pytest.Item) -> Collection[str]:
-    callspec = getattr(item, "callspec", None)
-    return callspec.params if callspec is not None else ()
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
@@ -91,12 +87,12 @@ def run_touched(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     assert isinstance(item, pytest.Function)
     item.stash[CHOICES_READ] = read = set[str]()
     _run(item, _clone_item(item, None))  # its module is not torn down, since its clones follow
-    named = {case.choice for case in cases([name for name in _names(item) if name != TOUCHED])}
-    collected = {other.nodeid for other in item.session.items}  # also the options that the run has selected
-    clones = [_clone_item(item, case) for case in others(read | named)]
-    clones = [clone for clone in clones if clone.nodeid not in collected]
+    clones = _clones(item, read)
     if not clones:
-        _tear_down(item, nextitem)
+        # Tear down the module or class, not by the hook: other plugins have dropped their state for this teardown by now.
+        call = pytest.CallInfo.from_call(lambda: item.session._setupstate.teardown_exact(nextitem), when="teardown")
+        if call.excinfo is not None:  # an error of the test
+            item.ihook.pytest_runtest_logreport(report=item.ihook.pytest_runtest_makereport(item=item, call=call))
     if not hasattr(item.config, "workerinput"):
         item.session.testscollected += len(clones)  # so that the progress ends at 100 %
     for clone, following in zip(clones, [*clones[1:], nextitem], strict=False):
@@ -105,6 +101,14 @@ def run_touched(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
         clone.stash[_REPORTED_AS] = item.nodeid
         _run(clone, following)
     return True
+
+
+def _clones(item: pytest.Function, read: set[str]) -> list[pytest.Function]:
+    """Return a run for each other option of the choices that were read or that a mark names, without those that are collected."""
+    named = {case.choice for case in cases([name for name in _names(item) if name != TOUCHED])}
+    collected = {other.nodeid for other in item.session.items}  # also the options that the run has selected
+    clones = [_clone_item(item, case) for case in others(read | named)]
+    return [clone for clone in clones if clone.nodeid not in collected]
 
 
 def _is_touched(item: pytest.Item) -> bool:
@@ -118,14 +122,6 @@ def _run(item: pytest.Item, nextitem: pytest.Item | None) -> None:
         item.ihook.pytest_runtest_protocol(item=item, nextitem=nextitem)
     finally:
         del item.stash[_IS_RUN]
-
-
-def _tear_down(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Tear down the module or class if no further case follows; a failure then is an error of the test."""
-    # Not by the hook: other plugins have dropped their state for this test's teardown by now.
-    call = pytest.CallInfo.from_call(lambda: item.session._setupstate.teardown_exact(nextitem), when="teardown")
-    if call.excinfo is not None:
-        item.ihook.pytest_runtest_logreport(report=item.ihook.pytest_runtest_makereport(item=item, call=call))
 
 
 def _clone_item(item: pytest.Function, case: Case | None) -> pytest.Function:

@@ -7,7 +7,6 @@ The plugin imports this module only if `--mockserver-trace` asks for traces.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -32,7 +31,12 @@ _FILES: pytest.StashKey[list[str]] = pytest.StashKey()  # of the current phase
 def write(item: pytest.Item, sandbox: Sandbox, place: int, text: Report, document: dict[str, Any], outcome: str) -> str:
     """Write the trace of a sandbox, and return a line about it; never an error of its own."""
     try:
-        run = TracedRun(item.nodeid, outcome, text.summary, text.sections, *_of_sandbox(sandbox, document))
+        backend = sandbox._backend
+        hosted = getattr(backend, "hosted", None)  # None for a sandbox on another server
+        secrets = [backend.secret_key, backend.public_key, *(hosted.sandbox.secrets() if hosted else ())]
+        address = hosted.base_url if hosted else backend.base_url(), sandbox.id
+        journal = backend.run("readJournal")["exchanges"]
+        run = TracedRun(item.nodeid, outcome, text.summary, text.sections, journal, document, secrets, address)
         name = f"{file_name(item.nodeid)}{f'.{place + 1}' if place else ''}.html"
         root = item.config.rootpath
         file = write_file(root / _FOLDER / name, root, render(trace(run)))
@@ -43,45 +47,31 @@ def write(item: pytest.Item, sandbox: Sandbox, place: int, text: Report, documen
     return f"to see it step by step: {file}; mockserver open {file} serves its last state"
 
 
-def _of_sandbox(sandbox: Sandbox, document: dict[str, Any]) -> tuple[Any, dict[str, Any], list[str], tuple[str, str]]:
-    """Return journal, document, secrets and address of a run."""
-    backend = sandbox._backend
-    hosted = getattr(backend, "hosted", None)  # None for a sandbox on another server
-    secrets = [backend.secret_key, backend.public_key, *(hosted.sandbox.secrets() if hosted else ())]
-    address = hosted.base_url if hosted else backend.base_url()
-    return backend.run("readJournal")["exchanges"], document, secrets, (address, sandbox.id)
-
-
 def add_links(item: pytest.Item, report: pytest.TestReport) -> None:
     """Add links to the traces of this phase to the report, and to the reports of pytest-html and Allure."""
     files = item.stash.get(_FILES, [])
     item.stash[_FILES] = []
+    page, with_allure = item.config.getoption("htmlpath", None), item.config.getoption("allure_report_dir", None)
     for file in files:
         report.user_properties.append((_PROPERTY, file))
-        _add_to_html(item.config, report, file)
-        _add_to_allure(item.config, file)
-
-
-def _add_to_html(config: pytest.Config, report: pytest.TestReport, file: str) -> None:
-    page = config.getoption("htmlpath", default=None)
-    if page:
-        extras = import_module("pytest_html").extras
-        link = Path(os.path.relpath(file, Path(page).absolute().parent)).as_posix()
-        report.extras = [*getattr(report, "extras", []), extras.url(link, name=_NAME)]  # type: ignore[attr-defined]
-
-
-def _add_to_allure(config: pytest.Config, file: str) -> None:
-    if config.getoption("allure_report_dir", default=None):
-        allure: Any = import_module("allure")
-        allure.attach.file(file, name=_NAME, attachment_type=allure.attachment_type.HTML)
+        if page:
+            extras = import_module("pytest_html").extras
+            link = Path(os.path.relpath(file, Path(page).absolute().parent)).as_posix()
+            report.extras = [*getattr(report, "extras", []), extras.url(link, name=_NAME)]  # type: ignore[attr-defined]
+        if with_allure:
+            allure: Any = import_module("allure")
+            allure.attach.file(file, name=_NAME, attachment_type=allure.attachment_type.HTML)
 
 
 def write_job_summary(reporter: pytest.TerminalReporter) -> None:
     """Append the failed tests that have a trace to the Markdown summary of a GitHub job, if this is one."""
     path = os.environ.get("GITHUB_STEP_SUMMARY")
-    lines = [
-        line for status in ("failed", "error") for report in reporter.stats.get(status, ()) for line in _row(report)
-    ]
+    lines: list[str] = []
+    for report in (*reporter.stats.get("failed", ()), *reporter.stats.get("error", ())):
+        files = [_code(str(value)) for name, value in report.user_properties if name == _PROPERTY]
+        cause = next((text.partition("\n")[0] for title, text in report.sections if title.startswith("mockserver")), "")
+        if files:
+            lines += [f"- {_code(report.nodeid)}: {_code(cause)}  ", f"  trace {', '.join(files)}"]
     if not path or not lines:
         return
     try:
@@ -89,14 +79,6 @@ def write_job_summary(reporter: pytest.TerminalReporter) -> None:
             summary.write("\n".join(["### Failed against mockserver", "", *lines, "", ""]))
     except OSError as problem:
         reporter.write_line(f"mockserver: no summary of the job was written: {problem}")
-
-
-def _row(report: pytest.TestReport) -> Iterator[str]:
-    files = [value for name, value in report.user_properties if name == _PROPERTY]
-    cause = next((text.partition("\n")[0] for title, text in report.sections if title.startswith("mockserver")), "")
-    if files:
-        yield f"- {_code(report.nodeid)}: {_code(cause)}  "
-        yield f"  trace {', '.join(_code(str(file)) for file in files)}"
 
 
 def _code(text: str) -> str:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from mockserver._json import JSON
 from mockserver.contract import schemas
+from mockserver.contract.limits import RULES_MAX
 from mockserver.core import ids, scheduler
-from mockserver.core.instants import EARLIEST, LATEST, format_exact, parse
+from mockserver.core.instants import parse, unusable
 from mockserver.core.phone_numbers import is_country
 from mockserver.core.redaction import to_json_text
 from mockserver.core.state.sandbox import KeyOwner, SandboxState
 from mockserver.core.state.tenant import Tenant
 from mockserver.scenario.choices import set_choices
 from mockserver.scenario.documents import examine, refusal
-from mockserver.scenario.problems import Problem
+from mockserver.scenario.problems import Problem, ScenarioError
 from mockserver.scenario.pruning import sound_part
 from mockserver.scenario.rule_parser import add_rules
 from mockserver.scenario.seed_context import SeedContext
@@ -43,7 +45,7 @@ class Applied(NamedTuple):
     secrets: dict[str, str]
     rules: list[str]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JSON:
         """Return the response of the control plane, the only one with whole keys and assigned signing secrets."""
         tenants = [{"id": row.id, "secretKey": row.secret_key, "publicKey": row.public_key} for row in self.tenants]
         return {
@@ -83,19 +85,31 @@ def apply(sandbox: SandboxState, document: Mapping[str, Any], *, is_new: bool = 
         applied = _applied(sandbox, values, problems, is_new=is_new)
         if problems:
             raise refusal(problems, document)
-    except BaseException:
+    except BaseException as failure:
         sandbox.load(before)
+        if isinstance(failure, ScenarioError):
+            failure.document = document
         raise
     return applied
 
 
 def _applied(sandbox: SandboxState, document: Mapping[str, Any], problems: list[Problem], *, is_new: bool) -> Applied:
     """Apply each part of a document to the sandbox, and append its problems to `problems`."""
-    applied = Applied(document.get("scenario"), [], {}, _ignored(document, is_new), {}, [])
+    # `seed` is for the creation of a sandbox, `calls` for a replay.
+    ignored = [key for key in ("seed", "calls") if key in document and (key == "calls" or not is_new)]
+    applied = Applied(document.get("scenario"), [], {}, ignored, {}, [])
     set_choices(sandbox, document.get("choices", {}), problems)
     _set_clock(sandbox, document.get("clock"), problems)
     _add_seed_data(sandbox, document.get("given", {}), problems, applied)
-    applied.rules.extend(add_rules(sandbox, document.get("script", ()), document.get("scenario"), problems))
+    script = document.get("script", ())
+    former = len(sandbox.rule_set.rules)
+    if script and former + len(script) > RULES_MAX:
+        wanted = (
+            f"at most {RULES_MAX} with the {former} of the sandbox (the mock's own bound); remove those that are spent"
+        )
+        problems.append(Problem("/script", f"{len(script)} rule{'s' * (len(script) > 1)}", wanted))
+    else:
+        applied.rules.extend(add_rules(sandbox, script, document.get("scenario"), problems))
     return applied
 
 
@@ -113,23 +127,14 @@ def _all(sandbox: SandboxState, values: Mapping[str, Any], problems: list[Proble
     return of_schema + [problem for problem in further if problem.path not in paths]
 
 
-def _ignored(document: Mapping[str, Any], is_new: bool) -> list[str]:
-    """Return the keys without effect here: `seed` is for the creation of a sandbox, `calls` for a replay."""
-    return [key for key in ("seed", "calls") if key in document and (key == "calls" or not is_new)]
-
-
 def _set_clock(sandbox: SandboxState, clock: Mapping[str, Any] | None, problems: list[Problem]) -> None:
     if clock is None:
         return
     if "follow" in clock:
         scheduler.follow(sandbox, catch_up=clock.get("catchUp", False))
         return
-    parsed, wanted = parse(clock["freeze"]), ""
-    if parsed is None:
-        wanted = "a day and time that exist, as RFC 3339, such as 2026-03-01T12:00:00Z"
-    elif not EARLIEST <= parsed[0] <= LATEST:
-        wanted = f"an instant that can be shown, from {format_exact(EARLIEST)} to {format_exact(LATEST)}"
-    else:
+    parsed, wanted = parse(clock["freeze"]), unusable(clock["freeze"])
+    if parsed is not None and not wanted:
         try:
             scheduler.freeze(sandbox, parsed[0])
         except ValueError as refused:

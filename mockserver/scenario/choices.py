@@ -15,7 +15,9 @@ from mockserver.scenario.documents import read_file
 from mockserver.scenario.problems import Problem, ScenarioError, step
 
 
-def set_choices(sandbox: SandboxState, wanted: Mapping[str, object], problems: list[Problem]) -> None:
+def set_choices(
+    sandbox: SandboxState, wanted: Mapping[str, object], problems: list[Problem], path: str = "/choices"
+) -> None:
     """
     Set choices of the sandbox; a key missing in a number-valued one keeps its number.
 
@@ -23,10 +25,11 @@ def set_choices(sandbox: SandboxState, wanted: Mapping[str, object], problems: l
         sandbox: The sandbox to change.
         wanted: Options by choice id.
         problems: Receives a problem for each unknown choice or option; with any problem in it nothing is set.
+        path: The place of the choices in what contains them.
     """
     chosen = sandbox.choices.copy() if isinstance(sandbox.choices, dict) else dict(sandbox.choices)
     for choice_id, value in wanted.items():
-        problem = choice_problem(choice_id, value, hints=len(problems) < PROBLEMS_MAX)
+        problem = choice_problem(choice_id, value, hints=len(problems) < PROBLEMS_MAX, path=path)
         if problem is not None:
             problems.append(problem)
         else:
@@ -35,7 +38,7 @@ def set_choices(sandbox: SandboxState, wanted: Mapping[str, object], problems: l
         sandbox.choices = chosen
 
 
-def choice_problem(choice_id: str, value: object, *, hints: bool = True) -> Problem | None:
+def choice_problem(choice_id: str, value: object, *, hints: bool = True, path: str = "/choices") -> Problem | None:
     """
     Return the problem of this value of a choice, or None if it is valid.
 
@@ -43,8 +46,9 @@ def choice_problem(choice_id: str, value: object, *, hints: bool = True) -> Prob
         choice_id: The choice's id, perhaps unknown.
         value: The option.
         hints: Search for the nearest id, which takes longer.
+        path: The place of the choices in what contains them.
     """
-    path = f"/choices{step(choice_id)}"
+    path += step(choice_id)
     if choice_id not in choices.CHOICES and choice_id not in choices.FIXED:
         near = closest_match(choice_id, choices.CHOICES) if hints else None
         return Problem(path, to_json_text(choice_id), "the id of a choice", near)

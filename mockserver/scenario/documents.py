@@ -13,12 +13,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from mockserver._json import JSON
 from mockserver.contract.limits import DOCUMENT_DEPTH_MAX as DEPTH_MAX
 from mockserver.scenario.problems import Problem, ScenarioError, step, steps
 
@@ -110,7 +111,7 @@ def to_plain(value: Any) -> Any:
     return plain
 
 
-def validate(document: Any) -> dict[str, Any]:
+def validate(document: Any) -> JSON:
     """
     Return the document's values if `schemas/scenario.json` accepts them.
 
@@ -123,7 +124,7 @@ def validate(document: Any) -> dict[str, Any]:
     return values
 
 
-def examine(document: Any) -> tuple[dict[str, Any], list[Problem]]:
+def examine(document: Any) -> tuple[JSON, list[Problem]]:
     """
     Return the document's values with the types of JSON, and the problems that the schema finds, unordered.
 
@@ -157,16 +158,14 @@ def refusal(problems: Iterable[Problem], document: Any) -> ScenarioError:
         place = parsing.places(document.file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
         return ScenarioError(ordered, str(document.file))
-    placed = [problem if _is_added(problem, document) else _placed(problem, place) for problem in ordered]
+    added = tuple(document.added)
+    placed = [
+        problem
+        if problem.path in added or problem.path.startswith(tuple(f"{pointer}/" for pointer in added))
+        else problem._replace(position=place(problem.path))
+        for problem in ordered
+    ]
     return ScenarioError(placed, str(document.file))
-
-
-def _is_added(problem: Problem, document: Document) -> bool:
-    return any(problem.path == added or problem.path.startswith(f"{added}/") for added in document.added)
-
-
-def _placed(problem: Problem, place: Callable[[str], str | None]) -> Problem:
-    return problem._replace(position=place(problem.path))
 
 
 def in_order(problems: Iterable[Problem], document: Any) -> list[Problem]:
@@ -207,11 +206,16 @@ def _plain(value: Any, place: _Place, depth: int, problems: list[Problem]) -> An
     if isinstance(value, list | tuple):
         _bound(place, depth)
         return [_plain(inner, (place, number), depth + 1, problems) for number, inner in enumerate(value)]
+    return _plain_scalar(value, place, problems)
+
+
+def _plain_scalar(value: Any, place: _Place, problems: list[Problem]) -> Any:
     if isinstance(value, int):
         return value if value.bit_length() <= _INTEGER_MAX_BITS else _refused(place, "too long a number", problems)
     if isinstance(value, float | Decimal):
-        # Recorded calls of a run stay unchanged.
-        return value if math.isfinite(value) or _is_of_run(place) else _refused(place, f"{value}", problems)
+        top = _keys(place)[0]
+        is_of_run = top == "calls" or isinstance(top, int)  # recorded calls stay unchanged
+        return value if math.isfinite(value) or is_of_run else _refused(place, f"{value}", problems)
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).isoformat()
     if isinstance(value, date):
@@ -240,11 +244,6 @@ def _refused(place: _Place, found: str, problems: list[Problem]) -> None:
     problems.append(Problem(path, found, "a value that JSON can represent"))
 
 
-def _is_of_run(place: _Place) -> bool:
-    keys = _keys(place)
-    return keys[0] == "calls" or isinstance(keys[0], int)
-
-
 def _keys(place: _Place) -> list[str | int]:
     keys: list[str | int] = []
     while place is not None:
@@ -259,13 +258,14 @@ _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # YAML does 
 
 def dump(document: Mapping[str, Any]) -> str:
     """Return the document as JSON, with one line per key, per rule of the script and per call."""
-    return "{\n" + ",\n".join(f"  {json.dumps(key)}: {_value(key, value)}" for key, value in document.items()) + "\n}\n"
-
-
-def _value(key: str, value: Any) -> str:
-    if key not in _BY_LINES or not value:
-        return _json_line(value)
-    return "[\n" + ",\n".join(f"    {_json_line(entry)}" for entry in value) + "\n  ]"
+    members = []
+    for key, value in document.items():
+        if key in _BY_LINES and value:
+            text = "[\n" + ",\n".join(f"    {_json_line(entry)}" for entry in value) + "\n  ]"
+        else:
+            text = _json_line(value)
+        members.append(f"  {json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(members) + "\n}\n"
 
 
 def _json_line(value: Any) -> str:

@@ -62,9 +62,10 @@ def _explained(schema: Schema, error: schemas.SchemaError) -> Problem:
             path, f"the key {to_json_text(steps(path)[-1])}", f"no such key next to {_excluding(parent, path)}"
         )
     if keyword == "type":
-        return Problem(path, _short(error.found), _kinds(own))
+        return Problem(path, _short(error.found), _kinds(own) + _example(own))
     if keyword == "minProperties":
-        return Problem(path, _short(error.found), f"an object of at least 1 property, such as {_first(own)}")
+        first = next(iter(_names(own)), "NAME: VALUE")
+        return Problem(path, _short(error.found), f"an object of at least 1 property, such as {first}")
     return Problem(path, _short(error.found), error.wanted)
 
 
@@ -72,7 +73,7 @@ def _unknown_key(schema: Schema, parent: Sequence[Schema], error: schemas.Schema
     keys = steps(error.pointer)
     known = list(dict.fromkeys(name for part in parent for name in part.get("properties", ())))
     around = _named(keys[:-1])
-    above = _names(schema, _parts(schema, "".join(map(step, keys[: around - 1])))) if around else []
+    above = _names(_parts(schema, "".join(map(step, keys[: around - 1])))) if around else []
     below = [f"{name}.{inner}" for name in known for inner in _below(schema, parent, name)]
     key, near = keys[-1], None
     wanted = f"a key of {_name_of(keys[:-1])}: {_one_of(known, key, quoted=False)}"
@@ -84,7 +85,7 @@ def _unknown_key(schema: Schema, parent: Sequence[Schema], error: schemas.Schema
         near = key
     else:
         inner = {name.partition(".")[2]: name for name in reversed(below)}
-        close = closest_match(key, [*known, *inner], likeness=0.6)
+        close = closest_match(key, [*known, *inner])
         near = close if close is None or close in known else inner[close]
     return Problem(error.pointer, f"the key {to_json_text(key)}", wanted, near)
 
@@ -97,10 +98,10 @@ def _named(keys: Sequence[str]) -> int:
 def _below(schema: Schema, parent: Sequence[Schema], name: str) -> list[str]:
     """Return the valid names below this key of the object, if its value is an object."""
     inner = [part["properties"][name] for part in parent if name in part.get("properties", {})]
-    return _names(schema, [below for part in inner for below in _resolved(schema, part)])
+    return _names([below for part in inner for below in _resolved(schema, part)])
 
 
-def _names(schema: Schema, parts: Sequence[Schema]) -> list[str]:
+def _names(parts: Sequence[Schema]) -> list[str]:
     return [name for part in parts for name in part.get("properties", ())]
 
 
@@ -159,6 +160,12 @@ def _kinds(parts: Sequence[Schema]) -> str:
     return " or ".join(dict.fromkeys(kinds)) or "a value"
 
 
+def _example(parts: Sequence[Schema]) -> str:
+    """Return the first example of an object, which has members that a reader cannot guess."""
+    examples = (part["examples"][0] for part in parts if part.get("type") == "object" and part.get("examples"))
+    return next((f", such as {_short(example)}" for example in examples), "")
+
+
 def _one_of(values: Sequence[Any], received: object, *, quoted: bool = True) -> str:
     texts = [json.dumps(value, ensure_ascii=False) if quoted else str(value) for value in values]
     if len(texts) == 1:
@@ -177,10 +184,6 @@ def _close(received: object, known: Sequence[Any]) -> str | None:
         codes = [code for code in known if code in ERRORS and ERRORS[code].status == received]
         return codes[0] if len(codes) == 1 else None
     return closest_match(received, known) if isinstance(received, str) else None
-
-
-def _first(parts: Sequence[Schema]) -> str:
-    return next((name for part in parts for name in part.get("properties", ())), "NAME: VALUE")
 
 
 def _short(received: object) -> str:

@@ -11,9 +11,9 @@ import json
 import zlib
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from mockserver._data import data_dir
+from mockserver._json import JSON
 from mockserver.contract.text import closest_match
 from mockserver.core.redaction import to_json_text
 from mockserver.scenario.documents import Document, read_file
@@ -51,7 +51,7 @@ def _prebuilt(path: Path) -> Document | None:
     return document
 
 
-def document(name: str) -> dict[str, Any]:
+def document(name: str) -> JSON:
     """
     Return the library scenario of this name, read once per process; callers must not modify it.
 

@@ -22,10 +22,13 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import AliasEvent
 from ruamel.yaml.nodes import MappingNode, SequenceNode
 
+from mockserver._json import JSON
 from mockserver.contract.limits import DOCUMENT_DEPTH_MAX as DEPTH_MAX
+from mockserver.contract.text import number
 from mockserver.scenario.problems import Problem, ScenarioError, steps
 
 ALIASED_VALUES_MAX = 100_000
+_JSON_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _DUPLICATE = re.compile(r"^(duplicate key \S+) with value .*", re.DOTALL)
 _TOKENS = {
     "'<stream end>'": "the end of the text",
@@ -92,6 +95,13 @@ class _Constructor(SafeConstructor):
         except (ValueError, ArithmeticError, TypeError, LookupError) as failure:
             raise _Refused(None, None, f"a value that cannot be read: {failure}", node.start_mark) from None
 
+    def construct_yaml_float(self, node: Any) -> Any:
+        value = super().construct_yaml_float(node)
+        return _float(node.value) if _JSON_NUMBER.fullmatch(node.value) else value
+
+
+_Constructor.add_constructor("tag:yaml.org,2002:float", _Constructor.construct_yaml_float)
+
 
 def _reader() -> YAML:
     reader = YAML(typ="safe", pure=True)
@@ -144,16 +154,22 @@ def _syntax(message: str) -> str:
 def _json(text: str) -> Any:
     """Return the object of a JSON text, or None if it is not one or has a key twice; the YAML parser then reports the error."""
 
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def unique(pairs: list[tuple[str, Any]]) -> JSON:
         members = dict(pairs)
         if len(members) < len(pairs):
             raise ValueError("a key twice")
         return members
 
     try:
-        return json.loads(text, object_pairs_hook=unique) if text.lstrip().startswith("{") else None
+        return json.loads(text, parse_float=_float, object_pairs_hook=unique) if text.lstrip().startswith("{") else None
     except (ValueError, RecursionError):
         return None
+
+
+def _float(written: str) -> Any:
+    """Return a double, and beyond 2**53 the exact number, as the API reads a body."""
+    value = float(written)
+    return value if abs(value) < 2**53 else number(written)
 
 
 def places(text: str) -> Callable[[str], str | None]:

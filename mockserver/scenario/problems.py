@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from mockserver.contract.text import did_you_mean
 from mockserver.core.redaction import Redactor
@@ -45,7 +45,15 @@ class Problem(NamedTuple):
 
 
 class ScenarioError(ValueError):
-    """A refused document: `problems` has every problem, keys masked, and nothing of the document was applied."""
+    """
+    A refused document: nothing of it was applied.
+
+    Attributes:
+        problems: Every problem, keys masked.
+        document: The document if it was to be applied, else None.
+    """
+
+    document: Mapping[str, Any] | None = None
 
     def __init__(self, problems: Iterable[Problem], name: str = "the scenario document") -> None:
         self.problems = [problem.redacted() for problem in problems]

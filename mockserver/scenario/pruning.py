@@ -66,18 +66,21 @@ def sound_part(document: Mapping[str, Any], problems: Sequence[Problem]) -> Soun
     script = parts.pop("script", None)
     if isinstance(script, list):
         parts["script"] = _sound_rules(script, [steps(problem.path) for problem in problems])
-    places: dict[str, Sequence[int]] = {}
-    ids: set[str] = set()
     within = [problem for problem in problems if steps(problem.path)[:1] == ["given"]]
-    if within and "given" in parts:
-        for problem in within:
-            _remove(parts, problem, ids)
-        given = _purged(parts["given"], "/given", places)
-        if given is _REMOVED or not schemas.is_valid("scenario", {"given": given}):
-            del parts["given"]
-        else:
-            parts["given"] = given
+    places: dict[str, Sequence[int]] = {}
+    ids = _prune_given(parts, within, places) if within and "given" in parts else set()
     return Sound(parts, places, frozenset(_record(problem.path) for problem in within), frozenset(ids))
+
+
+def _prune_given(parts: dict[str, Any], wrong: Sequence[Problem], places: dict[str, Sequence[int]]) -> set[str]:
+    """Remove the invalid records from `given` and return their ids; `places` is that of `Sound`."""
+    ids: set[str] = set()
+    for problem in wrong:
+        _remove(parts, problem, ids)
+    given = _purged(parts.pop("given"), "/given", places)
+    if given is not _REMOVED and schemas.is_valid("scenario", {"given": given}):
+        parts["given"] = given
+    return ids
 
 
 def _sound_rules(script: Sequence[Any], wrong: Sequence[Sequence[str]]) -> list[Mapping[str, Any]]:

@@ -5,23 +5,26 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
+from mockserver._json import JSON
 from mockserver.contract import choices, schemas
 from mockserver.contract.durations import parse_duration
-from mockserver.contract.effects import ALIASES, DELIVERY, EFFECTS, deciding
+from mockserver.contract.effects import ALIASES, DELIVERY, EFFECTS, WITHOUT_RESPONSE, deciding
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
+from mockserver.contract.lifecycles import CAMPAIGN, EVENTS, SESSION
 from mockserver.contract.limits import PROBLEMS_MAX
 from mockserver.contract.text import closest_match
 from mockserver.contract.wire_faults import WIRE_FAULTS, ReadWait
-from mockserver.core.instants import DAY, LATEST, Instant, as_shown
+from mockserver.core.instants import DAY, LATEST, SHOWABLE, Instant, as_shown
 from mockserver.core.operations import campaigns, sending
 from mockserver.core.phone_numbers import BRAZIL, expected, normalize_phone
 from mockserver.core.redaction import to_json_text
-from mockserver.core.state.matching import normalize_conditions
+from mockserver.core.state.matching import PATH_ROOTS, is_literal, normalize_conditions
 from mockserver.core.state.rules import Latency, Rule, WireFaults
 from mockserver.core.state.sandbox import SandboxState
-from mockserver.scenario import rule_conditions
 from mockserver.scenario.choices import choice_problem
 from mockserver.scenario.problems import Problem, step
 from mockserver.scenario.pruning import left_out
@@ -36,6 +39,7 @@ _OF_THE_CONNECTION = frozenset(
 # A rule has at most one fault for each of these phases; it may have waits with any fault.
 _FRAMING = ", ".join(deciding("transmission"))
 _EXCLUSIVE = (deciding("operation"), deciding("transmission"), deciding("response"))
+_OF_RESPONSES = tuple(dict.fromkeys((*deciding("operation"), *deciding("response"))))
 
 
 def parse_wire_faults(effects: Mapping[str, Any], path: str, problems: list[Problem]) -> WireFaults | None:
@@ -47,17 +51,18 @@ def parse_wire_faults(effects: Mapping[str, Any], path: str, problems: list[Prob
         given = [name for name in group if name in effects]
         if len(given) > 1:
             problems.append(Problem(path, ", ".join(given), f"one of {', '.join(group)}"))
+    lost, made = ([name for name in group if name in effects] for group in (WITHOUT_RESPONSE, _OF_RESPONSES))
+    if lost and made:
+        wanted = f"{lost[0]} without {' and '.join(made)}: its client gets no response"
+        problems.append(Problem(path, f"{lost[0]} with {' and '.join(made)}", wanted))
     _check_headers(effects.get("reply", {}).get("headers", {}), f"{path}/reply/headers", problems)
     fields: dict[str, Any] = {}
     skips_operation = False
     for row in rows:
-        fields |= row.fields(effects[row.name], _wait_reader(f"{path}/{row.name}", problems))
+        read_wait: ReadWait = partial(_wait, f"{path}/{row.name}", problems)
+        fields |= row.fields(effects[row.name], read_wait)
         skips_operation |= fields.get("skips_operation", False)
     return WireFaults(**fields | {"skips_operation": skips_operation})
-
-
-def _wait_reader(path: str, problems: list[Problem]) -> ReadWait:
-    return lambda argument, below: _wait(argument, path + below, problems)
 
 
 def _check_headers(headers: Mapping[str, str], path: str, problems: list[Problem]) -> None:
@@ -80,7 +85,9 @@ def _check_headers(headers: Mapping[str, str], path: str, problems: list[Problem
             )
 
 
-def _wait(written: Any, path: str, problems: list[Problem]) -> int | Latency:
+def _wait(path: str, problems: list[Problem], written: Any, below: str) -> int | Latency:
+    """Return the wait that an argument of a fault gives; `path` is the fault's place, `below` that of the wait in it."""
+    path += below
     if not isinstance(written, Mapping):
         return wait(written, path, problems)
     median = wait(written["median"], f"{path}/median", problems)
@@ -150,7 +157,7 @@ def _rule(sandbox: SandboxState, entry: Entry, scenario: str | None, path: str, 
     if left_out(entry).isdisjoint(_TRIGGERS):
         _check_trigger(entry, path, problems)
         if len(problems) == count_before:
-            rule_conditions.check(entry, path, problems)
+            _check_conditions(entry, path, problems)
     effects = _effects(entry["do"], f"{path}/do", problems)
     _check_effects(entry, effects, f"{path}/do", problems)
     durations = {key: _duration(entry.get(key), f"{path}/{key}", problems) for key in ("at", "from", "until")}
@@ -158,7 +165,7 @@ def _rule(sandbox: SandboxState, entry: Entry, scenario: str | None, path: str, 
     since = as_shown(sandbox.now)  # counted like deadlines, so that a rule can be due at one
     due = {key: None if duration is None else since + duration for key, duration in durations.items()}
     if due["at"] is not None and due["at"] > LATEST:
-        problems.append(Problem(f"{path}/at", to_json_text(entry["at"]), "an instant before the year 10000"))
+        problems.append(Problem(f"{path}/at", to_json_text(entry["at"]), SHOWABLE))
     if len(problems) > count_before:
         return None
     return _build_rule(sandbox, entry, scenario, effects, wire, due)
@@ -210,7 +217,9 @@ def _check_trigger(entry: Entry, path: str, problems: list[Problem]) -> None:
         problems.append(Problem(path, " and ".join(triggers) or "none", "exactly one of on, at and after"))
         return
     if "on" not in entry:
-        _refuse(entry, _CALLS_ONLY, path, f"no {{}} next to {triggers[0]}: it belongs to `on`", problems)
+        for key in (key for key in _CALLS_ONLY if key in entry):
+            wanted = f"no {key} next to {triggers[0]}: it belongs to `on`"
+            problems.append(Problem(f"{path}/{key}", to_json_text(entry[key]), wanted))
         return
     on = entry["on"]
     if on != DELIVERY and not named(on):
@@ -219,15 +228,84 @@ def _check_trigger(entry: Entry, path: str, problems: list[Problem]) -> None:
         problems.append(Problem(f"{path}/on", to_json_text(on), wanted, closest_match(on, known)))
 
 
-def _refuse(entry: Entry, keys: Sequence[str], path: str, wanted: str, problems: list[Problem]) -> None:
-    for key in keys:
-        if key in entry:
-            problems.append(Problem(f"{path}/{key}", to_json_text(entry[key]), wanted.format(key)))
+# A name or value of `where`, `while`, `from` and `until` that can never occur is a problem: a literal one has to be one of
+# the existing words; one with an operator (`!=`, `~`, `>=` ...) is accepted.
+_OF_DELIVERY = ("event", "attempt")
+_STATES: Mapping[str, Sequence[str]] = MappingProxyType({"campaign": CAMPAIGN.states, "session": SESSION.states})
+_SIGNED_NUMBER = re.compile(r"(>=|<=|!=|>|<)\s*-?[0-9]{1,15}\s*")
 
 
-def _effects(written: Entry, path: str, problems: list[Problem]) -> dict[str, Any]:
+def _check_conditions(entry: Entry, path: str, problems: list[Problem]) -> None:
+    """Append the problems of a rule's conditions to `problems`; its trigger is valid."""
+    for key, wanted in entry.get("where", {}).items():
+        if entry.get("on") == DELIVERY:
+            _check_delivery(key, wanted, f"{path}/where{step(key)}", problems)
+        else:
+            _check_path(key, named(entry.get("on", "")), f"{path}/where{step(key)}", problems)
+    for key, wanted in entry.get("while", {}).items():
+        place = f"{path}/while/{key}"
+        if key in _STATES:
+            _check_word(wanted, _STATES[key], place, problems)
+        elif key == "subscription":
+            tenant = schemas.load("scenario")["$defs"]["tenant"]["properties"]
+            _check_word(wanted, tenant["subscription"]["enum"], place, problems)
+        else:
+            _check_number(wanted, place, problems)
+    active_from, active_until = (parse_duration(entry[key]) if key in entry else None for key in ("from", "until"))
+    if active_from is not None and active_until is not None and active_until <= active_from:
+        problems.append(Problem(f"{path}/until", to_json_text(entry["until"]), f"more than from, {entry['from']}"))
+
+
+def _check_delivery(key: str, wanted: Any, path: str, problems: list[Problem]) -> None:
+    if key not in _OF_DELIVERY:
+        known = ", ".join(_OF_DELIVERY)
+        problems.append(
+            Problem(path, to_json_text(key), f"a path that begins with {known}", closest_match(key, _OF_DELIVERY))
+        )
+    elif key == "event":
+        _check_word(wanted, tuple(EVENTS), path, problems)
+    else:
+        _check_number(wanted, path, problems)
+
+
+def _check_path(key: str, operations: Sequence[str], path: str, problems: list[Problem]) -> None:
+    root, _, name = key.partition(".")
+    if root not in PATH_ROOTS:
+        problems.append(
+            Problem(
+                path,
+                to_json_text(key),
+                f"a path that begins with {', '.join(PATH_ROOTS)}, such as body.name",
+                closest_match(root, PATH_ROOTS),
+            )
+        )
+        return
+    if not name and root != "body":
+        problems.append(Problem(path, to_json_text(key), f"{root}.NAME"))
+    if not name or root != "path":
+        return
+    parts = {part for operation in operations for part in ENDPOINTS[operation].path.split("/") if part.startswith("{")}
+    known = sorted(f"path.{part[1:-1]}" for part in parts)
+    if key not in known:
+        valid = ", ".join(known) or "another root, as these paths have no parameters"
+        problems.append(Problem(path, to_json_text(key), valid, closest_match(key, known)))
+
+
+def _check_word(wanted: Any, words: Sequence[str], path: str, problems: list[Problem]) -> None:
+    if is_literal(wanted) and wanted not in words:
+        problems.append(Problem(path, to_json_text(wanted), f"one of {', '.join(words)}", closest_match(wanted, words)))
+
+
+def _check_number(wanted: Any, path: str, problems: list[Problem]) -> None:
+    text = wanted if isinstance(wanted, str) else ""
+    is_number = isinstance(wanted, int | float) and not isinstance(wanted, bool)
+    if not is_number and not _SIGNED_NUMBER.fullmatch(text):
+        problems.append(Problem(path, to_json_text(wanted), "a number, or one with a sign before it, such as >=20"))
+
+
+def _effects(written: Entry, path: str, problems: list[Problem]) -> JSON:
     """Return the effects by their own names, each alias replaced by the effect it means."""
-    effects: dict[str, Any] = {}
+    effects: JSON = {}
     for name, args in written.items():
         own, meant = ALIASES.get(name, (name, None))
         if own in effects or (name in ALIASES and own in written):

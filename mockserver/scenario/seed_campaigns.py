@@ -22,6 +22,7 @@ from mockserver.core.instants import MILLISECOND, Instant, as_shown, format_mill
 from mockserver.core.operations import campaigns, sending
 from mockserver.core.state.calls import ApiError
 from mockserver.core.state.records import Campaign, Execution, SendSchedule
+from mockserver.core.state.sandbox import Scope
 from mockserver.scenario.seed_context import Entry, SeedContext
 
 _DRAFT, _RUNNING, _COMPLETED = "draft", "processing", "completed"
@@ -38,6 +39,7 @@ class _Past(NamedTuple):
 
 
 def seed_campaigns(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
+    seq = context.shared_seq(entries)
     for number, entry in enumerate(entries):
         at = f"{path}/{number}"
         count_before = len(context.problems)
@@ -49,23 +51,20 @@ def seed_campaigns(context: SeedContext, entries: Sequence[Entry], path: str) ->
             context.add_problem(f"{at}/filters{problem.pointer}", problem.found, problem.wanted)
         _check_order(context, entry, at)
         if len(context.problems) == count_before:
-            _add(context, entry, _campaign(context, entry, campaign_id, str(template_id)), at)
-
-
-def _campaign(context: SeedContext, entry: Entry, campaign_id: str, template_id: str) -> Campaign:
-    return Campaign(
-        seq=context.sandbox.next_seq(),
-        id=campaign_id,
-        name=entry.get("name", campaign_id[:CAMPAIGN_NAME_MAX_CHARS]),
-        description=entry.get("description"),
-        platform=entry.get("platform", PLATFORMS[0]),
-        template_id=template_id,
-        cadence=int(entry.get("cadence", _CADENCE)),
-        filters=entry.get("filters"),
-        created_at=context.sandbox.now,
-        status=entry.get("status", CAMPAIGN.initial),
-        state_version=context.sandbox.next_number("state_version"),
-    )
+            campaign = Campaign(
+                seq=seq,
+                id=campaign_id,
+                name=entry.get("name", campaign_id[:CAMPAIGN_NAME_MAX_CHARS]),
+                description=entry.get("description"),
+                platform=entry.get("platform", PLATFORMS[0]),
+                template_id=str(template_id),
+                cadence=int(entry.get("cadence", _CADENCE)),
+                filters=entry.get("filters"),
+                created_at=context.sandbox.now,
+                status=entry.get("status", CAMPAIGN.initial),
+                state_version=context.sandbox.next_number("state_version"),
+            )
+            _add(context, entry, campaign, at)
 
 
 def _check_order(context: SeedContext, entry: Entry, path: str) -> None:
@@ -94,12 +93,15 @@ def _check_order(context: SeedContext, entry: Entry, path: str) -> None:
 
 
 def _add(context: SeedContext, entry: Entry, campaign: Campaign, path: str) -> None:
+    # A draft has not run, nor has a campaign that was canceled as a draft.
+    has_run = "startedAt" in entry or campaign.status in (_RUNNING, _COMPLETED, "failed")
     try:
-        campaigns.check_new(context.sandbox, context.tenant, campaign)
-        execution = _started(context, entry, campaign) if _has_run(entry) else None
+        campaigns.check_new(Scope(context.sandbox, context.tenant), campaign)
+        execution = _started(context, entry, campaign) if has_run else None
     except ApiError as refusal:
         wanted = f"a campaign that is not refused with {refusal.code}: {refusal.reason}"
-        context.add_problem(f"{path}{_place(refusal.location)}", entry.get("name", campaign.id), wanted)
+        at = refusal.location if refusal.location.startswith("/") else ""  # a pointer into the body, or no place of it
+        context.add_problem(f"{path}{at}", entry.get("name", campaign.id), wanted)
         return
     if execution is None:
         created_at = context.instant(entry, "createdAt", path, campaign.created_at)
@@ -108,7 +110,10 @@ def _add(context: SeedContext, entry: Entry, campaign: Campaign, path: str) -> N
     past = _past(context, entry, campaign, execution.schedule, path)
     if past is None:
         return
-    execution_id = _execution_id(context, entry, execution, path)
+    given = entry.get("executionId")
+    if given is not None and (context.sandbox.has_id(given) or any(given in ids for ids in context.created.values())):
+        context.add_problem(f"{path}/executionId", given, "an id that is not in use in the sandbox")
+    execution_id = str(given or execution.id)
     context.created.setdefault("executions", []).append(execution_id)
     created_at = context.instant(entry, "createdAt", path, past.started_at)
     _store(
@@ -118,30 +123,13 @@ def _add(context: SeedContext, entry: Entry, campaign: Campaign, path: str) -> N
     )
 
 
-def _has_run(entry: Entry) -> bool:
-    """Return True unless the campaign is a draft, or was canceled as a draft."""
-    return "startedAt" in entry or entry.get("status") in (_RUNNING, _COMPLETED, "failed")
-
-
 def _started(context: SeedContext, entry: Entry, campaign: Campaign) -> Execution:
     """Return the execution as a start would create it now; raises ApiError as a start does."""
-    sandbox, tenant = context.sandbox, context.tenant
-    template = campaigns.require_sendable_template(sandbox, tenant, campaign)
-    values = campaigns.common_variables(sandbox, template, entry.get("commonVariables", {}))
-    chats = campaigns.select_targets(sandbox, tenant, campaign)
-    return campaigns.plan_execution(sandbox, tenant, campaign, template, values, chats)
-
-
-def _place(at: str) -> str:
-    """Return the place in an entry for the location of a refusal: a pointer into the body, or the entry itself."""
-    return at if at.startswith("/") else ""
-
-
-def _execution_id(context: SeedContext, entry: Entry, execution: Execution, path: str) -> str:
-    given = entry.get("executionId")
-    if given is not None and (context.sandbox.has_id(given) or any(given in ids for ids in context.created.values())):
-        context.add_problem(f"{path}/executionId", given, "an id that is not in use in the sandbox")
-    return str(given or execution.id)
+    scope = Scope(context.sandbox, context.tenant)
+    template = campaigns.require_sendable_template(scope, campaign)
+    values = campaigns.common_variables(scope.sandbox, template, entry.get("commonVariables", {}))
+    chats = campaigns.select_targets(scope, campaign)
+    return campaigns.plan_execution(scope, campaign, template, values, chats)
 
 
 def _past(context: SeedContext, entry: Entry, campaign: Campaign, planned: SendSchedule, path: str) -> _Past | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from mockserver.contract.text import closest_match
-from mockserver.core.instants import EARLIEST, LATEST, Instant, as_shown, parse
+from mockserver.core.instants import Instant, as_shown, parse, unusable
 from mockserver.core.redaction import to_json_text
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import Tenant
@@ -14,6 +14,8 @@ from mockserver.scenario.problems import Problem
 
 Entry = Mapping[str, Any]
 
+# What the API document calls otherwise than seed data do.
+_API_WORDS: Final = {"commonVariables": "variables", "participants-count": "participantsCount"}
 _HINTED_MAX = 100  # problems with a nearest name, each of which has to be searched for
 
 
@@ -51,6 +53,17 @@ class SeedContext:
         hint = closest_match(found, known) if len(self.problems) < _HINTED_MAX else None
         self.problems.append(Problem(path, to_json_text(found), wanted, hint))
 
+    def shared_seq(self, entries: Sequence[Entry]) -> int:
+        """Return one number in the order of creation for a whole list: of equal instants, listings keep its order."""
+        return min((self.sandbox.next_seq() for _ in entries), default=0)
+
+    def in_own_words(self, entry: Entry, path: str) -> Entry:
+        """Return an entry with the API's words replaced by those of seed data; both words of one thing are a problem."""
+        given = [word for word in _API_WORDS if word in entry]
+        for word in (word for word in given if _API_WORDS[word] in entry):
+            self.add_problem(f"{path}/{word}", entry[word], f"{_API_WORDS[word]} once: {word} is another name of it")
+        return {_API_WORDS.get(key, key): value for key, value in entry.items()} if given else entry
+
     def assign_id(self, kind: str, prefix: str, entry: Entry, path: str) -> str:
         """Return the entry's own id, or a new one; an own id in use is a problem."""
         record_id = entry.get("id")
@@ -70,9 +83,9 @@ class SeedContext:
         written = entry.get(key)
         if written is None:
             return default
-        parsed = parse(written)
-        if parsed is None or not EARLIEST <= parsed[0] <= LATEST:
-            self.add_problem(f"{path}/{key}", written, "a day and time that exist, as RFC 3339")
+        parsed, wanted = parse(written), unusable(written)
+        if parsed is None or wanted:
+            self.add_problem(f"{path}/{key}", written, wanted)
             return default
         return as_shown(parsed[0])
 

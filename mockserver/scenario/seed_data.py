@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mockserver.contract.filters import PLATFORMS
+from mockserver.contract.text import as_written
 from mockserver.core.instants import Instant, as_shown, parse_date
 from mockserver.core.operations.connections import seeded_provider_id
 from mockserver.core.phone_numbers import expected, normalize_phone
@@ -33,6 +34,7 @@ from mockserver.core.state.records import (
     Webhook,
 )
 from mockserver.core.webhooks import deliveries, url_policy
+from mockserver.scenario.problems import Problem
 from mockserver.scenario.seed_campaigns import seed_campaigns
 from mockserver.scenario.seed_context import Entry, SeedContext
 
@@ -47,7 +49,7 @@ def chats(context: SeedContext, entries: Sequence[Entry] | Entry, path: str) -> 
     for number, entry in enumerate(entries):
         at = f"{path}/{number}"
         chat_id = context.assign_id("chats", "chat_", entry, at)
-        attributes = _attributes(_chat_fields(context, entry, at))
+        attributes = _attributes(_chat_fields(context, context.in_own_words(entry, at), at))
         context.tenant.chats.add(Chat(context.sandbox.next_seq(), chat_id, attributes))
 
 
@@ -80,7 +82,7 @@ def _chat_pattern(context: SeedContext, pattern: Entry, path: str) -> None:
 
 def _alternating_attributes(context: SeedContext, pattern: Entry, path: str) -> list[ChatAttributes]:
     """Return the attributes of the chats of a pattern, until they repeat."""
-    shared, vary = pattern.get("each", {}), pattern.get("vary", {})
+    shared, vary = (context.in_own_words(pattern.get(key, {}), f"{path}/{key}") for key in ("each", "vary"))
     has_count = "participantsCount" in shared or "participantsCount" in vary
     varied = {
         key: [_chat_fields(context, {**shared, key: value}, path) for value in values] for key, values in vary.items()
@@ -151,7 +153,7 @@ def _chat_fields(context: SeedContext, entry: Entry, path: str) -> dict[str, Any
         "name": entry.get("name"),
         "platform": entry.get("platform", PLATFORMS[0]),
         "status": entry.get("status", "open"),
-        "monetization": entry.get("monetization"),
+        "monetization": as_written(entry.get("monetization")),
         "entrypoint_id": entrypoint_id,
         "funnel_step_id": context.require_funnel_step(entry, path),
         "tracking_link_id": entry.get("trackingLinkId"),
@@ -161,7 +163,7 @@ def _chat_fields(context: SeedContext, entry: Entry, path: str) -> dict[str, Any
         "attention_reason": entry.get("attentionReason"),
         "tag_ids": tuple(entry.get("tagIds", ())),
         "assigned_user_id": entry.get("assignedUserId"),
-        "participants_count": entry.get("participantsCount", _GROUP_SIZE if is_group else 1),
+        "participants_count": as_written(entry.get("participantsCount", _GROUP_SIZE if is_group else 1)),
         "contact": entry.get("contact"),
         "birth_date": _birth_date(context, entry, path),
         "custom": entry.get("custom") or {},
@@ -178,6 +180,9 @@ def _birth_date(context: SeedContext, entry: Entry, path: str) -> Instant | None
     if written is None:
         return None
     midnight = parse_date(written, brazil=context.sandbox.choices["birthdate-zone"] == "brazil")
+    if midnight is None and "T" not in written.upper():
+        context.add_problem(f"{path}/birthDate", written, "a day that exists, such as 1990-05-17")
+        return None
     return as_shown(context.instant(entry, "birthDate", path, 0)) if midnight is None else midnight
 
 
@@ -236,19 +241,22 @@ def entrypoints(context: SeedContext, entries: Sequence[Entry], path: str) -> No
 
 
 def templates(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
+    seq = context.shared_seq(entries)
     for number, entry in enumerate(entries):
         at = f"{path}/{number}"
+        variables_at = f"{at}/{'commonVariables' if 'commonVariables' in entry else 'variables'}"
+        entry = context.in_own_words(entry, at)
         template_id = context.assign_id("templates", "template_", entry, at)
         created_at = context.instant(entry, "createdAt", at, context.sandbox.now)
         name = entry.get("name", template_id)
         context.tenant.templates[template_id] = Template(
-            seq=context.sandbox.next_seq(),
+            seq=seq,
             id=template_id,
             name=name,
             description=entry.get("description"),
             provider_status=_provider_status(context, entry, at),
             items=_items(context, entry.get("items", [{"type": "text", "text": name}]), at),
-            variables=_variables(context, entry.get("variables", ()), at),
+            variables=_variables(context, entry.get("variables", ()), variables_at),
             created_at=created_at,
             updated_at=context.instant(entry, "updatedAt", at, created_at),
         )
@@ -287,7 +295,7 @@ def _variables(context: SeedContext, entries: Sequence[Entry], path: str) -> tup
     keys = [entry["key"] for entry in entries]
     for number, key in enumerate(keys):
         if key in keys[:number]:
-            context.add_problem(f"{path}/variables/{number}/key", key, "a key that the template does not have yet")
+            context.add_problem(f"{path}/{number}/key", key, "a key that the template does not have yet")
     return tuple(
         Variable(entry["key"], entry.get("label", entry["key"]), entry.get("required", False), entry.get("source"))
         for entry in entries
@@ -348,6 +356,12 @@ def webhooks(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
         expected_url = url_policy.rejection_reason(entry["url"], context.sandbox.outbox.allowed_hosts)
         if expected_url is not None:
             context.add_problem(f"{path}/{number}/url", entry["url"], expected_url)
+            continue
+        expected_secret = deliveries.secret_rejection(context.sandbox, entry["secret"]) if "secret" in entry else None
+        if expected_secret is not None:
+            context.problems.append(
+                Problem(f"{path}/{number}/secret", f"a text of {len(entry['secret'])} characters", expected_secret)
+            )
             continue
         secret = entry.get("secret") or deliveries.new_secret(context.sandbox)
         if "secret" not in entry:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
+from mockserver.contract.text import closest_match_hint
 from mockserver.core.redaction import Redactor
 from mockserver.scenario.problems import Problem, ScenarioError
 
@@ -54,3 +55,14 @@ def refused_document(refusal: ScenarioError, consequence: str) -> ControlError:
     more = f" (and {len(others)} more in `problems`)" if others else ""
     message = f"the document is refused; {consequence}: {first}{more}"
     return ControlError(400, "MOCK_BAD_SCENARIO", message, refusal.problems)
+
+
+_LISTED_MAX: Final = 5  # of the ids that exist
+
+
+def unknown_id(kind: str, received: str, ids: Iterable[str]) -> ControlError:
+    """Return the refusal of an id that no record of this kind has, with some that exist and the nearest one."""
+    known = list(ids)
+    expected = ", ".join(known[:_LISTED_MAX]) or "one that exists; there is none yet"
+    hint = closest_match_hint(received, known)
+    return ControlError(404, "MOCK_NOT_FOUND", f"{kind}: got {received!r}; expected {expected}{hint}")

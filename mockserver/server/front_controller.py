@@ -9,15 +9,16 @@ and an entry in the journal.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Literal
 from urllib.parse import quote
 
 from mockserver.contract.text import printable
-from mockserver.core.redaction import masked_excerpt
+from mockserver.core.operations import dispatch
 from mockserver.core.state.records import Media
-from mockserver.server.api import cross_origin, formats
+from mockserver.server.api import browsing, cross_origin, formats
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait
 from mockserver.server.api.request import SANDBOXES, HttpRequest, handle_api_request, parse_call
 from mockserver.server.api.response import (
@@ -34,9 +35,11 @@ from mockserver.server.control.page_access import PageAccess
 from mockserver.server.dashboard import paths
 from mockserver.server.hosted_page import handler
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
+from mockserver.server.hosting.usage import OF_A_RUN
 
 Response = HttpResponse | NoResponse
 After = Callable[[], None]
+_ID = re.compile(r"(?:sandbox|shard)_[0-9a-f_]{1,40}")
 Part = Literal["api", "control", "dashboard", "media", "page"]
 # A request below the prefix of its sandbox; that sandbox, None if it does not exist; and the part of the server that responds.
 # A plain tuple: a named one takes a fiftieth of a call.
@@ -89,6 +92,19 @@ def route(host: SandboxHost, request: HttpRequest, root: HostedSandbox | None = 
     return request, hosted, "api" if request.target.startswith("/v1/") else _part(request)
 
 
+def may_read_body(host: SandboxHost, request: HttpRequest, root: HostedSandbox | None = None) -> bool:
+    """
+    Return False if the response to a request follows from its head: its sandbox, its key or its token is unknown.
+
+    The arguments are as above; the request's own body is not looked at. Takes no lock.
+    """
+    below, hosted, part = route(host, request, root)
+    if part in ("control", "dashboard"):
+        is_unknown = hosted is None and below.target.startswith(SANDBOXES)
+        return not is_unknown and access.is_open_to(host, DEFAULT_ID if hosted is None else hosted.id, below)
+    return hosted is not None and (part != "api" or dispatch.may_read_body(hosted.sandbox, parse_call(below)))
+
+
 def _part(request: HttpRequest) -> Part:
     target = request.target
     if paths.is_redirected(request):
@@ -128,6 +144,10 @@ def _run_shared(host: SandboxHost, routed: RoutedRequest, client: ClientWait) ->
 
 def _run_part(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> ResponseOrWait:
     request, hosted, part = routed
+    if (
+        part != "api" and request.excess is not None and request.excess.is_cut
+    ):  # a longer one than the API takes is whole
+        return _refusal(request.excess.status, "MOCK_HEAD_TOO_LARGE", request.excess.reason)
     if hosted is None:
         return _no_sandbox(host, request)
     hosted.usage.is_called = True
@@ -138,8 +158,13 @@ def _run_part(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> R
     if part == "page":
         return _visit(hosted, request)
     response = handle_api_request(hosted.sandbox, request, host.response_options, client)
+    to = browsing.destination(request.headers)
+    if to:
+        response = map_response(response, partial(browsing.confined, to=to))
     if host.log is None:
         return response
+    if isinstance(response, WaitingCall):
+        request = request._replace(body=b"")  # the wait would hold it
     return map_response(response, partial(_log_response, host.log, hosted, request))
 
 
@@ -181,7 +206,7 @@ def _strip_prefix(host: SandboxHost, request: HttpRequest) -> tuple[HostedSandbo
         return _of_shard(host, sandbox_id, slash + rest, request)
     # Not `_replace`, which takes a microsecond of each call.
     base_url = request.base_url + SANDBOXES + sandbox_id
-    return hosted, HttpRequest(request.method, slash + rest, request.headers, request.body, base_url)
+    return hosted, HttpRequest(request.method, slash + rest, request.headers, request.body, base_url, request.excess)
 
 
 def _of_shard(
@@ -234,11 +259,12 @@ def _no_sandbox(host: SandboxHost, request: HttpRequest) -> HttpResponse:
         return _control(host, None, below, part)
     if is_closed:
         return _closed(host, sandbox_id, request)
-    excerpt = masked_excerpt(sandbox_id, _secrets(host), 60)
+    # Another text may contain a key, and to ask each sandbox for its keys would wait for the lock of each.
+    got = repr(sandbox_id) if _ID.fullmatch(sandbox_id) else f"{len(sandbox_id)} characters that are no id of a sandbox"
     return _refusal(
         404,
         "MOCK_NOT_FOUND",
-        f"sandbox: got {excerpt!r}; expected one that GET /_mock/sandboxes lists, or create one with POST /_mock/sandboxes",
+        f"sandbox: got {got}; expected one that GET /_mock/sandboxes lists, or create one with POST /_mock/sandboxes",
     )
 
 
@@ -250,17 +276,9 @@ def _closed(host: SandboxHost, sandbox_id: str, request: HttpRequest) -> HttpRes
     if ended is None:
         reason = f"sandbox {sandbox_id!r} is closed; this call arrived after its test had ended"
         return _refusal(410, "MOCK_SANDBOX_CLOSED", reason)
-    reason = f"sandbox {sandbox_id!r} is closed: the server's limit {ended.limit} has ended it, since {ended.reason}"
+    by = "a bound of its test" if ended.limit == OF_A_RUN else f"the server's limit {ended.limit}"
+    reason = f"sandbox {sandbox_id!r} is closed: {by} has ended it, since {ended.reason}"
     return _refusal(410, "MOCK_SANDBOX_CLOSED", reason, limit=ended.limit)
-
-
-def _secrets(host: SandboxHost) -> list[str]:
-    """Return the keys and signing secrets of every open sandbox."""
-    secrets: list[str] = []
-    for hosted in list(host.sandboxes.values()):
-        with hosted.sandbox.lock:
-            secrets += hosted.sandbox.secrets()
-    return secrets
 
 
 def _refusal(status: int, code: str, message: str, **details: str) -> HttpResponse:

@@ -3,16 +3,17 @@ The handler of the HTTP/1.1 server: passes its requests to the front controller.
 
 1. A short call of the API runs on the event loop if its sandbox's lock is free. The loop never waits for a lock: a call
    that does not get it, and every request that may take long, runs in a worker.
-2. A call that waits is a timer of the loop; the next epoch of its sandbox cancels it.
-3. Workers send the webhooks, after the last byte of the response.
-4. A stream of events is a coroutine of the loop, until its client disconnects, its sandbox is closed or the server stops.
+2. Workers are shared fairly by sandbox, however many requests one has. What concerns the whole server waits for none.
+3. A call that waits is a timer of the loop; the next epoch of its sandbox cancels it.
+4. Workers send the webhooks, after the last byte of the response.
+5. A stream of events is a coroutine of the loop, until its client disconnects, its sandbox is closed or the server stops.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
@@ -25,7 +26,7 @@ from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.webhooks.deliveries import has_due_attempt
 from mockserver.server import front_controller
 from mockserver.server.api.exchange import RealTimeWait
-from mockserver.server.api.request import HttpRequest, body_limit_bytes
+from mockserver.server.api.request import SANDBOXES, HttpRequest, body_limit_bytes, equal_target, excess_of
 from mockserver.server.api.response import (
     HttpResponse,
     NoResponse,
@@ -35,10 +36,13 @@ from mockserver.server.api.response import (
     WaitingCall,
     chunk_steps,
 )
+from mockserver.server.control.routes import SERVER_PATHS
 from mockserver.server.control.stream import BEGIN, STREAM_PATH, Batch, StreamReader
 from mockserver.server.front_controller import RoutedRequest
-from mockserver.server.hosting.host import HostedSandbox, SandboxHost
-from mockserver.server.http1.messages import Disconnect, InWorker, Request, Response, ResponseOrDisconnect
+from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
+from mockserver.server.http1.body import SMALL_MAX_BYTES
+from mockserver.server.http1.messages import Disconnect, Request, Response, ResponseOrDisconnect
+from mockserver.server.http1.request import RequestHead
 
 _INLINE_BODY_MAX_BYTES = 64 * 1024
 _INLINE_RECORDS_MAX = 2_000  # chats, or campaigns and templates, of a sandbox whose calls run on the loop
@@ -79,9 +83,17 @@ class SocketHandler:
         # The latest batch of each stream, which the readers at one place share.
         self._batches: WeakKeyDictionary[HostedSandbox, dict[Any, Batch]] = WeakKeyDictionary()
 
-    def body_max_bytes(self, target: str) -> int:
-        """Return the bound of a body that is sent to this target."""
-        return body_limit_bytes(target)
+    def body_max_bytes(self, head: RequestHead) -> int:
+        """Return the bound of a body: that of its target, or of what stays in memory if nothing is to read the body."""
+        target = equal_target(head.target)
+        limit = body_limit_bytes(target)
+        if limit <= SMALL_MAX_BYTES or (head.length is not None and head.length <= SMALL_MAX_BYTES):
+            return limit
+        request = HttpRequest(head.method, target, head.headers, b"", "")
+        if front_controller.may_read_body(self._host, request, self._root):
+            return limit
+        # A client that waits to be bidden to continue sends nothing.
+        return 0 if head.expects_continue else SMALL_MAX_BYTES
 
     def respond(self, incoming: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:
         """Return the response to a request, or a coroutine for a request that may take long."""
@@ -138,7 +150,7 @@ class _SocketCall:
     Lifetime: until its response is sent.
     """
 
-    __slots__ = ("_client", "_host", "_in_worker", "_incoming", "_on_growth", "_root", "is_quiet")
+    __slots__ = ("_client", "_host", "_incoming", "_on_growth", "_root", "is_quiet")
 
     def __init__(
         self,
@@ -150,9 +162,8 @@ class _SocketCall:
         self._host = host
         self._root = root
         self._incoming = incoming
-        self._in_worker: InWorker = incoming.in_worker
         self._on_growth = on_growth
-        self._client = RealTimeWait(incoming.exchanges_before)
+        self._client = RealTimeWait(incoming.exchanges_before, incoming.body if incoming.is_spooled else None)
         self.is_quiet = False
 
     def routed(self) -> RoutedRequest:
@@ -160,7 +171,10 @@ class _SocketCall:
         incoming = self._incoming
         name = incoming.headers.get("host")
         base_url = f"http://{name}" if name and self._host.public is None else self._host.base_url_of(name or "")
-        request = HttpRequest(incoming.method, incoming.target, incoming.headers, incoming.body(), base_url)
+        target = equal_target(incoming.target)
+        sizes = incoming.excess
+        excess = excess_of(*sizes[:3], is_cut=sizes.is_cut) if sizes is not None else None
+        request = HttpRequest(incoming.method, target, incoming.headers, incoming.body(), base_url, excess)
         return front_controller.route(self._host, request, self._root)
 
     def try_inline(self, routed: RoutedRequest, hosted: HostedSandbox) -> ResponseOrWait | None:
@@ -187,7 +201,8 @@ class _SocketCall:
         while isinstance(current, WaitingCall):
             waited, sandbox = await _spend(current.wait), current.wait.sandbox
             is_short = partial(_is_short, sandbox, self._incoming.method)
-            current = await self._with_lock(sandbox, partial(current.resume, waited), is_short)
+            is_inline = (lambda: False) if self._incoming.is_spooled else is_short
+            current = await self._with_lock(sandbox, partial(current.resume, waited), is_inline)
         if not is_complete:
             await self._in_worker(partial(self._complete, ran))
         return self.as_response(current, ran[1])
@@ -223,9 +238,23 @@ class _SocketCall:
         current = front_controller.run_request(self._host, routed, self._client)
         if self._on_growth is not None and _grows(self._host, routed):
             self._on_growth()
-        if not isinstance(current, WaitingCall):
-            self._complete(routed)
+        if isinstance(current, WaitingCall):
+            request, hosted, part = routed
+            return (request._replace(body=b""), hosted, part), current  # the wait would hold it
+        self._complete(routed)
         return routed, current
+
+    def _in_worker(self, function: Callable[[], Result]) -> Awaitable[Result]:
+        return self._incoming.in_worker(function, self._lane)
+
+    @property
+    def _lane(self) -> Hashable:
+        """For whom the request takes a worker: its sandbox, all unknown ones together, or None for the server itself."""
+        target, root = equal_target(self._incoming.target), DEFAULT_ID if self._root is None else self._root.id
+        name = target[len(SANDBOXES) :].partition("/")[0] if target.startswith(SANDBOXES) else root
+        if target.removeprefix(f"{SANDBOXES}{name}").startswith(SERVER_PATHS):
+            return None
+        return name if name in self._host.sandboxes else ""
 
     def _complete(self, routed: RoutedRequest) -> None:
         _, hosted, part = routed
@@ -249,22 +278,23 @@ class _SocketCall:
         """Return the response for the server, with the dispatch of the due webhooks after it."""
         is_idle = self.is_quiet or hosted is None or hosted.sandbox.outbox.is_idle
         after = None if is_idle or hosted is None else hosted.dispatch_webhooks
+        lane = None if hosted is None else hosted.id
         if isinstance(response, NoResponse):
-            return Disconnect(response.reason == "reset", after)
+            return Disconnect(response.reason == "reset", after, lane)
         status, headers, body, transmission = response
         is_large = len(body) > _PIECE_BYTES
         if transmission is None and not is_large:
-            return Response(status, headers, body, False, after, self._client.on_lost)
+            return Response(status, headers, body, False, after, self._client.on_lost, lane=lane)
         if not any(name == "Content-Length" for name, _ in headers):
             headers = (*headers, ("Content-Length", str(len(body))))
         if transmission is None:
-            return Response(status, headers, _split(body), False, after, self._client.on_lost)
+            return Response(status, headers, _split(body), False, after, self._client.on_lost, lane=lane)
         cut_bytes = transmission.truncate_bytes
         closes = cut_bytes is not None and cut_bytes >= len(body)  # after this body too, though it is whole
         if not transmission.chunks or hosted is None:
-            return Response(status, headers, body[:cut_bytes], closes, after, self._client.on_lost)
+            return Response(status, headers, body[:cut_bytes], closes, after, self._client.on_lost, lane=lane)
         pieces = self._pieces(hosted.sandbox, response)
-        return Response(status, headers, pieces, closes, after, self._client.on_lost)
+        return Response(status, headers, pieces, closes, after, self._client.on_lost, lane=lane)
 
     async def _pieces(self, sandbox: SandboxState, response: HttpResponse) -> AsyncIterator[bytes]:
         """Yield the pieces of a body that is sent slowly, each when it is due."""

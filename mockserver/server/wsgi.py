@@ -16,7 +16,7 @@ from flask import Request, Response
 from werkzeug.datastructures import Headers
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from mockserver.server.api.request import HttpRequest
+from mockserver.server.api.request import HttpRequest, equal_target
 from mockserver.server.api.response import HttpResponse, NoResponse, iter_chunks
 from mockserver.server.http1 import reason_phrases
 from mockserver.server.http1.request import is_authority, origin_form
@@ -65,10 +65,10 @@ def read_request(incoming: Request, origin: str) -> HttpRequest:
 
 
 def raw_target(incoming: Request) -> str:
-    """Return the raw path and query, below the place where the application is mounted."""
+    """Return the path and query, encoded as in `equal_target`, below the place where the application is mounted."""
     environ = incoming.environ
     raw: str = environ.get("REQUEST_URI") or environ.get("RAW_URI") or ""
-    raw = raw if raw.startswith("/") else origin_form(raw)[1]
+    raw = equal_target(raw if raw.startswith("/") else origin_form(raw)[1])
     mount = quote(environ.get("SCRIPT_NAME", ""), safe="/")
     if raw.startswith(mount + "/"):
         return raw[len(mount) :]

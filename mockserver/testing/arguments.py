@@ -5,12 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from math import inf
-from typing import Any
+from typing import Any, TypedDict
 
 from mockserver.contract.text import closest_match_hint
 from mockserver.core.instants import SECOND, format_exact, from_datetime, to_microseconds
 
-_UNITS = ("weeks", "days", "hours", "minutes", "seconds", "milliseconds", "microseconds")
+
+class LengthByUnit(TypedDict, total=False):
+    """A length of time by its units, as `timedelta` takes it."""
+
+    weeks: float
+    days: float
+    hours: float
+    minutes: float
+    seconds: float
+    milliseconds: float
+    microseconds: float
+
+
+_UNITS = tuple(LengthByUnit.__annotations__)
 
 
 def instant_text(value: Any) -> Any:
@@ -18,7 +31,7 @@ def instant_text(value: Any) -> Any:
     return format_exact(from_datetime(value)) if isinstance(value, datetime) else value
 
 
-def length_of_advance(by: str | float | timedelta | None, units: Mapping[str, float]) -> str | float | None:
+def length_of_advance(by: str | float | timedelta | None, units: LengthByUnit) -> str | float | None:
     """
     Return the length that `advance` was given, as text or in seconds; None if it was given none.
 

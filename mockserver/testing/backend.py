@@ -14,6 +14,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from mockserver._json import JSON
 from mockserver.contract.text import closest_match_hint
 from mockserver.core.instants import SECOND, format_exact, to_datetime
 from mockserver.scenario.apply import apply
@@ -26,6 +27,7 @@ from mockserver.server.control import routes, webhooks
 from mockserver.server.control.routes import CommandId
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
+from mockserver.server.webhooks import event_loops
 from mockserver.testing.arguments import is_refusal
 from mockserver.testing.end_user import EndUser, over_socket
 from mockserver.testing.transports import in_process
@@ -39,7 +41,8 @@ if TYPE_CHECKING:
     from mockserver.server.webhooks.local_receivers import ReceiverTarget
 
 __tracebackhide__ = is_refusal
-JSON = dict[str, Any]
+_DELIVERED_S = 5.0  # the longest wait for the deliveries of a visit over a socket
+_POLL_S = 0.02
 
 
 class NotInThisProcess(ValueError):
@@ -94,6 +97,9 @@ class Backend(Protocol):
 
     def run(self, command: CommandId, /, **arguments: Any) -> JSON:
         """Run a command of the control plane; ValueError or ScenarioError if it refuses."""
+
+    def deliver_quietly(self) -> None:
+        """Send what is due, for a report; a receiver of this process cannot end the test by it any more."""
 
     def apply(self, document: Mapping[str, Any]) -> JSON:
         """Apply a scenario document of Python values; ScenarioError if it is refused."""
@@ -190,6 +196,17 @@ class LocalBackend:
         view: JSON = self._run(lambda: routes.run_command(self.hosted, command, arguments))
         return view
 
+    def deliver_quietly(self) -> None:
+        is_over = False
+        while not is_over:
+            try:
+                self.hosted.dispatch_webhooks()
+                is_over = True
+            except KeyboardInterrupt:
+                raise
+            except BaseException as exit:  # noqa: BLE001 - the attempt is recorded, so the next one is another's
+                is_over = isinstance(exit, Exception)
+
     def apply(self, document: Mapping[str, Any]) -> JSON:
         def handler(hosted: HostedSandbox, document: Mapping[str, Any]) -> JSON:
             return apply(hosted.sandbox, document).as_json()
@@ -212,8 +229,15 @@ class LocalBackend:
     def end_user(self, session: str | Mapping[str, Any], user_agent: str, *, socket: bool) -> EndUser:
         if socket:
             self.open_socket()
-        send = over_socket if socket else partial(_visit, self.hosted)
+        send = partial(visit_over_socket, self) if socket else self._visit
         return EndUser(link_of(self.hosted, session), send, user_agent=user_agent)
+
+    def _visit(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        __tracebackhide__ = True
+        page: tuple[int, Mapping[str, str], bytes] = self._run(lambda: _visit(self.hosted, method, url, headers, body))
+        return page
 
     @staticmethod
     def _run(command: Callable[[], Any]) -> Any:
@@ -252,13 +276,15 @@ class LocalBackend:
     def httpx_async_client(self) -> httpx.AsyncClient:
         from mockserver.testing.transports import httpx_transport
 
-        return httpx_transport.httpx_async_client(self._sender(), self.hosted.base_url, self._has_webhooks)
+        hosted = self.hosted
+        return httpx_transport.httpx_async_client(
+            self._sender(),
+            hosted.base_url,
+            lambda: any(tenant.webhooks for tenant in hosted.sandbox.tenants.values()),
+        )
 
     def _sender(self) -> in_process.Send:
         return partial(in_process.send_in_process, self.hosted)
-
-    def _has_webhooks(self) -> bool:
-        return any(tenant.webhooks for tenant in self.hosted.sandbox.tenants.values())
 
     def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
         hosted, changed = self.hosted, threading.Event()
@@ -295,9 +321,11 @@ def run_recorded(hosted: HostedSandbox, name: str, arguments: Mapping[str, Any])
     Repeat a command by the name under which the history has it; return the reason if it is refused.
 
     Raises:
-        ValueError: No command has this name.
+        ValueError: No command has this name, or the history never has it, since it only reads.
     """
     command = routes.find_command(name)
+    if routes.COMMANDS[command].recorded is None:
+        raise ValueError(f"command: got {name!r}; expected one that changes the sandbox, as its history has it")
     try:
         routes.run_command(hosted, command, arguments)
     except ControlError as refusal:
@@ -364,14 +392,46 @@ def wait_for_change(
 def _visit(
     hosted: HostedSandbox, method: str, url: str, headers: Mapping[str, str], body: bytes
 ) -> tuple[int, Mapping[str, str], bytes]:
-    """Send one request of a browser to a sandbox in this process."""
+    """
+    Send one request of a browser to a sandbox in this process, and the webhooks that it makes due.
+
+    Raises:
+        LoopBlocked: A receiver needs the event loop that this thread runs; the request itself has had its effect.
+    """
     # Not `hosted.base_url`: the socket may have opened since the link.
     base, separator, path = url.partition("/connect/")
     request = HttpRequest.create(method, separator + path, headers, body, base)
     answer, _ = front_controller.handle_request(hosted.host, request, hosted)
     if isinstance(answer, NoResponse):
         raise answer.as_error()
+    hosted.dispatch_webhooks(raises_blocked=True)  # a redirect to the returnUrl is followed by no further request
     return answer.status, {name.lower(): value for name, value in answer.headers}, answer.body
+
+
+def visit_over_socket(
+    backend: Backend, method: str, url: str, headers: Mapping[str, str], body: bytes
+) -> tuple[int, Mapping[str, str], bytes]:
+    """
+    Send one request of a browser over a socket, and wait for the webhooks that it makes due, which the server sends after it.
+
+    A thread that runs an event loop does not wait: the receiver may be on that loop.
+    """
+    page = over_socket(method, url, headers, body)
+    if method == "POST" and event_loops.running() is None:
+        wait_for_change(threading.Event(), lambda: not _is_delivering(backend), _DELIVERED_S, _POLL_S)
+    return page
+
+
+def _is_delivering(backend: Backend) -> bool:
+    """Return True if an endpoint's next delivery is due; those behind one that waits to be repeated are not."""
+    is_ended: dict[str, bool] = {}
+    for event in backend.run("readEvents")["events"]:
+        for delivery in event.get("deliveries", ()):
+            if delivery["status"] == "due" and is_ended.get(delivery["endpoint"], True):
+                return True
+            is_ended.setdefault(delivery["endpoint"], True)
+            is_ended[delivery["endpoint"]] &= delivery["status"] in ("delivered", "abandoned")
+    return False
 
 
 def link_of(hosted: HostedSandbox, session: str | Mapping[str, Any]) -> str:

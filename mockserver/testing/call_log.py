@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from mockserver.contract.durations import parse_duration
-from mockserver.contract.endpoints import Operation, operations_named
+from mockserver.contract.endpoints import OperationName, Route, operations_named
 from mockserver.core.instants import format_exact, from_datetime, parse, to_datetime
 from mockserver.server.report.exchanges import format_line, read
 from mockserver.testing.backend import Backend
@@ -116,7 +116,7 @@ class CallLog:
     def __call__(self, operation: Literal["readFormPolicy"]) -> Calls[None, bodies.ReadFormPolicyAnswer]: ...
 
     @overload
-    def __call__(self, operation: str) -> Calls[Any, Any]: ...
+    def __call__(self, operation: Route | Literal["*"]) -> Calls[Any, Any]: ...
 
     def __call__(self, operation: str) -> Calls[Any, Any]:
         """
@@ -144,7 +144,7 @@ class CallLog:
         calls = [exchange for exchange in journal if exchange.n > after and exchange.operation in operations]
         return Calls(operation, calls, journal)
 
-    def assert_order(self, *operations: Operation, exact: bool = False) -> None:
+    def assert_order(self, *operations: OperationName, exact: bool = False) -> None:
         """Check that these operations were called in this order (see `Sandbox.assert_order`)."""
         __tracebackhide__ = True
         journal, left = self.exchanges, [operations_named(name) for name in operations]
@@ -168,7 +168,7 @@ class CallLog:
     @contextmanager
     def expecting(
         self,
-        operation: Operation,
+        operation: OperationName,
         conditions: Conditions | None = None,
         /,
         *,
@@ -186,7 +186,7 @@ class CallLog:
 
     def wait_for(
         self,
-        operation: Operation,
+        operation: OperationName,
         conditions: Conditions | None = None,
         /,
         *,

@@ -50,7 +50,12 @@ class ConductReport(Sequence[Finding]):
     """
 
     def __init__(self, view: Mapping[str, Any]) -> None:
-        self.findings: tuple[Finding, ...] = tuple(map(_finding, view["findings"]))
+        # The view leaves line and advice out, which are those of the rule.
+        rules = ((row, RULES[row["rule"]]) for row in view["findings"])
+        self.findings: tuple[Finding, ...] = tuple(
+            Finding(**{**row, "exchanges": tuple(row["exchanges"])}, line=rule.line, advice=rule.advice)
+            for row, rule in rules
+        )
         self.not_assessed: tuple[NotAssessed, ...] = tuple(
             NotAssessed(row["rule"], row["why"]) for row in view["notAssessed"]
         )
@@ -95,12 +100,6 @@ class ConductReport(Sequence[Finding]):
         rules = ", ".join(dict.fromkeys(finding.rule for finding in self.findings))
         named = f" ({rules})" if rules else ""
         return f"<Conduct: {len(self.findings)} findings{named}, {len(self.not_assessed)} rules not assessed>"
-
-
-def _finding(row: Mapping[str, Any]) -> Finding:
-    """The control plane leaves line and advice out, which are those of the rule."""
-    rule = RULES[row["rule"]]
-    return Finding(**{**row, "exchanges": tuple(row["exchanges"])}, line=rule.line, advice=rule.advice)
 
 
 Row = Mapping[str, Any]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -51,7 +52,7 @@ class TooManyCalls(BaseException):
     """Ends a run with too many calls; not an Exception, so that no client catches it by accident."""
 
 
-class Run(NamedTuple):
+class ClientRun(NamedTuple):
     """
     One run of the client.
 
@@ -90,7 +91,7 @@ class Difference(NamedTuple):
         rules: The rules on conduct that a client breaks if its calls depend on these choices.
     """
 
-    run: Run
+    run: ClientRun
     place: int
     plain: str
     received: str
@@ -114,7 +115,7 @@ class Comparison(NamedTuple):
         not_assessed: The rules that these runs gave no occasion to check.
     """
 
-    runs: tuple[Run, ...]
+    runs: tuple[ClientRun, ...]
     differences: tuple[Difference, ...]
     findings: tuple[Finding, ...]
     not_assessed: tuple[NotAssessed, ...]
@@ -163,7 +164,10 @@ def compare(
         runs.append(varied)
         if varied.steps != plain.steps:
             differences += _blamed(run, plain, varied)
-    findings = [_finding(difference, rule) for difference in differences for rule in difference.rules]
+    findings = []
+    for difference in differences:  # a finding cites the last equal exchange of the run, and the first that differs
+        cited = difference.run.numbers[max(0, difference.place - 1) : difference.place + 1]
+        findings += [finding(rule, f"the calls depend on {difference}", cited) for rule in difference.rules]
     not_assessed = [] if profiles is not None else list(_by_reason(run, plain, findings))
     varied_choices = {choice for _, choices in variants for choice in choices}
     not_assessed += [
@@ -181,10 +185,11 @@ class _Runner:
         self._server, self._client = server, client
         self._settings, self._calls_at_most = settings, calls_at_most
 
-    def __call__(self, name: str, choices: Mapping[str, object], failing: str | None = None) -> Run:
+    def __call__(self, name: str, choices: Mapping[str, object], failing: str | None = None) -> ClientRun:
         own = self._settings.get("choices") or {}
         settings = {**self._settings, "choices": merge_choices(own, choices)}
         with self._server.sandbox(**settings) as sandbox, _bounded(self._server, sandbox, self._calls_at_most):
+            sandbox._is_repeated = True
             if failing is not None:
                 sandbox.on("createConnectionSession").do({"fail-session": {"reason": failing}})
             raised = None
@@ -193,7 +198,9 @@ class _Runner:
             except (Exception, TooManyCalls) as failure:  # noqa: BLE001 - the way in which it ends is compared
                 raised = type(failure).__name__
             exchanges = list(sandbox._hosted.sandbox.journal.exchanges)
-        return Run(name, choices, tuple(map(comparable, exchanges)), tuple(entry.n for entry in exchanges), raised)
+        return ClientRun(
+            name, choices, tuple(map(comparable, exchanges)), tuple(entry.n for entry in exchanges), raised
+        )
 
 
 @contextmanager
@@ -226,7 +233,7 @@ def _single_choices() -> Iterator[tuple[str, Mapping[str, object]]]:
         yield from ((f"{row.id}={option}", {row.id: option}) for option in others)
 
 
-def _blamed(run: _Runner, plain: Run, varied: Run) -> Iterator[Difference]:
+def _blamed(run: _Runner, plain: ClientRun, varied: ClientRun) -> Iterator[Difference]:
     """Yield the difference under each choice that causes it alone; under all together if none does."""
     causes = []
     if len(varied.choices) > 1:
@@ -238,26 +245,13 @@ def _blamed(run: _Runner, plain: Run, varied: Run) -> Iterator[Difference]:
             for rule, choices in BLAMED.items()
             if len(cause.choices) == 1 and not cause.choices.keys().isdisjoint(choices)
         )
-        yield _difference(plain, cause, rules)
+        one, other = plain.steps, cause.steps
+        equal = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+        place = len(list(equal))
+        yield Difference(cause, place, "".join(one[place : place + 1]), "".join(other[place : place + 1]), rules)
 
 
-def _difference(plain: Run, varied: Run, rules: tuple[str, ...]) -> Difference:
-    one, other = plain.steps, varied.steps
-    place = next(
-        (n for n, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), min(len(one), len(other))
-    )
-    return Difference(
-        varied, place, one[place] if place < len(one) else "", other[place] if place < len(other) else "", rules
-    )
-
-
-def _finding(difference: Difference, rule: str) -> Finding:
-    """Return a finding that cites the last equal exchange of the run, and the first that differs."""
-    numbers, place = difference.run.numbers, difference.place
-    return finding(rule, f"the calls depend on {difference}", numbers[max(0, place - 1) : place + 1])
-
-
-def _by_reason(run: _Runner, plain: Run, findings: list[Finding]) -> Iterator[NotAssessed]:
+def _by_reason(run: _Runner, plain: ClientRun, findings: list[Finding]) -> Iterator[NotAssessed]:
     """Check that the client distinguishes a failure that needs a person from one that it may retry."""
     again, never = (run(f"reason={reason}", {}, reason) for reason in (_AGAIN, _NEVER))
     created = [n for n, (call, _) in zip(never.numbers, never.calls, strict=True) if call == _CREATES]

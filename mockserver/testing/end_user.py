@@ -46,8 +46,10 @@ class _Reader(HTMLParser):
         attributes = {name: value or "" for name, value in attrs}
         if tag == "form":
             self.forms.append(HtmlForm(attributes.get("action", ""), {}, ()))
-        if tag == "input" and self.forms:
-            _fill(self.forms[-1], attributes)
+        if tag == "input" and self.forms and attributes.get("name"):
+            is_box = attributes.get("type") in ("radio", "checkbox")
+            if not is_box or "checked" in attributes:
+                self.forms[-1].values[attributes["name"]] = attributes.get("value", "")
         if tag == "button" and self.forms:
             form = self.forms[-1]
             self.forms[-1] = form._replace(buttons=(*form.buttons, attributes.get("value", "")))
@@ -64,14 +66,6 @@ class _Reader(HTMLParser):
             self.title += data
         elif not any(tag in self._open for tag in _UNSEEN):
             self.texts.append(data)
-
-
-def _fill(form: HtmlForm, attributes: dict[str, str]) -> None:
-    """Add the proposed value of a field; of radio buttons and checkboxes only checked ones count."""
-    if attributes.get("type") in ("radio", "checkbox") and "checked" not in attributes:
-        return
-    if attributes.get("name"):
-        form.values[attributes["name"]] = attributes.get("value", "")
 
 
 _FORM_TYPE = "application/x-www-form-urlencoded"
@@ -120,9 +114,9 @@ class EndUser:
     """
     A person with the link of a connection session. Created by `Sandbox.end_user`.
 
-    Each action returns the page that they see then, redirects followed, and raises ValueError if the present page does not
-    offer it; the message contains the buttons that it offers. In a `with` statement the link is opened, and the tab closed
-    at the end.
+    Each action returns the page that they see then, redirects followed, when the webhooks that it causes were delivered. It
+    raises ValueError if the present page does not offer it, with the buttons that it offers, or if it blocks the event loop
+    of a receiver. In a `with` statement the link is opened, and the tab closed at the end.
 
     Attributes:
         url: The link.
@@ -246,7 +240,10 @@ class EndUser:
 
     def _go(self, method: str, url: str, body: bytes = b"") -> Page:
         for _ in range(_HOPS_MAX):
-            status, headers, content = self._request(method, url, body)
+            sent = dict(self._headers)
+            if method == "POST":  # a form of a page that permits no referrer
+                sent |= {"content-type": _FORM_TYPE, "origin": "null", "sec-fetch-site": "same-origin"}
+            status, headers, content = self._send(method, url, sent, body)
             location = headers.get("location")
             if location is None:
                 title, text, forms = read_page(content.decode("utf-8", "replace"))
@@ -257,13 +254,6 @@ class EndUser:
                 self.page = Page(status, location=url, headers=headers)
                 return self.page
         raise ValueError(f"more than {_HOPS_MAX} redirects, the last one to {url}")
-
-    def _request(self, method: str, url: str, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
-        """Send one request as a browser does, with `Origin: null` for forms, since the pages permit no referrer."""
-        headers = dict(self._headers)
-        if method == "POST":
-            headers |= {"content-type": _FORM_TYPE, "origin": "null", "sec-fetch-site": "same-origin"}
-        return self._send(method, url, headers, body)
 
     def __enter__(self) -> Self:
         self.open()

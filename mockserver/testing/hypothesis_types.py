@@ -39,6 +39,6 @@ def register() -> None:
 
 
 def _strategy(body: Any) -> SearchStrategy[Any]:
-    from mockserver.testing.strategies import body_types
+    from mockserver.testing.strategies.bodies import typed
 
-    return body_types.typed(body)
+    return typed(body)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-JSON = dict[str, Any]
+from mockserver._json import JSON
 
 
 class Receiver:
@@ -13,7 +12,7 @@ class Receiver:
     A registered webhook endpoint. Created by `Sandbox.receive_webhooks`.
 
     Attributes:
-        id: The endpoint's id, such as `webhook_1`, for `Sandbox.recover` and `Sandbox.rotate_secret`.
+        id: The endpoint's id, such as `webhook_1`, for `Sandbox.webhooks`.
         url: Where deliveries are sent; for an app or a function, the url that its requests have.
         secret: The secret with which deliveries were signed when it was registered.
     """

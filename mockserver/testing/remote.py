@@ -12,6 +12,7 @@ import json as jsonlib
 import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
@@ -19,6 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from urllib.parse import quote, urlencode, urlsplit
 
+from mockserver._json import JSON
 from mockserver.scenario import library
 from mockserver.scenario.documents import read, refusal, to_plain
 from mockserver.scenario.problems import Problem, ScenarioError
@@ -26,9 +28,9 @@ from mockserver.server.api.response import NoResponse
 from mockserver.server.control.routes import COMMANDS, CommandId
 from mockserver.server.hosting import runtime
 from mockserver.testing.arguments import instant_text, is_refusal
-from mockserver.testing.backend import JSON, NotInThisProcess, RegisteredReceiver, wait_for_change
+from mockserver.testing.backend import NotInThisProcess, RegisteredReceiver, visit_over_socket, wait_for_change
 from mockserver.testing.call_log import instant
-from mockserver.testing.end_user import EndUser, over_socket
+from mockserver.testing.end_user import EndUser
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
 from mockserver.testing.settings import FILES, Layer, Settings
@@ -245,6 +247,9 @@ class RemoteBackend:
         view: JSON = self._client.request(route.method, f"{self.address}{path}{query}", body)
         return view
 
+    def deliver_quietly(self) -> None:
+        """Do nothing: the server sends by itself, and its receivers in this process have threads of their own."""
+
     def apply(self, document: Mapping[str, Any]) -> JSON:
         return self.run("applyScenario", **to_plain(document))
 
@@ -291,7 +296,7 @@ class RemoteBackend:
                 f"session: expected the url of a session on {self.address}, or the JSON of its creation; "
                 "an id is enough for a sandbox in this process"
             )
-        return EndUser(url, over_socket, user_agent=user_agent)
+        return EndUser(url, partial(visit_over_socket, self), user_agent=user_agent)
 
     def _check_clock(self) -> None:
         """Refuse a sandbox whose clock would follow this process's, which a test has frozen, if it were in this process."""
@@ -395,19 +400,13 @@ class RemoteServer(MockServer):
                 f"own_port=True ({source}): got a server on {self.url}; expected one in this process: "
                 "leave it out, or run without --mockserver-url"
             )
-        scenario, config = settings.get("scenario"), JSON()
+        scenario = settings.get("scenario")
         if isinstance(scenario, str):
             scenario = read(Path(scenario)) if Path(scenario).suffix in FILES else library.document(scenario)
-        clock = _clock(settings, scenario or {})
-        follows = clock is not None and "follow" in clock
+        config = self._config(settings, scenario or {})
+        follows = "follow" in config.get("clock", {})
         if follows and runtime.is_process_frozen():
             raise _elsewhere("a clock that follows freezegun or time-machine", self.url)
-        for name, value in (("scenario", scenario), ("clock", clock)):
-            config |= {name: value} if value else {}
-        config |= {"labels": dict(self._labels)} if self._labels else {}
-        config |= {name: settings.get(name) for name in ("seed", "choices", "given") if settings.get(name) is not None}
-        if "seed" not in config and "seed" not in (scenario or {}) and self._client.is_local:
-            config["seed"] = 0  # as in this process
         try:
             created = self._client.request(
                 "POST", f"{self.url}/_mock/sandboxes", to_plain(config), tries=_CREATION_TRIES
@@ -417,6 +416,22 @@ class RemoteServer(MockServer):
         backend = RemoteBackend(self._client, created, _Needs(follows, self._receiver_host), self._coverage)
         self._backends = [*(other for other in self._backends if other.is_open), backend]
         return Sandbox(backend, settings)
+
+    def _config(self, settings: Settings, scenario: Mapping[str, Any]) -> JSON:
+        """Return the body of a creation; the clock is frozen at the present by default, and the seed is 0, as in this process."""
+        config: JSON = {"scenario": scenario} if scenario else {}
+        if settings.get("now") is not None:
+            config["clock"] = {"freeze": instant_text(settings.get("now"))}
+        elif settings.get("clock") == "follow" or runtime.is_process_frozen():
+            config["clock"] = {"follow": True}
+        elif "clock" not in scenario:
+            config["clock"] = {"freeze": instant_text(datetime.now(UTC))}
+        if self._labels:
+            config["labels"] = dict(self._labels)
+        config |= {name: settings.get(name) for name in ("seed", "choices", "given") if settings.get(name) is not None}
+        if "seed" not in config and "seed" not in scenario and self._client.is_local:
+            config["seed"] = 0
+        return config
 
     def _receiver_host(self) -> str | None:
         if self._receives_at is None and urlsplit(self.url).hostname not in _LOOPBACK:
@@ -435,16 +450,13 @@ class RemoteServer(MockServer):
 
     def late_calls(self) -> Mapping[str, int]:
         """Return the calls to each closed sandbox of the server, of any client; none if the server has ended."""
+        count = self._health.get("shards", 1)  # each process lists its own sandboxes alone
+        addresses = [self.url] if count == 1 else [f"{self.url}/sandboxes/shard_{number}" for number in range(count)]
         try:
-            views = [self._client.request("GET", f"{address}/_mock/sandboxes") for address in self._addresses()]
+            views = [self._client.request("GET", f"{address}/_mock/sandboxes") for address in addresses]
         except (OSError, ValueError):
             return {}
         return {row["sandboxId"]: row["lateCalls"] for view in views for row in view["closed"]}
-
-    def _addresses(self) -> list[str]:
-        """Return the address of each process of the server, whose sandboxes only that one lists."""
-        count = self._health.get("shards", 1)
-        return [self.url] if count == 1 else [f"{self.url}/sandboxes/shard_{number}" for number in range(count)]
 
     def close(self) -> None:
         """Close the sandboxes that this object has created; the server continues."""
@@ -453,13 +465,3 @@ class RemoteServer(MockServer):
 
     def __repr__(self) -> str:
         return f"<RemoteServer {self.url}>"
-
-
-def _clock(settings: Settings, scenario: Mapping[str, Any]) -> JSON | None:
-    """Return the clock as the control plane takes it: frozen at the present by default, as in this process."""
-    now = settings.get("now")
-    if now is not None:
-        return {"freeze": instant_text(now)}
-    if settings.get("clock") == "follow" or runtime.is_process_frozen():
-        return {"follow": True}
-    return None if "clock" in scenario else {"freeze": instant_text(datetime.now(UTC))}

@@ -1,35 +1,46 @@
 """
 The Python interface of one sandbox.
 
-`Sandbox` has every public method itself, whether its sandbox is in this process or on a running server; a `Backend`
-reaches it. The log of its calls, rules, receivers and reports are objects of their own.
+`Sandbox` has what a test uses most; the rest is in its parts (`sandbox_parts`), and every form that awaits in `Aio`. A
+`Backend` reaches the sandbox, in this process or on a running server.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from datetime import datetime, timedelta
-from functools import cached_property, wraps
+from functools import wraps
 from json import dumps
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack
+from warnings import warn
 
-from mockserver.contract.endpoints import Operation
+from mockserver._json import JSON
+from mockserver.contract.endpoints import OperationName
 from mockserver.server.webhooks import event_loops
-from mockserver.testing.arguments import document_or_parts, instant_text, is_refusal, length_of_advance, length_of_sleep
-from mockserver.testing.backend import JSON, Backend
+from mockserver.testing.arguments import (
+    LengthByUnit,
+    document_or_parts,
+    instant_text,
+    is_refusal,
+    length_of_advance,
+    length_of_sleep,
+)
+from mockserver.testing.backend import Backend, LocalBackend
 from mockserver.testing.call_log import CallLog
-from mockserver.testing.calls import Calls, Conditions, Exchange
+from mockserver.testing.calls import Calls, Conditions
 from mockserver.testing.conduct import SEVERITIES, ConductReport, Ledger, format_findings
 from mockserver.testing.end_user import EndUser
 from mockserver.testing.receivers import Receiver
-from mockserver.testing.rules.builder import ActiveRule, RuleBuilder
+from mockserver.testing.rules.builder import ActiveRule, OwnRules, RuleBuilder
 from mockserver.testing.rules.effects import Length, length
-from mockserver.testing.settings import Settings, did_you_mean
+from mockserver.testing.run_end import ReadsLimit
+from mockserver.testing.sandbox_parts import Admin, Log, SandboxClock, Webhooks
+from mockserver.testing.settings import Settings
 from mockserver.testing.transports.in_process import Response
 
 if TYPE_CHECKING:
-    import flask
     import httpx
     import requests
 
@@ -40,34 +51,24 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def _awaitable(
-    method: Callable[Concatenate[Sandbox, P], R],
-) -> Callable[Concatenate[Sandbox, P], Coroutine[Any, Any, R]]:
-    """Return the async form of a method, with the same arguments."""
-
-    @wraps(method)
-    async def awaited(self: Sandbox, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await self.run_async(getattr(self, method.__name__), *args, **kwargs)
-
-    awaited.__name__, awaited.__qualname__ = f"{method.__name__}_async", f"{method.__qualname__}_async"
-    awaited.__doc__ = f"The async form of `{method.__name__}`."
-    return awaited  # type: ignore[return-value]  # `wraps` hides that it is a coroutine function
-
-
 class Sandbox:
     """
     One isolated instance of the mock: a clock, tenants with their data, choices, rules and a journal of calls.
 
     The fixture `mockserver`, `MockServer.sandbox` and `RemoteServer.sandbox` create it; it has no public constructor.
-    On a sandbox of a running server (`--mockserver-url`), `app` and `keys` raise ValueError, and the plugin skips the test.
+    On a sandbox of a running server (`--mockserver-url`), what needs this process raises ValueError, and the plugin skips
+    the test: `admin.app` and `admin.keys`.
 
     Lifetime: until it is closed; its address then returns 410.
 
     Attributes:
         calls: The calls that it has received: `sandbox.calls("startCampaign")` returns those of an operation (see `CallLog`).
         settings: The settings from which it was created, with the source of each.
-        sleeps: How often `sleep` was called.
-        is_rolled_back: True for the sandbox of a state machine, which is reset after each example.
+        clock: The clock, other than `advance`, `freeze`, `sleep` and `now` (see `SandboxClock`).
+        webhooks: Acts on webhook endpoints and their deliveries (see `Webhooks`).
+        log: What has happened so far, as data (see `Log`).
+        admin: What the operator of the service does: tenants, keys, rules, failures (see `Admin`).
+        aio: Every form that awaits, under the name that the other has: `await sandbox.aio.advance(minutes=1)` (see `Aio`).
 
     Example:
         >>> response = sandbox.call("GET", "/v1/campaigns")
@@ -75,14 +76,22 @@ class Sandbox:
         200
     """
 
-    is_rolled_back = False
+    # True for the sandbox of a state machine, which is reset after each example.
+    _is_rolled_back = False
+    # True for the sandbox of a run that is one of many, in which a rule of the test need not fire.
+    _is_repeated = False
 
     def __init__(self, backend: Backend, settings: Settings) -> None:
         self._backend = backend
-        self._unfinished_rules: dict[object, JSON] = {}  # that must fire and have no effect, by any key
+        self._own_rules = OwnRules({}, {})
         self.calls = CallLog(backend)
         self.settings = settings
-        self.sleeps = 0
+        self.clock = SandboxClock(backend, self.calls)
+        self.webhooks = Webhooks(backend)
+        self.log = Log(backend, self.calls)
+        self.admin = Admin(backend)
+        self.aio = Aio(self)
+        self._reads_limit: ReadsLimit | None = None
 
     # Identity
 
@@ -95,11 +104,6 @@ class Sandbox:
     def base_url(self) -> str:
         """The address of the API without a final slash; reading it opens the server's socket, if it is not open."""
         return self._backend.base_url()
-
-    @property
-    def address(self) -> str | None:
-        """The base url if there is a socket already, else None; reading it opens none."""
-        return self._backend.address
 
     @property
     def tenant_id(self) -> str:
@@ -115,24 +119,6 @@ class Sandbox:
     def public_key(self) -> str:
         """The default tenant's public key, whole, for the header X-API-Key."""
         return self._backend.public_key
-
-    def keys(self, tenant_id: str) -> tuple[str, str]:
-        """
-        Return the secret key and the public key of a tenant, whole.
-
-        Args:
-            tenant_id: The id of one of the sandbox's tenants.
-
-        Raises:
-            ValueError: There is no such tenant, or the sandbox is on a running server.
-        """
-        tenants = self._backend.local("sandbox.keys").hosted.sandbox.tenants
-        tenant = tenants.get(tenant_id)
-        if tenant is None:
-            raise ValueError(
-                f"tenant_id: got {tenant_id!r}; expected {', '.join(tenants)}{did_you_mean(tenant_id, tenants)}"
-            )
-        return tenant.secret_key, tenant.public_key
 
     # Clients
 
@@ -185,22 +171,6 @@ class Sandbox:
         """Return an `httpx` client on the base url; in this process it needs no socket and refuses other hosts."""
         return self._backend.httpx_client()
 
-    def httpx_async_client(self) -> httpx.AsyncClient:
-        """Return an asyncio `httpx` client on the base url; in this process it needs no socket and refuses other hosts."""
-        return self._backend.httpx_async_client()
-
-    @cached_property
-    def app(self) -> flask.Flask:
-        """
-        The Flask application of this sandbox, with `test_client()`, or to mount in another WSGI program.
-
-        Its endpoints have the names of `mockserver.create_app`, such as `api.readCampaign`.
-        """
-        from mockserver.server import app
-
-        hosted = self._backend.local("sandbox.app").hosted
-        return app.build(hosted.host, hosted)
-
     def end_user(
         self, session: str | Mapping[str, Any], *, socket: bool = False, user_agent: str = "EndUser"
     ) -> EndUser:
@@ -224,17 +194,7 @@ class Sandbox:
 
     # Calls so far
 
-    @property
-    def exchanges(self) -> list[Exchange[Any, Any]]:
-        """Every call so far, oldest first, also of paths that no operation has."""
-        return self.calls.exchanges
-
-    @property
-    def call_count(self) -> int:
-        """The number of API calls so far."""
-        return self._backend.call_count
-
-    def assert_order(self, *operations: Operation, exact: bool = False) -> None:
+    def assert_order(self, *operations: OperationName, exact: bool = False) -> None:
         """
         Check that operations were called in this order.
 
@@ -249,40 +209,9 @@ class Sandbox:
         __tracebackhide__ = True
         self.calls.assert_order(*operations, exact=exact)
 
-    def expecting(
-        self,
-        operation: Operation,
-        conditions: Conditions | None = None,
-        /,
-        *,
-        times: int = 1,
-        timeout: float | None = None,
-        within: str | float | None = None,
-        **named: Any,
-    ) -> AbstractContextManager[None]:
-        """
-        Return a context manager that checks the number of calls that its block causes.
-
-        Args:
-            operation: The id of an operation.
-            conditions: Expected values by path: `body.name`, `path.id`, `query.limit`, `header.x`, `status`.
-            times: The exact number of calls.
-            timeout: Real seconds to wait for calls of other threads; by default none.
-            within: A length of time on the sandbox's clock, such as `"20m"`, that may pass instead.
-            **named: Expected members of the body.
-
-        Raises:
-            CallMismatch: At the end of the block, if there were more or fewer calls.
-
-        Example:
-            >>> with sandbox.expecting("listCampaigns", times=1):
-            ...     response = sandbox.call("GET", "/v1/campaigns")
-        """
-        return self.calls.expecting(operation, conditions, times=times, timeout=timeout, within=within, **named)
-
     def wait_for(
         self,
-        operation: Operation,
+        operation: OperationName,
         conditions: Conditions | None = None,
         /,
         *,
@@ -319,45 +248,15 @@ class Sandbox:
         """The sandbox's time, aware, in UTC."""
         return self._backend.now
 
-    @property
-    def next_due(self) -> datetime | None:
-        """The instant of the next timer that will do something, aware, in UTC; None if there is none."""
-        return self.calls.next_due
-
     def state(self) -> JSON:
         """Return the sandbox's state as JSON: clock, seed, choices, tenants with their records, rules, deliveries."""
         return self._backend.run("readState")
-
-    @property
-    def journal(self) -> JSON:
-        """A dict with `exchanges` and `transitions` so far, oldest first; keys are redacted."""
-        return self._backend.run("readJournal")
 
     @property
     def events(self) -> list[JSON]:
         """The webhook events so far, oldest first, each with its `deliveries` and their attempts."""
         events: list[JSON] = self._backend.run("readEvents")["events"]
         return events
-
-    @property
-    def history(self) -> JSON:
-        """A dict with the `steps` so far, the calls that a rule defers (`deferred`), and the next timer (`due`); keys redacted."""
-        return self._backend.run("readHistory")
-
-    @property
-    def steps(self) -> list[JSON]:
-        """The commands and page visits so far, oldest first: everything that was done other than calls of the API."""
-        steps: list[JSON] = self.history["steps"]
-        return steps
-
-    def replay_document(self, name: str = "replay") -> JSON:
-        """
-        Return the scenario document that repeats the run so far, for `mockserver replay`.
-
-        Args:
-            name: The name of the scenario.
-        """
-        return self._backend.run("readReplay", name=name)
 
     def report(self, failure: BaseException | str | None = None) -> str:
         """
@@ -369,7 +268,17 @@ class Sandbox:
         """
         from mockserver.testing.report.text import report_text
 
-        return report_text(self._backend, self.settings, failure)
+        return report_text(self._backend, self.settings, failure, self._run_ended)
+
+    def _limit_reads(self, limit: int | None) -> None:
+        """End a test that reads one record this often without a change (see `ReadsLimit`); not on a running server."""
+        if limit is not None and isinstance(self._backend, LocalBackend):
+            self._reads_limit = ReadsLimit(self._backend.hosted, limit)
+
+    @property
+    def _run_ended(self) -> str | None:
+        """The reason why the mock has ended the test; None if it has not."""
+        return None if self._reads_limit is None else self._reads_limit.reason
 
     @property
     def ledger(self) -> Ledger:
@@ -410,7 +319,7 @@ class Sandbox:
         *,
         to: str | datetime | None = None,
         until: Literal["idle"] | None = None,
-        **length: float,
+        **length: Unpack[LengthByUnit],
     ) -> list[JSON]:
         """
         Advance the sandbox's clock; timers and webhook deliveries on the way run at their own instants.
@@ -449,10 +358,10 @@ class Sandbox:
             ValueError: It is anything else. Nothing has changed then.
 
         Example:
-            `Retrying(sleep=mockserver.sleep)`; for clients that await it, `sleep_async`.
+            `Retrying(sleep=mockserver.sleep)`; for clients that await it, `sandbox.aio.sleep`.
         """
         by = length_of_sleep(seconds)
-        self.sleeps += 1
+        self.clock.sleeps += 1
         self.advance(by)
 
     def freeze(self, at: str | datetime | Literal[True] = True) -> None:
@@ -466,15 +375,6 @@ class Sandbox:
             ValueError: The instant is in the sandbox's past.
         """
         self._backend.run("setClock", freeze=instant_text(at))
-
-    def follow(self, *, catch_up: bool = False) -> None:
-        """
-        Let the sandbox's clock run with the process's clock.
-
-        Args:
-            catch_up: Continue at the process's time; by default it continues from its own present time.
-        """
-        self._backend.run("setClock", follow=True, catchUp=catch_up)
 
     # Data, choices and rules
 
@@ -523,32 +423,7 @@ class Sandbox:
         """
         self._backend.run("choose", **{str(name): value for name, value in choices.items()})
 
-    def watch_choices(self, read: set[str]) -> None:
-        """
-        Record which choices are read from now on, also after a reset.
-
-        Args:
-            read: The set that each choice's id is added to; for a sandbox on a running server, when it is closed.
-        """
-        self._backend.track_choices(read)
-
-    def set_tenant(self, tenant_id: str | None = None, **settings: Any) -> JSON:
-        """
-        Change the settings of a tenant.
-
-        Args:
-            tenant_id: The tenant's id, by default the default tenant's.
-            **settings: `name`, `developersEnabled`, or `subscription`: "active", "suspended", "canceled" or "none".
-
-        Returns:
-            The settings as they are then, keys redacted.
-
-        Raises:
-            ValueError: The tenant, a setting or its value is unknown.
-        """
-        return self._backend.run("setTenant", id=tenant_id or self.tenant_id, **settings)
-
-    def on(self, operation: Operation | Literal["*", "delivery"] | str) -> RuleBuilder:
+    def on(self, operation: OperationName | Literal["delivery"]) -> RuleBuilder:
         """
         Begin a rule for calls or for webhook deliveries.
 
@@ -558,7 +433,7 @@ class Sandbox:
         Example:
             >>> rule = sandbox.on("startCampaign").nth(1).error("INTERNAL_ERROR")
         """
-        return RuleBuilder(self._add_rule, {"on": operation}, self._unfinished_rules)
+        return RuleBuilder(self._add_rule, {"on": operation}, self._own_rules)
 
     def at(self, after: Length) -> RuleBuilder:
         """
@@ -567,7 +442,7 @@ class Sandbox:
         Args:
             after: The time from now on the sandbox's clock: `"20m"`, seconds, or a timedelta.
         """
-        return RuleBuilder(self._add_rule, {"at": length(after)}, self._unfinished_rules)
+        return RuleBuilder(self._add_rule, {"at": length(after)}, self._own_rules)
 
     def after(self, *, sent: int) -> RuleBuilder:
         """
@@ -576,31 +451,16 @@ class Sandbox:
         Args:
             sent: The number of messages that the execution has sent when the rule fires.
         """
-        return RuleBuilder(self._add_rule, {"after": {"sent": sent}}, self._unfinished_rules)
+        return RuleBuilder(self._add_rule, {"after": {"sent": sent}}, self._own_rules)
 
     def _add_rule(self, entry: JSON) -> ActiveRule:
         (rule_id,) = self._backend.run("applyScenario", script=[entry])["rules"]
-        return ActiveRule(rule_id, lambda: self.rules, self.remove_rules)
+        return ActiveRule(rule_id, lambda: self.rules, self.admin.remove_rules)
 
     @property
     def rules(self) -> list[JSON]:
         """The rules in force, in order, each with the numbers of its matches (`matched`) and firings (`fired`)."""
         return list(self._backend.run("listRules")["rules"])
-
-    def remove_rules(self, rule_id: str | None = None) -> None:
-        """
-        End rules.
-
-        Args:
-            rule_id: The id of one rule; by default all rules end.
-
-        Raises:
-            ValueError: There is no such rule.
-        """
-        if rule_id is None:
-            self._backend.run("removeRules")
-        else:
-            self._backend.run("removeRule", id=rule_id)
 
     # The end user, the provider, and webhooks
 
@@ -668,21 +528,6 @@ class Sandbox:
         """
         return self._backend.run("expireSession", sessionId=session_id)
 
-    def fail_campaign(self, campaign_id: str) -> JSON:
-        """
-        Let a running campaign fail with an unrecoverable error.
-
-        Args:
-            campaign_id: The campaign's id.
-
-        Returns:
-            The campaign as the API shows it then.
-
-        Raises:
-            ValueError: There is no such campaign, or it is not running.
-        """
-        return self._backend.run("failCampaign", id=campaign_id)
-
     def receive_webhooks(
         self,
         target: str | Callable[..., Any],
@@ -722,50 +567,6 @@ class Sandbox:
         webhook = self._backend.register_receiver(target, tenant, events, secret, path)
         return Receiver(webhook.id, webhook.url, webhook.secret, lambda: self.events)
 
-    def redeliver(self, event_id: str) -> JSON:
-        """
-        Send an event again to each endpoint whose delivery has ended.
-
-        Args:
-            event_id: The event's id.
-
-        Returns:
-            The event with its deliveries and their attempts.
-
-        Raises:
-            ValueError: There is no such event, or no delivery of it has ended.
-        """
-        return self._backend.run("redeliverEvent", id=event_id)
-
-    def recover(self, webhook_id: str) -> list[str]:
-        """
-        Send all abandoned deliveries of an endpoint again, in the order of their events.
-
-        Args:
-            webhook_id: The endpoint's id.
-
-        Returns:
-            The ids of the events.
-
-        Raises:
-            ValueError: There is no such endpoint.
-        """
-        event_ids: list[str] = self._backend.run("recoverWebhook", id=webhook_id)["events"]
-        return event_ids
-
-    def rotate_secret(self, webhook_id: str, secret: str) -> None:
-        """
-        Sign the deliveries to an endpoint with a new secret, and in addition with the former one.
-
-        Args:
-            webhook_id: The endpoint's id.
-            secret: The new secret.
-
-        Raises:
-            ValueError: There is no such endpoint.
-        """
-        self._backend.run("rotateWebhook", id=webhook_id, secret=secret)
-
     # Lifetime
 
     @contextmanager
@@ -800,9 +601,36 @@ class Sandbox:
     def __repr__(self) -> str:
         return f"<Sandbox {self.id} {self._backend}>"
 
-    # Async forms: the work is done in another thread while the event loop continues, so that a receiver on it can respond.
+    if not TYPE_CHECKING:  # a type checker reports a moved name; a program gets it with a warning
 
-    async def run_async(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        def __getattr__(self, name: str) -> Any:
+            return getattr_moved(self, name, _MOVED)
+
+    @property
+    def _hosted(self) -> HostedSandbox:
+        """The sandbox in this process, for the other modules of `mockserver.testing`."""
+        return self._in_this_process("a differential run")
+
+    def _in_this_process(self, need: str) -> HostedSandbox:
+        """Return the sandbox in this process for what `need` names; a remote one raises NotInThisProcess."""
+        return self._backend.local(need).hosted
+
+
+class Aio:
+    """
+    Every form of a sandbox that awaits: the work is done in another thread while the event loop continues.
+
+    So a receiver on the loop can respond. The methods have the names, arguments and results of those that do not await.
+    """
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+
+    def httpx_client(self) -> httpx.AsyncClient:
+        """Return an asyncio `httpx` client on the base url; in this process it needs no socket and refuses other hosts."""
+        return self._sandbox._backend.httpx_async_client()
+
+    async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """
         Run a function in another thread while this event loop continues.
 
@@ -816,22 +644,75 @@ class Sandbox:
         """
         return await event_loops.in_thread(lambda: function(*args, **kwargs))
 
-    advance_async = _awaitable(advance)
-    sleep_async = _awaitable(sleep)
-    call_async = _awaitable(call)
-    wait_for_async = _awaitable(wait_for)
-    complete_session_async = _awaitable(complete_session)
-    fail_session_async = _awaitable(fail_session)
-    cancel_session_async = _awaitable(cancel_session)
-    expire_session_async = _awaitable(expire_session)
-    redeliver_async = _awaitable(redeliver)
-    recover_async = _awaitable(recover)
+    @staticmethod
+    def _of(method: Callable[Concatenate[Sandbox, P], R]) -> Callable[Concatenate[Aio, P], Coroutine[Any, Any, R]]:
+        """Return the form of a method of the sandbox that awaits."""
 
-    @property
-    def _hosted(self) -> HostedSandbox:
-        """The sandbox in this process, for the other modules of `mockserver.testing`."""
-        return self._in_this_process("a differential run")
+        @wraps(method)
+        async def awaited(self: Aio, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            return await self.run(getattr(self._sandbox, method.__name__), *args, **kwargs)
 
-    def _in_this_process(self, need: str) -> HostedSandbox:
-        """Return the sandbox in this process for what `need` names; a remote one raises NotInThisProcess."""
-        return self._backend.local(need).hosted
+        awaited.__qualname__ = f"Aio.{method.__name__}"
+        awaited.__doc__ = f"The form of `Sandbox.{method.__name__}` that awaits."
+        return awaited
+
+    advance = _of(Sandbox.advance)
+    sleep = _of(Sandbox.sleep)
+    call = _of(Sandbox.call)
+    wait_for = _of(Sandbox.wait_for)
+    complete_session = _of(Sandbox.complete_session)
+    fail_session = _of(Sandbox.fail_session)
+    cancel_session = _of(Sandbox.cancel_session)
+    expire_session = _of(Sandbox.expire_session)
+
+    async def redeliver(self, event_id: str) -> JSON:
+        """The form of `Webhooks.redeliver` that awaits."""
+        return await self.run(self._sandbox.webhooks.redeliver, event_id)
+
+    async def recover(self, webhook_id: str) -> list[str]:
+        """The form of `Webhooks.recover` that awaits."""
+        return await self.run(self._sandbox.webhooks.recover, webhook_id)
+
+
+# Names of an earlier release, each with the place where it is now. They go with the release after the next one.
+_MOVED: Mapping[str, str] = MappingProxyType(
+    {
+        **{name: f"clock.{name}" for name in ("follow", "next_due", "sleeps")},
+        **{name: f"webhooks.{name}" for name in ("redeliver", "recover")},
+        "rotate_secret": "webhooks.rotate",
+        **{
+            name: f"log.{name}"
+            for name in ("exchanges", "call_count", "journal", "history", "steps", "replay_document", "watch_choices")
+        },
+        **{
+            name: f"admin.{name}"
+            for name in ("address", "keys", "app", "set_tenant", "remove_rules", "fail_campaign")
+        },
+        "expecting": "calls.expecting",
+        "httpx_async_client": "aio.httpx_client",
+        "run_async": "aio.run",
+        **{
+            f"{name}_async": f"aio.{name}"
+            for name in (
+                "advance", "sleep", "call", "wait_for", "complete_session", "fail_session", "cancel_session",
+                "expire_session", "redeliver", "recover",
+            )
+        },
+    }
+)  # fmt: skip
+
+
+def getattr_moved(owner: object, name: str, moved: Mapping[str, str]) -> Any:
+    """
+    Return the attribute that `name` has become, with a DeprecationWarning that names it.
+
+    Raises:
+        AttributeError: `moved` does not have the name.
+    """
+    if name not in moved:
+        raise AttributeError(f"{type(owner).__name__!r} object has no attribute {name!r}", name=name, obj=owner)
+    warn(f"{type(owner).__name__}.{name} is deprecated; use .{moved[name]}", DeprecationWarning, stacklevel=3)
+    value: Any = owner
+    for part in moved[name].split("."):
+        value = getattr(value, part)
+    return value

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
 from mockserver.core.state.journal import Limits
+from mockserver.core.webhooks.url_policy import THIS_MACHINE
 from mockserver.scenario.documents import read
 from mockserver.scenario.problems import ScenarioError
 from mockserver.server.api.response import ResponseOptions
@@ -84,7 +85,7 @@ class MockServer:
         self._host = SandboxHost(
             response_options=ResponseOptions(explain, strict),
             default_clock=runtime.fixture_clock,
-            allow_webhook_hosts=allow_webhook_hosts,
+            allow_webhook_hosts=[*THIS_MACHINE, *allow_webhook_hosts],
             journal_limits=Limits(journal_max_entries, journal_max_bytes),
         )
         self._host.coverage = coverage
@@ -241,7 +242,7 @@ class MockServer:
         name = str(test or getattr(function, "__qualname__", type(function).__qualname__))
         report = explore(lambda: self.sandbox(**values), function, ExploreOptions(**options), name)
         if failures is not None:
-            report.write_documents(failures)
+            report.try_to_write_documents(failures)
         return report
 
     def is_open(self, sandbox: Sandbox) -> bool:
@@ -263,7 +264,7 @@ class MockServer:
         return self._host.calls_without_prefix
 
     def close(self) -> None:
-        """Close the socket and every sandbox. Calls that a rule defers end first, so that their threads end too."""
+        """Close the socket and every sandbox; in a fork only its copies. Calls that a rule defers end first, so that their threads end too."""
         self._host.close_all()  # first, since the thread of a deferred call ends only then
         for server in [*self._own.values(), *([self._server] if self._server is not None else [])]:
             server.stop()

@@ -10,14 +10,16 @@ Settings of a sandbox in layers, of which the later ones take precedence.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 # The settings of a sandbox; `strict` belongs to the server.
 NAMES = ("scenario", "profile", "choices", "now", "clock", "seed", "given", "own_port")
 FILES = (".yaml", ".yml", ".json")
+READS_MAX = 1_000  # equal reads of one record in a row that end a test
 # The format of instants in scenario documents, narrower than the ISO 8601 that the API takes. It is compiled when a
 # setting needs it: each start of pytest imports this module.
 _RFC_3339 = r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)"
@@ -109,17 +111,17 @@ def setting_error(name: str, value: Any) -> str | None:
     """Return the error of a setting, with the nearest name; None if it has none."""
     if name not in NAMES:
         return f"got {name!r}; expected {', '.join(NAMES)}{did_you_mean(name, NAMES)}"
-    checks = {
+    if value is None:
+        return None
+    if name in _EXPECTED:
+        is_right, expected = _EXPECTED[name]
+        return None if is_right(value) else f"{name}: got {value!r}; expected {expected}"
+    return {
         "choices": _choices_problem,
         "scenario": _scenario_problem,
         "profile": _profile_problem,
-        "seed": _seed_problem,
-        "now": _now_problem,
-        "clock": _clock_problem,
         "given": _given_problem,
-        "own_port": _own_port_problem,
-    }
-    return checks[name](value) if name in checks and value is not None else None
+    }[name](value)
 
 
 def _choices_problem(chosen: Any) -> str | None:
@@ -154,22 +156,21 @@ def _profile_problem(profile: Any) -> str | None:
     return None
 
 
-def _seed_problem(seed: Any) -> str | None:
-    return None if type(seed) is int and seed >= 0 else f"seed: got {seed!r}; expected a whole number, 0 or more"
-
-
-def _now_problem(now: Any) -> str | None:
+def _is_instant(now: Any) -> bool:
     from mockserver.core.instants import parse
 
-    if isinstance(now, datetime):
-        return None
-    if isinstance(now, str) and re.fullmatch(_RFC_3339, now, re.ASCII) and parse(now) is not None:
-        return None
-    return f"now: got {now!r}; expected an RFC 3339 instant such as 2026-03-01T12:00:00Z, or a datetime"
+    is_text = isinstance(now, str) and re.fullmatch(_RFC_3339, now, re.ASCII) is not None
+    return isinstance(now, datetime) or (is_text and parse(now) is not None)
 
 
-def _clock_problem(clock: Any) -> str | None:
-    return None if clock == "follow" else f"clock: got {clock!r}; expected 'follow', or now=INSTANT for a frozen one"
+_EXPECTED: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
+    {
+        "seed": (lambda seed: type(seed) is int and seed >= 0, "a whole number, 0 or more"),
+        "now": (_is_instant, "an RFC 3339 instant such as 2026-03-01T12:00:00Z, or a datetime"),
+        "clock": (lambda clock: clock == "follow", "'follow', or now=INSTANT for a frozen one"),
+        "own_port": (lambda own_port: isinstance(own_port, bool), "True or False"),
+    }
+)
 
 
 def _given_problem(given: Any) -> str | None:
@@ -184,12 +185,24 @@ def _given_problem(given: Any) -> str | None:
     return None
 
 
-def _own_port_problem(own_port: Any) -> str | None:
-    return None if isinstance(own_port, bool) else f"own_port: got {own_port!r}; expected True or False"
-
-
 def did_you_mean(received: str, known: Any) -> str:
     """Return the end of a sentence with the nearest known name; empty if none is near."""
     from mockserver.contract.text import closest_match_hint
 
     return closest_match_hint(received, known)
+
+
+def checked_reads_limit(value: object) -> int | None:
+    """
+    Return the limit of equal reads that a setting gives, None for `off`.
+
+    Raises:
+        ValueError: It is neither a number of reads that a journal holds nor `off`.
+    """
+    from mockserver.contract.limits import JOURNAL_MAX_ENTRIES
+
+    if value == "off":
+        return None
+    if isinstance(value, int) and not isinstance(value, bool) and 2 <= value <= JOURNAL_MAX_ENTRIES:
+        return value
+    raise ValueError(f"got {value!r}; expected a whole number from {2} to {JOURNAL_MAX_ENTRIES}, or 'off'")

@@ -26,10 +26,15 @@ class Case(NamedTuple):
         """The option as in a test's id: `dual-status=guide`."""
         return f"{self.choice}={self.option}"
 
+    @property
+    def is_default(self) -> bool:
+        """True for the option that is in force without a sweep."""
+        return self.option == CHOICES[self.choice].default
+
     def explained(self) -> str:
         """Return the text of a failure report about the option under which the test failed."""
         row = CHOICES[self.choice]
-        default = "the default" if self.option == row.default else f"the default is {row.default!r}"
+        default = "the default" if self.is_default else f"the default is {row.default!r}"
         where = f"clause {', '.join(row.clauses)}; " if row.clauses else ""
         return (
             f"This run has the choice {self.choice!r} set to {self.option!r} ({default}).\n"
@@ -56,21 +61,17 @@ def cases(names: Sequence[str]) -> list[Case]:
     Raises:
         ValueError: A name is unknown, or that of a choice whose values are numbers.
     """
-    return list(dict.fromkeys(case for name in names for row in _rows(name) for case in options(row)))
-
-
-def _rows(name: str) -> list[Choice]:
-    by_family = families()
-    if name in by_family:
-        return [row for row in by_family[name] if len(row.options) > 1]
-    if name not in CHOICES:
-        hint = closest_match_hint(name, [*by_family, *CHOICES, TOUCHED])
-        raise ValueError(f"got {name!r}; expected a choice or a family{hint}")
-    if len(CHOICES[name].options) < 2:
-        raise ValueError(
-            f"got {name!r}, which has values instead of options; set it by @pytest.mark.mockserver(choices=...)"
-        )
-    return [CHOICES[name]]
+    by_family, rows = families(), list[Choice]()
+    for name in names:
+        if name not in by_family and name not in CHOICES:
+            hint = closest_match_hint(name, [*by_family, *CHOICES, TOUCHED])
+            raise ValueError(f"got {name!r}; expected a choice or a family{hint}")
+        if name not in by_family and len(CHOICES[name].options) < 2:
+            raise ValueError(
+                f"got {name!r}, which has values instead of options; set it by @pytest.mark.mockserver(choices=...)"
+            )
+        rows += by_family.get(name) or [CHOICES[name]]
+    return list(dict.fromkeys(case for row in rows if len(row.options) > 1 for case in options(row)))
 
 
 def options(row: Choice) -> list[Case]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
+from mockserver._json import JSON
 from mockserver.contract.endpoints import ENDPOINTS, Endpoint
 from mockserver.contract.schemas import ABSENT
 from mockserver.contract.text import brief, json_value, whole_number
@@ -158,7 +159,7 @@ class Stop(Exception):
 
 
 Check = Callable[["RunContext", Exchange], None]
-JSON = {"Content-Type": "application/json"}
+JSON_HEADERS = {"Content-Type": "application/json"}
 _FAILURES_IN_A_ROW_MAX = 3
 _HEADERS_RECORDED = ("content-type", "date", "retry-after", "ratelimit", "ratelimit-policy")
 
@@ -189,9 +190,9 @@ class RunContext:
         self.exchanges: list[Exchange] = []
         self.findings: list[Judgement] = []
         self.observations: list[Observation] = []
-        self.templates: list[dict[str, Any]] = []
+        self.templates: list[JSON] = []
         self.other_templates: list[str] = []
-        self.template_details: dict[str, dict[str, Any]] = {}
+        self.template_details: dict[str, JSON] = {}
         self.campaigns: dict[str, str] = {}
         self.not_cleaned_up: list[str] = []
         self.sessions: list[str] = []
@@ -243,7 +244,7 @@ class RunContext:
             name = path[path.index("{") : path.index("}") + 1]
             path = path.replace(name, quote(id, safe=""), 1)
         sent = body if json is ABSENT else jsonlib.dumps(json, ensure_ascii=False).encode()
-        content_type = {} if json is ABSENT else JSON
+        content_type = {} if json is ABSENT else JSON_HEADERS
         return self._exchange(operation, endpoint.method, path + query, key, sent, {**content_type, **(headers or {})})
 
     def get(self, path: str) -> Exchange:
@@ -263,7 +264,8 @@ class RunContext:
     ) -> Exchange:
         response = self._send(method, path, key, sent, headers)
         if response.status == 429:
-            self.rate_limiter.back_off(_retry_after_s(response.headers))
+            seconds = whole_number(response.headers.get("retry-after", ""))
+            self.rate_limiter.back_off(1 if seconds is None else seconds)
             limited = self._record(operation, method, path, key, sent, response)
             response = self._send(method, path, key, sent, headers)
             if response.status == 429:
@@ -285,7 +287,9 @@ class RunContext:
     def _record(
         self, operation: str | None, method: str, path: str, key: KeyRole, sent: bytes, response: RawResponse
     ) -> Exchange:
-        body = self._redacted(response.body)
+        body = response.body
+        for secret in self.settings.secrets:
+            body = body.replace(secret.encode(), f"{secret[:3]}...".encode())
         number = len(self.exchanges) + 1
         text = sent.decode("utf-8", "replace")
         headers = {name: value for name, value in response.headers.items() if name in _HEADERS_RECORDED}
@@ -298,11 +302,6 @@ class RunContext:
             check(self, exchange)
         self.row = row
         return exchange
-
-    def _redacted(self, body: bytes) -> bytes:
-        for secret in self.settings.secrets:
-            body = body.replace(secret.encode(), f"{secret[:3]}...".encode())
-        return body
 
     def judge(self, clause: str, holds: bool, exchange: Exchange, expected: str) -> bool:
         """Record whether a clause holds in an exchange, and return it; `expected` describes the response that would hold."""
@@ -320,11 +319,6 @@ class RunContext:
     def judge_refusal(self, clause: str, exchange: Exchange, *codes: str) -> bool:
         """Record whether the call was refused with one of these codes, as the clause demands, and return it."""
         return self.judge(clause, exchange.code in codes, exchange, f"the error {' or '.join(codes)}")
-
-
-def _retry_after_s(headers: Mapping[str, str]) -> float:
-    seconds = whole_number(headers.get("retry-after", ""))
-    return 1.0 if seconds is None else float(seconds)
 
 
 def _require_usable(exchange: Exchange) -> Exchange:

@@ -125,6 +125,7 @@ _UPLOAD = "only a stored upload shows it, and no call deletes one"
 _EVENTS = "events go to registered endpoints, not through the API"
 HIDDEN: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "head-bounds": "the bounds of a head are the mock's own, and a run sends no larger one",
         "rate-limit-numbers": "a run stays below any sensible limit and provokes none",
         "late-sends-after-cancel": _SENDING,
         "not-draft-vs-already-processing": _SENDING,
@@ -154,6 +155,7 @@ HIDDEN: Final[Mapping[str, str]] = MappingProxyType(
                 "wh-retry",
                 "wh-idempotency",
                 "wh-no-endpoint",
+                "wh-secret-rotation",
                 "wh-data-asymmetry",
             ),
             _EVENTS,

@@ -68,13 +68,13 @@ def _strip(schema: Any, value: Any, place: Place, open_lists: frozenset[Place], 
     if isinstance(value, list):
         return [_strip(schema.get("items", {}), each, place, open_lists, shape) for each in value]
     if isinstance(value, dict) and "properties" in schema:
-        known = schema["properties"]
-        shape.extras += ["/".join((*place, key)) for key in value if key not in known]
-        return {
-            key: _strip(known[key], member, (*place, key), open_lists, shape)
-            for key, member in value.items()
-            if key in known
-        }
+        listed = {}
+        for key, member in value.items():
+            if key in schema["properties"]:
+                listed[key] = _strip(schema["properties"][key], member, (*place, key), open_lists, shape)
+            else:
+                shape.extras.append("/".join((*place, key)))
+        return listed
     if place in open_lists and isinstance(value, str) and value:
         if value in schema.get("enum", ()):
             shape.listed += 1

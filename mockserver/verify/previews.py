@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from mockserver._json import JSON
 from mockserver.contract.schemas import ABSENT
 from mockserver.verify.context import Exchange, RunContext, require_success
 
-Group = dict[str, Any]
+Group = JSON
 NUMBERS_AND_DATES: Final = (
     "chat.monetization",
     "chat.virtual.dm-participant.birthDate",
@@ -22,17 +23,17 @@ _FIRST_YEAR, _LAST_YEAR = 1900, 2100
 _HOUR: Final = timedelta(hours=1)
 
 
-def is_(field: str, operator: str, value: Any = ABSENT, value2: Any = ABSENT) -> dict[str, Any]:
+def is_(field: str, operator: str, value: Any = ABSENT, value2: Any = ABSENT) -> JSON:
     """Return one statement, without the values that are ABSENT."""
     statement = {"field": field, "operator": operator, "value": value, "value2": value2}
     return {key: part for key, part in statement.items() if part is not ABSENT}
 
 
-def all_of(*statements: dict[str, Any]) -> Group:
+def all_of(*statements: JSON) -> Group:
     return {"combinator": "and", "statements": list(statements)}
 
 
-def any_of(*statements: dict[str, Any]) -> Group:
+def any_of(*statements: JSON) -> Group:
     return {"combinator": "or", "statements": list(statements)}
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TextIO
+from typing import Literal, NamedTuple, TextIO
 
+from mockserver._json import JSON
 from mockserver.contract import clauses
 from mockserver.contract.choices import CHOICES
 from mockserver.verify.context import NEEDS, Exchange, Judgement, Observation, RunContext
@@ -81,7 +82,7 @@ class VerifyReport(NamedTuple):
         """The options of the observed choices, by the choice's id."""
         return {each.id: each.options[0] for each in self.choices if each.outcome == "observed"}
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JSON:
         return {
             "baseUrl": self.base_url,
             "calls": self.calls,
@@ -94,7 +95,7 @@ class VerifyReport(NamedTuple):
         }
 
 
-def _result_json(result: ClauseResult | ChoiceResult) -> dict[str, Any]:
+def _result_json(result: ClauseResult | ChoiceResult) -> JSON:
     return result._asdict() | {"proofs": [proof._asdict() for proof in result.proofs]}
 
 

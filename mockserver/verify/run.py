@@ -34,16 +34,12 @@ def verify(
     """
     context = RunContext(transport, settings, rate_limiter, [check.run for check in RESPONSE_CHECKS])
     reasons: dict[str, str] = {}
-    stopped = _probe(context, reasons, progress or _no_progress)
+    stopped = _probe(context, reasons, progress or (lambda *_: None))
     rate_limiter.extend_for_clean_up()
     temporary_campaigns.clean_up(context)
     for check in RUN_CHECKS:
         _run(context, check, reasons)
     return report.make(context, base_url, reasons, stopped)
-
-
-def _no_progress(done: int, total: int, name: str) -> None:
-    """Show no progress."""
 
 
 def _probe(context: RunContext, reasons: dict[str, str], progress: Progress) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from mockserver._json import JSON
 from mockserver.contract.schemas import ABSENT
 from mockserver.verify.context import Exchange, RunContext, Stop, Unexpected, require_success
 from mockserver.verify.previews import empty_audience, preview, size
@@ -33,24 +34,24 @@ def name(context: RunContext, purpose: str) -> str:
     return f"mockserver verify {context.settings.tag} {purpose}"
 
 
-def official(context: RunContext) -> list[dict[str, Any]]:
+def official(context: RunContext) -> list[JSON]:
     return [each for each in context.templates if each.get("isOfficial") is True]
 
 
-def unapproved(context: RunContext) -> list[dict[str, Any]]:
+def unapproved(context: RunContext) -> list[JSON]:
     """Return the templates that the provider has and has not approved."""
     return [
         each for each in context.templates if each.get("isOfficial") is False and each.get("providerTemplateStatus")
     ]
 
 
-def sendable(context: RunContext) -> list[dict[str, Any]]:
+def sendable(context: RunContext) -> list[JSON]:
     """Return the templates that a campaign can use in any case: official ones, and internal ones without a provider."""
     unapproved_ids = {template["id"] for template in unapproved(context)}
     return [template for template in context.templates if template["id"] not in unapproved_ids]
 
 
-def usable(context: RunContext, templates: list[dict[str, Any]]) -> list[UsableTemplate]:
+def usable(context: RunContext, templates: list[JSON]) -> list[UsableTemplate]:
     """Return these templates with their variables, without those whose details were not read."""
     usable_templates = []
     for template in templates:
@@ -72,7 +73,7 @@ def any_template(context: RunContext) -> UsableTemplate:
     return templates[0]
 
 
-def body(context: RunContext, purpose: str, template: UsableTemplate, **changes: Any) -> dict[str, Any]:
+def body(context: RunContext, purpose: str, template: UsableTemplate, **changes: Any) -> JSON:
     """Return the body of a creation; a change to ABSENT omits the field."""
     default = {
         "name": name(context, purpose),
@@ -84,7 +85,7 @@ def body(context: RunContext, purpose: str, template: UsableTemplate, **changes:
     return {key: value for key, value in (default | changes).items() if value is not ABSENT}
 
 
-def create(context: RunContext, content: dict[str, Any]) -> Exchange:
+def create(context: RunContext, content: JSON) -> Exchange:
     """Create a campaign and return the exchange, also of a refusal; a created campaign is recorded for `clean_up`."""
     exchange = context.call("createCampaign", json=content)
     if exchange.succeeded and isinstance(exchange.json, dict) and "campaignId" in exchange.json:
@@ -92,7 +93,7 @@ def create(context: RunContext, content: dict[str, Any]) -> Exchange:
     return exchange
 
 
-def create_draft(context: RunContext, content: dict[str, Any]) -> str:
+def create_draft(context: RunContext, content: JSON) -> str:
     """Create a draft and return its id; raise Unexpected if the service refuses it."""
     return str(require_success(create(context, content))["campaignId"])
 
@@ -105,7 +106,7 @@ def cancel(context: RunContext, id: str) -> Exchange:
     return exchange
 
 
-def start(context: RunContext, id: str, variables: dict[str, Any] | None = None) -> Exchange:
+def start(context: RunContext, id: str, variables: JSON | None = None) -> Exchange:
     """
     Start a draft of this run, after a preview of its filters, and return the exchange, also of a refusal.
 

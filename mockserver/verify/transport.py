@@ -65,7 +65,9 @@ class HttpClient:
     def __init__(self, base_url: str) -> None:
         parts = urlsplit(base_url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"got {_fault_of(parts)}; expected {_BASE_URL}{_hint(base_url)}")
+            # `urlsplit` takes the host of an address without a scheme for one if a port follows.
+            hint = did_you_mean(f"http://{base_url}") if _HOST_AND_PORT.fullmatch(base_url) else ""
+            raise ValueError(f"got {_fault_of(parts)}; expected {_BASE_URL}{hint}")
         if "@" in parts.netloc or parts.query or parts.fragment:
             raise ValueError(f"got a base url with a user, a query or a fragment; expected {_BASE_URL}")
         try:
@@ -91,21 +93,19 @@ class HttpClient:
         if key:
             sent["X-API-Key"] = key
         try:
-            return self._exchange(method, path, body, sent)
+            # A POST without a body has a Content-Length of 0; a GET has no such header.
+            content = body if body or method != "GET" else None
+            self._connection.request(method, self._prefix + path, body=content, headers=sent)
+            response = self._connection.getresponse()
+            content = response.read(BODY_MAX_BYTES)
+            if not response.isclosed():
+                self.close()
+            return Response(response.status, {name.lower(): value for name, value in response.getheaders()}, content)
         except (http.client.HTTPException, OSError) as failure:
             # The next call opens a new connection. This one is not repeated, since the service may have carried it out.
             self.close()
-            raise ConnectionError(f"no response ({_describe(failure)})") from None
-
-    def _exchange(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Response:
-        # A POST without a body has a Content-Length of 0; a GET has no such header.
-        content = body if body or method != "GET" else None
-        self._connection.request(method, self._prefix + path, body=content, headers=dict(headers))
-        response = self._connection.getresponse()
-        content = response.read(BODY_MAX_BYTES)
-        if not response.isclosed():
-            self.close()
-        return Response(response.status, {name.lower(): value for name, value in response.getheaders()}, content)
+            reason = getattr(failure, "strerror", None) or type(failure).__name__  # such as `Connection refused`
+            raise ConnectionError(f"no response ({reason})") from None
 
     def close(self) -> None:
         self._connection.close()
@@ -115,16 +115,6 @@ def _fault_of(parts: SplitResult) -> str:
     if parts.scheme in ("http", "https"):
         return "a base url without a host"
     return f"the scheme {parts.scheme!r}" if parts.scheme else "a base url without a scheme"
-
-
-def _hint(base_url: str) -> str:
-    """Return the proposal for an address without a scheme, whose host `urlsplit` takes for one if a port follows."""
-    return did_you_mean(f"http://{base_url}") if _HOST_AND_PORT.fullmatch(base_url) else ""
-
-
-def _describe(failure: Exception) -> str:
-    """Return the reason of the operating system, such as `Connection refused`, or the name of the exception."""
-    return str(getattr(failure, "strerror", None) or type(failure).__name__)
 
 
 RUN_MAX_S = 46.0

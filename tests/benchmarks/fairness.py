@@ -9,7 +9,9 @@ upload takes. Each load is a process of its own and uses a sandbox that the smal
 - `GET /_mock/state` of 100,000 chats, in responses of 10,000, without a pause,
 - an upload of 200 MiB at 1 MiB/s,
 - a client that reads a response of 10,000 chats at 64 KiB/s,
-- a call that a rule delays by 30 seconds.
+- a call that a rule delays by 30 seconds,
+- documents and the state of 10,000 chats over 40 connections together, each second, each under another `Host`,
+- 20 connections without a key that send the bytes of a head one by one, 500 a second together.
 
 A last load runs alone: uploads of the same size without a pause, as fast as the connection carries them.
 
@@ -24,9 +26,11 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import count
 from statistics import median
 from typing import NamedTuple
 
@@ -134,6 +138,48 @@ def delayed(url: str, key: str) -> None:
         client.send("GET", "/v1/message-templates")
 
 
+def starving(url: str, key: str) -> None:
+    """Read what takes long over 40 connections together, each second, with another address of the server in each request."""
+    paths = (
+        "/_mock/docs",
+        "/_mock/openapi.yaml?plane=control",
+        "/_mock/state?chats=10000",
+        "/_mock/docs?plane=control",
+    )
+
+    def read(number: int) -> None:
+        for round_number in count(number):
+            time.sleep(1 - time.time() % 1)
+            with suppress(OSError), _connected(url) as connected:
+                name = f"127.0.0.1:{round_number % 50_000 + 1_000}"
+                _send_head(connected, "GET", f"{url}{paths[round_number % 4]}", "Connection: close", name)
+                while connected.recv(1 << 16):
+                    pass
+
+    for number in range(40):
+        threading.Thread(target=read, args=(number * 1009,), daemon=True).start()
+    _ready()
+    threading.Event().wait()
+
+
+def trickling(url: str, _key: str) -> None:
+    """Send 500 bytes of heads a second over 20 connections, one byte at a time; a connection that the server ends is replaced."""
+    _ready()
+    connections: list[socket.socket] = []
+    for number in count():
+        if len(connections) < 20:
+            connections.append(_connected(url))
+            _send_head(connections[-1], "GET", f"{url}/v1/campaigns", "X-Long: ", is_whole=False)
+        connected = connections.pop(0)
+        try:
+            connected.sendall(b"x")
+            connections.append(connected)
+        except OSError:
+            connected.close()
+        if number % 5 == 0:
+            time.sleep(0.01)
+
+
 class Load(NamedTuple):
     """A load, and the number of chats of its sandbox."""
 
@@ -148,6 +194,8 @@ LOADS = (
     Load("an upload at 1 MiB/s", upload, 0),
     Load("a slow reader", slow_reader, 10_000),
     Load("a call delayed by 30 s", delayed, 0),
+    Load("40 connections that starve", starving, 10_000),
+    Load("20 heads byte by byte", trickling, 0),
 )
 FAST_UPLOADS = Load("uploads at full speed", fast_uploads, 0)
 
@@ -164,9 +212,12 @@ def _connected(url: str, receive_bytes: int | None = None) -> socket.socket:
     return connected
 
 
-def _send_head(connected: socket.socket, method: str, url: str, fields: str) -> None:
+def _send_head(
+    connected: socket.socket, method: str, url: str, fields: str, host: str = "", *, is_whole: bool = True
+) -> None:
     authority, _, path = url.removeprefix("http://").partition("/")
-    connected.sendall(f"{method} /{path} HTTP/1.1\r\nHost: {authority}\r\n{fields}\r\n\r\n".encode())
+    end = "\r\n\r\n" if is_whole else ""
+    connected.sendall(f"{method} /{path} HTTP/1.1\r\nHost: {host or authority}\r\n{fields}{end}".encode())
 
 
 # The measurement

@@ -84,7 +84,7 @@ def in_turn(sandbox: Sandbox) -> Act:
 def ways(sandbox: Sandbox, path: str) -> Iterator[tuple[str, Act]]:
     """Yield the GET of a running campaign by way of each client in process."""
     url, headers = sandbox.base_url + path, {"X-API-Key": sandbox.secret_key}
-    session, client, flask = sandbox.requests_session(), sandbox.httpx_client(), sandbox.app.test_client()
+    session, client, flask = sandbox.requests_session(), sandbox.httpx_client(), sandbox.admin.app.test_client()
     yield "Sandbox.call", lambda: sandbox.call("GET", path)
     yield "requests", lambda: session.get(url, headers=headers)
     yield "httpx", lambda: client.get(url, headers=headers)

@@ -254,7 +254,7 @@ def test_no_text_of_a_sandbox_runs_a_script(server: MockServer, tab: Callable[..
     hosted = sandbox._backend.local("its listeners").hosted
     hosted.tenant.name = text
     hosted.save_checkpoint(text)
-    calls = [f"calls/{n}" for n in range(1, sandbox.call_count + 1)]
+    calls = [f"calls/{n}" for n in range(1, sandbox.log.call_count + 1)]
     own = tab(sandbox)
     broken = {}
     for path in (

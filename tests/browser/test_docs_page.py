@@ -67,7 +67,7 @@ def test_a_call_is_sent_with_the_typed_key_and_its_answer_is_shown(mockserver: S
     assert '"campaigns": [' in shown
     assert "application/json; charset=utf-8" in shown
     assert " ms" in shown
-    assert [401, 200] == [each["response"]["status"] for each in mockserver.journal["exchanges"]]
+    assert [401, 200] == [each["response"]["status"] for each in mockserver.log.journal["exchanges"]]
     assert [message for message in own.messages if "401" not in message] == []  # chromium logs each refused call
     assert [] == [url for url in own.requested if not url.startswith(f"{mockserver.base_url}/")]
 
@@ -104,7 +104,7 @@ def test_a_body_parameters_and_files_are_sent(mockserver: Sandbox, tab):
 
     assert campaign["name"] in read
     assert ["createCampaign", "listCampaigns", "readCampaign", "uploadMedia", "listMessages"] == [
-        exchange["operation"] for exchange in mockserver.journal["exchanges"]
+        exchange["operation"] for exchange in mockserver.log.journal["exchanges"]
     ]
 
 
@@ -115,7 +115,7 @@ def test_a_required_parameter_is_asked_for_before_anything_is_sent(mockserver: S
     own.page.locator("#readCampaign").get_by_role("button", name="Send").click()
 
     own.page.get_by_text("a browser cannot send .. as a part of a path").wait_for()
-    assert [] == mockserver.journal["exchanges"]
+    assert [] == mockserver.log.journal["exchanges"]
 
 
 def test_a_command_of_the_control_plane_is_sent(mockserver: Sandbox, tab):

@@ -67,7 +67,7 @@ def test_success_leads_back_to_the_return_url(mockserver, context):
     assert PHONE == read(mockserver, session["sessionId"])["entrypoint"]["displayPhone"]
     assert [] == messages
     assert {"createConnectionSession", "readConnectionSession"} == {
-        exchange["operation"] for exchange in mockserver.journal["exchanges"]
+        exchange["operation"] for exchange in mockserver.log.journal["exchanges"]
     }
 
 
@@ -329,7 +329,7 @@ def test_the_mock_s_own_panel_forces_each_end(mockserver, context, session, butt
 
 @pytest.mark.parametrize("context", [PHONE_PX, DESKTOP_PX], ids=["phone", "desktop"], indirect=True)
 def test_no_page_is_wider_than_the_screen_and_each_has_one_heading(mockserver, context):
-    mockserver.set_tenant(name="Associação-Interestadual-de-Odontologia-Reconstrutiva-" * 3)
+    mockserver.admin.set_tenant(name="Associação-Interestadual-de-Odontologia-Reconstrutiva-" * 3)
     page = context.new_page()
     page.goto(create_at_socket(mockserver, {"coexistence": True})["url"])
     for _ in range(6):

@@ -95,7 +95,7 @@ def test_edges_of_fields_and_buttons_have_contrast(mockserver, page):
 
 @pytest.mark.parametrize("page", ["light-320"], indirect=True)
 def test_a_screen_of_320_pixels_shows_everything(mockserver, page):
-    mockserver.set_tenant(name="Associação-Interestadual-de-Odontologia-Reconstrutiva " * 3)
+    mockserver.admin.set_tenant(name="Associação-Interestadual-de-Odontologia-Reconstrutiva " * 3)
     outside = "[...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > innerWidth || e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline').map((e) => e.outerHTML)"
 
     seen = [page.evaluate(outside) for each in (each_step, each_end) for _ in each(mockserver, page)]

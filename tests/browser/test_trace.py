@@ -105,7 +105,7 @@ def test_a_fragment_and_a_call_that_is_opened_lead_to_their_step(mockserver: San
 @pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.mockserver(now=NOW, given=SEED)
 def test_no_rule_of_accessibility_is_broken_and_nothing_is_wider_than_the_screen(mockserver, open_trace, look):
-    mockserver.set_tenant(name="Associação-Interestadual-de-Odontologia-Reconstrutiva-" * 3)
+    mockserver.admin.set_tenant(name="Associação-Interestadual-de-Odontologia-Reconstrutiva-" * 3)
     campaigns(mockserver, 12)
     mockserver.call("POST", "/v1/campaigns", json={"name": "x" * 300})
     tab = open_trace("#step-2", **LOOKS[look])
@@ -121,11 +121,11 @@ def test_no_rule_of_accessibility_is_broken_and_nothing_is_wider_than_the_screen
 def test_no_text_of_a_run_is_run(mockserver: Sandbox, open_trace):
     for text in filter(str.strip, (*EVIL, *TEXTS)):
         mockserver.call("POST", "/v1/campaigns", json={"name": text, text: text, **CAMPAIGN})
-        mockserver.set_tenant(name=text)
+        mockserver.admin.set_tenant(name=text)
     for id in EVIL:
         mockserver.apply(given={"templates": [{"id": id, "name": id}], "tenants": [{"id": f"tenant {id}", "name": id}]})
     tab = open_trace(name=EVIL[0])
-    for position in range(0, len(mockserver.steps) + mockserver.call_count, 7):
+    for position in range(0, len(mockserver.log.steps) + mockserver.log.call_count, 7):
         tab.page.evaluate("(at) => { const input = document.getElementById('at'); input.value = at; input.dispatchEvent(new Event('input')); }", position)  # fmt: skip
 
     assert f"{EVIL[0]} · mockserver trace" == tab.page.title()

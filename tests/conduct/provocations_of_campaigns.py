@@ -66,10 +66,12 @@ def looked_for_the_name(c: Client) -> None:
     c.start(found["id"])
 
 
-def retried_the_create(c: Client) -> None:
-    c.sandbox.on("createCampaign").nth(1).error("INTERNAL_ERROR")
+def retried_the_create(c: Client, adopts: bool = False) -> None:
+    c.sandbox.on("createCampaign").nth(1).drop("after")
     c.create()
     c.create()
+    if adopts:
+        c.campaigns()
 
 
 def retried_the_start(c: Client) -> None:
@@ -149,9 +151,17 @@ def every(c: Client, length: str, times: int = 4) -> None:
 
 def failed_and_polled(c: Client, times: int = 4) -> None:
     pair = c.launch(cadence=1)
-    c.sandbox.fail_campaign(pair[0])
+    c.sandbox.admin.fail_campaign(pair[0])
     for _ in range(times):
         c.execution(pair)
+        c.wait("15s")
+
+
+def campaign_failed_and_polled(c: Client, times: int = 7) -> None:
+    campaign, _ = c.launch(cadence=1)
+    c.sandbox.admin.fail_campaign(campaign)
+    for _ in range(times):
+        c.campaign(campaign)
         c.wait("15s")
 
 
@@ -171,9 +181,10 @@ def too_early(c: Client, wait: str = "2s") -> None:
         c.wait(wait)
 
 
-def too_early_by_date(c: Client) -> None:
+def too_early_by_date(c: Client, wait: str = "2s") -> None:
+    c.sandbox.advance(to="2126-03-01T12:00:00.301Z")  # no clock of a computer has reached the date
     c.sandbox.choose({"rate-limit-headers": "http-date"})
-    too_early(c)
+    too_early(c, wait)
 
 
 def burst(c: Client) -> None:
@@ -195,7 +206,7 @@ def backed_off(c: Client) -> None:
 
 
 def hopeless(c: Client, times: int = 3) -> None:
-    c.sandbox.set_tenant(subscription="suspended")
+    c.sandbox.admin.set_tenant(subscription="suspended")
     for _ in range(times):
         c.campaigns()
 
@@ -389,6 +400,7 @@ PROVOCATIONS = (
     Provocation("clone-after-conflict", (4, 5, 6), cloned, believed_the_conflict),
     Provocation("rename-after-lost-create", (1, 4, 5), renamed, looked_for_the_name),
     Provocation("blind-post-retry", (1, 2), retried_the_create, looked_before_retry),
+    Provocation("blind-post-retry", (1, 2), retried_the_create, _with(retried_the_create, "adopted", adopts=True)),
     Provocation("blind-post-retry", (2, 3), retried_the_start, read_before_restart),
     Provocation("no-timeout", (1,), waits_for_ever, has_a_timeout),
     Provocation("poll-after-final", (3, 4, 5), polled_on, read_again),
@@ -398,9 +410,10 @@ PROVOCATIONS = (
     Provocation("poll-too-fast", (3, 4, 5), _with(every, "poll_too_fast", "3s"), _with(every, "slowly", "15s")),
     Provocation("poll-too-fast", (3, 4, 5), _with(every, "hastily", "1s"), poll_got_errors),
     Provocation("poll-final-set-incomplete", (3, 4, 5), failed_and_polled, _with(failed_and_polled, "once", 1)),
+    Provocation("poll-final-set-incomplete", (3, 4, 5), campaign_failed_and_polled, _with(campaign_failed_and_polled, "looked at again", times=6)),
     Provocation("poll-dies-on-error", (3, 4), poll_gets_500, _with(poll_gets_500, "went_on", again=True)),
     Provocation("ignore-retry-after", (1, 2), too_early, _with(too_early, "patient", "7s")),
-    Provocation("ignore-retry-after", (1, 2), too_early_by_date, _with(too_early, "patient", "7s")),
+    Provocation("ignore-retry-after", (1, 2), too_early_by_date, _with(too_early_by_date, "patient", "7s")),
     Provocation("ignore-retry-after", (3, 4, 5), burst, backed_off),
     Provocation("retry-hopeless", (1, 2, 3), hopeless, _with(hopeless, "once", 1)),
     Provocation("only-200-is-ok", (2, 3), repeated_a_202, _with(repeated_a_202, "believed", again=False)),

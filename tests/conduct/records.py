@@ -6,6 +6,7 @@ from typing import Any
 
 from mockserver.conduct import judge
 from mockserver.conduct.rules import ConductResult
+from mockserver.core.run import Run
 from mockserver.core.state.outbox import Attempt, Delivery
 from mockserver.core.state.records import Event, PageVisit
 from tests.clients.driven import Client
@@ -40,4 +41,4 @@ class Watched(Client):
         self.core.visits.append(PageVisit(n, self.core.now, session, method, "intro", agent, dest, None, status))
 
     def judged(self) -> ConductResult:
-        return judge.judge(self.core)
+        return judge.judge(Run.of(self.core))

@@ -8,6 +8,7 @@ from mockserver.conduct.chances import CHANCES, chances
 from mockserver.conduct.evidence import Evidence
 from mockserver.conduct.judge import JUDGES, source_of
 from mockserver.conduct.rules import RULES
+from mockserver.core.run import Run
 from mockserver.testing.sandbox import Sandbox
 from tests.clients.driven import Client
 from tests.conduct import provocations_of_campaigns, provocations_of_receivers, provocations_of_sessions
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.mockserver(given=GIVEN, now=NOON)
 
 
 def of(sandbox: Sandbox) -> set[str]:
-    return chances(Evidence(sandbox._hosted.sandbox))
+    return chances(Evidence(Run.of(sandbox._hosted.sandbox)))
 
 
 def test_every_rule_that_a_run_can_show_has_a_situation():
@@ -53,7 +54,7 @@ def test_a_rule_that_a_careful_client_did_not_break_at_the_same_task_had_a_chanc
 @EACH
 def test_what_a_rule_needs_is_part_of_its_situation(mockserver: Sandbox, provocation: Provocation):
     provocation.careless(Watched(mockserver))
-    evidence = Evidence(mockserver._hosted.sandbox)
+    evidence = Evidence(Run.of(mockserver._hosted.sandbox))
     of_calls = [rule for rule in CHANCES if source_of(RULES[rule]) == "calls"]
 
     assert {rule for rule in of_calls if CHANCES[rule].situation(evidence)} == chances(evidence, {*of_calls})

@@ -63,11 +63,11 @@ class TestAHeldAnswer:
         with connection(mockserver) as impatient, connection(mockserver) as over:
             path = urlsplit(mockserver.base_url).path + f"{CREATE}/{campaign}/start"
             impatient.request("POST", path, headers={"X-API-Key": mockserver.secret_key, "User-Agent": "own/1"})
-            wait_until(lambda: len(mockserver.exchanges) == 2)
+            wait_until(lambda: len(mockserver.log.exchanges) == 2)
             impatient.close()
             assert 422 == send(mockserver, over, f"{CREATE}/{campaign}/start")
         assert [("duplicate-start", (2, 3))] == found(mockserver)
-        assert [201, None, 422] == [each.status for each in mockserver.exchanges]
+        assert [201, None, 422] == [each.status for each in mockserver.log.exchanges]
 
     @pytest.mark.parametrize("sent_ms, rules", [(1, ["only-200-is-ok"]), (3, ["duplicate-start"])])
     def test_who_repeats_before_it_is_sent_has_not_received_it(
@@ -230,7 +230,7 @@ class TestWhatATransportRepeats:
             ["curl", *key, url, "--next", *key, "-X", "POST", f"{url}/{campaign}/start"], check=True, timeout=60
         )
 
-        starts = [each for each in mockserver.exchanges if each.operation == "startCampaign"]
+        starts = [each for each in mockserver.log.exchanges if each.operation == "startCampaign"]
         assert [None, 422] == [each.status for each in starts]
         assert [] == found(mockserver)
 

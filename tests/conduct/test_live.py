@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -69,11 +70,84 @@ def test_refusing_an_unknown_event_kind_is_a_finding(mockserver: Sandbox):
     assert [("refuses-unknown-kind", (1,))] == [(each.rule, each.exchanges) for each in mockserver.conduct]
 
 
-def test_a_secret_that_is_misread_refuses_every_delivery(mockserver: Sandbox):
-    mockserver.receive_webhooks(lambda webhook: 401)
+@pytest.mark.parametrize("settings", [{"now": None}, {"now": NOON, "choices": {"wh-timestamp": "sandbox-clock"}}])
+def test_a_secret_that_is_misread_refuses_every_delivery(mockserver_server: MockServer, settings: dict[str, Any]):
+    with mockserver_server.sandbox(given=GIVEN, **settings) as sandbox:
+        sandbox.receive_webhooks(lambda webhook: 401)
+        finished(sandbox)
+
+        assert ["secret-misread"] == [each.rule for each in sandbox.conduct]
+
+
+def has_age(sandbox: Sandbox, statuses: list[int]) -> Any:
+    """A receiver that refuses a timestamp of more than five minutes from the sandbox's clock, and has no other fault."""
+
+    def receive(request: Any) -> int:
+        age = sandbox.now.timestamp() - int(request.headers["webhook-timestamp"])
+        statuses.append(204 if abs(age) <= 300 else 401)
+        return statuses[-1]
+
+    return receive
+
+
+def by_age(sandbox: Sandbox) -> set[str]:
+    return {each.rule for each in sandbox.conduct.not_assessed if "choose `wh-timestamp: sandbox-clock`" in each.why}
+
+
+def test_a_receiver_that_has_the_sandboxs_clock_refuses_every_delivery_by_its_age(mockserver: Sandbox):
+    statuses: list[int] = []
+    mockserver.receive_webhooks(has_age(mockserver, statuses))
     finished(mockserver)
 
-    assert ["secret-misread"] == [each.rule for each in mockserver.conduct]
+    assert ([401], [], {"secret-misread"}) == (statuses, list(mockserver.conduct), by_age(mockserver))
+
+
+@pytest.mark.mockserver(now=None)
+def test_a_receiver_that_has_the_sandboxs_clock_takes_a_fresh_delivery_and_refuses_late_ones(mockserver: Sandbox):
+    statuses: list[int] = []
+    mockserver.receive_webhooks(has_age(mockserver, statuses))
+    finished(mockserver)
+    client = Client(mockserver)
+    session = client.connect()
+    mockserver.advance(minutes=20)
+    client.session(session)
+    assert [204, 401] == statuses
+
+    assert [] == list(mockserver.conduct)
+    assert "secret-misread" in by_age(mockserver)
+
+
+@pytest.mark.mockserver(now=None)
+def test_a_late_retry_is_refused_by_its_age_or_by_that_of_its_event(mockserver: Sandbox):
+    statuses: list[int] = []
+    receive = has_age(mockserver, statuses)
+    mockserver.receive_webhooks(
+        lambda request: 204 if request.json()["event"].endswith(".connected") else receive(request)
+    )
+    finished(mockserver)
+    mockserver.on("delivery").nth(1).deliver(delay="10m")
+    mockserver.fail_session(Client(mockserver).connect(), reason="phone_in_use")
+    mockserver.advance(minutes=11)
+    assert {401} == set(statuses)
+
+    assert [] == list(mockserver.conduct)
+    assert {"secret-misread", "tolerance-on-occurredAt"} == by_age(mockserver)
+
+
+@pytest.mark.mockserver(choices={"wh-timestamp": "sandbox-clock"})
+def test_a_tolerance_on_the_events_instant_is_found_by_a_receiver_with_the_sandboxs_clock(mockserver: Sandbox):
+    def receive(request: Any) -> int:
+        at = request.json()["data"].get("occurredAt")
+        age = mockserver.now - datetime.fromisoformat(at) if at else timedelta(0)
+        return 204 if age <= timedelta(minutes=5) else 401
+
+    mockserver.receive_webhooks(receive)
+    finished(mockserver)
+    mockserver.on("delivery").nth(1).deliver(delay="10m")
+    mockserver.complete_session(Client(mockserver).connect(), phone="+5511999990001")
+    mockserver.advance(minutes=11)
+
+    assert ["tolerance-on-occurredAt"] == [each.rule for each in mockserver.conduct]
 
 
 def test_the_report_of_a_correct_receiver_lists_only_what_was_not_tried(mockserver: Sandbox):

@@ -122,7 +122,31 @@ def test_a_last_poll_that_failed_at_the_end_of_the_run_is_not_judged(mockserver:
     assert "the run ended there" in assessed_not(mockserver)["poll-dies-on-error"]
 
 
+@pytest.mark.mockserver(choices={"name-uniqueness-scope": "free-when-ended"})
+def test_a_repeated_create_that_makes_a_second_campaign_is_found(mockserver: Sandbox):
+    client = Client(mockserver)
+    mockserver.on("createCampaign").nth(1).drop("after")
+    client.create()
+    (first,) = mockserver._hosted.tenant.campaigns
+    client.cancel(first)
+    client.create()
+    client.campaigns()
+
+    (found,) = mockserver.conduct
+    assert ("blind-post-retry", (1, 3)) == (found.rule, found.exchanges)
+    assert found.message.endswith("and a second campaign was created")
+
+
 class TestLegitimateLookAlikes:
+    @pytest.mark.parametrize("effect", [{"drop": "before"}, {"error": "INTERNAL_ERROR"}])
+    def test_a_repeated_create_whose_first_call_had_no_effect(self, mockserver: Sandbox, effect: dict[str, object]):
+        client = Client(mockserver)
+        mockserver.on("createCampaign").nth(1).do(effect)
+        client.create()
+        client.create()
+
+        assert [] == list(mockserver.conduct)
+
     def test_workers_that_share_a_key_each_read_the_end(self, mockserver: Sandbox):
         client = Client(mockserver)
         pair = client.launch()
@@ -291,10 +315,10 @@ class TestWaysToRead:
 
     def test_judging_changes_nothing(self, mockserver: Sandbox):
         self.provoke(mockserver)
-        before = mockserver.state(), mockserver.journal
+        before = mockserver.state(), mockserver.log.journal
         assert [*mockserver.conduct] == [*mockserver.conduct]
 
-        assert before == (mockserver.state(), mockserver.journal)
+        assert before == (mockserver.state(), mockserver.log.journal)
 
 
 class TestAssertion:

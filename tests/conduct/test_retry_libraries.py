@@ -1,5 +1,5 @@
 """
-Real retry libraries over a socket: what conduct finds of each, in seven situations.
+Real retry libraries over a socket: what conduct finds of each, in eight situations.
 
 They sleep by moving the sandbox's clock; only the time that a client waits for an answer, in two situations, is real.
 """
@@ -123,6 +123,11 @@ def failing_create(sandbox: Sandbox) -> Ask:
     return Ask(sandbox, "POST", CREATE, NEW)
 
 
+def lost_create(sandbox: Sandbox) -> Ask:
+    sandbox.on("createCampaign").nth(1).bad_gateway("after")
+    return Ask(sandbox, "POST", CREATE, NEW)
+
+
 def dropped_start(sandbox: Sandbox) -> Ask:
     campaign = Client(sandbox).create()
     sandbox.on("startCampaign").nth(1).drop("after")
@@ -159,7 +164,8 @@ class Situation(NamedTuple):
 
 
 SITUATIONS = {
-    "failing create": Situation(failing_create, Policy(), {"blind-post-retry"}),
+    "failing create": Situation(failing_create, Policy(), set()),  # the second one leaves the only campaign
+    "lost create": Situation(lost_create, Policy(statuses=(502,)), {"blind-post-retry"}),
     "dropped start": Situation(dropped_start, Policy(), {"duplicate-start"}),
     "held start": Situation(held_start, Policy(timeout_s=IMPATIENCE_S), {"duplicate-start"}),
     "held create": Situation(held_create, Policy(timeout_s=IMPATIENCE_S), {"blind-post-retry"}),
@@ -205,5 +211,5 @@ def test_the_behaviour_of_a_retry_library_gets_the_right_findings(
     assert situation.by_library.get(library, situation.found) == {each.rule for each in mockserver.conduct}
 
 
-def test_the_table_has_twenty_eight_cases():
-    assert 28 == len(CASES)
+def test_the_table_has_thirty_two_cases():
+    assert 32 == len(CASES)

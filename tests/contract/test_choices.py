@@ -35,13 +35,13 @@ OPEN_POINTS = re.findall(
 public-key-prefix public-key-endpoints campaign-endpoints-extent empty-key-header unknown-public-key
 auth-precedence auth-vs-routing subscription-scope cross-tenant-code session-key-identity key-scopes
 key-revoked-midway success-status dual-status template-not-found-code create-check-order start-check-order
-validation-vs-invalid-request malformed-json json-body-bounds json-encoding repeated-names body-where-none-is wrong-content-type
+validation-vs-invalid-request malformed-json head-bounds json-body-bounds json-encoding repeated-names body-where-none-is late-requests wrong-content-type
 empty-json-body unknown-body-keys
 unknown-query-keys null-for-optional number-spelling cadence-above-2^53 string-length-unit string-trim
 name-uniqueness-scope name-race platform-required idempotency-key error-extra-keys message-text non-json-errors
-unknown-route wrong-method malformed-path-id trailing-slash datetime-spelling additive-fields new-enum-values
+unknown-route wrong-method malformed-path-id encoded-path trailing-slash datetime-spelling additive-fields new-enum-values
 rate-limit-numbers rate-limit-headers rate-limit-counts-what list-order list-pagination detail-fields
-read-after-write cors instants-as-shown date-header reason-phrase version-header cancel-draft cancel-final repeat-cancel cancel-unknown
+read-after-write cors browser-pages instants-as-shown date-header reason-phrase version-header cancel-draft cancel-final repeat-cancel cancel-unknown
 late-sends-after-cancel execution-status-lag completedAt-on-cancel-fail not-draft-vs-already-processing
 executions-multiplicity already-processing-scope concurrent-start start-empty-audience progress-rounding
 progress-zero-target progress-after-cancel all-sends-failed failed-trigger counter-consistency
@@ -71,7 +71,7 @@ return-url-scheme simulate-panel wh-timestamp return-query link-consumed-when li
 sessions-in-parallel same-number-again phone-numbers two-sessions-one-number state-vs-event-order event-before-202-read
 session-retention url-shape removed-entrypoint-of-session coexistence-failures wh-signature wh-clock wh-body-bytes wh-retry wh-timeout
 wh-success wh-410-and-429 wh-idempotency wh-duplicates wh-order wh-no-endpoint wh-several-endpoints wh-disable
-wh-data-asymmetry wh-unknown-kind wh-latency wh-secret-rotation wh-inactive-tenant wh-http-target
+wh-data-asymmetry wh-unknown-kind wh-latency wh-secret-rotation wh-secret-form wh-inactive-tenant wh-http-target
 undocumented-endpoints orphan-codes code-to-endpoint-map chat-fields form-fields lead-limit
 """,
 )
@@ -88,6 +88,8 @@ LEGAL_NUMBERS = [
     ("throughput-ceilings", {"chatapp_coexistence": 1}),
     ("media-max-files", 1),
     ("media-max-size", {"sticker": 1, "image": 10**12}),
+    ("wh-secret-rotation", "1h30m"),
+    ("wh-secret-rotation", 0.5),
 ]
 
 WRONG_NUMBERS = [
@@ -110,6 +112,10 @@ WRONG_NUMBERS = [
     ("media-max-size", {"image": None}, "a whole number"),
     ("media-max-size", {"images": 1}, "did you mean 'image'?"),
     ("media-max-size", {7: 1}, "got the key 7"),
+    ("wh-secret-rotation", "one-dy", "did you mean 'one-day'?"),
+    ("wh-secret-rotation", "0s", "expected one of one-day, none, until-next, or seconds above 0"),
+    ("wh-secret-rotation", {"per": 5}, "or a duration like '60s'"),
+    ("wh-secret-rotation", None, "got None"),
 ]
 
 
@@ -141,6 +147,13 @@ def test_a_choice_is_a_question_with_distinct_options_and_a_reason() -> None:
 
 def test_the_first_option_is_the_default() -> None:
     assert [] == [row.id for row in CHOICES.values() if not row.value and row.options[0] != row.default]
+
+
+def test_a_row_explains_only_options_that_it_has() -> None:
+    explained = [(row.id, option) for row in CHOICES.values() for option in row.means]
+
+    assert [] == [pair for pair in explained if pair not in NAMED]
+    assert [] == [(row.id, text) for row in CHOICES.values() for text in row.means.values() if text.endswith(".")]
 
 
 def test_every_default_is_legal() -> None:

@@ -70,3 +70,35 @@ def test_a_list_of_many_names_is_looked_up_too() -> None:
 
 def test_a_name_in_another_case_is_the_closest() -> None:
     assert "PAUSED" == closest_match("paused", ["APPROVED", "PAUSED", "caused"])
+
+
+@pytest.mark.parametrize(
+    ("received", "known"),
+    [
+        ("error-precedence", "user-cancels"),
+        ("cadence-units", "cancel-final"),
+        ("listCampaigns", "readTemplate"),
+        ("on", "none"),
+        ("by", "body"),
+        ("zzz", "size"),
+    ],
+)
+def test_a_name_that_is_not_like_it_is_none(received, known) -> None:
+    assert closest_match(received, [known]) is None
+
+
+@pytest.mark.parametrize(
+    ("received", "known"),
+    [
+        ("ulr", "url"),
+        ("lst", "last"),
+        ("fone", "phone"),
+        ("gide", "guide"),
+        ("drop", "drop-after"),
+        ("start", "startCampaign"),
+        ("commonVars", "commonVariables"),
+        (["giude"], "guide"),
+    ],
+)
+def test_a_misspelt_or_shortened_name_has_its_name(received, known) -> None:
+    assert known == closest_match(received, ["zebra", known])

@@ -1,6 +1,8 @@
 """The table of the operations, checked against itself."""
 
-from mockserver.contract.endpoints import ENDPOINTS
+from typing import get_args
+
+from mockserver.contract.endpoints import ENDPOINTS, Route
 from mockserver.core.state.tenant import TABLE_OF
 
 
@@ -15,3 +17,7 @@ def test_a_subject_is_a_kind_of_record_named_by_a_parameter_of_the_path():
     assert set() == wrong
     assert {"readTemplate", "readCampaign", "readExecution", "startCampaign", "cancelCampaign"} <= set(subjects)
     assert {"readConnectionSession", "readEntrypoint"} <= set(subjects)
+
+
+def test_type_checkers_read_the_methods_and_paths_of_the_table():
+    assert [f"{row.method} {row.path}" for row in ENDPOINTS.values()] == list(get_args(Route))

@@ -2,7 +2,18 @@
 
 import pytest
 
-from mockserver.contract.lifecycles import CAMPAIGN, CONNECTED, CONNECTION_FAILED, LIFECYCLES, SESSION, Lifecycle, table
+from mockserver.contract import schemas
+from mockserver.contract.lifecycles import (
+    CAMPAIGN,
+    CONNECTED,
+    CONNECTION_FAILED,
+    EVENTS,
+    LIFECYCLES,
+    SESSION,
+    SUBSCRIPTIONS,
+    Lifecycle,
+    table,
+)
 
 TABLES = pytest.mark.parametrize("lifecycle", LIFECYCLES.values(), ids=lambda each: each.kind)
 
@@ -34,6 +45,22 @@ def test_a_state_and_trigger_lead_to_one_state(lifecycle: Lifecycle) -> None:
 @TABLES
 def test_a_deadline_has_its_step(lifecycle: Lifecycle) -> None:
     assert [d for d in lifecycle.deadlines if lifecycle.step(d.state, d.trigger) is None] == []
+
+
+@TABLES
+def test_an_event_of_a_step_is_a_row_of_the_events(lifecycle: Lifecycle) -> None:
+    assert set() == {step.event for step in lifecycle.steps if step.event is not None} - set(EVENTS)
+
+
+def test_an_endpoint_of_a_document_may_be_registered_for_each_group_and_kind() -> None:
+    endpoint = schemas.load("scenario")["$defs"]["webhook"]["properties"]["events"]
+
+    assert list(SUBSCRIPTIONS) == endpoint["items"]["enum"]
+
+
+@pytest.mark.parametrize("kind", EVENTS)
+def test_the_schema_of_an_event_names_its_kind(kind: str) -> None:
+    assert [kind] == schemas.load(EVENTS[kind].schema)["properties"]["event"]["enum"]
 
 
 def test_the_campaign_has_the_documented_transitions() -> None:

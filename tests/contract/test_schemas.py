@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import jsonschema
 
 from mockserver._data import data_dir
-from mockserver.contract import schemas
+from mockserver.contract import limits, schemas
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 FILES = sorted(data_dir("schemas").glob("*.json"))
@@ -259,3 +259,19 @@ def test_a_schema_accepts_what_the_document_leaves_free() -> None:
                 cases[case] = cases.get(case, False) or schemas.is_valid(name, mutant)
 
     assert [] == [case for case, is_accepted in cases.items() if not is_accepted]
+
+
+def test_the_bounds_of_the_schemas_are_those_of_the_limits() -> None:
+    in_schemas = {
+        "cadence": schemas.load("cadence")["maximum"],
+        "name": schemas.load("campaignName")["maxLength"],
+        "description": schemas.load("campaignDescription")["maxLength"],
+        "returnUrl": schemas.load("createConnectionSession.request")["properties"]["returnUrl"]["maxLength"],
+    }
+
+    assert in_schemas == {
+        "cadence": limits.CADENCE_MAX_PER_MINUTE,
+        "name": limits.CAMPAIGN_NAME_MAX_CHARS,
+        "description": limits.CAMPAIGN_DESCRIPTION_MAX_CHARS,
+        "returnUrl": limits.RETURN_URL_MAX_CHARS,
+    }

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from mockserver.contract.effects import ALIASES, UNREADABLE, WAITING, WITHOUT_RESPONSE, of_group
+from mockserver.contract.effects import ALIASES, UNREADABLE, WAITING, WITHOUT_RESPONSE
 from mockserver.contract.wire_faults import WIRE_FAULTS, WireFaultMethods
 
 PACKAGE = Path(__file__).resolve().parents[2] / "mockserver"
@@ -37,15 +38,7 @@ ELSEWHERE = {
     "server/control/views.py": {"error": "a key of an attempt"},
     "server/control/routes.py": {"reset": "a command"},
     "contract/openapi/components.py": {"error": "the schema of an error body"},
-    "server/control/openapi/answers.py": {
-        "drop": "why there is no response",
-        "reset": "a command, and why there is no response",
-    },
-    "server/control/openapi/attempts.py": {"error": "a key of an attempt"},
-    "server/control/openapi/control.py": {"reset": "a command"},
-    "server/control/openapi/command_samples.py": {"drop": "a fault that an example injects"},
-    "server/control/openapi/texts.py": {"reset": "a command"},
-    "server/control/openapi/samples.py": {"error": "the effect that each refusal is injected by"},
+    "server/control/answers.py": dict.fromkeys(("drop", "reset"), "why there is no response"),
     "pytest_plugin/conduct.py": {"error": "a mode of the marker"},
     "pytest_plugin/trace.py": {"error": "a status of pytest's reports"},
     "testing/remote.py": {"reset": "a command"},
@@ -103,10 +96,12 @@ def test_every_word_that_is_excepted_is_there():
     assert {name: set(words) for name, words in ELSEWHERE.items()} == found()
 
 
-def test_each_fault_is_a_method_of_its_own_name():
-    methods = {name for name, value in vars(WireFaultMethods).items() if hasattr(value, "wire_fault")}
+def test_each_fault_is_a_method_of_its_own_name_which_begins_with_its_meaning():
+    methods = {name: method for name, method in vars(WireFaultMethods).items() if inspect.isfunction(method)}
+    meanings = {name: (inspect.getdoc(method) or "").partition("\n\n")[0] for name, method in methods.items()}
+    rows = {row.name.replace("-", "_"): f"{row.meaning[:1].upper()}{row.meaning[1:]}." for row in WIRE_FAULTS.values()}
 
-    assert {name.replace("-", "_") for name in of_group("wire")} == methods
+    assert rows == {name: meaning for name, meaning in meanings.items() if name != "do"}
 
 
 def test_each_fault_describes_what_the_client_receives():

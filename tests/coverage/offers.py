@@ -20,6 +20,7 @@ import pytest
 from mockserver.conduct.chances import chances
 from mockserver.conduct.evidence import Evidence
 from mockserver.conduct.judge import judge
+from mockserver.core.run import Run
 from mockserver.core.state.journal import CommandRecord
 from mockserver.coverage.coverage import Coverage
 from mockserver.coverage.dimensions import DIMENSIONS, Dimension
@@ -73,7 +74,9 @@ class Recorder:
     def _gather(self, hosted: HostedSandbox) -> None:
         state = hosted.sandbox.clone()
         state.choices = dict(state.choices)  # so that the judges' reads of choices do not count
-        self.contradictions |= {finding.rule for finding in judge(state).findings} - chances(Evidence(state))
+        self.contradictions |= {finding.rule for finding in judge(Run.of(state)).findings} - chances(
+            Evidence(Run.of(state))
+        )
         names = {*_names(hosted)}
         if len(names) != 1 or hosted.base_url in self._naive:
             return

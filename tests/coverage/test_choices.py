@@ -55,7 +55,7 @@ def test_a_reset_continues_to_record():
         lambda sandbox: sandbox.conduct,
         lambda sandbox: sandbox.ledger,
         lambda sandbox: sandbox.state(),
-        lambda sandbox: sandbox.journal,
+        lambda sandbox: sandbox.log.journal,
         lambda sandbox: sandbox.events,
         lambda sandbox: sandbox.report(),
         lambda sandbox: sandbox.call("GET", "/_mock/choices"),

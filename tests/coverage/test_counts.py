@@ -262,7 +262,7 @@ def test_an_event_that_is_abandoned_and_sent_again():
     with run() as counted:
         webhook = counted.sandbox.receive_webhooks(lambda webhook: next(answers))
         counted.sandbox.complete_session(counted.client.connect())
-        counted.sandbox.recover(webhook.id)
+        counted.sandbox.webhooks.recover(webhook.id)
 
         assert [f"{CONNECTED} abandoned", f"{CONNECTED} delivered"] == counted["deliveries"]
         steps = ["delivery abandoned resend", "delivery due abandon", "delivery due accept", "session pending complete"]

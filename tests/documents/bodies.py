@@ -17,6 +17,37 @@ class Body(NamedTuple):
 
 CAMPAIGN = {"name": "Spring", "platform": "chatapp", "templateId": "template_hello", "cadence": 60}
 LARGEST = 9007199254740991
+EXISTS = {"field": "chat.status", "operator": "exists"}
+DATES = {
+    "2026-03-01T09:00:00.123-03:00": True,
+    "": False,
+    "yesterday": False,
+    "2026-03-01": False,
+    "2026-03-01T12:00:00": False,
+    "2026-13-01T12:00:00Z": False,
+    "2026-03-32T12:00:00Z": False,
+    "2026-03-01T25:00:00Z": False,
+    "2026-03-01T12:61:00Z": False,
+    "2026-03-01 12:00:00Z": False,
+    "20260301T12:00:00Z": False,
+}
+RETURN_URLS = {
+    "https://clinic.example:65535/a?b=c#d": True,
+    "https://clinic.example:/": True,
+    "https://1.2.3.4/": True,
+    "https://[::1]/": True,
+    "https://clinic.example/a b": False,
+    "https://clinic.example/a\\b": False,
+    "https://clinic.example/a\tb": False,
+    "https://clinic.example:99999/": False,
+    "https://clinic.example:x/": False,
+    "https://256.256.256.256/": False,
+    "https://1.2.3.4.5/": False,
+    "https://clinic.example.1/": False,
+    "https://clinic<1>.example/": False,
+    "https://:443/": False,
+    "https://[clinic]/": False,
+}
 
 
 def _campaign(is_accepted: bool, why: str, **fields: Any) -> Body:
@@ -57,6 +88,10 @@ _CAMPAIGNS = (
     _campaign(False, "platform: allowed values; botapp is a value of the filter alone", platform="botapp"),
     _campaign(True,  "filters: optional array of groups", filters=[]),
     _campaign(False, "filters: array of filter groups", filters={}),
+    _campaign(True,  "fixed decision filter-count-limits", filters=[{"combinator": "or", "statements": [EXISTS] * 999}]),
+    _campaign(False, "fixed decision filter-count-limits", filters=[{"combinator": "or", "statements": [EXISTS] * 1000}]),
+    _campaign(True,  "fixed decision filter-count-limits", filters=[{"combinator": "or", "statements": [EXISTS]}] * 500),
+    _campaign(False, "fixed decision filter-count-limits", filters=[{"combinator": "or", "statements": [EXISTS]}] * 501),
 )
 _FILTERS = (
     Body("previewAudience", {}, True, "filters omitted: all chats"),
@@ -88,6 +123,8 @@ _FILTERS = (
     _filtered(True,  "date: ISO 8601 date-time", field="chat.virtual.lastMessageAt", operator="between", value="2026-03-01T12:00:00Z", value2="2026-03-02T09:00:00-03:00"),
     _filtered(False, "date: ISO 8601 date-time", field="chat.virtual.lastMessageAt", operator="equals", value="2026-03-01"),
     _filtered(False, "date: ISO 8601 date-time", field="chat.virtual.lastMessageAt", operator="equals", value=1772366400),
+    *(_filtered(accepted, "date: ISO 8601 date-time", field="chat.virtual.lastMessageAt", operator="equals", value=date) for date, accepted in DATES.items()),
+    _filtered(False, "date: ISO 8601 date-time", field="chat.virtual.lastMessageAt", operator="between", value="2026-03-01T12:00:00Z", value2="later"),
     _filtered(True,  "array operators", field="chat.tagIds", operator="has-any", value=["tag_vip"]),
     _filtered(False, "array operators", field="chat.tagIds", operator="equals", value=["tag_vip"]),
     _filtered(False, "array of semantic ids", field="chat.tagIds", operator="has-all", value="tag_vip"),
@@ -112,6 +149,7 @@ _SESSIONS = (
     _session(False, "returnUrl: length 1-2000", returnUrl="https://clinic.example/" + "a" * 1978),
     _session(False, "returnUrl: an HTTPS URL", returnUrl="http://clinic.example/"),
     _session(False, "returnUrl: without user or password", returnUrl="https://ana:pw@clinic.example/"),
+    *(_session(accepted, "returnUrl: an HTTPS URL", returnUrl=url) for url, accepted in RETURN_URLS.items()),
     _session(False, "no other properties allowed", color="blue"),
 )
 # fmt: on

@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse
-from mockserver.server.control.openapi.answers import ANSWERS, answer_components
+from mockserver.server.control.openapi.answers import answer, answer_components
 from mockserver.server.control.routes import COMMANDS, ROUTES
 from mockserver.server.front_controller import Response, handle_request
 from mockserver.server.hosting.config import SandboxConfig
@@ -109,14 +109,13 @@ class Controls:
         self._note(command, response.status, answer)
         return response.status, answer
 
-    def _note(self, command: str, status: int, answer: Any) -> None:
+    def _note(self, command: str, status: int, shown: Any) -> None:
         if status >= 400:
-            self.refused.add((command, status, answer["code"]))
-            visit({"$ref": "#/components/schemas/ControlError"}, answer, "", self.parts)
+            self.refused.add((command, status, shown["code"]))
+            visit({"$ref": "#/components/schemas/ControlError"}, shown, "", self.parts)
             return
         self.succeeded.add(command)
-        if ANSWERS[command] is not None:
-            visit(dict(ANSWERS[command] or {}), answer, command, self.parts)
+        visit(answer_schema(command), shown, command, self.parts)
 
     def api(
         self,
@@ -160,17 +159,24 @@ def visit(schema: JSON, value: Any, place: str, parts: set[str]) -> None:
     for alternative in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
         if value is not None:
             visit(alternative, value, place, parts)
-    if isinstance(value, dict):
-        for key, below in schema.get("properties", {}).items():
-            if value.get(key) is not None:
-                parts.add(f"{place}.{key}")
-                visit(below, value[key], f"{place}.{key}", parts)
-        if isinstance(schema.get("additionalProperties"), dict):
-            for item in value.values():
-                visit(schema["additionalProperties"], item, f"{place}.*", parts)
-    if isinstance(value, list) and "items" in schema:
-        for item in value:
-            visit(schema["items"], item, f"{place}[]", parts)
+    others = schema.get("additionalProperties")
+    match value:
+        case dict():
+            present = {key: below for key, below in schema.get("properties", {}).items() if value.get(key) is not None}
+            parts |= {f"{place}.{key}" for key in present}
+            inside = [(below, value[key], f"{place}.{key}") for key, below in present.items()]
+            inside += [(others, item, f"{place}.*") for item in value.values() if isinstance(others, dict)]
+        case list() if "items" in schema:
+            inside = [(schema["items"], item, f"{place}[]") for item in value]
+        case _:
+            inside = []
+    for below, item, name in inside:
+        visit(below, item, name, parts)
+
+
+def answer_schema(command: str) -> JSON:
+    """Return the schema of a command's answer, empty for one without content."""
+    return answer(COMMANDS[command].handler) or {}
 
 
 @cache
@@ -182,8 +188,8 @@ def own_components() -> Mapping[str, JSON]:
 def described_parts() -> set[str]:
     """Return every property that the schemas of the answers describe, as `visit` names them."""
     parts: set[str] = set()
-    for command, schema in ANSWERS.items():
-        _describe(dict(schema or {}), command, parts)
+    for command in COMMANDS:
+        _describe(answer_schema(command), command, parts)
     for name, schema in own_components().items():
         _describe(schema, name, parts)
     return parts

@@ -13,7 +13,7 @@ from mockserver.contract.choices import DEFAULTS, merged
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.openapi.parts import closure
 from mockserver.server.control.openapi import documents
-from mockserver.server.control.routes import control_plane
+from mockserver.server.control.routes import ROUTES
 
 JSON = dict[str, Any]
 BASE_URL = "http://127.0.0.1:5055"
@@ -39,7 +39,7 @@ def chosen(options: Mapping[str, object]) -> dict[str, object]:
 
 def public(**options: object) -> JSON:
     """Return the document of the public API with these options."""
-    return documents.document("public", chosen(options), BASE_URL, control_plane())
+    return documents.document("public", chosen(options), BASE_URL, ROUTES)
 
 
 @cache
@@ -51,7 +51,7 @@ def of_profile(name: str) -> JSON:
 @cache
 def control() -> JSON:
     """Return the document of the control plane; callers do not change it."""
-    return documents.document("control", DEFAULTS, BASE_URL, control_plane())
+    return documents.document("control", DEFAULTS, BASE_URL, ROUTES)
 
 
 def operations(document: JSON) -> dict[str, DocumentedOperation]:
@@ -64,11 +64,11 @@ def operations(document: JSON) -> dict[str, DocumentedOperation]:
     return {row.id: row for row in rows}
 
 
-def validator(document: JSON, schema: JSON) -> jsonschema_rs.Draft202012Validator:
-    """Return a validator for a schema of the document, formats of text included."""
+def validator(document: JSON, schema: JSON, *, formats: bool = True) -> jsonschema_rs.Draft202012Validator:
+    """Return a validator for a schema of the document, with or without the formats of text."""
     needed = closure(schema, document["components"]["schemas"])
     whole = {**schema, "components": {"schemas": needed}}
-    return jsonschema_rs.Draft202012Validator(whole, validate_formats=True)
+    return jsonschema_rs.Draft202012Validator(whole, validate_formats=formats)
 
 
 def contents(document: JSON) -> Iterator[tuple[str, JSON]]:

@@ -16,10 +16,13 @@ GIVEN = {
 }
 
 
-def test_the_document_accepts_and_refuses_the_bodies_of_the_table():
+@pytest.mark.parametrize("formats", [True, False])  # an annotation alone for many tools (JSON Schema, 7.2.1)
+def test_the_document_accepts_and_refuses_the_bodies_of_the_table(formats: bool):
     document = of_profile("literal")
     checks = {
-        name: validator(document, operation.raw["requestBody"]["content"]["application/json"]["schema"])
+        name: validator(
+            document, operation.raw["requestBody"]["content"]["application/json"]["schema"], formats=formats
+        )
         for name, operation in operations(document).items()
         if ENDPOINTS[name].body == "json"
     }

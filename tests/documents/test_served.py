@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,14 @@ from ruamel.yaml import YAML
 
 from mockserver import MockServer, Sandbox
 from mockserver.cli import main
+from mockserver.contract.choices import DEFAULTS
+from mockserver.server import front_controller
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.api.response import HttpResponse
+from mockserver.server.control.openapi import documents
+from mockserver.server.control.routes import ROUTES
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import SandboxHost
 from tests.documents.control_calls import Controls
 from tests.documents.reading import PROFILES, control, of_profile, operations
 from tests.documents.test_public_document import KEY
@@ -109,15 +118,15 @@ def test_no_document_holds_a_key(mockserver: Sandbox, form: str, plane: str, pro
         ("MOCK_BAD_PLANE", "?plane=contrl", "*/*", "plane: got 'contrl'; expected public, control; did you mean 'control'?"),
         ("MOCK_BAD_PROFILE", "?profile=gide", "*/*", "profile: got 'gide'; expected literal, guide, hostile; did you mean 'guide'?"),
         ("MOCK_BAD_PROFILE", "?profile=a.yaml", "*/*", "profile: got 'a.yaml'; expected literal, guide, hostile"),
-        ("MOCK_BAD_QUERY", "?plan=control", "*/*", "got 'plan'; expected some of plane, profile; did you mean 'plane'?"),
+        ("MOCK_BAD_QUERY", "?plan=control", "*/*", "query: got 'plan'; expected some of plane, profile; did you mean 'plane'?"),
         ("MOCK_NOT_ACCEPTABLE", "", "aplication/json", "Accept: got 'aplication/json'; expected application/json; did you mean 'application/json'?"),
         ("MOCK_NOT_ACCEPTABLE", "", "text/html", "Accept: got 'text/html'; expected application/json"),
         ("MOCK_NOT_ACCEPTABLE", "", "application/json;q=0", "Accept: got 'application/json;q=0'; expected application/json; did you mean 'application/json'?"),
         ("MOCK_BAD_PLANE", "?plane=CONTROL", "*/*", "plane: got 'CONTROL'; expected public, control; did you mean 'control'?"),
         ("MOCK_BAD_PLANE", "?plane=", "*/*", "plane: got ''; expected public, control"),
         ("MOCK_BAD_PROFILE", "?profile", "*/*", "profile: got ''; expected literal, guide, hostile"),
-        ("MOCK_BAD_QUERY", "?Profile=guide", "*/*", "got 'Profile'; expected some of plane, profile; did you mean 'profile'?"),
-        ("MOCK_BAD_QUERY", "?plane=public&plane=control", "*/*", "got 'plane' twice; expected it once"),
+        ("MOCK_BAD_QUERY", "?Profile=guide", "*/*", "query: got 'Profile'; expected some of plane, profile; did you mean 'profile'?"),
+        ("MOCK_BAD_QUERY", "?plane=public&plane=control", "*/*", "query: got 'plane' twice; expected it once"),
     ],
 )  # fmt: skip
 def test_a_wrong_plane_profile_or_accept_is_refused_with_the_nearest_name(
@@ -174,3 +183,69 @@ def test_the_command_takes_a_profile_by_name_or_file(tmp_path: Path, capsys: pyt
 def test_a_wrong_profile_is_one_error_with_the_nearest_name(capsys: pytest.CaptureFixture[str]):
     assert 2 == main(["openapi", "--profile", "gide"])
     assert "did you mean 'guide'?" in capsys.readouterr().err
+
+
+FORMS = ("/_mock/openapi.json", "/_mock/openapi.yaml", "/_mock/docs")
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The planes of the documents that are made, from none on."""
+    made: list[str] = []
+    document = documents.document
+    monkeypatch.setattr(documents, "document", lambda plane, *rest: made.append(plane) or document(plane, *rest))
+    documents._text.cache_clear()
+    documents._page.cache_clear()
+    return made
+
+
+def ask(path: str, name: str) -> bytes:
+    """A document of the sandbox `own`, for a client that names the server so."""
+    host = SandboxHost()
+    host.token = "let-me-in"
+    host.create(SandboxConfig(), id="sandbox_1")
+    headers = {"host": name, "authorization": "Bearer let-me-in"}
+    request = HttpRequest("GET", f"/sandboxes/sandbox_1{path}", headers, b"", f"http://{name}")
+    response, _ = front_controller.handle_request(host, request)
+    assert isinstance(response, HttpResponse)
+    assert 200 == response.status
+    return response.body
+
+
+@pytest.mark.parametrize("plane", ["public", "control"])
+@pytest.mark.parametrize("path", FORMS)
+def test_a_document_is_made_once_for_all_addresses_and_sandboxes(made: list[str], path: str, plane: str):
+    seen = [ask(f"{path}?plane={plane}", f"host-{number}.example:80") for number in range(40)]
+
+    assert [plane] == made
+    assert [True] * 40 == [f"http://host-{number}.example:80".encode() in body for number, body in enumerate(seen)]
+    assert [] == [body for body in seen if b"address.mockserver.test" in body]
+
+
+@pytest.mark.parametrize("plane", ["public", "control"])
+@pytest.mark.parametrize("name", ["127.0.0.1:5055", "[::1]:80", "a&b'c(d)%25.example", "address.mockserver.test"])
+def test_a_document_has_the_address_as_if_it_had_been_made_with_it(plane: Any, name: str):
+    url = f"http://{name}/sandboxes/sandbox_1"
+    expected = json.loads(json.dumps(documents.document(plane, DEFAULTS, url, ROUTES)))
+
+    as_json, as_yaml = (ask(f"{path}?plane={plane}", name).decode() for path in FORMS[:2])
+
+    assert expected == json.loads(as_json)
+    assert expected == YAML(typ="safe").load(as_yaml)
+
+
+def test_threads_that_ask_for_a_document_together_make_it_once(made: list[str]):
+    begin = threading.Barrier(8)
+    bodies: list[bytes] = []
+
+    def read() -> None:
+        begin.wait()
+        bodies.append(ask(FORMS[0], "127.0.0.1"))
+
+    threads = [threading.Thread(target=read) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert (["public"], 8, 1) == (made, len(bodies), len(set(bodies)))

@@ -145,7 +145,7 @@ class Concurrent:
     """Looks up what a write has done whenever its answer is lost."""
 
     def __init__(self, sandbox: Sandbox, http: httpx.AsyncClient) -> None:
-        self._http, self._key, self._sleep = http, sandbox.secret_key, sandbox.sleep_async
+        self._http, self._key, self._sleep = http, sandbox.secret_key, sandbox.aio.sleep
 
     async def _call(self, method: str, path: str, body: Any = None) -> Any:
         headers = {"X-API-Key": self._key}
@@ -229,7 +229,7 @@ class Concurrent:
 
 async def concurrent(sandbox: Sandbox) -> None:
     sandbox.apply(given=dict(GIVEN))
-    async with sandbox.httpx_async_client() as http:
+    async with sandbox.aio.httpx_client() as http:
         client = Concurrent(sandbox, http)
 
         async def follow() -> str:

@@ -18,14 +18,17 @@ BY_VERDICT = Counter(SHOWS[bug][0] for bug in SINGLES)
 ADVISED = " and ".join(f"`{bug}`" for bug in SINGLES if SHOWS[bug][0] == "advice")
 HEAD = f"""# Seeded bugs, explored
 
-[Explore](explore.md) is applied to ordinary tests (`tests/explore/working_day.py`) of the clients and receivers of [Seeded bugs](planted-bugs.md).
-Each test passes, except that the API refuses the calls of `naive-dates`; a client has one bug, and the exploration finds it at the placement shown, which is its smallest case.
-A bug is found if the report lists it, whatever its verdict; an outdated read alone (`stale`) is not its case, since the careful client reports that too.
-"Calls" are those of the clean run, "runs" those of the whole exploration of all single placements, and the seconds are processor time.
-Of the {len(SINGLES)} bugs that need one fault at most, {BY_VERDICT["silent"] + BY_VERDICT["breach"]} fail the test as silent or breach, and {BY_VERDICT["crashed"]} more with `strict=True` as crashed.
-{BY_VERDICT["advice"]} fail nothing: {ADVISED} are findings of the severity "noise", which the report lists as `advice`.
-The last six bugs need two faults: their runs include up to {PAIRS} pairs.
-This page is measured, not typed: `python -m tests.explore.table` writes it.
+This page shows what [Explore](explore.md) finds in the clients and receivers of [Seeded bugs](planted-bugs.md).
+Each client has one bug, and an ordinary test that passes (`tests/explore/working_day.py`); only for `naive-dates` does the API refuse the calls.
+"Smallest case" is the smallest placement, such as a lost answer at one call, at which the exploration finds the bug.
+
+- A bug is found if the report lists it, whatever its verdict. An outdated read alone (`stale`) does not count, since the careful client reports that too.
+- Of the {len(SINGLES)} bugs that need one fault at most, {BY_VERDICT["silent"] + BY_VERDICT["breach"]} fail the test as silent or breach, and {BY_VERDICT["crashed"]} more with `strict=True` as crashed.
+- {BY_VERDICT["advice"]} fail nothing: {ADVISED} are findings of the severity "noise", which the report lists as `advice`.
+- The last six bugs need two faults; their runs include up to {PAIRS} pairs.
+
+"Calls" counts those of the clean run, and "runs" those of the whole exploration; "seconds" is processor time.
+`python -m tests.explore.table` measures the figures and writes this page.
 
 | bug | what the client does | test | verdict | cause | smallest case | calls | runs | seconds |
 | --- | --- | --- | --- | --- | --- | ---: | ---: | ---: |

@@ -5,19 +5,24 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import random
 import sys
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import astuple
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
+from freezegun import freeze_time
 
 from mockserver import MockServer, Sandbox
 from mockserver.contract.effects import FORGERIES
 from mockserver.server.http1 import real_time
-from mockserver.testing.explore import Exploration, ExploreFinding, ExploreOptions, ExploreReport, Placement
+from mockserver.testing.explore import Exploration, ExploreFinding, ExploreOptions, ExploreReport, Placement, in_process
 from mockserver.testing.explore import exploration as engine
 from mockserver.testing.explore.placements import ExploreStep
 from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS
@@ -159,8 +164,9 @@ def test_placements_are_tried_in_the_order_of_the_calls(mockserver_server: MockS
             exploration.record(placement, sandbox, _outcome(canceling, sandbox))
         seen += [step.call for step in placement]
 
+    repeated = seen.pop()  # the run of the first fault after which the client waits, which is made once more
     assert sorted(seen) == seen
-    assert [1, 2] == seen[:2]
+    assert ([1, 2], True) == (seen[:2], repeated in seen)
 
 
 def _outcome(test: Any, sandbox: Sandbox) -> BaseException | None:
@@ -337,53 +343,153 @@ def test_random_ids_and_instants_are_no_difference(mockserver_server: MockServer
     assert mockserver_server.explore(test, choices=(), faults=("drop-before",)).deterministic
 
 
-def test_a_client_that_sleeps_in_real_time_is_named_with_its_cure(
-    mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch
-):
-    passed = [0]
-    monkeypatch.setattr(real_time, "microseconds", lambda: passed[0])
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The real sleeps that are asked for, which take no time."""
+    asked: list[float] = []
+    monkeypatch.setattr(in_process, "_pause", asked.append)
+    return asked
 
+
+def default_sleeper(sandbox, sleep=time.sleep):
+    sleep(0.2)
+
+
+def keyword_sleeper(sandbox, *, sleep=time.sleep):
+    sleep(0.2)
+
+
+async def async_sleeper(sandbox):
+    await asyncio.sleep(0.06)
+
+
+def waiter(sandbox):
+    threading.Event().wait(0.06)
+
+
+def in_thread(sandbox):
+    thread = threading.Thread(target=lambda: time.sleep(0.2))
+    thread.start()
+    thread.join()
+
+
+SLEEPERS = [
+    (lambda sandbox: time.sleep(0.2), "0.2 s by time.sleep"),
+    (default_sleeper, "0.2 s by time.sleep"),
+    (keyword_sleeper, "0.2 s by time.sleep"),
+    (async_sleeper, "0.06 s by asyncio.sleep"),
+    (waiter, "0.06 s by Event.wait"),
+    (in_thread, "0.2 s by time.sleep"),
+]
+
+
+@pytest.mark.parametrize("sleeper, text", SLEEPERS)
+@pytest.mark.usefixtures("slept")
+def test_a_sleep_in_real_time_is_seen_at_its_call_however_short(mockserver_server: MockServer, sleeper: Any, text: str):
     def test(sandbox):
         list_once(sandbox)
-        passed[0] += 1_500_000
-        list_once(sandbox)
+        return sleeper(sandbox)
 
-    report = mockserver_server.explore(test, choices=(), faults=("drop-before",))
+    report = mockserver_server.explore(test, choices=(), faults=("drop-before",), tolerates=(OSError,))
 
-    assert "the client sleeps in real time (1.5 s between calls 1 and 2)" in report.text()
+    assert f"the test or its client sleeps in real time ({text} at test_exploration.py:" in report.text()
     assert 'sleep=mockserver.sleep, or monkeypatch.setattr(time, "sleep", mockserver.sleep)' in report.text()
 
 
-@pytest.mark.parametrize(("wait_s", "is_named"), [(1, False), (30, True)])
-def test_a_client_that_sleeps_in_real_time_only_after_a_fault_is_named_too(
-    mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch, wait_s: int, is_named: bool
-):
-    passed = [0]
-    monkeypatch.setattr(real_time, "microseconds", lambda: passed[0])
-
+def test_a_sleep_only_after_a_fault_is_named_with_it(mockserver_server: MockServer, slept: list[float]):
     def test(sandbox):
         while sandbox.call("GET", "/v1/campaigns", timeout=5).status == 429:
-            passed[0] += wait_s * 1_000_000
+            time.sleep(1)
 
     text = mockserver_server.explore(test, choices=(), faults=("rate-limit",)).text()
 
-    sleep = f"the client sleeps in real time ({wait_s:.1f} s between calls 1 and 2, with rate-limit at call 1 (listCampaigns))"
-    assert is_named == (sleep in text)
-    assert is_named == ("sleep=mockserver.sleep" in text)
+    assert "(1 s by time.sleep at test_exploration.py:" in text
+    assert ", with rate-limit at call 1 (listCampaigns))" in text
 
 
-def test_a_wait_of_one_clean_run_alone_is_no_sleep(mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch):
-    passed, waits = [0], iter((1_500_000,))
-    monkeypatch.setattr(real_time, "microseconds", lambda: passed[0])
+def test_a_loaded_machine_is_no_sleep(mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch):
+    passed = itertools.count(step=30_000_000)
+    monkeypatch.setattr(real_time, "microseconds", lambda: next(passed))
 
     def test(sandbox):
         list_once(sandbox)
-        passed[0] += next(waits, 0)
+        threading.Event().wait(0.001)  # for what another thread does
         list_once(sandbox)
 
-    report = mockserver_server.explore(test, choices=(), faults=("drop-before",))
+    report = mockserver_server.explore(test, choices=(), faults=("drop-before",), tolerates=(OSError,))
 
-    assert "sleeps in real time" not in report.text()
+    assert "real time" not in report.text()
+
+
+def test_what_an_exploration_replaces_is_as_before_after_it(mockserver_server: MockServer):
+    before = time.sleep, asyncio.sleep, threading.Event.wait, default_sleeper.__defaults__
+    random.seed(5)
+    state = random.getstate()
+
+    mockserver_server.explore(list_once, choices=(), faults=("drop-before",), tolerates=(OSError,))
+
+    assert before == (time.sleep, asyncio.sleep, threading.Event.wait, default_sleeper.__defaults__)
+    assert state == random.getstate()
+
+
+@pytest.mark.usefixtures("slept")
+def test_a_sleep_is_seen_while_freezegun_freezes_the_process(mockserver_server: MockServer):
+    def test(sandbox):
+        list_once(sandbox)
+        time.sleep(0.2)
+        assert datetime.now(UTC) == sandbox.now
+
+    with freeze_time("2026-03-01T12:00:00Z"):
+        report = mockserver_server.explore(test, choices=(), faults=("drop-before",), tolerates=(OSError,))
+
+    assert report.clean.failure is None
+    assert "sleeps in real time (0.2 s by time.sleep" in report.text()
+    assert abs(datetime.now(UTC).timestamp() - time.time()) < 60
+
+
+def jittered(draw: Callable[[], float]) -> Callable[[Any], None]:
+    def test(sandbox):
+        while sandbox.call("GET", "/v1/campaigns", timeout=5).status == 429:
+            sandbox.sleep(draw())
+
+    return test
+
+
+def test_a_wait_with_jitter_is_equal_in_each_run(mockserver_server: MockServer):
+    test = jittered(lambda: random.uniform(0.001, 60))
+    first, second = (mockserver_server.explore(test, choices=(), faults=("rate-limit",)) for _ in range(2))
+
+    assert first.deterministic
+    assert [each.message for each in first.findings] == [each.message for each in second.findings]
+
+
+def test_a_jitter_below_half_a_second_ignores_retry_after(mockserver_server: MockServer):
+    report = mockserver_server.explore(jittered(lambda: random.uniform(0.001, 0.4)), choices=(), faults=("rate-limit",))
+
+    assert ["ignore-retry-after"] == [each.cause for each in report.findings]
+
+
+def test_a_client_that_still_differs_between_equal_runs_is_not_deterministic(mockserver_server: MockServer):
+    waits_s = itertools.count(30)
+
+    report = mockserver_server.explore(jittered(lambda: next(waits_s)), choices=(), faults=("rate-limit",))
+
+    assert not report.deterministic
+    assert "two runs with rate-limit at call 1 (listCampaigns) differ: the wait before call 2 is 30 s" in report.text()
+
+
+def test_a_client_whose_waits_differ_in_the_clean_runs_is_not_deterministic(mockserver_server: MockServer):
+    waits_s = itertools.count(30)
+
+    def test(sandbox):
+        list_once(sandbox)
+        sandbox.sleep(next(waits_s))
+        list_once(sandbox)
+
+    report = mockserver_server.explore(test, choices=(), faults=("drop-before",), tolerates=(OSError,))
+
+    assert not report.deterministic
+    assert "two clean runs differ: the wait before call 2 is 30 s in one run, and 31 s in the other" in report.text()
 
 
 def test_a_sleep_on_the_sandbox_clock_is_no_real_one(mockserver_server: MockServer):
@@ -493,7 +599,7 @@ def test_an_interrupt_ends_the_exploration(mockserver_server: MockServer):
 def test_a_coroutine_function_is_explored_too(mockserver_server: MockServer):
     async def test(sandbox):
         await asyncio.sleep(0)
-        await sandbox.call_async("GET", "/v1/campaigns", timeout=5)
+        await sandbox.aio.call("GET", "/v1/campaigns", timeout=5)
 
     report = mockserver_server.explore(test, choices=(), faults=("drop-before",))
 
@@ -525,7 +631,7 @@ def test_the_json_has_the_members_of_its_format(mockserver_server: MockServer):
         "drop-after"
     ]
     assert ['mockserver.on("startCampaign").nth(1).do({"drop": "after"})'] == finding["lines"]
-    assert view["runs"] == view["singles"]["tried"] + 2
+    assert view["runs"] == view["singles"]["tried"] + 2 + 1  # two clean ones, and one that is made once more
     json.dumps(view)
 
 
@@ -630,6 +736,7 @@ def _shown_again(
             exploration.record(placement, sandbox, _outcome(test, sandbox))
     replayed = Unarmed(finding.placements[0])
     with server.sandbox(scenario) as sandbox:
+        sandbox._is_repeated = True  # the client's test has a rule that the replayed fault may keep from firing
         prepare(sandbox)
         exploration.prepare(sandbox, replayed)
         exploration.record(replayed, sandbox, _run(test, sandbox))

@@ -10,7 +10,8 @@ import requests
 from mockserver import MockServer
 from mockserver.core.instants import DAY, SECOND
 from mockserver.server.http1 import real_time
-from mockserver.testing.explore.watch import Bounds, RunEnded, Watch
+from mockserver.testing.explore.watch import Bounds, Watch
+from mockserver.testing.run_end import RunEnded
 
 
 @pytest.mark.parametrize(

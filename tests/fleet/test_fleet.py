@@ -116,11 +116,11 @@ def test_faults_on_the_wire_pass_through_and_no_call_is_sent_twice(start_fleet: 
             "delay": lambda on: on.delay("50ms"),
         }
         for name, add in faults.items():
-            before = len(sandbox.journal["exchanges"])
+            before = len(sandbox.log.journal["exchanges"])
             rule = add(sandbox.on("listCampaigns"))
             pieces = raw_call(fleet, path, sandbox.secret_key)
             rule.remove()
-            assert before + 1 == len(sandbox.journal["exchanges"]), name
+            assert before + 1 == len(sandbox.log.journal["exchanges"]), name
             body = b"".join(piece for piece in pieces if isinstance(piece, bytes)).partition(b"\r\n\r\n")[2]
             ends[name] = body, pieces[-1]
             assert name != "dribble" or len(pieces) >= 4  # not buffered

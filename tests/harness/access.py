@@ -120,7 +120,7 @@ def by_httpx_async(sandbox: Sandbox) -> Access:
     base_url = sandbox.base_url
 
     async def fetch(method: str, path: str, headers: Headers, body: bytes) -> Answer:
-        async with sandbox.httpx_async_client() as client:
+        async with sandbox.aio.httpx_client() as client:
             answer = await client.request(method, path, headers=dict(headers), content=body)
             return _answer(answer.status_code, answer.headers, answer.content)
 
@@ -128,11 +128,11 @@ def by_httpx_async(sandbox: Sandbox) -> Access:
 
 
 def by_test_client(sandbox: Sandbox) -> Access:
-    return by_wsgi(sandbox.app.test_client(), "")
+    return by_wsgi(sandbox.admin.app.test_client(), "")
 
 
 def by_mount(sandbox: Sandbox) -> Access:
-    return mounted(sandbox.app)
+    return mounted(sandbox.admin.app)
 
 
 def mounted(app: Any) -> Access:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-PATIENCE_SECONDS = 10.0
+PATIENCE_SECONDS = 60.0  # of a test that fails; one that passes never waits as long, however busy the machine is
 _REAL = (time.monotonic, time.sleep)  # as they are before a test freezes the process
 
 

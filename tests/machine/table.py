@@ -15,11 +15,16 @@ from tests.machine.receiving import Receiving
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "planted-bugs.md"
 HEAD = f"""# Seeded bugs
 
-Subclasses of a careful client (`tests/clients/planted.py`) and of a careful receiver (`tests/clients/planted_receivers.py`) have the bugs that real ones have, each by its name.
-One machine around the client (`tests/machine/campaigns.py`) with every invariant, and another around the receiver (`tests/machine/receiving.py`), search for each of them with at most {ROUNDS.max_examples} examples of {ROUNDS.stateful_step_count} steps.
-"Needed" is the number of examples up to the first that failed; the seconds are processor time, those of the whole search, shrinking included.
-"Script" is the number of rules in the scenario document that replays the shrunk example.
-This page is measured, not typed: `python -m tests.machine.table` writes it.
+A careful client (`tests/clients/planted.py`) and a careful receiver (`tests/clients/planted_receivers.py`) each have subclasses with one bug of real clients.
+This page shows how soon a [state machine](hypothesis.md) finds each bug.
+One machine runs around the client with every invariant (`tests/machine/campaigns.py`), and another around the receiver (`tests/machine/receiving.py`).
+Each search takes at most {ROUNDS.max_examples} examples of {ROUNDS.stateful_step_count} steps.
+
+- "Needed" is the number of examples up to the first that failed.
+- "Seconds" is the processor time of the whole search, shrinking included.
+- "Script" is the number of rules in the scenario document that replays the shrunk example.
+
+`python -m tests.machine.table` measures the figures and writes this page.
 
 | bug | what the client does | found by | needed | seconds | script |
 | --- | --- | --- | ---: | ---: | ---: |

@@ -121,8 +121,18 @@ def test_a_session_after_each_created_one_is_a_storm():
     machine.teardown()
 
 
-def test_a_campaign_is_not(machine: Plain):
+def test_a_create_that_is_repeated_after_a_lost_one_without_effect_leaves_one_campaign(machine: Plain):
     lose(machine, "createCampaign", "before")
+    with pytest.raises(OSError):
+        machine.create("Natal")
+    machine.sleep(2)
+    machine.create("Natal")
+
+    machine.step()
+
+
+def test_a_create_whose_name_is_taken_then_has_to_look_for_the_campaign(machine: Plain):
+    lose(machine, "createCampaign", "after")
     with pytest.raises(OSError):
         machine.create("Natal")
     machine.sleep(2)

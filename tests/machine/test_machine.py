@@ -42,7 +42,7 @@ def lived(machine: Campaigns) -> None:
 
 def calls(machine: Campaigns) -> list[Any]:
     """The fault of each call, from the first of the example on."""
-    exchanges = machine.sandbox.journal["exchanges"]
+    exchanges = machine.sandbox.log.journal["exchanges"]
     return [(each["operation"], each["at"], each["response"] and each["response"]["status"]) for each in exchanges]
 
 

@@ -10,9 +10,9 @@ from tests.operations.world import DRAFT, MULTIPART, OPERATIONS, OTHER_KEY, SESS
 
 if TYPE_CHECKING:
     from mockserver import Sandbox
-    from mockserver.testing.sandbox import Reply
+    from mockserver.testing.transports.in_process import Response
 
-Provoke = Callable[["Sandbox"], "Reply"]
+Provoke = Callable[["Sandbox"], "Response"]
 
 
 class Refusal(NamedTuple):
@@ -39,27 +39,27 @@ def _filtered(field: str, operator: str, value: object) -> Provoke:
 
 
 def _with_tenant(**settings: Any) -> Provoke:
-    def provoke(sandbox: Sandbox) -> Reply:
-        sandbox.set_tenant(**settings)
+    def provoke(sandbox: Sandbox) -> Response:
+        sandbox.admin.set_tenant(**settings)
         return sandbox.call(*OPERATIONS["listCampaigns"])
 
     return provoke
 
 
 def _start_of(**fields: Any) -> Provoke:
-    def provoke(sandbox: Sandbox) -> Reply:
+    def provoke(sandbox: Sandbox) -> Response:
         return sandbox.call("POST", f"/v1/campaigns/{draft(sandbox, **fields)}/start")
 
     return provoke
 
 
-def _start_again(sandbox: Sandbox) -> Reply:
+def _start_again(sandbox: Sandbox) -> Response:
     campaign_id, _ = running(sandbox)
     return sandbox.call("POST", f"/v1/campaigns/{campaign_id}/start")
 
 
 def _after_the_end(verb: str) -> Provoke:
-    def provoke(sandbox: Sandbox) -> Reply:
+    def provoke(sandbox: Sandbox) -> Response:
         campaign_id, _ = running(sandbox)
         sandbox.advance(until="idle")
         return sandbox.call("POST", f"/v1/campaigns/{campaign_id}/{verb}")
@@ -67,21 +67,21 @@ def _after_the_end(verb: str) -> Provoke:
     return provoke
 
 
-def _same_name_twice(sandbox: Sandbox) -> Reply:
+def _same_name_twice(sandbox: Sandbox) -> Response:
     draft(sandbox)
     return sandbox.call("POST", "/v1/campaigns", json=DRAFT)
 
 
-def _across_tenants(sandbox: Sandbox) -> Reply:
+def _across_tenants(sandbox: Sandbox) -> Response:
     return sandbox.call("GET", f"/v1/campaigns/{draft(sandbox, key=OTHER_KEY, templateId='template_other')}")
 
 
-def _twice_within_a_minute(sandbox: Sandbox) -> Reply:
+def _twice_within_a_minute(sandbox: Sandbox) -> Response:
     sandbox.call(*OPERATIONS["listCampaigns"])
     return sandbox.call(*OPERATIONS["listCampaigns"])
 
 
-def _no_file(sandbox: Sandbox) -> Reply:
+def _no_file(sandbox: Sandbox) -> Response:
     return sandbox.call("POST", "/v1/messaging/media", body=form(), headers={"Content-Type": MULTIPART})
 
 

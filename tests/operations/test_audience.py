@@ -148,7 +148,7 @@ def test_a_birth_date_begins_at_the_chosen_midnight(mockserver_server, zone, wan
 
 @pytest.mark.clause("audience.all", "audience.preview", "base.tenant-scope")
 def test_without_filters_every_chat_of_the_organisation_is_counted_and_no_other(mockserver):
-    their_key, _ = mockserver.keys("tenant_other")
+    their_key, _ = mockserver.admin.keys("tenant_other")
 
     assert {"estimatedCount": 6} == mockserver.call("POST", PREVIEW, json={}).json()
     assert {"estimatedCount": 2} == mockserver.call("POST", PREVIEW, json={}, key=their_key).json()
@@ -289,6 +289,19 @@ def test_operators_on_whole_values_and_other_types_stay_as_they_are(mockserver, 
 @pytest.mark.parametrize(("operator", "count"), [("contains", 0), ("starts-with", 0), ("not-contains", 6)])
 def test_a_part_of_a_platform_matches_no_chat_if_an_unknown_platform_matches_none(mockserver, operator, count):
     assert count == len(names(mockserver, alone(statement("chat.platform", operator, "chat"))))
+
+
+@pytest.mark.clause("filters.platform-values", "filters.semantics")
+@pytest.mark.mockserver(choices={"case-sensitivity": "insensitive"})
+@pytest.mark.option("case-sensitivity", "insensitive")
+def test_platforms_and_tags_have_their_letter_case_where_that_of_texts_does_not_count(mockserver):
+    tagged = names(mockserver, alone(statement("chat.tagIds", "has-any", ["tag_vip"])))
+    shouted = alone(statement("chat.tagIds", "has-any", ["TAG_VIP"]))
+    refused = outcomes(mockserver, alone(statement("chat.platform", "equals", "CHATAPP")))
+
+    assert [(422, "CAMPAIGN_INVALID_FILTERS")] * 2 == refused
+    assert [] != tagged
+    assert {"estimatedCount": 0} == mockserver.call("POST", PREVIEW, json={"filters": shouted}).json()
 
 
 @pytest.mark.clause("audience.platform-free", "campaigns.platform")

@@ -28,7 +28,7 @@ def test_a_preview_makes_no_campaign_and_sends_nothing(mockserver):
     assert before == mockserver.state()
     assert [] == mockserver.call("GET", CREATE).json()["campaigns"]
     assert [] == mockserver.advance(hours=1)
-    assert [] == mockserver.journal["transitions"]
+    assert [] == mockserver.log.journal["transitions"]
 
 
 @pytest.mark.clause("audience.preview")

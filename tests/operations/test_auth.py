@@ -120,17 +120,17 @@ def test_the_embed_policy_takes_a_public_key_and_a_secret_one(mockserver):
 
 @pytest.mark.clause("auth.developers-disabled")
 def test_nothing_is_open_while_the_developer_environment_is_off(mockserver):
-    mockserver.set_tenant(developersEnabled=False)
+    mockserver.admin.set_tenant(developersEnabled=False)
 
     assert dict.fromkeys(OPERATIONS, (401, "DEVELOPERS_DISABLED")) == refusals(mockserver)
 
 
 @pytest.mark.clause("auth.developers-disabled")
 def test_the_developer_environment_of_one_tenant_does_not_affect_another(mockserver):
-    mockserver.set_tenant(developersEnabled=False)
+    mockserver.admin.set_tenant(developersEnabled=False)
     assert 200 == mockserver.call("GET", "/v1/campaigns", key=OTHER_KEY).status
 
-    mockserver.set_tenant(developersEnabled=True)
+    mockserver.admin.set_tenant(developersEnabled=True)
     assert 200 == mockserver.call("GET", "/v1/campaigns").status
 
 
@@ -138,7 +138,7 @@ def test_the_developer_environment_of_one_tenant_does_not_affect_another(mockser
 @pytest.mark.option("subscription-scope", "all")
 @pytest.mark.parametrize("state", ["suspended", "canceled", "none"])
 def test_without_an_active_subscription_nothing_is_open(mockserver, state):
-    mockserver.set_tenant(subscription=state)
+    mockserver.admin.set_tenant(subscription=state)
 
     assert dict.fromkeys(OPERATIONS, (403, "SUBSCRIPTION_INACTIVE")) == refusals(mockserver)
 
@@ -147,10 +147,10 @@ def test_without_an_active_subscription_nothing_is_open(mockserver, state):
 def test_a_subscription_can_lapse_between_two_polls(mockserver):
     session_id = session(mockserver)
 
-    mockserver.set_tenant(subscription="suspended")
+    mockserver.admin.set_tenant(subscription="suspended")
     assert (403, "SUBSCRIPTION_INACTIVE") == refused(mockserver.call("GET", f"{SESSIONS}/{session_id}"))
 
-    mockserver.set_tenant(subscription="active")
+    mockserver.admin.set_tenant(subscription="active")
     assert 200 == mockserver.call("GET", f"{SESSIONS}/{session_id}").status
 
 
@@ -158,7 +158,7 @@ def test_a_subscription_can_lapse_between_two_polls(mockserver):
 @pytest.mark.option("subscription-scope", "writes-only")
 def test_a_lapsed_subscription_may_leave_reading_open(mockserver):
     mockserver.choose({"subscription-scope": "writes-only"})
-    mockserver.set_tenant(subscription="canceled")
+    mockserver.admin.set_tenant(subscription="canceled")
     codes = {
         operation: mockserver.call(method, path).json().get("code") for operation, (method, path) in OPERATIONS.items()
     }

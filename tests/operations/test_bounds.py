@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from mockserver.contract.limits import FILTER_ENTRIES_MAX, JSON_BODY_MAX_BYTES, JSON_DEPTH_MAX, JSON_VALUES_MAX
 from tests.depth import at_depth
+from tests.harness.steps import python_calls
 from tests.operations.world import DRAFT, GIVEN, SESSIONS, draft, refused
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
@@ -71,22 +70,6 @@ HOSTILE: dict[str, bytes] = {
     + b",".join(b'"var%d":"x"' % number for number in range(JSON_VALUES_MAX - 20))
     + b',"last":1}}',
 }  # fmt: skip
-
-
-def python_calls(action: Callable[[], Any]) -> int:
-    """How many Python functions are called while this runs."""
-    count = 0
-
-    def profile(frame: Any, event: str, argument: Any) -> None:
-        nonlocal count
-        count += event == "call"
-
-    sys.setprofile(profile)
-    try:
-        action()
-    finally:
-        sys.setprofile(None)
-    return count
 
 
 @pytest.mark.clause("filters.invalid", "base.input")
@@ -184,7 +167,7 @@ def test_a_reason_that_is_cut_within_a_key_shows_nothing_of_the_key(mockserver, 
     for filler in range(0, 600, at_depth(29, 7)):
         value = "x" * filler + key + "y" * 5_000
         reply = mockserver.call("POST", PREVIEW, body=comparing(field="chat.platform", value=value), headers=JSON)
-        kept = mockserver.journal["exchanges"][-1]["reason"]
+        kept = mockserver.log.journal["exchanges"][-1]["reason"]
 
         assert mockserver.secret_key[3:9] not in reply.headers["x-mock-reason"] + kept
         assert key[:12] not in reply.headers["x-mock-reason"] + kept

@@ -98,11 +98,11 @@ def test_the_detail_may_show_description_and_filters_as_they_were_sent(mockserve
 @pytest.mark.clause("campaigns.detail", "campaigns.description")
 @pytest.mark.mockserver(choices={"detail-fields": "full"})
 @pytest.mark.option("detail-fields", "full")
-def test_a_full_detail_has_null_for_no_description(mockserver):
+def test_a_full_detail_has_null_for_no_description_and_an_empty_list_for_no_filters(mockserver):
     detail = mockserver.call("GET", f"{CAMPAIGNS}/{draft(mockserver)}").json()
 
     assert set(detail) == FULL
-    assert detail["description"] is None
+    assert (None, []) == (detail["description"], detail["filters"])
 
 
 @pytest.mark.clause("campaigns.detail")

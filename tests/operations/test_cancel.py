@@ -94,7 +94,7 @@ def _end(mockserver, how):
     if how == "canceled":
         cancel(mockserver, ids[0])
     elif how == "failed":
-        mockserver.fail_campaign(ids[0])
+        mockserver.admin.fail_campaign(ids[0])
     else:
         mockserver.advance(until="idle")
     assert (how, how) == statuses(mockserver, ids)
@@ -155,7 +155,7 @@ def test_the_two_choices_about_what_has_ended_are_apart(mockserver):
     with mockserver.checkpoint():
         mockserver.choose({"cancel-final": "unprocessable", "repeat-cancel": "no-op"})
         ids = run(mockserver, name="Failing")
-        mockserver.fail_campaign(ids[0])
+        mockserver.admin.fail_campaign(ids[0])
         assert REFUSED == refused(cancel(mockserver, ids[0]))
 
 

@@ -269,6 +269,6 @@ def test_the_journal_records_an_unexpected_failure_with_its_response(mockserver,
     break_listing(monkeypatch)
     reply = mockserver.call(*OPERATIONS["listTemplates"])
 
-    kept = mockserver.journal["exchanges"][-1]
+    kept = mockserver.log.journal["exchanges"][-1]
 
     assert (500, reply.json()) == (kept["response"]["status"], kept["response"]["body"])

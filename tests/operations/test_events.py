@@ -5,6 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.contract import schemas
+from mockserver.contract.lifecycles import CAMPAIGN, EVENTS, LIFECYCLES
+from mockserver.core import lifecycle
+from mockserver.server.api import serializers
+from tests.operations import campaigning
 from tests.operations.session_calls import EXACT_NOON, FUNNELS, NOON, PHONE, begin, read
 
 CONNECTED = "entrypoints.chatapp.connected"
@@ -208,3 +212,24 @@ def test_every_final_session_emits_one_event_in_the_order_of_happening(mockserve
             status = each["data"].get("status", "completed")
             assert status == statuses[each["data"]["sessionId"]]
             assert (CONNECTED if status == "completed" else FAILED) == each["event"]
+
+
+@pytest.mark.mockserver(given={"templates": [campaigning.TEMPLATE], "chats": {"count": 1}})
+def test_an_event_of_any_lifecycle_row_is_emitted_and_delivered(mockserver, monkeypatch):
+    """The table of campaigns has no event, so this adds one to a copy of it: no record's event may be dropped."""
+    finish = next(step for step in CAMPAIGN.steps if step.trigger == "finish")
+    steps = tuple(step._replace(event="campaigns.completed") if step is finish else step for step in CAMPAIGN.steps)
+    data = {"campaigns.completed": lambda view, event: {"campaignId": event.record.id}}
+    monkeypatch.setattr(lifecycle, "LIFECYCLES", {**LIFECYCLES, "campaign": CAMPAIGN._replace(steps=steps)})
+    monkeypatch.setattr(serializers, "EVENT_DATA", data)
+    received = []
+    mockserver.receive_webhooks(lambda request: received.append(request.json()))
+
+    campaign_id, _ = campaigning.run(mockserver)
+    mockserver.advance(minutes=1)
+
+    assert [{"event": "campaigns.completed", "data": {"campaignId": campaign_id}}] == received
+
+
+def test_each_kind_of_event_has_its_data():
+    assert set(EVENTS) == set(serializers.EVENT_DATA)

@@ -99,6 +99,21 @@ def test_a_target_of_none_shows_the_chosen_progress_until_it_completes(mockserve
     assert 100 == progress(mockserver, ids)["progress"]
 
 
+@pytest.mark.clause("send.progress")
+@pytest.mark.parametrize(("option", "shown"), [("zero", 0), ("hundred", 100)])
+@pytest.mark.parametrize("end", ["failed", "canceled"])
+def test_a_target_of_none_shows_the_chosen_progress_if_it_failed_or_was_canceled(mockserver, option, shown, end):
+    lag = {"execution-status-lag": "campaign-first"} if end == "canceled" else {}
+    mockserver.choose({"progress-zero-target": option, "start-empty-audience": "failed", **lag})
+    if end == "canceled":
+        mockserver.on("startCampaign").cancel_campaign()
+    ids = run(mockserver, filters=NOBODY)
+    mockserver.advance(until="idle")
+
+    assert (end, end) == statuses(mockserver, ids)
+    assert shown == progress(mockserver, ids)["progress"]
+
+
 @pytest.mark.clause("cancel.processing", "send.progress")
 @pytest.mark.parametrize(
     ("option", "shown"),
@@ -158,7 +173,7 @@ def _cancel(mockserver, ids):
 
 
 def _fail(mockserver, ids):
-    mockserver.fail_campaign(ids[0])
+    mockserver.admin.fail_campaign(ids[0])
     return "failed"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.scenario.parsing import value_of
 from tests.harness.filter_oracle import ARRAYS, BOOLEANS, DATES, NUMBERS, STRINGS
 from tests.operations.filter_world import (
     CREATE,
@@ -162,6 +163,70 @@ def test_a_number_is_the_same_in_every_format(mockserver, written):
     reply = mockserver.call("POST", PREVIEW, body=body, headers={"Content-Type": "application/json"})
 
     assert (200, {"estimatedCount": 1}) == (reply.status, reply.json())
+
+
+LARGE = 2**53 + 1  # no double
+SPELLINGS = ["{}", "{}.0", "{}e0", "{}0E-1", "{}.000", "0.{}e16", "900719925474099.3e1"]
+
+
+def counted(sandbox: Any, operator: str, operand: str) -> int:
+    made = f'{{"field": "chat.monetization", "operator": "{operator}", {operand}}}'
+    body = f'{{"filters": [{{"combinator": "and", "statements": [{made}]}}]}}'.encode()
+    reply = sandbox.call("POST", PREVIEW, body=body, headers={"Content-Type": "application/json"})
+    count: int = reply.json()["estimatedCount"]
+    return count
+
+
+@pytest.mark.clause("filters.types", "filters.semantics")
+@pytest.mark.mockserver(given={"chats": [{"monetization": LARGE + near} for near in (-2, -1, 0, 1, 2)]}, now=NOW)
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_number_that_is_no_double_is_compared_exactly_in_every_format(mockserver, spelling):
+    value = spelling.format(LARGE)
+    counts = {operator: counted(mockserver, operator, f'"value": {value}') for operator in RANGES}
+    lists = {operator: counted(mockserver, operator, f'"value": [{value}]') for operator in ("in", "not-in")}
+    pairs = {
+        each: counted(mockserver, each, f'"value": {value}, "value2": {value}') for each in ("between", "not-between")
+    }
+
+    assert [1, 4, 2, 2, 3, 3] == list(counts.values())
+    assert {"in": 1, "not-in": 4, "between": 1, "not-between": 4} == lists | pairs
+
+
+RANGES = ("equals", "not-equals", "greater-than", "less-than", "greater-than-or-equal", "less-than-or-equal")
+SEEDED = {
+    "json": '{{"given": {{"chats": [{{"monetization": {}}}]}}}}',
+    "yaml": "given:\n  chats:\n  - monetization: {}\n",
+}
+
+
+@pytest.mark.clause("filters.types")
+@pytest.mark.mockserver(given={}, now=NOW)
+@pytest.mark.parametrize("form", [*SEEDED, "http"])
+@pytest.mark.parametrize("written", [f"{LARGE}", f"{LARGE}.0", f"{LARGE}e0", "9007199254740993.5", "1e308", "-1e22"])
+def test_a_number_of_seed_data_is_found_as_it_was_written(mockserver, form, written):
+    if form == "http":
+        mockserver.call(
+            "POST",
+            "/_mock/scenarios",
+            body=SEEDED["json"].format(written).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+    else:
+        mockserver.apply(value_of(SEEDED[form].format(written), "seeds"))
+
+    assert [1, 0, 0] == [
+        counted(mockserver, operator, f'"value": {written}') for operator in ("equals", "less-than", "greater-than")
+    ]
+    assert float(written) == float(mockserver.state()["tenants"][0]["chats"][0]["monetization"])
+
+
+@pytest.mark.clause("filters.types")
+@pytest.mark.parametrize("value", [1e308, 2.0**60, -1e22, float(2**53)])
+def test_a_double_of_python_is_found_by_its_own_text(mockserver, value):
+    mockserver.apply(given={"chats": [{"monetization": value}]})
+    filters = alone(statement("chat.monetization", "equals", value))
+
+    assert {"estimatedCount": 1} == mockserver.call("POST", PREVIEW, json={"filters": filters}).json()
 
 
 @pytest.mark.clause("filters.platform-values", "filters.invalid", "audience.same-filters")

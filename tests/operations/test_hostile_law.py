@@ -117,7 +117,7 @@ def ask(mockserver_server, access, request):
         got = access(sandbox).ask(method, target, headers_of(sandbox, key, content_type, further), body)
 
         assert is_documented(method, got), got
-        assert 1 == len(sandbox.journal["exchanges"])
+        assert 1 == len(sandbox.log.journal["exchanges"])
 
 
 @given(request=requests)

@@ -202,6 +202,11 @@ def test_a_compressed_body_is_not_decompressed(mockserver):
     assert invalid == refused(reply)
 
 
+@pytest.mark.clause("base.input")
+def test_a_plain_body_is_read_whatever_content_encoding_it_has(mockserver):
+    assert 201 == mockserver.call("POST", "/v1/campaigns", json=DRAFT, headers={"Content-Encoding": "gzip"}).status
+
+
 @pytest.mark.clause("cancel.no-body", "base.input")
 @pytest.mark.parametrize("body", [b"{broken", b"\xff", b'{"force": true}', b"a" * 2_000_000], ids=len)
 def test_a_body_where_none_is_documented_is_ignored(mockserver, body):

@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.contract.media_types import KINDS
+from mockserver.contract.samples import FOLDER as SAMPLES
 from mockserver.core.operations.file_types import TEXT_READ_MAX_BYTES, is_text, media_types
 from tests.operations.media_files import ACCEPTED, DOCX, PPTX, XLSX, File, stored, upload
 from tests.operations.world import refused
 
-FOLDER = Path(__file__).with_name("real_media")
+OWN = Path(__file__).with_name("real_media")
 DOC, XLS, PPT = "application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint"
 
 # By file: the one type that an upload accepts it as, or None.
@@ -88,7 +89,7 @@ REAL = {
 
 def content_of(name: str) -> bytes:
     """The content of a real file; one that is stored compressed is unpacked."""
-    content = (FOLDER / name).read_bytes()
+    content = next(folder / name for folder in (OWN, SAMPLES) if (folder / name).is_file()).read_bytes()
     return gzip.decompress(content) if name.endswith(".gz") else content
 
 
@@ -101,7 +102,8 @@ def branded(*brands: str) -> bytes:
 
 
 def test_each_real_file_has_its_row():
-    assert sorted(REAL) == sorted(path.name for path in FOLDER.iterdir() if path.suffix != ".md")
+    files = [path for folder in (OWN, SAMPLES) for path in folder.iterdir()]
+    assert sorted(REAL) == sorted(path.name for path in files if path.suffix != ".md")
 
 
 @pytest.mark.clause("media.format", "media.upload")
@@ -149,7 +151,7 @@ def test_a_film_of_any_general_brand_is_an_mp4(mockserver, brands):
         (["avif", "isom"], "image/avif"),
         (["3g2a"], "video/3gpp2"),
         (["crx", "isom"], "image/x-canon-cr3"),
-        (["zzzz"], "none of the accepted types; expected the beginning of a real file of that type"),
+        (["zzzz"], "none of the accepted types; expected ftyp at byte 4 with a brand such as "),
     ],
     ids=str,
 )

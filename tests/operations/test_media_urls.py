@@ -41,9 +41,9 @@ def test_no_file_name_does_any_harm(mockserver, name):
     origin = mockserver.base_url
     files = [("files", (name.replace('\\"', '"'), JPEG, "image/jpeg"))]
 
-    made = requests.post(origin + UPLOAD, files=files, headers={"X-API-Key": mockserver.secret_key}, timeout=5)
+    made = requests.post(origin + UPLOAD, files=files, headers={"X-API-Key": mockserver.secret_key}, timeout=60)
     [item] = made.json()
-    served = requests.get(item["url"], timeout=5)
+    served = requests.get(item["url"], timeout=60)
 
     assert 201 == made.status_code
     assert f"{origin}/media/{item['id']}" == item["url"]

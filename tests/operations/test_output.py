@@ -52,6 +52,18 @@ def test_every_date_time_is_the_same_instant_in_the_chosen_format(mockserver, op
     assert datetime.fromisoformat("2026-03-01T12:00:02Z") == instants["completedAt"] == instants["occurredAt"]
 
 
+@pytest.mark.clause("base.output")
+@pytest.mark.option("datetime-spelling", "microseconds")
+def test_microseconds_end_in_zeros_since_every_format_is_cut_to_the_millisecond(mockserver):
+    mockserver.choose({"datetime-spelling": "microseconds"})
+    mockserver.advance(0.001234)
+
+    campaign_id, _ = running(mockserver)
+    detail = mockserver.call("GET", f"/v1/campaigns/{campaign_id}").json()
+
+    assert "2026-03-01T12:00:00.001000Z" == detail["executions"][0]["startedAt"]
+
+
 @pytest.mark.clause("base.output", "session.expires-at")
 @pytest.mark.parametrize(("option", "ending"), SPELLINGS)
 def test_the_deadline_of_a_session_is_in_utc_with_z_in_every_format(mockserver, option, ending):
@@ -180,13 +192,13 @@ def fill(sandbox):
             sandbox.advance("1s")
 
 
-NEWEST_FIRST = ["C7", "C6", "C5", "C4", "C3", "C2", "C1", "C0"], ["T0", "T1", "T2", "T3", "T4", "T5", "T7", "T6"]
+NEWEST_FIRST = ["C7", "C6", "C5", "C4", "C3", "C2", "C1", "C0"], ["T0", "T1", "T2", "T3", "T4", "T5", "T6", "T7"]
 
 
 @pytest.mark.mockserver(given={}, now="2026-03-01T12:00:00Z")
 @pytest.mark.clause("templates.list", "campaigns.list")
 @pytest.mark.option("list-order", "newest-first")
-def test_lists_have_the_newest_first_and_of_one_instant_the_later_made(mockserver):
+def test_lists_have_the_newest_first_and_of_one_instant_the_later_call_or_the_first_given(mockserver):
     fill(mockserver)
 
     assert NEWEST_FIRST == names_listed(mockserver)
@@ -199,7 +211,8 @@ def test_lists_may_have_the_oldest_first(mockserver):
     mockserver.choose({"list-order": "oldest-first"})
     fill(mockserver)
 
-    assert tuple(names[::-1] for names in NEWEST_FIRST) == names_listed(mockserver)
+    campaigns, templates = (names[::-1] for names in NEWEST_FIRST)
+    assert (campaigns, ["T6", "T7", *templates[2:]]) == names_listed(mockserver)
 
 
 @pytest.mark.mockserver(given={}, now="2026-03-01T12:00:00Z", seed=1)

@@ -38,7 +38,7 @@ BY_CHOICE = {
     "size-limit-values": ({"chatapp": 1}, start),
     "rate-limit-numbers": ({"requests": 1, "per": 60}, call_twice),
 }
-NEVER_REFUSES = {"throughput-ceilings"}
+NEVER_REFUSES = {"throughput-ceilings", "wh-secret-rotation"}
 
 FIXED = {
     "json-size": lambda sandbox: sandbox.call("POST", "/v1/campaigns", body=b" " * (JSON_BODY_MAX_BYTES + 1)),
@@ -79,23 +79,6 @@ def test_the_reason_of_a_refusal_by_a_fixed_limit_names_the_limit_as_the_mocks_o
 
 
 @pytest.mark.parametrize(
-    "lines",
-    [
-        pytest.param(["GET /" + "a" * 10_000 + " HTTP/1.1"], id="request-line"),
-        pytest.param(["GET / HTTP/1.1", "X: " + "a" * 10_000], id="header"),
-        pytest.param(["GET / HTTP/1.1", *["X: " + "a" * 1_000] * 80], id="head"),
-        pytest.param(["GET / HTTP/1.1", *["X: a"] * 200], id="headers"),
-    ],
-)
-def test_a_request_beyond_the_server_s_bounds_is_refused_as_such(mockserver_server, lines):
-    with RawClient(int(mockserver_server.url.rpartition(":")[2])) as client:
-        answer = client.send(*lines).answer()
-
-    assert 400 <= answer.status < 500
-    assert "the mock's own bound" in answer.headers["x-mock-reason"]
-
-
-@pytest.mark.parametrize(
     ("path", "most"), [("/v1/messaging/media", UPLOAD_MAX_BYTES), ("/v1/campaigns", JSON_BODY_MAX_BYTES)]
 )
 def test_a_body_that_is_announced_beyond_the_bound_is_refused_with_it(mockserver, mockserver_server, path, most):
@@ -106,3 +89,51 @@ def test_a_body_that_is_announced_beyond_the_bound_is_refused_with_it(mockserver
 
     assert 400 == answer.status
     assert f"larger than the {most} bytes that the mock reads (the mock's own bound" in answer.headers["x-mock-reason"]
+
+
+LONG = ["9" * 641, "9" * 4301, "-" + "9" * 5000, "1" + "0" * 500_000, "0." + "3" * 5000, "7" * 640]
+
+
+def with_number(written: str, **body: object) -> dict[str, object]:
+    """The arguments of a call whose body has this number in place of each null."""
+    text = json.dumps(body).replace("null", written)
+    return {"body": text.encode(), "headers": {"content-type": "application/json"}}
+
+
+@pytest.mark.parametrize("written", LONG, ids=len)
+def test_a_long_number_that_is_not_read_is_ignored(mockserver, written):
+    exists = {"combinator": "and", "statements": [{"field": "chat.status", "operator": "exists", "value": None}]}
+    mockserver.choose({"detail-fields": "full"})
+
+    unknown_key = mockserver.call("POST", "/v1/campaigns", **with_number(written, **DRAFT, color=[{"hue": None}]))
+    ignored_value = mockserver.call(
+        "POST", "/v1/campaigns", **with_number(written, **DRAFT | {"name": "Value", "filters": [exists]})
+    )
+
+    assert [201, 201] == [unknown_key.status, ignored_value.status]
+    assert 200 == mockserver.call("GET", f"/v1/campaigns/{ignored_value.json()['campaignId']}").status
+    assert 2 == len(mockserver.calls("createCampaign"))
+    assert mockserver.log.replay_document()
+    assert mockserver.report()
+
+
+@pytest.mark.parametrize("written", LONG[:4], ids=len)
+def test_a_long_number_is_refused_as_any_other_out_of_range(mockserver, written):
+    statement = {"field": "chat.monetization", "operator": "equals", "value": None}
+    preview = "/v1/campaigns/audience-preview"
+
+    cadence = mockserver.call("POST", "/v1/campaigns", **with_number(written, **DRAFT | {"cadence": None}))
+    filters = mockserver.call(
+        "POST", preview, **with_number(written, filters=[{"combinator": "and", "statements": [statement]}])
+    )
+
+    assert (400, "VALIDATION_ERROR") == (cadence.status, cadence.json()["code"])
+    assert "expected a number of at " in cadence.headers["x-mock-reason"]
+    assert (422, "CAMPAIGN_INVALID_FILTERS") == (filters.status, filters.json()["code"])
+
+
+def test_a_number_of_a_command_has_a_bound_of_its_own(mockserver):
+    reply = mockserver.call("PUT", "/_mock/clock", body=b'{"freeze": ' + b"9" * 641 + b"}")
+
+    assert (400, "MOCK_BAD_JSON") == (reply.status, reply.json()["code"])
+    assert "got a number of 641 digits; expected at most 640" in reply.json()["message"]

@@ -1,5 +1,7 @@
 """The precedence of refusals: from the key to the state of the resource."""
 
+from typing import Any
+
 import pytest
 
 from tests.operations.world import GIVEN, OPERATIONS, draft, refused
@@ -12,7 +14,7 @@ def test_of_everything_that_is_wrong_the_key_is_reported_first_and_the_body_last
     mockserver.choose({"rate-limit-numbers": {"requests": 1, "per": 60}})
     for key in (mockserver.public_key, mockserver.secret_key):
         assert 200 == mockserver.call(*OPERATIONS["readFormPolicy"], key=key).status
-    mockserver.set_tenant(developersEnabled=False, subscription="suspended")
+    mockserver.admin.set_tenant(developersEnabled=False, subscription="suspended")
 
     def ask(key):
         headers = {"Content-Type": "application/json"}
@@ -21,9 +23,9 @@ def test_of_everything_that_is_wrong_the_key_is_reported_first_and_the_body_last
     assert "API_KEY_MISSING" == ask("")
     assert "API_KEY_INVALID" == ask("sk_nobodys")
     assert "DEVELOPERS_DISABLED" == ask(mockserver.public_key)
-    mockserver.set_tenant(developersEnabled=True)
+    mockserver.admin.set_tenant(developersEnabled=True)
     assert "SUBSCRIPTION_INACTIVE" == ask(mockserver.public_key)
-    mockserver.set_tenant(subscription="active")
+    mockserver.admin.set_tenant(subscription="active")
     assert "API_KEY_WRONG_TYPE" == ask(mockserver.public_key)
     assert "RATE_LIMIT_EXCEEDED" == ask(mockserver.secret_key)
     mockserver.advance("60s")
@@ -61,6 +63,55 @@ def test_a_creation_is_checked_from_its_schema_to_its_name(mockserver):
     for code, repair in repairs:
         assert code == refused(mockserver.call("POST", "/v1/campaigns", json=body))[1]
         body |= repair
+    assert 201 == mockserver.call("POST", "/v1/campaigns", json=body).status
+
+
+WRONG_FILTERS = {
+    "null": None,
+    "no statements": [{"combinator": "and", "statements": []}],
+    "no combinator": [{"statements": [{"field": "chat.status", "operator": "exists"}]}],
+    "an unknown key": [
+        {"combinator": "and", "statements": [{"field": "chat.status", "operator": "exists", "note": 1}]}
+    ],
+    "an empty list": [],
+    "too many groups": [{}] * 1001,
+    "many problems": [{"combinator": 1, "statements": [{}, {}]}] * 300,
+    "an unknown field": [{"combinator": "and", "statements": [{"field": "chat.no", "operator": "exists"}]}],
+}
+STRICT = {
+    "filter-error-split": "all-invalid-filters",
+    "unknown-body-keys": "reject",
+    "filters-empty-list": "reject",
+}
+
+
+@pytest.mark.clause("auth.precedence", "filters.invalid")
+@pytest.mark.option("filter-error-split", "all-invalid-filters")
+@pytest.mark.parametrize("filters", WRONG_FILTERS.values(), ids=WRONG_FILTERS)
+def test_filters_of_any_fault_have_one_place_among_the_checks_where_they_have_one_code(mockserver, filters):
+    draft(mockserver, name="Taken")
+    mockserver.choose(STRICT)
+    body = {
+        "name": "Taken",
+        "platform": "chatapp_lite",
+        "templateId": "nobodys",
+        "cadence": 0,
+        "filters": filters,
+        "x": 1,
+    }
+    repairs: list[tuple[str, dict[str, Any]]] = [
+        ("VALIDATION_ERROR", {"cadence": 1}),
+        ("VALIDATION_ERROR", {"x": None}),
+        ("MESSAGE_TEMPLATE_NOT_FOUND", {"templateId": "template_official"}),
+        ("CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH", {"platform": "chatapp"}),
+        ("CAMPAIGN_INVALID_FILTERS", {"filters": None}),
+        ("CAMPAIGN_NAME_ALREADY_EXISTS", {"name": "Free"}),
+    ]
+
+    for code, repair in repairs:
+        assert code == refused(mockserver.call("POST", "/v1/campaigns", json=body))[1]
+        body = {**body, **repair}
+        body = {key: value for key, value in body.items() if key not in repair or value is not None}
     assert 201 == mockserver.call("POST", "/v1/campaigns", json=body).status
 
 

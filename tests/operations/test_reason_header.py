@@ -24,7 +24,7 @@ def reason(reply):
 
 
 def keys(sandbox):
-    return [sandbox.secret_key, sandbox.public_key, *sandbox.keys("tenant_other")]
+    return [sandbox.secret_key, sandbox.public_key, *sandbox.admin.keys("tenant_other")]
 
 
 def test_every_refusal_names_its_clause(mockserver_server):

@@ -151,6 +151,26 @@ def test_chats_off_the_channel_may_be_left_out_of_the_target(mockserver):
     assert (3, 2, 0) == counts(mockserver, ids)
 
 
+@pytest.mark.clause("audience.preview")
+@pytest.mark.option("audience-off-channel", "exclude")
+@pytest.mark.mockserver(given={"templates": [PLAIN], "chats": {"count": 6, "vary": OFF_AND_ON}})
+def test_a_preview_counts_the_chats_that_are_left_out_of_a_target(mockserver):
+    mockserver.choose({"audience-off-channel": "exclude"})
+
+    assert {"estimatedCount": 6} == mockserver.call("POST", "/v1/campaigns/audience-preview", json={}).json()
+
+
+@pytest.mark.clause("send.cadence")
+@pytest.mark.mockserver(now=EXACT_NOON)
+def test_the_ceiling_of_a_run_is_that_of_its_start(mockserver):
+    mockserver.choose({"throughput-ceilings": {"chatapp": 2}})
+    ids = run(mockserver, cadence=MAX_CADENCE)
+    mockserver.choose({"throughput-ceilings": {"chatapp": None}})
+    mockserver.advance(seconds=31)
+
+    assert (9, 2, 0) == counts(mockserver, ids)
+
+
 @pytest.mark.clause("send.failures")
 @pytest.mark.option("audience-off-channel", "send")
 @pytest.mark.mockserver(given={"templates": [PLAIN], "chats": [{"id": "chat_photo", "platform": "photoapp"}]})
@@ -217,7 +237,7 @@ def test_an_unrecoverable_error_fails_the_campaign_immediately(mockserver):
     ids = run(mockserver, cadence=60)
     mockserver.advance(seconds=3)
 
-    assert "failed" == mockserver.fail_campaign(ids[0])["status"]
+    assert "failed" == mockserver.admin.fail_campaign(ids[0])["status"]
     mockserver.advance("1h")
     assert ("failed", "failed") == statuses(mockserver, ids)
     assert (9, 4, 0) == counts(mockserver, ids)

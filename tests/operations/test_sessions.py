@@ -255,7 +255,7 @@ def test_an_unknown_session_is_not_found(mockserver):
 
 @pytest.mark.clause("session.create")
 def test_a_lapsed_tenant_makes_no_session(mockserver):
-    mockserver.set_tenant(subscription="suspended")
+    mockserver.admin.set_tenant(subscription="suspended")
 
     assert (403, "SUBSCRIPTION_INACTIVE") == refused(mockserver.call("POST", SESSIONS, json={}))
     assert [] == sessions(mockserver)
@@ -265,7 +265,7 @@ def test_a_lapsed_tenant_makes_no_session(mockserver):
 def test_the_link_over_a_socket_starts_with_the_address_of_the_sandbox(mockserver):
     import requests
 
-    answer = requests.post(mockserver.base_url + SESSIONS, headers={"X-API-Key": mockserver.secret_key}, timeout=5)
+    answer = requests.post(mockserver.base_url + SESSIONS, headers={"X-API-Key": mockserver.secret_key}, timeout=60)
 
     assert 202 == answer.status_code
     assert answer.json()["url"].startswith(f"{mockserver.base_url}/connect/")

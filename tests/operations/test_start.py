@@ -95,7 +95,7 @@ def _completed(mockserver, campaign_id):
 
 def _failed(mockserver, campaign_id):
     start(mockserver, campaign_id)
-    mockserver.fail_campaign(campaign_id)
+    mockserver.admin.fail_campaign(campaign_id)
 
 
 @pytest.mark.clause("start.not-draft")

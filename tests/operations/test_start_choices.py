@@ -102,6 +102,17 @@ def test_a_moving_day_counts_no_send_that_failed(mockserver):
     assert 202 == start(mockserver, create(mockserver, "Second", platform="photoapp")).status
 
 
+@pytest.mark.clause("start.size")
+@pytest.mark.option("size-limit-base", "moving-day")
+def test_a_moving_day_counts_no_send_that_is_still_queued(mockserver):
+    mockserver.choose({"size-limit-values": {"chatapp": 3}, "size-limit-base": "moving-day"})
+    run(mockserver, name="First", cadence=1)  # two sends, of which one is made
+    mockserver.advance(0.000001)
+
+    assert 202 == start(mockserver, create(mockserver, "Second")).status
+    assert TOO_LARGE == refused(start(mockserver, create(mockserver, "Third")))
+
+
 NOBODY = [{"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": "none"}]}]
 
 

@@ -9,7 +9,7 @@ from tests.clients.operations import SESSIONS
 
 if TYPE_CHECKING:
     from mockserver import Sandbox
-    from mockserver.testing.sandbox import Reply
+    from mockserver.testing.transports.in_process import Response
 
 GIVEN: dict[str, Any] = {
     "funnels": [{"id": "funnel_sales", "steps": [{"id": "funnel_step_first"}]}],
@@ -88,11 +88,11 @@ def form(*files: tuple[str, str, bytes], field: str = "files") -> bytes:
     return b"".join(parts) + f"--{_BOUNDARY}--\r\n".encode()
 
 
-def upload(sandbox: Sandbox, *files: tuple[str, str, bytes]) -> Reply:
+def upload(sandbox: Sandbox, *files: tuple[str, str, bytes]) -> Response:
     return sandbox.call("POST", "/v1/messaging/media", body=form(*files), headers={"Content-Type": MULTIPART})
 
 
-def refused(reply: Reply) -> tuple[int, str]:
+def refused(reply: Response) -> tuple[int, str]:
     """The status and code of a refusal, whose body is exactly the documented one."""
     body = reply.json()
 
@@ -117,7 +117,7 @@ def campaigns_in_each_status(sandbox: Sandbox) -> dict[str, str]:
     ids = {name: draft(sandbox, name=name) for name in ("draft", "processing", "completed", "canceled", "failed")}
     for name in ("completed", "failed"):
         sandbox.call("POST", f"/v1/campaigns/{ids[name]}/start")
-    sandbox.fail_campaign(ids["failed"])
+    sandbox.admin.fail_campaign(ids["failed"])
     sandbox.advance(until="idle")
     sandbox.call("POST", f"/v1/campaigns/{ids['processing']}/start")
     sandbox.call("POST", f"/v1/campaigns/{ids['canceled']}/cancel")
@@ -139,7 +139,7 @@ def session(sandbox: Sandbox, *, key: str | None = None, **fields: Any) -> str:
     return str(reply.json()["sessionId"])
 
 
-def every_success(sandbox: Sandbox) -> dict[str, Reply]:
+def every_success(sandbox: Sandbox) -> dict[str, Response]:
     """One call of each operation, all of which succeed; in the order of the document."""
     call = sandbox.call
     replies = {

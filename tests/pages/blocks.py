@@ -4,9 +4,9 @@ Code blocks of README.md, CONTRIBUTING.md and the pages in docs/, with the marke
 A marker is an HTML comment on the lines directly above a block:
 
     <!-- not run: REASON -->   the block is only checked for syntax
-    <!-- deep: REASON -->      the block runs in the deep run alone
+    <!-- deep: REASON -->      the block runs in the deep run alone, in a process of its own
     <!-- fails: test_name -->  this test of the block fails; a `text` block below quotes its report
-    <!-- file: NAME -->        the block is this file, in the folder of the next Python or JavaScript block
+    <!-- file: NAME -->        the block is this file, below the folder of the next Python block, or of all JavaScript blocks
     <!-- newcomer: NAME -->    a set-up line that `.ci/run` and newcomers run
 """
 

@@ -21,6 +21,7 @@ from tests.testing.conftest import COMPANY, PLUGIN, WITHOUT_CACHE, run_in_proces
 from tests.wheels import attempt
 
 _ARGUMENTS = (*WITHOUT_CACHE, "-W", "error", "--strict-config", "--strict-markers", "--junit-xml=results.xml")
+_DJANGO = ("-p", "pytest_django.plugin")  # whose own name `COMPANY` blocks
 _REPORT = re.compile(r"^-+ mockserver(?:: \w+)? -+\n(.*)", re.MULTILINE | re.DOTALL)
 _TEST = re.compile(r"^(?: {4})?(?:async )?def (test_\w+)", re.MULTILINE)
 
@@ -55,14 +56,17 @@ def examples(blocks: list[Block]) -> Iterator[Example]:
 
 
 def run(example: Example, pytester: pytest.Pytester) -> Outcome:
-    """Run an example in the folder of `pytester`: tests in this process, programs and what fails in one of its own."""
+    """Run an example in the folder of `pytester`: tests in this process; programs, failing tests and the deep run's own in another."""
     for name, text in example.files.items():
-        (pytester.path / name).write_text(text, encoding="utf-8")
+        path = pytester.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
     if not _TEST.search(example.block.text):
         return _run_program(example.block, pytester)
     (pytester.path / "test_example.py").write_text(example.block.text, encoding="utf-8")
-    if "fails" in example.block.markers:
-        result = pytester.runpytest_subprocess(*PLUGIN, *COMPANY, *_ARGUMENTS)
+    if {"fails", "deep"} & example.block.markers.keys():
+        django = _DJANGO if "DJANGO_SETTINGS_MODULE" in example.files.get("pytest.ini", "") else ()
+        result = pytester.runpytest_subprocess(*PLUGIN, *COMPANY, *django, *_ARGUMENTS)
     else:
         result = run_in_process(pytester, *_ARGUMENTS)
     results = pytester.path / "results.xml"

@@ -2,7 +2,7 @@
 The functions that run during one `POST /v1/campaigns/{id}/start` over a socket, with a rule and a webhook.
 
 `python -m tests.pages.hops` prints the modules in the order in which they are first entered, and their number. The
-architecture page quotes the number, and its diagram shows the calls.
+diagram of the architecture page shows the calls.
 """
 
 from __future__ import annotations

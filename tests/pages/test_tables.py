@@ -63,10 +63,10 @@ def test_the_page_on_a_command_names_its_options(command: str, page: str, capsys
     assert [] == missing(page, options(command, capsys))
 
 
-def test_the_page_on_pytest_names_every_setting() -> None:
-    assert [] == missing("docs/pytest.md", NAMES)
-    assert [] == missing("docs/pytest.md", (f"mockserver_{option.name}" for option in OPTIONS))
-    text = read("docs/pytest.md") + read("docs/reports.md")
+def test_the_page_on_settings_names_every_setting() -> None:
+    assert [] == missing("docs/pytest-settings.md", NAMES)
+    assert [] == missing("docs/pytest-settings.md", (f"mockserver_{option.name}" for option in OPTIONS))
+    text = read("docs/pytest-settings.md") + read("docs/reports.md")
     assert [] == [option.name for option in RUN if f"--mockserver-{option.name}" not in text]
 
 

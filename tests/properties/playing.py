@@ -71,7 +71,7 @@ class Player:
 
     def __init__(self, sandbox: Sandbox) -> None:
         self.sandbox = sandbox
-        self.keys = {tenant: sandbox.keys(tenant)[0] for tenant in TENANTS}
+        self.keys = {tenant: sandbox.admin.keys(tenant)[0] for tenant in TENANTS}
         self.ids: dict[tuple[str, str], list[str]] = {}
         self.chats = 0
 
@@ -145,7 +145,7 @@ class Player:
         return "control", 200, self.sandbox.apply({"given": {"tenants": [{"id": tenant, "chats": [chat]}]}})["created"]
 
     def _fail(self, tenant: str, number: int) -> Any:
-        return "control", 200, self.sandbox.fail_campaign(self.id("campaign", tenant, number))
+        return "control", 200, self.sandbox.admin.fail_campaign(self.id("campaign", tenant, number))
 
     def _end(self, tenant: str, number: int, how: str | None) -> Any:
         session_id = self.id("session", tenant, number)
@@ -174,7 +174,7 @@ def world(seed: int = 0) -> Iterator[Player]:
 def last_states(sandbox: Sandbox) -> dict[tuple[str, str], str]:
     """The last recorded state of each record; each recorded transition has to follow the one before it, as the table permits."""
     states: dict[tuple[str, str], str] = {}
-    for step in sandbox.journal["transitions"]:
+    for step in sandbox.log.journal["transitions"]:
         kind, id = step["kind"], step["id"]
         assert step["from"] == states.get((kind, id))
         assert step["to"] in (MOVES[kind][step["from"]] if step["from"] else {next(iter(MOVES[kind]))})
@@ -187,7 +187,7 @@ def whole(seed: int, program: Program) -> dict[str, Any]:
     with world(seed) as player:
         played = [each._asdict() for each in player.play(program)]
         sandbox = player.sandbox
-        return {"played": played, "journal": sandbox.journal, "events": sandbox.events, "state": sandbox.state()}
+        return {"played": played, "journal": sandbox.log.journal, "events": sandbox.events, "state": sandbox.state()}
 
 
 if __name__ == "__main__":

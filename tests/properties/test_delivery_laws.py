@@ -64,7 +64,7 @@ def test_many_small_waits_deliver_what_one_long_one_does(mockserver_server, ends
             play(sandbox, ends)
             for minutes in waits:
                 sandbox.advance(minutes=minutes)
-            return sandbox.state(), sandbox.journal["transitions"], [webhook.body for webhook in inbox.webhooks]
+            return sandbox.state(), sandbox.log.journal["transitions"], [webhook.body for webhook in inbox.webhooks]
 
     assert observed([sum(cuts)]) == observed(cuts)
 

@@ -83,7 +83,7 @@ def test_the_journal_has_the_received_body(mockserver):
     mockserver.call("POST", "/v1/campaigns", json={"name": "Oi", "description": None})
     mockserver.call("POST", "/v1/campaigns/none/start")
 
-    bodies = [exchange["request"]["body"] for exchange in mockserver.journal["exchanges"]]
+    bodies = [exchange["request"]["body"] for exchange in mockserver.log.journal["exchanges"]]
 
     assert [{"name": "Oi", "description": None}, None] == bodies
 
@@ -113,7 +113,7 @@ def test_a_closed_sandbox_answers_410_over_every_transport(mockserver_server):
 def test_the_python_interface_refuses_what_the_control_plane_refuses(mockserver):
     for wrong in ({"developers_enabled": False}, {"subscription": "lapsd"}):
         with pytest.raises(ValueError, match="the body does not fit"):
-            mockserver.set_tenant(**wrong)
+            mockserver.admin.set_tenant(**wrong)
 
 
 def test_choices_given_with_a_scenario_leave_its_other_numbers(mockserver_server):

@@ -71,11 +71,11 @@ def test_a_link_yields_one_end_at_most_and_every_press_gets_a_page(mockserver_se
 
             assert reply.status in (200, 303, 400, 403, 410, 422)
         entrypoints = sandbox.state()["tenants"][0]["entrypoints"]
-        ends = [moved["to"] for moved in sandbox.journal["transitions"] if moved["from"] == "pending"]
+        ends = [moved["to"] for moved in sandbox.log.journal["transitions"] if moved["from"] == "pending"]
 
         assert len(ends) == len(sandbox.events) <= 1
         assert (ends == ["completed"]) == (len(entrypoints) == 1)
-        assert ["createConnectionSession"] == [each["operation"] for each in sandbox.journal["exchanges"]]
+        assert ["createConnectionSession"] == [each["operation"] for each in sandbox.log.journal["exchanges"]]
 
 
 @given(BODY, st.lists(PRESSES, max_size=8))

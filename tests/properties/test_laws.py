@@ -45,7 +45,7 @@ def test_many_small_waits_equal_one_long_wait(program, data):
         assert _answers_of(long_waits) == _answers_of(small_waits)
         assert _fired(long_waits) == _fired(small_waits)
         assert _world(one) == _world(other)
-        assert one.sandbox.journal == other.sandbox.journal
+        assert one.sandbox.log.journal == other.sandbox.log.journal
 
 
 @given(programs())
@@ -197,11 +197,11 @@ def test_after_a_checkpoint_is_restored_what_followed_it_never_happened(before, 
         with one.sandbox.checkpoint():
             Player(one.sandbox).play(inside)
         assert _world(one) == _world(other)
-        assert one.sandbox.journal == other.sandbox.journal
+        assert one.sandbox.log.journal == other.sandbox.log.journal
 
         assert one.play([*after, *EPILOGUE]) == other.play([*after, *EPILOGUE])
         assert _world(one) == _world(other)
-        assert one.sandbox.journal == other.sandbox.journal
+        assert one.sandbox.log.journal == other.sandbox.log.journal
         assert _nameless(one.sandbox.events) == _nameless(other.sandbox.events)
 
 
@@ -226,7 +226,7 @@ def test_two_sandboxes_of_one_server_never_see_each_other(program, neighbours):
 
         assert alone.play(program) == played
         assert alone.sandbox.state() == first.state()
-        assert alone.sandbox.journal == first.journal
+        assert alone.sandbox.log.journal == first.log.journal
     server.close()
 
 

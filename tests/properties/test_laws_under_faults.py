@@ -115,7 +115,7 @@ def test_a_call_that_was_not_applied_has_changed_nothing(program, script):
     before, seen = player.sandbox.state(), 0
     for command in program:
         player.do(command)
-        after, exchanges = player.sandbox.state(), player.sandbox.journal["exchanges"]
+        after, exchanges = player.sandbox.state(), player.sandbox.log.journal["exchanges"]
         new, seen = exchanges[seen:], len(exchanges)
         if len(new) == 1 and not new[0]["applied"] and before["clock"] == after["clock"]:
             assert before["tenants"] == after["tenants"], command
@@ -129,10 +129,10 @@ def test_a_wire_fault_leaves_the_state_of_the_applied_calls(program, script):
     player = shaken([each for each in script if not waits & set(each["do"])])
     applied = []
     for command in program:
-        known = len(player.sandbox.journal["exchanges"])
+        known = len(player.sandbox.log.journal["exchanges"])
         ids = {key: list(value) for key, value in player.ids.items()}
         player.do(command)
-        new = player.sandbox.journal["exchanges"][known:]
+        new = player.sandbox.log.journal["exchanges"][known:]
         if not new or new[0]["applied"]:
             applied.append((command, ids))
     calm = shaken([])
@@ -151,18 +151,18 @@ def test_after_a_restore_the_script_continues_from_the_checkpoint(before, inside
     ids = {key: list(value) for key, value in one.ids.items()}
     with one.sandbox.checkpoint():
         one.play(inside)
-        one.sandbox.remove_rules()
+        one.sandbox.admin.remove_rules()
     one.ids, one.chats = ids, other.chats
 
     assert one.play(after) == other.play(after)
     assert one.sandbox.state() == other.sandbox.state()
-    assert one.sandbox.journal == other.sandbox.journal
+    assert one.sandbox.log.journal == other.sandbox.log.journal
 
 
 def _whole(seed, program, script):
     player = shaken(script, seed)
     played = [each._asdict() for each in player.play(program)]
-    return json.dumps([played, player.sandbox.journal, player.sandbox.state(), player.sandbox.events])
+    return json.dumps([played, player.sandbox.log.journal, player.sandbox.state(), player.sandbox.events])
 
 
 @given(st.integers(0, 2**53 - 1), programs(), scripts())

@@ -33,14 +33,14 @@ class Asking(RuleBasedStateMachine):
 
     def ask(self, transport, tenant, method, path, body=None):
         """Status and JSON of a response, over one of the three transports."""
-        key = self.sandbox.keys(tenant.id)[0]
+        key = self.sandbox.admin.keys(tenant.id)[0]
         if transport == "socket":
             with self.connection.request(
                 method, self.sandbox.base_url + path, json=body, headers={"X-API-Key": key}, timeout=10
             ) as reply:
                 return reply.status_code, reply.json() if reply.content else None
         if transport == "flask":
-            self.flask = self.flask or self.sandbox.app.test_client()
+            self.flask = self.flask or self.sandbox.admin.app.test_client()
             reply = self.flask.open(path, method=method, json=body, headers={"X-API-Key": key})
             return reply.status_code, json.loads(reply.data) if reply.data else None
         reply = self.sandbox.call(method, path, key=key, json=body)

@@ -92,7 +92,9 @@ class Machine(Asking):
     @some("campaigns")
     def fail(self, which, number):
         campaign = self.pick(self.model.tenants[which], 0, "campaigns", number)
-        self.force(lambda: self.sandbox.fail_campaign(campaign.id if campaign else "none"), self.model.fail(campaign))
+        self.force(
+            lambda: self.sandbox.admin.fail_campaign(campaign.id if campaign else "none"), self.model.fail(campaign)
+        )
 
     @rule(transport=TRANSPORTS, which=TENANT, owner=OWNER, number=NUMBER)
     @some("campaigns")

@@ -64,7 +64,7 @@ class ScenarioRun:
 
     def calls(self, operation: str) -> list[Mapping[str, Any]]:
         """The exchanges of an operation, in order."""
-        return [each for each in self.sandbox.journal["exchanges"] if each["operation"] == operation]
+        return [each for each in self.sandbox.log.journal["exchanges"] if each["operation"] == operation]
 
     def codes(self, operation: str) -> list[str | None]:
         """The code of each refusal of an operation, None for what was no refusal in JSON."""

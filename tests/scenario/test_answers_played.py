@@ -234,4 +234,4 @@ def test_retries_end_after_a_maximum_time(mockserver_server: MockServer):
         with pytest.raises(Unreachable):
             ScenarioRun("", sandbox, sandbox.requests_session()).careful().templates()
 
-        assert 8 == len(sandbox.journal["exchanges"])
+        assert 8 == len(sandbox.log.journal["exchanges"])

@@ -58,7 +58,7 @@ def test_a_client_that_expects_every_file_to_be_stored_crashes_or_stores_nothing
 
 def test_results_paired_by_position_swap_the_ids_of_files(mockserver_server: MockServer):
     with played(mockserver_server, "media-one-bad-file", to_the_end=False) as run:
-        run.sandbox.remove_rules()
+        run.sandbox.admin.remove_rules()
 
         ids = run.naive().upload(FILES)
 

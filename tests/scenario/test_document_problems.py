@@ -107,7 +107,7 @@ def test_a_document_refused_over_http_has_every_problem(mockserver_server, broke
     reply = control(mockserver_server.url, "POST", "/sandboxes", {"scenario": dict(read(broken))})
 
     assert 400 == reply.status_code
-    assert [path for path, _, _ in PROBLEMS] == [each["path"] for each in reply.json()["problems"]]
+    assert [f"/scenario{path}" for path, _, _ in PROBLEMS] == [each["path"] for each in reply.json()["problems"]]
 
 
 def test_a_setting_outside_the_file_has_no_line_number(mockserver_server, tmp_path):
@@ -191,7 +191,9 @@ def test_a_value_that_json_has_no_form_for_is_refused_at_its_place(mockserver, v
 
 
 def test_a_rule_for_an_instant_beyond_the_calendar_is_refused(mockserver):
-    with pytest.raises(ScenarioError, match='/script/0/at: got "20000000d"; expected an instant before the year 10000'):
+    with pytest.raises(
+        ScenarioError, match='/script/0/at: got "20000000d"; expected an instant that can be shown, from'
+    ):
         mockserver.apply({"script": [{"at": "20000000d", "do": {"advance": 1}}]})
 
 
@@ -299,3 +301,46 @@ def test_a_problem_names_what_is_valid_in_the_words_of_the_document(document: di
         server.sandbox(document)
 
     assert line in str(refusal.value)
+
+
+NO_DAY = "a day and time that exist, as RFC 3339, such as 2026-03-01T12:00:00Z"
+NOT_SHOWN = "an instant that can be shown, from 0001-01-02T00:00:00.000Z to 9999-12-30T00:00:00.000Z"
+PLACES_OF_INSTANTS = {
+    "/clock/freeze": lambda at: {"clock": {"freeze": at}},
+    "/given/chats/0/birthDate": lambda at: {"given": {"chats": [{"id": "chat_a", "birthDate": at}]}},
+    "/given/chats/0/lastMessageAt": lambda at: {"given": {"chats": [{"id": "chat_a", "lastMessageAt": at}]}},
+    "/given/messages/0/createdAt": lambda at: {
+        "given": {"chats": [{"id": "chat_a"}], "messages": [{"chatId": "chat_a", "createdAt": at}]}
+    },
+    "/given/campaigns/0/startedAt": lambda at: {
+        "given": {
+            "templates": [{"id": "template_a"}],
+            "campaigns": [{"templateId": "template_a", "status": "completed", "startedAt": at}],
+        }
+    },
+}
+
+
+@pytest.mark.parametrize("place", PLACES_OF_INSTANTS)
+@pytest.mark.parametrize(
+    ("at", "wanted"),
+    [
+        ("9999-12-31T00:00:00Z", NOT_SHOWN),
+        ("0001-01-01T00:00:00Z", NOT_SHOWN),
+        ("2026-02-30T00:00:00Z", NO_DAY),
+    ],
+)
+def test_an_instant_is_refused_for_its_own_reason(
+    mockserver_server: MockServer, place: str, at: str, wanted: str
+) -> None:
+    document = PLACES_OF_INSTANTS[place](at)
+
+    with pytest.raises(ScenarioError) as refusal:
+        mockserver_server.sandbox({"scenario": "instants", **document})
+
+    assert [(place, wanted)] == [(each.path, each.wanted) for each in refusal.value.problems]
+
+
+def test_a_birth_date_without_a_time_is_refused_as_a_day(mockserver_server: MockServer) -> None:
+    with pytest.raises(ScenarioError, match='birthDate: got "2026-02-30"; expected a day that exists, such as 1990'):
+        mockserver_server.sandbox(given={"chats": [{"id": "chat_a", "birthDate": "2026-02-30"}]})

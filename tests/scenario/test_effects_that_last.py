@@ -59,7 +59,7 @@ def test_a_general_storage_failure_continues_after_an_upload_with_its_own_rule(m
     files = [(f"{each}.txt", "text/plain", b"nota") for each in "ab"]
 
     first = upload(mockserver, *files)
-    mockserver.set_tenant(subscription="active")
+    mockserver.admin.set_tenant(subscription="active")
 
     assert [[True, False], [False, True]] == [
         [each["success"] for each in reply.json()] for reply in (first, upload(mockserver, *files))
@@ -73,7 +73,7 @@ def test_a_call_deferred_by_a_rule_has_its_own_number_and_transitions(mockserver
         mockserver.call("POST", "/v1/campaigns", json=DRAFT, timeout=1)
     mockserver.call("POST", "/v1/campaigns", json=DRAFT | {"name": "Second"})
 
-    exchanges, moves = mockserver.journal["exchanges"], mockserver.journal["transitions"]
+    exchanges, moves = mockserver.log.journal["exchanges"], mockserver.log.journal["transitions"]
     names = {each["id"]: each["name"] for each in mockserver.state()["tenants"][0]["campaigns"]}
     assert [(1, "Second"), (2, DRAFT["name"])] == [(each["n"], each["request"]["body"]["name"]) for each in exchanges]
     assert [(1, "Second"), (2, DRAFT["name"])] == [(each["cause"]["exchange"], names[each["id"]]) for each in moves]
@@ -85,7 +85,7 @@ def test_no_view_contains_a_whole_key_that_a_rule_creates(mockserver):
     mockserver.call("GET", "/v1/campaigns/" + old)
     mockserver.call("GET", "/v1/campaigns/sk_written_in_the_script", key=old)
 
-    shown = json.dumps([mockserver.rules, mockserver.journal, mockserver.state()])
+    shown = json.dumps([mockserver.rules, mockserver.log.journal, mockserver.state()])
     assert "sk_written_in_the_script" not in shown
     assert old not in shown
 

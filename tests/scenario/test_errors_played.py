@@ -133,7 +133,7 @@ def test_each_code_is_provoked_at_an_operation_that_declares_it(mockserver_serve
     for code in ERRORS:
         with played(mockserver_server, scenario_of(code)) as run:
             answer = refused(PLAYS[code].calls(run.sandbox))
-            refusals[code] = (*answer, run.sandbox.journal["exchanges"][-1]["operation"])
+            refusals[code] = (*answer, run.sandbox.log.journal["exchanges"][-1]["operation"])
 
     assert expected == refusals
     declared = {code: {*COMMON_ERRORS, *ENDPOINTS[play.operation].errors} for code, play in PLAYS.items()}
@@ -167,4 +167,4 @@ def ending(server: MockServer, code: str) -> tuple[type[Exception], int, str | N
         with pytest.raises((Refused, Unreachable)) as raised:
             client.campaigns()
         named = raised.value.code if isinstance(raised.value, Refused) else None
-        return raised.type, len(sandbox.journal["exchanges"]), named
+        return raised.type, len(sandbox.log.journal["exchanges"]), named

@@ -123,7 +123,7 @@ def test_a_count_is_reached_at_the_instant_of_its_send_also_the_very_last(mockse
     mockserver.advance("10m")
 
     assert 1 == rule.fired
-    ended = [each for each in mockserver.journal["transitions"] if each["kind"] == "campaign"][-1]
+    ended = [each for each in mockserver.log.journal["transitions"] if each["kind"] == "campaign"][-1]
     assert ("failed", {"rule": rule.id}) == (ended["to"], ended["cause"])
     assert f"2026-03-01T12:00:0{second}" == ended["at"][:19]
 
@@ -139,7 +139,10 @@ def test_a_count_is_reached_once_per_execution(mockserver):
 
 def test_a_count_that_is_never_reached_never_fires(mockserver):
     failing = mockserver.on("startCampaign").fail_sends(every=2)
-    never, half = mockserver.after(sent=5).set_tenant(name="Never"), mockserver.after(sent=4).set_tenant(name="Half")
+    never, half = (
+        mockserver.after(sent=5).may_fire().set_tenant(name="Never"),
+        mockserver.after(sent=4).set_tenant(name="Half"),
+    )
     ids = run(mockserver)
     mockserver.advance("10m")
 
@@ -148,7 +151,7 @@ def test_a_count_that_is_never_reached_never_fires(mockserver):
 
 
 def test_after_a_cancel_no_count_is_reached(mockserver):
-    rule = mockserver.after(sent=4).set_tenant(name="Never")
+    rule = mockserver.after(sent=4).may_fire().set_tenant(name="Never")
     ids = run(mockserver)
     mockserver.advance("2s")
     cancel(mockserver, ids[0])
@@ -162,7 +165,7 @@ def test_a_condition_has_to_hold_at_the_instant_of_the_count(mockserver):
     mockserver.at("2s").set_tenant(subscription="suspended")
     ids = run(mockserver)
     mockserver.advance("3s")
-    mockserver.set_tenant(subscription="active")
+    mockserver.admin.set_tenant(subscription="active")
 
     assert (("failed", "failed"), 1) == (statuses(mockserver, ids), rule.fired)
 
@@ -217,7 +220,7 @@ def test_a_rule_applied_while_an_execution_lags_ignores_an_ended_campaign(mockse
     mockserver.advance(7 if end == "finish" else 3)
     {
         "finish": lambda: None,
-        "fail": lambda: mockserver.fail_campaign(ids[0]),
+        "fail": lambda: mockserver.admin.fail_campaign(ids[0]),
         "cancel": lambda: cancel(mockserver, ids[0]),
     }[end]()
     ended, counted = statuses(mockserver, ids)[0], counts(mockserver, ids)

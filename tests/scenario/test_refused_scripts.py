@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from mockserver import Sandbox
+from mockserver.contract.limits import RULES_MAX
 from mockserver.scenario.problems import ScenarioError
 from tests.operations.world import GIVEN
 
@@ -104,7 +106,12 @@ BROKEN = [
     ),
     (_on({"reply": {"status": 200, "headers": {"É": "b"}}}), "/do/reply/headers", "a header name: letters", None),
     ({"on": "delivery", "do": {"deliver": {"delay": "367d"}}}, "/do/deliver/delay", "at most 366 days", None),
-    ({"at": "20000000d", "do": {"advance": 1}}, "/at", "before the year 10000", None),
+    (
+        {"at": "20000000d", "do": {"advance": 1}},
+        "/at",
+        "an instant that can be shown, from 0001-01-02T00:00:00.000Z to 9999-12-30T00:00:00.000Z",
+        None,
+    ),
     (_on(DO, **{"while": {"sent": ">=²"}}), "/while/sent", "such as >=20", None),
     (_on(DO, **{"while": {"sent": ">=" + "1" * 490}}), "/while/sent", "such as >=20", None),
     ({"at": "5m", "do": DO}, "/do", "only with `on`", None),
@@ -210,3 +217,17 @@ def test_every_problem_of_a_script_is_listed_in_the_order_of_the_document(mockse
 def test_a_value_that_is_not_a_list_is_refused(mockserver):
     with pytest.raises(ScenarioError, match="/script"):
         mockserver.apply({"script": {"on": "*", "do": DO}})
+
+
+def test_a_sandbox_has_a_most_of_rules_since_each_call_evaluates_them(mockserver: Sandbox):
+    rule = {"on": "listCampaigns", "chance": 0.5, "do": {"error": "INTERNAL_ERROR"}}
+    mockserver.apply(script=[rule] * (RULES_MAX - 1))
+    mockserver.on("listCampaigns").times(1).error("INTERNAL_ERROR")
+
+    with pytest.raises(ValueError, match=f"/script: got 1 rule; expected at most {RULES_MAX} with the {RULES_MAX} of"):
+        mockserver.on("listCampaigns").error("INTERNAL_ERROR")
+    assert RULES_MAX == len(mockserver.rules)
+
+    mockserver.admin.remove_rules()
+    mockserver.on("listCampaigns").error("INTERNAL_ERROR")
+    assert 500 == mockserver.call("GET", "/v1/campaigns").status

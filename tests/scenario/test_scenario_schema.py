@@ -17,11 +17,11 @@ DOCUMENTED = {
     "funnel": "id name steps",
     "funnelStep": "id name",
     "entrypoint": "id name platform displayName displayPhone funnelStepId isCoexistence",
-    "template": "id name description isOfficial providerTemplateStatus items variables createdAt updatedAt",
+    "template": "id name description isOfficial providerTemplateStatus items variables commonVariables createdAt updatedAt",
     "templateItem": "type text mediaId",
     "templateVariable": "key label required source",
     "chat": "id name platform status monetization entrypointId funnelStepId trackingLinkId isGroupChat isAnswered"
-    " needsHumanAttention attentionReason tagIds assignedUserId participantsCount contact birthDate custom"
+    " needsHumanAttention attentionReason tagIds assignedUserId participantsCount participants-count contact birthDate custom"
     " lastMessageAt lastUpdateAt",
     "message": "chatId id type status sender isOfficialTemplate templateCharged createdAt text transcription forward"
     " replyToId photoapp media location templateComponents ad",

@@ -179,7 +179,7 @@ def test_rules_reports_and_the_replay_include_a_seeded_campaign(mockserver_serve
         assert (("failed", "failed"), (9, 3, 0)) == (statuses(sandbox, IDS), counts(sandbox, IDS))
         assert ["execution_a"] == [each["executionId"] for each in sandbox.ledger.executions]
         assert sandbox.conduct is not None
-        moves = [(each["kind"], each["from"], each["to"]) for each in sandbox.journal["transitions"]]
+        moves = [(each["kind"], each["from"], each["to"]) for each in sandbox.log.journal["transitions"]]
         assert [
             ("campaign", None, "draft"),
             ("campaign", "draft", "processing"),
@@ -212,7 +212,7 @@ def test_a_seeded_run_counts_as_the_played_one_at_every_instant(mockserver_serve
         played.advance(to=now)
         was_over = statuses(played, ids)[0] == "completed"
         if not was_over and end != "processing":
-            played.fail_campaign(ids[0]) if end == "failed" else cancel(played, ids[0])
+            played.admin.fail_campaign(ids[0]) if end == "failed" else cancel(played, ids[0])
         with mockserver_server.sandbox(now=f"{now:%Y-%m-%dT%H:%M:%S.%f}Z", given=WORLD) as seeded:
             fields = {"status": end, "startedAt": began.isoformat(), "cadence": cadence}
             if was_over:
@@ -230,7 +230,7 @@ def test_the_document_of_a_run_contains_its_seeded_campaigns(mockserver_server):
     with mockserver_server.sandbox(now=NOON, given=world) as sandbox:
         sandbox.advance(3)
         counts(sandbox, IDS)
-        document = sandbox.replay_document()
+        document = sandbox.log.replay_document()
 
     assert world["campaigns"] == document["given"]["campaigns"]
     assert [] == [each for each in replay(document) if each.differences]

@@ -55,7 +55,7 @@ def test_a_careful_client_learns_how_a_connection_ended(mockserver_server: MockS
     attempts, made, status, reason = ENDS[name]
     with played(mockserver_server, name, now=HALF_PAST) as run:
         if name == "connect-expires-at-the-instant":
-            run.sandbox.remove_rules()  # what fires at that instant is looked at below
+            run.sandbox.admin.remove_rules()  # what fires at that instant is looked at below
         ended, _ = connect(run.careful(), attempts=attempts)
 
         assert (status, reason) == (ended.status, ended.reason)

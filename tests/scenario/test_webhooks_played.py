@@ -105,7 +105,7 @@ def test_an_application_with_the_former_secret_tolerates_a_rotation(mockserver_s
     with played(mockserver_server, "hook-secret-rotation", now=NOON) as run:
         app, receiver = careful_app(run)
         made = begin(run, 2, app)
-        run.sandbox.rotate_secret(receiver.id, "whsec_dGhlLXNlY3JldC1hZnRlci10aGlzLW9uZQ==")
+        run.sandbox.webhooks.rotate(receiver.id, "whsec_dGhlLXNlY3JldC1hZnRlci10aGlzLW9uZQ==")
         run.sandbox.advance("1m")
         app.work()
 

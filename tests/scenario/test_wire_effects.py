@@ -26,7 +26,7 @@ def test_any_code_can_be_the_answer_of_any_operation_which_then_does_not_run(moc
         assert {"statusCode", "code", "message"} == set(reply.json())
         rule.remove()
     assert before == mockserver.state()["tenants"]
-    assert {False} == {each["applied"] for each in mockserver.journal["exchanges"]}
+    assert {False} == {each["applied"] for each in mockserver.log.journal["exchanges"]}
 
 
 @pytest.mark.parametrize("code", ["RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR"])
@@ -69,7 +69,7 @@ def test_a_reply_has_any_status_for_every_client(mockserver, status):
     assert status == mockserver.call(*LIST).status
     assert status == mockserver.requests_session().get(url).status_code
     assert status == mockserver.httpx_client().get(url).status_code
-    assert status == mockserver.app.test_client().get(LIST[1]).status_code
+    assert status == mockserver.admin.app.test_client().get(LIST[1]).status_code
 
 
 def test_a_delay_moves_the_clock_before_the_operation_and_a_late_answer_after_it(mockserver):
@@ -141,7 +141,7 @@ def test_a_bad_gateway_is_a_page_of_a_proxy_whether_or_not_the_operation_ran(moc
     with pytest.raises(ValueError, match="Expecting value"):
         reply.json()
     assert campaigns == len(mockserver.state()["tenants"][0]["campaigns"])
-    [entry] = mockserver.journal["exchanges"]
+    [entry] = mockserver.log.journal["exchanges"]
     assert (502, bool(campaigns)) == (entry["response"]["status"], entry["applied"])
 
 
@@ -169,7 +169,7 @@ def test_a_bad_gateway_on_a_read_may_hide_a_read_that_ran(mockserver):
     mockserver.on("listCampaigns").bad_gateway("after")
     mockserver.call(*LIST)
 
-    assert [True] == [each["applied"] for each in mockserver.journal["exchanges"]]
+    assert [True] == [each["applied"] for each in mockserver.log.journal["exchanges"]]
 
 
 def _stale(sandbox, operation):
@@ -255,5 +255,5 @@ def test_a_call_with_an_effect_on_the_wire_has_its_fault_in_the_journal(mockserv
         mockserver.call(*LIST)
 
     assert [{"rule": "rule_1", "effects": {"error": "INTERNAL_ERROR"}}, None] == [
-        each["fault"] for each in mockserver.journal["exchanges"]
+        each["fault"] for each in mockserver.log.journal["exchanges"]
     ]

@@ -75,6 +75,8 @@ EXPECTED = (
     Expected("public", "RejectedPositiveData", "POST /v1/campaigns/{id}/(start|cancel)", "start.not-draft", "a state that does not permit it is refused with 422"),
     Expected("public", "RejectedPositiveData", "GET /v1/messaging/chats/{chatId}", "messages.list", "a cursor that no page has returned is refused"),
     Expected("public", "RejectedPositiveData", "POST /v1/messaging/media", "media.format", "content that is not of its type is refused"),
+    Expected("public", "RejectedPositiveData", "POST /v1/campaigns/audience-preview", "filters.invalid", "lists that are short enough one by one may together be beyond json-body-bounds"),
+    Expected("control", "RejectedPositiveData", "POST /_mock/journal/verify", "docs/control-plane.md", "atLeast is at most atMost, and times excludes both"),
     Expected("control", "RejectedPositiveData", "PUT /_mock/clock|POST /_mock/clock/advance", "docs/time.md", "an instant before now is refused: time only moves forward"),
     Expected("control", "RejectedPositiveData", "PATCH /_mock/choices", "docs/control-plane.md", "a period is a duration above 0, which a pattern cannot express"),
     Expected("control", "RejectedPositiveData", "POST /_mock/webhooks", "docs/control-plane.md", "an endpoint is of this machine, or of a host that the server allows"),

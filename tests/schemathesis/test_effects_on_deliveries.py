@@ -92,7 +92,6 @@ def test_an_event_arrives_minutes_after_the_change(mockserver: Sandbox, inbox: I
     assert inbox.sessions == [session]
 
 
-@pytest.mark.option("wh-secret-rotation", "effect")
 def test_during_a_rotation_an_event_carries_two_signatures(mockserver: Sandbox, inbox: Inbox):
     mockserver.on("delivery").deliver(old_secret=True)
     mockserver.complete_session(create(mockserver))

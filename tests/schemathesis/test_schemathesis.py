@@ -25,7 +25,7 @@ from schemathesis.specs.openapi.checks import (
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 from mockserver import MockServer, Sandbox
-from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, OPERATIONS, SUCCESS_STATUS
+from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, HEAD_ERROR, OPERATIONS, SUCCESS_STATUS
 from mockserver.contract.errors import ERRORS
 from tests.schemathesis.openapi import document
 
@@ -99,7 +99,7 @@ def in_process(world: World) -> Ask:
 
 @pytest.fixture
 def through_flask(world: World) -> Ask:
-    app = world.sandbox.app
+    app = world.sandbox.admin.app
 
     def ask(case: Case, key: str | None) -> Response:
         with world.sandbox.checkpoint():
@@ -234,6 +234,6 @@ def test_the_document_names_the_codes_that_the_row_declares(operation_id: str):
     schemas = {status: answer["content"]["application/json"]["schema"] for status, answer in errors.items()}
     codes = [code for schema in schemas.values() for code in schema["properties"]["code"]["enum"]]
 
-    assert sorted({*COMMON_ERRORS, *row.errors}) == sorted(codes)
+    assert sorted({*COMMON_ERRORS, *row.errors, HEAD_ERROR}) == sorted(codes)
     assert {str(ERRORS[code].status) for code in codes} == set(errors)
     assert str(SUCCESS_STATUS["rest"][operation_id]) in responses

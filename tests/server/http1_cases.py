@@ -77,7 +77,7 @@ SMUGGLING = (
         _post(CHUNKED, body=size + b"\r\nnull\r\n0\r\n\r\n" + SECOND)
         for size in (
             b"0x4", b"+4", b"-4", b"4 ", b" 4", b"4\t;x", b"4;x\ry", b"4;x\ny", b"\xb2", b"4_", b"000000000000000000004",
-            b"10000000000000004", b"", b"4,4", b"4;" + b"a" * 300, b"4\x00",
+            b"10000000000000004", b"", b"4,4", b"4;" + b"a" * 300, b"4;" + b"a" * 9000, b"4\x00",
         )
     ),
     _post(CHUNKED, body=b"4\r\nnullX\r\n0\r\n\r\n" + SECOND),
@@ -95,6 +95,8 @@ SMUGGLING = (
     b"CONNECT there:443 HTTP/1.1\r\nHost: there:443\r\n\r\n" + SECOND,
     b"GET / HTTP/1.1\r\nX:" + b" a\r\nX:" * 99 + b" a\r\n" + HOST + END,
     b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    _post(CHUNKED, body=(b"1;" + b"a" * 200 + b"\r\n1\r\n") * 60 + b"0\r\n\r\n" + SECOND),
+    END * 2000 + SECOND,
 )  # fmt: skip
 SEEDS = GOOD + SMUGGLING
 WORDS = (

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 import h11
 
-from mockserver.server.http1.connection import Connection, ServerConfig
+from mockserver.server.http1.body import BodyTotal
+from mockserver.server.http1.connection import Connection, ConnectionLimits, ServerConfig, Shared
 from mockserver.server.http1.event_loop import new_event_loop
 from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
+from mockserver.server.http1.request import RequestHead
 from mockserver.server.http1.server import plain_error
 from mockserver.server.http1.workers import Workers
 
-LIMIT_SECONDS = 5.0  # nothing waits as long: the client has ended its half before the server begins
+LIMIT_SECONDS = 60.0  # nothing waits as long: the client has ended its half before the server begins
 WHOLE_BYTES = 64 * 1024 * 1024
 
 
@@ -64,7 +67,7 @@ class _Recorder:
         self.asked: list[Asked] = []
         self._respond = respond
 
-    def body_max_bytes(self, target: str) -> int:
+    def body_max_bytes(self, head: RequestHead) -> int:
         return WHOLE_BYTES
 
     def respond(self, request: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:
@@ -72,15 +75,35 @@ class _Recorder:
         return self._respond(request)
 
 
-def read_by_us(sent: bytes, respond: Respond = echo) -> tuple[Verdict, bytes, list[str]]:
-    """What the server reads of a client that sends this and ends, its answers' bytes, and the lines of its log."""
+def read_by_us(
+    sent: bytes, respond: Respond = echo, segment_bytes: int | None = None
+) -> tuple[Verdict, bytes, list[str]]:
+    """
+    What the server reads of a client that sends this and ends, its answers' bytes, and the lines of its log.
+
+    With `segment_bytes` each turn of the server's loop gets as many bytes, else the first one gets all.
+    """
     recorder, log = _Recorder(respond), []
     client, wire = socket.socketpair()
     client.settimeout(LIMIT_SECONDS)
     with client:
-        client.sendall(sent)
-        client.shutdown(socket.SHUT_WR)
-        _serve(wire, ServerConfig(recorder, plain_error, log.append, LIMIT_SECONDS, True))
+        segments = iter(
+            [sent[at : at + segment_bytes] for at in range(0, len(sent), segment_bytes)] if segment_bytes else ()
+        )
+        if segment_bytes is None:
+            client.sendall(sent)
+            client.shutdown(socket.SHUT_WR)
+
+        def send_next() -> bool:
+            with suppress(OSError):  # the server has ended the connection
+                if (segment := next(segments, None)) is not None:
+                    client.send(segment)
+                    return True
+                client.shutdown(socket.SHUT_WR)
+            return False
+
+        config = ServerConfig(recorder, plain_error, log.append, LIMIT_SECONDS, True, ConnectionLimits())
+        _serve(wire, config, None if segment_bytes is None else send_next)
         with client.makefile("rb") as answers:
             answered = answers.read()
     last = answered.rpartition(b"HTTP/1.1 400 ")[2] if b"\r\nX-Mock-Reason: " in answered else b""
@@ -88,13 +111,20 @@ def read_by_us(sent: bytes, respond: Respond = echo) -> tuple[Verdict, bytes, li
     return Verdict(recorder.asked, why), answered, log
 
 
-def _serve(wire: socket.socket, config: ServerConfig) -> None:
-    """Serve this one connection to its end."""
+def _serve(wire: socket.socket, config: ServerConfig, send_next: Callable[[], bool] | None) -> None:
+    """Serve this one connection to its end; `send_next` sends a segment, and returns False after the last one."""
     loop = new_event_loop()
     workers = Workers(loop, "reader", 1)
     wire.setblocking(False)
-    connection = Connection(loop, wire, ("127.0.0.1", 1), config, workers, lambda _: loop.stop())
+    shared = Shared(workers, BodyTotal(None), {}, lambda _: loop.stop())
+    connection = Connection(loop, wire, ("127.0.0.1", 1), config, shared)
     connection.start()
+
+    def turn() -> None:
+        if send_next is not None and send_next():
+            loop.call_soon(turn)
+
+    turn()
     loop.run_forever()
     if connection.task is not None:
         loop.run_until_complete(connection.task)

@@ -6,7 +6,7 @@ import json
 import socket
 from typing import Any, NamedTuple, Self
 
-DEADLINE_SECONDS = 5.0
+DEADLINE_SECONDS = 60.0
 
 
 class Answer(NamedTuple):

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-PATIENCE_SECONDS = 10.0
+PATIENCE_SECONDS = 60.0
 ACCEPTED = b"HTTP/1.1 204 No Content\r\n\r\n"
 
 Script = Sequence[bytes | Callable[[socket.socket], None]]

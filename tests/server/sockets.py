@@ -47,7 +47,7 @@ def raw(reply: bytes, *, hold: threading.Event | None = None, drips: int = 0) ->
                         threading.Event().wait(0.02)
                         connection.sendall(b"x")
                 if hold is not None:
-                    hold.wait(10)
+                    hold.wait(3_600)
                 connection.close()
 
     thread = threading.Thread(target=serve, daemon=True)

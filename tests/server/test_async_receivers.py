@@ -182,10 +182,10 @@ def test_a_sync_command_on_the_loop_of_the_receiver_fails_immediately_and_names_
     async def main() -> list[Any]:
         receiver = mockserver.receive_webhooks(make())
         session = begin(mockserver)
-        with pytest.raises(ValueError, match=r"await sandbox\.advance_async\(\.\.\.\)"):
+        with pytest.raises(ValueError, match=r"await sandbox\.aio\.advance\(\.\.\.\)"):
             command(mockserver, session)
         refused = attempts(receiver)
-        await mockserver.advance_async(0)
+        await mockserver.aio.advance(0)
         return [refused, len(attempts(receiver))]
 
     assert [[], 1] == on_a_loop(main)
@@ -199,7 +199,7 @@ def test_a_server_on_the_loop_of_the_caller_is_reported_immediately(mockserver: 
             session = begin(mockserver)
             with pytest.raises(ValueError, match=re.escape(f"the receiver at {server.url} runs on the event loop")):
                 command(mockserver, session)
-            await mockserver.advance_async(0)
+            await mockserver.aio.advance(0)
             return server.count
 
     assert 1 == on_a_loop(main)
@@ -223,9 +223,9 @@ def test_an_awaitable_that_cannot_be_awaited_here_is_refused_as_a_coroutine_func
 
     async def main() -> None:
         mockserver.receive_webhooks(lambda webhook: inbox(webhook))
-        with pytest.raises(ValueError, match="await the async form"):
+        with pytest.raises(ValueError, match="await it: "):
             mockserver.complete_session(begin(mockserver))
-        await mockserver.advance_async(0)
+        await mockserver.aio.advance(0)
 
     on_a_loop(main)
 
@@ -240,7 +240,7 @@ def test_what_only_reads_does_not_try_again_what_was_refused(mockserver: Sandbox
     async def main() -> Any:
         await server.__aenter__()
         receiver = mockserver.receive_webhooks(server.url)
-        with pytest.raises(ValueError, match="await the async form"):
+        with pytest.raises(ValueError, match="await it: "):
             mockserver.complete_session(begin(mockserver))
         return receiver
 
@@ -256,9 +256,9 @@ def test_what_only_reads_does_not_try_again_what_was_refused(mockserver: Sandbox
 def test_an_async_form_raises_the_exception_of_its_function(mockserver: Sandbox):
     async def main() -> None:
         with pytest.raises(KeyError):
-            await mockserver.run_async(dict[str, str]().__getitem__, "x")
+            await mockserver.aio.run(dict[str, str]().__getitem__, "x")
         with pytest.raises(RuntimeError, match="StopIteration"):
-            await mockserver.run_async(next, iter(()))
+            await mockserver.aio.run(next, iter(()))
 
     on_a_loop(main)
 
@@ -297,7 +297,7 @@ def test_a_coroutine_runs_on_the_loop_that_awaits_the_command(mockserver: Sandbo
 
     async def main() -> bool:
         mockserver.receive_webhooks(registered)
-        await mockserver.complete_session_async(begin(mockserver))
+        await mockserver.aio.complete_session(begin(mockserver))
         return [asyncio.get_running_loop()] == inbox.loops == registered.loops
 
     assert on_a_loop(main)
@@ -308,29 +308,29 @@ def test_the_async_forms_answer_as_the_sync_ones_do(mockserver: Sandbox):
         async with Server() as server:
             receiver = mockserver.receive_webhooks(server.url)
             ids = [begin(mockserver) for _ in range(5)]
-            assert ids[0] == (await mockserver.complete_session_async(ids[0], phone="+5511999990000"))["sessionId"]
-            assert ids[1] == (await mockserver.fail_session_async(ids[1]))["sessionId"]
-            await mockserver.cancel_session_async(ids[2])
-            await mockserver.expire_session_async(ids[3])
+            assert ids[0] == (await mockserver.aio.complete_session(ids[0], phone="+5511999990000"))["sessionId"]
+            assert ids[1] == (await mockserver.aio.fail_session(ids[1]))["sessionId"]
+            await mockserver.aio.cancel_session(ids[2])
+            await mockserver.aio.expire_session(ids[3])
             assert 4 == server.count
-            event = await mockserver.redeliver_async(mockserver.events[0]["id"])
+            event = await mockserver.aio.redeliver(mockserver.events[0]["id"])
             assert (5, 2) == (server.count, len(event["deliveries"][0]["attempts"]))
-            assert [] == await mockserver.recover_async(receiver.id)
-            assert 200 == (await mockserver.call_async("GET", "/v1/campaigns")).status
+            assert [] == await mockserver.aio.recover(receiver.id)
+            assert 200 == (await mockserver.aio.call("GET", "/v1/campaigns")).status
             before = mockserver.now
-            assert None is await mockserver.sleep_async(1200)
+            assert None is await mockserver.aio.sleep(1200)
             assert (1200, 6) == ((mockserver.now - before).total_seconds(), server.count)
             with pytest.raises(ValueError, match="session: got"):
-                await mockserver.run_async(mockserver.end_user, "session_x")
+                await mockserver.aio.run(mockserver.end_user, "session_x")
 
     on_a_loop(main)
 
 
 def test_a_wait_for_calls_does_not_block_the_loop_that_makes_them(mockserver: Sandbox):
     async def main() -> int:
-        waiting = asyncio.create_task(mockserver.wait_for_async("listCampaigns", timeout=DEADLINE_S))
+        waiting = asyncio.create_task(mockserver.aio.wait_for("listCampaigns", timeout=DEADLINE_S))
         await asyncio.sleep(0)
-        async with mockserver.httpx_async_client() as client:
+        async with mockserver.aio.httpx_client() as client:
             await client.get("/v1/campaigns", headers={"X-API-Key": mockserver.secret_key})
         return len(await waiting)
 
@@ -341,19 +341,19 @@ def test_a_receiver_on_the_loop_may_call_the_mock_and_advance_the_clock(mockserv
     seen: list[Any] = []
 
     async def receive(webhook: Any) -> None:
-        async with mockserver.httpx_async_client() as client:
+        async with mockserver.aio.httpx_client() as client:
             session_id = webhook.json()["data"]["sessionId"]
             url = f"/v1/entrypoints/chatapp/connection-sessions/{session_id}"
             reply = await client.get(url, headers={"X-API-Key": mockserver.secret_key})
         seen.append((session_id, reply.json()["status"]))
         if len(seen) == 1:
             mockserver.sleep(60)
-            await mockserver.advance_async("20m")
+            await mockserver.aio.advance("20m")
 
     async def main() -> list[str]:
         mockserver.receive_webhooks(receive)
         sessions = [begin(mockserver), begin(mockserver)]
-        await mockserver.complete_session_async(sessions[0])
+        await mockserver.aio.complete_session(sessions[0])
         return sessions
 
     first, second = on_a_loop(main)
@@ -369,7 +369,7 @@ def test_deliveries_of_a_call_by_the_async_client_are_sent_on_its_loop(mockserve
         session_id = begin(mockserver)
         mockserver.advance("20m")
         url = f"/v1/entrypoints/chatapp/connection-sessions/{session_id}"
-        async with mockserver.httpx_async_client() as client:
+        async with mockserver.aio.httpx_client() as client:
             for _ in range(2):  # what the first one makes due is sent with the second one
                 await client.get(url, headers={"X-API-Key": mockserver.secret_key})
         assert [asyncio.get_running_loop()] == inbox.loops
@@ -387,7 +387,7 @@ def test_a_sync_call_on_the_receivers_loop_is_answered_and_leaves_the_delivery_d
         begin(mockserver)
         statuses = [mockserver.call("GET", "/v1/campaigns").status for _ in range(2)]
         assert ["due"] == [each["deliveries"][0]["status"] for each in mockserver.events] and not inbox.seen
-        await mockserver.advance_async(0)
+        await mockserver.aio.advance(0)
         return statuses
 
     assert [200, 200] == on_a_loop(main)
@@ -399,7 +399,7 @@ def test_a_document_that_makes_an_event_due_is_refused_as_any_command(mockserver
         mockserver.receive_webhooks(Inbox())
         session = begin(mockserver)
         mockserver.at(0).complete_session(session)
-        with pytest.raises(ValueError, match="await the async form"):
+        with pytest.raises(ValueError, match="await it: "):
             mockserver.apply({"given": {}})
 
     on_a_loop(main)
@@ -450,7 +450,7 @@ def test_a_cancelled_command_ends_its_task(mockserver: Sandbox):
 
     async def main() -> bool:
         mockserver.receive_webhooks(silent)
-        command = asyncio.create_task(mockserver.complete_session_async(begin(mockserver)))
+        command = asyncio.create_task(mockserver.aio.complete_session(begin(mockserver)))
         await asyncio.to_thread(arrived.wait, DEADLINE_S)
         command.cancel()
         with suppress(asyncio.CancelledError):
@@ -461,5 +461,5 @@ def test_a_cancelled_command_ends_its_task(mockserver: Sandbox):
 
 
 def test_python_names_the_async_form_where_its_await_was_forgotten(mockserver: Sandbox):
-    with pytest.warns(RuntimeWarning, match=r"'Sandbox\.advance_async' was never awaited"):
-        mockserver.advance_async(0)  # the coroutine ends unawaited as the statement ends
+    with pytest.warns(RuntimeWarning, match=r"'Aio\.advance' was never awaited"):
+        mockserver.aio.advance(0)  # the coroutine ends unawaited as the statement ends

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import socket
+import sys
 import threading
+from asyncio import Event
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
+from mockserver.server.http1.body import SMALL_MAX_BYTES, BodyTotal, RequestBody
 from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
+from mockserver.server.http1.request import RequestHead
 from mockserver.server.http1.server import Server
+from tests.server.clocked import Clocked, Echo
 from tests.server.rawclient import RawClient
 from tests.server.wsgi import WsgiHandler
 
@@ -46,6 +51,8 @@ CHUNKS = [
     ("none", b"0\r\n\r\n", b""),
     ("two", b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", b"abcde"),
     ("extension", b'3;a="b"\r\nabc\r\n0;c\r\n\r\n', b"abc"),
+    ("extension at the bound", b"3;" + b"a" * 8190 + b"\r\nabc\r\n0\r\n\r\n", b"abc"),
+    ("short chunks", b"1\r\na\r\n" * 20_000 + b"0\r\n\r\n", b"a" * 20_000),
     ("hexadecimal", b"A\r\n0123456789\r\n00\r\n\r\n", b"0123456789"),
     ("trailers", b"3\r\nabc\r\n0\r\nX-Sum: 1\r\nX-API-Key: forged\r\n\r\n", b"abc"),
     ("large", b"%x\r\n%b\r\n0\r\n\r\n" % (len(LARGE), LARGE), LARGE),
@@ -69,6 +76,19 @@ def test_a_chunked_body_may_arrive_byte_by_byte(serve: Serve) -> None:
         assert b"/a abc" == client.answer().body
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
+def test_a_chunked_body_is_read_alike_in_segments_of_any_size(size: int) -> None:
+    """The sizes of what the parser is given are those that arrive: no byte is given to it again."""
+    for _, sent, read in CHUNKS[:-1]:
+        body, received = RequestBody(None, len(LARGE), BodyTotal(None), lambda: None), bytearray()
+        for at in range(0, len(sent), size):
+            received += sent[at : at + size]
+            body.receive(received)
+            assert (b"", at + size >= len(sent)) == (received, body.is_whole)
+
+        assert read == body.content()
+
+
 # name of the case, status, what is sent after the head
 BROKEN = [
     ("no size", 400, b"\r\nabc"),
@@ -79,6 +99,13 @@ BROKEN = [
     ("bare line feed", 400, b"3\nabc"),
     ("line feed in a trailer", 400, b"0\r\nX: a\nY: b\r\n\r\n"),
     ("endless size line", 400, b"3;" + b"a" * 9000),
+    ("long extension", 400, b"3;" + b"a" * 9000 + b"\r\nabc\r\n0\r\n\r\n"),
+    ("extension over the bound", 400, b"3;" + b"a" * 8191 + b"\r\nabc\r\n0\r\n\r\n"),
+    ("long extension of a later chunk", 400, b"3\r\nabc\r\n3;" + b"a" * 9000 + b"\r\nabc\r\n0\r\n\r\n"),
+    ("long extension of the last chunk", 400, b"3\r\nabc\r\n0;" + b"a" * 9000 + b"\r\n\r\n"),
+    ("many zeros", 400, b"0" * 9000 + b"3\r\nabc\r\n0\r\n\r\n"),
+    ("long trailer", 400, b"0\r\nX: " + b"a" * 9000 + b"\r\n\r\n"),
+    ("extensions of many chunks", 400, (b"1;" + b"a" * 200 + b"\r\na\r\n") * 60 + b"0\r\n\r\n"),
     ("request for a trailer", 400, b"0\r\nGET /second HTTP/1.1\r\nHost: here\r\n\r\n"),
     ("control character in a trailer", 400, b"0\r\nX: a\0\r\n\r\n"),
     ("folded trailer", 400, b"0\r\nX: a\r\n b\r\n\r\n"),
@@ -200,7 +227,7 @@ def test_a_request_with_a_body_beyond_its_bound_has_none(serve: Serve, header: s
     seen: list[tuple[bytes | None, int | None]] = []
 
     class Handler:
-        def body_max_bytes(self, target: str) -> int:
+        def body_max_bytes(self, head: RequestHead) -> int:
             return 1000
 
         def respond(self, request: Request) -> Response:
@@ -245,3 +272,181 @@ def test_a_body_that_ends_early_is_refused(serve: Serve) -> None:
         client.send("POST / HTTP/1.1", "Content-Length: 10", body=b"abc").socket.shutdown(socket.SHUT_WR)
         assert 400 == client.answer().json()["statusCode"]
     assert not called.is_set()
+
+
+KIB = 1024
+
+
+def post(length: int, *fields: str) -> bytes:
+    """Return the head of a request with a body of this length."""
+    lines = ["POST / HTTP/1.1", "Host: here", f"Content-Length: {length}", *fields, "", ""]
+    return "\r\n".join(lines).encode()
+
+
+class TestTotalOfBodies:
+    """The bodies under way, of every connection of one server."""
+
+    def test_a_body_is_in_a_file_as_soon_as_it_is_larger_than_what_stays_in_memory(self) -> None:
+        handler = Echo()
+        with Clocked(handler) as client:
+            client.send(post(SMALL_MAX_BYTES + 2)).send(b"a" * SMALL_MAX_BYTES)
+            body = client.connection._body
+            assert body is not None
+            assert not body.has_much_unwritten
+            client.send(b"a")
+            client.run(lambda: not body._unwritten)
+            client.send(b"b")
+
+            assert client.received.endswith(b"aab")
+        assert [True] == [request.is_spooled for request in handler.requests]
+
+    def test_a_body_that_arrives_in_short_segments_takes_no_more_memory_than_its_bytes(self) -> None:
+        body, size = RequestBody(None, 10**6, BodyTotal(None), lambda: None), 40 * KIB
+        for _ in range(size // 2):
+            body.receive(bytearray(b"2\r\nab\r\n"))
+
+        assert sys.getsizeof(body._unwritten) < 2 * size
+
+    def test_the_largest_body_that_arrives_gives_way_when_all_take_more_than_the_total(self) -> None:
+        total = BodyTotal(400 * KIB)
+        handler = Echo()
+        with Clocked(handler, total) as one, Clocked(handler, total) as two, Clocked(handler, total) as three:
+            for client, size in ((one, 100 * KIB), (two, 200 * KIB)):
+                upload(client, 300 * KIB, size)
+            assert 300 * KIB == total.taken_bytes
+            upload(three, 300 * KIB, 120 * KIB)
+
+            assert two.received.startswith(b"HTTP/1.1 500 ")
+            assert [True, False, True] == [client.is_open for client in (one, two, three)]
+            assert 220 * KIB == total.taken_bytes
+            assert ['127.0.0.1 "POST /" 500'] == two.log
+
+    def test_a_small_body_is_taken_whatever_the_large_ones_take(self) -> None:
+        total = BodyTotal(100 * KIB)
+        with Clocked(Echo(), total) as large, Clocked(Echo(), total) as small:
+            upload(large, 300 * KIB, 90 * KIB)
+            assert small.send(post(SMALL_MAX_BYTES) + b"a" * 100).send(b"b" * (SMALL_MAX_BYTES - 100)).received
+
+            assert large.is_open
+            assert 90 * KIB == total.taken_bytes
+
+    @pytest.mark.parametrize("end", ["answered", "aborted", "slow", "beyond", "chunks"])
+    def test_nothing_is_counted_after_the_end_of_a_request(self, end: str) -> None:
+        total = BodyTotal(None)
+        with Clocked(Echo(200 * KIB), total) as client:
+            if end == "chunks":
+                client.send(b"POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n")
+                for _ in range(3):
+                    client.send(b"18000\r\n" + b"a" * 32 * KIB).send(b"a" * 64 * KIB + b"\r\n")
+                    client.settle()
+                assert client.received.startswith(b"HTTP/1.1 200 ")
+            elif end == "beyond":
+                client.send(post(300 * KIB)).send(b"a" * 100)
+            else:
+                upload(client, 150 * KIB, 100 * KIB)
+                assert 100 * KIB == total.taken_bytes
+            if end == "answered":
+                upload(client, 0, 50 * KIB)
+                assert client.received.startswith(b"HTTP/1.1 200 ")
+            elif end == "aborted":
+                client.connection.abort()
+            elif end == "slow":
+                client.wait(30.0).wait(30.0)
+                assert client.received.startswith(b"HTTP/1.1 400 ")
+
+            assert 0 == total.taken_bytes
+
+    def test_a_body_counts_until_the_response_also_of_a_client_that_has_gone(self) -> None:
+        total, answer = BodyTotal(None), Event()
+
+        class Later(Echo):
+            async def respond(self, request: Request) -> Response:  # type: ignore[override]
+                await answer.wait()
+                return Response(200, (), b"%d" % len(request.body() or b""))
+
+        with Clocked(Later(), total) as client:
+            upload(client, 100 * KIB, 90 * KIB)
+            client.send(b"a" * 10 * KIB).leave()
+            assert 100 * KIB == total.taken_bytes
+            answer.set()
+            client.settle()
+
+            assert 0 == total.taken_bytes
+
+
+def upload(client: Clocked, length: int, size: int) -> None:
+    """Begin a body of this length, 0 for one that has begun, and send as many bytes of it."""
+    if length:
+        client.send(post(length))
+    for at in range(0, size, 32 * KIB):
+        client.send(b"a" * min(32 * KIB, size - at))
+        client.settle()
+
+
+class TestPace:
+    """The bytes of a body have to arrive at a least pace."""
+
+    def test_a_body_that_arrives_too_slowly_is_refused_however_often_a_byte_arrives(self) -> None:
+        with Clocked(Echo()) as client:
+            client.send(post(10_000))
+            for _ in range(29):
+                client.wait(1.0).send(b"a" * 200)
+            assert client.is_open
+            client.wait(1.0)
+
+            answer = client.received
+            assert answer.startswith(b"HTTP/1.1 400 ")
+            assert b"fewer than 256 bytes of the body arrive each second, on average over 30 s" in answer
+            assert not client.is_open
+
+    def test_a_body_at_the_least_pace_is_read_to_its_end(self) -> None:
+        with Clocked(Echo()) as client:
+            client.send(post(256 * 90))
+            for _ in range(90):
+                client.send(b"a" * 256).wait(1.0)
+
+            assert client.received.startswith(b"HTTP/1.1 200 ")
+
+    def test_a_quick_beginning_does_not_pay_for_a_slow_rest(self) -> None:
+        with Clocked(Echo()) as client:
+            client.send(post(100 * KIB))
+            for _ in range(3):
+                client.send(b"a" * 20 * KIB)
+            for _ in range(4):
+                client.wait(15.0).send(b"a")
+
+            assert client.received.startswith(b"HTTP/1.1 400 ")
+
+    def test_the_bytes_that_frame_chunks_count(self) -> None:
+        with Clocked(Echo()) as client:
+            client.send(b"POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n")
+            for _ in range(60):
+                client.wait(1.0).send(b"1\r\na\r\n" * 50)
+
+            assert client.is_open
+
+    def test_a_body_of_http_1_0_and_one_in_chunks_have_the_pace_too(self) -> None:
+        for head in (
+            b"POST / HTTP/1.0\r\nHost: here\r\nContent-Length: 9\r\n\r\n",
+            b"POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n1",
+        ):
+            with Clocked(Echo()) as client:
+                client.send(head).wait(15.0).send(b"0").wait(15.0)
+
+                assert client.received.startswith(b"HTTP/1.1 400 ")
+
+    def test_the_rest_of_an_unread_body_ends_its_connection_when_it_is_slow(self) -> None:
+        with Clocked(Echo(body_max_bytes=10)) as client:
+            client.send(b"POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n20\r\n" + b"a" * 11)
+            assert client.received.startswith(b"HTTP/1.1 200 ")
+            client.wait(15.0).send(b"a").wait(15.0).send(b"a").wait(15.0)
+
+            assert not client.is_open
+            assert b"" == client.received
+
+    def test_the_setting_gives_another_pace(self) -> None:
+        for pace, is_open in ((None, True), (10, True), (11, False)):
+            with Clocked(Echo(), pace_bytes=pace) as client:
+                client.send(post(10_000)).wait(15.0).send(b"a" * 300).wait(15.0)
+
+                assert is_open == client.is_open

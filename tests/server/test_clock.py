@@ -201,7 +201,7 @@ def test_many_small_waits_equal_one_long_wait(mockserver_server, ages, cuts):
                 sandbox.advance(age)
             for wait in waits:
                 sandbox.advance(microseconds=wait)
-            return sandbox.state(), sandbox.events, sandbox.journal["transitions"]
+            return sandbox.state(), sandbox.events, sandbox.log.journal["transitions"]
 
     whole = 3_000_000_000
     edges = [0, *sorted(cuts), whole]
@@ -231,7 +231,7 @@ class TestMovingBack:
     @pytest.mark.mockserver(now=START)
     def test_a_checkpoint_of_a_frozen_clock_freezes_it_again(self, mockserver):
         with mockserver.checkpoint():
-            mockserver.follow(catch_up=True)
+            mockserver.clock.follow(catch_up=True)
 
         assert (START, True) == (mockserver.now, is_frozen(mockserver))
 
@@ -244,7 +244,7 @@ def test_every_answer_is_dated_by_the_sandbox_s_clock(mockserver):
 
 
 def test_the_async_sleep_is_a_coroutine_function(mockserver):
-    assert inspect.iscoroutinefunction(mockserver.sleep_async)
+    assert inspect.iscoroutinefunction(mockserver.aio.sleep)
 
 
 def test_a_sleep_advances_the_clock_and_fires_due_timers(mockserver):

@@ -1,6 +1,7 @@
 """A clock that follows the process's: its lead, no step back, and freezegun and time-machine in effect."""
 
 from datetime import UTC, datetime, timedelta
+from urllib.parse import urlsplit
 
 import freezegun
 import pytest
@@ -8,6 +9,7 @@ import requests
 import time_machine
 
 from tests.server.control_calls import SESSIONS, begin, is_frozen, make
+from tests.server.rawclient import RawClient
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LATER = datetime(2031, 7, 1, 8, 30, 15, 123456, tzinfo=UTC)
@@ -60,7 +62,7 @@ class TestFollowing:
 
     def test_from_frozen_it_continues_from_its_instant(self, mockserver_server):
         with time_machine.travel(LATER, tick=False) as process, mockserver_server.sandbox(now=START) as sandbox:
-            sandbox.follow()
+            sandbox.clock.follow()
             at_once = sandbox.now
             process.shift(60)
 
@@ -69,7 +71,7 @@ class TestFollowing:
     def test_catching_up_it_is_at_the_process_s_time_and_what_lay_between_has_happened(self, mockserver_server):
         with time_machine.travel(LATER, tick=False) as process, mockserver_server.sandbox(now=START) as sandbox:
             begin(sandbox)
-            sandbox.follow(catch_up=True)
+            sandbox.clock.follow(catch_up=True)
             at_once = sandbox.now
             process.shift(60)
 
@@ -79,7 +81,7 @@ class TestFollowing:
     def test_catching_up_with_an_earlier_time_waits_for_it(self, mockserver_server):
         with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(now=LATER) as sandbox:
             begin(sandbox)
-            sandbox.follow(catch_up=True)
+            sandbox.clock.follow(catch_up=True)
             at_once = sandbox.now
             process.move_to(LATER + MINUTE)
 
@@ -146,4 +148,49 @@ class TestAFrozenProcess:
             assert "2031-07-01T08:50:15.000Z" == reply.json()["expiresAt"]
             assert "Tue, 01 Jul 2031 08:30:15 GMT" == reply.headers["Date"]
         assert made.control("DELETE", "").status_code == 404
-        assert requests.delete(f"{made.server}/_mock/sandboxes/{made.id}", timeout=5).status_code == 204
+        assert requests.delete(f"{made.server}/_mock/sandboxes/{made.id}", timeout=60).status_code == 204
+
+
+class TestJumps:
+    @pytest.mark.parametrize("to", ["0001-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "9999-12-31T23:59:59.999999Z"])
+    def test_at_any_instant_of_the_process_every_operation_and_view_responds(self, mockserver_server, to):
+        with freezegun.freeze_time(to), mockserver_server.sandbox(clock="follow") as sandbox:
+            sandbox.receive_webhooks(lambda request: 204)
+            created = begin(sandbox)
+            sandbox.complete_session(created)
+            views = [requests.get(f"{sandbox.base_url}/_mock/{each}", timeout=10) for each in ("state", "journal", "")]
+
+            assert [200, 200, 200] == [view.status_code for view in views]
+            assert ["delivered"] == [each["deliveries"][0]["status"] for each in sandbox.events]
+
+    def test_a_clock_that_is_ahead_stops_at_the_last_instant_that_can_be_shown(self, mockserver_server):
+        with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
+            sandbox.advance(to="9999-12-30T00:00:00Z")
+            process.shift(30 * 86_400)
+
+            assert datetime(9999, 12, 30, tzinfo=UTC) == sandbox.now
+            assert "pending" == sandbox.call("GET", f"{SESSIONS}/{begin(sandbox)}").json()["status"]
+
+    def test_a_connection_outlives_jumps_of_the_clock_in_both_directions(self, mockserver_server):
+        jumps = (0, 3600, -7200, 10 * 365 * 86_400, -20 * 365 * 86_400)
+        with (
+            time_machine.travel(START, tick=False) as process,
+            mockserver_server.sandbox(clock="follow") as sandbox,
+            RawClient(urlsplit(sandbox.base_url).port or 0) as client,
+        ):
+            for seconds in jumps:
+                process.shift(seconds)
+                target = f"POST {urlsplit(sandbox.base_url).path}{SESSIONS} HTTP/1.1"
+                client.send(
+                    target,
+                    f"X-API-Key: {sandbox.secret_key}",
+                    "Content-Type: application/json",
+                    "Content-Length: 2",
+                    body=b"{}",
+                )
+                assert 202 == client.answer().status
+            entries = sandbox.log.journal["exchanges"]
+            ids = {each["response"]["body"]["sessionId"] for each in entries}
+
+            assert len(jumps) == len(ids)
+            assert sorted(each["at"] for each in entries) == [each["at"] for each in entries]

@@ -20,7 +20,7 @@ def sandbox() -> Sandbox:
 
 
 def kept(sandbox: Sandbox) -> list[tuple[str, dict[str, Any]]]:
-    return [(step["command"], step["arguments"]) for step in sandbox.steps]
+    return [(step["command"], step["arguments"]) for step in sandbox.log.steps]
 
 
 def test_commands_in_process_and_over_http_are_recorded_alike(sandbox: Sandbox):
@@ -35,15 +35,15 @@ def test_a_step_has_the_position_before_it(sandbox: Sandbox):
     sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
     sandbox.advance("20m")
 
-    first, second = sandbox.steps
+    first, second = sandbox.log.steps
     assert (0, 0) == (first["exchanges"], first["transitions"])
     assert (1, 1) == (second["exchanges"], second["transitions"])
     assert ("2026-03-01T12:00:00.000Z", "2026-03-01T12:20:00.000Z") == (first["at"], second["at"])
 
 
 def test_reads_and_refused_commands_are_not_steps(sandbox: Sandbox):
-    assert sandbox.journal and sandbox.state()
-    sandbox.call("POST", "/_mock/journal/verify", json={"operation": "createCampaign"})
+    assert sandbox.log.journal and sandbox.state()
+    sandbox.call("POST", "/_mock/journal/verify", json={"operation": "createCampaign", "times": 0})
     with pytest.raises(ValueError, match="dual-statu"):
         sandbox.choose({"dual-statu": "guide"})
     with pytest.raises(ValueError, match="/given/chat"):
@@ -57,7 +57,7 @@ def test_no_key_or_secret_is_recorded(sandbox: Sandbox):
     sandbox.apply(
         {"given": {"tenants": [tenant], "webhooks": [{"url": "http://127.0.0.1:9/", "secret": "whsec_YWJjZGVmZw=="}]}}
     )
-    sandbox.set_tenant(name=sandbox.secret_key)
+    sandbox.admin.set_tenant(name=sandbox.secret_key)
 
     given = {"tenants": [{"id": "b"}], "webhooks": [{"url": "http://127.0.0.1:9/"}]}
     assert ("apply_scenario", {"given": given}) == kept(sandbox)[0]
@@ -87,7 +87,7 @@ def test_of_too_many_the_oldest_is_dropped_and_counted(sandbox: Sandbox):
     for _ in range(COMMANDS_MAX + 2):
         sandbox.advance(1)
 
-    assert COMMANDS_MAX == len(sandbox.steps)
+    assert COMMANDS_MAX == len(sandbox.log.steps)
     assert 2 == sandbox._hosted.sandbox.journal.dropped_commands
 
 
@@ -102,7 +102,7 @@ def test_only_a_call_that_a_script_makes_wait_is_a_step_of_its_own(sandbox: Sand
     sandbox.call("GET", "/v1/campaigns")
     sandbox.call("GET", "/v1/campaigns", timeout=9)
 
-    (waiting,) = (step for step in sandbox.steps if step["command"] == "call")
+    (waiting,) = (step for step in sandbox.log.steps if step["command"] == "call")
     assert 1 == waiting["exchanges"]
     assert {"method": "GET", "path": "/v1/campaigns", "waits": 9} == waiting["arguments"]
     assert sandbox.secret_key not in repr(sandbox._hosted.sandbox.journal.commands[-1])

@@ -9,6 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from mockserver import Sandbox
+from mockserver.server.api.response import HttpResponse
 from mockserver.server.control.routes import COMMANDS, ROUTES, CommandId, find_command
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
@@ -82,13 +83,14 @@ def test_no_command_returns_a_function(mockserver: Sandbox):
         "readStream": {},
         "readScenario": {"name": "demo"},
         "sendCall": {"method": "GET", "path": "/v1/campaigns"},
+        "readSample": {"type": "text/plain"},
     }
     unlocked = [route.id for route in ROUTES if route.target == "sandbox" and route.phase in ("snapshot", "unlocked")]
     assert set(bodies) == {route.id for route in ROUTES if route.target == "sandbox" and route.phase == "unlocked"}
 
     views = {name: mockserver._backend.run(name, **bodies.get(name, {})) for name in unlocked}
 
-    assert {} == {name: view for name, view in views.items() if not isinstance(view, dict | str)}
+    assert {} == {name: view for name, view in views.items() if not isinstance(view, dict | str | bytes | HttpResponse)}
 
 
 def test_a_command_with_the_lock_free_takes_none_of_another_thread(mockserver: Sandbox):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mockserver.core.webhooks import url_policy
 from mockserver.server.webhooks import connections
 from mockserver.server.webhooks.connections import RESPONSE_MAX_BYTES, ReceiverConnection
 from mockserver.server.webhooks.sender import HttpSender
@@ -22,13 +23,13 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 @pytest.fixture
 def sender() -> Iterator[HttpSender]:
-    sender = HttpSender(frozenset(["hooks.example"]))
+    sender = HttpSender(url_policy.THIS_MACHINE | {"hooks.example"})
     yield sender
     sender.cancel_all(for_good=True)
 
 
 def post(sender: HttpSender, url: str) -> tuple[int | None, str | None]:
-    result = sender.send(url, {"Content-Type": "application/json"}, b"{}", 0)
+    result = sender.send(url, {"Content-Type": "application/json"}, b"{}")
     return result.status, result.error
 
 
@@ -157,7 +158,7 @@ def test_a_connection_is_not_reused_if_its_next_bytes_are_in_doubt(sender, reply
 def test_a_response_without_a_length_ends_with_its_connection(sender):
     reply = b"HTTP/1.1 200 OK\r\n\r\nto the end"
     with receiving([reply, close_at_once], [reply, close_at_once]) as receiver:
-        results = [sender.send(receiver.url, {}, b"{}", 0) for _ in range(2)]
+        results = [sender.send(receiver.url, {}, b"{}") for _ in range(2)]
 
     assert [(200, b"to the end")] * 2 == [(each.status, each.body) for each in results]
     assert [1, 1] == receiver.counts
@@ -360,7 +361,7 @@ def test_the_time_limit_applies_to_each_request_of_a_connection():
 def test_the_bound_of_a_response_applies_to_each_request_of_a_connection(sender):
     large = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % RESPONSE_MAX_BYTES + b"x" * RESPONSE_MAX_BYTES
     with receiving([large, large]) as receiver:
-        bodies = [sender.send(receiver.url, {}, b"{}", 0).body for _ in range(2)]
+        bodies = [sender.send(receiver.url, {}, b"{}").body for _ in range(2)]
         sender.close_idle()
 
     assert [RESPONSE_MAX_BYTES] * 2 == [len(body) for body in bodies]

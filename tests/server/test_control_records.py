@@ -49,7 +49,7 @@ def made(mockserver_server):
     taken = {"chats": [{"id": "chat_taken"}], "tenants": [{"id": "tenant_other", "secretKey": "sk_taken"}]}
     fresh = make(mockserver_server.url, clock={"freeze": NOON}, given=taken)
     yield fresh
-    requests.delete(f"{fresh.server}/_mock/sandboxes/{fresh.id}", timeout=5)
+    requests.delete(f"{fresh.server}/_mock/sandboxes/{fresh.id}", timeout=60)
 
 
 class TestScenarios:
@@ -72,7 +72,9 @@ class TestScenarios:
         assert (
             200
             == requests.get(
-                f"{made.base}/v1/forms/form_b/embed-frame-policy", headers={"X-API-Key": tenant["publicKey"]}, timeout=5
+                f"{made.base}/v1/forms/form_b/embed-frame-policy",
+                headers={"X-API-Key": tenant["publicKey"]},
+                timeout=60,
             ).status_code
         )
         assert "2026-03-01T13:00:00.000Z" == made.control("GET", "/clock").json()["now"]
@@ -228,24 +230,24 @@ class TestJournal:
 
     def test_control_calls_and_media_are_not_exchanges(self, made):
         made.control("GET", "/state")
-        requests.get(f"{made.base}/media/x", timeout=5)
+        requests.get(f"{made.base}/media/x", timeout=60)
 
         assert [] == made.control("GET", "/journal").json()["exchanges"]
 
     @pytest.mark.parametrize(
         ("wanted", "ok", "count"),
         [
-            ({}, True, 3),
+            ({"atLeast": 1}, True, 3),
             ({"times": 3}, True, 3),
             ({"times": 2}, False, 3),
             ({"atLeast": 4}, False, 3),
             ({"atLeast": 1, "atMost": 3}, True, 3),
             ({"atMost": 2}, False, 3),
-            ({"where": {"body.coexistence": True}}, True, 1),
-            ({"where": {"body.coexistence": 1}}, False, 0),
+            ({"where": {"body.coexistence": True}, "atLeast": 1}, True, 1),
+            ({"where": {"body.coexistence": 1}, "atLeast": 1}, False, 0),
             ({"where": {"body.returnUrl": "~b.example"}, "times": 1}, True, 1),
             ({"where": {"body.returnUrl": "~nowhere"}, "times": 0}, True, 0),
-            ({"where": {"body.returnUrl": "~nowhere"}}, False, 0),
+            ({"where": {"body.returnUrl": "~nowhere"}, "atLeast": 1}, False, 0),
         ],
         ids=str,
     )
@@ -262,7 +264,8 @@ class TestJournal:
         made.api("POST", SESSIONS, {"coexistence": True})
         wanted = {"body.coexistence": False, "body.returnUrl": "https://a.example", "header.X-API-Key": made.public_key}
 
-        reply = made.control("POST", "/journal/verify", {"operation": "createConnectionSession", "where": wanted})
+        body = {"operation": "createConnectionSession", "atLeast": 1, "where": wanted}
+        reply = made.control("POST", "/journal/verify", body)
 
         [near] = reply.json()["nearest"]
         assert {"path": "body.coexistence", "expected": False, "actual": True} == near["differences"][0]
@@ -276,7 +279,10 @@ class TestJournal:
             ({"operation": "createConectionSession"}, "createConnectionSession"),
             ({"operation": "listCampaigns", "time": 1}, "times"),
             ({"operation": "listCampaigns", "times": -1}, "times"),
-            ({"operation": "listCampaigns", "where": {"bdy.name": 1}}, "body"),
+            ({"operation": "listCampaigns", "where": {"bdy.name": 1}}, "did you mean 'body'?"),
+            ({"operation": "listCampaigns"}, "expected times, atLeast or atMost"),
+            ({"operation": "listCampaigns", "where": {"body.name": 1}}, "expected times, atLeast or atMost"),
+            ({"operation": "listCampaigns", "atLeast": 2, "atMost": 1}, "got atLeast 2 and atMost 1"),
         ],
         ids=str,
     )
@@ -303,7 +309,7 @@ def test_what_follows_a_checkpoint_never_happened(mockserver_server, before, aft
         answers = [MOVES[move](sandbox) for move in after]
         # The ids of events differ from one epoch to another; all else repeats.
         events = [each | {"id": ""} for each in sandbox.events]
-        return answers, sandbox.state(), sandbox.journal, events
+        return answers, sandbox.state(), sandbox.log.journal, events
 
     with mockserver_server.sandbox(now=NOON) as sandbox:
         for move in before:

@@ -27,7 +27,7 @@ def made(mockserver_server):
     """A sandbox made over HTTP, frozen at noon."""
     fresh = make(mockserver_server.url, clock={"freeze": NOON})
     yield fresh
-    requests.delete(f"{fresh.server}/_mock/sandboxes/{fresh.id}", timeout=5)
+    requests.delete(f"{fresh.server}/_mock/sandboxes/{fresh.id}", timeout=60)
 
 
 class TestStrangers:
@@ -122,7 +122,7 @@ class TestBodies:
         before = made.state()
 
         replies = {
-            body[:9]: requests.request(method, f"{made.base}/_mock{path}", data=body, timeout=5) for body in bodies
+            body[:9]: requests.request(method, f"{made.base}/_mock{path}", data=body, timeout=60) for body in bodies
         }
 
         assert {body[:9]: 400 for body in bodies} == {body: refused(reply)[0] for body, reply in replies.items()}
@@ -131,7 +131,7 @@ class TestBodies:
     def test_a_body_that_is_too_large_is_not_read(self, made):
         body = b'{"given": {"chats": [' + b" " * (1024 * 1024) + b"]}}"
 
-        reply = requests.post(f"{made.base}/_mock/scenarios", data=body, timeout=5)
+        reply = requests.post(f"{made.base}/_mock/scenarios", data=body, timeout=60)
 
         assert (413, "MOCK_BODY_TOO_LARGE") == refused(reply)
 
@@ -161,11 +161,11 @@ class TestKeysAreAlwaysRedacted:
         assert 201 == made.control("POST", "/scenarios", {"given": KEYS}).status_code
         url, headers = made.base + SESSIONS, {"X-API-Key": SECRET}
         for key in (SECRET, PUBLIC, SIGNING, "sk_live_of_the_real_service_1234"):
-            requests.post(url, json={"returnUrl": f"https://a.example/?key={key}"}, headers=headers, timeout=5)
-            requests.post(url, json={key: key, "funnelStepId": 5}, headers=headers, timeout=5)
-            requests.post(url, data=key, headers=headers | {"X-Other": key}, timeout=5)
-            requests.get(f"{url}/{key}?key={key}", headers={"X-API-Key": key, "Cookie": f"a={key}"}, timeout=5)
-            requests.get(url, headers={"Authorization": f"Bearer {key}"}, timeout=5)
+            requests.post(url, json={"returnUrl": f"https://a.example/?key={key}"}, headers=headers, timeout=60)
+            requests.post(url, json={key: key, "funnelStepId": 5}, headers=headers, timeout=60)
+            requests.post(url, data=key, headers=headers | {"X-Other": key}, timeout=60)
+            requests.get(f"{url}/{key}?key={key}", headers={"X-API-Key": key, "Cookie": f"a={key}"}, timeout=60)
+            requests.get(url, headers={"Authorization": f"Bearer {key}"}, timeout=60)
         return made
 
     @pytest.mark.parametrize(
@@ -192,13 +192,13 @@ class TestKeysAreAlwaysRedacted:
         with mockserver_server.sandbox(given=KEYS) as sandbox:
             sandbox.call("GET", f"{SESSIONS}/{SECRET.replace('_', '%5F')}")
 
-            assert "secret%5Fof%5Fthe" not in str(sandbox.journal)
+            assert "secret%5Fof%5Fthe" not in str(sandbox.log.journal)
 
     @pytest.mark.parametrize("prefix", ["", "x", "_", "x" * 40, "x" * 50, "x " * 25, "x" * 70])
     def test_not_in_a_reason_wherever_it_is_in_a_text(self, used, prefix):
         for key in (SECRET, PUBLIC, SIGNING):
             body = {"coexistence": prefix + key}
-            reply = requests.post(used.base + SESSIONS, json=body, headers={"X-API-Key": SECRET}, timeout=5)
+            reply = requests.post(used.base + SESSIONS, json=body, headers={"X-API-Key": SECRET}, timeout=60)
 
             reason = reply.headers["X-Mock-Reason"]
             assert [] == [key[at : at + 8] for at in range(4, len(key) - 8) if key[at : at + 8] in reason]
@@ -272,7 +272,7 @@ class TestKeysAreAlwaysRedacted:
         ("POST", "/scenarios", {"script": [{"on": "KEY", "do": {"drop": "after"}}]}),
         ("POST", "/scenarios", {"KEY": 1}),
         ("PATCH", "/choices", {"KEY": "KEY"}),
-        ("POST", "/journal/verify", {"operation": "KEY"}),
+        ("POST", "/journal/verify", {"operation": "KEY", "times": 1}),
         ("GET", "/tenants/KEY", None),
         ("GET", "/KEY", None),
     ],
@@ -296,14 +296,17 @@ def test_a_wrong_field_of_varied_chats_is_refused_with_its_place(made):
 
 
 @pytest.mark.parametrize(
-    ("path", "consequence"), [("/scenarios", "nothing of it was applied"), ("/sandboxes", "no sandbox was created")]
+    ("path", "consequence", "place"),
+    [("/scenarios", "nothing of it was applied", ""), ("/sandboxes", "no sandbox was created", "/scenario")],
 )
-def test_the_message_of_a_refused_document_has_its_first_problem_and_the_number_of_others(made, path, consequence):
+def test_the_message_of_a_refused_document_has_its_first_problem_and_the_number_of_others(
+    made, path, consequence, place
+):
     document = {"choices": {"dual-statsu": "guide", "key-scopes": "x"}}
     reply = made.control("POST", path, document if path == "/scenarios" else {"scenario": document})
 
     assert (400, "MOCK_BAD_SCENARIO") == refused(reply)
     assert (
-        f"the document is refused; {consequence}: /choices/dual-statsu: "
+        f"the document is refused; {consequence}: {place}/choices/dual-statsu: "
         "got \"dual-statsu\"; expected the id of a choice; did you mean 'dual-status'? (and 1 more in `problems`)"
     ) == reply.json()["message"]

@@ -111,7 +111,7 @@ def _written(sandbox):
 def test_a_condition_of_the_builder_is_that_of_the_document(mockserver, build, written):
     build(mockserver.on("readCampaign")).garble()
     assert {"on": "readCampaign", **written, "do": {"garble": True}} == _written(mockserver)
-    mockserver.remove_rules()
+    mockserver.admin.remove_rules()
 
 
 @pytest.mark.parametrize("build, written", DO)
@@ -121,9 +121,9 @@ def test_an_effect_of_the_builder_is_that_of_the_document(mockserver, build, wri
 
 
 def test_instants_progress_and_deliveries(mockserver):
-    mockserver.at(timedelta(minutes=5)).advance(1)
+    mockserver.at(timedelta(minutes=5)).may_fire().advance(1)
     assert {"at": 300.0, "do": {"advance": 1}} == _written(mockserver)
-    mockserver.after(sent=40).fail_campaign()
+    mockserver.after(sent=40).may_fire().fail_campaign()
     assert {"after": {"sent": 40}, "do": {"fail-campaign": {}}} == _written(mockserver)
     mockserver.on("delivery").deliver(before_answer=True, duplicate=2)
     assert {"on": "delivery", "do": {"deliver": {"before-answer": True, "duplicate": 2}}} == _written(mockserver)
@@ -135,4 +135,4 @@ def test_the_journal_shows_the_keys_of_a_fault_in_short(mockserver):
     assert {"key": key} == mockserver.call("GET", "/v1/campaigns").json()
 
     assert key not in mockserver.call("GET", "/_mock/journal").body.decode()
-    assert key not in str(mockserver.journal)
+    assert key not in str(mockserver.log.journal)

@@ -122,7 +122,7 @@ def test_the_socket_responds_to_a_page_as_the_calls_in_process_do(monkeypatch: p
         responses = [preflight, refused, waited, control]
         assert [204, 401, 200, 200] == [response.status_code for response in responses]
         assert {PAGE} == {response.headers["Access-Control-Allow-Origin"] for response in responses}
-        assert 2 == len(sandbox.exchanges)
+        assert 2 == len(sandbox.log.exchanges)
 
 
 def test_the_flask_application_responds_to_a_page_as_the_calls_in_process_do():

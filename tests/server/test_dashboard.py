@@ -223,6 +223,19 @@ def test_beyond_loopback_a_browser_types_the_token_into_a_form_once(host: Sandbo
     assert TOKEN.encode() not in page.body
 
 
+@pytest.mark.parametrize(("name", "is_secure"), [("mock.example", True), ("127.0.0.1:5055", False)])
+def test_the_cookie_of_an_https_address_is_sent_over_https_alone(host: SandboxHost, name: str, is_secure: bool):
+    host.token = TOKEN
+    host.publish("https://mock.example")
+    headers = {"host": name, "content-type": "application/x-www-form-urlencoded"}
+    request = HttpRequest.create("POST", "/_mock/", headers, f"token={TOKEN}".encode(), host.base_url_of(name))
+
+    response, _ = front_controller.handle_request(host, request)
+
+    assert isinstance(response, HttpResponse)
+    assert is_secure == (header(response, "set-cookie") or "").endswith("; Secure")
+
+
 def test_a_wrong_token_gets_the_form_again_and_no_cookie(host: SandboxHost):
     host.token = TOKEN
     answer = sign_in(host, "let-me-in-too")
@@ -483,7 +496,7 @@ def test_10_000_calls_open_in_half_a_second_of_processor_time(host: SandboxHost)
 
 @pytest.mark.parametrize("token", [None, TOKEN])
 def test_serve_prints_the_addresses_of_its_pages_after_its_first_line(host: SandboxHost, token: str | None):
-    url, options = default(host).base_url, argparse.Namespace(log_format="text", token_file=None)
+    url, options = default(host).base_url, argparse.Namespace(log_format="text", token_file=None, public_url=None)
     first, *others = serve._start_lines(url, default(host), token, options).splitlines()
 
     assert first.endswith(f" listens on {url}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from datetime import datetime, timedelta
 
 import pytest
 import requests
@@ -174,7 +175,10 @@ def test_the_commands_on_webhooks_are_there_over_http(server, serve):
     assert 2 == len(seen) and seen[0] == seen[1]
     assert [200, 200] == [each["status"] for each in again.json()["deliveries"][0]["attempts"]]
     assert {"webhookId": webhook_id, "events": []} == recovered.json()
-    assert {"webhookId": webhook_id, "secret": "whs...", "oldSecret": "whs..."} == rotated.json()
+    now = datetime.fromisoformat(made.control("GET", "/clock").json()["now"])
+    masked = {"webhookId": webhook_id, "secret": "whs...", "oldSecret": "whs..."}
+    assert masked == {key: value for key, value in rotated.json().items() if key != "oldSecretUntil"}
+    assert timedelta(days=1) == datetime.fromisoformat(rotated.json()["oldSecretUntil"]) - now
 
 
 @pytest.mark.parametrize(

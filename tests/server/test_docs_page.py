@@ -239,7 +239,7 @@ def test_the_page_has_its_policy_and_headers(fresh: Sandbox):
 @PAGES
 def test_no_page_holds_a_key_or_the_sandbox_s_data(mockserver: Sandbox, plane: str):
     mockserver.receive_webhooks(lambda request: 204)
-    mockserver.set_tenant(name=XSS[0])
+    mockserver.admin.set_tenant(name=XSS[0])
     name = {"name": XSS[1], "platform": "chatapp", "templateId": "template_atualizacao_cadastro", "cadence": 60}
     assert 201 == mockserver.call("POST", "/v1/campaigns", json=name).status
     secrets = mockserver._hosted.sandbox.secrets()
@@ -350,7 +350,7 @@ def test_reading_the_page_changes_nothing_and_is_no_call(mockserver: Sandbox):
     get(mockserver, "docs?plane=control")
 
     assert before == mockserver.state()
-    assert [] == mockserver.journal["exchanges"]
+    assert [] == mockserver.log.journal["exchanges"]
 
 
 def test_the_flask_application_has_the_page_below_its_mount():

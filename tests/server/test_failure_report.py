@@ -76,7 +76,7 @@ def test_the_words_of_the_test_precede_the_likely_cause(made):
 
     lines = text(made, "?failure=expected%20202%2C%20got%20422%0Aat%20main.test.ts%3A7")
 
-    assert "the test failed: expected 202, got 422" == lines[0]
+    assert "the test failed at main.test.ts:7: expected 202, got 422" == lines[0]
     assert any("422 CAMPAIGN_ALREADY_PROCESSING" in line for line in lines[1:3])
 
 
@@ -85,7 +85,7 @@ def test_the_words_of_the_test_precede_a_wait_on_a_frozen_clock(mockserver):
     unmoved = {"first": 1, "last": 1, "calls": 1, "seconds": 0.0, "idleSeconds": 5.0}
     seen = snapshot(mockserver._backend, mockserver.settings)._replace(unmoved=unmoved)
 
-    first, second, _ = report(seen, in_words("test timed out after 5000ms")).summary
+    first, second, *_ = report(seen, in_words("test timed out after 5000ms")).summary
 
     assert "the test failed: test timed out after 5000ms" == first
     assert second.startswith(f"The clock of {mockserver.id} did not move: the test was stopped 5 s after its last call")
@@ -189,7 +189,7 @@ def test_another_query_is_refused_with_the_nearest_name(made):
     reply = made.control("GET", "/report?failures=x")
 
     assert (400, "MOCK_BAD_QUERY") == refused(reply)
-    assert "got 'failures'; expected failure; did you mean 'failure'?" == reply.json()["message"]
+    assert "query: got 'failures'; expected failure; did you mean 'failure'?" == reply.json()["message"]
 
 
 def test_a_report_changes_nothing(made):

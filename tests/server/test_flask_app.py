@@ -24,7 +24,7 @@ from mockserver import Sandbox, create_app
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.server import front_controller
 from mockserver.server.api import router
-from mockserver.server.api.request import HttpRequest
+from mockserver.server.api.request import HttpRequest, equal_target
 from mockserver.server.api.response import HttpResponse
 from mockserver.server.api.router import Router
 from mockserver.server.app import build
@@ -257,6 +257,45 @@ def test_odd_paths_have_the_same_answers_and_journal_in_every_way(
     assert not {301, 302, 307, 308, 500} & {each.status for each in expected[0]}
 
 
+def every_character_encoded(path: str) -> str:
+    return re.sub("[A-Za-z0-9._~-]", lambda character: f"%{ord(character[0]):02x}", path)
+
+
+# fmt: off
+ENCODABLE = (
+    "/v1/campaigns", "/v1/message-templates", "/v1/message-templates/template_revisao_semestral", "/v1/campaigns/filters/schema",
+    "/v1/messaging/chats/chat_helena?limit=2", "/v1/campaigns/~a.b-c_d", "/v1/nothing", "/_mock/health", "/_mock/clock",
+    "/media/x", "/connect/style.css", "/connect/x", "/connect/walk/x",
+)
+# fmt: on
+
+
+@pytest.mark.clause("base.prefix", "base.unknown-path")
+@pytest.mark.parametrize("prefix", ["", "/sandboxes/odd"])
+def test_an_unreserved_character_is_the_same_encoded_or_not_in_every_way(ways: Mapping[str, Way], prefix: str) -> None:
+    paths = [prefix + path for path in ENCODABLE]
+    encoded = [every_character_encoded(path.partition("?")[0]) + "".join(path.partition("?")[1:]) for path in paths]
+
+    for name, way in ways.items():
+        expected, found = (way.played("odd", [Request("GET", path) for path in each]) for each in (paths, encoded))
+
+        assert expected == found, name
+        assert {200, 404, 410} == {each.status for each in found[0]}
+
+
+@pytest.mark.parametrize("path", ["/v1%2Fcampaigns", "/v1/campaigns%3Fx", "/v1/%2563ampaigns", "/v1/%2e/campaigns"])
+def test_an_encoded_character_that_is_reserved_or_a_step_makes_another_path(ways: Mapping[str, Way], path: str) -> None:
+    assert [404, 404, 404] == [way.played("odd", [Request("GET", path)])[0][0].status for way in ways.values()]
+
+
+def test_an_upload_to_an_encoded_path_has_the_bound_of_uploads(ways: Mapping[str, Way]) -> None:
+    upload = Request("POST", "/v1/messaging/medi%61", {"Content-Type": "text/plain"}, b" " * (1024 * 1024 + 1))
+
+    assert [b"MEDIA_UPLOAD_EMPTY"] * 3 == [
+        re.findall(b"MEDIA_UPLOAD_EMPTY", way.played("odd", [upload])[0][0].body)[0] for way in ways.values()
+    ]
+
+
 @given(path=mangled(), method=st.sampled_from(("GET", "POST", "HEAD")) | tokens, prefix=st.sampled_from(PREFIXES[:3]))
 def test_made_up_paths_have_the_same_answers_and_journal_in_every_way(
     ways: Mapping[str, Way], path: str, method: str, prefix: str
@@ -288,7 +327,8 @@ def matched(app: flask.Flask, request: Request) -> tuple[str | None, Mapping[str
 def test_flask_matches_the_row_that_responds(prefix: str, method: str):
     app = create_app("demo")
     for path in (path.partition("?")[0] for path in ODD if path.startswith(("/v1", "//v1", "/_mock", "//_mock"))):
-        operation, command = router.route(method, path), CONTROL.match(method, path)
+        equal = equal_target(path)
+        operation, command = router.route(method, equal), CONTROL.match(method, equal)
         if operation.target is not None:
             expected = (f"api.{operation.target.id}", operation.params)
         else:
@@ -307,7 +347,7 @@ def test_a_port_of_one_sandbox_has_no_prefixes():
 
 
 def test_a_sandbox_has_one_application(mockserver: Sandbox):
-    assert mockserver.app is mockserver.app
+    assert mockserver.admin.app is mockserver.admin.app
 
 
 def test_an_error_of_a_hook_is_its_response():

@@ -14,7 +14,7 @@ def made(mockserver_server):
     """A sandbox made over HTTP, frozen at noon."""
     fresh = make(mockserver_server.url, clock={"freeze": NOON}, given=GIVEN)
     yield fresh
-    requests.delete(f"{fresh.server}/_mock/sandboxes/{fresh.id}", timeout=5)
+    requests.delete(f"{fresh.server}/_mock/sandboxes/{fresh.id}", timeout=60)
 
 
 class TestForcedMoves:

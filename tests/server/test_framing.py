@@ -13,7 +13,8 @@ from typing import Any, cast
 
 import pytest
 
-from mockserver.server.http1.connection import Connection, ServerConfig
+from mockserver.server.http1.body import BodyTotal
+from mockserver.server.http1.connection import Connection, ConnectionLimits, ServerConfig, Shared
 from mockserver.server.http1.framing import RequestFraming, frame
 from mockserver.server.http1.messages import Response
 from mockserver.server.http1.server import Server, plain_error
@@ -228,11 +229,12 @@ def test_a_response_that_was_not_begun_is_closed_with_its_connection() -> None:
         ours, theirs = socket.socketpair()
         theirs.setblocking(False)
         response = never()
-        handler = SimpleNamespace(respond=lambda request: response, body_max_bytes=lambda target: 0)
-        config = ServerConfig(cast(Any, handler), plain_error, None, 30.0, True)
+        handler = SimpleNamespace(respond=lambda request: response, body_max_bytes=lambda head: 0)
+        config = ServerConfig(cast(Any, handler), plain_error, None, 30.0, True, ConnectionLimits())
         loop = asyncio.get_running_loop()
         ended: list[Connection] = []
-        connection = Connection(loop, theirs, ("127.0.0.1", 1), config, Workers(loop, "test", 1), ended.append)
+        shared = Shared(Workers(loop, "test", 1), BodyTotal(None), {}, ended.append)
+        connection = Connection(loop, theirs, ("127.0.0.1", 1), config, shared)
         connection.start()
         ours.sendall(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
         connection.wire._on_readable()

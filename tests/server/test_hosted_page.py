@@ -210,7 +210,7 @@ def test_other_methods_are_refused_with_those_that_there_are(mockserver, method)
 
 
 def test_all_text_of_callers_is_escaped(mockserver):
-    mockserver.set_tenant(name=EVIL)
+    mockserver.admin.set_tenant(name=EVIL)
     _, flow = begun(mockserver, {"returnUrl": "https://clinic.example/?q=" + "'><svg/onload=alert(1)>"})
     bodies = [get(mockserver, link(mockserver)), get(mockserver, flow)]
     bodies.append(refused(mockserver, flow, account="new", name=EVIL + "\x07x"))
@@ -282,7 +282,7 @@ def test_pressing_twice_completes_once_and_returns_twice(mockserver):
 def test_a_page_is_not_an_exchange_and_its_transitions_are_assigned_to_its_step(mockserver):
     mockserver.end_user(begin(mockserver)).connect()
 
-    journal = mockserver.journal
+    journal = mockserver.log.journal
     assert ["createConnectionSession"] == [exchange["operation"] for exchange in journal["exchanges"]]
     assert [{"exchange": 1}, {"page": "authorise"}] == [moved["cause"] for moved in journal["transitions"]]
 
@@ -344,7 +344,7 @@ def test_the_page_s_own_files_are_under_its_prefix(mockserver, name, type):
         (head := mockserver.call("HEAD", f"/connect/{name}", key="")).body,
         head.headers["content-length"],
     )
-    assert 1 == len(mockserver.steps)  # the page's own visit: requests for its assets do not count
+    assert 1 == len(mockserver.log.steps)  # the page's own visit: requests for its assets do not count
 
 
 def test_the_page_loads_nothing_from_another_site_and_runs_no_script(mockserver):

@@ -54,7 +54,7 @@ def test_the_deadline_is_shown_in_minutes_that_are_left(mockserver, passed, left
 
 
 def test_the_organisation_is_named_in_the_header_of_every_page_but_those_of_dead_links(mockserver):
-    mockserver.set_tenant(name="Clínica Sorriso")
+    mockserver.admin.set_tenant(name="Clínica Sorriso")
     _, flow = begun(mockserver)
 
     headers = [

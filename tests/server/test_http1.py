@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from mockserver.server.http1.messages import Request, Response
+from mockserver.server.http1.request import EMPTY_LINES_MAX, BadRequest, HeadReader, RequestHead
 from mockserver.server.http1.server import Server
+from tests.server.clocked import Clocked, Echo
+from tests.server.http1_cases import SEEDS
 from tests.server.rawclient import RawClient
 
 Serve = Callable[..., Server]
@@ -20,7 +24,7 @@ class Recorder:
     def __init__(self) -> None:
         self.requests: list[Request] = []
 
-    def body_max_bytes(self, target: str) -> int:
+    def body_max_bytes(self, head: RequestHead) -> int:
         return 1_000
 
     def respond(self, request: Request) -> Response:
@@ -121,11 +125,7 @@ REFUSED = [
     ("zero byte", 400, "GET / HTTP/1.1\r\n" + HOST + "X: a\0\r\n\r\n"),
     ("no host", 400, "GET / HTTP/1.1\r\n\r\n"),
     ("two hosts", 400, "GET / HTTP/1.1\r\n" + HOST + HOST + "\r\n"),
-    ("endless request line", 400, "GET /" + "a" * 9000),
-    ("long request line", 400, "GET /" + "a" * 9000 + " HTTP/1.1\r\n" + HOST + "\r\n"),
-    ("long header", 400, "GET / HTTP/1.1\r\n" + HOST + "X: " + "a" * 9000 + "\r\n\r\n"),
-    ("many headers", 400, "GET / HTTP/1.1\r\n" + HOST + "X: a\r\n" * 100 + "\r\n"),
-    ("large head", 400, "GET / HTTP/1.1\r\n" + HOST + ("X: " + "a" * 8000 + "\r\n") * 9 + "\r\n"),
+    ("endless method", 400, "GET/" + "a" * 9000),
     ("two lengths", 400, "POST / HTTP/1.1\r\n" + HOST + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab"),
     ("the same length twice", 400, "POST / HTTP/1.1\r\n" + HOST + "Content-Length: 2, 2\r\n\r\nab"),
     ("signed length", 400, "POST / HTTP/1.1\r\n" + HOST + "Content-Length: +1\r\n\r\na"),
@@ -169,9 +169,168 @@ def test_the_body_of_a_refusal_is_the_servers_owners_to_word(serve: Serve) -> No
     assert answer.headers["x-mock-reason"]
 
 
+# By name: what is sent, and the sizes of the line, the longest header and the number of headers that are read.
+BEYOND = {
+    "request line": ("GET /" + "a" * 9000 + " HTTP/1.1\r\n" + HOST + "\r\n", (9014, 10, 1, False)),
+    "header": ("GET / HTTP/1.1\r\n" + HOST + "X: " + "a" * 9000 + "\r\n\r\n", (14, 9003, 2, False)),
+    "headers": ("GET / HTTP/1.1\r\n" + HOST + "X: a\r\n" * 100 + "\r\n", (14, 0, 101, False)),
+    "endless line": ("GET /" + "a" * 70_000, (65536, 0, 0, True)),
+    "endless header": ("GET / HTTP/1.1\r\nX: " + "a" * 70_000, (14, 0, 0, True)),
+    "large head": ("GET / HTTP/1.1\r\n" + ("X: " + "a" * 8000 + "\r\n") * 9, (14, 8003, 8, True)),
+}
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_a_head_beyond_a_bound_reaches_the_handler_with_its_sizes(serve: Serve, name: str) -> None:
+    sent, sizes = BEYOND[name]
+    is_cut, recorder = sizes[3], Recorder()
+    with RawClient(serve(recorder).port) as client:
+        client.socket.sendall(sent.encode("latin-1"))
+        answer = client.answer()
+
+        assert (200, is_cut) == (answer.status, answer.headers.get("connection") == "close")
+        assert client.ended() if is_cut else 200 == client.send("GET / HTTP/1.1").answer().status
+    assert sizes == recorder.requests[0].excess
+
+
 @pytest.mark.parametrize("length", [8 * 1024, 8 * 1024 - 1])
 def test_a_line_at_its_bound_is_taken(serve: Serve, length: int) -> None:
     path = "/" + "a" * (length - len("GET / HTTP/1.1"))
     request = request_of(serve, f"GET {path} HTTP/1.1", "X: " + "b" * (length - 3))
 
     assert (path, length - 3) == (request.target, len(request.headers["x"]))
+
+
+class Counted(bytearray):
+    """Received bytes that count how many of them are looked at."""
+
+    looked = 0
+
+    def _count(self, begin: int, end: int | None) -> None:
+        self.looked += max(0, min(len(self), len(self) if end is None else end) - begin)
+
+    def find(self, wanted: bytes, begin: int = 0, end: int | None = None) -> int:  # type: ignore[override]
+        self._count(begin, end)
+        return super().find(wanted, begin, len(self) if end is None else end)
+
+    def count(self, wanted: bytes, begin: int = 0, end: int | None = None) -> int:  # type: ignore[override]
+        self._count(begin, end)
+        return super().count(wanted, begin, len(self) if end is None else end)
+
+    def startswith(self, wanted: bytes, begin: int = 0) -> bool:  # type: ignore[override]
+        self.looked += len(wanted)
+        return super().startswith(wanted, begin)
+
+    def __getitem__(self, place: Any) -> Any:
+        taken = super().__getitem__(place)
+        self.looked += len(taken) if isinstance(place, slice) else 1
+        return taken
+
+
+LOOKS_MAX = 20  # at each byte that arrives alone
+# name of the case, what is sent
+LONG_HEADS = [
+    ("request line", b"GET /" + b"a" * 8_000),
+    ("method", b"G" * 8_000),
+    ("header", b"GET / HTTP/1.1\r\nX: " + b"a" * 60_000),
+    ("headers", b"GET / HTTP/1.1\r\n" + b"X: a\r\n" * 10_000),
+    ("whole", b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X: a\r\n" * 10_000 + b"\r\n"),
+]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 1_000])
+@pytest.mark.parametrize("sent", [case[1] for case in LONG_HEADS], ids=[case[0] for case in LONG_HEADS])
+def test_each_byte_of_a_head_is_looked_at_a_fixed_number_of_times(sent: bytes, size: int) -> None:
+    reader, received = HeadReader(), Counted()
+    ends = []
+    for at in range(0, len(sent), size):
+        received += sent[at : at + size]
+        ends.append(reader.end(received))
+
+    assert [0] * (len(ends) - 1) == ends[:-1]
+    assert (len(sent) if sent.endswith(b"\r\n\r\n") else 0) == ends[-1]
+    assert received.looked <= LOOKS_MAX * len(sent)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_a_head_is_refused_or_taken_alike_in_segments_of_any_size(size: int) -> None:
+    for sent in SEEDS:
+        whole, parts = bytearray(sent), bytearray()
+        reader, outcomes = HeadReader(), []
+        for at in range(0, len(sent), size):
+            parts += sent[at : at + size]
+            outcomes.append(_outcome(reader, parts))
+            if outcomes[-1]:
+                break
+        expected = _outcome(HeadReader(), whole)
+
+        # A head may be refused before its end, which the reader leaves to the parser if it arrives whole.
+        assert isinstance(outcomes[-1], str) or expected == outcomes[-1], sent
+
+
+def _outcome(reader: HeadReader, received: bytearray) -> int | str:
+    try:
+        return reader.end(received)
+    except BadRequest as refusal:
+        return refusal.why
+
+
+@pytest.mark.parametrize("is_whole", [False, True])
+def test_empty_lines_before_a_request_are_bounded(is_whole: bool) -> None:
+    request = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
+    for count, status in ((EMPTY_LINES_MAX, b"HTTP/1.1 200 "), (EMPTY_LINES_MAX + 1, b"HTTP/1.1 400 ")):
+        sent = b"\r\n" * count + request
+        with Clocked(Echo()) as client:
+            for piece in [sent] if is_whole else [sent[at : at + 1] for at in range(len(sent))]:
+                client.send(piece) if client.is_open else None
+
+            assert client.received.startswith(status)
+
+
+def test_a_flood_of_empty_lines_is_not_read_to_its_end() -> None:
+    received = Counted(b"\r\n" * 30_000)
+    with pytest.raises(BadRequest, match="empty lines precede a request"):
+        HeadReader().end(received)
+
+    assert received.looked < 100
+
+
+# name of the case, what is sent before the deadline
+LATE = [
+    ("begun", b"G"),
+    ("without its last line", b"GET / HTTP/1.1\r\nHost: here\r\n"),
+    ("after another request", b"GET / HTTP/1.1\r\nHost: here\r\n\r\nGET / HT"),
+    ("of HTTP/1.0", b"GET / HTTP/1.0\r\n"),
+    ("after an empty line", b"\r\nGET"),
+]
+
+
+@pytest.mark.parametrize("sent", [case[1] for case in LATE], ids=[case[0] for case in LATE])
+def test_a_head_that_is_not_whole_in_time_is_refused_however_often_a_byte_arrives(sent: bytes) -> None:
+    with Clocked(Echo(), head_seconds=10.0) as client:
+        client.send(sent)
+        for _ in range(9):
+            client.wait(1.0).send(b"x")
+        assert client.is_open
+        client.wait(1.0)
+
+        answer = client.received.rpartition(b"HTTP/1.1 ")[2]
+        assert answer.startswith(b"400 ")
+        assert b"X-Mock-Reason: the whole head of a request did not arrive within 10 s\r\n" in answer
+        assert not client.is_open
+
+
+def test_the_deadline_of_a_head_is_not_one_of_its_body_or_of_an_idle_connection() -> None:
+    with Clocked(Echo(), head_seconds=10.0) as client:
+        client.wait(29.0).send(b"POST / HTTP/1.1\r\nHost: here\r\nContent-Len").wait(9.0).send(b"gth: 3\r\n\r\n").wait(
+            20.0
+        )
+        assert client.send(b"abc").received.endswith(b"abc")
+        assert client.wait(29.0).is_open
+        assert client.send(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n").received.startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_head_has_the_time_that_the_setting_gives_it() -> None:
+    for seconds, is_open in ((20.0, True), (None, True), (5.0, False)):
+        with Clocked(Echo(), head_seconds=seconds) as client:
+            assert is_open == client.send(b"GET").wait(10.0).is_open

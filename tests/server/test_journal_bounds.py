@@ -97,14 +97,14 @@ def test_a_call_that_waits_is_cut_in_the_steps(sandbox: Sandbox):
     (step,) = (each for each in sandbox._hosted.sandbox.journal.commands if each.command == "call")
     call = step.arguments["call"]
     assert (JOURNAL_BODY_MAX_BYTES, len(upload(MEBIBYTE))) == (len(call.body), call.cut_from_bytes)
-    assert "not sent again" in sandbox.replay_document()["summary"]
+    assert "not sent again" in sandbox.log.replay_document()["summary"]
 
 
 def test_a_long_json_body_that_waited_is_sent_again_whole(sandbox: Sandbox):
     sandbox.on("previewAudience").delay("5s")
     sandbox.call("POST", PREVIEW, json={"filters": [], "note": "x" * 70_000})
 
-    document = sandbox.replay_document()
+    document = sandbox.log.replay_document()
     assert "summary" not in document
     assert [70_000] == [len(each["json"]["note"]) for each in document["calls"] if "json" in each]
 
@@ -113,7 +113,7 @@ def test_a_body_that_is_cut_is_marked_with_its_whole_size(sandbox: Sandbox):
     sandbox.call("POST", MEDIA, body=upload(MEBIBYTE), headers=FORM)
     sandbox.call("POST", MEDIA, body=upload(10), headers=FORM)
 
-    cut, whole = (each["request"] for each in sandbox.journal["exchanges"])
+    cut, whole = (each["request"] for each in sandbox.log.journal["exchanges"])
     assert (JOURNAL_BODY_MAX_BYTES, len(upload(MEBIBYTE))) == (len(cut["body"]), cut["cutFromBytes"])
     assert "cutFromBytes" not in whole
 
@@ -121,7 +121,7 @@ def test_a_body_that_is_cut_is_marked_with_its_whole_size(sandbox: Sandbox):
 def test_an_untruncated_json_body_is_not_marked(sandbox: Sandbox):
     sandbox.call("POST", PREVIEW, json={"filters": [], "note": "x" * 70_000})
 
-    (shown,) = (each["request"] for each in sandbox.journal["exchanges"])
+    (shown,) = (each["request"] for each in sandbox.log.journal["exchanges"])
     assert (70_000, False) == (len(shown["body"]["note"]), "cutFromBytes" in shown)
 
 
@@ -130,8 +130,8 @@ def test_a_truncated_response_is_marked_in_every_view(sandbox: Sandbox):
     sandbox.on("listCampaigns").reply(200, long)
     answered = sandbox.call("GET", "/v1/campaigns").body
 
-    (shown,) = (each["response"] for each in sandbox.journal["exchanges"])
-    (entry,) = (each for each in sandbox.replay_document()["calls"] if "call" in each)
+    (shown,) = (each["response"] for each in sandbox.log.journal["exchanges"])
+    (entry,) = (each for each in sandbox.log.replay_document()["calls"] if "call" in each)
     assert (len(long), JOURNAL_ANSWER_MAX_BYTES) == (len(answered), len(shown["body"]))
     assert len(long) == shown["cutFromBytes"]
     assert {"status": 200, "cut": True} == entry["answer"]
@@ -144,7 +144,7 @@ def test_a_replay_compares_of_an_answer_that_was_cut_the_status(sandbox: Sandbox
     sandbox.on("listCampaigns").reply(200, "y" * (JOURNAL_ANSWER_MAX_BYTES + 1))
     sandbox.call("GET", "/v1/campaigns")
     document = json.loads(
-        json.dumps(sandbox.replay_document()).replace('"status": 200, "cut"', f'"status": {status}, "cut"')
+        json.dumps(sandbox.log.replay_document()).replace('"status": 200, "cut"', f'"status": {status}, "cut"')
     )
 
     assert code == print_replay(document, io.StringIO())
@@ -161,7 +161,7 @@ def test_the_oldest_exchanges_are_dropped_for_the_latest():
         assert list(range(41 - len(journal.exchanges), 41)) == [each.n for each in journal.exchanges]
         assert 10 < len(journal.exchanges) < 20
         missing = f"The first {40 - len(journal.exchanges)} calls and commands are missing"
-        assert sandbox.replay_document()["summary"].startswith(missing)
+        assert sandbox.log.replay_document()["summary"].startswith(missing)
 
 
 def test_steps_and_exchanges_are_dropped_oldest_first():
@@ -181,7 +181,7 @@ def test_the_latest_exchange_is_never_dropped():
         sandbox.call("GET", "/v1/campaigns")
         sandbox.call("GET", "/v1/nowhere")
 
-        assert ["/v1/nowhere"] == [each["request"]["path"] for each in sandbox.journal["exchanges"]]
+        assert ["/v1/nowhere"] == [each["request"]["path"] for each in sandbox.log.journal["exchanges"]]
 
 
 def test_the_journal_has_the_configured_number_of_exchanges():
@@ -191,7 +191,7 @@ def test_the_journal_has_the_configured_number_of_exchanges():
         with sandbox.checkpoint():
             sandbox.call("GET", "/v1/campaigns")
 
-        assert [3, 4, 5] == [each["n"] for each in sandbox.journal["exchanges"]]
+        assert [3, 4, 5] == [each["n"] for each in sandbox.log.journal["exchanges"]]
 
 
 @pytest.mark.parametrize("bound", ["journal_max_entries", "journal_max_bytes"])

@@ -17,29 +17,29 @@ def mock(mockserver):
     [("createCampaign", 1), ("POST /v1/campaigns", 1), ("GET /v1/campaigns", 1), ("*", 2), ("startCampaign", 0)],
 )
 def test_an_operation_answers_to_its_names(mock, name, count):
-    listed = requests.get(f"{mock}/journal", params={"operation": name}, timeout=5).json()["exchanges"]
-    verified = requests.post(f"{mock}/journal/verify", json={"operation": name, "times": count}, timeout=5).json()
+    listed = requests.get(f"{mock}/journal", params={"operation": name}, timeout=60).json()["exchanges"]
+    verified = requests.post(f"{mock}/journal/verify", json={"operation": name, "times": count}, timeout=60).json()
 
     assert count == len(listed)
     assert (True, count) == (verified["ok"], verified["count"])
 
 
 def test_an_unknown_operation_is_refused_with_the_nearest(mock):
-    refused = requests.get(f"{mock}/journal?operation=createCampain", timeout=5)
+    refused = requests.get(f"{mock}/journal?operation=createCampain", timeout=60)
 
     assert (400, "MOCK_BAD_OPERATION") == (refused.status_code, refused.json()["code"])
     assert "did you mean 'createCampaign'?" in refused.json()["message"]
 
 
 def test_a_key_that_the_journal_does_not_take_is_refused(mock):
-    assert "MOCK_BAD_QUERY" == requests.get(f"{mock}/journal?operaton=x", timeout=5).json()["code"]
+    assert "MOCK_BAD_QUERY" == requests.get(f"{mock}/journal?operaton=x", timeout=60).json()["code"]
 
 
 @pytest.mark.parametrize("also", [{"atLeast": 1}, {"atMost": 1}])
 def test_the_number_of_calls_is_given_in_one_way(mock, also):
     body = {"operation": "*", "times": 2, **also}
 
-    assert "MOCK_BAD_VERIFY" == requests.post(f"{mock}/journal/verify", json=body, timeout=5).json()["code"]
+    assert "MOCK_BAD_VERIFY" == requests.post(f"{mock}/journal/verify", json=body, timeout=60).json()["code"]
 
 
 def test_the_state_is_serialized_while_the_sandbox_continues(mockserver):

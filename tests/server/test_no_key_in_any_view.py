@@ -15,7 +15,7 @@ from tests.operations.world import GIVEN
 from tests.server.hostile import Request, send
 
 SIGNING = "whsec_c2lnbmluZy1zZWNyZXQtb2YtYS10ZXN0"
-OWN = "own-Signing.Secret/of~this_endpoint"  # without the form of a key
+OWN = "ownSigning/SecretOf+thisEndpoint/ofTheTenant"  # without the form of a key
 SEED = {
     **GIVEN,
     "webhooks": [{"url": "http://127.0.0.1:9/hook", "secret": SIGNING}, {"url": "http://127.0.0.1:9/b", "secret": OWN}],

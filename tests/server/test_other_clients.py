@@ -152,11 +152,11 @@ class TestJournal:
     @pytest.mark.parametrize(
         ("query", "message"),
         [
-            ("last=x", "last: got 'x'; expected a whole number of at most 15 digits"),
+            ("last=x", "last: got 'x'; expected a whole number from 0 to 999999999999999"),
             ("last=1&limit=1", "got limit with last; expected limit for the oldest or last for the newest"),
             (
                 "lst=1",
-                "got 'lst'; expected some of operation, text, status, since, before, limit, last; did you mean 'last'?",
+                "query: got 'lst'; expected some of operation, status, text, since, before, limit, last; did you mean 'last'?",
             ),
         ],
     )
@@ -258,7 +258,7 @@ class TestSettledDeliveries:
         [
             ("wait=no", "wait: got 'no'; expected true or false"),
             ("wait=flase", "wait: got 'flase'; expected true or false; did you mean 'false'?"),
-            ("wiat=false", "got 'wiat'; expected wait; did you mean 'wait'?"),
+            ("wiat=false", "query: got 'wiat'; expected wait; did you mean 'wait'?"),
         ],
     )
     def test_another_query_is_refused_and_changes_nothing(self, mockserver_server, query, message):

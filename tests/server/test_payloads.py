@@ -97,11 +97,44 @@ def test_requests_may_be_unsigned(mockserver):
     assert {"webhook-id", "webhook-timestamp"} == signature_names(webhook)
 
 
-@pytest.mark.parametrize("secret", ["a plain password", "x", "ü" * 20, "whsec_"])
-def test_a_secret_that_is_not_base64_signs_too(mockserver, secret):
-    [webhook] = completed_inbox(mockserver, secret=secret).webhooks
+@pytest.mark.parametrize("secret", ["a plain password", "x", "ü" * 20, "whsec_", "whsec_!!", "my secret"])
+def test_a_text_that_another_scheme_took_is_the_key_itself(mockserver, secret):
+    mockserver.choose({"wh-signature": "stripe"})
+    inbox = Inbox()
+    mockserver.receive_webhooks(inbox, secret=secret)
+    mockserver.choose({"wh-signature": "standard-webhooks"})
+    mockserver.complete_session(begin(mockserver))
 
-    assert webhook.headers["webhook-signature"].startswith("v1,")
+    [webhook] = inbox.webhooks
+    assert Webhook(secret.encode()).verify(webhook.body, dict(webhook.headers))
+
+
+NOT_BASE64 = ["abc", "whsec_!!", "my secret", "whsec_", "a plain password", "ü" * 20]
+
+
+@pytest.mark.parametrize("scheme", ["standard-webhooks", "svix"])
+@pytest.mark.parametrize("secret", NOT_BASE64)
+def test_a_secret_that_no_library_of_the_scheme_decodes_is_refused(mockserver, scheme, secret):
+    mockserver.choose({"wh-signature": scheme})
+    receiver = mockserver.receive_webhooks(Inbox(), secret=SECRET)
+    before = mockserver.state()
+    expected = f"got a text of {len(secret)} characters; expected base64"
+
+    with pytest.raises(ValueError, match=f"secret: {expected}"):
+        mockserver.receive_webhooks("http://127.0.0.1:9/hook", secret=secret)
+    with pytest.raises(ValueError, match=f"secret: {expected}"):
+        mockserver.webhooks.rotate(receiver.id, secret)
+    with pytest.raises(ValueError, match=f"/given/webhooks/0/secret: {expected}"):
+        mockserver.apply({"given": {"webhooks": [{"url": "http://127.0.0.1:9/hook", "secret": secret}]}})
+
+    assert before == mockserver.state()
+
+
+@pytest.mark.parametrize("scheme", ["stripe", "hub-sha256", "unsigned"])
+def test_the_other_schemes_take_any_text(mockserver, scheme):
+    mockserver.choose({"wh-signature": scheme})
+
+    assert "my secret" == mockserver.receive_webhooks(Inbox(), secret="my secret").secret
 
 
 @pytest.mark.parametrize(
@@ -143,12 +176,49 @@ def test_a_script_may_spell_one_attempt_otherwise(mockserver, monkeypatch, spell
 def test_a_rotated_secret_signs_in_addition_to_the_former_one(mockserver):
     inbox = Inbox()
     receiver = mockserver.receive_webhooks(inbox, secret=SECRET)
-    mockserver.rotate_secret(receiver.id, OTHER)
+    mockserver.webhooks.rotate(receiver.id, OTHER)
     mockserver.complete_session(begin(mockserver))
 
     [webhook] = inbox.webhooks
     assert verify(webhook, SECRET) == verify(webhook, OTHER)
     assert 2 == len(webhook.headers["webhook-signature"].split())
+
+
+ROTATIONS = [
+    pytest.param("one-day", "23h59m59s", "1s", marks=pytest.mark.option("wh-secret-rotation", "one-day")),
+    pytest.param("1h", "59m59s", "1s", marks=pytest.mark.option("wh-secret-rotation", "1h")),
+    pytest.param(1.5, "1499ms", "1ms", marks=pytest.mark.option("wh-secret-rotation", "1.5")),
+    pytest.param("none", None, 0, marks=pytest.mark.option("wh-secret-rotation", "none")),
+    pytest.param("until-next", "5000d", None, marks=pytest.mark.option("wh-secret-rotation", "until-next")),
+]
+
+
+@pytest.mark.parametrize(("length", "still", "ends"), ROTATIONS)
+def test_a_former_secret_signs_for_the_length_of_a_rotation_on_the_sandboxs_clock(mockserver, length, still, ends):
+    inbox = Inbox()
+    receiver = mockserver.receive_webhooks(inbox, secret=SECRET)
+    mockserver.choose({"wh-secret-rotation": length})
+    mockserver.webhooks.rotate(receiver.id, OTHER)
+    if still is not None:
+        mockserver.advance(still)
+        mockserver.complete_session(begin(mockserver))
+        assert (False, False) == (is_refused(inbox.webhooks[-1], SECRET), is_refused(inbox.webhooks[-1], OTHER))
+    if ends is not None:
+        mockserver.advance(ends)
+        mockserver.complete_session(begin(mockserver))
+        assert (True, False) == (is_refused(inbox.webhooks[-1], SECRET), is_refused(inbox.webhooks[-1], OTHER))
+        assert 1 == len(inbox.webhooks[-1].headers["webhook-signature"].split())
+
+
+def test_an_attempt_again_after_the_end_of_a_rotation_has_the_new_signature_alone(mockserver):
+    inbox = Inbox(500)
+    receiver = mockserver.receive_webhooks(inbox, secret=SECRET)
+    mockserver.choose({"wh-secret-rotation": "3s"})
+    mockserver.webhooks.rotate(receiver.id, OTHER)
+    mockserver.complete_session(begin(mockserver))
+    mockserver.advance("5s")
+
+    assert [2, 1] == [len(webhook.headers["webhook-signature"].split()) for webhook in inbox.webhooks]
 
 
 def test_a_script_may_add_a_signature_of_a_former_secret_before_the_valid_one(mockserver, monkeypatch):
@@ -220,7 +290,7 @@ def test_a_lost_event_counts_as_accepted_and_its_forged_request_is_still_sent(mo
         (each.get("fault"), each.get("error")) for each in delivery["attempts"]
     ]
 
-    mockserver.redeliver(mockserver.events[0]["id"])
+    mockserver.webhooks.redeliver(mockserver.events[0]["id"])
     assert not is_refused(inbox.webhooks[-1])
 
 

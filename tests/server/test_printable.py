@@ -108,7 +108,7 @@ def test_a_reason_is_printable(mockserver: Sandbox, odd: str):
 @pytest.mark.parametrize("odd", ODD[:-1], ids=ascii)
 def test_a_line_of_a_report_is_printable(mockserver: Sandbox, odd: str):
     mockserver.call("POST", f"/v1/campaigns/{odd}", json={"name": odd})
-    (exchange,) = mockserver.exchanges
+    (exchange,) = mockserver.log.exchanges
 
     assert format_line(exchange).isprintable()
     assert shorten({"name": odd}).isprintable()
@@ -129,6 +129,6 @@ def test_a_line_of_a_replay_is_printable(mockserver: Sandbox, odd: str):
     mockserver.on("listCampaigns").reply(200, f"a{odd}b")
     mockserver.call("GET", "/v1/campaigns")
     out = io.StringIO()
-    print_replay(mockserver.replay_document(), out)
+    print_replay(mockserver.log.replay_document(), out)
 
     assert [True] * 3 == [each.isprintable() for each in out.getvalue().split("\n")[:-1]][-3:]

@@ -31,7 +31,7 @@ PHRASES = {
 
 
 async def _by_async_httpx(sandbox: Sandbox) -> str:
-    async with sandbox.httpx_async_client() as client:
+    async with sandbox.aio.httpx_client() as client:
         return (await client.get(PATH)).reason_phrase
 
 
@@ -44,7 +44,7 @@ def test_a_reason_phrase_is_the_registered_one(mockserver: Sandbox, status: int)
             session.get(mockserver.base_url + PATH, allow_redirects=False).reason,
             httpx.get(PATH).reason_phrase,
             asyncio.run(_by_async_httpx(mockserver)),
-            mockserver.app.test_client().get(PATH).status.partition(" ")[2],
+            mockserver.admin.app.test_client().get(PATH).status.partition(" ")[2],
         ]
 
     assert [PHRASES[status]] * len(phrases) == phrases

@@ -27,7 +27,7 @@ def made(mockserver_server):
     """A sandbox made over HTTP, frozen at noon."""
     fresh = make(mockserver_server.url, clock={"freeze": NOON}, given={"templates": [TEMPLATE], "chats": {"count": 2}})
     yield fresh
-    requests.delete(f"{fresh.server}/_mock/sandboxes/{fresh.id}", timeout=5)
+    requests.delete(f"{fresh.server}/_mock/sandboxes/{fresh.id}", timeout=60)
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_the_document_is_json_and_the_one_of_this_process(sandbox: Sandbox):
     def no_constant(name: str) -> None:
         raise AssertionError(name)
 
-    assert sandbox.replay_document() == json.loads(answer.body, parse_constant=no_constant)
+    assert sandbox.log.replay_document() == json.loads(answer.body, parse_constant=no_constant)
     assert [] == [each for each in replay(answer.json()) if each.differences]
     assert documents.dump(answer.json()).encode()
 
@@ -154,7 +154,7 @@ def test_the_bytes_of_a_file_are_unchanged_unless_they_are_a_key(sandbox: Sandbo
     body = b"\xff\x00 sk_ab %41 pk_\xfe"
     sandbox.call("POST", "/v1/messaging/media", body=body, headers={"content-type": "multipart/form-data; boundary=x"})
 
-    assert body == base64.b64decode(sandbox.replay_document()["calls"][0]["base64"])
+    assert body == base64.b64decode(sandbox.log.replay_document()["calls"][0]["base64"])
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_the_choices_that_are_read_are_remembered_also_after_a_reset(made):
 def test_calls_to_a_closed_sandbox_are_listed_next_to_the_open_ones(mockserver_server):
     fresh, other = make(mockserver_server.url), make(mockserver_server.url)
     for each in (fresh, other):
-        requests.delete(f"{fresh.server}/_mock/sandboxes/{each.id}", timeout=5)
+        requests.delete(f"{fresh.server}/_mock/sandboxes/{each.id}", timeout=60)
     assert [410, 410] == [fresh.api("GET", "/v1/campaigns").status_code for _ in range(2)]
 
     closed = control(mockserver_server.url, "GET", "/sandboxes").json()["closed"]
@@ -216,7 +216,7 @@ def test_a_body_that_nests_too_deep_is_stored_as_text(sandbox: Sandbox, body: by
     assert 400 == sandbox.call("POST", "/v1/campaigns", headers=json_type, body=body).status
     sandbox.on("listCampaigns").reply(200, body=body.decode())
     sandbox.call("GET", "/v1/campaigns")
-    answer = requests.get(f"{sandbox.base_url}/_mock/replay", timeout=5)
+    answer = requests.get(f"{sandbox.base_url}/_mock/replay", timeout=60)
 
     assert 200 == answer.status_code
     assert [body.decode()] == [step["body"] for step in answer.json()["calls"] if "body" in step]

@@ -1,6 +1,5 @@
 """Many sandboxes on one host: isolated, reset, restored and closed."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -10,6 +9,7 @@ from mockserver import MockServer, create_app
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
 from tests.depth import at_depth
+from tests.harness.steps import python_calls
 from tests.server.control_calls import NOON, SESSIONS, control, refused
 
 
@@ -21,15 +21,14 @@ def begin(sandbox) -> str:
 def test_thousands_of_idle_sandboxes_share_a_process():
     many = at_depth(2_000, 20_000)
     host = SandboxHost()
-    started = time.process_time()
 
     made = [host.create(SandboxConfig()) for _ in range(many)]
+    of_the_last = python_calls(lambda: made.append(host.create(SandboxConfig())))
+    of_the_first = python_calls(lambda: SandboxHost().create(SandboxConfig()))
 
-    assert many == len(host.sandboxes) == len({each.id for each in made})
+    assert many + 1 == len(host.sandboxes) == len({each.id for each in made})
     assert host.sandboxes[made[0].id] is made[0] and host.sandboxes[made[-1].id] is made[-1]
-    assert (
-        time.process_time() - started < many / 500
-    )  # seconds: a bound against what grows with their number, not a benchmark
+    assert of_the_last <= of_the_first  # which also makes a host
 
 
 def test_two_sandboxes_of_one_seed_never_see_each_other(mockserver_server):
@@ -40,10 +39,10 @@ def test_two_sandboxes_of_one_seed_never_see_each_other(mockserver_server):
         one.complete_session(session_id)
         one.choose({"dual-status": "guide"})
         one.advance("1h")
-        one.set_tenant(subscription="none")
+        one.admin.set_tenant(subscription="none")
         one.apply({"given": {"forms": [{"id": "form_a"}]}})
 
-        assert (before, [], []) == (other.state(), other.events, other.journal["exchanges"])
+        assert (before, [], []) == (other.state(), other.events, other.log.journal["exchanges"])
         assert 404 == other.call("GET", f"{SESSIONS}/{session_id}").status
 
 
@@ -69,7 +68,7 @@ def test_two_servers_share_nothing():
         sandbox = one.sandbox()
 
         assert one.url != other.url
-        assert 404 == requests.get(f"{other.url}/sandboxes/{sandbox.id}/v1/campaigns", timeout=5).status_code
+        assert 404 == requests.get(f"{other.url}/sandboxes/{sandbox.id}/v1/campaigns", timeout=60).status_code
 
 
 class TestClosing:
@@ -80,7 +79,7 @@ class TestClosing:
         sandbox.close()
 
         for path in ("/v1/campaigns", "/_mock/clock", "/media/media_x", "/connect/x", "/"):
-            assert (410, "MOCK_SANDBOX_CLOSED") == refused(requests.get(base + path, timeout=5))
+            assert (410, "MOCK_SANDBOX_CLOSED") == refused(requests.get(base + path, timeout=60))
         assert 410 == session.get(base + "/v1/campaigns").status_code
 
     def test_closing_twice_is_closing_once(self, mockserver_server):
@@ -92,9 +91,9 @@ class TestClosing:
     def test_leaving_its_block_closes_it(self, mockserver_server):
         with mockserver_server.sandbox() as sandbox:
             base = sandbox.base_url
-            assert 401 == requests.get(base + "/v1/campaigns", timeout=5).status_code
+            assert 401 == requests.get(base + "/v1/campaigns", timeout=60).status_code
 
-        assert 410 == requests.get(base + "/v1/campaigns", timeout=5).status_code
+        assert 410 == requests.get(base + "/v1/campaigns", timeout=60).status_code
 
     def test_a_late_call_is_noted_at_the_sandbox_that_it_missed(self):
         host = SandboxHost()
@@ -111,10 +110,10 @@ class TestClosing:
         with mockserver_server.sandbox() as sandbox:
             base = sandbox.base_url
 
-        assert 410 == requests.get(base + "/connect/icon.svg", timeout=5).status_code
-        assert 410 == requests.get(base + "/connect/style.css?a", timeout=5).status_code
+        assert 410 == requests.get(base + "/connect/icon.svg", timeout=60).status_code
+        assert 410 == requests.get(base + "/connect/style.css?a", timeout=60).status_code
         assert 0 == mockserver_server.late_calls().get(sandbox.id, 0)
-        assert 410 == requests.get(base + "/connect/x", timeout=5).status_code
+        assert 410 == requests.get(base + "/connect/x", timeout=60).status_code
         assert 1 == mockserver_server.late_calls()[sandbox.id]
 
     def test_an_id_is_not_reused(self):
@@ -137,7 +136,7 @@ class TestReset:
         mockserver.reset()
 
         assert born == (mockserver.state(), mockserver.secret_key, mockserver.public_key, mockserver.base_url)
-        assert ([], []) == (mockserver.events, mockserver.journal["exchanges"])
+        assert ([], []) == (mockserver.events, mockserver.log.journal["exchanges"])
         assert 401 == mockserver.call("GET", "/v1/campaigns", key="sk_rotated").status
         assert first == begin(mockserver)
 
@@ -153,13 +152,13 @@ class TestReset:
 class TestCheckpoint:
     def test_what_happens_in_its_block_never_happened(self, mockserver):
         begin(mockserver)
-        before = mockserver.state(), mockserver.journal
+        before = mockserver.state(), mockserver.log.journal
 
         with mockserver.checkpoint():
             inside = begin(mockserver)
             mockserver.advance("1h")
 
-        assert (before, []) == ((mockserver.state(), mockserver.journal), mockserver.events)
+        assert (before, []) == ((mockserver.state(), mockserver.log.journal), mockserver.events)
         assert inside == begin(mockserver)
 
     def test_an_error_in_its_block_takes_everything_back_too(self, mockserver):
@@ -196,7 +195,7 @@ def test_concurrent_calls_are_answered_one_by_one(mockserver):
     with ThreadPoolExecutor(8) as threads:
         made = list(threads.map(lambda _: begin(mockserver), range(200)))
 
-    exchanges = mockserver.journal["exchanges"]
+    exchanges = mockserver.log.journal["exchanges"]
     assert 200 == len(set(made))
     assert list(range(1, 201)) == [each["n"] for each in exchanges]
     assert sorted(made) == sorted(each["response"]["body"]["sessionId"] for each in exchanges)
@@ -210,12 +209,12 @@ class TestTransports:
                 mockserver.call("POST", SESSIONS, json={}).status,
                 session.post(mockserver.base_url + SESSIONS, json={}, headers=headers).status_code,
                 httpx_client.post(SESSIONS, json={}, headers=headers).status_code,
-                requests.post(mockserver.base_url + SESSIONS, json={}, headers=headers, timeout=5).status_code,
-                mockserver.app.test_client().post(SESSIONS, json={}, headers=headers).status_code,
+                requests.post(mockserver.base_url + SESSIONS, json={}, headers=headers, timeout=60).status_code,
+                mockserver.admin.app.test_client().post(SESSIONS, json={}, headers=headers).status_code,
             ]
 
         assert [202] * 5 == answers
-        assert [SESSIONS] * 5 == [each["request"]["path"] for each in mockserver.journal["exchanges"]]
+        assert [SESSIONS] * 5 == [each["request"]["path"] for each in mockserver.log.journal["exchanges"]]
 
     def test_an_application_of_its_own_has_a_default_sandbox(self):
         client = create_app("demo").test_client()
@@ -229,7 +228,7 @@ class TestTransports:
         )
 
     def test_a_server_without_a_default_sandbox_responds_with_how_to_create_one(self, mockserver_server):
-        for reply in (control(mockserver_server.url, "GET", "/state"), requests.get(mockserver_server.url, timeout=5)):
+        for reply in (control(mockserver_server.url, "GET", "/state"), requests.get(mockserver_server.url, timeout=60)):
             assert (404, "MOCK_NOT_FOUND") == refused(reply)
             assert "POST /_mock/sandboxes" in reply.json()["message"]
 

@@ -6,8 +6,9 @@ import gzip
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import standardwebhooks
@@ -16,8 +17,12 @@ from freezegun import freeze_time
 from werkzeug.wrappers import Response
 
 from mockserver import MockServer
+from mockserver.core.webhooks import url_policy
 from mockserver.server.webhooks.connections import RESPONSE_MAX_BYTES
 from mockserver.server.webhooks.sender import HttpSender
+from mockserver.testing.transports.loopback_receiver import LoopbackReceiver
+from tests.harness.waiting import wait_until
+from tests.operations.inbox import attempts
 from tests.operations.session_calls import NOON, begin
 from tests.server.sockets import ReceivedRequest, app, over_tls, raw
 
@@ -27,7 +32,7 @@ HEADERS = {"Content-Type": "application/json"}
 
 def post(url: str, sender: HttpSender | None = None):
     sender = sender or HttpSender()
-    outcome = sender.send(url, HEADERS, b"{}", 0)
+    outcome = sender.send(url, HEADERS, b"{}")
     sender.close_idle()
     return outcome
 
@@ -122,7 +127,6 @@ def test_the_time_limit_applies_to_a_dripping_response_as_a_whole(head):
         outcome = post(url, HttpSender(timeout_seconds=0.2))
 
     assert (None, "timeout") == (outcome.status, outcome.error)
-    assert outcome.duration_ms < 3000  # of the five seconds that the whole answer takes
 
 
 @pytest.mark.parametrize("reply", [b"nonsense\r\n\r\n", b""])
@@ -169,6 +173,27 @@ def test_this_machine_is_a_target_by_any_of_its_names(mockserver, url):
     assert url == mockserver.receive_webhooks(url).url
 
 
+LOOPBACK = ["http://127.0.0.1:1/", "http://localhost:1/", "http://[::1]:1/", "http://127.1:1/", "http://a.localhost:1/"]
+
+
+@pytest.mark.parametrize("url", LOOPBACK)
+def test_a_server_that_does_not_allow_its_own_machine_reads_nothing_there(url):
+    allowed = frozenset({"hooks.example"})
+
+    expected = url_policy.rejection_reason(url, allowed)
+
+    assert expected is not None
+    assert expected.startswith("a host allowed by allow_webhook_hosts or --allow-webhook-host")
+    assert f"refused: expected {expected}" == post(url, HttpSender(allowed)).error
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "::1"])
+def test_each_name_of_this_machine_allows_it_whole(name):
+    urls = ["http://127.0.0.1:1/", "http://localhost:1/", "http://[::1]:1/"]
+
+    assert [None] * 3 == [url_policy.rejection_reason(url, {name}) for url in urls]
+
+
 def test_a_host_that_was_allowed_is_a_target():
     with MockServer(allow_webhook_hosts=["Hooks.Example"]) as server, server.sandbox() as sandbox:
         assert "http://hooks.example/a" == sandbox.receive_webhooks("http://hooks.example/a").url
@@ -205,7 +230,7 @@ def test_the_connection_is_made_to_the_address_that_was_checked(monkeypatch, ser
         return real("127.0.0.1" if host == "hooks.example" else host, port, *rest, **named)
 
     monkeypatch.setattr("socket.getaddrinfo", getaddrinfo)
-    outcome = post(f"http://hooks.example:{server.port}/a", HttpSender(frozenset(["hooks.example"])))
+    outcome = post(f"http://hooks.example:{server.port}/a", HttpSender(url_policy.THIS_MACHINE | {"hooks.example"}))
 
     assert 200 == outcome.status
     assert [f"hooks.example:{server.port}"] == hosts
@@ -246,18 +271,20 @@ def test_a_certificate_has_to_be_of_the_urls_host(monkeypatch, host, error):
 
 @pytest.mark.parametrize("ending", ["canceled", "time limit"])
 def test_a_request_to_a_host_that_completes_no_handshake_is_canceled_immediately(ending):
-    sender, outcomes = HttpSender(timeout_seconds=0.05 if ending == "time limit" else 15), []
+    sender, outcomes = HttpSender(timeout_seconds=0.05 if ending == "time limit" else 3_600), []
     with raw(b"", hold=threading.Event()) as url:
         thread = threading.Thread(target=lambda: outcomes.append(post(url.replace("http://", "https://"), sender)))
         thread.start()
-        while thread.is_alive():
+
+        def has_ended() -> bool:
             if ending == "canceled":
                 sender.cancel_all()
-            thread.join(0.01)
+            return not thread.is_alive()
+
+        wait_until(has_ended)
 
     (outcome,) = outcomes
     assert outcome.status is None
-    assert outcome.duration_ms < 5000  # of the fifteen seconds that a request may take
 
 
 @pytest.mark.parametrize(
@@ -275,6 +302,35 @@ def test_an_unreadable_retry_after_is_ignored(mockserver, serve, way, asked):
     mockserver.complete_session(begin(mockserver))
 
     assert [503] == [each["status"] for each in receiver.deliveries[0]["attempts"]]
+
+
+@pytest.mark.parametrize("way", ["in process", "socket", "function of another process"])
+@pytest.mark.parametrize(
+    ("clock", "date", "second"),
+    [
+        ("sandbox-clock", "Sun, 01 Mar 2026 12:01:40 GMT", "12:01:40"),
+        ("sandbox-clock", "Sun, 01 Mar 2026 13:00:00 GMT", "12:02:00"),  # twice the wait at most
+        ("sandbox-clock", "Sun, 01 Mar 2026 11:00:00 GMT", "12:01:00"),
+        ("process-clock", "Thu, 03 Jan 2030 05:01:40 GMT", "12:01:40"),
+        ("process-clock", "Sun, 01 Mar 2026 12:01:40 GMT", "12:01:00"),  # long past for the process
+    ],
+)
+def test_a_date_of_retry_after_is_read_by_the_clock_that_signed_the_request(serve, way, clock, date, second):
+    answers = [429, 200]
+    with freeze_time("2030-01-03T05:00:00Z"), MockServer() as server, ExitStack() as stack:
+        sandbox = stack.enter_context(server.sandbox(now=NOON, choices={"wh-timestamp": clock}))
+        target: Any = lambda _: (answers.pop(0), {"Retry-After": date}, b"")
+        if way == "socket":
+            target = serve(app(lambda _: Response(status=answers.pop(0), headers={"Retry-After": date}))).url
+        elif way == "function of another process":
+            loopback = LoopbackReceiver(target, "", None)
+            stack.callback(loopback.stop)
+            target = loopback.url
+        receiver = sandbox.receive_webhooks(target)
+        sandbox.complete_session(begin(sandbox))
+        sandbox.advance("10m")
+
+        assert [[("12:00:00", 429), (second, 200)]] == attempts(receiver)
 
 
 def test_a_chunk_whose_size_never_ends_is_a_failed_attempt():
@@ -348,7 +404,7 @@ def without_an_address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 def post_until_cancelled(url: str, cancel: Callable[[HttpSender], None]) -> list[str | None]:
     """The errors of a request that is canceled while it is under way; fails if it continues for seconds."""
-    sender, errors = HttpSender(frozenset(["hooks.example"])), []
+    sender, errors = HttpSender(url_policy.THIS_MACHINE | {"hooks.example"}), []
     thread = threading.Thread(target=lambda: errors.append(post(url, sender).error), daemon=True)
     thread.start()
     for _ in range(300):
@@ -375,7 +431,9 @@ def test_cancelling_ends_the_resolution_of_a_name(monkeypatch):
 
 def test_a_name_that_is_never_resolved_reaches_the_time_limit(monkeypatch):
     with without_an_address(monkeypatch) as url:
-        assert "timeout" == post(url, HttpSender(frozenset(["hooks.example"]), timeout_seconds=0.05)).error
+        assert (
+            "timeout" == post(url, HttpSender(url_policy.THIS_MACHINE | {"hooks.example"}, timeout_seconds=0.05)).error
+        )
 
 
 def test_a_handshake_that_is_never_completed_reaches_the_time_limit():
@@ -387,7 +445,7 @@ def test_a_request_that_is_not_wanted_any_more_is_not_sent(serve):
     seen: list[bytes] = []
     url = serve(app(lambda request: seen.append(request.data))).url
 
-    outcome = HttpSender().send(url, HEADERS, b"{}", 0, is_wanted=lambda: False)
+    outcome = HttpSender().send(url, HEADERS, b"{}", is_wanted=lambda: False)
 
     assert ("canceled", []) == (outcome.error, seen)
 

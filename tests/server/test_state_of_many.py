@@ -90,7 +90,7 @@ def test_the_state_is_the_one_of_its_snapshot_whatever_happens_while_it_is_built
 
     def read_state(snapshot, arguments):
         mockserver.advance("20m")
-        mockserver.set_tenant(name="Another")
+        mockserver.admin.set_tenant(name="Another")
         read.append(sandboxes.read_state(snapshot, arguments))
 
     mockserver._hosted.run_command(read_state, {}, phase="snapshot")

@@ -14,7 +14,7 @@ from mockserver import MockServer, Sandbox
 from mockserver.server.control import stream
 from mockserver.server.dashboard import live_stream
 
-DEADLINE_SECONDS = 10.0
+DEADLINE_SECONDS = 60.0
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 
 

@@ -125,13 +125,20 @@ def test_the_token_of_the_server_opens_every_sandbox(controls: Controls):
     controls.run("readState", prefix=f"/sandboxes/{own['sandboxId']}", headers=bearer(SERVER))
 
 
-@pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Basic x", "Bearer é"])
+@pytest.mark.parametrize(
+    "header", ["", "Bearer", "Bearer ", "Basic x", "Bearer é", SERVER, f"Basic {SERVER}", f"Bearer{SERVER}"]
+)
 def test_no_other_header_opens_anything(controls: Controls, header: str):
     own = create(controls)
 
     controls.refuse(
         "readState", "MOCK_TOKEN_WANTED", prefix=f"/sandboxes/{own['sandboxId']}", headers={"authorization": header}
     )
+
+
+@pytest.mark.parametrize("scheme", ["Bearer ", "bearer ", "BEARER  "])
+def test_the_word_bearer_is_read_in_upper_and_lower_case(controls: Controls, scheme: str):
+    assert 200 == controls.call("readClock", headers={"authorization": f"{scheme}{SERVER}"})[0]
 
 
 def test_a_token_is_in_no_view_of_its_sandbox(controls: Controls):

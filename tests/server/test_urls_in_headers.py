@@ -24,7 +24,7 @@ RETURN_URLS = [
 @pytest.mark.parametrize("name", ["Location", "Content-Location"])
 def test_a_scripted_url_is_sent_unchanged(mockserver: Sandbox, name: str, url: str):
     mockserver.on("listCampaigns").reply(201, "x", {name: url})
-    client, session = mockserver.app.test_client(), mockserver.requests_session()
+    client, session = mockserver.admin.app.test_client(), mockserver.requests_session()
     key = {"X-API-Key": mockserver.secret_key}
 
     on_socket = requests.get(mockserver.base_url + PATH, headers=key, allow_redirects=False, timeout=10)

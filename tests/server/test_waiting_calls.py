@@ -14,17 +14,11 @@ import pytest
 import requests
 
 from mockserver import MockServer
+from tests.harness.waiting import PATIENCE_SECONDS, wait_until
 from tests.operations.world import DRAFT, GIVEN
 from tests.server.rawclient import RawClient
 
 PATH = "/v1/campaigns"
-
-
-def _wait_until(holds):
-    deadline = time.monotonic() + 5
-    while not holds():
-        assert time.monotonic() < deadline, "the condition does not hold in time"
-        time.sleep(0.002)
 
 
 class Caller:
@@ -60,8 +54,7 @@ def test_waiting_calls_are_canceled_immediately_and_leave_no_thread(end, effect)
     kept.__enter__()
     rule = sandbox.on("createCampaign").do(effect)
     callers = [Caller(sandbox) for _ in range(3)]
-    _wait_until(lambda: rule.fired == 3)
-    began = time.monotonic()
+    wait_until(lambda: rule.fired == 3)
 
     {
         "reset": sandbox.reset,
@@ -71,22 +64,22 @@ def test_waiting_calls_are_canceled_immediately_and_leave_no_thread(end, effect)
     }[end]()
 
     for caller in callers:
-        caller.thread.join(5)
-    assert time.monotonic() - began < 5
+        caller.thread.join(PATIENCE_SECONDS)
+    assert not any(each.thread.is_alive() for each in callers)
     assert not any(isinstance(each.result, int) and each.result < 300 for each in callers), [
         each.result for each in callers
     ]
     if end in ("reset", "restore"):
-        assert [] == sandbox.journal["exchanges"] == sandbox.journal["transitions"] == sandbox.rules
+        assert [] == sandbox.log.journal["exchanges"] == sandbox.log.journal["transitions"] == sandbox.rules
     server.close()
     # Another server of the run may start a worker meanwhile.
-    _wait_until(lambda: not any(f"{url} " in f"{thread.name} " for thread in threading.enumerate()))
+    wait_until(lambda: not any(f"{url} " in f"{thread.name} " for thread in threading.enumerate()))
 
 
 def test_a_delay_affects_only_its_own_call_and_connection(mockserver):
     rule = mockserver.on("createCampaign").delay("1h")
     held = Caller(mockserver)
-    _wait_until(lambda: rule.fired == 1)
+    wait_until(lambda: rule.fired == 1)
 
     assert (
         200
@@ -96,10 +89,10 @@ def test_a_delay_affects_only_its_own_call_and_connection(mockserver):
     )
     assert None is held.result
     mockserver.reset()
-    held.thread.join(5)
+    held.thread.join(PATIENCE_SECONDS)
 
 
-def test_a_short_delay_on_an_open_connection_takes_no_longer_than_specified(mockserver):
+def test_a_short_delay_on_an_open_connection_is_waited_for(mockserver):
     mockserver.on("listCampaigns").delay(0.05)
     with requests.Session() as session:
         began = time.monotonic()
@@ -110,7 +103,7 @@ def test_a_short_delay_on_an_open_connection_takes_no_longer_than_specified(mock
                     mockserver.base_url + PATH, headers={"X-API-Key": mockserver.secret_key}, timeout=10
                 ).status_code
             )
-        assert 0.1 <= time.monotonic() - began < 5
+        assert 0.1 <= time.monotonic() - began
 
 
 @pytest.mark.parametrize(
@@ -168,14 +161,16 @@ def test_a_late_answer_that_a_half_closed_client_still_reads_is_not_lost(mockser
 
         assert 200 == client.answer().status
         assert client.ended()
-    assert 200 == mockserver.journal["exchanges"][0]["response"]["status"]
+    assert 200 == mockserver.log.journal["exchanges"][0]["response"]["status"]
 
 
 def test_a_late_answer_to_a_client_that_has_closed_its_socket_is_lost(mockserver):
     with RawClient(urlsplit(mockserver.base_url).port) as client:
         _late_answer(mockserver, client)
 
-    _wait_until(lambda: mockserver.journal["exchanges"] and mockserver.journal["exchanges"][0]["response"] is None)
+    wait_until(
+        lambda: mockserver.log.journal["exchanges"] and mockserver.log.journal["exchanges"][0]["response"] is None
+    )
 
 
 # What curl's exit code is for each (52 empty reply, 56 failure in receiving, 18 partial file, 28 timeout).

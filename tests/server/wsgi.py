@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from mockserver.server.http1.messages import Disconnect, Request, Response, ResponseOrDisconnect
+from mockserver.server.http1.request import RequestHead
 
 
 def answering(pieces: Any, status: str = "200 OK", *headers: tuple[str, str]) -> Any:
@@ -28,7 +29,7 @@ class WsgiHandler:
         self._app = app
         self._max_bytes = max_bytes
 
-    def body_max_bytes(self, target: str) -> int:
+    def body_max_bytes(self, head: RequestHead) -> int:
         return self._max_bytes
 
     def respond(self, request: Request) -> Awaitable[ResponseOrDisconnect]:

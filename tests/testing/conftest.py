@@ -6,13 +6,25 @@ from typing import Any
 
 import _hypothesis_pytestplugin
 import httpx  # noqa: F401 - before any suite, whose own import ends with it while the transports would still have its errors
+import jinja2  # noqa: F401 - as httpx; a trace imports it, and templates compare its sentinels by identity
 import pytest
 import pytest_timeout
+import requests  # noqa: F401 - as httpx
 
 from mockserver import pytest_plugin
 
 PLUGIN = ("-p", "mockserver.pytest_plugin")
-_OTHERS = ("randomly", "schemathesis", "benchmark", "asyncio", "rerunfailures", "html", "metadata", "allure_pytest")
+_OTHERS = (
+    "randomly",
+    "schemathesis",
+    "benchmark",
+    "asyncio",
+    "rerunfailures",
+    "html",
+    "metadata",
+    "allure_pytest",
+    "django",
+)
 COMPANY = tuple(part for name in _OTHERS for part in ("-p", f"no:{name}"))
 WITHOUT_CACHE = ("-p", "no:cacheprovider")
 WITHOUT = (*COMPANY, *WITHOUT_CACHE)

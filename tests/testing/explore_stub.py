@@ -39,7 +39,7 @@ class ExploreReport:
     def findings(self) -> list[tuple[Placement, str, str]]:
         return [row for row in self.rows if row[1] != "survived"]
 
-    def write_documents(self, folder: str) -> None:
+    def try_to_write_documents(self, folder: str) -> None:
         """Write nothing."""
 
     def entry(self) -> dict[str, Any]:
@@ -77,15 +77,18 @@ class Exploration:
             yield (number,)
 
     def prepare(self, sandbox: Any, placement: Placement) -> None:
-        assert not sandbox.call_count
+        assert not sandbox.log.call_count
         for number in placement:
             sandbox.on("*").nth(number).drop("after")
+
+    def stop(self) -> None:
+        pass
 
     def record(self, placement: Placement, sandbox: Any, raised: BaseException | None) -> None:
         campaigns = sum(len(tenant["campaigns"]) for tenant in sandbox.state()["tenants"])
         if not placement:
             assert raised is None
-            self._clean = [exchange.operation for exchange in sandbox.exchanges]
+            self._clean = [exchange.operation for exchange in sandbox.log.exchanges]
             self._campaigns = campaigns
             return
         verdict = "crashed" if raised is not None else "silent" if campaigns != self._campaigns else "survived"

@@ -145,7 +145,7 @@ PAIRS: Mapping[str, tuple[Way, Way]] = {
     ),
     "httpx, async": (
         lambda box, wait_s: _httpx_async(_plain_async, box, wait_s),
-        lambda box, wait_s: _httpx_async(box.httpx_async_client, box, wait_s),
+        lambda box, wait_s: _httpx_async(box.aio.httpx_client, box, wait_s),
     ),
     "http.client and Sandbox.call": (_http_client, _call),
 }

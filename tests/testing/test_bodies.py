@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -94,11 +96,19 @@ def test_mine(mockserver: Sandbox, mockserver_server: MockServer) -> None:
     number: int = mockserver.calls("previewAudience").last.answer["estimatedCount"]
     nothing: None = mockserver.calls("cancelCampaign").one().answer
     mockserver.assert_order("createCampaign", "startCampaign", exact=True)
-    with mockserver.expecting("startCampaign", times=2, within="5m"):
+    with mockserver.calls.expecting("startCampaign", times=2, within="5m"):
         pass
     assert mockserver.wait_for("startCampaign", timeout=2).last.status == 202
     worst: str = mockserver.conduct[0].advice
-    Waiting(mockserver.sleep, mockserver.sleep_async)
+    Waiting(mockserver.sleep, mockserver.aio.sleep)
+    mockserver.on("startCampaign").nth(1).may_fire().drop("after")
+    mockserver.on("POST /v1/campaigns/{id}/start").error("INTERNAL_ERROR")
+    mockserver.on("*").garble()
+    mockserver.on("delivery").deliver(lose=True)
+    assert len(mockserver.calls("*")) == len(mockserver.calls("GET /v1/campaigns"))
+    mockserver.assert_order("*", "GET /v1/campaigns/{id}")
+    mockserver.advance(minutes=3, seconds=0.5)
+    mockserver.advance("3m")
     with mockserver_server.sandbox(seed=3) as other:
         assert other.id and name and campaign and status and first and number and worst and nothing is None
 """
@@ -110,10 +120,35 @@ def test_mine(mockserver: Sandbox) -> None:
     mockserver.calls("createCampaign").one().body["nme"]
     mockserver.calls("createCampaign").one().answer["campaign"]
     mockserver.assert_order("createCampain")
-    with mockserver.expecting("startCampain"):
+    with mockserver.calls.expecting("startCampain"):
         pass
     mockserver.conduct[0].advise
+    mockserver.on("startCampagn")
+    mockserver.on("GET /v1/campaign")
+    mockserver.on("deliveries")
+    mockserver.calls("startCampagn")
+    mockserver.wait_for("startCampagn")
+    mockserver.advance(minuets=3)
+    mockserver.advance(minutes="3")
+
+
+async def test_async(mockserver: Sandbox) -> None:
+    await mockserver.aio.advance(minuets=3)
+    await mockserver.aio.wait_for("startCampagn")
 """
+WRONG_LINES = (*range(6, 10), *range(11, 19), 22, 23)
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(shutil.which("pyright") is None, reason="pyright is not on this machine")
+def test_pyright_rejects_the_same_lines(tmp_path: Path):
+    file = tmp_path / "test_wrong.py"
+    file.write_text(WRONG, encoding="utf-8")
+    command = ["pyright", "--outputjson", "--pythonpath", sys.executable, str(file)]
+
+    found = json.loads(subprocess.run(command, capture_output=True, encoding="utf-8", check=False).stdout)
+
+    assert set(WRONG_LINES) <= {each["range"]["start"]["line"] + 1 for each in found["generalDiagnostics"]}
 
 
 @pytest.mark.deep
@@ -131,7 +166,5 @@ def test_mypy_accepts_a_correct_test_and_reports_the_errors_of_another(tmp_path:
         check=False,
     )
 
-    lines = [each for each in found.stdout.splitlines() if ": error:" in each]
-    assert ["test_wrong.py:6", "test_wrong.py:7", "test_wrong.py:8", "test_wrong.py:9", "test_wrong.py:11"] == [
-        each.partition(": error:")[0] for each in lines
-    ], found.stdout
+    lines = [each.partition(": error:")[0] for each in found.stdout.splitlines() if ": error:" in each]
+    assert [f"test_wrong.py:{number}" for number in WRONG_LINES] == list(dict.fromkeys(lines)), found.stdout

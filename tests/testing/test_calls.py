@@ -60,7 +60,7 @@ def test_a_call_of_no_operation_is_listed_only_among_the_exchanges(sandbox: Sand
     sandbox.call("GET", "/nowhere")
 
     assert 0 == len(sandbox.calls("*"))
-    assert ["/nowhere"] == [each.path for each in sandbox.exchanges]
+    assert ["/nowhere"] == [each.path for each in sandbox.log.exchanges]
 
 
 @pytest.mark.parametrize(
@@ -200,13 +200,13 @@ def test_the_order_is_a_subsequence_or_exact(sandbox: Sandbox):
 def test_expecting_counts_the_calls_of_its_block(sandbox: Sandbox):
     create(sandbox, name="before")
 
-    with sandbox.expecting("createCampaign", name="inside"):
+    with sandbox.calls.expecting("createCampaign", name="inside"):
         create(sandbox, name="inside")
-    with sandbox.expecting("createCampaign", times=0):
+    with sandbox.calls.expecting("createCampaign", times=0):
         pass
     with (
         pytest.raises(CallMismatch, match="expected exactly 1 call of createCampaign, got 0"),
-        sandbox.expecting("createCampaign"),
+        sandbox.calls.expecting("createCampaign"),
     ):
         pass
 
@@ -214,12 +214,15 @@ def test_expecting_counts_the_calls_of_its_block(sandbox: Sandbox):
 def test_a_block_that_misses_shows_the_calls_before_it_too(sandbox: Sandbox):
     create(sandbox, name="before")
 
-    with pytest.raises(CallMismatch, match="(?s)all calls:.*#1 createCampaign"), sandbox.expecting("cancelCampaign"):
+    with (
+        pytest.raises(CallMismatch, match="(?s)all calls:.*#1 createCampaign"),
+        sandbox.calls.expecting("cancelCampaign"),
+    ):
         pass
 
 
 def test_an_error_inside_expecting_is_not_replaced(sandbox: Sandbox):
-    with pytest.raises(OSError), sandbox.expecting("createCampaign"):
+    with pytest.raises(OSError), sandbox.calls.expecting("createCampaign"):
         raise OSError
 
 
@@ -270,7 +273,7 @@ def test_wait_for_within_moves_the_sandboxs_clock_from_one_due_thing_to_the_next
 
 
 def test_expecting_waits_for_other_threads_on_request(sandbox: Sandbox):
-    with sandbox.expecting("createCampaign", timeout=10):
+    with sandbox.calls.expecting("createCampaign", timeout=10):
         worker = threading.Thread(target=create, args=(sandbox,))
         worker.start()
     worker.join()

@@ -69,7 +69,7 @@ def test_the_fix_for_a_coroutine_is_an_awaitable_sleep(suite: Suite):
         """,
     )
 
-    assert CURE.replace(".sleep", ".sleep_async") == found[1]
+    assert CURE.replace(".sleep", ".aio.sleep") == found[1]
 
 
 def test_a_sandbox_of_the_tests_own_is_named_sandbox(suite: Suite):
@@ -308,7 +308,7 @@ class TestATestThatIsStopped:
                 pass
 
         threading.Thread(target=call).start()
-        while "call" not in {step["command"] for step in mockserver.steps}:
+        while "call" not in {step["command"] for step in mockserver.log.steps}:
             pass
         pytest.fail("Timeout (>0.5s) from pytest-timeout.")
             """,
@@ -371,7 +371,7 @@ class TestTwoClocks:
             suite,
             """
     def test_it(mockserver):
-        mockserver.follow()
+        mockserver.clock.follow()
         create(mockserver)
         assert 0
             """,

@@ -141,7 +141,7 @@ def test_a_test_is_judged_only_by_its_own_sandboxes(suite: Suite):
 
 
 @pytest.mark.parametrize("where", ["mark", "ini"])
-def test_an_unknown_mode_ends_the_run_with_the_closest_match(suite: Suite, where: str):
+def test_an_unknown_mode_ends_the_run_or_fails_the_test_of_its_mark_with_the_closest_match(suite: Suite, where: str):
     if where == "ini":
         suite.pytester.makeini("[pytest]\nmockserver_conduct = errors\n")
     result = suite.run(
@@ -154,8 +154,9 @@ def test_an_unknown_mode_ends_the_run_with_the_closest_match(suite: Suite, where
         """
     )
 
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*got 'errors'; expected error, report or off; did you mean 'error'?*"])
+    assert result.ret == (pytest.ExitCode.USAGE_ERROR if where == "ini" else pytest.ExitCode.TESTS_FAILED)
+    output = result.stderr if where == "ini" else result.stdout
+    output.fnmatch_lines(["*got 'errors'; expected error, report or off; did you mean 'error'?*"])
 
 
 def test_findings_are_written_as_json_and_as_a_page(suite: Suite):

@@ -81,8 +81,8 @@ def by_null_cursor(sandbox: Sandbox) -> None:
 
 def by_404(sandbox: Sandbox) -> None:
     sandbox.apply({"given": {"tenants": [{"id": "tenant_b"}]}})
-    foreign = sandbox.call("POST", "/v1/campaigns", json=body(), key=sandbox.keys("tenant_b")[0])
-    template = sandbox.call("GET", "/v1/message-templates/template_t", key=sandbox.keys("tenant_b")[0])
+    foreign = sandbox.call("POST", "/v1/campaigns", json=body(), key=sandbox.admin.keys("tenant_b")[0])
+    template = sandbox.call("GET", "/v1/message-templates/template_t", key=sandbox.admin.keys("tenant_b")[0])
     if foreign.status == template.status == 404:
         sandbox.call("GET", "/v1/campaigns")
 

@@ -1,10 +1,12 @@
 """The person at the hosted page that a test holds in its hands: found by id, url or creation, and helpful in its errors."""
 
+import asyncio
 from contextlib import closing
 
 import pytest
 
 from mockserver import MockServer
+from mockserver.testing.remote import RemoteServer
 from tests.operations.session_calls import PHONE, begin, create, read
 
 
@@ -115,3 +117,77 @@ def test_back_and_reload_remain_in_the_flow(mockserver):
     ]
     user.choose_account("Filial")
     assert "+55 11 99999-0000" in user.proceed().text  # the number that was typed before is proposed again
+
+
+RETURNING = {"returnUrl": "https://shop.test/done"}
+
+
+def finish(user, way):
+    if way == "connect":
+        user.connect()
+    else:
+        user.open()
+        user.cancel() if way == "cancel" else user.simulate(way)
+
+
+@pytest.mark.clause("events.connected")
+@pytest.mark.parametrize("way", ["connect", "cancel", "phone_in_use"])
+@pytest.mark.parametrize("socket", [False, True], ids=["in process", "over the socket"])
+@pytest.mark.parametrize("body", [{}, RETURNING], ids=["stays", "returns"])
+def test_the_webhook_has_arrived_when_the_person_sees_the_next_page_or_has_left_for_the_return_url(
+    mockserver, body, socket, way
+):
+    seen = []
+    mockserver.receive_webhooks(lambda webhook: seen.append(webhook.json()["event"]))
+
+    finish(mockserver.end_user(create(mockserver, body), socket=socket), way)
+
+    failed = "entrypoints.chatapp.connection_failed"
+    assert [{"connect": "entrypoints.chatapp.connected"}.get(way, failed)] == seen
+
+
+@pytest.mark.parametrize("socket", [False, True], ids=["in process", "over the socket"])
+@pytest.mark.parametrize("body", [{}, RETURNING], ids=["stays", "returns"])
+def test_an_awaited_flow_ends_after_its_webhook_reached_the_receiver_on_the_loop(mockserver, body, socket):
+    seen = []
+
+    async def receive(webhook):
+        await asyncio.sleep(0)
+        seen.append(webhook.json()["event"])
+
+    async def main():
+        mockserver.receive_webhooks(receive)
+        await mockserver.aio.run(mockserver.end_user(create(mockserver, body), socket=socket).connect)
+        return list(seen)
+
+    assert ["entrypoints.chatapp.connected"] == asyncio.run(main())
+
+
+def test_a_flow_that_blocks_the_loop_of_its_receiver_names_the_async_form(mockserver):
+    async def receive(webhook):
+        return 204
+
+    async def main():
+        mockserver.receive_webhooks(receive)
+        with pytest.raises(ValueError, match=r"which this call blocks.*await sandbox\.aio\.run\(function, \.\.\.\)"):
+            mockserver.end_user(create(mockserver, RETURNING)).connect()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("body", [{}, RETURNING], ids=["stays", "returns"])
+def test_a_flow_on_a_running_server_ends_after_its_webhook(body):
+    seen = []
+    with MockServer() as server, RemoteServer(server.url).sandbox() as sandbox:
+        sandbox.receive_webhooks(lambda webhook: seen.append(webhook.json()["event"]))
+        sandbox.end_user(create(sandbox, body)).connect()
+
+        assert ["entrypoints.chatapp.connected"] == seen
+
+
+def test_an_endpoint_that_refuses_holds_up_no_flow_over_the_socket(mockserver):
+    mockserver.receive_webhooks(lambda webhook: 500)
+    for _ in range(2):  # the second event waits behind the first, whose repetition is due later
+        mockserver.end_user(create(mockserver, RETURNING), socket=True).connect()
+
+    assert [1, 0] == [len(event["deliveries"][0]["attempts"]) for event in mockserver.events]

@@ -490,7 +490,7 @@ def test_coroutines_are_explored(stubbed: Suite, plugin: str, arguments: tuple[s
     @pytest.mark.mockserver_explore
     async def test_listing(mockserver):
         loop = asyncio.get_running_loop()
-        async with mockserver.httpx_async_client() as client:
+        async with mockserver.aio.httpx_client() as client:
             client.headers["X-API-Key"] = mockserver.secret_key
             try:
                 await client.get("/v1/campaigns")

@@ -33,11 +33,11 @@ def test_a_wait_beyond_the_timeout_raises_immediately_and_the_call_arrives_at_it
         else:
             mockserver.httpx_client().post(url, json=DRAFT, headers=headers, timeout=3)
 
-    assert (3, 0, []) == (mockserver.now.second, _campaigns(mockserver), mockserver.journal["exchanges"])
+    assert (3, 0, []) == (mockserver.now.second, _campaigns(mockserver), mockserver.log.journal["exchanges"])
     mockserver.advance("6.999s")
     assert 0 == _campaigns(mockserver)
     mockserver.advance("1ms")
-    (late,) = mockserver.journal["exchanges"]
+    (late,) = mockserver.log.journal["exchanges"]
     assert (1, None, True) == (_campaigns(mockserver), late["response"], late["applied"])
     assert "2026-03-01T12:00:10" == late["at"][:19]
 
@@ -47,7 +47,7 @@ def test_a_response_after_the_timeout_is_lost_although_the_call_took_effect(mock
     with pytest.raises(TimeoutError):
         mockserver.call("POST", "/v1/campaigns", json=DRAFT, timeout=3)
 
-    (lost,) = mockserver.journal["exchanges"]
+    (lost,) = mockserver.log.journal["exchanges"]
     assert (3, 1, None, True) == (mockserver.now.second, _campaigns(mockserver), lost["response"], lost["applied"])
 
 
@@ -58,7 +58,7 @@ def test_a_late_call_of_an_older_epoch_never_arrives(mockserver):
     mockserver.reset()
     mockserver.advance("1h")
 
-    assert (0, []) == (_campaigns(mockserver), mockserver.journal["exchanges"])
+    assert (0, []) == (_campaigns(mockserver), mockserver.log.journal["exchanges"])
 
 
 def test_a_streamed_body_arrives_in_chunks_and_each_wait_moves_the_clock(mockserver):
@@ -105,7 +105,7 @@ def test_without_a_socket_of_its_own_a_broken_answer_is_an_exception_of_the_appl
     mockserver, way, effect, failure
 ):
     mockserver.on("listCampaigns").do(effect)
-    app = mockserver.app
+    app = mockserver.admin.app
     with pytest.raises(failure):
         if way == "test client":
             _ = app.test_client().get(LIST[1]).data

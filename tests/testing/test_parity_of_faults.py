@@ -28,7 +28,7 @@ def _left(sandbox):
             campaign.pop("createdAt")
     exchanges = [
         (each["applied"], each["fault"], (each["response"] or {}).get("status"), each["operation"])
-        for each in sandbox.journal["exchanges"]
+        for each in sandbox.log.journal["exchanges"]
     ]
     return state, exchanges
 
@@ -46,7 +46,7 @@ def _play(server, ask_by, effect, request):
 
 
 def _is_recorded(sandbox, gives_up):
-    exchanges = sandbox.journal["exchanges"]
+    exchanges = sandbox.log.journal["exchanges"]
     return len(exchanges) == 2 and (not gives_up or exchanges[1]["response"] is None)
 
 

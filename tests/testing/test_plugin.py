@@ -132,7 +132,7 @@ def test_the_closest_mark_has_the_last_word(suite: Suite):
         ("seed=True", "*seed: got True; expected a whole number*"),
     ],
 )
-def test_an_unknown_name_fails_at_collection_with_the_closest_match(suite: Suite, mark: str, problem: str):
+def test_a_wrong_mark_fails_its_own_test_with_the_closest_match(suite: Suite, mark: str, problem: str):
     result = suite.run(
         f"""
         import pytest
@@ -146,16 +146,89 @@ def test_an_unknown_name_fails_at_collection_with_the_closest_match(suite: Suite
         """
     )
 
-    assert pytest.ExitCode.USAGE_ERROR == result.ret
-    result.assert_outcomes()
-    pytest.LineMatcher(result.outlines + result.errlines).fnmatch_lines([problem])
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines([problem])
 
 
-def test_a_setting_without_its_name_fails_at_collection(suite: Suite):
+def test_a_setting_without_its_name_fails_its_own_test(suite: Suite):
     result = suite.run("import pytest\n\n@pytest.mark.mockserver('demo')\ndef test_it(mockserver):\n    pass\n")
 
-    assert pytest.ExitCode.USAGE_ERROR == result.ret
-    assert "got ('demo',); expected keyword arguments only" in result.stderr.str() + result.stdout.str()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["@pytest.mark.mockserver: got ('demo',); expected keyword arguments only"])
+
+
+def test_a_wrong_mark_of_a_class_fails_each_of_its_tests_and_no_other(suite: Suite):
+    result = suite.run(
+        """
+        import pytest
+
+        @pytest.mark.mockserver(sede=7)
+        class TestGroup:
+            def test_one(self, mockserver):
+                pass
+
+            @pytest.mark.mockserver(now="2026-01-01T00:00:00Z", clock="follow")
+            def test_two(self, mockserver):
+                pass
+
+        @pytest.mark.mockserver(sede=7)
+        @pytest.mark.mockserver_sweep("dual-status")
+        def test_swept(mockserver):
+            pass
+
+        def test_other(mockserver):
+            pass
+        """
+    )
+
+    assert 1 == result.parseoutcomes()["passed"]
+    assert "failed" not in result.parseoutcomes()
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+
+
+@pytest.mark.parametrize("scope", ["class", "module", "session"])
+@pytest.mark.parametrize("late", [False, True], ids=["by argument", "while the test runs"])
+def test_a_fixture_of_a_wider_scope_gets_the_way_to_a_sandbox_of_its_own(suite: Suite, scope: str, late: bool):
+    wants, body = ("request", 'request.getfixturevalue("wide")') if late else ("wide", "pass")
+    result = suite.run(
+        f"""
+        import pytest
+
+        @pytest.fixture(scope="{scope}")
+        def wide(mockserver):
+            return mockserver
+
+        def test_it({wants}):
+            {body}
+        """
+    )
+
+    assert 0 == result.parseoutcomes().get("passed", 0)
+    result.stdout.fnmatch_lines(
+        [
+            "ScopeMismatch: You tried to access the function scoped fixture mockserver with a * scoped request object*",
+            "mockserver is the sandbox of one test; for a wider scope: `with mockserver_server.sandbox() as sandbox: *",
+        ]
+    )
+
+
+def test_a_mismatch_of_other_fixtures_is_as_pytest_words_it(suite: Suite):
+    result = suite.run(
+        """
+        import pytest
+
+        @pytest.fixture(scope="module")
+        def wide(monkeypatch):
+            pass
+
+        def test_it(wide, mockserver):
+            pass
+        """
+    )
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["ScopeMismatch: *"])
+    result.stdout.no_fnmatch_line("*mockserver is the sandbox of one test*")
 
 
 def test_a_wrong_document_fails_its_own_test_and_names_the_problem(suite: Suite):
@@ -195,7 +268,7 @@ def test_a_call_after_its_test_reaches_a_closed_sandbox(suite: Suite):
                 urllib.request.urlopen(kept[0] + "/v1/campaigns")
             with refusal.value as answer:
                 assert 410 == answer.code
-            assert [] == mockserver.journal["exchanges"]
+            assert [] == mockserver.log.journal["exchanges"]
         """
     )
 

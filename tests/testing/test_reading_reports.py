@@ -459,6 +459,9 @@ def test_a_receiver_that_refuses_every_delivery_is_named_before_its_consequences
     found = reported(
         suite,
         """
+    import pytest
+
+    @pytest.mark.mockserver(choices={"wh-timestamp": "sandbox-clock"})
     def test_it(mockserver):
         mockserver.receive_webhooks(lambda webhook: 401)
         session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
@@ -468,6 +471,25 @@ def test_a_receiver_that_refuses_every_delivery_is_named_before_its_consequences
     )
 
     assert found[0].startswith("secret-misread: every valid delivery was refused with 401 (")
+
+
+def test_a_refusal_that_the_age_of_the_timestamp_explains_names_the_choice_and_accuses_no_receiver(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        mockserver.receive_webhooks(lambda webhook: 401)
+        session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
+        mockserver.complete_session(session)
+        assert 0
+        """,
+    )
+
+    assert found[0].startswith("the receiver webhook_")
+    assert found[0].endswith(
+        "; a receiver that compares the timestamp with the sandbox's clock needs the choice `wh-timestamp: sandbox-clock`, "
+        "under which a wrong secret is a finding"
+    )
 
 
 def test_no_finding_on_deliveries_blames_a_receiver_that_raised(suite: Suite):
@@ -635,7 +657,10 @@ def test_the_one_line_of_a_test_that_fails_by_its_own_words_is_followed_by_what_
     )
 
     result.stdout.fnmatch_lines(
-        ["the test failed: the client gave up", "Call #1 readCampaign was refused: 404 CAMPAIGN_NOT_FOUND"],
+        [
+            "the test failed at test_mine.py:*`: the client gave up",
+            "Call #1 readCampaign was refused: 404 CAMPAIGN_NOT_FOUND",
+        ],
         consecutive=True,
     )
 

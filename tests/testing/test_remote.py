@@ -80,7 +80,7 @@ def test_every_remote_command_works_as_in_this_process(sandbox: Sandbox):
     rule = sandbox.on("listCampaigns").times(1).error("INTERNAL_ERROR")
     assert 500 == sandbox.call("GET", "/v1/campaigns").status
     assert (1, 1) == (rule.matched, rule.fired)
-    sandbox.remove_rules()
+    sandbox.admin.remove_rules()
     with sandbox.checkpoint():
         assert 201 == sandbox.call("POST", "/v1/campaigns", json=BODY).status
     assert [] == sandbox.call("GET", "/v1/campaigns").json()["campaigns"]
@@ -89,7 +89,7 @@ def test_every_remote_command_works_as_in_this_process(sandbox: Sandbox):
     assert 1 == len(sandbox.events)
     sandbox.apply({"given": {"forms": [{"id": "f"}]}})
     sandbox.choose({"dual-status": "guide"})
-    sandbox.set_tenant(subscription="suspended")
+    sandbox.admin.set_tenant(subscription="suspended")
     sandbox.freeze("2026-03-02T00:00:00Z")
     sandbox.advance(minutes=20)
     assert "2026-03-02T00:20:00+00:00" == sandbox.now.isoformat()
@@ -100,7 +100,7 @@ def test_every_remote_command_works_as_in_this_process(sandbox: Sandbox):
         sandbox.wait_for("startCampaign", within="5m")
     assert "2026-03-02T00:25:00+00:00" == sandbox.now.isoformat()
     sandbox.reset()
-    assert [] == sandbox.exchanges
+    assert [] == sandbox.log.exchanges
 
 
 def test_client_libraries_reach_it_over_the_socket(sandbox: Sandbox):
@@ -153,7 +153,7 @@ def test_a_call_that_breaks_is_the_standard_librarys_exception(sandbox: Sandbox)
     assert 200 != sandbox.calls("listCampaigns").one().status
 
 
-@pytest.mark.parametrize("need", [lambda each: each.app, lambda each: each.keys("tenant_default")])
+@pytest.mark.parametrize("need", [lambda each: each.admin.app, lambda each: each.admin.keys("tenant_default")])
 def test_features_that_need_the_sandbox_in_this_process_fail_with_that_reason(sandbox: Sandbox, need: Any):
     with pytest.raises(
         ValueError, match="got a sandbox on http.*; expected one in this process: run without --mockserver-url"
@@ -216,9 +216,9 @@ class TestAFleetThatDrains:
 def test_the_async_forms_work_remotely(sandbox: Sandbox):
     async def main() -> int:
         before = sandbox.now
-        await sandbox.sleep_async(30)
+        await sandbox.aio.sleep(30)
         sandbox.sleep(30)
-        assert 200 == (await sandbox.call_async("GET", "/v1/campaigns")).status
+        assert 200 == (await sandbox.aio.call("GET", "/v1/campaigns")).status
         return int((sandbox.now - before).total_seconds())
 
     assert 60 == asyncio.run(main())

@@ -143,14 +143,14 @@ def test_a_closed_sandbox_returns_its_last_state_without_a_request(running: Mock
         sandbox.advance("1m")
 
         def views() -> list[object]:
-            counts = [sandbox.call_count, sandbox.next_due, sandbox.now, sandbox.replay_document("mine")]
+            counts = [sandbox.log.call_count, sandbox.clock.next_due, sandbox.now, sandbox.log.replay_document("mine")]
             views = [
                 sandbox.state(),
-                sandbox.journal,
+                sandbox.log.journal,
                 sandbox.events,
                 sandbox.rules,
-                sandbox.history,
-                sandbox.exchanges,
+                sandbox.log.history,
+                sandbox.log.exchanges,
             ]
             return [*counts, *views, str(sandbox.conduct), list(sandbox.ledger.executions)]
 

@@ -37,7 +37,7 @@ TESTS = {
         start(mockserver, campaign)
         mockserver.advance("1s")
         mockserver.choose({"dual-status": "guide"})
-        mockserver.set_tenant(subscription="suspended")
+        mockserver.admin.set_tenant(subscription="suspended")
         assert 200 == mockserver.call("GET", f"/v1/campaigns/{campaign}").status
     """,
     "due": """
@@ -68,7 +68,7 @@ TESTS = {
         mockserver.complete_session(session, phone="+5511999990000", name="Um")
         mockserver.apply({"scenario": "more", "given": {"forms": [{"id": "f"}]}})
         mockserver.freeze("2026-03-02T00:00:00Z")
-        mockserver.remove_rules()
+        mockserver.admin.remove_rules()
         with mockserver.checkpoint():
             create(mockserver)
         assert "failed" == mockserver.call("GET", f"{SESSIONS}/{session}").json()["status"]

@@ -34,7 +34,7 @@ def campaigning(sandbox: Sandbox) -> None:
     sandbox.call("POST", f"/v1/campaigns/{campaign}/start", json={"commonVariables": {"var1": "ç"}})
     sandbox.advance("90s")
     sandbox.call("GET", f"/v1/campaigns/{campaign}")
-    sandbox.fail_campaign(campaign)
+    sandbox.admin.fail_campaign(campaign)
     sandbox.call("GET", f"/v1/campaigns/{campaign}")
     sandbox.call("GET", "/v1/campaigns?x=a%20b&x=2", headers={"x-own": "header"})
 
@@ -52,10 +52,10 @@ def setting(sandbox: Sandbox) -> None:
         {"scenario": "more", "given": {"forms": [{"id": "f", "iframeEmbedAllowedOrigins": ["https://a.example"]}]}}
     )
     sandbox.call("GET", "/v1/forms/f/embed-frame-policy", key=sandbox.public_key)
-    sandbox.set_tenant(subscription="suspended")
+    sandbox.admin.set_tenant(subscription="suspended")
     sandbox.call("GET", "/v1/campaigns")
     sandbox.freeze("2026-03-02T00:00:00Z")
-    sandbox.set_tenant(subscription="active")
+    sandbox.admin.set_tenant(subscription="active")
     sandbox.call("GET", "/v1/campaigns")
 
 
@@ -132,7 +132,7 @@ def test_a_document_repeats_its_run_byte_for_byte(
     sandbox = MockServer().sandbox(given=GIVEN, **settings)
     run(sandbox)
     file = tmp_path / "run.yaml"
-    file.write_text(documents.dump(sandbox.replay_document() or {}), encoding="utf-8")
+    file.write_text(documents.dump(sandbox.log.replay_document() or {}), encoding="utf-8")
 
     outcomes = again(read_file(file))
 
@@ -146,7 +146,7 @@ def test_a_scenario_with_additional_seed_data_is_replayed(tmp_path: Path):
     for path in ("/v1/message-templates", "/v1/forms/mine/embed-frame-policy", "/v1/campaigns"):
         sandbox.call("GET", path)
 
-    document = sandbox.replay_document() or {}
+    document = sandbox.log.replay_document() or {}
 
     assert {"do": "apply_scenario", "with": {"given": {"forms": [{"id": "mine"}]}}} == document["calls"][0]
     assert [] == [each for each in again(document) if each.differences]
@@ -159,7 +159,7 @@ def test_a_run_whose_clock_followed_the_processs_is_repeated_at_its_own_instants
     sandbox.advance("90s")
     sandbox.call("GET", f"/v1/campaigns/{campaign}")
 
-    document = sandbox.replay_document() or {}
+    document = sandbox.log.replay_document() or {}
 
     assert all("at" in entry for entry in document["calls"])
     assert [] == [each for each in again(document) if each.differences]
@@ -175,7 +175,7 @@ def test_a_run_over_a_socket_is_repeated_without_its_real_waits():
         session = requests.post(
             f"{sandbox.base_url}{SESSIONS}", json={}, headers={"X-API-Key": sandbox.secret_key}, timeout=10
         )
-        document = sandbox.replay_document() or {}
+        document = sandbox.log.replay_document() or {}
 
     outcomes = again(document)
     assert "socket" == document["calls"][1]["waits"]
@@ -192,7 +192,7 @@ def test_calls_undone_by_a_restored_checkpoint_are_not_replayed():
         create(sandbox)
     sandbox.choose({"dual-status": "guide"})
 
-    calls = (sandbox.replay_document() or {})["calls"]
+    calls = (sandbox.log.replay_document() or {})["calls"]
 
     assert ["GET /v1/campaigns", "choose"] == [each.get("call") or each["do"] for each in calls]
 
@@ -203,7 +203,7 @@ def test_after_a_reset_nothing_is_left_to_repeat():
     create(sandbox)
     sandbox.reset()
 
-    assert [] == (sandbox.replay_document() or {})["calls"]
+    assert [] == (sandbox.log.replay_document() or {})["calls"]
 
 
 def test_no_document_contains_a_key():
@@ -211,7 +211,7 @@ def test_no_document_contains_a_key():
     sandbox.apply({"given": {"webhooks": [{"url": "http://127.0.0.1:9/x", "secret": "whsec_YWJjZGVmZw=="}]}})
     sandbox.call("POST", "/v1/campaigns", json={"name": sandbox.secret_key}, headers={"x-own": sandbox.public_key})
 
-    text = documents.dump(sandbox.replay_document() or {})
+    text = documents.dump(sandbox.log.replay_document() or {})
 
     assert [] == re.findall(r"(?:sk|pk|whsec)_\w{4,}", text)
     validate(YAML(typ="safe", pure=True).load(text))
@@ -224,7 +224,7 @@ def test_a_repeated_run_calls_no_receiver():
     connecting(sandbox)
     count = len(webhooks)
 
-    assert [] == [each for each in again(sandbox.replay_document()) if each.differences]
+    assert [] == [each for each in again(sandbox.log.replay_document()) if each.differences]
     assert count == len(webhooks) > 0
 
 
@@ -233,7 +233,7 @@ def test_a_different_response_is_reported_by_leaf_and_by_the_exit_code(
 ):
     sandbox = MockServer().sandbox(given=GIVEN, now=NOW)
     create(sandbox)
-    document = sandbox.replay_document() or {}
+    document = sandbox.log.replay_document() or {}
     document["calls"][0]["answer"]["body"]["status"] = "processing"
     document["calls"].append({"call": "GET /v1/campaigns", "answer": None})
     document["calls"].append({"do": "advance", "with": {"by": "-1m"}})
@@ -260,7 +260,7 @@ def test_a_long_json_body_is_sent_again_whole():
     sandbox.call(
         "POST", "/v1/campaigns/audience-preview", json={"filters": [], "note": f"{sandbox.base_url} {'x' * 70_000}"}
     )
-    document, out = sandbox.replay_document() or {}, io.StringIO()
+    document, out = sandbox.log.replay_document() or {}, io.StringIO()
 
     assert "summary" not in document
     assert (0, True) == (print_replay(document, out), "none with another outcome" in out.getvalue())
@@ -277,14 +277,14 @@ def test_a_truncated_body_is_not_replayed_and_the_document_states_it():
     )
     sandbox.call("POST", "/v1/messaging/media", body=file, headers=boundary)
     create(sandbox)
-    document = sandbox.replay_document() or {}
+    document = sandbox.log.replay_document() or {}
 
-    assert "The body of 1 call is larger than the journal stores: not sent again." == document["summary"]
+    assert "The head or body of 1 call is larger than the journal stores: not sent again." == document["summary"]
     assert 1 == print_replay(document, out)
     lines = [each for each in out.getvalue().splitlines() if not each.startswith("  {")]
     assert [
         "POST /v1/messaging/media, not sent",
-        "  differs:  its body was larger than the 64 KiB that the journal records",
+        "  differs:  its head or body was larger than what the journal records, of a body 64 KiB",
         "POST /v1/campaigns -> 201",
         "2 calls and commands, 1 with another outcome than recorded",
     ] == lines
@@ -295,7 +295,7 @@ def test_a_replay_without_differences_reports_that():
     create(sandbox)
     out = io.StringIO()
 
-    assert 0 == print_replay(sandbox.replay_document() or {}, out)
+    assert 0 == print_replay(sandbox.log.replay_document() or {}, out)
     assert out.getvalue().endswith("1 call or command, none with another outcome than recorded\n")
 
 
@@ -322,7 +322,7 @@ def test_applying_a_document_omits_its_calls():
     sandbox = MockServer().sandbox()
 
     assert ["calls"] == sandbox.apply({"calls": [{"call": "GET /v1/campaigns"}]})["ignored"]
-    assert [] == sandbox.exchanges
+    assert [] == sandbox.log.exchanges
 
 
 def test_a_failing_tests_document_repeats_it_and_is_a_scenario_for_a_mark(suite: Suite):

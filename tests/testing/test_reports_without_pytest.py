@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import traceback
 import unittest
 from collections.abc import Iterator
@@ -39,7 +40,9 @@ class TestOfASandbox:
         except AssertionError as failure:
             report = mockserver.report(failure)
 
-        assert "expected exactly 1 call of startCampaign, got 0" == report.splitlines()[0]
+        assert re.fullmatch(
+            r"expected exactly 1 call of startCampaign, got 0 \(tests/testing/\w+\.py:\d+\)", report.splitlines()[0]
+        )
 
     def test_it_is_the_same_for_a_sandbox_on_a_server(self, running):
         with RemoteServer(running.url).sandbox(now="2026-03-01T12:00:00Z") as sandbox:
@@ -145,7 +148,7 @@ class TestOfUnittest:
 
         class OfCoroutines(SandboxTestCase, unittest.IsolatedAsyncioTestCase):
             async def test_one(self):
-                self.assertEqual(200, (await self.mockserver.call_async("GET", "/v1/campaigns/none")).status)
+                self.assertEqual(200, (await self.mockserver.aio.call("GET", "/v1/campaigns/none")).status)
 
         for case in (OfSubtests, OfSetUp, OfCoroutines):
             (text,) = self.failures(case)
@@ -179,7 +182,10 @@ class TestOfTheCommandLine:
 
     def test_an_address_without_a_mockserver_is_an_error_of_one_line(self, running, capsys):
         assert 2 == main(["report", f"{running.url}/sandboxes/none"])
-        assert "got 'none'; expected one that GET /_mock/sandboxes lists" in capsys.readouterr().err
+        assert (
+            "got 4 characters that are no id of a sandbox; expected one that GET /_mock/sandboxes lists"
+            in capsys.readouterr().err
+        )
 
     def test_an_address_without_its_scheme_is_completed(self, capsys):
         assert 2 == main(["report", "localhost:1"])

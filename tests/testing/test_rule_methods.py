@@ -75,7 +75,7 @@ def test_a_method_takes_what_its_effect_takes_under_the_same_names(effect):
 def test_each_condition_of_a_document_is_a_method_and_each_method_a_condition():
     conditions = set(RULE) - {*TRIGGERS, "do"}
 
-    assert {KEYWORDS.get(name, snake(name)) for name in conditions} | {"do"} == own_methods(RuleBuilder)
+    assert {KEYWORDS.get(name, snake(name)) for name in conditions} | {"do", "may_fire"} == own_methods(RuleBuilder)
 
 
 def test_each_trigger_of_a_document_is_a_method():
@@ -117,12 +117,16 @@ def test_apply_takes_a_document_or_its_parts(mockserver, arguments):
 
 
 def test_a_delay_is_one_duration_or_random(mockserver):
+    rule = mockserver.on("*")
     with pytest.raises(ValueError, match="expected one length, or median, p99 and max"):
-        mockserver.on("*").delay("5s", median="2s")
+        rule.delay("5s", median="2s")
+    rule.delay("5s")
 
 
 def test_a_rule_without_an_effect_shows_that_it_is_not_in_force(mockserver):
-    rule = mockserver.on("createCampaign").nth(1)
+    rule = mockserver.on("createCampaign").nth(1).may_fire()
 
     assert "<RuleBuilder {'on': 'createCampaign', 'nth': 1}, not in force until it has an effect>" == repr(rule)
     assert [] == mockserver.rules
+    rule.garble()
+    assert 1 == len(mockserver.rules)

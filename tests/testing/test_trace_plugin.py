@@ -133,7 +133,7 @@ def test_the_summary_of_a_job_lists_the_failures_with_their_traces(suite: Suite,
     assert summary.read_text(encoding="utf-8") == (
         "# Before\n"
         "### Failed against mockserver\n\n"
-        "- `test_mine.py::test_fails`: `expected exactly 1 call of startCampaign, got 0`  \n"
+        "- `test_mine.py::test_fails`: `expected exactly 1 call of startCampaign, got 0 (test_mine.py:6)`  \n"
         f"  trace `.mockserver/traces/{FAILS}`\n\n"
     )
 

@@ -13,7 +13,7 @@ SESSIONS = '"/v1/entrypoints/chatapp/connection-sessions"'
     ("line", "message"),
     [
         ('mockserver.apply(given={"chat": []})', '*/given/chat: got the key "chat"; *'),
-        ('mockserver.redeliver("event_1")', "ValueError: event: got 'event_1'; *"),
+        ('mockserver.webhooks.redeliver("event_1")', "ValueError: event: got 'event_1'; *"),
         ('mockserver.receive_webhooks(lambda request: 204, events=["entry"])', "ValueError: events: got 'entry'; *"),
         ('mockserver.on("createCampaign").drop("later")', '*/script/0/do/drop: got "later"; *'),
         ('mockserver.advance("soon")', "ValueError: by: got 'soon'; *"),
@@ -41,8 +41,8 @@ def test_another_exception_is_shown_with_every_frame(suite: Suite):
     result = suite.run(
         """
         def test_own(mockserver):
-            mockserver.keys([])
+            mockserver.admin.keys([])
         """
     )
 
-    result.stdout.fnmatch_lines(["*sandbox.py:*"])
+    result.stdout.fnmatch_lines(["*sandbox_parts.py:*"])

@@ -131,7 +131,7 @@ def test_every_transport_is_recorded_in_the_same_journal(demo: Sandbox, name: st
 
     access.ask("GET", "/v1/campaigns", {"X-API-Key": demo.secret_key}, b"")
 
-    (exchange,) = demo.journal["exchanges"]
+    (exchange,) = demo.log.journal["exchanges"]
     assert ("GET", "/v1/campaigns", "listCampaigns") == (
         exchange["request"]["method"],
         exchange["request"]["path"],
@@ -190,7 +190,7 @@ def test_a_requests_session_reaches_no_other_host(demo: Sandbox, url: str):
 
     with pytest.raises(requests.exceptions.ConnectionError, match="reaches no other host"):
         demo.requests_session().get(url.format(host=host))
-    assert [] == demo.journal["exchanges"]
+    assert [] == demo.log.journal["exchanges"]
 
 
 @pytest.mark.parametrize("url", ELSEWHERE)
@@ -199,12 +199,12 @@ def test_an_httpx_client_reaches_no_other_host(demo: Sandbox, url: str):
 
     with pytest.raises(httpx.ConnectError, match="reaches no other host"):
         demo.httpx_client().get(url.format(host=host))
-    assert [] == demo.journal["exchanges"]
+    assert [] == demo.log.journal["exchanges"]
 
 
 def test_an_async_httpx_client_reaches_no_other_host(demo: Sandbox):
     async def stray() -> None:
-        async with demo.httpx_async_client() as client:
+        async with demo.aio.httpx_client() as client:
             await client.get(ELSEWHERE[0])
 
     with pytest.raises(httpx.ConnectError, match="reaches no other host"):

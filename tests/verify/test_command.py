@@ -33,14 +33,14 @@ def _arguments(sandbox, *more: str) -> list[str]:
         "--public-key",
         sandbox.public_key,
         "--other-key",
-        sandbox.keys(OTHER_TENANT)[0],
+        sandbox.admin.keys(OTHER_TENANT)[0],
     ]
     # A rate that a test can wait for; the wall's clock is the command's own.
     return ["verify", sandbox.base_url, *keys, *given, "--rate", "1000", *more]
 
 
 def _keys(sandbox) -> list[str]:
-    return [sandbox.secret_key, sandbox.public_key, sandbox.keys(OTHER_TENANT)[0]]
+    return [sandbox.secret_key, sandbox.public_key, sandbox.admin.keys(OTHER_TENANT)[0]]
 
 
 @pytest.mark.parametrize("chosen", [GUIDE, {"next-cursor-end": "null", "error-extra-keys": "details"}])
@@ -51,7 +51,7 @@ def test_the_profile_that_is_saved_makes_the_mock_behave_so(mockserver_server, t
         code = cli.main(_arguments(sandbox, *leave, "--write-profile", str(file)))
     saved = dict(read_file(file)["choices"])
     with mockserver_server.sandbox("demo", choices=saved) as learnt:
-        held = {row["id"]: row["value"] for row in learnt.app.test_client().get("/_mock/choices").json["choices"]}
+        held = {row["id"]: row["value"] for row in learnt.admin.app.test_client().get("/_mock/choices").json["choices"]}
 
     assert 0 == code
     assert {} == {id: option for id, option in learnable(chosen).items() if saved.get(id) != option}
@@ -255,7 +255,7 @@ def test_a_key_that_the_service_refuses_is_one_line_and_an_exit_status(mockserve
 
 
 def test_a_key_without_access_is_one_line_and_an_exit_status(mockserver, capsys):
-    mockserver.set_tenant(subscription="suspended")
+    mockserver.admin.set_tenant(subscription="suspended")
     code, out, err = _refused(capsys, mockserver.base_url, "--key", mockserver.secret_key)
 
     assert (2, "") == (code, out)

@@ -144,7 +144,7 @@ def test_what_a_hidden_option_leaves_open_is_narrowed_down(mockserver_server):
 def test_a_lapsed_tenant_shows_which_calls_that_refuses(mockserver_server, option):
     with world(mockserver_server, {"subscription-scope": option}) as sandbox:
         everything = {"entrypoint": "entrypoint_recepcao"}
-        sandbox.set_tenant(subscription="canceled")
+        sandbox.admin.set_tenant(subscription="canceled")
         report = run(sandbox, **everything)
 
     assert option == report.profile["subscription-scope"]

@@ -74,7 +74,7 @@ def _history(sandbox: Any) -> None:
         if minutes:
             sandbox.advance(minutes=minutes)
         if end == "fail":
-            sandbox.fail_campaign(id)
+            sandbox.admin.fail_campaign(id)
         else:
             assert sandbox.call("POST", f"/v1/campaigns/{id}/cancel").status == 204
         sandbox.advance(seconds=30)
@@ -86,7 +86,7 @@ def settings(sandbox: Any, **changes: Any) -> RunSettings:
         "key": sandbox.secret_key,
         "tag": "t35t",
         "public_key": sandbox.public_key,
-        "other_key": sandbox.keys(OTHER_TENANT)[0],
+        "other_key": sandbox.admin.keys(OTHER_TENANT)[0],
         "allow_writes": True,
         "allow_sends": True,
         **IDS,

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from reprlib import repr as short
+from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
+from mockserver.contract.choices.document import Edit
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.text import closest_match, did_you_mean
 
 Provenance = Literal["documented", "inferred", "invented"]
-ValueKind = Literal["", "rate", "per-platform", "count", "bytes-per-kind"]
+ValueKind = Literal["", "rate", "per-platform", "count", "bytes-per-kind", "duration"]
 FixedKind = Literal["fixed", "effect"]
 
 
@@ -26,7 +28,10 @@ class Choice(NamedTuple):
     `where` names lines of the API document; `clauses` names the clauses of the contract that leave the point open.
     `options` are the names that can be chosen; `default` is one of them, or a value where `value` names a kind:
     `rate` is "off" or {requests, per} (per: seconds or a duration text), `per-platform` maps a platform to messages
-    (None for no limit), `count` is a whole number, `bytes-per-kind` maps a kind of media to bytes.
+    (None for no limit), `count` is a whole number, `bytes-per-kind` maps a kind of media to bytes, `duration` is seconds
+    or a duration text above 0.
+    `means` explains options whose names do not say everything, such as their numbers and codes.
+    `document` has what an option changes in the schemas of the OpenAPI document (see `document`).
     `provenance` is the source of the default: the document, inference from it, or invention.
     """
 
@@ -40,6 +45,8 @@ class Choice(NamedTuple):
     provenance: Provenance
     clauses: tuple[str, ...] = ()
     value: ValueKind = ""
+    means: Mapping[str, str] = MappingProxyType({})
+    document: Mapping[str, Edit] = MappingProxyType({})
 
 
 class Fixed(NamedTuple):
@@ -82,6 +89,8 @@ def mismatch(choice: Choice, value: object) -> Mismatch | None:
         return None
     if choice.value == "count":
         return _whole(choice, value)
+    if choice.value == "duration":
+        return _duration(choice, value)
     return _mapping(choice, value) if choice.value else _option(choice, value)
 
 
@@ -103,6 +112,12 @@ def _option(choice: Choice, value: object) -> Mismatch:
     if value is None and "null" in choice.options:
         return Mismatch(short(value), f"{expected} (the word 'null' in quotes)", "null")
     return Mismatch(short(value), expected, closest_match(value, choice.options))
+
+
+def _duration(choice: Choice, value: object) -> Mismatch | None:
+    wrong = _period(value)
+    near = closest_match(value, choice.options) if isinstance(value, str) else None
+    return wrong and wrong._replace(expected=f"one of {', '.join(choice.options)}, or {wrong.expected}", nearest=near)
 
 
 def _mapping(choice: Choice, value: object) -> Mismatch | None:

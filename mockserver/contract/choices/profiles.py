@@ -84,6 +84,7 @@ PROFILES: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
                 "link-consumed-when": "first-get",
                 "return-on-failure": "return-with-error",
                 "return-query": "session-and-status",
+                "wh-secret-rotation": "none",
                 "wh-data-asymmetry": "same-keys",
             }
         ),
@@ -95,6 +96,7 @@ _NUMBERS = "It has numbers instead of options, and any of them would refuse or s
 # fmt: off
 LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "head-bounds":             "That the catalog's code has its own status is the default, and no other body has 414 or 431.",
         "subscription-scope":      "That reads are refused too is the default, and the harder case.",
         "null-for-optional":       "That null is refused is the default, and it breaks clients that send it.",
         "platform-required":       "That the platform is demanded is the default, and the harder case.",

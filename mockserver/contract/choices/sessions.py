@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from mockserver.contract.choices import document
 from mockserver.contract.choices.model import Choice, Fixed
 
 FAMILY: Final = "sessions"
@@ -14,9 +15,9 @@ CHOICES: Final[tuple[Choice, ...]] = (
     Choice("session-read-fields", FAMILY, "Does a read session also show its url and expiresAt?",
            "L323, L133-141", ("literal", "all"), "literal",
            "The endpoint lists its fields, and these two are not among them.", "documented", ("session.read",)),
-    Choice("reason-when-none", FAMILY, "How does a session without a reason show it?",
+    Choice("reason-when-none", FAMILY, "How does a session without a reason, pending or completed, show its reason and message?",
            "L140", ("absent", "null"), "absent",
-           "The field belongs to a failure and is not called nullable.", "inferred", ("session.read",)),
+           "Both belong to a failure or an expiry, and neither is called nullable.", "inferred", ("session.read",)),
     Choice("entrypoint-when-failed", FAMILY, "How does a failed or expired session show its entrypoint?",
            "L139", ("null", "absent"), "null",
            "The field is nullable, and there is no channel to show.", "inferred", ("session.read",)),
@@ -25,18 +26,23 @@ CHOICES: Final[tuple[Choice, ...]] = (
            "It is the only 400 that the endpoint lists.", "documented", ("session.funnel-pair",)),
     Choice("funnel-checked-when", FAMILY, "When are the funnel and its step checked?",
            "L152", ("completion", "creation"), "completion",
-           "The reason funnel_not_found is about that time.", "documented", ("session.funnel-checked-late",)),
+           "The reason funnel_not_found is about that time.", "documented", ("session.funnel-checked-late",),
+           means={"creation": "then RESOURCE_NOT_FOUND"}),
     Choice("user-cancels", FAMILY, "What happens to a session whose end user cancels?",
            "L150, L217", ("failed", "pending"), "failed",
            "A cancellation is listed under token_exchange_failed; a closed tab is not noticed, and the session waits.", "documented",
            ("session.user-cancels",)),
     Choice("expiry-driver", FAMILY, "What makes a session expire?",
            "L217", ("timer", "sweeper", "on-read"), "timer",
-           "The twenty minutes are the only condition.", "documented", ("session.expired",)),
+           "The twenty minutes are the only condition.", "documented", ("session.expired",),
+           means={"timer": "at expiresAt",
+                  "sweeper": "at the next whole minute",
+                  "on-read": "by the first read after expiresAt"}),
     Choice("state-vs-event-order", FAMILY, "Can the end of a session be read before its event is sent?",
            "L323, L372", ("state-first", "event-first"), "state-first",
            "A receiver that reads immediately should get the state of the event.", "inferred",
-           ("session.completed",)),
+           ("session.completed",),
+           means={"event-first": "it is read as pending until its event was sent once"}),
     Choice("link-consumed-when", FAMILY, "What uses up the one-use link?",
            "L137", ("continue", "first-get", "completion"), "continue",
            "Previews and scanners open links without meaning to use them, and do not press the button.", "inferred",
@@ -48,7 +54,8 @@ CHOICES: Final[tuple[Choice, ...]] = (
     Choice("return-url-scheme", FAMILY, "Is an http: returnUrl of the client's own machine taken?",
            "L315", ("https-only", "loopback-http"), "https-only",
            "The endpoint asks for https; the other option is for a test that serves its own page on localhost.", "documented",
-           ("session.return-url",)),
+           ("session.return-url",),
+           document={"loopback-http": document.with_loopback_urls}),
     Choice("simulate-panel", FAMILY, "Does the hosted page show the mock's own panel, which ends a session in each way?",
            "L137", ("shown", "hidden"), "shown",
            "It is for those who test; comparisons of pictures of the page do without it.", "invented", ("session.url",)),

@@ -3,49 +3,49 @@ The components of the public API's document: the schema files, typed further, un
 
 1. Filters are typed by field, and template items by their type, so that generators make one type of each.
 2. Where a choice only decides which of the shapes of a schema an answer has, the schema holds all of them.
-3. Where a choice makes answers that the schemas of the document exclude, or refuses other bodies, the schema follows it.
+3. Where a choice makes answers that the schemas of the document exclude, or refuses other bodies, its row has what changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any
 
+from mockserver._json import JSON
+from mockserver.contract.choices import CHOICES
+from mockserver.contract.choices.document import with_nulls
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.errors import ERRORS
+from mockserver.contract.lifecycles import EVENTS
+from mockserver.contract.limits import JSON_VALUES_MAX
 from mockserver.contract.openapi.filters import filter_components
-from mockserver.contract.openapi.parts import JSON, ref, schema_files
-from mockserver.contract.openapi.variants import union
+from mockserver.contract.openapi.parts import ref, schema_files
+from mockserver.contract.openapi.patterns import HTTPS_URL
 
 Choices = Mapping[str, object]
 Components = dict[str, JSON]
-Edit = Callable[[Components], None]
-
-_REQUEST: Final = "Request"
-_PARTS_OF_REQUESTS: Final = (_REQUEST, "Filters", "FilterGroup", "Statement")
-# HTTPS, without a user or password: the operation checks the rest.
-_HTTPS_URL: Final = "^[Hh][Tt][Tt][Pp][Ss]://[^/?#@\\\\]+([/?#]|$)"
-_LOOPBACK_URL: Final = (
-    "^[Hh][Tt][Tt][Pp]://([Ll][Oo][Cc][Aa][Ll][Hh][Oo][Ss][Tt]|127\\.0\\.0\\.1|\\[::1\\])(:[0-9]*)?([/?#]|$)"
-)
-EVENTS: Final = ("event.connected", "event.connection_failed")
+_CONDITIONS = ("if", "then", "else", "allOf")
 
 
 def public_components(choices: Choices) -> Components:
     """Return the schemas of the public API by name, as the choices have them."""
     files = [name for row in ENDPOINTS.values() for name in (row.request_schema, row.response_schema) if name]
-    components = schema_files((*files, "error", *EVENTS))
+    components = schema_files((*files, "error", *(event.schema for event in EVENTS.values())))
     components |= filter_components(choices)
     components["ReadCampaignResponse"]["properties"]["filters"] = {
         "description": "As they were accepted (choice detail-fields).",
         "anyOf": [{"type": "array", "items": ref("FilterGroup")}, {"type": "null"}],
     }
-    components["CreateConnectionSessionRequest"]["properties"]["returnUrl"] |= {"format": "uri", "pattern": _HTTPS_URL}
+    components["CreateConnectionSessionRequest"]["properties"]["returnUrl"] |= {"format": "uri", "pattern": HTTPS_URL}
+    components["StartCampaignRequest"]["properties"]["commonVariables"]["maxProperties"] = JSON_VALUES_MAX
     _make_unions(components)
-    for (choice, option), edit in _EDITS.items():
-        if choices[choice] == option:
-            edit(components)
+    edits = [
+        row.document[str(choices[row.id])]
+        for row in CHOICES.values()
+        if row.document and choices[row.id] in row.document
+    ]
+    for edit in sorted(edits, key=lambda edit: edit is with_nulls):  # last: it wraps what the others change
+        edit(components)
     return components
 
 
@@ -60,14 +60,14 @@ def _make_unions(components: Components) -> None:
     items = components["ReadTemplateResponse"]["properties"]["items"]
     item = {"title": "Template item", **items["items"]}
     kinds: list[str] = item["properties"]["type"]["enum"]
-    components["TemplateItem"], variants = union(item, "type", {kind: f"{kind.capitalize()}Item" for kind in kinds})
+    components["TemplateItem"], variants = _union(item, "type", {kind: f"{kind.capitalize()}Item" for kind in kinds})
     variants["TextItem"]["properties"]["mediaId"] = {"type": "null", "description": "Null for text."}
     items["items"] = ref("TemplateItem")
     components |= variants
     for name, suffix in (("ReadConnectionSessionResponse", "Session"), ("ExecutionEntry", "Execution")):
         status = components[name]["properties"]["status"]
         values: list[str] = components["ExecutionStatus"]["enum"] if "$ref" in status else status["enum"]
-        components[name], variants = union(
+        components[name], variants = _union(
             components[name], "status", {value: value.capitalize() + suffix for value in values}
         )
         components |= variants
@@ -76,91 +76,61 @@ def _make_unions(components: Components) -> None:
     connected["data"] = ref("ConnectedData")
     data = components["EventConnectionFailed"]["properties"]
     failure = {"title": "Data of a failed connection", **data["data"]}
-    data["data"], variants = union(failure, "status", {"expired": "ConnectionExpired", "failed": "ConnectionFailed"})
+    data["data"], variants = _union(failure, "status", {"expired": "ConnectionExpired", "failed": "ConnectionFailed"})
     components |= variants
     upload = {"title": "Upload", **components["UploadMediaResponse"]["items"]}
-    whole, variants = union(upload, "success", {True: "StoredFile", False: "RefusedFile"})
+    whole, variants = _union(upload, "success", {True: "StoredFile", False: "RefusedFile"})
     components["UploadMediaResponse"]["items"] = whole
     components |= variants
 
 
-# Edits by choice: what an option adds to answers, or refuses in bodies.
+def _union(schema: JSON, key: str, names: Mapping[Any, str]) -> tuple[JSON, dict[str, JSON]]:
+    """
+    Return the union of an object schema's variants by the value of `key`, and the variants by name.
+
+    Generators of types ignore `if` and `then`, and turn a `oneOf` whose members have a constant property into a union.
+
+    Args:
+        schema: an object schema whose conditions, if it has any, test `key` alone.
+        key: a required property with a closed set of values.
+        names: the name of the variant of each value.
+    """
+    variants = {name: _variant(schema, key, value) for value, name in names.items()}
+    whole: JSON = {name: text for name, text in schema.items() if name in ("title", "description")}
+    whole["oneOf"] = [ref(name) for name in variants]
+    if all(isinstance(value, str) for value in names):
+        mapping = {value: ref(name)["$ref"] for value, name in names.items()}
+        whole["discriminator"] = {"propertyName": key, "mapping": mapping}
+    return whole, variants
 
 
-def _with_unknown_fields(components: Components) -> None:
-    for name, schema in components.items():
-        if not name.endswith(_PARTS_OF_REQUESTS):
-            components[name] = _opened(schema)
-    shown = components["ReadCampaignResponse"]["properties"]["filters"]
-    shown["anyOf"] = [{"type": "array", "items": {"type": "object"}}, {"type": "null"}]
-
-
-def _opened(part: Any) -> Any:
-    """Return a schema whose objects may have further properties."""
-    if isinstance(part, list):
-        return [_opened(element) for element in part]
-    if not isinstance(part, dict):
-        return part
-    opened = {key: _opened(value) for key, value in part.items()}
-    return opened | {"additionalProperties": True} if part.get("additionalProperties") is False else opened
-
-
-def _with_unseen_values(components: Components) -> None:
-    record = components["MessageRecord"]["properties"]
-    entry = components["TemplateListEntry"]["properties"]
-    for schema in (record["type"], record["status"], entry["providerTemplateStatus"], components["EntrypointPlatform"]):
-        del schema["enum"]
-    item = components["TextItem"]
-    components["TemplateItem"] = {
-        **item,
-        "title": "Template item",
-        "description": "Of a type that the document lists, or of another (choice new-enum-values).",
-        "properties": {**item["properties"], "type": {"type": "string"}, "mediaId": {"type": ["string", "null"]}},
+def _variant(schema: JSON, key: str, value: Any) -> JSON:
+    """Return the schema of the objects whose `key` has this value."""
+    properties, required = dict(schema["properties"]), list(schema["required"])
+    conditions = [*schema.get("allOf", ()), *([schema] if "if" in schema else ())]
+    for condition in conditions:
+        holds = condition["if"]["properties"][key]["const"] == value
+        consequence = condition.get("then" if holds else "else", {})
+        required += [name for name in consequence.get("required", ()) if name not in required]
+        for name, then in consequence.get("properties", {}).items():
+            properties[name] = _narrowed(properties[name], then)
+    kind = "boolean" if isinstance(value, bool) else "string"
+    properties[key] = {"type": kind, "const": value}
+    own = {name: part for name, part in schema.items() if name not in (*_CONDITIONS, "title", "description")}
+    return {"title": f"{schema.get('title', 'Object')}: {str(value).lower()}", **own} | {
+        "properties": properties,
+        "required": required,
     }
 
 
-def _with_details(components: Components) -> None:
-    details = {"type": "array", "items": {"type": "object", "properties": {"path": {"type": "string"}}}}
-    components["Error"]["properties"] |= {"details": details, "requestId": {"type": "string"}}
-
-
-def _with_closed_bodies(components: Components) -> None:
-    for name, schema in components.items():
-        if name.endswith(_REQUEST):
-            schema["additionalProperties"] = False
-
-
-def _with_nulls(components: Components) -> None:
-    for name, schema in components.items():
-        if name.endswith(_REQUEST):
-            schema["properties"] = {
-                key: part if key in schema.get("required", ()) else {"anyOf": [part, {"type": "null"}]}
-                for key, part in schema["properties"].items()
-            }
-
-
-def _with_optional_platform(components: Components) -> None:
-    components["CreateCampaignRequest"]["required"].remove("platform")
-
-
-def _with_loopback_urls(components: Components) -> None:
-    components["CreateConnectionSessionRequest"]["properties"]["returnUrl"] |= {
-        "description": "HTTPS URL without user or password, or an http URL of this machine.",
-        "pattern": f"{_HTTPS_URL}|{_LOOPBACK_URL}",
-    }
-
-
-_EDITS: Final[Mapping[tuple[str, str], Edit]] = MappingProxyType(
-    {
-        ("additive-fields", "unknown-fields"): _with_unknown_fields,
-        ("new-enum-values", "unseen"): _with_unseen_values,
-        ("error-extra-keys", "details"): _with_details,
-        ("unknown-body-keys", "reject"): _with_closed_bodies,
-        ("platform-required", "default-chatapp"): _with_optional_platform,
-        ("return-url-scheme", "loopback-http"): _with_loopback_urls,
-        ("null-for-optional", "omit"): _with_nulls,
-    }
-)
+def _narrowed(base: JSON, then: JSON) -> JSON:
+    """Return a property's schema as the consequence of a condition narrows it."""
+    if then == {"type": "null"}:
+        return then
+    if "enum" in then or "const" in then:
+        return {"type": "string", **then}
+    kinds = [alternative for alternative in base.get("anyOf", ()) if alternative != {"type": "null"}]
+    return kinds[0] if kinds else {**base, **then}
 
 
 def status_of(code: str, path: str, choices: Choices) -> int:

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from sys import float_info
 from typing import Final
 
+from mockserver._json import JSON
 from mockserver.contract.filters import COMBINATORS, FIELDS, OPERATORS, PART_OPERATORS, FilterField, Operand
-from mockserver.contract.openapi.parts import JSON, ref
+from mockserver.contract.limits import FILTER_ENTRIES_MAX, JSON_VALUES_MAX
+from mockserver.contract.openapi.parts import ref
+from mockserver.contract.openapi.patterns import filter_date
 
 Choices = Mapping[str, object]
 # `date-time` is the form of RFC 3339, the one that generators and validators have.
@@ -40,6 +44,8 @@ def _component(field: FilterField) -> str:
 
 def _list(choices: Choices) -> JSON:
     least = {"minItems": 1} if choices["filters-empty-list"] == "reject" else {}
+    # Groups and statements are counted together; without its option, each group has one statement at least.
+    most = FILTER_ENTRIES_MAX // 2 if choices["group-no-statements"] == "reject" else FILTER_ENTRIES_MAX
     description = "Groups joined by AND. Without filters the audience is every chat of the organisation."
     return {
         "title": "Audience filters",
@@ -47,6 +53,7 @@ def _list(choices: Choices) -> JSON:
         "type": "array",
         "items": ref("FilterGroup"),
         **least,
+        "maxItems": most,
     }
 
 
@@ -57,7 +64,12 @@ def _group(choices: Choices) -> JSON:
         "type": "object",
         "properties": {
             "combinator": {"type": "string", "enum": list(COMBINATORS), "description": "Joins the statements."},
-            "statements": {"type": "array", "items": ref("FilterStatement"), **least},
+            "statements": {
+                "type": "array",
+                "items": ref("FilterStatement"),
+                **least,
+                "maxItems": FILTER_ENTRIES_MAX - 1,
+            },
         },
         "required": ["combinator", "statements"],
         **_closed(choices),
@@ -84,7 +96,7 @@ def _alternative(field: FilterField, operators: list[str], operand: Operand, sca
     operands: Mapping[Operand, JSON] = {
         "none": {},
         "one": {"value": scalar},
-        "list": {"value": {"type": "array", "items": scalar, "minItems": 1}},
+        "list": {"value": {"type": "array", "items": scalar, "minItems": 1, "maxItems": JSON_VALUES_MAX}},
         "pair": {"value": scalar, "value2": scalar},
     }
     ignored: JSON = {"value": {}, "value2": {}} if _closed(choices) else {}
@@ -105,18 +117,22 @@ def _scalar(field: FilterField, choices: Choices, is_part: bool) -> JSON:
     """Return the schema of one operand."""
     if field.type == "date":
         return _date(choices)
-    if field.type in ("number", "boolean"):
-        return {"type": field.type}
+    if field.type == "number":
+        return {"type": "number", "minimum": -float_info.max, "maximum": float_info.max}
+    if field.type == "boolean":
+        return {"type": "boolean"}
     if field.allowed is None or is_part or choices["platform-value-unknown"] == "match-none":
         return {"type": "string"}
     return {"type": "string", "enum": list(field.allowed)}
 
 
 def _date(choices: Choices) -> JSON:
-    """Return the schema of a date-time; with a lenient choice any text is sent on to the operation."""
+    """Return the schema of a date-time; with a lenient choice also of a date, and of a date-time without an offset."""
+    pattern = {"type": "string", "pattern": filter_date(choices)}
     if choices["date-only-and-naive"] != "reject":
-        return {"type": "string"}
-    is_utc = choices["date-offset"] == "z-only"
-    offset = "with Z" if is_utc else "with Z or an offset"
-    own: JSON = {"type": "string", "description": f"An ISO 8601 date-time {offset}; {_BEYOND_RFC_3339}"}
-    return own | {"format": "date-time"} | ({"pattern": "[Zz]$"} if is_utc else {})
+        return pattern
+    offset = "with Z" if choices["date-offset"] == "z-only" else "with Z or an offset"
+    return pattern | {
+        "description": f"An ISO 8601 date-time {offset}; {_BEYOND_RFC_3339}",
+        "format": "date-time",
+    }

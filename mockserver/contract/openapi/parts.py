@@ -6,12 +6,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from mockserver._json import JSON
 from mockserver.contract import schemas
 
-JSON = dict[str, Any]
-
 OPENAPI: Final = "3.1.0"
-LICENSE: Final = {"name": "MIT", "identifier": "MIT"}
 _LEFT_OUT: Final = ("$schema", "$id", "$comment")
 _PLACES: Final = "#/components/schemas/"
 
@@ -91,3 +89,12 @@ def content(schema: JSON, examples: Mapping[str, Any] | None = None, media_type:
 def path_names(path: str) -> list[str]:
     """Return the names of the parameters of a path template."""
     return re.findall(r"\{(\w+)\}", path)
+
+
+def linked(operation: JSON) -> JSON:
+    """Return the links of an operation's skeleton: its `links` have the parameters of each operation that may follow."""
+    links = {
+        target: {"operationId": target, "parameters": parameters}
+        for target, parameters in operation.get("links", {}).items()
+    }
+    return {"links": links} if links else {}

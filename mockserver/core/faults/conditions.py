@@ -8,7 +8,7 @@ sandbox's first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -105,26 +105,17 @@ def condition_holds(sandbox: SandboxState, condition: Mapping[str, Any], subject
     if "subscription" in condition and not matches(tenant.subscription, condition["subscription"]):
         return False
     if "session" in condition and not any(
-        matches(status, condition["session"]) for status in _sessions(sandbox, subject)
+        matches(session.status, condition["session"])
+        for _, session in _named_or_all(sandbox, "session", subject.session)
     ):
         return False
     of_campaign = {key: value for key, value in condition.items() if key in OF_CAMPAIGN}
     return not of_campaign or any(
         all(matches(OF_CAMPAIGN[key](sandbox, owner, campaign), value) for key, value in of_campaign.items())
-        for owner, campaign in _campaigns(sandbox, subject)
+        for owner, campaign in _named_or_all(sandbox, "campaign", subject.campaign)
     )
 
 
-def _sessions(sandbox: SandboxState, subject: Subject) -> Iterator[str]:
-    if subject.session is not None:
-        yield find_record(sandbox, "session", subject.session.id)[1].status
-        return
-    for _, session in sandbox.records("session"):
-        yield session.status
-
-
-def _campaigns(sandbox: SandboxState, subject: Subject) -> Iterator[tuple[Tenant, Campaign]]:
-    if subject.campaign is not None:
-        yield find_record(sandbox, "campaign", subject.campaign.id)
-    else:
-        yield from sandbox.records("campaign")
+def _named_or_all(sandbox: SandboxState, kind: str, named: Session | Campaign | None) -> Iterable[tuple[Tenant, Any]]:
+    """Return the record that the call names, in its current state, or every one of the kind if it names none."""
+    return sandbox.records(kind) if named is None else [find_record(sandbox, kind, named.id)]

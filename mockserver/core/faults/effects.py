@@ -21,48 +21,42 @@ from mockserver.core import ids, phone_numbers
 from mockserver.core.faults.conditions import NoTarget, campaigns_of, running_executions, sessions_of, tenant_of
 from mockserver.core.lifecycle import can_transition
 from mockserver.core.operations import campaigns, connections, hosted_flow, sending
-from mockserver.core.state.records import Campaign, Execution, Session, Template, Variable
-from mockserver.core.state.rule_set import StorageFaults
+from mockserver.core.state.records import Campaign, Execution, SendSchedule, Session, Template, Variable
+from mockserver.core.state.rule_set import Firing, StorageFaults
 from mockserver.core.state.rules import Rule, Subject
-from mockserver.core.state.sandbox import KeyOwner, SandboxState
+from mockserver.core.state.sandbox import KeyOwner, SandboxState, Scope
 from mockserver.core.state.tenant import TABLE_OF, Tenant
 
 
 def complete_session(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
     phone = args.get("phone")
 
-    def complete(tenant: Tenant, session: Session) -> None:
+    def complete(scope: Scope, session: Session) -> None:
         number = phone and (
-            phone_numbers.normalize_phone(phone, tenant.country)
+            phone_numbers.normalize_phone(phone, scope.tenant.country)
             or phone_numbers.normalize_phone(phone, phone_numbers.BRAZIL)
         )
         number = number or connections.unused_phone(sandbox)
-        connections.complete(sandbox, tenant, session, number, args.get("name") or tenant.name, {"rule": rule.id})
+        connections.complete(scope, session, number, args.get("name") or scope.tenant.name)
 
-    _apply_to_sessions(sandbox, subject, args, "complete", complete)
+    _apply_to_sessions(sandbox, rule, subject, args, "complete", complete)
 
 
 def fail_session(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
     reason = args.get("reason", connections.REASONS[0])
 
-    def fail(tenant: Tenant, session: Session) -> None:
-        connections.fail(sandbox, tenant, session, reason, {"rule": rule.id})
+    def fail(scope: Scope, session: Session) -> None:
+        connections.fail(scope, session, reason)
 
-    _apply_to_sessions(sandbox, subject, args, "fail", fail)
+    _apply_to_sessions(sandbox, rule, subject, args, "fail", fail)
 
 
 def expire_session(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    def expire(tenant: Tenant, session: Session) -> None:
-        connections.expire(sandbox, tenant, session, {"rule": rule.id})
-
-    _apply_to_sessions(sandbox, subject, args, "expire", expire)
+    _apply_to_sessions(sandbox, rule, subject, args, "expire", connections.expire)
 
 
 def cancel_session(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    def cancel(tenant: Tenant, session: Session) -> None:
-        connections.cancel(sandbox, tenant, session, {"rule": rule.id})
-
-    _apply_to_sessions(sandbox, subject, args, "fail", cancel)
+    _apply_to_sessions(sandbox, rule, subject, args, "fail", connections.cancel)
 
 
 def visit_link(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
@@ -79,10 +73,11 @@ def visit_link(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mappin
 
 def _apply_to_sessions(
     sandbox: SandboxState,
+    rule: Rule,
     subject: Subject,
     args: Mapping[str, Any],
     trigger: str,
-    act: Callable[[Tenant, Session], None],
+    act: Callable[[Scope, Session], object],
 ) -> None:
     """Apply a transition to each session that the effect acts on and that has it."""
     chosen = sessions_of(sandbox, subject, args)
@@ -91,7 +86,7 @@ def _apply_to_sessions(
         states = ", ".join(f"{session.id} is {session.status}" for _, session in chosen)
         raise NoTarget(f"got {states}; expected {' or '.join(SESSION.sources(trigger))}")
     for tenant, session in able:
-        act(tenant, session)
+        act(Scope(sandbox, tenant, {"rule": rule.id}), session)
 
 
 _WORD_BYTES = 4
@@ -100,12 +95,12 @@ _WORD_LIMIT = 2 ** (8 * _WORD_BYTES)
 
 def fail_campaign(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
     for tenant, campaign in _able_campaigns(sandbox, subject, args, "fail"):
-        campaigns.fail(sandbox, tenant, campaign, {"rule": rule.id})
+        campaigns.fail(Scope(sandbox, tenant, {"rule": rule.id}), campaign)
 
 
 def cancel_campaign(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
     for tenant, campaign in _able_campaigns(sandbox, subject, args, "cancel"):
-        campaigns.cancel(sandbox, tenant, campaign, {"rule": rule.id})
+        campaigns.cancel(Scope(sandbox, tenant, {"rule": rule.id}), campaign)
 
 
 def _able_campaigns(
@@ -128,7 +123,7 @@ def stall_sends(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mappi
 def resume_sends(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
     for tenant, campaign, execution in running_executions(sandbox, subject, args):
         first = sending.next_position(sandbox, execution, subject)
-        sending.resume(sandbox, tenant, execution, first, campaigns.send_rate(sandbox, tenant, campaign))
+        sending.resume(sandbox, tenant, execution, first, campaigns.send_rate(Scope(sandbox, tenant), campaign))
 
 
 def slow_sends(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
@@ -159,21 +154,26 @@ def _chosen(sandbox: SandboxState, rule: Rule, execution: Execution, args: Mappi
     return [position for position, word in enumerate(drawn) if word < bound]
 
 
-def fail_remaining_sends(sandbox: SandboxState, tenant: Tenant, *, template_id: str = "", platform: str = "") -> None:
+def fail_remaining_sends(scope: Scope, *, template_id: str = "", platform: str = "") -> None:
     """Fail the remaining sends of every running campaign of this template or platform."""
-    for campaign in tenant.campaigns.values():
-        execution = campaigns.active_execution(tenant, campaign)
+    for campaign in scope.tenant.campaigns.values():
+        execution = campaigns.active_execution(scope.tenant, campaign)
         if execution is not None and (execution.template.id == template_id or execution.platform == platform):
-            sending.fail_remaining(sandbox, tenant, execution, sending.next_position(sandbox, execution, Subject()))
+            sending.fail_remaining(
+                scope.sandbox,
+                scope.tenant,
+                execution,
+                sending.next_position(scope.sandbox, execution, Subject()),
+            )
 
 
-def clear_remaining_failures(sandbox: SandboxState, tenant: Tenant, template_id: str) -> None:
+def clear_remaining_failures(scope: Scope, template_id: str) -> None:
     """Clear the failures of the remaining sends of every running campaign of this template, which is approved again."""
-    for campaign in tenant.campaigns.values():
-        execution = campaigns.active_execution(tenant, campaign)
+    for campaign in scope.tenant.campaigns.values():
+        execution = campaigns.active_execution(scope.tenant, campaign)
         if execution is not None and execution.template.id == template_id:
             sending.clear_remaining_failures(
-                sandbox, tenant, execution, sending.next_position(sandbox, execution, Subject())
+                scope.sandbox, scope.tenant, execution, sending.next_position(scope.sandbox, execution, Subject())
             )
 
 
@@ -223,9 +223,9 @@ def set_template(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapp
     changed = replace(template, **changes)
     tenant.templates[template.id] = changed
     if template.can_be_sent and not changed.can_be_sent:
-        fail_remaining_sends(sandbox, tenant, template_id=template.id)
+        fail_remaining_sends(Scope(sandbox, tenant), template_id=template.id)
     elif changed.can_be_sent and not template.can_be_sent:
-        clear_remaining_failures(sandbox, tenant, template.id)
+        clear_remaining_failures(Scope(sandbox, tenant), template.id)
 
 
 def remove_template(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
@@ -264,7 +264,7 @@ def remove_entrypoint(sandbox: SandboxState, rule: Rule, subject: Subject, args:
     del tenant.entrypoints[entrypoint.id]
     tenant.removed_entrypoints += (entrypoint,)
     if all(other.platform != entrypoint.platform for other in tenant.entrypoints.values()):
-        fail_remaining_sends(sandbox, tenant, platform=entrypoint.platform)
+        fail_remaining_sends(Scope(sandbox, tenant), platform=entrypoint.platform)
 
 
 Act = Callable[[SandboxState, Rule, Subject, Any], None]
@@ -297,7 +297,9 @@ def advance(sandbox: SandboxState, rule: Rule, subject: Subject, by: int) -> Non
         raise NoTarget(f"got {sandbox.advances + 1} rules that advance the clock, one within another; expected {bound}")
     sandbox.advances += 1
     try:
-        sandbox.runtime.advance_clock(sandbox, by)
+        fired = sandbox.runtime.advance_clock(sandbox, by)
+        if sandbox.fired_within is not None:
+            sandbox.fired_within += fired
     finally:
         sandbox.advances -= 1
 
@@ -334,19 +336,43 @@ STATE_EFFECTS: Mapping[str, Act] = MappingProxyType(
 )
 
 
-def run(sandbox: SandboxState, rule: Rule, subject: Subject, phase: Literal["all", "before", "after"] = "all") -> None:
+def run(
+    sandbox: SandboxState,
+    rule: Rule,
+    subject: Subject,
+    phase: Literal["all", "before", "after"] = "all",
+    exchange: int | None = None,
+) -> None:
     """
-    Run the rule's state effects in order; an effect without a target is recorded in the rule's entry.
+    Run the rule's state effects in order, and record each in the rule's entry, or why it had no target.
 
-    `phase` is `before` for the effects that change how an operation runs, `after` for the others, or `all`.
+    Args:
+        phase: `before` for the effects that change how an operation runs, `after` for the others, or `all`.
+        exchange: the number of the call at which the rule fires; None if it fires at none.
     """
     for name, args in rule.state_effects:
         if phase != "all" and (phase == "before") != (name in RUN_BEFORE_OPERATION):
             continue
+        former = _schedules(sandbox)
         try:
             STATE_EFFECTS[name](sandbox, rule, subject, args)
         except ValueError as refusal:
             sandbox.rule_set.no_target[rule.id] = f"{name}: {refusal}"
+        else:
+            sends = {
+                id: (len(schedule.failed), schedule.total)
+                for id, schedule in _schedules(sandbox).items()
+                if schedule is not former.get(id)
+            }
+            sandbox.rule_set.record_effect(rule, Firing(sandbox.now, exchange, name, sends))
+
+
+def _schedules(sandbox: SandboxState) -> dict[str, SendSchedule]:
+    return {
+        execution.id: execution.schedule
+        for tenant in sandbox.tenants.values()
+        for execution in tenant.executions.values()
+    }
 
 
 __all__ = ["STATE_EFFECTS", "NoTarget", "run"]

@@ -19,7 +19,6 @@ from mockserver.contract.media_types import kind_of
 from mockserver.core.instants import SECOND
 from mockserver.core.operations import messaging
 from mockserver.core.state.calls import ApiError, Call, UploadedFile
-from mockserver.core.state.records import Template
 from mockserver.core.state.rules import Rule, Subject
 from mockserver.core.state.sandbox import SandboxState
 
@@ -43,24 +42,16 @@ def refusal(sandbox: SandboxState, call: Call, rule: Rule, subject: Subject, bod
 
 
 def _wrong_place(sandbox: SandboxState, call: Call, subject: Subject, body: Any) -> Details:
-    return {"path": _place(call)}
-
-
-def _place(call: Call) -> str:
     """Return a place of the call that could be wrong: a field of its body, else a parameter."""
     endpoint = call.endpoint
     if endpoint is None:
-        return "path"
+        return {"path": "path"}
     if endpoint.body == "multipart":
-        return "files"
+        return {"path": "files"}
     if endpoint.request_schema is not None:
         schema = schemas.load(endpoint.request_schema)
-        return str(next(iter(schema.get("required") or schema.get("properties") or ()), "body"))
-    return next(iter((*endpoint.query, *call.params)), "query")
-
-
-def _too_many(sandbox: SandboxState, call: Call, subject: Subject, body: Any) -> Details:
-    return {"max": sandbox.choices["media-max-files"]}
+        return {"path": next(iter(schema.get("required") or schema.get("properties") or ()), "body")}
+    return {"path": next(iter((*endpoint.query, *call.params)), "query")}
 
 
 def _file_name(sandbox: SandboxState, call: Call, subject: Subject, body: Any) -> Details:
@@ -79,7 +70,7 @@ def _file_size(sandbox: SandboxState, call: Call, subject: Subject, body: Any) -
 def _file(sandbox: SandboxState, call: Call) -> UploadedFile | None:
     is_upload = call.endpoint is not None and call.endpoint.body == "multipart" and call.body is not None
     max_files: Any = sandbox.choices["media-max-files"]
-    return next((part for part in call.read_files(max_files) if part.name or part.content), None) if is_upload else None
+    return next((part for part in call.files(max_files) if part.name or part.content), None) if is_upload else None
 
 
 def _filter_field(sandbox: SandboxState, call: Call, subject: Subject, body: Any) -> Details:
@@ -98,7 +89,8 @@ def _list_of_mappings(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _missing_keys(sandbox: SandboxState, call: Call, subject: Subject, body: Any) -> Details:
-    template = _template(sandbox, subject)
+    tenant = sandbox.tenants.get(subject.tenant_id or "")
+    template = tenant.templates.get(subject.campaign.template_id) if tenant and subject.campaign else None
     required = (
         [variable.key for variable in template.variables if variable.source is None and variable.required]
         if template
@@ -107,11 +99,6 @@ def _missing_keys(sandbox: SandboxState, call: Call, subject: Subject, body: Any
     given = body.get("commonVariables") if isinstance(body, Mapping) else None
     missing = [key for key in required if not isinstance(given, Mapping) or key not in given]
     return {"keys": ", ".join(missing or required or [_KEY])}
-
-
-def _template(sandbox: SandboxState, subject: Subject) -> Template | None:
-    tenant = sandbox.tenants.get(subject.tenant_id or "")
-    return tenant.templates.get(subject.campaign.template_id) if tenant and subject.campaign else None
 
 
 def _size(sandbox: SandboxState, call: Call, subject: Subject, body: Any) -> Details:
@@ -131,7 +118,7 @@ def _rate(sandbox: SandboxState, call: Call, subject: Subject, body: Any) -> Det
 _DETAILS: Mapping[str, Callable[[SandboxState, Call, Subject, Any], Details]] = MappingProxyType(
     {
         "VALIDATION_ERROR": _wrong_place,
-        "MEDIA_UPLOAD_TOO_MANY_FILES": _too_many,
+        "MEDIA_UPLOAD_TOO_MANY_FILES": lambda sandbox, *_: {"max": sandbox.choices["media-max-files"]},
         "MEDIA_FILE_TOO_LARGE": _file_size,
         "MEDIA_INVALID_FORMAT": _file_name,
         "CAMPAIGN_INVALID_FILTERS": _filter_field,

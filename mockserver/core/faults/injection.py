@@ -8,7 +8,7 @@ Rules applied to one call or to one delivery attempt: which fire, and what they 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from math import cos, exp, log, pi, sqrt
 from typing import Any, NamedTuple
@@ -84,7 +84,7 @@ def _reader(call: Call) -> Callable[[], Any]:
 
 def subject_of(sandbox: SandboxState, call: Call) -> Subject:
     """Return the tenant and the record that the call names by its key and path, each None if it is unknown."""
-    owner = sandbox.key_owner(call.key)
+    owner = sandbox.keys.get(call.key)
     subject = Subject(tenant_id=owner.tenant_id if owner else None)
     if call.endpoint is None or call.endpoint.subject is None:
         return subject
@@ -104,10 +104,10 @@ def run_operation(sandbox: SandboxState, call: Call, match: RuleMatch) -> CallRe
     An outcome of None means that the operation did not run, and that the rule's own response, or none, is sent.
     `run_after_effects` has to follow, once the exchange is in the journal.
     """
-    subject, former_storage = match.subject, sandbox.rule_set.storage
+    subject, former_storage, exchange = match.subject, sandbox.rule_set.storage, sandbox.journal.last_exchange + 1
     for rule in match.rules:
         sandbox.rule_set.no_target.pop(rule.id, None)
-        effects.run(sandbox, rule, subject, "all" if rule.before_operation else "before")
+        effects.run(sandbox, rule, subject, "all" if rule.before_operation else "before", exchange)
     result = _operate(sandbox, call, match, subject)
     if call.endpoint is not None and call.endpoint.id == "uploadMedia":
         sandbox.rule_set.storage = former_storage  # a rule that fires at an upload fails files of this upload alone
@@ -119,7 +119,7 @@ def run_after_effects(sandbox: SandboxState, call: Call, match: RuleMatch, resul
     subject = _subject_after(match.subject, result, call)
     for rule in match.rules:
         if not rule.before_operation:
-            effects.run(sandbox, rule, subject, "after")
+            effects.run(sandbox, rule, subject, "after", sandbox.journal.last_exchange)
 
 
 def _operate(sandbox: SandboxState, call: Call, match: RuleMatch, subject: Subject) -> CallResult:
@@ -202,18 +202,14 @@ def delivery_faults_for(sandbox: SandboxState, delivery: Delivery, attempt_no: i
     """
     if not sandbox.rule_set.rules:
         return NO_DELIVERY_FAULTS
-    subject = Subject(delivery.tenant_id, session=delivery.event.session)
+    subject = Subject.of_record(delivery.tenant_id, delivery.event.record)
     context = MatchContext(
         sandbox.seed, sandbox.now, lambda rule: conditions.condition_holds(sandbox, rule.condition, subject)
     )
     fields: dict[str, Any] = {}
     for rule in sandbox.rule_set.match_delivery(delivery.event.kind, attempt_no, context):
-        fields = _fault_fields(rule.delivery_faults or {}) | fields
+        fields = {key.replace("-", "_"): value for key, value in (rule.delivery_faults or {}).items()} | fields
         effects.run(sandbox, rule, subject)
+    if "delay" in fields:
+        fields["delay"] = parse_duration(fields["delay"])
     return DeliveryFaults(**fields)
-
-
-def _fault_fields(deliver: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of `DeliveryFaults` for the argument of the effect `deliver`."""
-    fields = {key.replace("-", "_"): value for key, value in deliver.items()}
-    return fields | ({"delay": parse_duration(fields["delay"])} if "delay" in fields else {})

@@ -29,8 +29,8 @@ from mockserver.core.instants import MINUTE, Instant, as_shown, parse, parse_dat
 from mockserver.core.redaction import masked_excerpt, to_json_text
 from mockserver.core.state.calls import ApiError, Call, Success
 from mockserver.core.state.records import Chat
-from mockserver.core.state.sandbox import SandboxState
-from mockserver.core.state.tenant import Chats, Tenant
+from mockserver.core.state.sandbox import SandboxState, Scope
+from mockserver.core.state.tenant import Chats
 
 _LARGEST = 1.7976931348623157e308  # a larger JSON number is not a double, and `1e999` parses as infinity
 _NO_PLATFORM = "\0"
@@ -81,34 +81,33 @@ def _compiled(rows_text: str, expression: str, operands: int) -> Callable[..., l
     return select
 
 
-def preview(sandbox: SandboxState, tenant: Tenant, body: Mapping[str, Any]) -> Success:
+def preview(scope: Scope, call: Call, body: Mapping[str, Any]) -> Success:
     """Return the number of chats that the filters select; creates and sends nothing (audience.preview)."""
-    audience = compile_filters(sandbox, body.get("filters"))
-    return Success(_estimate(sandbox, tenant, body, audience.count(tenant.chats)))
-
-
-def _estimate(sandbox: SandboxState, tenant: Tenant, body: Mapping[str, Any], count: int) -> int:
-    exactness = sandbox.choices["estimated-count-exactness"]
+    count = compile_filters(scope.sandbox, body.get("filters")).count(scope.tenant.chats)
+    exactness = scope.sandbox.choices["estimated-count-exactness"]
     if exactness == "exact":
-        return count
+        return Success(count)
     filters = json.dumps(body.get("filters"), sort_keys=True, default=str)
     if exactness == "rough":
         spread = count // 20  # five per cent
-        return count - spread + ids.seeded_int(sandbox.seed, "estimate", filters, count, below=2 * spread + 1)
-    made_at, cached_count = sandbox.cached_previews.get((tenant.id, filters), (None, count))
-    if made_at is None or sandbox.now >= made_at + _REMEMBERED_FOR:
-        sandbox.cached_previews[tenant.id, filters] = (sandbox.now, count)
-        return count
-    return cached_count
+        drawn = ids.seeded_int(scope.sandbox.seed, "estimate", filters, count, below=2 * spread + 1)
+        return Success(count - spread + drawn)
+    made_at, cached_count = scope.sandbox.cached_previews.get((scope.tenant.id, filters), (None, count))
+    if made_at is None or scope.sandbox.now >= made_at + _REMEMBERED_FOR:
+        scope.sandbox.cached_previews[scope.tenant.id, filters] = (scope.sandbox.now, count)
+        return Success(count)
+    return Success(cached_count)
 
 
-def compile_filters(sandbox: SandboxState, groups: Sequence[Mapping[str, Any]] | None) -> Audience:
+def compile_filters(sandbox: SandboxState, groups: Sequence[Mapping[str, Any]] | ApiError | None) -> Audience:
     """
     Return the audience of these groups.
 
     Raises:
-        ApiError: CAMPAIGN_INVALID_FILTERS for an invalid field, operator or value.
+        ApiError: CAMPAIGN_INVALID_FILTERS for an invalid field, operator or value; the refusal that is in place of groups.
     """
+    if isinstance(groups, ApiError):
+        raise groups
     operands: list[Any] = []
     expressions = [
         expression
@@ -188,7 +187,7 @@ def _operands(
             raise _invalid(
                 statement,
                 f"{at}/value",
-                f"got {_operand_text(sandbox, statement, 'value')}; expected a non-empty array for '{operator.name}'",
+                f"got {_short(sandbox, values) if 'value' in statement else 'nothing'}; expected a non-empty array for '{operator.name}'",
                 "filters.types",
             )
         return [
@@ -212,11 +211,12 @@ def _scalar(sandbox: SandboxState, field: FilterField, statement: Mapping[str, A
     """Return one operand as chats have it; raises ApiError for a wrong type, and `true` is not a number."""
     if field.type == "date":
         return _date(sandbox, statement, value, at)
+    is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
     fits = {
         "string": isinstance(value, str),
         "array": isinstance(value, str),
         "boolean": isinstance(value, bool),
-        "number": _is_number(value),
+        "number": is_number and -_LARGEST <= value <= _LARGEST,
     }[field.type]
     if not fits:
         raise _invalid(
@@ -229,12 +229,9 @@ def _scalar(sandbox: SandboxState, field: FilterField, statement: Mapping[str, A
     if field.allowed and value not in field.allowed and not takes_part:
         return _unknown_platform(sandbox, field, statement, value, at)
     if isinstance(value, Decimal):
-        return float(value)  # like the number of a chat, a float from seed data
+        # Below 2**53 a double, like the number of a chat from seed data; beyond, doubles are no longer every integer.
+        return float(value) if abs(value) < 2**53 else value
     return value.casefold() if _ignores_case(sandbox, field) else value
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, Decimal)) and not isinstance(value, bool) and -_LARGEST <= value <= _LARGEST
 
 
 def _unknown_platform(
@@ -282,15 +279,11 @@ def _nearest(received: str, known: Iterable[str]) -> str:
     return closest_match_hint(received, known) or f": {', '.join(known)}"
 
 
-def _operand_text(sandbox: SandboxState, statement: Mapping[str, Any], key: str) -> str:
-    return _short(sandbox, statement[key]) if key in statement else "nothing"
-
-
 def _short(sandbox: SandboxState, value: object) -> str:
     """Return the value for a reason: as JSON, cut, without secrets."""
     return masked_excerpt(to_json_text(value), sandbox.secrets())
 
 
-def read(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
+def read(scope: Scope, call: Call) -> Success:
     """Fields, operators and value formats, from the table that validates (filters.schema)."""
     return Success(catalog())

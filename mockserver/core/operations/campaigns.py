@@ -19,13 +19,8 @@ from mockserver.core.lifecycle import can_transition, create, transition
 from mockserver.core.operations import audiences, sending, templates
 from mockserver.core.state.calls import ApiError, Call, Success
 from mockserver.core.state.records import Campaign, Chat, Execution, SendSchedule, Template
-from mockserver.core.state.sandbox import SandboxState, require_record
+from mockserver.core.state.sandbox import SandboxState, Scope, require_record
 from mockserver.core.state.tenant import Tenant
-
-
-def caused_by_call(sandbox: SandboxState) -> Mapping[str, object]:
-    """Return the cause of the changes of a call: the number that its exchange will have in the journal."""
-    return {"exchange": sandbox.journal.last_exchange + 1}
 
 
 def unprocessable_error(clause: str, reason: str) -> ApiError:
@@ -52,10 +47,10 @@ def require_draft(sandbox: SandboxState, campaign: Campaign) -> None:
     )
 
 
-def require_sendable_template(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> Template:
+def require_sendable_template(scope: Scope, campaign: Campaign) -> Template:
     """Return the campaign's template; by default an unapproved one is accepted, and its sends fail."""
-    template = templates.for_campaign(sandbox, tenant, campaign.template_id, at="templateId")
-    option = sandbox.choices["unapproved-template"]
+    template = templates.for_campaign(scope, campaign.template_id, at="templateId")
+    option = scope.sandbox.choices["unapproved-template"]
     if template.can_be_sent or option == "sends-fail":
         return template
     reason = f"got template {template.id!r}, which is {template.provider_status}; expected APPROVED"
@@ -99,27 +94,28 @@ def extra_keys(template: Template, given: Mapping[str, str]) -> list[str]:
     return [key for key in given if key not in manual]
 
 
-def select_targets(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> Sequence[Chat]:
+def select_targets(scope: Scope, campaign: Campaign) -> Sequence[Chat]:
     """Return the campaign's audience, oldest chat first; raises ApiError if it is too large or, by choice, empty (start.size)."""
-    chats = audiences.compile_filters(sandbox, campaign.filters).select(tenant.chats)
-    if sandbox.choices["audience-off-channel"] == "exclude":
+    chats = audiences.compile_filters(scope.sandbox, campaign.filters).select(scope.tenant.chats)
+    if scope.sandbox.choices["audience-off-channel"] == "exclude":
         chats = [chat for chat in chats if chat.attributes.platform == campaign.platform]
-    if not chats and sandbox.choices["start-empty-audience"] == "unprocessable":
+    if not chats and scope.sandbox.choices["start-empty-audience"] == "unprocessable":
         raise unprocessable_error("send.progress", "the audience is empty (choice start-empty-audience)")
-    limits: Any = sandbox.choices["size-limit-values"]
+    limits: Any = scope.sandbox.choices["size-limit-values"]
     limit = limits[campaign.platform]
     if limit is not None:
-        _refuse_too_large(sandbox, tenant, campaign, len(chats), limit)
+        _refuse_too_large(scope, campaign, len(chats), limit)
     return chats
 
 
-def _refuse_too_large(sandbox: SandboxState, tenant: Tenant, campaign: Campaign, target: int, limit: int) -> None:
+def _refuse_too_large(scope: Scope, campaign: Campaign, target: int, limit: int) -> None:
     used = 0
-    if sandbox.choices["size-limit-base"] == "moving-day":
-        since = as_shown(sandbox.now - DAY) + MILLISECOND - 1  # a preview shown as a day old is expired
-        runs = [run for run in tenant.executions.values() if run.platform == campaign.platform]
+    if scope.sandbox.choices["size-limit-base"] == "moving-day":
+        since = as_shown(scope.sandbox.now - DAY) + MILLISECOND - 1  # a preview shown as a day old is expired
+        runs = [run for run in scope.tenant.executions.values() if run.platform == campaign.platform]
         used = sum(
-            sending.counts(run.schedule, sandbox.now).sent - sending.counts(run.schedule, since).sent for run in runs
+            sending.counts(run.schedule, scope.sandbox.now).sent - sending.counts(run.schedule, since).sent
+            for run in runs
         )
     if target > limit - used:
         raise ApiError(
@@ -134,36 +130,35 @@ def _refuse_too_large(sandbox: SandboxState, tenant: Tenant, campaign: Campaign,
 
 
 def plan_execution(
-    sandbox: SandboxState,
-    tenant: Tenant,
+    scope: Scope,
     campaign: Campaign,
     template: Template,
     values: Mapping[str, str],
     chats: Sequence[Chat],
 ) -> Execution:
     """Return a new execution for these chats, its sends planned from now on at the campaign's rate."""
-    failed = failed_positions(sandbox, tenant, campaign, template, values, chats)
+    failed = failed_positions(scope, campaign, template, values, chats)
     return Execution(
-        seq=sandbox.next_seq(),
-        id=sandbox.new_id("execution_"),
+        seq=scope.sandbox.next_seq(),
+        id=scope.sandbox.new_id("execution_"),
         campaign_id=campaign.id,
         platform=campaign.platform,
         template=template,
         values=values,
         targets=chats,
-        schedule=sending.plan(len(chats), as_shown(sandbox.now), send_rate(sandbox, tenant, campaign), failed),
-        started_at=sandbox.now,
+        schedule=sending.plan(len(chats), as_shown(scope.sandbox.now), send_rate(scope, campaign), failed),
+        started_at=scope.sandbox.now,
         ended_at=None,
         status=EXECUTION.initial,
-        state_version=sandbox.next_number("state_version"),
+        state_version=scope.sandbox.next_number("state_version"),
     )
 
 
-def send_rate(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> int:
+def send_rate(scope: Scope, campaign: Campaign) -> int:
     """Messages per minute: the cadence, never above the platform's ceiling (send.cadence)."""
-    ceilings: Any = sandbox.choices["throughput-ceilings"]
+    ceilings: Any = scope.sandbox.choices["throughput-ceilings"]
     platform = campaign.platform
-    own = [entrypoint for entrypoint in tenant.entrypoints.values() if entrypoint.platform == platform]
+    own = [entrypoint for entrypoint in scope.tenant.entrypoints.values() if entrypoint.platform == platform]
     if platform == "chatapp" and own and all(entrypoint.is_coexistence for entrypoint in own):
         platform = "chatapp_coexistence"
     ceiling = ceilings[platform]
@@ -171,21 +166,20 @@ def send_rate(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> int:
 
 
 def failed_positions(
-    sandbox: SandboxState,
-    tenant: Tenant,
+    scope: Scope,
     campaign: Campaign,
     template: Template,
     values: Mapping[str, str],
     chats: Sequence[Chat],
 ) -> Sequence[int]:
     """Return the positions that fail, ascending: all, or those of chats off the campaign's channel (send.failures)."""
-    spoiled = sandbox.choices["common-vars-extra-keys"] == "fail-sends" and bool(extra_keys(template, values))
+    spoiled = scope.sandbox.choices["common-vars-extra-keys"] == "fail-sends" and bool(extra_keys(template, values))
     if spoiled or not template.can_be_sent:
         return range(len(chats))
-    if sandbox.choices["audience-off-channel"] == "send":
+    if scope.sandbox.choices["audience-off-channel"] == "send":
         return ()
     platform = campaign.platform
-    sizes = tenant.chats.group_sizes()
+    sizes = scope.tenant.chats.group_sizes()
     if sizes is not None and all(attributes.platform == platform for attributes in sizes):
         return ()
     return [position for position, chat in enumerate(chats) if chat.attributes.platform != platform]
@@ -197,8 +191,6 @@ _SAME_NAME: Mapping[str, Callable[[str], str]] = MappingProxyType(
 )
 _DRAIN = 5 * SECOND  # how much later an execution ends under the option campaign-first of execution-status-lag
 
-Cause = Mapping[str, object]
-
 
 class CampaignDetail(NamedTuple):
     """A campaign with its executions, newest first."""
@@ -207,7 +199,7 @@ class CampaignDetail(NamedTuple):
     executions: tuple[Execution, ...]
 
 
-def create_campaign(sandbox: SandboxState, tenant: Tenant, call: Call, body: Mapping[str, Any]) -> Success:
+def create_campaign(scope: Scope, call: Call, body: Mapping[str, Any]) -> Success:
     """Create a draft (campaigns.create). Checks: template, platform mismatch, filters, name; nothing is sent."""
     campaign = Campaign(
         seq=0,
@@ -218,23 +210,23 @@ def create_campaign(sandbox: SandboxState, tenant: Tenant, call: Call, body: Map
         template_id=body["templateId"],
         cadence=int(body["cadence"]),
         filters=body.get("filters"),
-        created_at=sandbox.now,
+        created_at=scope.sandbox.now,
         status=CAMPAIGN.initial,
         state_version=0,
     )
-    check_new(sandbox, tenant, campaign)
+    check_new(scope, campaign)
     campaign = replace(
         campaign,
-        seq=sandbox.next_seq(),
-        id=sandbox.new_id("campaign_"),
-        state_version=sandbox.next_number("state_version"),
+        seq=scope.sandbox.next_seq(),
+        id=scope.sandbox.new_id("campaign_"),
+        state_version=scope.sandbox.next_number("state_version"),
     )
-    return Success(create(sandbox, tenant, "campaign", campaign, caused_by_call(sandbox)))
+    return Success(create(scope, "campaign", campaign))
 
 
-def check_new(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> None:
+def check_new(scope: Scope, campaign: Campaign) -> None:
     """Refuse a campaign that cannot be created; the checks are of its template, platform, filters and name, in this order."""
-    template = templates.for_campaign(sandbox, tenant, campaign.template_id, at="/templateId")
+    template = templates.for_campaign(scope, campaign.template_id, at="/templateId")
     if template.is_official and campaign.platform == "chatapp_lite":
         raise ApiError(
             "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH",
@@ -242,18 +234,18 @@ def check_new(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> None
             location="/platform",
             reason=f"got chatapp_lite for the official template {template.id!r}; expected chatapp or photoapp",
         )
-    audiences.compile_filters(sandbox, campaign.filters)
-    _refuse_taken_name(sandbox, tenant, campaign.name)
+    audiences.compile_filters(scope.sandbox, campaign.filters)
+    _refuse_taken_name(scope, campaign.name)
 
 
-def _refuse_taken_name(sandbox: SandboxState, tenant: Tenant, name: str) -> None:
-    scope = sandbox.choices["name-uniqueness-scope"]
-    same = _SAME_NAME[str(scope)]
+def _refuse_taken_name(scope: Scope, name: str) -> None:
+    uniqueness = scope.sandbox.choices["name-uniqueness-scope"]
+    same = _SAME_NAME[str(uniqueness)]
     wanted = same(name)
-    for campaign in tenant.campaigns.values():
+    for campaign in scope.tenant.campaigns.values():
         if same(campaign.name) != wanted:
             continue
-        ended = scope == "free-when-ended" and campaign.status in ("canceled", "failed")
+        ended = uniqueness == "free-when-ended" and campaign.status in ("canceled", "failed")
         if not ended:
             raise ApiError(
                 "CAMPAIGN_NAME_ALREADY_EXISTS",
@@ -263,22 +255,20 @@ def _refuse_taken_name(sandbox: SandboxState, tenant: Tenant, name: str) -> None
             )
 
 
-def list_campaigns(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
+def list_campaigns(scope: Scope, call: Call) -> Success:
     """Every campaign of the tenant, in order of creation; the serializer sorts them by choice (campaigns.list)."""
-    return Success(tuple(tenant.campaigns.values()))
+    return Success(tuple(scope.tenant.campaigns.values()))
 
 
-def get_campaign(sandbox: SandboxState, tenant: Tenant, call: Call, clause: str) -> Campaign:
+def get_campaign(scope: Scope, call: Call, clause: str) -> Campaign:
     """Return the campaign of the path; raises ApiError CAMPAIGN_NOT_FOUND for an unknown id."""
-    campaign: Campaign = require_record(
-        sandbox, tenant, "campaign", call.params["id"], code="CAMPAIGN_NOT_FOUND", clause=clause
-    )
+    campaign: Campaign = require_record(scope, "campaign", call.params["id"], code="CAMPAIGN_NOT_FOUND", clause=clause)
     return campaign
 
 
-def read_campaign(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
+def read_campaign(scope: Scope, call: Call) -> Success:
     """Return the campaign with its execution history, newest first (campaigns.detail)."""
-    return Success(detail(tenant, get_campaign(sandbox, tenant, call, "campaigns.detail")))
+    return Success(detail(scope.tenant, get_campaign(scope, call, "campaigns.detail")))
 
 
 def detail(tenant: Tenant, campaign: Campaign) -> CampaignDetail:
@@ -286,13 +276,13 @@ def detail(tenant: Tenant, campaign: Campaign) -> CampaignDetail:
     return CampaignDetail(campaign, tuple([tenant.executions[id] for id in reversed(campaign.execution_ids)]))
 
 
-def read_execution(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
+def read_execution(scope: Scope, call: Call) -> Success:
     """Return the progress of one execution of this campaign; that of another campaign is unknown (execution.read)."""
-    campaign = get_campaign(sandbox, tenant, call, "execution.read")
+    campaign = get_campaign(scope, call, "execution.read")
     wanted = call.params["executionId"]
     if wanted not in campaign.execution_ids:
         code = {"resource": "RESOURCE_NOT_FOUND", "campaign": "CAMPAIGN_NOT_FOUND"}[
-            str(sandbox.choices["execution-not-found-code"])
+            str(scope.sandbox.choices["execution-not-found-code"])
         ]
         raise ApiError(
             code,
@@ -300,74 +290,65 @@ def read_execution(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success
             location="path.executionId",
             reason=f"got the execution {wanted!r}; expected one of campaign {campaign.id!r}, which has {', '.join(campaign.execution_ids) or 'none'}",
         )
-    return Success(tenant.executions[wanted])
+    return Success(scope.tenant.executions[wanted])
 
 
-def start_campaign(sandbox: SandboxState, tenant: Tenant, call: Call, body: Mapping[str, Any]) -> Success:
+def start_campaign(scope: Scope, call: Call, body: Mapping[str, Any]) -> Success:
     """Start a draft (start.response). Checks: id, state, template, variables, audience."""
-    campaign = get_campaign(sandbox, tenant, call, "start.unknown")
-    require_draft(sandbox, campaign)
-    template = require_sendable_template(sandbox, tenant, campaign)
-    values = common_variables(sandbox, template, body.get("commonVariables", {}))
-    targets = select_targets(sandbox, tenant, campaign)
-    execution = plan_execution(sandbox, tenant, campaign, template, values, targets)
-    cause = caused_by_call(sandbox)
-    create(sandbox, tenant, "execution", execution, cause)
-    transition(
-        sandbox, tenant, "campaign", campaign, "start", cause, execution_ids=(*campaign.execution_ids, execution.id)
-    )
-    sending.schedule_progress_timers(sandbox, tenant, execution)
+    campaign = get_campaign(scope, call, "start.unknown")
+    require_draft(scope.sandbox, campaign)
+    template = require_sendable_template(scope, campaign)
+    values = common_variables(scope.sandbox, template, body.get("commonVariables", {}))
+    targets = select_targets(scope, campaign)
+    execution = plan_execution(scope, campaign, template, values, targets)
+    create(scope, "execution", execution)
+    transition(scope, "campaign", campaign, "start", execution_ids=(*campaign.execution_ids, execution.id))
+    sending.schedule_progress_timers(scope.sandbox, scope.tenant, execution)
     return Success(execution)
 
 
-def finish(sandbox: SandboxState, tenant: Tenant, execution_id: str, cause: Cause) -> None:
+def finish(scope: Scope, execution_id: str) -> None:
     """All sends were made: campaign and execution complete, or fail where a choice has it so (send.completed)."""
-    execution = tenant.executions[execution_id]
-    counts = sending.counts(execution.schedule, sandbox.now)
-    empty_fails = counts.target == 0 and sandbox.choices["start-empty-audience"] == "failed"
+    execution = scope.tenant.executions[execution_id]
+    counts = sending.counts(execution.schedule, scope.sandbox.now)
+    empty_fails = counts.target == 0 and scope.sandbox.choices["start-empty-audience"] == "failed"
     all_failed = counts.target > 0 and counts.failed == counts.target
-    fails = empty_fails or (all_failed and sandbox.choices["all-sends-failed"] == "failed")
-    _end_campaign(sandbox, tenant, execution, "fail" if fails else "finish", execution.schedule, cause)
+    fails = empty_fails or (all_failed and scope.sandbox.choices["all-sends-failed"] == "failed")
+    _end_campaign(scope, execution, "fail" if fails else "finish", execution.schedule)
 
 
-def fail(sandbox: SandboxState, tenant: Tenant, campaign: Campaign, cause: Cause) -> None:
+def fail(scope: Scope, campaign: Campaign) -> None:
     """Fail the campaign; its remaining sends are neither sent nor failed (send.failed)."""
-    execution = active_execution(tenant, campaign)
+    execution = active_execution(scope.tenant, campaign)
     if execution is not None:
-        _end_campaign(sandbox, tenant, execution, "fail", sending.stop_after(execution.schedule, sandbox.now), cause)
+        _end_campaign(scope, execution, "fail", sending.stop_after(execution.schedule, scope.sandbox.now))
 
 
-def cancel_campaign(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
+def cancel_campaign(scope: Scope, call: Call) -> Success:
     """Cancel a draft or running campaign and interrupt its execution (cancel.processing, cancel.draft)."""
-    campaign = get_campaign(sandbox, tenant, call, "cancel.unknown")
-    if campaign.status == CAMPAIGN.initial and sandbox.choices["cancel-draft"] == "unprocessable":
+    campaign = get_campaign(scope, call, "cancel.unknown")
+    if campaign.status == CAMPAIGN.initial and scope.sandbox.choices["cancel-draft"] == "unprocessable":
         raise unprocessable_error("cancel.draft", "the campaign is a draft (choice cancel-draft)")
     if not can_transition("campaign", campaign, "cancel"):
-        _cancel_ended(sandbox, campaign)
+        option = scope.sandbox.choices["repeat-cancel" if campaign.status == "canceled" else "cancel-final"]
+        reason = f"got a campaign that is {campaign.status}; expected {' or '.join(CAMPAIGN.sources('cancel'))}"
+        if option == "not-draft":
+            raise ApiError("CAMPAIGN_NOT_DRAFT", clause="cancel.final", location="path.id", reason=reason)
+        if option == "unprocessable":
+            raise unprocessable_error("cancel.final", reason)
         return Success(None)
-    cancel(sandbox, tenant, campaign, caused_by_call(sandbox))
+    cancel(scope, campaign)
     return Success(None)
 
 
-def cancel(sandbox: SandboxState, tenant: Tenant, campaign: Campaign, cause: Cause) -> None:
+def cancel(scope: Scope, campaign: Campaign) -> None:
     """Cancel a draft or running campaign; the sends that are queued may still be processed (late-sends-after-cancel)."""
-    execution = active_execution(tenant, campaign)
+    execution = active_execution(scope.tenant, campaign)
     if execution is None:
-        transition(sandbox, tenant, "campaign", campaign, "cancel", cause)
+        transition(scope, "campaign", campaign, "cancel")
         return
-    remaining = sending.stop_after(execution.schedule, _last_send(sandbox, execution))
-    _end_campaign(sandbox, tenant, execution, "cancel", remaining, cause)
-
-
-def _cancel_ended(sandbox: SandboxState, campaign: Campaign) -> None:
-    """Ignore or refuse the cancel of an ended campaign, by choice (cancel.final)."""
-    choice = "repeat-cancel" if campaign.status == "canceled" else "cancel-final"
-    option = sandbox.choices[choice]
-    reason = f"got a campaign that is {campaign.status}; expected {' or '.join(CAMPAIGN.sources('cancel'))}"
-    if option == "not-draft":
-        raise ApiError("CAMPAIGN_NOT_DRAFT", clause="cancel.final", location="path.id", reason=reason)
-    if option == "unprocessable":
-        raise unprocessable_error("cancel.final", reason)
+    remaining = sending.stop_after(execution.schedule, _last_send(scope.sandbox, execution))
+    _end_campaign(scope, execution, "cancel", remaining)
 
 
 def _last_send(sandbox: SandboxState, execution: Execution) -> Instant:
@@ -389,22 +370,22 @@ def active_execution(tenant: Tenant, campaign: Campaign) -> Execution | None:
     return tenant.executions[campaign.execution_ids[-1]]
 
 
-def _end_campaign(
-    sandbox: SandboxState, tenant: Tenant, execution: Execution, trigger: str, remaining: SendSchedule, cause: Cause
-) -> None:
+def _end_campaign(scope: Scope, execution: Execution, trigger: str, remaining: SendSchedule) -> None:
     """End campaign and execution by one trigger: at one instant or, by choice, the execution a little later."""
-    transition(sandbox, tenant, "campaign", tenant.campaigns[execution.campaign_id], trigger, cause)
-    if sandbox.choices["execution-status-lag"] == "none":
-        transition(sandbox, tenant, "execution", execution, trigger, cause, schedule=remaining, ended_at=sandbox.now)
+    transition(scope, "campaign", scope.tenant.campaigns[execution.campaign_id], trigger)
+    if scope.sandbox.choices["execution-status-lag"] == "none":
+        transition(scope, "execution", execution, trigger, schedule=remaining, ended_at=scope.sandbox.now)
         return
-    lagging = replace(execution, schedule=remaining, state_version=sandbox.next_number("state_version"))
-    tenant.executions[execution.id] = lagging
-    sandbox.schedule(sandbox.now + _DRAIN, "execution", "drain", tenant.id, execution.id, lagging.state_version)
+    lagging = replace(execution, schedule=remaining, state_version=scope.sandbox.next_number("state_version"))
+    scope.tenant.executions[execution.id] = lagging
+    scope.sandbox.schedule(
+        scope.sandbox.now + _DRAIN, "execution", "drain", scope.tenant.id, execution.id, lagging.state_version
+    )
 
 
-def finish_lagging_execution(sandbox: SandboxState, tenant: Tenant, execution_id: str, cause: Cause) -> None:
+def finish_lagging_execution(scope: Scope, execution_id: str) -> None:
     """End a lagging execution in the state in which its campaign has ended."""
-    execution = tenant.executions[execution_id]
-    ended_as = tenant.campaigns[execution.campaign_id].status
+    execution = scope.tenant.executions[execution_id]
+    ended_as = scope.tenant.campaigns[execution.campaign_id].status
     trigger = next(step.trigger for step in CAMPAIGN.steps if step.target == ended_as and step.source == "processing")
-    transition(sandbox, tenant, "execution", execution, trigger, cause, ended_at=sandbox.now)
+    transition(scope, "execution", execution, trigger, ended_at=scope.sandbox.now)

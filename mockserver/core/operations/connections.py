@@ -14,25 +14,22 @@ from typing import Any
 from mockserver.contract.lifecycles import SESSION
 from mockserver.contract.limits import RETURN_URL_MAX_CHARS, SESSION_LIFETIME
 from mockserver.core import ids, redaction
-from mockserver.core.instants import MILLISECOND, MINUTE, SECOND, Instant, as_shown, to_microseconds
+from mockserver.core.instants import MILLISECOND, MINUTE, SECOND, as_shown, to_microseconds
 from mockserver.core.lifecycle import can_transition, create, transition
 from mockserver.core.operations import return_urls
-from mockserver.core.operations.campaigns import caused_by_call
 from mockserver.core.operations.validation import validation_error
 from mockserver.core.phone_numbers import bare, normalize_phone
 from mockserver.core.state.calls import ApiError, Call, Success
 from mockserver.core.state.records import Entrypoint, Session
-from mockserver.core.state.sandbox import SandboxState, require_record
+from mockserver.core.state.sandbox import SandboxState, Scope, require_record
 from mockserver.core.state.tenant import Tenant
 from mockserver.core.webhooks import deliveries
 
 
-def read_entrypoint(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
+def read_entrypoint(scope: Scope, call: Call) -> Success:
     """Return the entrypoint (entrypoints.read); raises ApiError ENTRYPOINT_NOT_FOUND for an unknown id."""
     return Success(
-        require_record(
-            sandbox, tenant, "entrypoint", call.params["id"], code="ENTRYPOINT_NOT_FOUND", clause="entrypoints.read"
-        )
+        require_record(scope, "entrypoint", call.params["id"], code="ENTRYPOINT_NOT_FOUND", clause="entrypoints.read")
     )
 
 
@@ -62,22 +59,22 @@ def seeded_provider_id(sandbox: SandboxState, purpose: str) -> str:
     return str(10**14 + ids.seeded_int(sandbox.seed, purpose, sandbox.next_number(purpose), below=9 * 10**14))
 
 
-def create_entrypoint(sandbox: SandboxState, tenant: Tenant, session: Session, phone: str, name: str) -> Entrypoint:
+def create_entrypoint(scope: Scope, session: Session, phone: str, name: str) -> Entrypoint:
     """Create the entrypoint of a completed session; funnel, step and coexistence are those of the session."""
     entrypoint = Entrypoint(
-        seq=sandbox.next_seq(),
-        id=sandbox.new_id("entrypoint_"),
+        seq=scope.sandbox.next_seq(),
+        id=scope.sandbox.new_id("entrypoint_"),
         name=name,
         platform="chatapp",
         display_name=name,
         display_phone=phone,
-        phone_number_id=seeded_provider_id(sandbox, "phone number"),
-        business_account_id=seeded_provider_id(sandbox, "business account"),
+        phone_number_id=seeded_provider_id(scope.sandbox, "phone number"),
+        business_account_id=seeded_provider_id(scope.sandbox, "business account"),
         funnel_id=session.funnel_id,
         funnel_step_id=session.funnel_step_id,
         is_coexistence=session.coexistence,
     )
-    tenant.entrypoints[entrypoint.id] = entrypoint
+    scope.tenant.entrypoints[entrypoint.id] = entrypoint
     return entrypoint
 
 
@@ -85,28 +82,30 @@ Cause = Mapping[str, object]
 REASONS = ("token_exchange_failed", "phone_in_use", "funnel_not_found")
 
 
-def create_session(sandbox: SandboxState, tenant: Tenant, call: Call, body: Mapping[str, Any]) -> Success:
+def create_session(scope: Scope, call: Call, body: Mapping[str, Any]) -> Success:
     """Create a pending session with its one-use url (session.create). The funnel is checked at completion."""
     return_url = body.get("returnUrl")
     if return_url is not None:
-        _refuse_bad_return_url(sandbox, return_url)
-    if sandbox.choices["funnel-checked-when"] == "creation":
-        _refuse_lost_funnel(tenant, body.get("funnelId"), body.get("funnelStepId"))
-    count = sandbox.next_number("session")
+        _refuse_bad_return_url(scope.sandbox, return_url)
+    if scope.sandbox.choices["funnel-checked-when"] == "creation":
+        _refuse_lost_funnel(scope.tenant, body.get("funnelId"), body.get("funnelStepId"))
+    count = scope.sandbox.next_number("session")
+    # The deadline is the instant that `expiresAt` shows, in whole seconds where `datetime-spelling` shows no more.
+    grain = SECOND if scope.sandbox.choices["datetime-spelling"] == "seconds" else MILLISECOND
     session = Session(
-        seq=sandbox.next_seq(),
-        id=sandbox.new_id("connection_session_"),
-        token=ids.seeded_id(sandbox.seed, "session token", count, chars=32),
+        seq=scope.sandbox.next_seq(),
+        id=scope.sandbox.new_id("connection_session_"),
+        token=ids.seeded_id(scope.sandbox.seed, "session token", count, chars=32),
         funnel_id=body.get("funnelId"),
         funnel_step_id=body.get("funnelStepId"),
         coexistence=body.get("coexistence", False),
         return_url=return_url,
-        created_at=sandbox.now,
-        expires_at=_deadline(sandbox),
+        created_at=scope.sandbox.now,
+        expires_at=as_shown(scope.sandbox.now + to_microseconds(SESSION_LIFETIME), grain),
         status=SESSION.initial,
-        state_version=sandbox.next_number("state_version"),
+        state_version=scope.sandbox.next_number("state_version"),
     )
-    return Success(create(sandbox, tenant, "session", session, caused_by_call(sandbox)))
+    return Success(create(scope, "session", session))
 
 
 def _refuse_lost_funnel(tenant: Tenant, funnel_id: str | None, step_id: str | None) -> None:
@@ -122,12 +121,6 @@ def _refuse_lost_funnel(tenant: Tenant, funnel_id: str | None, step_id: str | No
     raise ApiError("RESOURCE_NOT_FOUND", clause="session.funnel-checked-late", location=at, reason=reason)
 
 
-def _deadline(sandbox: SandboxState) -> Instant:
-    """Return the instant that `expiresAt` shows, in whole seconds where `datetime-spelling` shows no more."""
-    grain = SECOND if sandbox.choices["datetime-spelling"] == "seconds" else MILLISECOND
-    return as_shown(sandbox.now + to_microseconds(SESSION_LIFETIME), grain)
-
-
 def _refuse_bad_return_url(sandbox: SandboxState, url: str) -> None:
     """Refuse what `return_urls` has a problem with; a url with a user is not repeated."""
     wrong = return_urls.problem(url, allows_loopback_http=sandbox.choices["return-url-scheme"] == "loopback-http")
@@ -137,21 +130,23 @@ def _refuse_bad_return_url(sandbox: SandboxState, url: str) -> None:
         raise validation_error("/returnUrl", reason, "session.return-url")
 
 
-def read_session(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
+def read_session(scope: Scope, call: Call) -> Success:
     """Return the session in its current state (session.read); another tenant's is refused by `cross-tenant-code`."""
     code = {"resource-not-found": "RESOURCE_NOT_FOUND", "entrypoint-not-found": "ENTRYPOINT_NOT_FOUND"}[
-        str(sandbox.choices["session-unknown-code"])
+        str(scope.sandbox.choices["session-unknown-code"])
     ]
     session: Session = require_record(
-        sandbox, tenant, "session", call.params["sessionId"], code=code, clause="session.read", at="path.sessionId"
+        scope, "session", call.params["sessionId"], code=code, clause="session.read", at="path.sessionId"
     )
     if (
-        sandbox.choices["expiry-driver"] != "sweeper"
+        scope.sandbox.choices["expiry-driver"] != "sweeper"
     ):  # a timer has done it, unless the choice was another at the deadline
-        session = expire_if_due(sandbox, tenant, session, caused_by_call(sandbox))
-    if sandbox.choices["state-vs-event-order"] == "event-first" and deliveries.has_unsent_event(sandbox, session):
+        session = expire_if_due(scope, session)
+    if scope.sandbox.choices["state-vs-event-order"] == "event-first" and deliveries.has_unsent_event(
+        scope.sandbox, session
+    ):
         session = replace(session, status=SESSION.initial, reason=None, entrypoint_id=None)
-    return Success(with_entrypoint(tenant, session))
+    return Success(with_entrypoint(scope.tenant, session))
 
 
 def with_entrypoint(tenant: Tenant, session: Session) -> tuple[Session, Any]:
@@ -162,22 +157,22 @@ def with_entrypoint(tenant: Tenant, session: Session) -> tuple[Session, Any]:
     return session, present or next(row for row in tenant.removed_entrypoints if row.id == session.entrypoint_id)
 
 
-def complete(sandbox: SandboxState, tenant: Tenant, session: Session, phone: str, name: str, cause: Cause) -> Session:
+def complete(scope: Scope, session: Session, phone: str, name: str) -> Session:
     """
     The end user has finished the flow with this number, in E.164: the session completes, or fails for its reason.
 
     A number that any tenant of the sandbox has linked fails it with phone_in_use, a funnel or step that is not there
     (any more) with funnel_not_found. At or after the deadline it expires instead.
     """
-    session = expire_if_due(sandbox, tenant, session, cause)
+    session = expire_if_due(scope, session)
     if not can_transition("session", session, "complete"):
         return session
-    if is_phone_in_use(sandbox, phone):
-        return fail(sandbox, tenant, session, "phone_in_use", cause)
-    if not _has_funnel(tenant, session.funnel_id, session.funnel_step_id):
-        return fail(sandbox, tenant, session, "funnel_not_found", cause)
-    entrypoint = create_entrypoint(sandbox, tenant, session, phone, name)
-    return transition(sandbox, tenant, "session", session, "complete", cause, entrypoint_id=entrypoint.id)
+    if is_phone_in_use(scope.sandbox, phone):
+        return fail(scope, session, "phone_in_use")
+    if not _has_funnel(scope.tenant, session.funnel_id, session.funnel_step_id):
+        return fail(scope, session, "funnel_not_found")
+    entrypoint = create_entrypoint(scope, session, phone, name)
+    return transition(scope, "session", session, "complete", entrypoint_id=entrypoint.id)
 
 
 def _has_funnel(tenant: Tenant, funnel_id: str | None, step_id: str | None) -> bool:
@@ -188,41 +183,41 @@ def _has_funnel(tenant: Tenant, funnel_id: str | None, step_id: str | None) -> b
     return funnel is not None and funnel_id in (None, funnel.id)
 
 
-def fail(sandbox: SandboxState, tenant: Tenant, session: Session, reason: str, cause: Cause) -> Session:
+def fail(scope: Scope, session: Session, reason: str) -> Session:
     """Fail the session for one of `REASONS` (session.failed); at or after its deadline it expires instead."""
-    session = expire_if_due(sandbox, tenant, session, cause)
+    session = expire_if_due(scope, session)
     if not can_transition("session", session, "fail"):
         return session
-    return transition(sandbox, tenant, "session", session, "fail", cause, reason=reason)
+    return transition(scope, "session", session, "fail", reason=reason)
 
 
-def cancel(sandbox: SandboxState, tenant: Tenant, session: Session, cause: Cause) -> Session:
+def cancel(scope: Scope, session: Session) -> Session:
     """Cancel the flow as the end user: the connection fails, or the session stays pending (session.user-cancels)."""
-    if sandbox.choices["user-cancels"] == "pending":
+    if scope.sandbox.choices["user-cancels"] == "pending":
         return session
-    return fail(sandbox, tenant, session, "token_exchange_failed", cause)
+    return fail(scope, session, "token_exchange_failed")
 
 
-def expire(sandbox: SandboxState, tenant: Tenant, session: Session, cause: Cause) -> Session:
+def expire(scope: Scope, session: Session) -> Session:
     """Expire the session (session.expired)."""
-    return transition(sandbox, tenant, "session", session, "expire", cause, reason="expired")
+    return transition(scope, "session", session, "expire", reason="expired")
 
 
-def expire_if_due(sandbox: SandboxState, tenant: Tenant, session: Session, cause: Cause) -> Session:
+def expire_if_due(scope: Scope, session: Session) -> Session:
     """Return the session, expired if it is pending at or after its deadline; independent of `expiry-driver`."""
-    if can_transition("session", session, "expire") and sandbox.now >= session.expires_at:
-        return expire(sandbox, tenant, session, cause)
+    if can_transition("session", session, "expire") and scope.sandbox.now >= session.expires_at:
+        return expire(scope, session)
     return session
 
 
-def expire_on_time(sandbox: SandboxState, tenant: Tenant, session_id: str, cause: Cause) -> None:
+def expire_on_time(scope: Scope, session_id: str) -> None:
     """Expire the session at its deadline or, with a sweeper, at the next whole minute; `on-read` ignores the timer."""
-    session = tenant.sessions[session_id]
-    driver = sandbox.choices["expiry-driver"]
+    session = scope.tenant.sessions[session_id]
+    driver = scope.sandbox.choices["expiry-driver"]
     if driver == "on-read":
         return
     sweep = -(-session.expires_at // MINUTE) * MINUTE
-    if driver == "sweeper" and sandbox.now < sweep:
-        sandbox.schedule(sweep, "session", "expire", tenant.id, session.id, session.state_version)
+    if driver == "sweeper" and scope.sandbox.now < sweep:
+        scope.sandbox.schedule(sweep, "session", "expire", scope.tenant.id, session.id, session.state_version)
         return
-    expire(sandbox, tenant, session, cause)
+    expire(scope, session)

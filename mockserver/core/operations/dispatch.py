@@ -1,9 +1,9 @@
 """
 Dispatch of a call: the order of the checks, and the function of each operation.
 
-The checks are, in this order: endpoint, key, developer environment, subscription, key type, rate, body, operation
-(fixed decision `auth-precedence`). The first failed check is the response; the body of a call with a refused key is not
-parsed.
+The checks are, in this order: endpoint, key, developer environment, subscription, key type, rate, size of the head, body,
+operation (fixed decision `auth-precedence`). The first failed check is the response; the body of a call with a refused key
+is not parsed.
 """
 
 from __future__ import annotations
@@ -21,23 +21,16 @@ from mockserver.core.instants import SECOND
 from mockserver.core.operations import audiences, campaigns, connections, messaging, templates, validation
 from mockserver.core.redaction import masked_excerpt
 from mockserver.core.state.calls import ApiError, Call, CallResult, Success
-from mockserver.core.state.sandbox import KeyOwner, SandboxState, require_record
-from mockserver.core.state.tenant import Tenant
+from mockserver.core.state.sandbox import KeyOwner, SandboxState, Scope, require_record
 
 
-def read_policy(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
+def read_policy(scope: Scope, call: Call) -> Success:
     """Return the origins that may embed the form, active or not (forms.policy)."""
-    return Success(
-        require_record(sandbox, tenant, "form", call.params["id"], code="FORM_NOT_FOUND", clause="forms.policy")
-    )
+    return Success(require_record(scope, "form", call.params["id"], code="FORM_NOT_FOUND", clause="forms.policy"))
 
 
-Reader = Callable[[SandboxState, Tenant, Call], Success]
-Writer = Callable[[SandboxState, Tenant, Call, Mapping[str, Any]], Success]
-
-
-def _preview(sandbox: SandboxState, tenant: Tenant, call: Call, body: Mapping[str, Any]) -> Success:
-    return audiences.preview(sandbox, tenant, body)
+Reader = Callable[[Scope, Call], Success]
+Writer = Callable[[Scope, Call, Mapping[str, Any]], Success]
 
 
 READERS: Mapping[str, Reader] = MappingProxyType(
@@ -58,7 +51,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
 )
 WRITERS: Mapping[str, Writer] = MappingProxyType(
     {
-        "previewAudience": _preview,
+        "previewAudience": audiences.preview,
         "createCampaign": campaigns.create_campaign,
         "startCampaign": campaigns.start_campaign,
         "createConnectionSession": connections.create_session,
@@ -74,21 +67,27 @@ def handle_call(sandbox: SandboxState, call: Call) -> CallResult:
         endpoint = _require_endpoint(sandbox, call)
         owner = _require_key(sandbox, call)
         tenant = sandbox.tenants[owner.tenant_id]
+        # The number that the call's exchange will have in the journal.
+        scope = Scope(sandbox, tenant, {"exchange": sandbox.journal.last_exchange + 1})
         tenant_id = tenant.id
-        _require_developer_environment(tenant)
-        _require_subscription(sandbox, tenant, endpoint)
-        _require_key_type(endpoint, owner)
+        _require_permission(scope, owner, endpoint)
         _require_rate_budget(sandbox, call)
+        _require_bounded_head(sandbox, call)
         if endpoint.body == "json":
             value = validation.parse_body(sandbox, endpoint, call)
             body = (
                 value if call.body else None
             )  # the body as received, for the journal; the operation gets the validated value
             ready = validation.validate_body(sandbox, endpoint, value)
-            return CallResult(WRITERS[endpoint.id](sandbox, tenant, call, ready), tenant_id, body)
-        return CallResult(READERS[endpoint.id](sandbox, tenant, call), tenant_id, None)
+            return CallResult(WRITERS[endpoint.id](scope, call, ready), tenant_id, body)
+        return CallResult(READERS[endpoint.id](scope, call), tenant_id, None)
     except ApiError as refusal:
         return CallResult(refusal.without_traceback(), tenant_id, body)
+
+
+def may_read_body(sandbox: SandboxState, call: Call) -> bool:
+    """Return False if the first checks, of the endpoint and of the key, refuse the call, so that nothing reads its body."""
+    return call.endpoint is not None and sandbox.keys.get(call.key) is not None
 
 
 def _require_endpoint(sandbox: SandboxState, call: Call) -> Endpoint:
@@ -105,6 +104,8 @@ def _require_endpoint(sandbox: SandboxState, call: Call) -> Endpoint:
 
 def _require_key(sandbox: SandboxState, call: Call) -> KeyOwner:
     key = call.key
+    if not key and call.excess is not None and call.excess.is_cut:
+        _require_bounded_head(sandbox, call)  # the key may be in the part that was not read
     if not key:
         raise ApiError(
             "API_KEY_MISSING",
@@ -112,7 +113,7 @@ def _require_key(sandbox: SandboxState, call: Call) -> KeyOwner:
             location="X-API-Key",
             reason="got no key; expected one of this sandbox",
         )
-    owner = sandbox.key_owner(key)
+    owner = sandbox.keys.get(key)
     if owner is None:
         received = "a key with the secret prefix" if key.startswith("sk_") else "a value without the prefix sk_"
         reason = f"got {received}, {len(key)} characters; expected a key of this sandbox"
@@ -120,22 +121,34 @@ def _require_key(sandbox: SandboxState, call: Call) -> KeyOwner:
     return owner
 
 
-def _require_developer_environment(tenant: Tenant) -> None:
+def _require_permission(scope: Scope, owner: KeyOwner, endpoint: Endpoint) -> None:
+    """Refuse by the developer environment, the subscription and the type of the key, in this order."""
+    tenant = scope.tenant
     if not tenant.developers_enabled:
         reason = f"got a key of tenant {tenant.id!r}, whose developer environment is off; expected it to be on"
         raise ApiError("DEVELOPERS_DISABLED", clause="auth.developers-disabled", location="X-API-Key", reason=reason)
-
-
-def _require_subscription(sandbox: SandboxState, tenant: Tenant, endpoint: Endpoint) -> None:
-    if tenant.subscription != "active" and (endpoint.writes or sandbox.choices["subscription-scope"] == "all"):
+    if tenant.subscription != "active" and (endpoint.writes or scope.sandbox.choices["subscription-scope"] == "all"):
         reason = f"got a key of tenant {tenant.id!r}, whose subscription is {tenant.subscription}; expected active"
         raise ApiError("SUBSCRIPTION_INACTIVE", clause="auth.subscription", location="X-API-Key", reason=reason)
-
-
-def _require_key_type(endpoint: Endpoint, owner: KeyOwner) -> None:
     if endpoint.keys == "secret" and owner.kind != "secret":
         reason = f"got a {owner.kind} key; expected a secret key (sk_...) for {endpoint.id}"
         raise ApiError("API_KEY_WRONG_TYPE", clause="auth.secret-only", location="X-API-Key", reason=reason)
+
+
+def _require_bounded_head(sandbox: SandboxState, call: Call) -> None:
+    """Refuse a request line or headers beyond the mock's bounds, by `head-bounds`."""
+    if call.excess is None:
+        return
+    own = {"http_status": call.excess.status} if sandbox.choices["head-bounds"] == "http-status" else {}
+    place = "path" if call.excess.status == 414 else "headers"
+    raise ApiError(
+        "VALIDATION_ERROR",
+        clause="base.input",
+        location=place,
+        reason=call.excess.reason,
+        path="requisição",
+        **own,
+    )
 
 
 def _require_rate_budget(sandbox: SandboxState, call: Call) -> None:

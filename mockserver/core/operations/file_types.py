@@ -277,14 +277,6 @@ def _is_wide_text(head: bytes, encoding: str, *, is_cut: bool) -> bool:
     return _BINARY_CHARACTERS.isdisjoint(text)
 
 
-def _jpeg(content: bytes) -> tuple[str, ...]:
-    return ("image/jls",) if content[3:4] == b"\xf7" else ("image/jpeg",)
-
-
-def _png(content: bytes) -> tuple[str, ...]:
-    return ("image/png",) if content[12:16] == b"IHDR" else ()
-
-
 def _riff(content: bytes) -> tuple[str, ...]:
     """Return the type of a RIFF file by its form, which is not in its first four bytes."""
     if content[8:12] == b"WEBP":
@@ -322,8 +314,9 @@ def _is(kind: str) -> Callable[[bytes], tuple[str, ...]]:
 # By the first bytes.
 # fmt: off
 _READERS: Final[tuple[tuple[bytes, Callable[[bytes], tuple[str, ...]]], ...]] = (
-    (b"\xff\xd8\xff",                     _jpeg),
-    (b"\x89PNG\r\n\x1a\n",                _png),
+    (b"\xff\xd8\xff\xf7",                 _is("image/jls")),
+    (b"\xff\xd8\xff",                     _is("image/jpeg")),
+    (b"\x89PNG\r\n\x1a\n",                lambda content: ("image/png",) if content[12:16] == b"IHDR" else ()),
     (b"RIFF",                             _riff),
     (b"ID3",                              _tagged),
     (b"#!AMR\n",                          _is("audio/amr")),

@@ -22,7 +22,7 @@ from mockserver.core.instants import Instant
 from mockserver.core.lifecycle import can_transition
 from mockserver.core.operations import connections, return_urls
 from mockserver.core.state.records import HostedFlow, PageVisit, Session
-from mockserver.core.state.sandbox import SandboxState
+from mockserver.core.state.sandbox import SandboxState, Scope
 from mockserver.core.state.tenant import Tenant
 
 # The steps of a flow in order, by whether the session has coexistence. The last one ends it.
@@ -110,9 +110,7 @@ def shown_page(sandbox: SandboxState, session: Session, flow: HostedFlow, step: 
     return step if page in steps and step in steps[: steps.index(page) + 1] else page
 
 
-def submit_step(
-    sandbox: SandboxState, tenant: Tenant, session: Session, step: str, given: Mapping[str, str]
-) -> str | None:
+def submit_step(scope: Scope, session: Session, step: str, given: Mapping[str, str]) -> str | None:
     """
     Submit the form of a step and continue; return the name of an invalid field, in which case the form is stored alone.
 
@@ -120,47 +118,47 @@ def submit_step(
     nothing. The last step completes the session, which may fail it instead. At or after the deadline the session
     expires.
     """
-    session = connections.expire_if_due(sandbox, tenant, session, {"page": step})
-    flow, steps = tenant.hosted_flows[session.id], FLOW_STEPS[session.coexistence]
-    if current_page(sandbox, session, flow) not in steps or step not in steps[: steps.index(flow.step) + 1]:
+    session = connections.expire_if_due(scope, session)
+    flow, steps = scope.tenant.hosted_flows[session.id], FLOW_STEPS[session.coexistence]
+    if current_page(scope.sandbox, session, flow) not in steps or step not in steps[: steps.index(flow.step) + 1]:
         return None
     if step == steps[-1]:
-        connections.complete(sandbox, tenant, session, flow.phone or "", flow.name or tenant.name, {"page": step})
+        connections.complete(scope, session, flow.phone or "", flow.name or scope.tenant.name)
         return None
-    chosen = _CHOSEN[step](tenant, given)
+    chosen = _CHOSEN[step](scope.tenant, given)
     if isinstance(chosen, str):
         typed = {name: given[name][:NAME_MAX_CHARS] for name in _TYPED if name in given}
-        tenant.hosted_flows[session.id] = replace(flow, refused={"step": step, "field": chosen, **typed})
+        scope.tenant.hosted_flows[session.id] = replace(flow, refused={"step": step, "field": chosen, **typed})
         return chosen
-    tenant.hosted_flows[session.id] = replace(flow, step=steps[steps.index(step) + 1], refused=None, **chosen)
+    scope.tenant.hosted_flows[session.id] = replace(flow, step=steps[steps.index(step) + 1], refused=None, **chosen)
     return None
 
 
-def go_back(sandbox: SandboxState, tenant: Tenant, session: Session, step: str) -> None:
+def go_back(scope: Scope, session: Session, step: str) -> None:
     """Return the flow to the step before this one, if the flow has reached this one."""
-    flow, steps = tenant.hosted_flows[session.id], FLOW_STEPS[session.coexistence]
-    if current_page(sandbox, session, flow) in steps and step in steps[1 : steps.index(flow.step) + 1]:
-        tenant.hosted_flows[session.id] = replace(flow, step=steps[steps.index(step) - 1], refused=None)
+    flow, steps = scope.tenant.hosted_flows[session.id], FLOW_STEPS[session.coexistence]
+    if current_page(scope.sandbox, session, flow) in steps and step in steps[1 : steps.index(flow.step) + 1]:
+        scope.tenant.hosted_flows[session.id] = replace(flow, step=steps[steps.index(step) - 1], refused=None)
 
 
-def cancel(sandbox: SandboxState, tenant: Tenant, session: Session) -> None:
+def cancel(scope: Scope, session: Session) -> None:
     """Cancel the flow as the end user; the choice `user-cancels` decides how the session continues."""
-    flow = tenant.hosted_flows[session.id]
-    if current_page(sandbox, session, flow) == "expired":
-        connections.expire_if_due(sandbox, tenant, session, {"page": "cancel"})
+    flow = scope.tenant.hosted_flows[session.id]
+    if current_page(scope.sandbox, session, flow) == "expired":
+        connections.expire_if_due(scope, session)
     elif _is_pending(session):
-        connections.cancel(sandbox, tenant, session, {"page": "cancel"})
-        tenant.hosted_flows[session.id] = replace(flow, step=CANCELLED, refused=None)
+        connections.cancel(scope, session)
+        scope.tenant.hosted_flows[session.id] = replace(flow, step=CANCELLED, refused=None)
 
 
-def simulate(sandbox: SandboxState, tenant: Tenant, session: Session, end: str) -> None:
+def simulate(scope: Scope, session: Session, end: str) -> None:
     """End a pending session with one of the `SIMULATED` ends, which no step of the flow leads to."""
     if not _is_pending(session):
         return
     if end == "expire":
-        connections.expire(sandbox, tenant, session, {"page": "simulate"})
+        connections.expire(scope, session)
     else:
-        connections.fail(sandbox, tenant, session, end, {"page": "simulate"})
+        connections.fail(scope, session, end)
 
 
 def return_redirect(sandbox: SandboxState, session: Session) -> str | None:

@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from mockserver.contract.limits import OWN_BOUND, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, UPLOAD_MAX_BYTES, own_bound
-from mockserver.contract.media_types import KINDS, kind_of
+from mockserver.contract.media_types import KINDS, MARKS, kind_of
 from mockserver.core import ids
 from mockserver.core.instants import Instant
 from mockserver.core.operations import sending
@@ -29,7 +29,7 @@ from mockserver.core.operations.validation import validation_error
 from mockserver.core.redaction import masked_excerpt
 from mockserver.core.state.calls import ApiError, Call, Success, UploadedFile
 from mockserver.core.state.records import Chat, Execution, Media, TemplateItem
-from mockserver.core.state.sandbox import SandboxState, require_record
+from mockserver.core.state.sandbox import SandboxState, Scope, require_record
 from mockserver.core.state.tenant import Tenant
 
 Key = tuple[int | Fraction, int, int]  # the exact instant in microseconds, the order of creation, the item
@@ -51,16 +51,14 @@ class MessagePage(NamedTuple):
     next_cursor: str | None
 
 
-def list_messages(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
+def list_messages(scope: Scope, call: Call) -> Success:
     """Return a page of the chat's messages (messages.list). Checks: limit, cursor, chat."""
     query = dict(call.query)
     limit = _limit(query.get("limit"))
     chat_id = call.params["chatId"]
-    cursor = _read_cursor(sandbox, chat_id, query["cursor"]) if "cursor" in query else None
-    chat = require_record(
-        sandbox, tenant, "chat", chat_id, code="CHAT_NOT_FOUND", clause="messages.list", at="path.chatId"
-    )
-    return Success(_page(sandbox, chat, all_messages(sandbox, tenant, chat), limit, cursor))
+    cursor = _read_cursor(scope.sandbox, chat_id, query["cursor"]) if "cursor" in query else None
+    chat = require_record(scope, "chat", chat_id, code="CHAT_NOT_FOUND", clause="messages.list", at="path.chatId")
+    return Success(_page(scope.sandbox, chat, all_messages(scope, chat), limit, cursor))
 
 
 def _limit(written: str | None) -> int:
@@ -72,22 +70,22 @@ def _limit(written: str | None) -> int:
     return int(written)
 
 
-def all_messages(sandbox: SandboxState, tenant: Tenant, chat: Chat) -> list[ListedMessage]:
+def all_messages(scope: Scope, chat: Chat) -> list[ListedMessage]:
     """Return every message of the chat, newest first."""
     seeded = (
         ListedMessage((message.created_at, message.seq, 0), message.id, message.created_at, message.fields)
-        for message in tenant.messages.get(chat.id, ())
+        for message in scope.tenant.messages.get(chat.id, ())
     )
-    sent = (message for execution in tenant.executions.values() for message in _sent(sandbox, tenant, execution, chat))
+    sent = (message for execution in scope.tenant.executions.values() for message in _sent(scope, execution, chat))
     return sorted((*seeded, *sent), key=lambda listed: listed.key, reverse=True)
 
 
-def _sent(sandbox: SandboxState, tenant: Tenant, execution: Execution, chat: Chat) -> Iterator[ListedMessage]:
+def _sent(scope: Scope, execution: Execution, chat: Chat) -> Iterator[ListedMessage]:
     """Yield the messages that this execution has sent to the chat, one per item of its template."""
     position = bisect_left(execution.targets, chat.seq, key=lambda target: target.seq)
     if position == len(execution.targets) or execution.targets[position].id != chat.id:
         return
-    if position >= sending.processed_count(execution.schedule, sandbox.now) or sending.is_failed(
+    if position >= sending.processed_count(execution.schedule, scope.sandbox.now) or sending.is_failed(
         execution.schedule, position
     ):
         return
@@ -96,9 +94,9 @@ def _sent(sandbox: SandboxState, tenant: Tenant, execution: Execution, chat: Cha
         return
     instant = max(Fraction(*exact), Fraction(execution.started_at))  # no message is older than the start that sent it
     for item in execution.template.items:
-        message_id = "message_" + ids.seeded_id(sandbox.seed, "message_", execution.id, position, item.order)
+        message_id = "message_" + ids.seeded_id(scope.sandbox.seed, "message_", execution.id, position, item.order)
         key = (instant, execution.seq, item.order)
-        yield ListedMessage(key, message_id, int(instant // 1), _fields(tenant, execution, chat, item))
+        yield ListedMessage(key, message_id, int(instant // 1), _fields(scope.tenant, execution, chat, item))
 
 
 def _fields(tenant: Tenant, execution: Execution, chat: Chat, item: TemplateItem) -> dict[str, Any]:
@@ -124,18 +122,22 @@ def _fields(tenant: Tenant, execution: Execution, chat: Chat, item: TemplateItem
 def _page(
     sandbox: SandboxState, chat: Chat, listed: list[ListedMessage], limit: int, cursor: _Cursor | None
 ) -> MessagePage:
-    begin = _page_start(listed, cursor)
-    size = _page_size(sandbox, limit, cursor)
+    begin = 0
+    if cursor is not None and cursor.offset is not None:
+        begin = cursor.offset
+    elif cursor is not None and cursor.key is not None:
+        key_before = cursor.key
+        begin = next((place for place, message in enumerate(listed) if message.key < key_before), len(listed))
+    size, pages = limit, cursor.pages if cursor else 0
+    if sandbox.choices["short-pages"] != "full":  # fewer than the limit, and even none
+        size = 0 if pages % 3 == 1 else -(-limit // 2)
     records = listed[begin : begin + size]
     if begin + size >= len(listed):
         return MessagePage(records, None)
     last = records[-1].key if records else cursor.key if cursor else None
-    following = _Cursor(
-        begin + size if sandbox.choices["page-stability"] == "offset" else None,
-        last,
-        pages=cursor.pages + 1 if cursor else 1,
-    )
-    return MessagePage(records, _write_cursor(sandbox, chat.id, following))
+    offset = str(begin + size) if sandbox.choices["page-stability"] == "offset" else ""
+    key = ",".join(map(str, last)) if last else ""
+    return MessagePage(records, _sign_cursor(sandbox, chat.id, f"{offset};{key};{pages + 1}"))
 
 
 class _Cursor(NamedTuple):
@@ -144,29 +146,6 @@ class _Cursor(NamedTuple):
     offset: int | None
     key: Key | None
     pages: int
-
-
-def _page_start(listed: list[ListedMessage], cursor: _Cursor | None) -> int:
-    if cursor is None:
-        return 0
-    if cursor.offset is not None:
-        return cursor.offset
-    key = cursor.key
-    return 0 if key is None else next((place for place, message in enumerate(listed) if message.key < key), len(listed))
-
-
-def _page_size(sandbox: SandboxState, limit: int, cursor: _Cursor | None) -> int:
-    """Return the number of messages on this page: the limit or, under `short-pages`, fewer and even none."""
-    if sandbox.choices["short-pages"] == "full":
-        return limit
-    pages = cursor.pages if cursor else 0
-    return 0 if pages % 3 == 1 else -(-limit // 2)
-
-
-def _write_cursor(sandbox: SandboxState, chat_id: str, cursor: _Cursor) -> str:
-    offset = "" if cursor.offset is None else str(cursor.offset)
-    key = "" if cursor.key is None else ",".join(str(each) for each in cursor.key)
-    return _sign_cursor(sandbox, chat_id, f"{offset};{key};{cursor.pages}")
 
 
 def _sign_cursor(sandbox: SandboxState, chat_id: str, plain: str) -> str:
@@ -197,7 +176,7 @@ def _bad_cursor(sandbox: SandboxState, written: str) -> ApiError:
 
 
 _TEXT = "text/plain"
-_NO_TYPE = "none of the accepted types; expected the beginning of a real file of that type"
+_NO_TYPE = "none of the accepted types"
 
 
 class UploadResult(NamedTuple):
@@ -207,15 +186,15 @@ class UploadResult(NamedTuple):
     media: Media | None
 
 
-def upload(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
+def upload(scope: Scope, call: Call) -> Success:
     """Store the files of the field `files` (media.upload); one bad file refuses all, or itself alone by choice."""
     if call.body is None:
         reason = f"got a request larger than the {UPLOAD_MAX_BYTES} bytes that the mock reads ({OWN_BOUND})"
-        raise _too_large("the upload", reason, sandbox)
-    most: Any = sandbox.choices["media-max-files"]
+        raise _too_large("the upload", reason, scope.sandbox)
+    most: Any = scope.sandbox.choices["media-max-files"]
     parts = [
-        part._replace(declared_type=_declared(sandbox, part))
-        for part in call.read_files(most)
+        part._replace(declared_type=_declared(scope.sandbox, part))
+        for part in call.files(most)
         if part.name or part.content  # an empty part without a name is not a file
     ]
     if not parts:
@@ -227,13 +206,13 @@ def upload(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
         raise ApiError(
             "MEDIA_UPLOAD_TOO_MANY_FILES", clause="media.too-many", location="files", reason=reason, max=most
         )
-    refusals = [upload_error(sandbox, part) for part in parts]
-    if sandbox.choices["media-partial-failure"] == "all-or-nothing":
+    refusals = [upload_error(scope.sandbox, part) for part in parts]
+    if scope.sandbox.choices["media-partial-failure"] == "all-or-nothing":
         _refuse_any(refusals)
-    failed = _failed_by_storage(sandbox, parts)
+    failed = _failed_by_storage(scope.sandbox, parts)
     return Success(
         [
-            UploadResult(part.name, None) if refusal is not None or lost else _stored(sandbox, tenant, part)
+            UploadResult(part.name, None) if refusal is not None or lost else _stored(scope, part)
             for part, refusal, lost in zip(parts, refusals, failed, strict=True)
         ]
     )
@@ -261,17 +240,17 @@ def _refuse_any(refusals: Sequence[ApiError | None]) -> None:
         raise min(errors, key=lambda refusal: refusal.code != "MEDIA_INVALID_FORMAT")
 
 
-def _stored(sandbox: SandboxState, tenant: Tenant, part: UploadedFile) -> UploadResult:
+def _stored(scope: Scope, part: UploadedFile) -> UploadResult:
     stored = Media(
-        seq=sandbox.next_seq(),
-        id=sandbox.new_id("media_"),
+        seq=scope.sandbox.next_seq(),
+        id=scope.sandbox.new_id("media_"),
         name=part.name,
         mime_type=_media_type(part.declared_type),
         kind=kind_of(_media_type(part.declared_type)) or "",
         content=part.content,
-        uploaded_at=sandbox.now,
+        uploaded_at=scope.sandbox.now,
     )
-    tenant.media[stored.id] = stored
+    scope.tenant.media[stored.id] = stored
     return UploadResult(part.name, stored)
 
 
@@ -284,7 +263,8 @@ def upload_error(sandbox: SandboxState, part: UploadedFile) -> ApiError | None:
         return _invalid_format(part.name, f"got {missing}; expected one of the mock's own list: {', '.join(KINDS)}")
     reason = _mismatch(part, declared)
     if reason:
-        return _invalid_format(part.name, f"declared {declared}, but {reason}")
+        expected = f"expected {MARKS[declared]}, as in mockserver.sample_file(type), /_mock/samples"
+        return _invalid_format(part.name, f"declared {declared}, but {reason}; {expected}")
     sizes: Any = sandbox.choices["media-max-size"]
     if len(part.content) > sizes[kind]:
         bound = own_bound("media-max-size")

@@ -5,26 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from mockserver.core.instants import Instant, to_datetime
+from mockserver.core.instants import to_datetime
 from mockserver.core.state.calls import Call, Success
 from mockserver.core.state.records import Chat, Template
-from mockserver.core.state.sandbox import SandboxState, require_record
-from mockserver.core.state.tenant import Tenant
+from mockserver.core.state.sandbox import Scope, require_record
 
 _PLACEHOLDER = re.compile(r"\{\{([1-9][0-9]*)\}\}")
 
 
-def list_templates(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
+def list_templates(scope: Scope, call: Call) -> Success:
     """Every template of the tenant, in order of creation; the edge turns the order by choice (templates.list)."""
-    return Success(tuple(tenant.templates.values()))
+    return Success(tuple(scope.tenant.templates.values()))
 
 
-def read_template(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
+def read_template(scope: Scope, call: Call) -> Success:
     """One template with its items and manual variables; MESSAGE_TEMPLATE_NOT_FOUND for an unknown id."""
     return Success(
         require_record(
-            sandbox,
-            tenant,
+            scope,
             "template",
             call.params["id"],
             code="MESSAGE_TEMPLATE_NOT_FOUND",
@@ -33,15 +31,13 @@ def read_template(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
     )
 
 
-def for_campaign(sandbox: SandboxState, tenant: Tenant, template_id: str, *, at: str) -> Template:
+def for_campaign(scope: Scope, template_id: str, *, at: str) -> Template:
     """Return the template of a campaign; raises ApiError with the code of `template-not-found-code` for an unknown id."""
     code = {
         "message-template": "MESSAGE_TEMPLATE_NOT_FOUND",
         "campaign-template": "CAMPAIGN_TEMPLATE_NOT_FOUND",
-    }[str(sandbox.choices["template-not-found-code"])]
-    template: Template = require_record(
-        sandbox, tenant, "template", template_id, code=code, clause="campaigns.template", at=at
-    )
+    }[str(scope.sandbox.choices["template-not-found-code"])]
+    template: Template = require_record(scope, "template", template_id, code=code, clause="campaigns.template", at=at)
     return template
 
 
@@ -69,14 +65,7 @@ def chat_data(chat: Chat, source: str) -> str:
     attributes = chat.attributes
     if source.startswith("custom."):
         return attributes.custom.get(source.removeprefix("custom."), "")
-    data: Mapping[str, str | None] = {
-        "chat.name": attributes.name,
-        "chat.contact": attributes.contact,
-        "chat.birthDate": _day(attributes.birth_date),
-    }
-    return data[source] or ""
-
-
-def _day(instant: Instant | None) -> str | None:
-    """Return the day as dd/mm/yyyy (fixed decision `campaign-message-shape`)."""
-    return None if instant is None else "{0.day:02}/{0.month:02}/{0.year:04}".format(to_datetime(instant))
+    if source == "chat.birthDate":  # as dd/mm/yyyy (fixed decision `campaign-message-shape`)
+        born = attributes.birth_date
+        return "" if born is None else "{0.day:02}/{0.month:02}/{0.year:04}".format(to_datetime(born))
+    return {"chat.name": attributes.name, "chat.contact": attributes.contact}[source] or ""

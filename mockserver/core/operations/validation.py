@@ -3,7 +3,7 @@ Validation of a JSON body: bytes -> exact value -> checked against the schema of
 
 1. Anything but strict UTF-8 JSON is VALIDATION_ERROR; nothing is guessed or repaired.
 2. Numbers keep their exact value: an integral form (`60.0`, `6e1`) is the integer, and a fraction that a float would
-   round to an integer stays a fraction.
+   round to an integer stays a fraction. Their length has no bound of its own, and counts only where a number is read.
 3. Four choices apply before the schema: `empty-json-body`, `null-for-optional`, `platform-required` and
    `group-no-statements`; `unknown-body-keys`, `filters-empty-list` and `filter-error-split` apply after it.
 """
@@ -12,25 +12,28 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from codecs import BOM_UTF8
+from collections import Counter
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, Final, NoReturn
 
+from mockserver._json import JSON
 from mockserver.contract import schemas
 from mockserver.contract.endpoints import Endpoint
 from mockserver.contract.limits import (
+    DIGITS_MAX,
     FILTER_ENTRIES_MAX,
     JSON_BODY_MAX_BYTES,
     JSON_DEPTH_MAX,
     JSON_VALUES_MAX,
     OWN_BOUND,
 )
+from mockserver.contract.text import number
 from mockserver.core.redaction import masked_excerpt, to_json_text
 from mockserver.core.state.calls import ApiError, Call
 from mockserver.core.state.sandbox import SandboxState
 
-_DOUBLES_EXACT_BELOW = 2**53
-_ROUND_TRIP_CHARS = 16  # at most 15 digits and a point: two such numbers are never the same double
 _STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # possessive, so that no text needs quadratic time
 
 
@@ -46,28 +49,42 @@ def validation_error(at: str, reason: str, clause: str = "base.json") -> ApiErro
 
 
 def validate_body(sandbox: SandboxState, endpoint: Endpoint, value: Any) -> Any:
-    """Return the value of the body for the operation: modified by the choices, and valid by the schema."""
+    """
+    Return the value of the body for the operation: modified by the choices, and valid by the schema.
+
+    Filters of a wrong structure are a refusal in place of the filters if `filter-error-split` gives it the code of
+    invalid ones: it then has their place in `create-check-order`.
+    """
+    prepared = _apply_body_choices(sandbox, endpoint.request_schema or "", value)
+    try:
+        _refuse_wrong_structure(sandbox, endpoint, prepared)
+    except ApiError as refusal:
+        has_filters = isinstance(prepared, dict) and "filters" in prepared
+        if not has_filters or sandbox.choices["filter-error-split"] == "split":
+            raise
+        others = {key: inner for key, inner in prepared.items() if key != "filters"}
+        _refuse_wrong_structure(sandbox, endpoint, others)
+        code, at, reason = "CAMPAIGN_INVALID_FILTERS", refusal.location, refusal.reason
+        error = ApiError(code, clause="filters.invalid", location=at, reason=reason, field="filters")
+        return {**others, "filters": error}
+    return prepared
+
+
+def _refuse_wrong_structure(sandbox: SandboxState, endpoint: Endpoint, prepared: Any) -> None:
     schema_name = endpoint.request_schema or ""
-    _refuse_endless_filters(sandbox, endpoint, value)
-    prepared = _apply_body_choices(sandbox, schema_name, value)
+    _refuse_endless_filters(endpoint, prepared)
     problems = schemas.check(schema_name, _without_empty_groups(sandbox, prepared))
     if problems:
-        raise _refusal(sandbox, endpoint, _reported(sandbox, problems))
+        raise _refusal(sandbox, endpoint, problems[0])
     if sandbox.choices["unknown-body-keys"] == "reject":
         unknown = _unknown_key(schemas.load(schema_name), prepared, "")
         if unknown is not None:
             reason = f"{unknown} is not a documented field (choice unknown-body-keys)"
-            raise _as_filter_error(sandbox, validation_error(unknown, reason, endpoint.clause))
-    if (
-        isinstance(prepared, dict)
-        and prepared.get("filters") == []
-        and sandbox.choices["filters-empty-list"] == "reject"
-    ):
-        raise _as_filter_error(
-            sandbox,
-            validation_error("/filters", "an empty list of groups (choice filters-empty-list)", "filters.groups-and"),
-        )
-    return prepared
+            raise validation_error(unknown, reason, endpoint.clause)
+    is_empty = isinstance(prepared, dict) and prepared.get("filters") == []
+    if is_empty and sandbox.choices["filters-empty-list"] == "reject":
+        reason = "an empty list of groups (choice filters-empty-list)"
+        raise validation_error("/filters", reason, "filters.groups-and")
 
 
 def parse_body(sandbox: SandboxState, endpoint: Endpoint, call: Call) -> Any:
@@ -87,14 +104,40 @@ def parse_body(sandbox: SandboxState, endpoint: Endpoint, call: Call) -> Any:
         return {}
     if content_type != "application/json":
         raise validation_error("", f"got Content-Type {content_type or 'absent'!r}; expected application/json")
-    return parse_json(call.body, JSON_VALUES_MAX)
+    return parse_json(call.body, JSON_VALUES_MAX, parse_int=_any_integer)
 
 
-def parse_json(body: bytes, values_max: int | None = None) -> Any:
-    """Return the value of strict UTF-8 JSON text; VALIDATION_ERROR states where and why the text is refused."""
+def parse_json(
+    body: bytes,
+    values_max: int | None = None,
+    *,
+    parse_int: Callable[[str], Any] | None = None,
+    has_unique_keys: bool = False,
+) -> Any:
+    """
+    Return the value of strict UTF-8 JSON text.
+
+    Args:
+        body: The text.
+        values_max: The number of values that are read, None for no limit.
+        parse_int: Reads a number without fraction and exponent; by default one of more than `DIGITS_MAX` is refused.
+        has_unique_keys: A key that an object has twice is refused; without it the last one is in effect.
+
+    Raises:
+        ApiError: VALIDATION_ERROR, which states where and why the text is refused.
+    """
     _refuse_endless_json(body, values_max)
+    pairs_hook = _unique if has_unique_keys else None
+    if body.startswith(BOM_UTF8):
+        raise validation_error("", "not JSON: got a byte order mark first; expected UTF-8 without one")
     try:
-        value = json.loads(body.decode("utf-8"), parse_float=number, parse_constant=_no_constant)
+        value = json.loads(
+            body.decode("utf-8"),
+            parse_float=number,
+            parse_int=parse_int or _short_integer,
+            parse_constant=_no_constant,
+            object_pairs_hook=pairs_hook,
+        )
         if b"\\u" in body:
             json.dumps(value, ensure_ascii=False, default=str).encode("utf-8")
     except UnicodeDecodeError as error:
@@ -108,15 +151,23 @@ def parse_json(body: bytes, values_max: int | None = None) -> Any:
     return value
 
 
-def number(written: str) -> int | float | Decimal:
-    """Return the value of a JSON number with a fraction or an exponent: a Decimal if a double would equal a wrong integer."""
-    rounded = float(written)
-    if not rounded.is_integer() or abs(rounded) >= _DOUBLES_EXACT_BELOW:
-        return rounded  # a fraction, infinity, or larger than every documented integer
-    if len(written) <= _ROUND_TRIP_CHARS and "-" not in written[1:]:
-        return int(rounded)
-    exact = Decimal(written)
-    return int(exact) if exact == exact.to_integral_value() else exact
+def _unique(pairs: list[tuple[str, Any]]) -> JSON:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        raise validation_error("", f"got the key {to_json_text(twice[:100])} twice in one object; expected it once")
+    return value
+
+
+def _any_integer(written: str) -> int | Decimal:
+    """Return the value of a JSON number without fraction and exponent: a Decimal if it is too long for an integer."""
+    return int(written) if len(written) <= DIGITS_MAX else Decimal(written)
+
+
+def _short_integer(written: str) -> int:
+    if len(written) > DIGITS_MAX:
+        raise ValueError(f"got a number of {len(written)} digits; expected at most {DIGITS_MAX} ({OWN_BOUND})")
+    return int(written)
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -155,7 +206,7 @@ def _nests_too_deep(structure: bytes) -> bool:
     return False
 
 
-def _refuse_endless_filters(sandbox: SandboxState, endpoint: Endpoint, value: Any) -> None:
+def _refuse_endless_filters(endpoint: Endpoint, value: Any) -> None:
     """Refuse more groups and statements than the mock judges (fixed decision `filter-count-limits`)."""
     groups = value.get("filters") if isinstance(value, dict) else None
     if not isinstance(groups, list):
@@ -164,7 +215,7 @@ def _refuse_endless_filters(sandbox: SandboxState, endpoint: Endpoint, value: An
     count = len(groups) + sum(len(listed) for listed in statements if isinstance(listed, list))
     if count > FILTER_ENTRIES_MAX:
         reason = f"got {count} groups and statements; expected at most {FILTER_ENTRIES_MAX} ({OWN_BOUND})"
-        raise _as_filter_error(sandbox, validation_error("/filters", reason, endpoint.clause))
+        raise validation_error("/filters", reason, endpoint.clause)
 
 
 def _apply_body_choices(sandbox: SandboxState, schema_name: str, value: Any) -> Any:
@@ -213,38 +264,12 @@ def _is_empty_group(group: Any) -> bool:
     return isinstance(group, dict) and group.get("statements") == [] and group.get("combinator") in ("and", "or")
 
 
-def _reported(sandbox: SandboxState, problems: Sequence[schemas.SchemaError]) -> schemas.SchemaError:
-    """Return the first problem; where those of filters have another code, the first one outside of filters."""
-    if sandbox.choices["filter-error-split"] == "split":
-        return problems[0]
-    return next((problem for problem in problems if not _is_in_filters(problem.pointer)), problems[0])
-
-
-def _is_in_filters(pointer: str) -> bool:
-    return f"{pointer}/".startswith("/filters/")
-
-
 def _refusal(sandbox: SandboxState, endpoint: Endpoint, problem: schemas.SchemaError) -> ApiError:
     if problem.keyword == "dependentRequired" and sandbox.choices["funnelId-alone"] == "invalid-request":
         reason = f"got no {problem.pointer.removeprefix('/')}; expected {problem.wanted}"
         return ApiError("INVALID_REQUEST", clause="session.funnel-pair", location="/funnelId", reason=reason)
     received = masked_excerpt(to_json_text(problem.found), sandbox.secrets())
-    return _as_filter_error(
-        sandbox, validation_error(problem.pointer, f"got {received}; expected {problem.wanted}", endpoint.clause)
-    )
-
-
-def _as_filter_error(sandbox: SandboxState, refusal: ApiError) -> ApiError:
-    """Return the refusal of `filter-error-split`: a wrong shape of filters is a validation or a filter error."""
-    if sandbox.choices["filter-error-split"] == "split" or not _is_in_filters(refusal.location):
-        return refusal
-    return ApiError(
-        "CAMPAIGN_INVALID_FILTERS",
-        clause="filters.invalid",
-        location=refusal.location,
-        reason=refusal.reason,
-        field="filters",
-    )
+    return validation_error(problem.pointer, f"got {received}; expected {problem.wanted}", endpoint.clause)
 
 
 def _unknown_key(schema: Mapping[str, Any], value: Any, pointer: str) -> str | None:

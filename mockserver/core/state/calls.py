@@ -16,9 +16,22 @@ class UploadedFile(NamedTuple):
     content: bytes
 
 
-def no_files(_files_max: int) -> Sequence[UploadedFile]:
+def no_files(_call: Call, _files_max: int) -> Sequence[UploadedFile]:
     """Return no files: those of a call that is not an upload."""
     return ()
+
+
+class Excess(NamedTuple):
+    """
+    What the head of a call has beyond the mock's bounds (choice `head-bounds`).
+
+    `status` is HTTP's: 414 for the request line, 431 for the headers. `is_cut` is True if the head was not read whole, so
+    that headers are missing.
+    """
+
+    status: int
+    reason: str
+    is_cut: bool = False
 
 
 class Call(NamedTuple):
@@ -29,11 +42,11 @@ class Call(NamedTuple):
     `path` is the raw path as received; `params` are its parameters, percent-decoded.
     `query` holds every pair in order; `headers` have lower-case names.
     `body` is None if the body was larger than the mock's bound; the server does not read it then.
-    `read_files` parses the files of an upload, at most as many as its argument; it returns none if the body cannot be
-    parsed, and raises for a body beyond the bounds of the mock.
+    `read_files` is what `files` parses the body with.
     `base_url` is the prefix under which the client reached the sandbox, for urls in responses.
     `cut_from_bytes` is the size of the whole body if a record holds only its beginning, else None.
     `number` is the call's number, from 1, among those that a rule defers; 0 for any other call.
+    `excess` is what its head has beyond the mock's bounds, else None.
     """
 
     method: str
@@ -44,15 +57,25 @@ class Call(NamedTuple):
     query: Sequence[tuple[str, str]]
     headers: Mapping[str, str]
     body: bytes | None
-    read_files: Callable[[int], Sequence[UploadedFile]]
+    read_files: Callable[[Call, int], Sequence[UploadedFile]]
     base_url: str
     cut_from_bytes: int | None = None
     number: int = 0
+    excess: Excess | None = None
 
     @property
     def key(self) -> str:
         """The value of X-API-Key without the blanks that HTTP allows around a value (RFC 9110, 5.5); "" without one."""
         return self.headers.get("x-api-key", "").strip(" \t")
+
+    def files(self, files_max: int) -> Sequence[UploadedFile]:
+        """
+        Return the files of an upload, at most `files_max`; none if the body cannot be parsed.
+
+        Raises:
+            ApiError: The body is beyond the bounds of the mock.
+        """
+        return self.read_files(self, files_max)
 
     def __repr__(self) -> str:  # headers, path and body may hold a key
         return f"Call(method={self.method!r}, endpoint={self.endpoint.id if self.endpoint else None!r})"

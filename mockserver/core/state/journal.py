@@ -70,7 +70,7 @@ class JournalEntry(NamedTuple):
     `body` is the JSON value of the request's body, None if it is not JSON.
     `choices` are those of the sandbox that differed from their default then.
     `monotonic_us` is the process's monotonic clock, None if there is none; no response or view shows it.
-    `process` is the process's own instant if a test had frozen it.
+    `process` is the process's own instant if a test had frozen it; `limited_at` is the same at a 429, frozen or not.
     `answer_cut_from_bytes` is the size of the whole response body if `answer` is only its beginning, else None.
     `size_bytes` is the size of the entry as counted against the journal's bound.
     `is_reused` is True for a call matched by a rule on a connection that had carried an earlier call.
@@ -92,6 +92,7 @@ class JournalEntry(NamedTuple):
     fault: AppliedFault | None = None
     monotonic_us: Duration | None = None
     process: Instant | None = None
+    limited_at: Instant | None = None
     answer_cut_from_bytes: int | None = None
     size_bytes: int = 0
     is_reused: bool = False

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from mockserver.core.instants import format_exact
 from mockserver.core.state.journal import JournalEntry
 
-JSON = dict[str, Any]
+Shown = TypeVar("Shown")
 
 # A text with one of these may be formatted in another way in the bytes: an escape, a pair of a key and a value, a mark of a cut.
 _FORMATTED: Final = ('"', "\\", "...")
 
 
-def containing(entries: Iterable[JournalEntry], text: str, render: Callable[[JournalEntry], JSON]) -> Iterator[JSON]:
+def containing(entries: Iterable[JournalEntry], text: str, render: Callable[[JournalEntry], Shown]) -> Iterator[Shown]:
     """
     Yield the entries that contain a text, rendered, one at a time.
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from mockserver.contract.text import as_written, number
 from mockserver.core.state.calls import Call
 from mockserver.core.state.journal import JournalEntry
 
@@ -70,21 +71,26 @@ def matches(actual: Any, wanted: Any) -> bool:
     """Return True if the value fulfils the condition; `true` does not count as a number."""
     if actual is ABSENT:
         return False
-    sign = next((sign for sign in _OPERATORS if isinstance(wanted, str) and wanted.startswith(sign)), None)
+    sign = _sign(wanted)
     if sign is None:
-        return bool(actual == wanted) and isinstance(actual, bool) == isinstance(wanted, bool)
+        return bool(actual == as_written(wanted)) and isinstance(actual, bool) == isinstance(wanted, bool)
     operand: Any = wanted[len(sign) :].strip()
     if sign != "~" and isinstance(actual, int | float) and not isinstance(actual, bool):
         try:
-            operand = float(operand)
-        except ValueError:
+            operand = number(operand)
+        except (ValueError, ArithmeticError):
             return sign == "!="
     elif sign in _ORDER and isinstance(actual, str) and _NUMBER.fullmatch(actual) and _NUMBER.fullmatch(operand):
-        actual, operand = float(actual), float(operand)  # every value of a query or a header is a text
+        actual, operand = number(actual), number(operand)  # every value of a query or a header is a text
     try:
         return _OPERATORS[sign](actual, operand)
     except (TypeError, RecursionError):  # values of two kinds, or a body too deep to write as text
         return False
+
+
+def _sign(wanted: Any) -> str | None:
+    """Return the operator that a condition begins with, or None."""
+    return next((sign for sign in _OPERATORS if isinstance(wanted, str) and wanted.startswith(sign)), None)
 
 
 def value_at(call: Call, body: Callable[[], Any], path: str) -> Any:
@@ -106,5 +112,5 @@ def value_at(call: Call, body: Callable[[], Any], path: str) -> Any:
 def is_literal(wanted: Any) -> bool:
     """Return True for a single value that has to be equal: without an operator, and not a list or an object."""
     if isinstance(wanted, str):
-        return not any(wanted.startswith(sign) for sign in _OPERATORS)
+        return _sign(wanted) is None
     return wanted is None or isinstance(wanted, bool | int | float)

@@ -141,7 +141,7 @@ class Outbox:
         "unordered",
     )
 
-    def __init__(self, allowed_hosts: frozenset[str] = frozenset()) -> None:
+    def __init__(self, allowed_hosts: frozenset[str] = frozenset({"localhost"})) -> None:
         self.allowed_hosts = allowed_hosts
         self.deliveries: dict[str, Delivery] = {}
         self.by_event: dict[str, tuple[str, ...]] = {}
@@ -174,6 +174,12 @@ class Outbox:
                 queues.pop(webhook_id, None)
         if self.swapped_out.get(webhook_id) == key[1]:
             del self.swapped_out[webhook_id]
+
+    def drop_unsent(self) -> None:
+        """Take every delivery that has not ended out of its queue: another process sends it."""
+        for table in (self.queues, self.unordered, self.swapped_out, self.in_flight):
+            table.clear()
+        self.unclaimed_events.clear()
 
     def copy(self) -> Outbox:
         """Return an outbox with its own tables over the same frozen records, with no attempt in flight."""

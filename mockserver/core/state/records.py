@@ -238,26 +238,36 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """A receiver of events: of the groups or kinds in `events`, or of all; with an `old_secret` it gets two signatures."""
+    """
+    A receiver of events: of the groups or kinds in `events`, or of all.
+
+    An `old_secret` signs too until `old_secret_until`, exclusive; None is without end.
+    """
 
     id: str
     url: str
     secret: str = field(repr=False)
     events: tuple[str, ...]
     old_secret: str | None = field(default=None, repr=False)
+    old_secret_until: Instant | None = None
     disabled: bool = False
+
+    def former_secret(self, at: Instant) -> str | None:
+        """Return the former secret if it still signs at this instant, or None."""
+        has_ended = self.old_secret_until is not None and at >= self.old_secret_until
+        return None if has_ended else self.old_secret
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event: the session that ended and, if it connected, the entrypoint it created."""
+    """An event: the record as its transition left it and, of a session that connected, the entrypoint it created."""
 
     seq: int
     id: str
     at: Instant
     kind: str
     tenant_id: str
-    session: Session
+    record: Campaign | Execution | Session
     entrypoint: Entrypoint | None
 
 

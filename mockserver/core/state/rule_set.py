@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from mockserver.contract.endpoints import OPERATIONS
-from mockserver.core.instants import Instant
+from mockserver.contract.limits import FIRINGS_MAX
+from mockserver.core.instants import Instant, format_exact
 from mockserver.core.state.calls import Call
 from mockserver.core.state.matching import ABSENT, is_literal, matches, value_at
 from mockserver.core.state.rules import DeferredCall, Rule
@@ -45,6 +46,19 @@ class Snapshot(NamedTuple):
     tenants: Mapping[str, Any]
 
 
+class Firing(NamedTuple):
+    """
+    One effect on the state that a rule had: the call at which it fired, None for an instant, progress or delivery.
+
+    `sends` has, for each execution whose sends it changed, how many of all its sends fail then.
+    """
+
+    at: Instant
+    exchange: int | None
+    effect: str
+    sends: Mapping[str, tuple[int, int]]
+
+
 class RuleSet:
     """
     The active rules and their counts.
@@ -60,6 +74,7 @@ class RuleSet:
         "_tallies",
         "_unindexed",
         "deferred_calls",
+        "firings",
         "keeps_snapshots",
         "latest_snapshot",
         "no_target",
@@ -72,6 +87,7 @@ class RuleSet:
     def __init__(self) -> None:
         self.rules: dict[str, Rule] = {}
         self.no_target: dict[str, str] = {}  # by rule id: why the last firing had no record to act on
+        self.firings: dict[str, tuple[Firing, ...]] = {}  # by rule id: the newest effects on the state
         self.reached_progress: frozenset[tuple[str, str]] = frozenset()  # (rule, execution) whose progress was reached
         self.deferred_calls: dict[str, DeferredCall] = {}
         self.storage: StorageFaults | None = None
@@ -119,11 +135,15 @@ class RuleSet:
         """Remove a rule; return False if there is no such rule."""
         if rule_id not in self.rules:
             return False
-        removed = self.rules.pop(rule_id)
+        del self.rules[rule_id]
         self.no_target.pop(rule_id, None)
+        self.firings.pop(rule_id, None)
         tables: list[dict[Any, tuple[Rule, ...]]] = [self._by_call_number, self._unindexed, *self._by_value.values()]
         for table in tables:
-            _without(table, removed)
+            for key, rules in list(table.items()):
+                table[key] = tuple(rule for rule in rules if rule.id != rule_id)
+                if not table[key]:
+                    del table[key]
         self._by_value = {key: table for key, table in self._by_value.items() if table}
         return True
 
@@ -147,6 +167,10 @@ class RuleSet:
         """Record the firing of a rule that waited for an instant or for progress."""
         matched, fired = self._tallies[rule.id]
         self._tallies[rule.id] = (matched + 1, fired + 1)
+
+    def record_effect(self, rule: Rule, firing: Firing) -> None:
+        """Record an effect of a rule on the state; of one that fires without end, the newest are kept."""
+        self.firings[rule.id] = (*self.firings.get(rule.id, ()), firing)[-FIRINGS_MAX:]
 
     def match_call(self, operation: str, call: Call, body: Callable[[], Any], context: MatchContext) -> list[Rule]:
         """Count the call, and return the rules that fire at it in the order in which they were applied."""
@@ -219,17 +243,12 @@ def _key(value: Any) -> tuple[bool, Any]:
     return isinstance(value, bool), value
 
 
-def _without(table: dict[Any, tuple[Rule, ...]], removed: Rule) -> None:
-    for key, rules in list(table.items()):
-        left = tuple(rule for rule in rules if rule.id != removed.id)
-        if left:
-            table[key] = left
-        else:
-            del table[key]
-
-
 def describe_rules(rule_set: RuleSet) -> list[Mapping[str, Any]]:
-    """Return each rule as in its document, with its id, scenario, counts and, if it had no target, the reason."""
+    """
+    Return each rule as in its document, with its id, scenario and counts.
+
+    Its effects on the state follow as `did`, and the reason why the last one had no target, if there are any.
+    """
     return [
         {
             "id": rule.id,
@@ -238,6 +257,17 @@ def describe_rules(rule_set: RuleSet) -> list[Mapping[str, Any]]:
             "matched": rule_set.matched(rule),
             "fired": rule_set.fired(rule),
         }
+        | ({"did": [*map(_describe_firing, rule_set.firings[rule.id])]} if rule.id in rule_set.firings else {})
         | ({"noTarget": rule_set.no_target[rule.id]} if rule.id in rule_set.no_target else {})
         for rule in rule_set.rules.values()
     ]
+
+
+def _describe_firing(firing: Firing) -> Mapping[str, Any]:
+    sends = [{"execution": id, "failing": failing, "of": total} for id, (failing, total) in firing.sends.items()]
+    return {
+        "at": format_exact(firing.at),
+        "exchange": firing.exchange,
+        "effect": firing.effect,
+        **({"sends": sends} if sends else {}),
+    }

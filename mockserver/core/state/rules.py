@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 from mockserver.core import ids
 from mockserver.core.instants import Duration, Instant
 from mockserver.core.state.calls import Call
-from mockserver.core.state.records import Campaign, Session
+from mockserver.core.state.records import Campaign, Execution, Session
 
 _CHANCES = 1_000_000  # resolution of a chance
 
@@ -137,6 +137,15 @@ class Subject(NamedTuple):
     template_id: str | None = None
     entrypoint_id: str | None = None
     started_execution_id: str | None = None
+
+    @classmethod
+    def of_record(cls, tenant_id: str, record: Campaign | Execution | Session) -> Subject:
+        """Return the subject of a firing that a delivery about this record triggered."""
+        return cls(
+            tenant_id,
+            campaign=record if isinstance(record, Campaign) else None,
+            session=record if isinstance(record, Session) else None,
+        )
 
 
 class DeferredCall(NamedTuple):

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from heapq import heappush
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mockserver.contract.choices import DEFAULTS
@@ -26,7 +27,7 @@ from mockserver.contract.limits import (
     JSON_BODY_MAX_BYTES,
 )
 from mockserver.core import ids
-from mockserver.core.instants import Duration, Instant
+from mockserver.core.instants import LATEST, Duration, Instant
 from mockserver.core.state import journal
 from mockserver.core.state.calls import ApiError, Call, CallResult, Refused, Success, no_files
 from mockserver.core.state.journal import DEFAULT_LIMITS, Journal, JournalEntry, Limits
@@ -35,6 +36,8 @@ from mockserver.core.state.records import Event, PageVisit
 from mockserver.core.state.rule_set import RuleSet
 from mockserver.core.state.rules import AppliedFault
 from mockserver.core.state.tenant import TABLES, Tenant
+
+_TOO_MANY = 429
 
 
 class Runtime:
@@ -53,8 +56,8 @@ class Runtime:
         """Add seed data, the lock held; raises ValueError, with nothing added, for invalid data."""
         raise ValueError("got seed data; expected a sandbox with a runtime")
 
-    def advance_clock(self, sandbox: SandboxState, by: Duration) -> None:
-        """Advance the clock in the middle of a call, the lock held."""
+    def advance_clock(self, sandbox: SandboxState, by: Duration) -> list[Any]:
+        """Advance the clock in the middle of a call, the lock held; return the timers that fired, in order."""
         raise ValueError("got an advance; expected a sandbox with a runtime")
 
     def pass_virtual_time(self, sandbox: SandboxState, by: Duration) -> None:
@@ -84,6 +87,7 @@ class Runtime:
 
 
 NULL_RUNTIME = Runtime()
+NO_CAUSE: Mapping[str, object] = MappingProxyType({})
 
 
 # The kinds of records that share one space of ids.
@@ -147,7 +151,7 @@ class SandboxState:
     """
     The state of one sandbox, isolated from every other.
 
-    `process_now` returns the process's clock in microseconds; it is called only while the sandbox's clock follows it.
+    `process_now` returns the process's clock in microseconds; it is called while the sandbox's clock follows it, and at a 429.
 
     Lifetime: from its creation until it is closed.
     """
@@ -180,6 +184,7 @@ class SandboxState:
         self.rule_set = RuleSet()
         self.epoch = 0
         self.timer_of = ""  # the id of the record whose timer runs now
+        self.fired_within: list[Any] | None = None  # timers that fired while a rule of the timer that runs now advanced
         self.advances = 0  # rules that advance the clock now, one within another
         self.rate_budgets: dict[str, deque[Instant]] = {}
         self.cached_previews: dict[tuple[str, str], tuple[Instant, int]] = {}
@@ -190,10 +195,10 @@ class SandboxState:
         return self.clock.now
 
     def read_clock(self) -> Instant:
-        """Return the current instant of the sandbox's clock, never before the latest one used."""
+        """Return the current instant of the sandbox's clock, never before the latest one used; it stops at the last instant."""
         if self.clock.frozen:
             return self.clock.now
-        return max(self.clock.now, self.process_now() + self.clock.lead)
+        return max(self.clock.now, min(self.process_now() + self.clock.lead, LATEST))
 
     def set_now(self, instant: Instant) -> None:
         """Set the latest instant used."""
@@ -266,9 +271,6 @@ class SandboxState:
         else:
             record = tenant.table(timer.kind).get(timer.id) if tenant else None
         return record if record is not None and record.state_version == timer.state_version else None
-
-    def key_owner(self, key: str) -> KeyOwner | None:
-        return self.keys.get(key)
 
     def secrets(self) -> list[str]:
         """Return every key and signing secret of the sandbox: no response, journal or log may show them."""
@@ -374,11 +376,14 @@ def journal_entry(
         headers,
         answer,
         isinstance(outcome, Success),
-        _refused(outcome) if isinstance(outcome, ApiError) else None,
+        Refused(outcome.code, outcome.clause, outcome.location, outcome.reason)
+        if isinstance(outcome, ApiError)
+        else None,
         sandbox.journal.non_default_choices(sandbox.choices),
         fault,
         sandbox.runtime.monotonic_us(),
         sandbox.runtime.process_frozen_at(),
+        sandbox.process_now() if status == _TOO_MANY else None,
         len(body) if len(answer) < len(body) else None,
         size_bytes,
     )
@@ -391,13 +396,20 @@ def cut(call: Call) -> Call:
     return call._replace(body=call.body[:JOURNAL_BODY_MAX_BYTES], read_files=no_files, cut_from_bytes=len(call.body))
 
 
-def _refused(refusal: ApiError) -> Refused:
-    return Refused(refusal.code, refusal.clause, refusal.location, refusal.reason)
+class Scope(NamedTuple):
+    """
+    Whose records a function reads or changes, and why.
+
+    `cause` is recorded with each transition: {"exchange": n}, {"timer": trigger}, {"rule": id}, {"page": step} or
+    {"forced": command}. A scope in which nothing changes has none.
+    """
+
+    sandbox: SandboxState
+    tenant: Tenant
+    cause: Mapping[str, object] = NO_CAUSE
 
 
-def require_record(
-    sandbox: SandboxState, tenant: Tenant, kind: str, record_id: str, *, code: str, clause: str, at: str = "path.id"
-) -> Any:
+def require_record(scope: Scope, kind: str, record_id: str, *, code: str, clause: str, at: str = "path.id") -> Any:
     """
     Return the tenant's record of this kind and id; `at` is the location of the id in the call.
 
@@ -405,11 +417,11 @@ def require_record(
         ApiError: With `code` for an unknown id; with RESOURCE_ACCESS_DENIED for another tenant's, if
             `cross-tenant-code` has it so.
     """
-    record = tenant.table(kind).get(record_id)
+    record = scope.tenant.table(kind).get(record_id)
     if record is not None:
         return record
-    is_foreign = sandbox.find(kind, record_id) is not None
-    if is_foreign and sandbox.choices["cross-tenant-code"] == "access-denied":
+    is_foreign = scope.sandbox.find(kind, record_id) is not None
+    if is_foreign and scope.sandbox.choices["cross-tenant-code"] == "access-denied":
         raise ApiError(
             "RESOURCE_ACCESS_DENIED",
             clause="auth.denied",
@@ -417,7 +429,9 @@ def require_record(
             reason=f"got {record_id!r} of another tenant; expected an id of the key's tenant",
         )
     received = f"{record_id!r} of another tenant" if is_foreign else repr(record_id)
-    reason = f"got the {kind} id {received}; expected one of the key's tenant, which has {_known_ids(tenant, kind)}"
+    reason = (
+        f"got the {kind} id {received}; expected one of the key's tenant, which has {_known_ids(scope.tenant, kind)}"
+    )
     raise ApiError(code, clause=clause, location=at, reason=reason)
 
 

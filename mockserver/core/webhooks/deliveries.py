@@ -11,12 +11,14 @@ abandoned.
 
 from __future__ import annotations
 
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from bisect import insort
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
+from mockserver.contract.durations import parse_duration
 from mockserver.contract.lifecycles import DELIVERY
 from mockserver.contract.limits import JOURNAL_MAX_ENTRIES
 from mockserver.core import ids
@@ -33,6 +35,8 @@ FaultsOfAttempt = Callable[[SandboxState, Delivery, int], outbox.DeliveryFaults]
 Cause = Mapping[str, object]
 
 LOST = "lost by a script"
+# For how long a former secret signs, by option of `wh-secret-rotation`; None is until the next rotation.
+OVERLAPS: Mapping[str, str | None] = MappingProxyType({"one-day": "1d", "none": "0s", "until-next": None})
 _REORDER_TIMEOUT = 5 * MINUTE  # a swapped delivery is sent after this time, also without a later one
 
 
@@ -136,23 +140,18 @@ def claim_next_attempt(
     while True:
         ready = sorted(_attemptable(sandbox), key=lambda delivery: (delivery.due, delivery.seq))
         for delivery in ready:
-            evaluated = _with_faults(sandbox, delivery, faults_of)
-            faults = evaluated.faults or outbox.NO_DELIVERY_FAULTS
-            if faults.delay or (faults.reorder and evaluated.webhook_id not in sandbox.outbox.swapped_out):
-                _postpone(sandbox, evaluated, faults)
+            faults = delivery.faults
+            if faults is None:  # evaluated once per attempt
+                faults = faults_of(sandbox, delivery, delivery.next_attempt_number)
+                delivery = replace(delivery, faults=faults)
+                sandbox.outbox.deliveries[delivery.id] = delivery
+            if faults.delay or (faults.reorder and delivery.webhook_id not in sandbox.outbox.swapped_out):
+                _postpone(sandbox, delivery, faults)
                 break
             if faults.before_answer or not early:
-                return _claim(sandbox, evaluated, faults)
+                return _claim(sandbox, delivery, faults)
         else:
             return None
-
-
-def _with_faults(sandbox: SandboxState, delivery: Delivery, faults_of: FaultsOfAttempt) -> Delivery:
-    """Return the delivery with the faults of its next attempt, evaluated once."""
-    if delivery.faults is None:
-        delivery = replace(delivery, faults=faults_of(sandbox, delivery, delivery.next_attempt_number))
-        sandbox.outbox.deliveries[delivery.id] = delivery
-    return delivery
 
 
 def _postpone(sandbox: SandboxState, delivery: Delivery, faults: outbox.DeliveryFaults) -> None:
@@ -171,18 +170,14 @@ def _postpone(sandbox: SandboxState, delivery: Delivery, faults: outbox.Delivery
 def _claim(sandbox: SandboxState, delivery: Delivery, faults: outbox.DeliveryFaults) -> PlannedAttempt:
     webhook = sandbox.tenants[delivery.tenant_id].webhooks[delivery.webhook_id]
     n = delivery.next_attempt_number
-    planned = PlannedAttempt(
-        sandbox.epoch, delivery, webhook, n, sandbox.now, faults, _message_id(sandbox, delivery, n)
-    )
+    option, message_id = sandbox.choices["wh-idempotency"], None
+    if option == "same-per-event":
+        message_id = delivery.event.id
+    elif option == "new-per-try":
+        message_id = "msg_" + ids.seeded_id(sandbox.seed, "message", delivery.id, n)
+    planned = PlannedAttempt(sandbox.epoch, delivery, webhook, n, sandbox.now, faults, message_id)
     sandbox.outbox.in_flight[webhook.id] = planned
     return planned
-
-
-def _message_id(sandbox: SandboxState, delivery: Delivery, n: int) -> str | None:
-    option = sandbox.choices["wh-idempotency"]
-    if option == "same-per-event":
-        return delivery.event.id
-    return "msg_" + ids.seeded_id(sandbox.seed, "message", delivery.id, n) if option == "new-per-try" else None
 
 
 def record_attempt(
@@ -305,15 +300,39 @@ def _resend(sandbox: SandboxState, delivery: Delivery, by: str) -> Delivery:
 
 
 def rotate_secret(sandbox: SandboxState, tenant: Tenant, webhook: Webhook, secret: str) -> Webhook:
-    """Set a new secret of an endpoint; until the next rotation requests have a signature with the former one too."""
-    tenant.webhooks[webhook.id] = replace(webhook, secret=secret, old_secret=webhook.secret)
-    return tenant.webhooks[webhook.id]
+    """Set a new secret of an endpoint; for the length of `wh-secret-rotation` the former one signs in addition."""
+    option = sandbox.choices["wh-secret-rotation"]
+    length = parse_duration(OVERLAPS.get(str(option), option))
+    until = None if length is None else min(sandbox.now + length, LATEST)
+    rotated = replace(webhook, secret=secret, old_secret=webhook.secret, old_secret_until=until)
+    tenant.webhooks[webhook.id] = rotated
+    return rotated
 
 
 def new_secret(sandbox: SandboxState) -> str:
     """Return a new signing secret in the format of the reference libraries."""
     drawn = ids.seeded_id(sandbox.seed, "signing secret", sandbox.next_number("signing secret"), chars=24)
-    return "whsec_" + b64encode(drawn.encode()).decode()
+    return _SECRET_PREFIX + b64encode(drawn.encode()).decode()
+
+
+_SCHEMES_OF_BASE64: Final = ("standard-webhooks", "svix")
+_SECRET_PREFIX: Final = "whsec_"
+
+
+def key_of(secret: str) -> bytes | None:
+    """Return the bytes that a secret of Standard Webhooks stands for, None for a text that is not one (`wh-secret-form`)."""
+    try:
+        return b64decode(secret.removeprefix(_SECRET_PREFIX), validate=True) or None
+    except ValueError:
+        return None
+
+
+def secret_rejection(sandbox: SandboxState, secret: str) -> str | None:
+    """Return the form that the scheme in force expects of a secret, or None if it can read this one."""
+    scheme = sandbox.choices["wh-signature"]
+    if scheme not in _SCHEMES_OF_BASE64 or key_of(secret) is not None:
+        return None
+    return f"base64, usually of 24 bytes, after {_SECRET_PREFIX!r} or alone, as {scheme} has it (choice wh-signature)"
 
 
 def has_unsent_event(sandbox: SandboxState, session: Session) -> bool:
@@ -323,6 +342,6 @@ def has_unsent_event(sandbox: SandboxState, session: Session) -> bool:
         if outbox.deliveries[queue[0][1]].status != "due":
             continue
         waiting = (outbox.deliveries[delivery_id] for _, delivery_id in queue)
-        if any(delivery.event.session.id == session.id and not delivery.attempts for delivery in waiting):
+        if any(delivery.event.record.id == session.id and not delivery.attempts for delivery in waiting):
             return True
     return False

@@ -1,10 +1,22 @@
-"""Allowed urls of webhooks: this machine, and the hosts that the operator of the mock has allowed."""
+"""
+Allowed urls of webhooks: those of the hosts that the operator of the mock has allowed, by default this machine alone.
+
+A server that other machines reach does not allow its own machine: each tenant could read what listens there.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from ipaddress import ip_address
+from typing import Final
 from urllib.parse import urlsplit
+
+from mockserver.contract.text import did_you_mean
+
+THIS_MACHINE: Final = frozenset({"localhost"})  # allows every name and address of the loopback interface
+_NAME_IN_URL: Final = re.compile(r"(?:[a-z]+://)?([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)(?:[:/]|$)")
+_NAME: Final = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?")
 
 
 def rejection_reason(url: str, allowed_hosts: Collection[str]) -> str | None:
@@ -22,11 +34,23 @@ def rejection_reason(url: str, allowed_hosts: Collection[str]) -> str | None:
         return "a url without a user or password"
     if port == 0:
         return "a url with a port from 1 to 65535"
-    if is_local_host(host) or host in allowed_hosts:
+    allows_this_machine = any(map(is_local_host, allowed_hosts))
+    if host in allowed_hosts or (allows_this_machine and is_local_host(host)):
         return None
-    return (
-        "this machine (localhost, 127.0.0.1, [::1]), or a host allowed by allow_webhook_hosts or --allow-webhook-host"
-    )
+    allowed = "a host allowed by allow_webhook_hosts or --allow-webhook-host"
+    if allows_this_machine:
+        return f"this machine (localhost, 127.0.0.1, [::1]), or {allowed}"
+    return f"{allowed}; other machines reach this server, so its own is one only with --allow-webhook-host localhost"
+
+
+def host_name(text: str) -> str:
+    """Return the name or address of a host as urls are compared with it; ValueError for a url, a port and a pattern."""
+    name = text.lower().removeprefix("[").removesuffix("]")
+    if not is_address(name) and not _NAME.fullmatch(name):
+        inner = _NAME_IN_URL.match(name)
+        hint = did_you_mean(inner and inner[1])
+        raise ValueError(f"expected a host's name or address alone, without scheme, port and path{hint}")
+    return name
 
 
 def is_local_host(host: str) -> bool:

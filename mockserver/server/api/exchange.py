@@ -48,6 +48,9 @@ class ClientWait(Protocol):
             `passed`, `canceled` by a new epoch, or `timed-out` if the client gives up before.
         """
 
+    def stored_body(self) -> Callable[[], bytes | None] | None:
+        """Return what reads the call's body again after a wait, from a file; None if the call has to hold it."""
+
     def if_lost(self, note: Callable[[], None]) -> None:
         """Call `note` if the response does not reach the client."""
 
@@ -77,6 +80,9 @@ class VirtualWait(NamedTuple):
         sandbox.runtime.pass_virtual_time(sandbox, span)
         return "passed"
 
+    def stored_body(self) -> None:
+        """Return None: the caller of the API holds the body too."""
+
     def if_lost(self, note: Callable[[], None]) -> None:
         """Do nothing: a client in this process waits until its timeout."""
 
@@ -94,20 +100,28 @@ class RealTimeWait:
     """
     A client on a connection: its server waits in real time, and a frozen clock stays where it is.
 
+    Args:
+        exchanges_before: of the connection.
+        read_body: reads a body that is in a file until the response is sent; None for a body in memory.
+
     Attributes:
         on_lost: the server calls it if the response does not reach the client.
 
     Lifetime: one call.
     """
 
-    __slots__ = ("_exchanges_before", "on_lost")
+    __slots__ = ("_exchanges_before", "_read_body", "on_lost")
 
-    def __init__(self, exchanges_before: int) -> None:
+    def __init__(self, exchanges_before: int, read_body: Callable[[], bytes | None] | None = None) -> None:
         self._exchanges_before = exchanges_before
+        self._read_body = read_body
         self.on_lost: Callable[[], None] | None = None
 
     def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> PendingWait:
         return PendingWait(sandbox, epoch, span)
+
+    def stored_body(self) -> Callable[[], bytes | None] | None:
+        return self._read_body
 
     def if_lost(self, note: Callable[[], None]) -> None:
         self.on_lost = note
@@ -177,6 +191,8 @@ class ExchangeWithRules:
             if not self._match.before:
                 self.operate()
         if self._match.before:
+            if self._client.stored_body() is not None:
+                self._call = self._call._replace(body=b"")
             waited = self._client.wait(self._sandbox, self._epoch, self._match.before)
             return after_wait(waited, self._operate_after_wait)
         return self.after()
@@ -216,6 +232,8 @@ class ExchangeWithRules:
         self.number = sandbox.journal.last_exchange  # before effects at which another call may arrive
         if result is not None:
             injection.run_after_effects(sandbox, call, match, result)
+        if match.after or match.wire.chunks:
+            self._call = call._replace(body=b"")  # nothing reads it in the waits that follow
 
     def after(self) -> ResponseOrWait:
         """
@@ -257,6 +275,9 @@ class ExchangeWithRules:
     def _operate_after_wait(self, waited: Waited) -> ResponseOrWait:
         """Run the operation, unless the client has given up in the wait: then the call arrives when it is due."""
         sandbox, match = self._sandbox, self._match
+        read_body = self._client.stored_body()
+        if read_body is not None and waited == "passed":
+            self._call = self._call._replace(body=read_body())
         with sandbox.lock:
             if waited == "canceled" or sandbox.epoch != self._epoch:
                 return self.response

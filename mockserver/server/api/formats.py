@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
@@ -75,7 +76,9 @@ def error_body(choices: Choices, refusal: ApiError, endpoint: Endpoint | None) -
     """Return status and body of an error: status of the catalogue or the campaign guide, code, Portuguese message."""
     row = ERRORS[refusal.code]
     is_of_guide = endpoint is not None and endpoint.path.startswith("/v1/campaigns")
-    status = row.guide_status if is_of_guide and choices["dual-status"] == "guide" else row.status
+    own_status = row.guide_status if is_of_guide and choices["dual-status"] == "guide" else row.status
+    status = refusal.details.get("http_status", own_status)
+    assert isinstance(status, int)
     message = {"canonical": row.message, "reworded": row.reworded, "empty": ""}[str(choices["message-text"])]
     body: dict[str, Any] = {
         "statusCode": status,
@@ -228,6 +231,9 @@ def _writable(value: Any) -> Any:
         return value if math.isfinite(value) else json.dumps(value)
     if isinstance(value, int):
         return value if value.bit_length() <= _BITS_MAX else f"an integer of {value.bit_length()} bits"
+    if isinstance(value, Decimal):
+        is_double = math.isfinite(float(value))
+        return float(value) if is_double else f"an integer of {value.adjusted() + 1} digits"
     if isinstance(value, Mapping):
         return {_writable(key): _writable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

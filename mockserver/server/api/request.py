@@ -21,6 +21,9 @@ from urllib.parse import parse_qsl
 
 from mockserver.contract.limits import (
     FORM_BODY_MAX_BYTES,
+    HEAD_HEADERS_MAX,
+    HEAD_LINE_MAX_BYTES,
+    HEAD_MAX_BYTES,
     JSON_BODY_MAX_BYTES,
     OWN_BOUND,
     PART_HEAD_MAX_BYTES,
@@ -29,7 +32,7 @@ from mockserver.contract.limits import (
     own_bound,
 )
 from mockserver.core.scheduler import run_until
-from mockserver.core.state.calls import ApiError, Call, UploadedFile, no_files
+from mockserver.core.state.calls import ApiError, Call, Excess, UploadedFile, no_files
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.api import router
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait, ExchangeWithRules, run_call
@@ -38,6 +41,7 @@ from mockserver.server.api.response import ResponseOptions, ResponseOrWait, map_
 SANDBOXES = "/sandboxes/"  # followed by a sandbox's id: the prefix of that sandbox
 _STEP_BYTES = 64 * 1024  # of an upload, searched or copied without letting another thread run
 _FIELD = "files"
+_UNRESERVED = re.compile("%(2[DdEe]|3[0-9]|[46][1-9A-Fa-f]|5[0-9AaFf]|7[0-9AaEe])")  # RFC 3986, 2.3
 _PERCENT_ESCAPES = (("%0A", "\n"), ("%0D", "\r"))  # WHATWG HTML, 4.10.21.8; werkzeug decodes the third one, %22
 # A backslash and what it escapes, or one that escapes nothing; the last quote of a header ends its text.
 _ESCAPE = re.compile(r'\\(?!"[^"]*\Z)(["\\])|\\')
@@ -48,9 +52,9 @@ class _Part(NamedTuple):
     content: bytes
 
 
-def upload_reader(content_type: str, body: bytes) -> Callable[[int], Sequence[UploadedFile]]:
-    """Return a function that reads the files of the field `files`, given the number that the operation takes."""
-    return lambda files_max: read_uploads(content_type, body, files_max)
+def files_of(call: Call, files_max: int) -> Sequence[UploadedFile]:
+    """Return the files of an upload (see `read_uploads`)."""
+    return read_uploads(call.headers.get("content-type", ""), call.body or b"", files_max)
 
 
 def read_uploads(content_type: str, body: bytes, files_max: int) -> Sequence[UploadedFile]:
@@ -185,10 +189,11 @@ class HttpRequest(NamedTuple):
     A request to the server.
 
     Attributes:
-        target: raw path and query; below the sandbox's prefix once the sandbox is resolved.
+        target: path and query, encoded, as `equal_target` has them; below the sandbox's prefix once the sandbox is resolved.
         headers: values by lower-case name.
         body: the whole body; None if it was larger than the limit of its target and was not read.
         base_url: the address that the client used, for the urls that a response contains.
+        excess: what the head has beyond the mock's bounds, or None.
     """
 
     method: str
@@ -196,6 +201,7 @@ class HttpRequest(NamedTuple):
     headers: Mapping[str, str]
     body: bytes | None
     base_url: str
+    excess: Excess | None = None
 
     @classmethod
     def create(
@@ -217,15 +223,58 @@ class HttpRequest(NamedTuple):
                 body.
             base_url: the address that the client used.
         """
+        excess = _excess(method, target, headers)
+        target = equal_target(target)
         if not body:
-            return cls(method, target, headers, b"", base_url)
+            return cls(method, target, headers, b"", base_url, excess)
         limit = body_limit_bytes(target)
         if callable(body):
-            return cls(method, target, headers, body(limit), base_url)
-        return cls(method, target, headers, body if len(body) <= limit else None, base_url)
+            return cls(method, target, headers, body(limit), base_url, excess)
+        return cls(method, target, headers, body if len(body) <= limit else None, base_url, excess)
 
     def __repr__(self) -> str:  # headers, target and body may contain a key
         return f"HttpRequest(method={self.method!r}, base_url={self.base_url!r})"
+
+
+def excess_of(line_bytes: int, header_bytes: int, headers: int, *, is_cut: bool = False) -> Excess | None:
+    """
+    Return what a head has beyond the mock's bounds; None if nothing.
+
+    Args:
+        line_bytes: of the request line.
+        header_bytes: of the longest header's line.
+        headers: their number.
+        is_cut: the head was read up to the bound of the whole.
+    """
+    if line_bytes > HEAD_LINE_MAX_BYTES:
+        at_least = "at least " * (line_bytes >= HEAD_MAX_BYTES)
+        got, most, status = f"a request line of {at_least}{line_bytes} bytes", HEAD_LINE_MAX_BYTES, 414
+    elif header_bytes > HEAD_LINE_MAX_BYTES:
+        got, most, status = f"a header of {header_bytes} bytes", HEAD_LINE_MAX_BYTES, 431
+    elif headers > HEAD_HEADERS_MAX:
+        got, most, status = f"{headers} headers", HEAD_HEADERS_MAX, 431
+    elif is_cut:
+        got, most, status = f"a head of more than {HEAD_MAX_BYTES} bytes", HEAD_MAX_BYTES, 431
+    else:
+        return None
+    return Excess(status, f"got {got}; expected at most {most} ({OWN_BOUND})", is_cut)
+
+
+def _excess(method: str, target: str, headers: Mapping[str, str]) -> Excess | None:
+    """Return what the head of this request would have beyond the bounds on a socket."""
+    texts_chars = len(target) + sum(map(len, headers)) + sum(map(len, headers.values()))
+    if texts_chars < HEAD_LINE_MAX_BYTES // 2 and len(headers) <= HEAD_HEADERS_MAX:
+        return None
+    longest = max((len(f"{name}: {value}") for name, value in headers.items()), default=0)
+    return excess_of(len(f"{method} {target} HTTP/1.1"), longest, len(headers))
+
+
+def equal_target(target: str) -> str:
+    """Return the target with the unreserved characters of its path decoded, which does not change what it names (RFC 3986, 6.2.2.2)."""
+    if "%" not in target:
+        return target
+    path, mark, query = target.partition("?")
+    return _UNRESERVED.sub(lambda escape: chr(int(escape[1], 16)), path) + mark + query
 
 
 def body_limit_bytes(target: str) -> int:
@@ -284,6 +333,7 @@ def parse_call(request: HttpRequest) -> Call:
         parse_qsl(query, keep_blank_values=True, errors="replace") if query else (),
         headers,
         body,
-        upload_reader(headers.get("content-type", ""), body or b"") if is_upload else no_files,
+        files_of if is_upload else no_files,
         request.base_url,
+        excess=request.excess,
     )

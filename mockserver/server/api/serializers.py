@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from mockserver.contract.lifecycles import CONNECTED, EXECUTION
+from mockserver.contract.lifecycles import CONNECTED, CONNECTION_FAILED, EXECUTION
 from mockserver.core.instants import Instant
 from mockserver.core.operations import sending
 from mockserver.core.operations.campaigns import CampaignDetail
@@ -283,22 +283,38 @@ def form_policy(view: SerializationContext, form: Form) -> JSON:
 
 
 def event(view: SerializationContext, record: Event) -> JSON:
-    """Return the envelope of an event: tenant, instant and entrypoint of the connected one, reason of the failed one."""
-    session = record.session
-    occurrence: JSON = {
+    """Return the envelope of an event, with the data of its kind."""
+    return {"event": record.kind, "data": EVENT_DATA[record.kind](view, record)}
+
+
+def _occurrence(view: SerializationContext, record: Event) -> JSON:
+    return {
         "tenantId": record.tenant_id,
-        "sessionId": session.id,
+        "sessionId": record.record.id,
         "occurredAt": formats.date_time(view.choices, record.at),
     }
-    if record.kind == CONNECTED and record.entrypoint is not None:
-        return {
-            "event": record.kind,
-            "data": occurrence | {"entrypoint": connected_entrypoint(view, record.entrypoint)},
-        }
+
+
+def _connected(view: SerializationContext, record: Event) -> JSON:
+    """Return tenant, instant and entrypoint of a session that completed."""
+    assert record.entrypoint is not None
+    return _occurrence(view, record) | {"entrypoint": connected_entrypoint(view, record.entrypoint)}
+
+
+def _connection_failed(view: SerializationContext, record: Event) -> JSON:
+    """Return status and reason of a session that failed or expired."""
+    session = record.record
+    assert isinstance(session, Session)
     data: JSON = {"status": session.status, "reason": session.reason, "sessionId": session.id}
     if view.choices["wh-data-asymmetry"] == "same-keys":
-        data |= occurrence | {"entrypoint": None}
-    return {"event": record.kind, "data": data}
+        data |= _occurrence(view, record) | {"entrypoint": None}
+    return data
+
+
+# The data of an event, by its kind.
+EVENT_DATA: Mapping[str, Callable[[SerializationContext, Event], JSON]] = MappingProxyType(
+    {CONNECTED: _connected, CONNECTION_FAILED: _connection_failed}
+)
 
 
 def _unchanged(view: SerializationContext, body: Any) -> Any:

@@ -1,11 +1,13 @@
-"""What a request for an answer asks for: the media type by its header Accept, and its query."""
+"""What a request of a command has: the media types that it accepts, its query, and its JSON body."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
-from mockserver.contract.text import closest_match_hint
+from mockserver.contract.text import brief, closest_match_hint
+from mockserver.core.operations.validation import parse_json
+from mockserver.core.state.calls import ApiError
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.errors import ControlError
 
@@ -52,6 +54,28 @@ def query_of(request: HttpRequest) -> dict[str, str]:
     query: dict[str, str] = {}
     for name, value in parse_qsl(request.target.partition("?")[2], keep_blank_values=True):
         if name in query and name != _REPEATABLE:
-            raise ControlError(400, "MOCK_BAD_QUERY", f"got {name[:100]!r} twice; expected it once")
+            raise ControlError(400, "MOCK_BAD_QUERY", f"query: got {brief(name, 100)!r} twice; expected it once")
         query[name] = f"{query[name]},{value}" if name in query else value
     return query
+
+
+_FORMS: Final = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+
+def json_body(request: HttpRequest) -> Any:
+    """
+    Return the JSON value of the body, {} for an empty one; `Content-Type` need not be JSON, since curl's default is a form's.
+
+    Raises:
+        ControlError: The body is too large, is not JSON, or has a key twice in one object.
+    """
+    if request.body is None:
+        raise ControlError(413, "MOCK_BODY_TOO_LARGE", "got a body that is larger than the mock reads")
+    try:
+        return parse_json(request.body, has_unique_keys=True) if request.body.strip() else {}
+    except ApiError as refusal:
+        content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        is_form = content_type in _FORMS and not request.body.lstrip().startswith((b"{", b"["))
+        reason = "got a form" if is_form else refusal.reason
+        expected = "" if "; expected" in reason else "; expected a JSON object in UTF-8"
+        raise ControlError(400, "MOCK_BAD_JSON", f"body: {reason}{expected}") from None

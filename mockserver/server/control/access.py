@@ -107,8 +107,9 @@ def _check(host: SandboxHost, request: HttpRequest, tokens: list[str]) -> None:
 
 def _has_token(request: HttpRequest, tokens: list[str]) -> bool:
     """Return True if a request has one of these tokens, as a bearer token or as a cookie, or if there are none."""
-    bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
-    return not tokens or any(_equal(bearer, token) for token in tokens) or _has_cookie(request, tokens)
+    scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+    sent = bearer.strip() if scheme.lower() == "bearer" else ""  # RFC 9110, 11.1: a scheme in upper or lower case
+    return not tokens or any(_equal(sent, token) for token in tokens) or _has_cookie(request, tokens)
 
 
 def _tokens(host: SandboxHost, sandbox_id: str | None) -> list[str]:

@@ -10,19 +10,23 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from mockserver.contract.durations import parse_duration
+from mockserver.contract.text import brief
 from mockserver.server.api.exchange import NO_TIMEOUT, VirtualWait
 from mockserver.server.api.request import HttpRequest, handle_api_request
 from mockserver.server.api.response import HttpResponse, NoResponse, WaitingCall, iter_chunks
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox
 
+if TYPE_CHECKING:
+    from mockserver.server.control import answers
+
 JSON = dict[str, Any]
 
 
-def send_call(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None = None) -> JSON:
+def send_call(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None = None) -> answers.CallAnswer:
     """Call the API with the sandbox's clock as the client's, and return what the client gets."""
     headers = {name.lower(): value for name, value in args.get("headers", {}).items()}
     request = HttpRequest.create(args["method"], args["path"], headers, _body(args), base_url or hosted.base_url)
@@ -46,7 +50,9 @@ def _body(args: Mapping[str, Any]) -> bytes:
     try:
         return base64.b64decode(args.get("bodyBase64", ""), validate=True)
     except (binascii.Error, ValueError):
-        raise ControlError(400, "MOCK_BAD_CALL", "bodyBase64: expected base64") from None
+        raise ControlError(
+            400, "MOCK_BAD_CALL", f"bodyBase64: got {brief(args['bodyBase64'], 80)!r}; expected base64"
+        ) from None
 
 
 def _client(args: Mapping[str, Any]) -> VirtualWait:
@@ -59,7 +65,7 @@ def _client(args: Mapping[str, Any]) -> VirtualWait:
     return VirtualWait(timeout)
 
 
-def _received(response: HttpResponse) -> tuple[bytes, str]:
+def _received(response: HttpResponse) -> tuple[bytes, Literal["whole", "cut", "timeout"]]:
     """Return the part of the body that the client receives, and how the body ends for it: whole, cut or by a timeout."""
     if response.transmission is None:
         return response.body, "whole"

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.contract.text import closest_match_hint
 from mockserver.core import phone_numbers
 from mockserver.core.lifecycle import Kind, can_transition
 from mockserver.core.operations import campaigns, connections
+from mockserver.core.state.sandbox import Scope
 from mockserver.core.state.tenant import Tenant
 from mockserver.server.api import formats, serializers
-from mockserver.server.errors import ControlError
+from mockserver.server.errors import ControlError, unknown_id
 from mockserver.server.hosting.host import HostedSandbox
+
+if TYPE_CHECKING:
+    from mockserver.server.control import answers
 
 JSON = dict[str, Any]
 Arguments = Mapping[str, Any]
@@ -22,10 +26,7 @@ Arguments = Mapping[str, Any]
 def _owned(hosted: HostedSandbox, kind: str, record_id: str) -> tuple[Tenant, Any]:
     match = hosted.sandbox.find(kind, record_id)
     if match is None:
-        ids = [record.id for _, record in hosted.sandbox.records(kind)]
-        hint = closest_match_hint(record_id, ids)
-        expected = ", ".join(ids[:5]) or "one that exists; there is none yet"
-        raise ControlError(404, "MOCK_NOT_FOUND", f"{kind}: got {record_id!r}; expected {expected}{hint}")
+        raise unknown_id(kind, record_id, (record.id for _, record in hosted.sandbox.records(kind)))
     return match
 
 
@@ -45,7 +46,7 @@ def _session(hosted: HostedSandbox, tenant: Tenant, session_id: str) -> JSON:
     return serializers.session_read(view, connections.with_entrypoint(tenant, tenant.sessions[session_id]))
 
 
-def complete_session(hosted: HostedSandbox, args: Arguments) -> JSON:
+def complete_session(hosted: HostedSandbox, args: Arguments) -> answers.SessionAnswer:
     """Let the end user finish the flow, with this number or an unused one."""
     sandbox = hosted.sandbox
     tenant, session = _owned(hosted, "session", args["sessionId"])
@@ -59,11 +60,13 @@ def complete_session(hosted: HostedSandbox, args: Arguments) -> JSON:
     if phone is None:
         reason = f"phone: got {received!r}; expected {phone_numbers.expected(tenant.country)}"
         raise ControlError(400, "MOCK_BAD_PHONE", reason)
-    connections.complete(sandbox, tenant, session, phone, args.get("name") or tenant.name, {"forced": "complete"})
+    connections.complete(
+        Scope(sandbox, tenant, {"forced": "complete"}), session, phone, args.get("name") or tenant.name
+    )
     return _session(hosted, tenant, session.id)
 
 
-def fail_session(hosted: HostedSandbox, args: Arguments) -> JSON:
+def fail_session(hosted: HostedSandbox, args: Arguments) -> answers.SessionAnswer:
     """Let the connection fail for a documented reason."""
     tenant, session = _owned(hosted, "session", args["sessionId"])
     if args["reason"] not in connections.REASONS:
@@ -74,31 +77,31 @@ def fail_session(hosted: HostedSandbox, args: Arguments) -> JSON:
             f"reason: got {args['reason']!r}; expected {', '.join(connections.REASONS)}{hint}",
         )
     _refuse_illegal("session", session, "fail")
-    connections.fail(hosted.sandbox, tenant, session, args["reason"], {"forced": "fail"})
+    connections.fail(Scope(hosted.sandbox, tenant, {"forced": "fail"}), session, args["reason"])
     return _session(hosted, tenant, session.id)
 
 
-def cancel_session(hosted: HostedSandbox, args: Arguments) -> JSON:
+def cancel_session(hosted: HostedSandbox, args: Arguments) -> answers.SessionAnswer:
     """Let the end user cancel the flow on the hosted page."""
     tenant, session = _owned(hosted, "session", args["sessionId"])
     _refuse_illegal("session", session, "fail")
-    connections.cancel(hosted.sandbox, tenant, session, {"forced": "cancel"})
+    connections.cancel(Scope(hosted.sandbox, tenant, {"forced": "cancel"}), session)
     return _session(hosted, tenant, session.id)
 
 
-def expire_session(hosted: HostedSandbox, args: Arguments) -> JSON:
+def expire_session(hosted: HostedSandbox, args: Arguments) -> answers.SessionAnswer:
     """Let the session expire now, also before its deadline."""
     tenant, session = _owned(hosted, "session", args["sessionId"])
     _refuse_illegal("session", session, "expire")
-    connections.expire(hosted.sandbox, tenant, session, {"forced": "expire"})
+    connections.expire(Scope(hosted.sandbox, tenant, {"forced": "expire"}), session)
     return _session(hosted, tenant, session.id)
 
 
-def fail_campaign(hosted: HostedSandbox, args: Arguments) -> JSON:
+def fail_campaign(hosted: HostedSandbox, args: Arguments) -> answers.CampaignAnswer:
     """Let a running campaign fail with an unrecoverable error."""
     sandbox = hosted.sandbox
     tenant, campaign = _owned(hosted, "campaign", args["id"])
     _refuse_illegal("campaign", campaign, "fail")
-    campaigns.fail(sandbox, tenant, campaign, {"forced": "fail"})
+    campaigns.fail(Scope(sandbox, tenant, {"forced": "fail"}), campaign)
     view = formats.SerializationContext(sandbox.choices, sandbox.seed, sandbox.now, hosted.base_url)
     return serializers.campaign_detail(view, campaigns.detail(tenant, tenant.campaigns[campaign.id]))

@@ -12,13 +12,13 @@ import base64
 import json
 import re
 from collections.abc import Iterator
-from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
 from mockserver.contract.choices import DEFAULTS
+from mockserver.contract.text import number
 from mockserver.core.instants import SECOND, format_exact
-from mockserver.core.operations.validation import is_too_deep, number
+from mockserver.core.operations.validation import is_too_deep
 from mockserver.core.redaction import Redactor, mask
 from mockserver.core.state.calls import Call
 from mockserver.core.state.journal import CommandRecord, Journal, JournalEntry
@@ -84,7 +84,7 @@ def _summary(dropped: int, cut: int) -> str:
     if dropped:
         texts.append(f"The first {dropped} calls and commands are missing: the journal holds only the last ones.")
     if cut:
-        bodies = "The body of 1 call is" if cut == 1 else f"The bodies of {cut} calls are"
+        bodies = "The head or body of 1 call is" if cut == 1 else f"The heads or bodies of {cut} calls are"
         texts.append(f"{bodies} larger than the journal stores: not sent again.")
     return " ".join(texts)
 
@@ -130,6 +130,8 @@ def _call(sandbox: SandboxState, hide: Redactor, call: Call, value: Any = None) 
     query = f"?{urlencode(call.query)}" if call.query else ""
     role = _role(sandbox, call.key if "x-api-key" in call.headers else None)
     headers = {name: value for name, value in call.headers.items() if name not in _OMITTED}
+    if call.excess is not None:
+        return {"call": f"{call.method} {hide.text(call.path)[:100]}", "cut": True}
     is_cut = call.cut_from_bytes is not None
     body = _cut_body(hide, call, value) if is_cut else _body(sandbox, hide, call)
     if "json" in body:
@@ -143,7 +145,7 @@ def _role(sandbox: SandboxState, key: str | None) -> str:
     """Return the role of a key: `secret` or `public`, after the tenant's id if it is not the default one; `unknown`, `none`."""
     if key is None:
         return "none"
-    owner = sandbox.key_owner(key)
+    owner = sandbox.keys.get(key)
     if owner is None:
         return "unknown"
     return owner.kind if owner.tenant_id == DEFAULT_TENANT else f"{owner.tenant_id} {owner.kind}"
@@ -191,8 +193,9 @@ def _without_keys(sandbox: SandboxState, hide: Redactor, body: bytes) -> bytes:
 
 def _exact_double(text: str) -> float:
     """Return the number; ValueError if no double has this value, since it would be another one when it is sent again."""
-    if not isinstance(number(text), Decimal):
-        return float(text)
+    value = float(text)
+    if number(text) == number(repr(value)):
+        return value
     raise ValueError(f"{text[:40]} is not a double")
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from mockserver.contract.choices import DEFAULTS
-from mockserver.contract.text import camel_case, closest_match_hint, printable
+from mockserver.contract.text import camel_case, printable
 from mockserver.core import ledger
 from mockserver.core.instants import SECOND, Duration, Instant, format_exact
 from mockserver.core.redaction import Redactor
+from mockserver.core.run import Run
 from mockserver.core.state.calls import Call
 from mockserver.core.state.journal import CommandRecord
 from mockserver.core.state.sandbox import SandboxState
@@ -27,6 +28,7 @@ from mockserver.server.hosting.snapshot import HostedSnapshot
 
 if TYPE_CHECKING:
     from mockserver.conduct.rules import ConductResult
+    from mockserver.server.control import answers
 
 JSON = dict[str, Any]
 Arguments = Mapping[str, Any]
@@ -34,14 +36,17 @@ Arguments = Mapping[str, Any]
 NAME_MAX_CHARS = 200  # of a scenario document's name
 
 
-def read_ledger(snapshot: HostedSnapshot, args: Arguments) -> JSON:
+def read_ledger(snapshot: HostedSnapshot, args: Arguments) -> answers.Ledger:
     """Return the side effects of the calls so far."""
-    return _ledger(ledger.read(snapshot.state), redactor(snapshot.state))
+    return _ledger(ledger.read(Run.of(snapshot.state)), redactor(snapshot.state))
 
 
-def _ledger(effects: ledger.LedgerRows, hide: Redactor) -> JSON:
+def _ledger(effects: ledger.LedgerRows, hide: Redactor) -> answers.Ledger:
     values: dict[str, Any] = {}  # by execution: all its sends have the same ones
-    return {camel_case(name): [_row(row, hide, values) for row in rows] for name, rows in effects._asdict().items()}
+    return cast(
+        "answers.Ledger",
+        {camel_case(name): [_row(row, hide, values) for row in rows] for name, rows in effects._asdict().items()},
+    )
 
 
 def _row(row: Mapping[str, Any], hide: Redactor, values: dict[str, Any]) -> JSON:
@@ -59,16 +64,16 @@ def _row(row: Mapping[str, Any], hide: Redactor, values: dict[str, Any]) -> JSON
     return view
 
 
-def read_conduct(snapshot: HostedSnapshot, args: Arguments) -> JSON:
+def read_conduct(snapshot: HostedSnapshot, args: Arguments) -> answers.ConductReport:
     """Return the findings on the client's conduct so far, keys in their messages redacted."""
     from mockserver.conduct import judge
 
     state = snapshot.state
     state.choices = dict(state.choices)  # a copy: a rule that reads a choice does not count as a use of it
-    return _conduct(judge.judge(state), redactor(state))
+    return _conduct(judge.judge(Run.of(state)), redactor(state))
 
 
-def _conduct(report: ConductResult, hide: Redactor) -> JSON:
+def _conduct(report: ConductResult, hide: Redactor) -> answers.ConductReport:
     reasons = {why: hide.text(why) for why in {rule.why for rule in report.not_assessed}}  # many rules share one
     return {
         "findings": [
@@ -77,7 +82,7 @@ def _conduct(report: ConductResult, hide: Redactor) -> JSON:
                 "clause": finding.clause,
                 "severity": finding.severity,
                 "message": hide.text(finding.message),
-                "exchanges": finding.exchanges,
+                "exchanges": list(finding.exchanges),
             }
             for finding in report.findings
         ],
@@ -85,44 +90,47 @@ def _conduct(report: ConductResult, hide: Redactor) -> JSON:
     }
 
 
-def read_coverage(hosted: HostedSandbox, args: Arguments) -> JSON:
+def read_coverage(hosted: HostedSandbox, args: Arguments) -> answers.Coverage:
     """Return what the calls so far have covered; choices only if they are tracked."""
     from mockserver.coverage.coverage import Coverage
 
     coverage = Coverage()
     hosted.gather_coverage(coverage)
-    return coverage.as_json()
+    return cast("answers.Coverage", coverage.as_json())
 
 
-def read_history(snapshot: HostedSnapshot, args: Arguments) -> JSON:
+def read_history(snapshot: HostedSnapshot, args: Arguments) -> answers.History:
     """Return the commands so far, oldest first, the calls that a rule defers, and the next due timer."""
     state = snapshot.state
-    unmoved, apart = _unmoved(state, snapshot.runtime.monotonic_us()), _apart(state, state.process_now())
-    return _steps(state) | {"unmoved": unmoved, "apart": apart}
+    unmoved, apart = (
+        _unmoved(Run.of(state), snapshot.runtime.monotonic_us()),
+        _apart(Run.of(state), state.process_now()),
+    )
+    return {**_steps(state), "unmoved": unmoved, "apart": apart}
 
 
-def _unmoved(sandbox: SandboxState, real: Duration | None) -> JSON | None:
+def _unmoved(run: Run, real: Duration | None) -> answers.Unmoved | None:
     """Return the client's waits in real time while the clock did not move; None below half a second."""
     from mockserver.conduct import polling
 
-    waits = polling.unmoved(sandbox, real)
+    waits = polling.unmoved(run, real)
     if waits is None:
         return None
     spent, idle = waits.spent / SECOND, waits.idle / SECOND
     return {"first": waits.first, "last": waits.last, "calls": waits.calls, "seconds": spent, "idleSeconds": idle}
 
 
-def _apart(sandbox: SandboxState, process: Instant) -> JSON | None:
+def _apart(run: Run, process: Instant) -> answers.Apart | None:
     """Return the process's time and the sandbox's, if they differ unintentionally; `exchange` is null for the present."""
     from mockserver.conduct import polling
 
-    clocks = polling.apart(sandbox, process)
+    clocks = polling.apart(run, process)
     if clocks is None:
         return None
     return {"process": format_exact(clocks.process), "sandbox": format_exact(clocks.sandbox), "exchange": clocks.n}
 
 
-def _steps(sandbox: SandboxState) -> JSON:
+def _steps(sandbox: SandboxState) -> answers.Steps:
     hide = redactor(sandbox)
     return {
         "now": format_exact(sandbox.now),
@@ -137,7 +145,7 @@ def _steps(sandbox: SandboxState) -> JSON:
     }
 
 
-def _step(step: CommandRecord, hide: Redactor) -> JSON:
+def _step(step: CommandRecord, hide: Redactor) -> answers.Step:
     """Return a command with the numbers of exchanges and transitions before it, without what only the end user may see."""
     return {
         "at": format_exact(step.at),
@@ -158,23 +166,20 @@ def _arguments(step: CommandRecord, hide: Redactor) -> JSON:
     return {**_call(step.arguments["call"], hide), "waits": waits / SECOND if isinstance(waits, int) else waits}
 
 
-def _call(call: Call, hide: Redactor) -> JSON:
+def _call(call: Call, hide: Redactor) -> answers.CalledPath:
     return {"method": call.method, "path": hide.text(call.path)}
 
 
-def _due(sandbox: SandboxState) -> JSON | None:
+def _due(sandbox: SandboxState) -> answers.FiredTimer | None:
     """Return the next timer whose record still exists."""
     timer = min((timer for timer in sandbox.timers if sandbox.timer_target(timer) is not None), default=None)
     return timer and {"at": format_exact(timer.due), "what": f"{timer.kind}.{timer.trigger}", "id": timer.id}
 
 
-def read_replay(snapshot: HostedSnapshot, args: Arguments) -> JSON:
+def read_replay(snapshot: HostedSnapshot, args: Arguments) -> answers.Document:
     """Return the scenario document that repeats the run so far, for `mockserver replay`."""
     from mockserver.server.control import replay_document
 
-    unknown = next((key for key in args if key != "name"), None)
-    if unknown is not None:
-        raise ControlError(400, "MOCK_BAD_QUERY", f"got {unknown!r}; expected name")
     name = args.get("name", "replay")
     if not 1 <= len(name) <= NAME_MAX_CHARS:
         expected = f"a text of 1 to {NAME_MAX_CHARS} characters"
@@ -188,27 +193,24 @@ def track_choices(hosted: HostedSandbox, args: Arguments) -> None:
     hosted.cover_choices()
 
 
-def read_tracked_choices(hosted: HostedSandbox, args: Arguments) -> JSON:
+def read_tracked_choices(hosted: HostedSandbox, args: Arguments) -> answers.TrackedChoices:
     """Return the choices that were read since tracking began."""
     if hosted.choices_read is None:
         raise ControlError(409, "MOCK_NOT_WATCHED", "the choices are not tracked; begin with POST /_mock/choices/watch")
     return {"read": sorted(hosted.choices_read)}
 
 
-def read_report(snapshot: HostedSnapshot, args: Mapping[str, Any], base_url: str | None = None) -> JSON:
+def read_report(snapshot: HostedSnapshot, args: Mapping[str, Any], base_url: str | None = None) -> answers.Report:
     """Return the first lines, the last refused or faulted call, and the whole report as text."""
     from mockserver.server.report import diagnosis, text  # late: a suite without a failure needs no report
     from mockserver.server.report.failure import in_words
 
-    unknown = next((key for key in args if key != "failure"), None)
-    if unknown is not None:
-        hint = closest_match_hint(unknown, ("failure",))
-        raise ControlError(400, "MOCK_BAD_QUERY", f"got {unknown!r}; expected failure{hint}")
     hide = redactor(snapshot.state)
     words = hide.text(args.get("failure", ""))
     seen = _report_snapshot(snapshot, base_url or snapshot.base_url, hide)
     report = text.report(seen, in_words(words) if words.strip() else None)
     call = diagnosis.last_failed_call(seen)
+    shown: Any = call and {key: getattr(call, key) for key in ("n", "operation", "status", "code", "reason", "fault")}
     repeat = f"to repeat it: curl -s {seen.address}/_mock/replay > run.json && mockserver replay run.json"
     page = f"to look at it: {seen.address}/_mock/{f'calls/{call.n}' if call else ''}"
     lines = [*report.summary, *report.sections, page, *([repeat] if seen.exchanges or seen.steps else [])]
@@ -216,7 +218,7 @@ def read_report(snapshot: HostedSnapshot, args: Mapping[str, Any], base_url: str
         "sandboxId": snapshot.id,
         "failure": words or None,
         "summary": [printable(line) for line in report.summary],
-        "call": call and {key: getattr(call, key) for key in ("n", "operation", "status", "code", "reason", "fault")},
+        "call": shown,
         "text": printable("\n".join(lines), keep="\n") + "\n",
     }
 
@@ -230,6 +232,7 @@ def _report_snapshot(snapshot: HostedSnapshot, base_url: str, hide: Redactor) ->
     state = snapshot.state
     state.choices = dict(state.choices)  # a copy: a report of a choice does not count as a use of it
     journal, history = views.journal(state), read_history(snapshot, {})
+    conduct = judge.judge(Run.of(state))
     given = {"scenario": snapshot.config.scenario, "choices": snapshot.config.choices}
     return SandboxSnapshot(
         id=snapshot.id,
@@ -246,7 +249,8 @@ def _report_snapshot(snapshot: HostedSnapshot, base_url: str, hide: Redactor) ->
         rules=views.rules(state),
         deferred=history["deferred"],
         next_timer=history["due"],
-        findings=[found._replace(message=hide.text(found.message)) for found in judge.judge(state).findings],
+        findings=[found._replace(message=hide.text(found.message)) for found in conduct.findings],
+        not_assessed=conduct.not_assessed,
         unmoved=history["unmoved"],
         apart=history["apart"],
         is_python=False,

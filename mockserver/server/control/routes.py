@@ -10,14 +10,13 @@ import logging
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from mockserver.contract import schemas
-from mockserver.contract.text import closest_match_hint
-from mockserver.core.operations.validation import parse_json
-from mockserver.core.state.calls import ApiError
+from mockserver.contract.text import brief, closest_match_hint
 from mockserver.scenario.explaining import explained
 from mockserver.server.api import formats
+from mockserver.server.api.browsing import SANDBOX
 from mockserver.server.api.formats import encoded_in_slices
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, redactor
@@ -28,6 +27,7 @@ from mockserver.server.control import (
     metrics,
     records,
     reports,
+    samples,
     sandboxes,
     scenarios,
     stream,
@@ -39,14 +39,12 @@ from mockserver.server.control.accept import (
     TEXT_TYPES,
     YAML_TYPES,
     accepted_type,
+    json_body,
     query_of,
 )
 from mockserver.server.docs_page.headers import ASSET_HEADERS, HTML_TYPES, PAGE_HEADERS, SCRIPT_TYPES, STYLE_TYPES
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, Phase, SandboxHost
-
-if TYPE_CHECKING:
-    from mockserver.server.control.openapi.control import ControlPlane
 
 _LOG = logging.getLogger("mockserver")
 
@@ -60,7 +58,7 @@ CommandId = Literal[
     "readCoverage",
     "completeSession", "failSession", "cancelSession", "expireSession", "failCampaign", "readEvents",
     "readEvent", "redeliverEvent", "createWebhook", "recoverWebhook", "rotateWebhook", "readOpenapi", "readOpenapiYaml",
-    "readDocs", "readDocsStyle", "readDocsScript", "readStream", "readMetrics", "sendCall",
+    "readDocs", "readDocsStyle", "readDocsScript", "readStream", "readMetrics", "readSample", "sendCall",
 ]
 # fmt: on
 
@@ -90,34 +88,27 @@ class Route(NamedTuple):
     headers: tuple[tuple[str, str], ...] = ()
 
 
-def _read_openapi(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None = None) -> str:
+def _read_openapi(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None = None) -> bytes:
     return _document(hosted, args, base_url, "json")
 
 
-def _read_openapi_yaml(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None = None) -> str:
+def _read_openapi_yaml(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None = None) -> bytes:
     return _document(hosted, args, base_url, "yaml")
 
 
 def _document(
     hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None, form: Literal["json", "yaml"]
-) -> str:
+) -> bytes:
     # Imported here: few servers are asked for a document, and the tables that it is made of take long to import.
     from mockserver.server.control.openapi import commands
 
-    return commands.read_document(hosted, args, base_url or hosted.base_url, control_plane(), form)
+    return commands.read_document(hosted, args, base_url or hosted.base_url, ROUTES, form)
 
 
-def _read_docs(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None = None) -> str:
+def _read_docs(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None = None) -> bytes:
     from mockserver.server.control.openapi import commands  # imported here, as above
 
-    return commands.read_page(hosted, args, base_url or hosted.base_url, control_plane())
-
-
-def control_plane() -> ControlPlane:
-    """Return this control plane for its documents."""
-    from mockserver.server.control.openapi.control import ControlPlane  # imported here, as above
-
-    return ControlPlane(ROUTES, handle_control_request)
+    return commands.read_page(hosted, args, base_url or hosted.base_url, ROUTES)
 
 
 def _read_docs_style(_hosted: HostedSandbox, _args: Mapping[str, Any], base_url: str | None = None) -> str:
@@ -186,24 +177,28 @@ ROUTES: tuple[Route, ...] = (
     Route("readDocsScript",      "GET",    "/_mock/docs/script.js",                 "sandbox",  _read_docs_script,                "unlocked",  None,                200,  None,                       "The script of that page", SCRIPT_TYPES, ASSET_HEADERS),
     Route("readStream",          "GET",    "/_mock/stream",                         "sandbox",  stream.read_stream,               "unlocked",  None,                200,  None,                       "Calls, changes and deliveries as they happen", stream.STREAM_TYPES),
     Route("readMetrics",         "GET",    "/_mock/metrics",                        "host",     metrics.read_metrics,             "unlocked",  None,                200,  None,                       "The server's figures in the text format of Prometheus", TEXT_TYPES),
+    Route("readSample",          "GET",    "/_mock/samples",                        "sandbox",  samples.read_sample,              "unlocked",  None,                200,  None,                       "A small file of a media type that uploads accept"),
     Route("sendCall",            "POST",   "/_mock/calls",                          "sandbox",  calls.send_call,                  "unlocked",  None,                200,  "control.sendCall",         "Call the API, with waits by the sandbox's clock"),
 )
 # fmt: on
 COMMANDS: Mapping[str, Route] = MappingProxyType({route.id: route for route in ROUTES})
-# Commands that read a query; those that wait for deliveries read one too.
-WITH_QUERY: frozenset[CommandId] = frozenset(
-    (
-        "readState",
-        "readJournal",
-        "readReplay",
-        "readReport",
-        "readOpenapi",
-        "readOpenapiYaml",
-        "readDocs",
-        "readStream",
-        "listSandboxes",
-        "deleteSandboxes",
-    )
+# The paths of the commands that concern the whole server begin with one of these.
+SERVER_PATHS: tuple[str, ...] = tuple({route.path.partition("/{")[0]: 0 for route in ROUTES if route.target == "host"})
+# The parameters of queries by command; a command that waits for deliveries also has `wait`.
+QUERIES: Mapping[CommandId, tuple[str, ...]] = MappingProxyType(
+    {
+        "readState": ("chats", "chatsFrom"),
+        "readJournal": ("operation", "status", "text", "since", "before", "limit", "last"),
+        "readReplay": ("name",),
+        "readReport": ("failure",),
+        "readOpenapi": ("plane", "profile"),
+        "readOpenapiYaml": ("plane", "profile"),
+        "readDocs": ("plane", "profile"),
+        "readStream": ("since",),
+        "readSample": ("type",),
+        "listSandboxes": ("label",),
+        "deleteSandboxes": ("label",),
+    }
 )
 _IDS = frozenset(("id", "sessionId"))  # the parameters of paths, which are no part of a body
 _RECORDED: Mapping[str, Route] = MappingProxyType({route.recorded: route for route in ROUTES if route.recorded})
@@ -228,8 +223,10 @@ def _respond(host: SandboxHost, hosted: HostedSandbox | None, request: HttpReque
         media_type = accepted_type(request.headers.get("accept", ""), route.media_types)
         origin = request.base_url.removesuffix(hosted.prefix) if hosted is not None else request.base_url
         addressed = sandboxes.AddressedHost(host, origin)
-        arguments = {**params, **_arguments(route, request), **params}
-        result = _run(addressed, hosted, route, arguments, _waits(route, request))
+        query = _query(route, request)
+        waits = _waits(query.pop("wait", "true"))
+        arguments = {**params, **query, **_body(route, request), **params}
+        result = _run(addressed, hosted, route, arguments, waits)
         return _response(route, media_type, result, vary)
     except ControlError as refusal:
         return _json_response(refusal.status, _without_secrets(hosted, refusal.as_json()), (*refusal.headers, *vary))
@@ -282,12 +279,16 @@ def _json_response(status: int, body: Any, headers: tuple[tuple[str, str], ...] 
 
 
 def _response(route: Route, media_type: str | None, result: Any, vary: tuple[tuple[str, str], ...]) -> HttpResponse:
-    """Return the result of a command under the media type that was negotiated, None for JSON alone."""
-    if media_type is None or (media_type == "application/json" and not isinstance(result, str)):
+    """Return the result of a command under the media type that was negotiated, None for JSON alone; a file as it is."""
+    if isinstance(result, HttpResponse):
+        return result
+    if media_type is None or (media_type == "application/json" and not isinstance(result, str | bytes)):
         return _json_response(route.status, result, vary)
-    text = result if isinstance(result, str) else result["text"]
-    own = (("Content-Type", f"{media_type}; charset=utf-8"), ("Cache-Control", "no-store"), *vary, *route.headers)
-    return HttpResponse(route.status, own, text.encode())
+    text = result if isinstance(result, str | bytes) else result["text"]
+    # What is no page of the mock's own may contain any text of a client, and a browser must not take it for a page.
+    headers = (*vary, *(route.headers or SANDBOX))
+    own = (("Content-Type", f"{media_type}; charset=utf-8"), ("Cache-Control", "no-store"), *headers)
+    return HttpResponse(route.status, own, text if isinstance(text, bytes) else text.encode())
 
 
 @cache
@@ -312,38 +313,38 @@ def _match(request: HttpRequest) -> tuple[Route, Mapping[str, str]]:
     raise ControlError(404, "MOCK_NOT_FOUND", f"path: got {path}; expected one of the control plane{hint}")
 
 
-def _waits(route: Route, request: HttpRequest) -> bool:
-    """Return False if the query of a command that waits for deliveries has `wait=false`."""
-    if route.phase != "delivered":
-        return True
-    query = query_of(request)
-    unknown = next((key for key in query if key != "wait"), None)
+def query_names(route: Route) -> tuple[str, ...]:
+    """Return the parameters that the query of a command may have."""
+    return (*QUERIES.get(route.id, ()), *(("wait",) if route.phase == "delivered" else ()))
+
+
+def _query(route: Route, request: HttpRequest) -> dict[str, str]:
+    query = stream.stream_arguments(request) if route.id == "readStream" else query_of(request)
+    known = query_names(route)
+    unknown = next((name for name in query if name not in known), None)
     if unknown is not None:
-        raise ControlError(
-            400, "MOCK_BAD_QUERY", f"got {unknown!r}; expected wait{closest_match_hint(unknown, ('wait',))}"
-        )
-    value = query.get("wait", "true")
+        expected = f"expected {'some of ' * (len(known) > 1)}{', '.join(known)}" if known else "expected no query"
+        hint = closest_match_hint(unknown, known)
+        raise ControlError(400, "MOCK_BAD_QUERY", f"query: got {brief(unknown, 100)!r}; {expected}{hint}")
+    return query
+
+
+def _waits(value: str) -> bool:
+    """Return False if the query of a command that waits for deliveries has `wait=false`."""
     if value not in ("true", "false"):
         hint = closest_match_hint(value, ("true", "false"))
-        raise ControlError(400, "MOCK_BAD_QUERY", f"wait: got {value!r}; expected true or false{hint}")
+        raise ControlError(400, "MOCK_BAD_QUERY", f"wait: got {brief(value, 100)!r}; expected true or false{hint}")
     return value == "true"
 
 
-def _arguments(route: Route, request: HttpRequest) -> Mapping[str, Any]:
-    if route.phase == "delivered" and route.schema is None:
-        return {}
+def _body(route: Route, request: HttpRequest) -> Mapping[str, Any]:
     if route.schema is None:
-        read_query = stream.stream_arguments if route.id == "readStream" else query_of
-        return read_query(request) if route.id in WITH_QUERY else {}
-    if request.body is None:
-        raise ControlError(413, "MOCK_BODY_TOO_LARGE", "got a body that is larger than the mock reads")
-    try:
-        body = parse_json(request.body) if request.body.strip() else {}
-    except ApiError as refusal:
-        raise ControlError(400, "MOCK_BAD_JSON", refusal.reason) from None
+        if request.body is None or request.body.strip() not in (b"", b"{}"):
+            raise ControlError(400, "MOCK_BAD_BODY", f"got a body; expected none: {route.id} has no arguments in one")
+        return {}
+    body: Mapping[str, Any] = json_body(request)
     check_body(route.schema, body)
-    arguments: Mapping[str, Any] = body
-    return arguments
+    return body
 
 
 def find_command(name: str) -> CommandId:
@@ -373,14 +374,13 @@ def run_command(hosted: HostedSandbox, command: CommandId, arguments: Mapping[st
         ControlError: The command is refused; then nothing has changed.
     """
     route = COMMANDS[command]
-    for name in _IDS & arguments.keys():
-        if not isinstance(arguments[name], str):
-            kind = type(arguments[name]).__name__
-            raise ControlError(
-                400, "MOCK_BAD_BODY", f"{name}: got a value of the type {kind}; expected an id, a string"
-            )
+    own_ids = {name for name in _IDS if f"{{{name}}}" in route.path}
+    for name in _IDS & {*own_ids, *arguments}:
+        if not isinstance(arguments.get(name), str):
+            got = f"a value of the type {type(arguments[name]).__name__}" if name in arguments else "none"
+            raise ControlError(400, "MOCK_BAD_BODY", f"{name}: got {got}; expected an id, a string")
     if route.schema is not None:
-        check_body(route.schema, {key: value for key, value in arguments.items() if key not in _IDS})
+        check_body(route.schema, {key: value for key, value in arguments.items() if key not in own_ids})
     return hosted.run_command(route.handler, arguments, phase=route.phase, recorded=route.recorded)
 
 

@@ -7,9 +7,10 @@ message if it refuses; then nothing has changed.
 
 from __future__ import annotations
 
+import math
 import reprlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.durations import parse_duration
@@ -20,14 +21,18 @@ from mockserver.core.instants import SECOND, Instant, format_exact, parse
 from mockserver.core.state.matching import PATH_ROOTS, differences
 from mockserver.core.state.tenant import Tenant
 from mockserver.scenario.choices import merge_choices, set_choices
-from mockserver.scenario.problems import Problem, ScenarioError
+from mockserver.scenario.documents import Document
+from mockserver.scenario.problems import Problem, ScenarioError, steps
 from mockserver.server.api.response import redactor
 from mockserver.server.control import views
-from mockserver.server.errors import ControlError, refused_document
+from mockserver.server.errors import ControlError, refused_document, unknown_id
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.hosting.snapshot import HostedSnapshot
 from mockserver.version import VERSION
+
+if TYPE_CHECKING:
+    from mockserver.server.control import answers
 
 JSON = dict[str, Any]
 Arguments = Mapping[str, Any]
@@ -47,11 +52,11 @@ def _instant(value: object, name: str) -> Instant:
     return parsed[0]
 
 
-def read_clock(hosted: HostedSandbox, args: Arguments) -> JSON:
+def read_clock(hosted: HostedSandbox, args: Arguments) -> answers.ClockState:
     return views.clock(hosted.sandbox)
 
 
-def set_clock(hosted: HostedSandbox, args: Arguments) -> JSON:
+def set_clock(hosted: HostedSandbox, args: Arguments) -> answers.ClockState:
     """Freeze at an instant or at the present one, or follow the process's clock."""
     if ("freeze" in args) == ("follow" in args):
         raise ControlError(
@@ -73,7 +78,7 @@ def set_clock(hosted: HostedSandbox, args: Arguments) -> JSON:
     return views.clock(hosted.sandbox)
 
 
-def advance_clock(hosted: HostedSandbox, args: Arguments) -> JSON:
+def advance_clock(hosted: HostedSandbox, args: Arguments) -> answers.Advanced:
     """Let time pass, deliver what falls due, and return what happened on the way, in order."""
     if len(args) != 1:
         raise ControlError(
@@ -108,14 +113,14 @@ def _end(args: Arguments) -> Mapping[str, Any]:
     return {"by": by}
 
 
-def read_choices(hosted: HostedSandbox, args: Arguments) -> JSON:
+def read_choices(hosted: HostedSandbox, args: Arguments) -> answers.ChoiceList:
     return views.choices(hosted.sandbox)
 
 
-def choose(hosted: HostedSandbox, args: Arguments) -> JSON:
+def choose(hosted: HostedSandbox, args: Arguments) -> answers.ChoiceList:
     """Set choices by id, all of them or none."""
     problems: list[Problem] = []
-    set_choices(hosted.sandbox, args, problems)
+    set_choices(hosted.sandbox, args, problems, "")
     if problems:
         raise ControlError(400, "MOCK_BAD_CHOICE", "no choice was set; " + "; ".join(map(str, problems)), problems)
     return views.choices(hosted.sandbox)
@@ -124,19 +129,15 @@ def choose(hosted: HostedSandbox, args: Arguments) -> JSON:
 def _tenant(hosted: HostedSandbox, tenant_id: str) -> Tenant:
     tenants = hosted.sandbox.tenants
     if tenant_id not in tenants:
-        raise ControlError(
-            404,
-            "MOCK_NOT_FOUND",
-            f"tenant: got {tenant_id!r}; expected {', '.join(tenants)}{closest_match_hint(tenant_id, tenants)}",
-        )
+        raise unknown_id("tenant", tenant_id, tenants)
     return tenants[tenant_id]
 
 
-def read_tenant(hosted: HostedSandbox, args: Arguments) -> JSON:
+def read_tenant(hosted: HostedSandbox, args: Arguments) -> answers.TenantSettings:
     return views.tenant(hosted.sandbox, _tenant(hosted, args["id"]))
 
 
-def set_tenant(hosted: HostedSandbox, args: Arguments) -> JSON:
+def set_tenant(hosted: HostedSandbox, args: Arguments) -> answers.TenantSettings:
     """Change a tenant's name, developer environment or subscription."""
     tenant = _tenant(hosted, args["id"])
     tenant.name = args.get("name", tenant.name)
@@ -145,7 +146,7 @@ def set_tenant(hosted: HostedSandbox, args: Arguments) -> JSON:
     return views.tenant(hosted.sandbox, tenant)
 
 
-def read_state(snapshot: HostedSnapshot, args: Arguments) -> JSON:
+def read_state(snapshot: HostedSnapshot, args: Arguments) -> answers.State:
     """Return the state as JSON."""
     numbers = _numbers(args, {"chats": "chats", "chatsFrom": "chats_from"})
     if numbers.get("chats", 0) > views.STATE_CHATS:
@@ -159,12 +160,12 @@ def reset(hosted: HostedSandbox, args: Arguments) -> None:
     hosted.reset()
 
 
-def create_checkpoint(hosted: HostedSandbox, args: Arguments) -> JSON:
+def create_checkpoint(hosted: HostedSandbox, args: Arguments) -> answers.CreatedCheckpoint:
     """Store the state as it is now, to be restored any number of times; of those with a label the newest are stored."""
     return {"checkpointId": hosted.save_checkpoint(args.get("label"))}
 
 
-def list_checkpoints(hosted: HostedSandbox, args: Arguments) -> JSON:
+def list_checkpoints(hosted: HostedSandbox, args: Arguments) -> answers.Checkpoints:
     """Return the checkpoints that have a label, oldest first, with the clock and the number of calls of each."""
     hide = redactor(hosted.sandbox)
     rows = [(id, label, hosted.checkpoints[id]) for id, label in hosted.checkpoints.labels.items()]
@@ -185,22 +186,17 @@ def restore_checkpoint(hosted: HostedSandbox, args: Arguments) -> None:
     """Restore the state of the checkpoint."""
     checkpoint = hosted.checkpoints.get(args["id"])
     if checkpoint is None:
-        known = ", ".join(hosted.checkpoints) or "none"
-        raise ControlError(404, "MOCK_NOT_FOUND", f"checkpoint: got {args['id']!r}; expected {known}")
+        raise unknown_id("checkpoint", args["id"], hosted.checkpoints)
     hosted.restore(checkpoint)
 
 
-def read_journal(snapshot: HostedSnapshot, args: Arguments) -> JSON:
+def read_journal(snapshot: HostedSnapshot, args: Arguments) -> answers.Journal:
     """Return exchanges and transitions; with `operation`, `status` or `text` only those exchanges, with `last` the newest of them."""
     if "limit" in args and "last" in args:
         raise ControlError(
             400, "MOCK_BAD_QUERY", "got limit with last; expected limit for the oldest or last for the newest"
         )
-    numbers = _numbers(
-        {key: value for key, value in args.items() if key not in ("operation", "text")},
-        {"status": "status", "since": "since", "before": "before", "limit": "limit", "last": "last"},
-        ("operation", "text"),
-    )
+    numbers = _numbers(args, {name: name for name in ("status", "since", "before", "limit", "last")})
     operations = _operations(args["operation"]) if "operation" in args else None
     return views.journal(snapshot.state, operations=operations, text=args.get("text", ""), **numbers)
 
@@ -212,14 +208,9 @@ def _operations(name: str) -> tuple[str, ...]:
         raise ControlError(400, "MOCK_BAD_OPERATION", str(refusal)) from None
 
 
-def _numbers(args: Arguments, names: Mapping[str, str], others: tuple[str, ...] = ()) -> dict[str, int]:
-    """Return the whole numbers of a query under the `names` that the view has for them; ControlError for other keys."""
-    for key in args:
-        if key not in names:
-            known = (*others, *names)
-            expected = f"expected some of {', '.join(known)}{closest_match_hint(key, known)}"
-            raise ControlError(400, "MOCK_BAD_QUERY", f"got {_cut(key)}; {expected}")
-    return {names[key]: _whole(value, key) for key, value in args.items()}
+def _numbers(args: Arguments, names: Mapping[str, str]) -> dict[str, int]:
+    """Return the whole numbers of a query under the `names` that the view has for them."""
+    return {inner: _whole(args[name], name) for name, inner in names.items() if name in args}
 
 
 def _whole(value: object, name: str) -> int:
@@ -228,7 +219,7 @@ def _whole(value: object, name: str) -> int:
         raise ControlError(
             400,
             "MOCK_BAD_QUERY",
-            f"{name}: got {_cut(value)}; expected a whole number of at most {_DIGITS_MAX} digits",
+            f"{name}: got {_cut(value)}; expected a whole number from 0 to {10**_DIGITS_MAX - 1}",
         )
     return int(str(value))
 
@@ -237,44 +228,54 @@ def _cut(received: object) -> str:
     return reprlib.repr(received)
 
 
-def verify_journal(hosted: HostedSandbox, args: Arguments) -> JSON:
+def verify_journal(hosted: HostedSandbox, args: Arguments) -> answers.Verified:
     """Return whether the operation was called as often as expected, and the nearest calls if it was not."""
     where = args.get("where", {})
     for path in where:
-        if path.partition(".")[0] not in PATH_ROOTS:
-            raise ControlError(
-                400, "MOCK_BAD_WHERE", f"where: got {path!r}; expected a path that begins with {', '.join(PATH_ROOTS)}"
-            )
+        root = path.partition(".")[0]
+        if root not in PATH_ROOTS:
+            expected = f"a path that begins with {', '.join(PATH_ROOTS)}{closest_match_hint(root, PATH_ROOTS)}"
+            raise ControlError(400, "MOCK_BAD_WHERE", f"where: got {path!r}; expected {expected}")
+    operations = _operations(args["operation"])
     if "times" in args and ("atLeast" in args or "atMost" in args):
         raise ControlError(
             400, "MOCK_BAD_VERIFY", "got times with atLeast or atMost; expected times alone, or atLeast and atMost"
         )
-    operations = _operations(args["operation"])
+    if not {"times", "atLeast", "atMost"} & args.keys():
+        raise ControlError(
+            400, "MOCK_BAD_VERIFY", "got no expected count; expected times, atLeast or atMost, such as atLeast: 1"
+        )
+    if args.get("atLeast", 0) > args.get("atMost", math.inf):
+        raise ControlError(
+            400,
+            "MOCK_BAD_VERIFY",
+            f"got atLeast {args['atLeast']} and atMost {args['atMost']}; expected atLeast up to atMost",
+        )
     calls = [entry for entry in hosted.sandbox.journal.exchanges if entry.operation in operations]
     compared = [(entry, differences(entry, where)) for entry in calls]
     count = sum(not differs for _, differs in compared)
-    at_least = args.get("times", args.get("atLeast", 0 if "atMost" in args else 1))
+    at_least = args.get("times", args.get("atLeast", 0))
     at_most = args.get("times", args.get("atMost", count))
     hide = redactor(hosted.sandbox)
     misses = sorted((pair for pair in compared if pair[1]), key=lambda pair: len(pair[1]))[:3]
-    nearest = [
+    nearest: list[answers.Nearest] = [
         {"exchange": views.exchange(entry, hide), "differences": [hide.value(one._asdict()) for one in differs[:5]]}
         for entry, differs in misses
     ]
     return {"ok": at_least <= count <= at_most, "count": count, "nearest": nearest}
 
 
-def read_events(hosted: HostedSandbox, args: Arguments) -> JSON:
+def read_events(hosted: HostedSandbox, args: Arguments) -> answers.Events:
     return views.events(hosted.sandbox)
 
 
-def health(addressed: AddressedHost, args: Mapping[str, Any]) -> dict[str, Any]:
+def health(addressed: AddressedHost, args: Mapping[str, Any]) -> answers.Health:
     return {"status": "ok", "version": VERSION, **_shard(addressed.host)}
 
 
-def _shard(host: SandboxHost) -> dict[str, int]:
+def _shard(host: SandboxHost) -> answers.OfFleet:
     """Return the process that answers, if the server is one of a fleet: it lists and ends its own sandboxes alone."""
-    return {} if host.shard is None else host.shard.as_json()
+    return {} if host.shard is None else {"shard": host.shard.number, "shards": host.shard.shards}
 
 
 class AddressedHost(NamedTuple):
@@ -288,17 +289,37 @@ class AddressedHost(NamedTuple):
         return hosted.own_origin or self.origin + hosted.prefix
 
 
-def create_sandbox(addressed: AddressedHost, args: Mapping[str, Any]) -> dict[str, Any]:
+def create_sandbox(addressed: AddressedHost, args: Mapping[str, Any]) -> answers.CreatedSandbox:
     """Create a sandbox; `choices` take precedence over those of the profile, and these over the scenario's."""
     host = addressed.host
     try:
         hosted = host.create_for_client(_config(args))
     except ScenarioError as refusal:
-        raise refused_document(refusal, "no sandbox was created") from None
-    keys = {"secretKey": hosted.tenant.secret_key, "publicKey": hosted.tenant.public_key}
-    place = {"sandboxId": hosted.id, "baseUrl": addressed.base_url(hosted), "tenantId": hosted.tenant.id}
-    token = {"token": host.sandbox_token(hosted.id)} if host.token is not None else {}
-    return {**place, **keys, "webhookSecrets": hosted.created.secrets, **token}
+        raise refused_document(_in_body(refusal, args), "no sandbox was created") from None
+    created: answers.CreatedSandbox = {
+        "sandboxId": hosted.id,
+        "baseUrl": addressed.base_url(hosted),
+        "tenantId": hosted.tenant.id,
+        "secretKey": hosted.tenant.secret_key,
+        "publicKey": hosted.tenant.public_key,
+        "webhookSecrets": hosted.created.secrets,
+    }
+    if host.token is not None:
+        created["token"] = host.sandbox_token(hosted.id)
+    return created
+
+
+def _in_body(refusal: ScenarioError, args: Mapping[str, Any]) -> ScenarioError:
+    """Return the refusal with the places of a body: a document in it is at `/scenario`, apart from what the body adds."""
+    if not isinstance(args.get("scenario"), Mapping) or not isinstance(refusal.document, Document):
+        return refusal
+    own = [steps(place) for place in refusal.document.added]
+    return ScenarioError(
+        problem
+        if any(steps(problem.path)[: len(place)] == place for place in own)
+        else problem._replace(path=f"/scenario{problem.path}")
+        for problem in refusal.problems
+    )
 
 
 def _config(args: Mapping[str, Any]) -> SandboxConfig:
@@ -313,7 +334,7 @@ def _config(args: Mapping[str, Any]) -> SandboxConfig:
     return SandboxConfig(**own | {"choices": merge_choices(chosen, own.get("choices", {}))})
 
 
-def list_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> dict[str, Any]:
+def list_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> answers.Sandboxes:
     """Return the open sandboxes, with a label those that have it, and the closed ones that were called after their end."""
     host, labels = addressed.host, _labels(args)
     sandboxes, now = host.refreshed(), host.monotonic_us()
@@ -339,12 +360,12 @@ def list_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> dict[st
     }
 
 
-def _limit(host: SandboxHost, sandbox_id: str) -> dict[str, str]:
+def _limit(host: SandboxHost, sandbox_id: str) -> answers.Ended:
     ended = host.closed.ended.get(sandbox_id)
-    return {} if ended is None else {"limit": ended.limit}
+    return {} if ended is None else {"limit": cast("answers.Limit", ended.limit)}
 
 
-def delete_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> dict[str, Any]:
+def delete_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> answers.EndedSandboxes:
     """End the sandboxes that have a label; without one nothing is ended."""
     labels = _labels(args)
     if not labels:
@@ -356,10 +377,6 @@ def delete_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> dict[
 
 def _labels(args: Mapping[str, Any]) -> dict[str, str]:
     """Return the labels of a query, `key:value` separated by commas; a sandbox is meant if it has them all."""
-    unknown = next((name for name in args if name != "label"), None)
-    if unknown is not None:
-        hint = closest_match_hint(unknown, ("label",))
-        raise ControlError(400, "MOCK_BAD_QUERY", f"got {_cut(unknown)}; expected label{hint}")
     labels = {}
     for label in args["label"].split(",") if "label" in args else ():
         key, colon, value = label.partition(":")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
+from mockserver.core.redaction import to_json_text
 from mockserver.scenario import library
 from mockserver.scenario.apply import apply
 from mockserver.scenario.documents import to_plain
@@ -12,28 +13,36 @@ from mockserver.scenario.problems import ScenarioError
 from mockserver.scenario.rule_parser import describe_rule
 from mockserver.server.api.response import redactor
 from mockserver.server.control import views
-from mockserver.server.errors import ControlError, refused_document
+from mockserver.server.errors import ControlError, refused_document, unknown_id
 from mockserver.server.hosting.host import HostedSandbox
+
+if TYPE_CHECKING:
+    from mockserver.server.control import answers
 
 JSON = dict[str, Any]
 Arguments = Mapping[str, Any]
 
 
-def apply_scenario(hosted: HostedSandbox, args: Arguments) -> JSON:
+def apply_scenario(hosted: HostedSandbox, args: Arguments) -> answers.AppliedScenario:
     """Apply a document, or the one of the library with this name."""
     try:
-        by_name = set(args) == {"name"}
-        if by_name and not isinstance(args["name"], str):
+        by_name = "name" in args
+        if by_name and not (isinstance(args["name"], str) and len(args) == 1):
+            others = next((f" with {key}" for key in args if key != "name"), "")
+            expected = "the name of a library scenario alone, or a document, which has no name"
             raise ControlError(
-                400, "MOCK_BAD_SCENARIO", f"name: got {args['name']!r}; expected the name of a library scenario"
+                400, "MOCK_BAD_SCENARIO", f"name: got {to_json_text(args['name'])}{others}; expected {expected}"
             )
         applied = apply(hosted.sandbox, library.document(args["name"]) if by_name else args).as_json()
-        return {**applied, "scenario": redactor(hosted.sandbox).value(applied["scenario"])}
+        shown = {**applied, "scenario": redactor(hosted.sandbox).value(applied["scenario"])}
+        return cast("answers.AppliedScenario", shown)
     except ScenarioError as refusal:
+        if by_name:
+            refusal = ScenarioError(problem._replace(path="/name") for problem in refusal.problems)
         raise refused_document(refusal, "nothing of it was applied") from None
 
 
-def list_scenarios(hosted: HostedSandbox, args: Arguments) -> JSON:
+def list_scenarios(hosted: HostedSandbox, args: Arguments) -> answers.ScenarioList:
     documents = [library.document(name) for name in library.paths()]
     return {
         "scenarios": [
@@ -43,7 +52,7 @@ def list_scenarios(hosted: HostedSandbox, args: Arguments) -> JSON:
     }
 
 
-def read_scenario(hosted: HostedSandbox, args: Arguments) -> JSON:
+def read_scenario(hosted: HostedSandbox, args: Arguments) -> answers.ScenarioInFull:
     """Return the document of a library scenario, with a sentence for each of its rules."""
     try:
         document = library.document(args["name"])
@@ -52,7 +61,7 @@ def read_scenario(hosted: HostedSandbox, args: Arguments) -> JSON:
     return {"document": to_plain(document), "rules": [describe_rule(rule) for rule in document.get("script", ())]}
 
 
-def list_rules(hosted: HostedSandbox, args: Arguments) -> JSON:
+def list_rules(hosted: HostedSandbox, args: Arguments) -> answers.RuleList:
     """Return the rules in force with their counts."""
     return {"rules": views.rules(hosted.sandbox)}
 
@@ -63,5 +72,4 @@ def remove_rules(hosted: HostedSandbox, args: Arguments) -> None:
     if "id" not in args:
         rules.clear()
     elif not rules.remove(args["id"]):
-        known = ", ".join(rules.rules) or "none"
-        raise ControlError(404, "MOCK_NOT_FOUND", f"rule: got {args['id']!r}; expected {known}")
+        raise unknown_id("rule", args["id"], rules.rules)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache, partial
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.text import camel_case, json_value
@@ -27,13 +27,16 @@ from mockserver.core.state.tenant import TABLES, Tenant
 from mockserver.server.api import formats, serializers
 from mockserver.server.api.response import explanation, redactor
 
+if TYPE_CHECKING:
+    from mockserver.server.control import answers
+
 JSON = dict[str, Any]
 
 
 # Fields that hold an instant; every other value is returned as it is.
 INSTANTS = frozenset(
     ("created_at", "updated_at", "birth_date", "last_message_at", "last_update_at", "started_at", "ended_at", "expires_at", "uploaded_at",
-     "consumed_at")
+     "consumed_at", "old_secret_until")
 )  # fmt: skip
 
 # Keys of fields and tables that are not the attribute's name in camelCase.
@@ -49,31 +52,39 @@ STATE_CHATS = 10_000  # chats of a tenant, and targets of an execution, in one r
 FieldKeys = tuple[tuple[str, str], ...]
 
 
-def of_event(sandbox: SandboxState, event_id: str) -> list[JSON]:
+def of_event(sandbox: SandboxState, event_id: str) -> list[answers.EventDelivery]:
     """Return the deliveries of an event with their attempts; one in flight has neither a status nor an error yet."""
     return [_delivery_of_event(sandbox, delivery) for delivery in sandbox.outbox.of_event(event_id)]
 
 
-def _delivery_of_event(sandbox: SandboxState, delivery: Delivery) -> JSON:
-    attempts = [_attempt(sandbox, attempt) | {"durationMs": attempt.duration_ms} for attempt in delivery.attempts]
+def _delivery_of_event(sandbox: SandboxState, delivery: Delivery) -> answers.EventDelivery:
+    attempts: list[answers.TimedAttempt] = [
+        {**_attempt(sandbox, attempt), "durationMs": attempt.duration_ms} for attempt in delivery.attempts
+    ]
     planned = sandbox.outbox.in_flight.get(delivery.webhook_id)
     if planned is not None and planned.delivery.id == delivery.id:
         attempts.append({"at": format_exact(planned.at)})
     return {"endpoint": delivery.webhook_id, "status": delivery.status, "attempts": attempts}
 
 
-def _attempt(sandbox: SandboxState, attempt: Attempt) -> JSON:
+def _attempt(sandbox: SandboxState, attempt: Attempt) -> answers.Attempt:
     """Return the instant and the result of an attempt and, if a rule changed its request, the fault."""
     # The exception of a receiver may contain any text.
     error = redactor(sandbox).text(attempt.error) if attempt.error else None
-    result = {"status": attempt.status, "error": error, "fault": attempt.fault}
-    return {"at": format_exact(attempt.at), **{key: value for key, value in result.items() if value is not None}}
+    shown: answers.Attempt = {"at": format_exact(attempt.at)}
+    if attempt.status is not None:
+        shown["status"] = attempt.status
+    if error is not None:
+        shown["error"] = error
+    if attempt.fault is not None:
+        shown["fault"] = attempt.fault
+    return shown
 
 
-def deliveries(sandbox: SandboxState) -> JSON:
+def deliveries(sandbox: SandboxState) -> answers.Deliveries:
     """Return the deliveries and the events without an endpoint so far; real durations of attempts are not part of it."""
     outbox = sandbox.outbox
-    rows = [
+    rows: list[answers.DeliveryState] = [
         {
             "id": delivery.id,
             "eventId": delivery.event.id,
@@ -87,17 +98,17 @@ def deliveries(sandbox: SandboxState) -> JSON:
     return {"deliveries": rows, "storedEvents": [event.id for event in outbox.unclaimed_events]}
 
 
-def clock(sandbox: SandboxState) -> JSON:
+def clock(sandbox: SandboxState) -> answers.ClockState:
     """Return the present instant, and whether the clock is frozen."""
     return {"now": format_exact(sandbox.read_clock()), "frozen": sandbox.clock.frozen}
 
 
-def fired(timers: list[FiredTimer]) -> list[JSON]:
+def fired(timers: list[FiredTimer]) -> list[answers.FiredTimer]:
     """Return the timers that fired, in order."""
     return [{"at": format_exact(timer.at), "what": timer.what, "id": timer.id} for timer in timers]
 
 
-def choices(sandbox: SandboxState) -> JSON:
+def choices(sandbox: SandboxState) -> answers.ChoiceList:
     """Return every choice with its question, its options and the value in force."""
     rows, values = CHOICES.values(), dict(sandbox.choices)  # a copy: a view of a choice does not count as a use of it
     return {
@@ -115,7 +126,7 @@ def choices(sandbox: SandboxState) -> JSON:
     }
 
 
-def tenant(sandbox: SandboxState, owner: Tenant) -> JSON:
+def tenant(sandbox: SandboxState, owner: Tenant) -> answers.TenantSettings:
     """Return a tenant's settings, keys redacted."""
     return {
         "tenantId": owner.id,
@@ -127,7 +138,7 @@ def tenant(sandbox: SandboxState, owner: Tenant) -> JSON:
     }
 
 
-def state(sandbox: SandboxState, *, chats: int = STATE_CHATS, chats_from: int = 0) -> JSON:
+def state(sandbox: SandboxState, *, chats: int = STATE_CHATS, chats_from: int = 0) -> answers.State:
     """
     Return the state as JSON: clock, choices, tenants with their records. Equal states have equal bytes.
 
@@ -137,7 +148,7 @@ def state(sandbox: SandboxState, *, chats: int = STATE_CHATS, chats_from: int = 
         chats_from: the number of chats before these.
     """
     page = slice(chats_from, chats_from + chats)
-    view: JSON = {
+    return {
         "clock": {"now": format_exact(sandbox.now), "frozen": sandbox.clock.frozen},
         "seed": sandbox.seed,
         "choices": dict(sorted(sandbox.choices.items())),
@@ -145,7 +156,6 @@ def state(sandbox: SandboxState, *, chats: int = STATE_CHATS, chats_from: int = 
         "rules": rules(sandbox),
         **deliveries(sandbox),
     }
-    return view
 
 
 def rules(sandbox: SandboxState) -> list[JSON]:
@@ -153,7 +163,8 @@ def rules(sandbox: SandboxState) -> list[JSON]:
     return [redactor(sandbox).value(dict(rule)) for rule in describe_rules(sandbox.rule_set)]
 
 
-def _tenant_state(sandbox: SandboxState, owner: Tenant, page: slice) -> JSON:
+def _tenant_state(sandbox: SandboxState, owner: Tenant, page: slice) -> Any:
+    """Return a `TenantState`, with a key for each table."""
     hide = redactor(sandbox)
     view: JSON = {**tenant(sandbox, owner), "country": owner.country, "chatCount": len(owner.chats)}
     for table in TABLES:
@@ -219,29 +230,23 @@ def record_keys(record: type) -> FieldKeys:
     return tuple((name, _KEYS.get((record, name)) or camel_case(name)) for name in visible)
 
 
-def events(sandbox: SandboxState) -> JSON:
+def events(sandbox: SandboxState) -> answers.Events:
     """Return one entry per event, oldest first, also if no endpoint is registered for it."""
     view = formats.SerializationContext(sandbox.choices, sandbox.seed, sandbox.now, "")
     encode = formats.with_unknown_fields if sandbox.choices["additive-fields"] != "none" else dict
     hide = redactor(sandbox)
     rows = ((event, hide.value(encode(serializers.event(view, event)))) for event in sandbox.events)
-    return {
-        "events": [
-            {
-                "id": event.id,
-                "at": format_exact(event.at),
-                **envelope,
-                "deliveries": of_event(sandbox, event.id),
-            }
-            for event, envelope in rows
-        ]
-    }
+    entries: list[Any] = [  # with more keys, if the choices add some
+        {"id": event.id, "at": format_exact(event.at), **envelope, "deliveries": of_event(sandbox, event.id)}
+        for event, envelope in rows
+    ]
+    return {"events": entries}
 
 
-def exchange(entry: JournalEntry, hide: Redactor) -> JSON:
+def exchange(entry: JournalEntry, hide: Redactor) -> answers.Exchange:
     """Return an exchange of the journal, keys redacted."""
     call = entry.call
-    request: JSON = {
+    request: answers.Request = {
         "method": call.method,
         "path": call.path,
         "query": dict(call.query),
@@ -257,13 +262,13 @@ def exchange(entry: JournalEntry, hide: Redactor) -> JSON:
         "request": hide.value(request),
         "response": hide.value(_response(entry)),
         "applied": entry.applied,
-        "fault": entry.fault and {"rule": entry.fault.rule, "effects": hide.value(entry.fault.effects)},
+        "fault": {"rule": entry.fault.rule, "effects": hide.value(entry.fault.effects)} if entry.fault else None,
         "reason": explanation(entry.error, hide) if entry.error else None,
         "choices": dict(entry.choices),
     }
 
 
-def _response(entry: JournalEntry) -> JSON | None:
+def _response(entry: JournalEntry) -> answers.Response | None:
     """Return the response that the client has got; None if there is none, or not yet."""
     if entry.is_held or not entry.status:
         return None
@@ -275,7 +280,7 @@ def _response(entry: JournalEntry) -> JSON | None:
     }
 
 
-def _cut(whole_bytes: int | None) -> JSON:
+def _cut(whole_bytes: int | None) -> answers.Cut:
     """Return the mark of a body that is only the beginning of the whole one; nothing if it is complete."""
     return {} if whole_bytes is None else {"cutFromBytes": whole_bytes}
 
@@ -291,8 +296,9 @@ def _json_or_text(body: bytes) -> Any:
     return body.decode("utf-8", "replace") if value is ABSENT else value
 
 
-def transition(step: Transition) -> JSON:
+def transition(step: Transition) -> answers.Transition:
     """Return a transition of the journal."""
+    cause: Any = dict(step.cause)
     return {
         "n": step.n,
         "at": format_exact(step.at),
@@ -300,7 +306,7 @@ def transition(step: Transition) -> JSON:
         "id": step.id,
         "from": step.source,
         "to": step.target,
-        "cause": dict(step.cause),
+        "cause": cause,
     }
 
 
@@ -314,7 +320,7 @@ def journal(
     limit: int | None = None,
     last: int | None = None,
     text: str = "",
-) -> JSON:
+) -> answers.Journal:
     """
     Return exchanges, oldest first, and every transition.
 

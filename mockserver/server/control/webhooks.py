@@ -6,9 +6,9 @@ again, recover an endpoint, rotate its secret, register a receiver.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mockserver.contract.lifecycles import CONNECTED, CONNECTION_FAILED
+from mockserver.contract.lifecycles import SUBSCRIPTIONS
 from mockserver.contract.text import closest_match_hint, whole_number
 from mockserver.core.instants import SECOND, format_exact
 from mockserver.core.redaction import Redactor, mask
@@ -20,20 +20,22 @@ from mockserver.core.webhooks import deliveries, url_policy
 from mockserver.scenario.apply import DEFAULT_TENANT
 from mockserver.server.api.response import redactor
 from mockserver.server.control import views
-from mockserver.server.errors import ControlError
+from mockserver.server.errors import ControlError, unknown_id
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.webhooks.local_receivers import ReceiverTarget
 from mockserver.server.webhooks.signing import SCHEMES, SignatureScheme, SigningInput
 
+if TYPE_CHECKING:
+    from mockserver.server.control import answers
+
 JSON = dict[str, Any]
 Arguments = Mapping[str, Any]
 
-KINDS = ("entrypoints", CONNECTED, CONNECTION_FAILED)  # the events that an endpoint may be registered for
 _SECONDS_MAX = 253_402_300_799  # of the last instant
 _TIMESTAMPS = ("webhook-timestamp", "svix-timestamp")
 
 
-def redeliver(hosted: HostedSandbox, args: Arguments) -> JSON:
+def redeliver(hosted: HostedSandbox, args: Arguments) -> answers.EventEntry:
     """Send an event again to every endpoint where its delivery has ended; return the event with the attempts made."""
     sandbox, event_id = hosted.sandbox, args["id"]
     with sandbox.lock:
@@ -47,7 +49,7 @@ def redeliver(hosted: HostedSandbox, args: Arguments) -> JSON:
 def _schedule_again(sandbox: SandboxState, event_id: str) -> None:
     event = next((event for event in sandbox.events if event.id == event_id), None)
     if event is None:
-        raise _unknown("event", event_id, [event.id for event in sandbox.events])
+        raise unknown_id("event", event_id, [event.id for event in sandbox.events])
     if not deliveries.redeliver(sandbox, event):
         statuses = ", ".join(delivery.status for delivery in sandbox.outbox.of_event(event_id))
         why = f"its deliveries are {statuses}" if statuses else "no endpoint is registered for it"
@@ -58,21 +60,28 @@ def _schedule_again(sandbox: SandboxState, event_id: str) -> None:
         )
 
 
-def recover(hosted: HostedSandbox, args: Arguments) -> JSON:
+def recover(hosted: HostedSandbox, args: Arguments) -> answers.RecoveredWebhook:
     """Send an endpoint all its abandoned deliveries again, in the order of their events."""
     tenant, webhook = _webhook(hosted, args["id"])
     recovered = deliveries.recover(hosted.sandbox, tenant, webhook)
     return {"webhookId": webhook.id, "events": [delivery.event.id for delivery in recovered]}
 
 
-def rotate(hosted: HostedSandbox, args: Arguments) -> JSON:
-    """Set the secret of an endpoint; its former one signs in addition until the next rotation."""
+def rotate(hosted: HostedSandbox, args: Arguments) -> answers.RotatedWebhook:
+    """Set the secret of an endpoint; its former one signs in addition for the length of `wh-secret-rotation`."""
     tenant, webhook = _webhook(hosted, args["id"])
+    _check_secret(hosted.sandbox, args["secret"])
     rotated = deliveries.rotate_secret(hosted.sandbox, tenant, webhook, args["secret"])
-    return {"webhookId": webhook.id, "secret": mask(rotated.secret), "oldSecret": mask(webhook.secret)}
+    until = rotated.old_secret_until
+    return {
+        "webhookId": webhook.id,
+        "secret": mask(rotated.secret),
+        "oldSecret": mask(webhook.secret),
+        "oldSecretUntil": None if until is None else format_exact(until),
+    }
 
 
-def create_webhook(hosted: HostedSandbox, args: Arguments) -> JSON:
+def create_webhook(hosted: HostedSandbox, args: Arguments) -> answers.CreatedWebhook:
     """Register an endpoint by its url; return it with its whole secret, which no other view shows."""
     tenant_id = args.get("tenantId", DEFAULT_TENANT)
     webhook = register(hosted, args["url"], tenant_id, args.get("events", ()), args.get("secret"), "")
@@ -97,14 +106,16 @@ def register(
     sandbox = hosted.sandbox
     tenant = sandbox.tenants.get(tenant_id)
     if tenant is None:
-        raise _unknown("tenant", tenant_id, list(sandbox.tenants))
+        raise unknown_id("tenant", tenant_id, list(sandbox.tenants))
     for kind in events:
-        if kind not in KINDS:
+        if kind not in SUBSCRIPTIONS:
             raise ControlError(
                 400,
                 "MOCK_BAD_EVENT",
-                f"events: got {kind!r}; expected some of {', '.join(KINDS)}{closest_match_hint(kind, KINDS)}",
+                f"events: got {kind!r}; expected some of {', '.join(SUBSCRIPTIONS)}{closest_match_hint(kind, SUBSCRIPTIONS)}",
             )
+    if secret is not None:
+        _check_secret(sandbox, secret)
     if isinstance(target, str):
         url, expected = target, url_policy.rejection_reason(target, sandbox.outbox.allowed_hosts)
         if expected is not None:
@@ -116,35 +127,33 @@ def register(
     return webhook
 
 
+def _check_secret(sandbox: SandboxState, secret: str) -> None:
+    expected = deliveries.secret_rejection(sandbox, secret)
+    if expected is not None:  # the text itself is in no answer: it may be a secret
+        raise ControlError(
+            400, "MOCK_BAD_SECRET", f"secret: got a text of {len(secret)} characters; expected {expected}"
+        )
+
+
 def _webhook(hosted: HostedSandbox, webhook_id: str) -> tuple[Tenant, Webhook]:
     match = hosted.sandbox.find("webhook", webhook_id)
     if match is None:
-        raise _unknown("webhook", webhook_id, [webhook.id for _, webhook in hosted.sandbox.records("webhook")])
+        raise unknown_id("webhook", webhook_id, [webhook.id for _, webhook in hosted.sandbox.records("webhook")])
     return match
 
 
-def _unknown(kind: str, received: str, ids: list[str]) -> ControlError:
-    expected = ", ".join(ids[:5]) or "one that exists; there is none yet"
-    return ControlError(
-        404, "MOCK_NOT_FOUND", f"{kind}: got {received!r}; expected {expected}{closest_match_hint(received, ids)}"
-    )
-
-
-def read_event(hosted: HostedSandbox, args: Arguments) -> JSON:
+def read_event(hosted: HostedSandbox, args: Arguments) -> answers.EventInFull:
     """Return an event with each request that was sent for it, byte for byte, and the check of its signature."""
     sandbox, event_id = hosted.sandbox, args["id"]
     entry = next((event for event in views.events(sandbox)["events"] if event["id"] == event_id), None)
     if entry is None:
-        ids = [event.id for event in sandbox.events]
-        expected = ", ".join(ids[:5]) or "one that exists; there is none yet"
-        hint = closest_match_hint(event_id, ids)
-        raise ControlError(404, "MOCK_NOT_FOUND", f"event: got {event_id!r}; expected {expected}{hint}")
+        raise unknown_id("event", event_id, (event.id for event in sandbox.events))
     hide = redactor(sandbox)
     rows = [_delivery(sandbox, delivery, hide) for delivery in sandbox.outbox.of_event(event_id)]
     return {**entry, "deliveries": rows}
 
 
-def _delivery(sandbox: SandboxState, delivery: Delivery, hide: Redactor) -> JSON:
+def _delivery(sandbox: SandboxState, delivery: Delivery, hide: Redactor) -> answers.DeliveryInFull:
     match = sandbox.find("webhook", delivery.webhook_id)
     webhook = match[1] if match else None
     return {
@@ -157,7 +166,7 @@ def _delivery(sandbox: SandboxState, delivery: Delivery, hide: Redactor) -> JSON
     }
 
 
-def _attempt(attempt: Attempt, webhook: Webhook | None, hide: Redactor) -> JSON:
+def _attempt(attempt: Attempt, webhook: Webhook | None, hide: Redactor) -> answers.SentAttempt:
     return {
         "number": attempt.number,
         "at": format_exact(attempt.at),
@@ -182,7 +191,7 @@ class _Signed(NamedTuple):
     signatures: list[str]
 
 
-def _signature(attempt: Attempt, webhook: Webhook | None) -> JSON | None:
+def _signature(attempt: Attempt, webhook: Webhook | None) -> answers.Signature | None:
     """Return what a request is signed with, part by part; None if it has no signature."""
     headers = {name.lower(): value for name, value in attempt.headers.items()}
     for name, scheme in SCHEMES.items():

@@ -167,5 +167,6 @@ def _sign_in(plane: Plane, request: HttpRequest, base: str) -> HttpResponse:
             return _redirect(next_path, ())
         return _sign_in_form(base, next_path.removeprefix(base), is_again=True)
     name, value = cookie
-    attributes = f"{name}={value}; Path={base}{paths.ROOT}; HttpOnly; SameSite=Strict"
+    secure = "; Secure" if request.base_url.startswith("https:") else ""
+    attributes = f"{name}={value}; Path={base}{paths.ROOT}; HttpOnly; SameSite=Strict{secure}"
     return _redirect(next_path, (("Set-Cookie", attributes),))

@@ -19,7 +19,7 @@ from typing import Final
 from mockserver.core.operations import hosted_flow
 from mockserver.core.operations.hosted_flow import FlowTarget
 from mockserver.core.scheduler import run_until
-from mockserver.core.state.sandbox import SandboxState
+from mockserver.core.state.sandbox import SandboxState, Scope
 from mockserver.server.api import formats
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse
@@ -132,15 +132,17 @@ def _apply_button(
     sandbox: SandboxState, page_request: PageRequest, target: FlowTarget, button: str, step: str
 ) -> str | None:
     """Run the action of the button; return the field that is wrong, if one is."""
-    tenant, session, _ = target
+    session = target.session
+    cause = {"continue": step, "cancel": "cancel"}.get(button, "simulate")
+    scope = Scope(sandbox, target.tenant, {"page": cause})
     if button == "continue":
-        return hosted_flow.submit_step(sandbox, tenant, session, step, page_request.form or {})
+        return hosted_flow.submit_step(scope, session, step, page_request.form or {})
     if button == "back":
-        hosted_flow.go_back(sandbox, tenant, session, step)
+        hosted_flow.go_back(scope, session, step)
     elif button == "cancel":
-        hosted_flow.cancel(sandbox, tenant, session)
+        hosted_flow.cancel(scope, session)
     else:
-        hosted_flow.simulate(sandbox, tenant, session, button.removeprefix(_SIMULATE))
+        hosted_flow.simulate(scope, session, button.removeprefix(_SIMULATE))
     return None
 
 

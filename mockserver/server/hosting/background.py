@@ -1,7 +1,8 @@
 """
 Background workers of `mockserver serve`: they send what falls due, and run timers without a request.
 
-Each endpoint has one request in flight at a time, so that a slow endpoint delays no other. Waits are in real time, also if
+Each endpoint has one request in flight at a time, so that a slow endpoint delays no other, and a sandbox has at most half of
+the threads, so that many slow endpoints delay no other sandbox. Waits are in real time, also if
 the process's clock is frozen. After `stop` only a busy thread remains; it ends with its work or with the process, which
 does not wait for it.
 """
@@ -10,10 +11,11 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mockserver.core.scheduler import run_until
 from mockserver.server.webhooks.pacing import Pacing
@@ -31,18 +33,30 @@ _GRACE_SECONDS = 0.2  # for threads to end
 
 
 class _Workers:
-    """Threads that run jobs, started on demand. They are daemons: those of an executor would delay the process's end."""
+    """
+    Threads that run jobs, started on demand. They are daemons: those of an executor would delay the process's end.
+
+    The jobs for one get half of the threads at most; those beyond wait aside, so that the others find a thread.
+    """
 
     def __init__(self, threads_max: int) -> None:
         self._threads_max = threads_max
-        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._share = max(1, threads_max // 2)
+        self._jobs: SimpleQueue[tuple[object, Callable[[], None]] | None] = SimpleQueue()
         self._idle = threading.Semaphore(0)
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
+        self._begun: Counter[object] = Counter()  # jobs that are queued or run, by whom they are for
+        self._aside: dict[object, deque[Callable[[], None]]] = {}
 
-    def submit(self, job: Callable[[], None]) -> None:
-        """Run the job in a thread, once one is free."""
-        self._jobs.put(job)
+    def submit(self, job: Callable[[], None], to: object) -> None:
+        """Run the job in a thread, once one is free; `to` is whom it is for."""
+        with self._lock:
+            if self._begun[to] >= self._share:
+                self._aside.setdefault(to, deque()).append(job)
+                return
+            self._begun[to] += 1
+        self._jobs.put((to, job))
         if self._idle.acquire(blocking=False):
             return
         with self._lock:
@@ -59,9 +73,27 @@ class _Workers:
         return threads
 
     def _run(self) -> None:
-        while (job := self._jobs.get()) is not None:
+        while (taken := self._jobs.get()) is not None:
+            to, job = taken
             job()
-            self._idle.release()
+            following = self._end(to)
+            if following is None:
+                self._idle.release()
+            else:
+                self._jobs.put((to, following))  # behind the jobs for others
+            del taken, to, job, following  # an idle thread keeps no closed sandbox alive
+
+    def _end(self, to: object) -> Callable[[], None] | None:
+        """Count the end of a job, and return the next one that waits aside."""
+        with self._lock:
+            aside = self._aside.get(to)
+            if aside:
+                return aside.popleft()
+            self._aside.pop(to, None)
+            self._begun[to] -= 1
+            if not self._begun[to]:
+                del self._begun[to]
+            return None
 
 
 class BackgroundWorker:
@@ -89,7 +121,7 @@ class BackgroundWorker:
     def schedule(self, dispatch: WebhookDispatcher) -> None:
         """Send everything of this sandbox that can be sent now."""
         while not self._over.is_set() and (planned := dispatch.claim_for_worker()) is not None:
-            self._workers.submit(partial(self._work, dispatch, planned))
+            self._workers.submit(partial(self._work, dispatch, planned), dispatch)
 
     def note_call(self) -> None:
         """Count a call of the API over a socket, which goes before deliveries."""
@@ -118,14 +150,21 @@ class BackgroundWorker:
             if self._host.on_tick is not None:
                 self._host.on_tick()
             for hosted in list(self._host.sandboxes.values()):
-                _run_due_timers(hosted.sandbox)
-                hosted.dispatch_webhooks()
+                if _run_due_timers(hosted.sandbox):
+                    hosted.dispatch_webhooks()
 
 
-def _run_due_timers(sandbox: SandboxState) -> None:
-    with sandbox.lock:
+def _run_due_timers(sandbox: SandboxState) -> bool:
+    """Return False for a sandbox that a call holds now: the others do not wait for it, and the next tick finds it again."""
+    lock: Any = sandbox.lock
+    if not lock.acquire(blocking=False):
+        return False
+    try:
         if not sandbox.clock.frozen:
             run_until(sandbox, sandbox.read_clock())
+    finally:
+        lock.release()
+    return True
 
 
 def _await_end(threads: Iterable[threading.Thread]) -> None:

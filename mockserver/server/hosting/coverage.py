@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import ref
 
+from mockserver.core.run import Run
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.coverage.coverage import Coverage
 from mockserver.coverage.dimensions import choice_item
@@ -73,7 +74,7 @@ class SandboxCoverage:
         """Add what the sandbox shows to a coverage."""
         sandbox = self._sandbox()
         if sandbox is not None:
-            gather(sandbox, into, ChoicesRead(self._outside_timers, self._by_timers))
+            gather(Run.of(sandbox), into, ChoicesRead(self._outside_timers, self._by_timers))
 
     @contextmanager
     def paused(self) -> Iterator[None]:

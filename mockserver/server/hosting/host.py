@@ -26,10 +26,11 @@ from mockserver.core.scheduler import FiredTimer, run_until
 from mockserver.core.state.journal import DEFAULT_LIMITS, Limits
 from mockserver.core.state.sandbox import Checkpoint, Clock, Position, SandboxState
 from mockserver.core.state.tenant import Tenant
+from mockserver.core.webhooks.url_policy import THIS_MACHINE, host_name
 from mockserver.scenario.apply import DEFAULT_TENANT
 from mockserver.scenario.documents import Document
 from mockserver.server.api.response import HttpResponse, ResponseOptions
-from mockserver.server.hosting import command_log, runtime
+from mockserver.server.hosting import command_log, forks, runtime
 from mockserver.server.hosting.checkpoints import Checkpoints
 from mockserver.server.hosting.closed import ClosedSandboxes
 from mockserver.server.hosting.config import Created, SandboxConfig, config_document, fill, seed_in, seed_of
@@ -114,6 +115,15 @@ class HostedSandbox:
                 self._dispatch = self._dispatch or self._new_dispatcher()
         return self._dispatch
 
+    def begin_in_fork(self) -> None:
+        """Let the calls of a fork change its copy of the sandbox alone; what was due or in flight stays the parent's."""
+        self.sandbox.lock, self._creation_lock = threading.RLock(), threading.Lock()
+        self.sandbox.epoch += 1
+        if isinstance(self.sandbox.runtime, runtime.HostRuntime):
+            self.sandbox.runtime.drop_waits()
+        self.sandbox.outbox.drop_unsent()
+        self._dispatch = self._dispatch.in_fork() if self._dispatch is not None else None
+
     def _new_dispatcher(self) -> WebhookDispatcher:
         sender = HttpSender(self.host.allow_webhook_hosts, self.host.webhook_timeout_seconds)
         return WebhookDispatcher(self.sandbox, sender, lambda: self.host.background)
@@ -167,6 +177,7 @@ class HostedSandbox:
 
         Raises:
             LoopBlocked: the command has run, and a receiver needs the event loop that this thread blocks.
+            BaseException: what a receiver raised to end the test; the command has run up to it.
         """
         self.usage.is_called = True
         self.dispatch_webhooks()
@@ -183,8 +194,9 @@ class HostedSandbox:
                 self.await_deliveries()
             if not is_locked:
                 result = handler(subject, arguments)
-        except LoopBlocked:  # the command itself has run
-            self._finish_command(recorded, arguments, before)
+        except BaseException as failure:
+            if isinstance(failure, LoopBlocked) or not isinstance(failure, Exception):  # the command itself has run
+                self._finish_command(recorded, arguments, before)
             raise
         self._finish_command(recorded, arguments, before)
         return result
@@ -292,6 +304,13 @@ class HostedSandbox:
         return SandboxCoverage(self.sandbox)
 
 
+def _allowed_host(text: str) -> str:
+    try:
+        return host_name(text)
+    except ValueError as refusal:
+        raise ValueError(f"allow_webhook_hosts: got {text!r}; {refusal}") from None
+
+
 class SandboxHost:
     """
     The sandboxes of one server. Two hosts share nothing.
@@ -316,7 +335,7 @@ class SandboxHost:
         monotonic_us: the real time in microseconds, from any starting point.
         calls_without_prefix: the number of calls of the API that name no sandbox and have no default one.
         coverage: gets what each sandbox has covered, when it is closed, reset or restored; None to gather nothing.
-        allow_webhook_hosts: hosts other than this machine to which webhooks may be sent.
+        allow_webhook_hosts: hosts to which webhooks may be sent; localhost allows this machine.
         journal_limits: bounds of the journal of each sandbox.
         background: the workers that send webhooks, if the server runs by itself.
         disposal: frees what resets discard.
@@ -331,7 +350,7 @@ class SandboxHost:
         *,
         response_options: ResponseOptions = ResponseOptions(),  # noqa: B008 - an immutable default
         default_clock: Callable[[], Clock] = runtime.following_clock,
-        allow_webhook_hosts: Iterable[str] = (),
+        allow_webhook_hosts: Iterable[str] = THIS_MACHINE,
         journal_limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         if min(journal_limits) < 1:
@@ -357,7 +376,7 @@ class SandboxHost:
         self.loop_lag_seconds: Callable[[], float] = lambda: 0.0
         self._totals_of_closed = Totals(Counter(), Counter())
         self.calls_without_prefix = 0
-        self.allow_webhook_hosts = frozenset(name.lower() for name in allow_webhook_hosts)
+        self.allow_webhook_hosts = frozenset(map(_allowed_host, allow_webhook_hosts))
         self.journal_limits = journal_limits
         self.webhook_timeout_seconds = TIMEOUT_SECONDS
         self.background: Scheduler | None = None
@@ -365,6 +384,17 @@ class SandboxHost:
         self._lock = threading.Lock()
         self._count = 0
         self._token_secret = os.urandom(32)
+        forks.add(self)
+
+    def locks(self) -> list[Any]:
+        """Return the locks of the sandboxes, for a fork."""
+        return [hosted.sandbox.lock for hosted in list(self.sandboxes.values())]
+
+    def begin_in_fork(self) -> None:
+        """Begin with locks of this process, and without the threads of its parent."""
+        self._lock, self.disposal, self.background = threading.Lock(), Disposal(), None
+        for hosted in list(self.sandboxes.values()):
+            hosted.begin_in_fork()
 
     def create(
         self,

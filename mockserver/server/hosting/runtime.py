@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mockserver.core import scheduler
-from mockserver.core.instants import Duration, Instant, from_datetime
+from mockserver.core.instants import EARLIEST, LATEST, Duration, Instant, from_datetime
 from mockserver.core.state.sandbox import Clock, Runtime, SandboxState
 from mockserver.scenario.apply import apply
 from mockserver.server.http1 import real_time
@@ -26,8 +26,8 @@ _TRAVELS = (
 
 
 def process_now() -> Instant:
-    """Return the instant by the process's clock."""
-    return from_datetime(datetime.datetime.now(datetime.UTC))
+    """Return the instant by the process's clock; the first or last one that can be shown, if it is beyond."""
+    return min(max(EARLIEST, from_datetime(datetime.datetime.now(datetime.UTC))), LATEST)
 
 
 def is_process_frozen() -> bool:
@@ -69,8 +69,8 @@ class HostRuntime(Runtime):
     def apply_seed_data(self, sandbox: SandboxState, given: Mapping[str, Any]) -> None:
         apply(sandbox, {"given": given})
 
-    def advance_clock(self, sandbox: SandboxState, by: Duration) -> None:
-        scheduler.advance(sandbox, by)
+    def advance_clock(self, sandbox: SandboxState, by: Duration) -> list[scheduler.FiredTimer]:
+        return scheduler.advance(sandbox, by)
 
     def pass_virtual_time(self, sandbox: SandboxState, by: Duration) -> None:
         self.pass_time(by)
@@ -94,6 +94,10 @@ class HostRuntime(Runtime):
 
     def process_frozen_at(self) -> Instant | None:
         return process_now() if is_process_frozen() else None
+
+    def drop_waits(self) -> None:
+        """Forget every wait, without a lock of the parent: in a fork, whose parent continues to wait."""
+        self._lock, self._waits = threading.Lock(), set()
 
     def cancel_waits(self) -> None:
         with self._lock:

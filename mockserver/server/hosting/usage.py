@@ -86,6 +86,7 @@ class MemoryEstimate:
             + _EVENT_BYTES * len(sandbox.events)
             + _DELIVERY_BYTES * len(outbox.deliveries)
             + _VISIT_BYTES * len(sandbox.visits)
+            + sum(len(each.call.body or b"") for each in sandbox.rule_set.deferred_calls.values())
             + sum(map(self._of_tenant, sandbox.tenants.values()))
             + sum(map(_of_checkpoint, checkpoints.values()))
         )
@@ -161,8 +162,11 @@ def label_texts(labels: Mapping[str, str]) -> list[str]:
     return [f"{key}:{value}" for key, value in labels.items()]
 
 
+OF_A_RUN = "run"
+
+
 class Ended(NamedTuple):
-    """The limit that has ended a sandbox, and the reason in words."""
+    """The limit that has ended a sandbox, `OF_A_RUN` for a bound of its test, and the reason in words."""
 
     limit: str
     reason: str

@@ -3,8 +3,8 @@ HTTP/1.1 on sockets: one event loop in a thread of its own serves every connecti
 
 It imports nothing else of `mockserver`. The interface is a `Handler` (module `messages`), which is not WSGI:
 
-1. `body_max_bytes(target)` is the bound of a request's body. The server reads the body first, and spools a large one; a
-   body beyond the bound is not read, and its request has none.
+1. `body_max_bytes(head)` is the bound of a request's body. The server reads the body first, and spools a large one until
+   the response is sent; a body beyond the bound is not read, and its request has none.
 2. `respond(request)` runs on the loop, and so must not block. It returns the response, or a coroutine that returns it:
    the coroutine awaits what takes long with `request.in_worker`, on a thread of a bounded pool, and time with
    `asyncio.sleep` or a timer of the loop.

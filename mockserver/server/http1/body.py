@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from os import SEEK_END
 from typing import IO
 
 from httptools import HttpParserError, HttpRequestParser
@@ -10,59 +11,103 @@ from httptools import HttpParserError, HttpRequestParser
 from mockserver.server.http1.request import HEAD_MAX_BYTES, LINE_MAX_BYTES, BadRequest
 
 SKIPPED_MAX_BYTES = 64 * 1024  # of an unread body; beyond that closing costs less than reading
-_IN_MEMORY_MAX_BYTES = 1024 * 1024  # of a body, or of the part of a large one that is not in its file yet
-_PARSED_MAX_BYTES = 4 * 1024  # at a time; up to as many bytes of trailers are not counted
-_EMPTY_LINE = b"\r\n\r\n"
+SMALL_MAX_BYTES = 64 * 1024  # of a body that stays in memory, outside of the total
+_PIECE_BYTES = 256 * 1024  # of a body with a file, for each write to it
+_SIZE_LINE_BYTES = 16  # of a size line, which are not counted as excess
+
+
+class BodyTotal:
+    """
+    The bytes of the large bodies of one server, from their arrival to their response, with their bound.
+
+    While they exceed the bound, the largest body that still arrives gives way. Only the loop's thread uses it.
+
+    Attributes:
+        taken_bytes: of all large bodies.
+    """
+
+    def __init__(self, max_bytes: int | None) -> None:
+        self.taken_bytes = 0
+        self._max_bytes = max_bytes
+        self._arriving: set[RequestBody] = set()
+
+    def add(self, body: RequestBody, count: int) -> None:
+        """Count bytes of a body that arrives, and make room for them."""
+        self.taken_bytes += count
+        self._arriving.add(body)
+        while self._max_bytes is not None and self.taken_bytes > self._max_bytes and self._arriving:
+            largest = max(self._arriving, key=lambda each: each.size_bytes)
+            self._arriving.discard(largest)
+            largest.give_way()
+
+    def note_whole(self, body: RequestBody) -> None:
+        """Let a body whose last byte has arrived not give way."""
+        self._arriving.discard(body)
+
+    def remove(self, body: RequestBody, count: int) -> None:
+        """Count the bytes of a body no longer."""
+        self.taken_bytes -= count
+        self._arriving.discard(body)
 
 
 class RequestBody:
     """
     Reads one body from the bytes of its connection.
 
-    Its connection calls `write` off the event loop whenever `has_much_unwritten` is true.
+    Its connection calls `write` off the event loop whenever `has_much_unwritten` is true, and `close` in the end.
+
+    Args:
+        length: in bytes, None for a chunked body.
+        max_bytes: the bound; with 0 a chunked body is beyond it from the start.
+        total: of its server.
+        give_way: called if the total needs its room.
 
     Attributes:
+        is_writing: True while a worker writes to the file, which nothing closes meanwhile.
         is_whole: True once its last byte was read.
         is_beyond: True once it is larger than `max_bytes`; the rest is dropped.
         size_bytes: of the part that has arrived.
+        received_bytes: of the connection for it so far, with what frames its chunks.
     """
 
     __slots__ = (
-        "_chunks",
-        "_file",
-        "_left",
-        "_max_bytes",
-        "_pieces",
-        "_skipped",
-        "_unwritten_bytes",
-        "is_beyond",
-        "is_whole",
-        "size_bytes",
-    )
+        "_chunks", "_counted", "_file", "_is_closed", "_left", "_max_bytes", "_skipped", "_total", "_unwritten", "give_way",
+        "is_beyond", "is_whole", "is_writing", "received_bytes", "size_bytes",
+    )  # fmt: skip
 
-    def __init__(self, length: int | None, max_bytes: int) -> None:
-        self.size_bytes = 0
+    def __init__(self, length: int | None, max_bytes: int, total: BodyTotal, give_way: Callable[[], None]) -> None:
+        self.size_bytes = self.received_bytes = 0
+        self.give_way = give_way
         self.is_whole = length == 0
-        self.is_beyond = length is not None and length > max_bytes
+        self.is_beyond = length > max_bytes if length is not None else not max_bytes
         self._max_bytes = max_bytes
         self._left = length or 0
         self._skipped = 0
         self._chunks = _Chunks(self._store) if length is None else None
-        self._pieces: list[bytes] = []  # that are not in the file
-        self._unwritten_bytes = 0
+        self._unwritten = bytearray()  # the part that is not in the file
         self._file: IO[bytes] | None = None  # of a large body
+        self.is_writing = self._is_closed = False
+        self._total = total
+        self._counted = 0  # in the total
 
-    def read(self, received: bytes) -> bytes:
-        """Read the body's part of the bytes, and return the bytes after it; raise BadRequest for invalid chunks."""
+    def receive(self, received: bytearray) -> None:
+        """Take the body's part of the bytes, at their beginning; raise BadRequest for invalid chunks."""
         if self._chunks is not None:
-            rest = self._chunks.read(received)
+            taken = self._chunks.read(received)
             self.is_whole = self._chunks.is_whole
-            return rest
-        taken = received[: self._left]
-        self._left -= len(taken)
-        self._store(taken)
-        self.is_whole = not self._left
-        return received[len(taken) :]
+        else:
+            taken = min(self._left, len(received))
+            self._left -= taken
+            self._store(bytes(memoryview(received)[:taken]))
+            self.is_whole = not self._left
+        self.received_bytes += taken
+        del received[:taken]
+        uncounted = 0 if self.size_bytes <= SMALL_MAX_BYTES or self.is_beyond else self.size_bytes - self._counted
+        if uncounted:
+            self._counted += uncounted
+            self._total.add(self, uncounted)
+        if self.is_whole:
+            self._total.note_whole(self)
 
     def _store(self, piece: bytes) -> None:
         self.size_bytes += len(piece)
@@ -70,42 +115,61 @@ class RequestBody:
         if self.is_beyond:
             self._skipped += len(piece)
         else:
-            self._pieces.append(piece)
-            self._unwritten_bytes += len(piece)
+            self._unwritten += piece
+
+    @property
+    def is_large(self) -> bool:
+        """True if the body counts in the total, until it is closed."""
+        return self._counted > 0
 
     @property
     def has_much_unwritten(self) -> bool:
         """True if the body is large, and so is its part that is not in its file."""
-        return self._unwritten_bytes > _IN_MEMORY_MAX_BYTES
+        return len(self._unwritten) > (SMALL_MAX_BYTES if self._file is None else _PIECE_BYTES)
 
     def write(self) -> None:
-        """Write the pieces that have arrived to the file, in any thread; a slow disk then delays only this body."""
+        """Write what has arrived to the file, in any thread; a slow disk then delays only this body."""
         if self._file is None:
             from tempfile import TemporaryFile
 
-            self._file = TemporaryFile()  # noqa: SIM115 - its request closes it
-        self._file.writelines(self._pieces)
-        self._pieces.clear()
-        self._unwritten_bytes = 0
+            self._file = TemporaryFile()  # noqa: SIM115 - `close` closes it
+        unwritten, self._unwritten = self._unwritten, bytearray()
+        self._file.seek(0, SEEK_END)
+        self._file.write(unwritten)
 
     @property
     def can_skip(self) -> bool:
         """True if the rest may be read and dropped, since it is not too large."""
         return self._left <= SKIPPED_MAX_BYTES and self._skipped <= SKIPPED_MAX_BYTES
 
-    def content(self) -> bytes | IO[bytes] | None:
-        """Return the body, or the file with it; None for one beyond its bound."""
+    def content(self) -> bytes | RequestBody | None:
+        """Return the body, itself if it is in a file; None for one beyond its bound."""
         if self.is_beyond:
             return None
-        if self._file is None and not self.has_much_unwritten:
-            return b"".join(self._pieces)
-        self.write()
-        file, self._file = self._file, None
-        return file
+        return bytes(self._unwritten) if self._file is None else self
+
+    def read(self) -> bytes:
+        """Return the body that is in a file, in any thread, until it is closed."""
+        if self._unwritten:
+            self.write()
+        assert self._file is not None
+        self._file.seek(0)
+        return self._file.read()
+
+    def end_write(self) -> None:
+        """Note that no worker writes any more; close the file, if the body was closed meanwhile."""
+        self.is_writing = False
+        if self._is_closed and self._file is not None:
+            self._file.close()
 
     def close(self) -> None:
-        """Delete the file of a large body."""
-        if self._file is not None:
+        """Delete the file of a large body, and count it no longer; a second call does nothing."""
+        self._is_closed = True
+        self._unwritten = bytearray()
+        if self._counted:
+            self._total.remove(self, self._counted)
+            self._counted = 0
+        if self._file is not None and not self.is_writing:
             self._file.close()
 
 
@@ -113,63 +177,68 @@ class _Chunks:
     """
     Joins the chunks of a body and drops its trailers.
 
-    A chunked body ends in an empty line. The parser gets the bytes up to one empty line at a time, and so never a byte of
-    the next request.
+    The parser, which checks the grammar, gets one line at a time, or bytes of one chunk, and so never a byte of the next
+    request. Each byte is looked at a fixed number of times, however the bytes arrive.
     """
 
-    __slots__ = ("_is_in_size_line", "_parser", "_store", "_tail", "_unstored_bytes", "is_whole")
+    __slots__ = ("_excess", "_is_in_trailers", "_left", "_line", "_parser", "_store", "_trailer_bytes", "is_whole")
 
     def __init__(self, store: Callable[[bytes], None]) -> None:
         self.is_whole = False
         self._store = store
         self._parser = HttpRequestParser(self)
         self._parser.feed_data(b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n")
-        self._tail = b""  # the last bytes that were parsed, which may begin an empty line
-        self._unstored_bytes = 0  # of a size line, or of the trailers
-        self._is_in_size_line = True
+        self._line = bytearray()  # the part that has arrived of a size line or a trailer
+        self._left = 0  # of the chunk, with its line end; 0 in a line
+        self._is_in_trailers = False
+        self._trailer_bytes = 0
+        self._excess = 0  # of the size lines, beyond what the data explains
 
-    def read(self, received: bytes) -> bytes:
-        """Parse up to the end of the body, and return the bytes after it."""
+    def read(self, received: bytearray) -> int:
+        """Parse up to the end of the body, and return the number of its bytes."""
         at = 0
         while at < len(received) and not self.is_whole:
-            end = min(self._next_empty_line(received, at), at + _PARSED_MAX_BYTES)
-            self._parse(received[at:end])
+            if self._left:
+                end = min(at + self._left, len(received))
+                self._left -= end - at
+                self._parse(bytes(received[at:end]))
+            else:
+                end = (received.find(b"\n", at) + 1) or len(received)
+                self._read_line(bytes(received[at:end]))
             at = end
-        return received[at:]
+        return at
 
-    def _next_empty_line(self, received: bytes, at: int) -> int:
-        """Return the end of the next empty line, else the end of the bytes."""
-        around = self._tail + received[at : at + 3]
-        split = around.find(_EMPTY_LINE)
-        if split >= 0:
-            return at + split + len(_EMPTY_LINE) - len(self._tail)
-        end = received.find(_EMPTY_LINE, at)
-        return len(received) if end < 0 else end + len(_EMPTY_LINE)
+    def _read_line(self, piece: bytes) -> None:
+        """Parse a part of a line, and at its end find out what follows."""
+        line = self._line
+        line += piece
+        if len(line.rstrip(b"\r\n")) > LINE_MAX_BYTES:
+            raise BadRequest(f"a line of the chunked body is longer than {LINE_MAX_BYTES} bytes, the mock's own bound")
+        if self._is_in_trailers:
+            self._trailer_bytes += len(piece)
+            if self._trailer_bytes > HEAD_MAX_BYTES:
+                raise BadRequest(
+                    f"the trailers of the chunked body are longer than {HEAD_MAX_BYTES} bytes, the mock's own bound"
+                )
+        self._parse(piece)
+        if not line.endswith(b"\n"):
+            return
+        if not self._is_in_trailers:
+            size = int(line.partition(b";")[0], 16)
+            self._is_in_trailers = not size
+            self._left = size + 2 if size else 0
+            self._excess = max(0, self._excess + len(line) - _SIZE_LINE_BYTES - 2 * size)
+            if self._excess > LINE_MAX_BYTES:
+                raise BadRequest("the chunks have far more bytes of extensions than of data, the mock's own bound")
+        line.clear()
 
     def _parse(self, piece: bytes) -> None:
-        self._tail = (self._tail + piece)[-3:]
-        self._unstored_bytes += len(piece)
         try:
             self._parser.feed_data(piece)
         except HttpParserError as failure:
             raise BadRequest(f"the chunked body is not HTTP/1.1: {failure}") from None
-        if self._is_in_size_line and self._unstored_bytes > LINE_MAX_BYTES:
-            raise BadRequest(f"a line of the chunked body is longer than {LINE_MAX_BYTES} bytes, the mock's own bound")
-        if self._unstored_bytes > HEAD_MAX_BYTES:
-            raise BadRequest(
-                f"the trailers of the chunked body are longer than {HEAD_MAX_BYTES} bytes, the mock's own bound"
-            )
-
-    def on_chunk_header(self) -> None:
-        self._is_in_size_line = False
-        self._unstored_bytes = 0
-
-    def on_chunk_complete(self) -> None:
-        self._is_in_size_line = True
-        self._unstored_bytes = 0
 
     def on_body(self, piece: bytes) -> None:
-        self._unstored_bytes = 0
         self._store(piece)
 
     def on_message_complete(self) -> None:

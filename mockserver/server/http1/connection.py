@@ -13,16 +13,39 @@ import inspect
 import socket
 import sys
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from dataclasses import dataclass
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
-from mockserver.server.http1.body import SKIPPED_MAX_BYTES, RequestBody
+from mockserver.server.http1.body import SKIPPED_MAX_BYTES, BodyTotal, RequestBody
 from mockserver.server.http1.framing import Framed, RequestFraming, chunk, frame
 from mockserver.server.http1.messages import Disconnect, Handler, Request, Response, ResponseOrDisconnect
-from mockserver.server.http1.request import BadRequest, RequestHead, head_end, method_of, parse_head
+from mockserver.server.http1.request import BadRequest, HeadReader, RequestHead, method_of, parse_head
 from mockserver.server.http1.wire import RECEIVE_BYTES, Wire
 from mockserver.server.http1.workers import Workers
+
+
+class ConnectionLimits(NamedTuple):
+    """
+    The limits of a server's connections, None for one that is off.
+
+    Attributes:
+        head_seconds: within which the whole head of a request arrives, counted from its first bytes.
+        pace_bytes: of a body that arrive each second, on average over each `PACE_SECONDS`.
+        connections: that are open; the one that has had no request for the longest time gives way to another.
+        bodies_bytes: of all large bodies, from their arrival to their response; the largest that arrives gives way.
+    """
+
+    head_seconds: float | None = 10.0
+    pace_bytes: int | None = 256
+    connections: int | None = 16_384
+    bodies_bytes: int | None = 1_000_000_000
+
+
+PACE_SECONDS = 30.0
+
+
+_SPOOLING = object()  # the lane of all bodies that are written to files
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +57,25 @@ class ServerConfig:
     log: Callable[[str], None] | None
     idle_seconds: float
     explain: bool
+    limits: ConnectionLimits
+
+
+class Shared(NamedTuple):
+    """
+    What the connections of one server share.
+
+    Attributes:
+        workers: of the server.
+        bodies: the large bodies under way.
+        idle: the connections without a request, since the longest time first; those whose end the client has to read
+            are among them.
+        on_end: gets each connection at its end.
+    """
+
+    workers: Workers
+    bodies: BodyTotal
+    idle: dict[Connection, None]
+    on_end: Callable[[Connection], None]
 
 
 class _Exchange(NamedTuple):
@@ -47,12 +89,12 @@ class Connection:
     """
     Serves one accepted socket, only on the thread of its loop.
 
-    Lifetime: from `start` until `on_end` is called with it.
+    Lifetime: from `start` until `Shared.on_end` is called with it.
     """
 
     __slots__ = (
-        "_body", "_client", "_config", "_exchanges", "_head", "_idle_timer", "_is_responding", "_is_streaming", "_loop", "_on_end", "_pending",
-        "_received", "_workers", "task", "wire",
+        "_body", "_client", "_config", "_exchanges", "_head", "_head_reader", "_held", "_idle_timer", "_is_responding", "_is_streaming",
+        "_loop", "_paced_bytes", "_pending", "_received", "_request_timer", "_shared", "task", "wire",
     )  # fmt: skip
 
     def __init__(
@@ -61,17 +103,16 @@ class Connection:
         connected: socket.socket,
         client: tuple[str, int],
         config: ServerConfig,
-        workers: Workers,
-        on_end: Callable[[Connection], None],
+        shared: Shared,
     ) -> None:
         self.wire = Wire(loop, connected, self._on_received, self._on_close)
         self.task: asyncio.Task[None] | None = None  # of a request that is not answered yet
         self._loop = loop
         self._client = client
         self._config = config
-        self._workers = workers
-        self._on_end = on_end
-        self._received = b""
+        self._shared = shared
+        self._received = bytearray()
+        self._head_reader = HeadReader()
         self._head: RequestHead | None = None  # of the request whose body is read now
         self._body: RequestBody | None = None  # that is read now; without a head, its rest is dropped
         self._exchanges = 0
@@ -79,9 +120,13 @@ class Connection:
         self._is_streaming = False
         self._pending: object = None  # the response that the task awaits
         self._idle_timer: asyncio.TimerHandle | None = None
+        self._request_timer: asyncio.TimerHandle | None = None  # while a head or a body is incomplete
+        self._paced_bytes = 0  # of the body, when its pace was checked last
+        self._held: RequestBody | None = None  # large, of the request that the handler has
 
     def start(self) -> None:
         """Begin to read."""
+        self._shared.idle[self] = None
         self.wire.resume_reading()
         self._idle_timer = self._loop.call_later(self._config.idle_seconds, self._check_idle)
 
@@ -96,9 +141,12 @@ class Connection:
     def _on_close(self) -> None:
         if self._idle_timer is not None:
             self._idle_timer.cancel()
-        if self._body is not None:
-            self._body.close()
-        self._on_end(self)
+        self._cancel_request_timer()
+        for body in (self._body, self._held):
+            if body is not None:
+                body.close()
+        self._shared.idle.pop(self, None)
+        self._shared.on_end(self)
 
     def _check_idle(self) -> None:
         """End a connection on which no byte has passed for `idle_seconds`, unless the handler has a request."""
@@ -111,16 +159,52 @@ class Connection:
             self._idle_timer = self._loop.call_later(left if is_waiting else idle_seconds, self._check_idle)
         elif wire.has_unsent:
             wire.time_out()
-        elif self._head is not None or self._received not in (b"", b"\r"):
+        elif self._head is not None or self._has_begun:
             self._refuse(BadRequest("the rest of the request did not arrive in time", self._method))
         else:
             wire.end()
+
+    def _refuse_late_head(self) -> None:
+        why = f"the whole head of a request did not arrive within {self._config.limits.head_seconds:g} s"
+        self._refuse(BadRequest(why, self._method))
+
+    def _pace_body(self) -> None:
+        """Give the body, of which a part has arrived, the time in which more of it has to arrive."""
+        self._cancel_request_timer()
+        if self._body is not None and self._config.limits.pace_bytes is not None:
+            self._paced_bytes = self._body.received_bytes
+            self._request_timer = self._loop.call_later(PACE_SECONDS, self._check_pace)
+
+    def _check_pace(self) -> None:
+        """End a request whose body arrives too slowly, and a connection whose unread body does."""
+        body, least = self._body, self._config.limits.pace_bytes or 0
+        if body is None:
+            return
+        is_read = not (self._is_responding or body.is_writing)
+        if not is_read or body.received_bytes - self._paced_bytes >= least * PACE_SECONDS:
+            self._pace_body()
+        elif self._head is None:
+            self.wire.end()
+        else:
+            why = f"fewer than {least} bytes of the body arrive each second"
+            self._refuse(BadRequest(f"{why}, on average over {PACE_SECONDS:g} s", self._method))
+
+    def _give_way(self) -> None:
+        """Refuse the request whose body arrives, since all bodies take more than the server has for them."""
+        limit = self._config.limits.bodies_bytes
+        why = f"the bodies under way take more than the {limit} bytes that the server has for them; try again later"
+        self._refuse(BadRequest(why, self._method, is_own_failure=True))
+
+    def _cancel_request_timer(self) -> None:
+        if self._request_timer is not None:
+            self._request_timer.cancel()
+            self._request_timer = None
 
     # Reading
 
     def _on_received(self, received: bytes) -> None:
         if received:
-            self._received = self._received + received if self._received else received
+            self._received += received
         if not self._is_responding:
             self._proceed()
         elif self._is_streaming and not received:
@@ -154,30 +238,40 @@ class Connection:
             self._end_of_client()
 
     def _end_of_client(self) -> None:
-        if self._head is not None or (self._body is None and self._received not in (b"", b"\r")):
+        if self._head is not None or (self._body is None and self._has_begun):
             self._refuse(BadRequest("the connection ended inside a request", self._method))
         else:
             self.wire.end()
+
+    @property
+    def _has_begun(self) -> bool:
+        """True if bytes of another request have arrived, not only of an empty line."""
+        return bool(self._received) and self._received != b"\r"
 
     @property
     def _method(self) -> str:
         return self._head.method if self._head is not None else method_of(self._received)
 
     def _read_head(self) -> None:
-        received = self._received
-        while received.startswith(b"\r\n"):  # an empty line before a request is skipped, by RFC 9112 2.2
-            received = received[2:]
-        self._received = received
-        size = head_end(received) if received not in (b"", b"\r") else 0
+        received, limit = self._received, self._config.limits.head_seconds
+        size = self._head_reader.end(received)
         if not size:
+            if limit is not None and self._request_timer is None and self._has_begun:
+                self._request_timer = self._loop.call_later(limit, self._refuse_late_head)
             return
-        head = parse_head(received[:size])
-        self._received = received[size:]
+        self._cancel_request_timer()
+        self._shared.idle.pop(self, None)
+        head = parse_head(bytes(received[:size]))
+        del received[:size]
+        if head.excess is not None and head.excess.is_cut:
+            self._respond(head, b"", 0, False)
+            return
         if head.length == 0:
             self._respond(head, b"", 0, head.keep_alive)
             return
         self._head = head
-        self._body = body = RequestBody(head.length, self._config.handler.body_max_bytes(head.target))
+        limit = self._config.handler.body_max_bytes(head)
+        self._body = body = RequestBody(head.length, limit, self._shared.bodies, self._give_way)
         if body.is_beyond and (head.expects_continue or (head.length or 0) > SKIPPED_MAX_BYTES):
             self._respond_with_body(head, body)
             return
@@ -187,51 +281,72 @@ class Connection:
 
     def _read_body(self, body: RequestBody) -> None:
         """Read the body, or after the response to its request drop the rest of it."""
-        self._received = body.read(self._received)
+        body.receive(self._received)
+        if self._body is not body:
+            return  # it has given way
         head = self._head
         if head is not None:
             if body.is_whole or (body.is_beyond and head.length is None):
                 self._respond_with_body(head, body)
-            elif body.has_much_unwritten:
+                return
+            if body.has_much_unwritten:
                 self.wire.pause_reading()
                 self._run(self._write_to_file(body))
         elif body.is_whole:
             self._body = None
+            self._cancel_request_timer()
             self._proceed()
+            return
         elif not body.can_skip:
             self.wire.end()
+        if self._request_timer is None:
+            self._pace_body()
 
     async def _write_to_file(self, body: RequestBody) -> None:
         """Write what has arrived of a large body to its file, and continue to read it."""
+        body.is_writing = True
         try:
-            await self._workers.run(body.write)
-        except Exception:  # noqa: BLE001 - a full disk, or a file that the end of the connection has closed
-            if not self.wire.is_closed:
+            await self._shared.workers.run(body.write, _SPOOLING)
+        except Exception:  # noqa: BLE001 - a full disk
+            if self._body is body:
                 self._report()
                 self.wire.abort()
             return
         finally:
-            self.task = None
-        self.wire.active_at = self._loop.time()
-        self.wire.resume_reading()
+            body.end_write()
+            if self._body is body:
+                self.task = None
+        if self._body is body:
+            self.wire.active_at = self._loop.time()
+            self.wire.resume_reading()
 
     def _respond_with_body(self, head: RequestHead, body: RequestBody) -> None:
         self._head = None
         if body.is_whole:
             self._body = None
+            self._cancel_request_timer()
+        self._held = body if body.is_large else None
         persists = head.keep_alive and (body.is_whole or (body.can_skip and not head.expects_continue))
         self._respond(head, body.content(), None if body.is_beyond else body.size_bytes, persists)
 
     # Responding
 
     def _respond(
-        self, head: RequestHead, body: bytes | IO[bytes] | None, size_bytes: int | None, persists: bool
+        self, head: RequestHead, body: bytes | RequestBody | None, size_bytes: int | None, persists: bool
     ) -> None:
         """Pass a request to the handler, and send its response."""
         self._is_responding = True
         exchange = _Exchange(f"{head.method} {head.raw_target}", RequestFraming(head.method, head.minor, persists))
         request = Request(
-            head.method, head.target, head.headers, body, size_bytes, self._client, self._exchanges, self._workers.run
+            head.method,
+            head.target,
+            head.headers,
+            body,
+            size_bytes,
+            self._client,
+            self._exchanges,
+            self._shared.workers.run,
+            head.excess,
         )
         try:
             response = self._config.handler.respond(request)
@@ -271,18 +386,18 @@ class Connection:
         if isinstance(response, Response):
             status, persists = await self._write(response, exchange.framing)
             if response.on_lost is not None and self.wire.is_refused():
-                await self._run_in_worker(response.on_lost)
+                await self._run_in_worker(response.on_lost, response.lane)
         elif response.is_reset:
             self.wire.reset()
         else:
             self.wire.end()
         if response.after is not None:
-            await self._run_in_worker(response.after)
+            await self._run_in_worker(response.after, response.lane)
         self._finish(exchange, status, persists)
 
-    async def _run_in_worker(self, function: Callable[[], object]) -> None:
+    async def _run_in_worker(self, function: Callable[[], object], lane: Hashable) -> None:
         try:
-            await self._workers.run(function)
+            await self._shared.workers.run(function, lane)
         except Exception:  # noqa: BLE001 - the response is sent already: only the log has the failure
             self._report()
 
@@ -342,7 +457,11 @@ class Connection:
     def _finish(self, exchange: _Exchange, status: int, persists: bool) -> None:
         """Log an exchange whose response is sent, and continue with the next one, or end the connection."""
         self.task, self._pending, self._is_responding = None, None, False
+        if self._held is not None:
+            self._held.close()
+            self._held = None
         self._exchanges += 1
+        self._shared.idle[self] = None
         self._log(exchange.line, status)
         wire = self.wire
         if wire.is_lost:
@@ -361,7 +480,11 @@ class Connection:
         """Refuse bytes that are not HTTP, and end the connection."""
         line = f"{self._head.method} {self._head.raw_target}" if self._head is not None else "-"
         self._head = None
-        response = self._error(False, refusal.why)
+        self._cancel_request_timer()
+        if self._body is not None:
+            self._body.close()
+            self._body = None
+        response = self._error(refusal.is_own_failure, refusal.why)
         exchange = _Exchange(line, RequestFraming(refusal.method))
         framed, status = self._framed(response, exchange.framing)
         self._is_responding = True

@@ -106,9 +106,13 @@ def chunk(piece: bytes, request: RequestFraming) -> bytes:
     return piece if request.minor == 0 else b"%x\r\n%b\r\n" % (len(piece), piece)
 
 
+# Of the years 1 and 9999. A clock can be beyond: the last microseconds of 9999 are rounded up.
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
+
+
 @lru_cache(maxsize=1)
 def _date(second: int) -> str:
     """Return the value of a `Date` header; cached for its second, since formatting costs as much as reading a request."""
     from email.utils import formatdate  # imported here: most responses have a `Date` already
 
-    return formatdate(second, usegmt=True)
+    return formatdate(min(max(_FIRST_SECOND, second), _LAST_SECOND), usegmt=True)

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import IO, NamedTuple, Protocol, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from typing import NamedTuple, Protocol, TypeVar
+
+from mockserver.server.http1.request import HeadSizes, RequestHead
 
 Result = TypeVar("Result")
+
+
+class SpooledBody(Protocol):
+    """A large body in a file, until the response to its request is sent."""
+
+    def read(self) -> bytes:
+        """Return the whole body, in a worker; it may be read again."""
 
 
 class Request:
@@ -20,20 +29,32 @@ class Request:
         client: address and port.
         exchanges_before: the number of requests that the connection carried before this one.
         in_worker: runs a function on a thread of the server's pool.
+        excess: the sizes of a head beyond the server's bounds, or None; the body of a cut one is not read.
     """
 
-    __slots__ = ("_body", "client", "exchanges_before", "headers", "in_worker", "method", "size_bytes", "target")
+    __slots__ = (
+        "_body",
+        "client",
+        "excess",
+        "exchanges_before",
+        "headers",
+        "in_worker",
+        "method",
+        "size_bytes",
+        "target",
+    )
 
     def __init__(
         self,
         method: str,
         target: str,
         headers: dict[str, str],
-        body: bytes | IO[bytes] | None,
+        body: bytes | SpooledBody | None,
         size_bytes: int | None,
         client: tuple[str, int],
         exchanges_before: int,
         in_worker: InWorker,
+        excess: HeadSizes | None = None,
     ) -> None:
         self.method = method
         self.target = target
@@ -42,6 +63,7 @@ class Request:
         self.client = client
         self.exchanges_before = exchanges_before
         self.in_worker = in_worker
+        self.excess = excess
         self._body = body
 
     @property
@@ -50,21 +72,17 @@ class Request:
         return self._body is not None and not isinstance(self._body, bytes)
 
     def body(self) -> bytes | None:
-        """Return the whole body; None for one beyond its bound. A spooled body is read once."""
-        if self._body is None or isinstance(self._body, bytes):
-            return self._body
-        with self._body as file:
-            file.seek(0)
-            return file.read()
+        """Return the whole body; None for one beyond its bound. A spooled body is read from its file by each call."""
+        return self._body if self._body is None or isinstance(self._body, bytes) else self._body.read()
 
     def __repr__(self) -> str:  # headers, target and body may contain a key
         return f"Request(method={self.method!r})"
 
 
 class InWorker(Protocol):
-    """Runs functions on the threads of a bounded pool."""
+    """Runs functions on the threads of a bounded pool, which those of each lane share fairly (see `workers`)."""
 
-    def __call__(self, function: Callable[[], Result], /) -> Awaitable[Result]:
+    def __call__(self, function: Callable[[], Result], /, lane: Hashable = None) -> Awaitable[Result]:
         """Return what the function returns, or raise what it raises."""
 
 
@@ -81,6 +99,7 @@ class Response(NamedTuple):
         on_lost: runs in a worker if the response did not reach the client.
         is_stream: True for pieces without a length: they are sent chunked until they end, the client disconnects or the
             server stops.
+        lane: for whom `after` and `on_lost` run.
     """
 
     status: int
@@ -90,13 +109,15 @@ class Response(NamedTuple):
     after: Callable[[], object] | None = None
     on_lost: Callable[[], object] | None = None
     is_stream: bool = False
+    lane: Hashable = None
 
 
 class Disconnect(NamedTuple):
-    """No response: the client reads the end of the connection, or a reset of it."""
+    """No response: the client reads the end of the connection, or a reset of it; `after` runs for the `lane`."""
 
     is_reset: bool = False
     after: Callable[[], object] | None = None
+    lane: Hashable = None
 
 
 ResponseOrDisconnect = Response | Disconnect
@@ -105,8 +126,12 @@ ResponseOrDisconnect = Response | Disconnect
 class Handler(Protocol):
     """Responds to the requests of one server."""
 
-    def body_max_bytes(self, target: str) -> int:
-        """Return the bound of a body that is sent to this target."""
+    def body_max_bytes(self, head: RequestHead) -> int:
+        """
+        Return the bound of the body of a request, by its head: the response to a larger one needs no more of it.
+
+        0 also refuses a chunked body before it arrives.
+        """
 
     def respond(self, request: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:
         """Return the response to a request, or an awaitable of it if it takes more than a moment."""

@@ -20,22 +20,57 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 LINE_MAX_BYTES = 8 * 1024
 HEAD_MAX_BYTES = 64 * 1024
 HEADERS_MAX = 100
+EMPTY_LINES_MAX = 8  # before a request; RFC 9112 2.2 wants at least one ignored
 
 _REQUEST_LINE = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+ [!-~\x80-\xff]+ HTTP/[0-9]\.[0-9]")
-_TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_BARE_LINE_END = re.compile(rb"(?<!\r)\n|\r[^\n]")
+_CUT_LINE = re.compile(
+    rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+ [!-~\x80-\xff]+(?: [!-~]{0,8}\r?)?"
+)  # a request line without its end
+_TOKEN_BYTES = frozenset(b"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+_END = b"\r\n"
 _AUTHORITY = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+;=%-]+|\[[0-9A-Za-z.:%~_-]+\])(?::[0-9]{0,5})?")
 _ABSOLUTE = re.compile(r"https?://([^/?]+)(.*)", re.IGNORECASE)
 _PARSED_LINE = b"POST / HTTP/1.1"  # the parser gets it in place of each request line
 
 
 class BadRequest(ValueError):
-    """A request is not acceptable HTTP; `why` (ASCII) states the reason, `method` the request's method if it was read."""
+    """
+    A request is not acceptable HTTP, or the server has no room for it.
 
-    def __init__(self, why: str, method: str = "") -> None:
+    Attributes:
+        why: the reason, in ASCII.
+        method: the request's method if it was read.
+        is_own_failure: True if another server would have accepted the request.
+    """
+
+    def __init__(self, why: str, method: str = "", *, is_own_failure: bool = False) -> None:
         super().__init__(why)
         self.why = why
         self.method = method
+        self.is_own_failure = is_own_failure
+
+
+class HeadSizes(NamedTuple):
+    """
+    The sizes of a head that is beyond the bounds of this module.
+
+    Attributes:
+        line_bytes: of the request line.
+        header_bytes: of the longest header's line; 0 if the head is short.
+        headers: their number.
+        is_cut: True if the head was read up to `HEAD_MAX_BYTES` only: headers are missing, and the target may be cut.
+    """
+
+    line_bytes: int
+    header_bytes: int
+    headers: int
+    is_cut: bool = False
+
+    @property
+    def is_beyond(self) -> bool:
+        """True if one of the sizes is beyond its bound."""
+        lines_bytes = max(self.line_bytes, self.header_bytes)
+        return self.is_cut or lines_bytes > LINE_MAX_BYTES or self.headers > HEADERS_MAX
 
 
 class RequestHead(NamedTuple):
@@ -49,6 +84,7 @@ class RequestHead(NamedTuple):
         length: the body's size in bytes, None for a chunked one.
         expects_continue: True if the client waits for `100 Continue`.
         keep_alive: True if the client may send another request.
+        excess: the sizes of a head beyond the bounds; the body of a cut one is not read.
     """
 
     method: str
@@ -59,6 +95,7 @@ class RequestHead(NamedTuple):
     length: int | None
     expects_continue: bool
     keep_alive: bool
+    excess: HeadSizes | None = None
 
 
 class _Headers:
@@ -87,45 +124,102 @@ def _header_name(raw: bytes) -> str:
     return "" if b"_" in raw else raw.decode("latin-1").lower()
 
 
-def head_end(received: bytes) -> int:
-    """Return the size of the head at the beginning of these bytes with its empty line; 0 if it is not complete."""
-    end = received.find(b"\r\n\r\n", 0, HEAD_MAX_BYTES + 4)
-    if end >= 0:
+class HeadReader:
+    """
+    Finds the heads of requests in the bytes of one connection, and refuses early what cannot become one.
+
+    However the bytes arrive, each one is looked at a fixed number of times: a search begins where the last one ended.
+    """
+
+    __slots__ = ("_empty_lines", "_has_line", "_looked")
+
+    def __init__(self) -> None:
+        self._looked = 0  # bytes at the beginning that hold no end of a head and no bare line end
+        self._has_line = False  # the request line is among them, or begins a line that is beyond its bound
+        self._empty_lines = 0  # before the request
+
+    def end(self, received: bytearray) -> int:
+        """
+        Return the size of the head at the beginning of the bytes, with its empty line; 0 if it is not complete.
+
+        A head of more than `HEAD_MAX_BYTES` is cut there.
+
+        It gets the same bytes again, with those that have arrived since, until the head is complete; empty lines before it
+        are removed from them.
+
+        Raises:
+            BadRequest: the bytes are not the beginning of a request.
+        """
+        if not self._looked:
+            self._skip_empty_lines(received)
+            if not received or received == b"\r":
+                return 0
+        end = received.find(b"\r\n\r\n", max(self._looked - 3, 0), HEAD_MAX_BYTES + 4)
+        if end < 0:
+            self._check_beginning(received)
+            return HEAD_MAX_BYTES if len(received) >= HEAD_MAX_BYTES + 4 else 0
+        self._looked = self._empty_lines = 0
+        self._has_line = False
         return end + 4
-    if not _TOKEN.match(received):
-        raise _refused("the request does not begin with a method; this server supports plain HTTP, not TLS", received)
-    if len(received) >= LINE_MAX_BYTES + 2 and received.find(b"\r\n", 0, LINE_MAX_BYTES + 2) < 0:
-        raise _refused(f"the request line is longer than {LINE_MAX_BYTES} bytes, the mock's own bound", received)
-    if len(received) >= HEAD_MAX_BYTES + 4:
-        raise _refused(f"the request's head is longer than {HEAD_MAX_BYTES} bytes, the mock's own bound", received)
-    if _BARE_LINE_END.search(received):
-        raise _refused("a line of the request's head does not end in CR LF", received)
-    return 0
+
+    def _skip_empty_lines(self, received: bytearray) -> None:
+        """Remove empty lines, which RFC 9112 2.2 has a server ignore, up to a bound."""
+        skipped = 0
+        while received.startswith(_END, skipped):
+            skipped += len(_END)
+            self._empty_lines += 1
+            if self._empty_lines > EMPTY_LINES_MAX:
+                raise BadRequest(f"more than {EMPTY_LINES_MAX} empty lines precede a request, the mock's own bound")
+        if skipped:
+            del received[:skipped]
+
+    def _check_beginning(self, received: bytearray) -> None:
+        """Refuse an incomplete head that no further bytes can make acceptable."""
+        begin, size = self._looked, len(received)
+        if not begin and received[0] not in _TOKEN_BYTES:
+            raise _refused(
+                "the request does not begin with a method; this server supports plain HTTP, not TLS", received
+            )
+        if not self._has_line:
+            self._has_line = received.find(_END, max(begin - 1, 0), LINE_MAX_BYTES + 2) >= 0
+            if not self._has_line and size >= LINE_MAX_BYTES + 2:
+                if received.find(b" ", 0, LINE_MAX_BYTES) < 0:
+                    raise _refused("the request line is not 'METHOD target HTTP/1.1'", received)
+                self._has_line = True
+        if _has_bare_line_end(received, begin):
+            raise _refused("a line of the request's head does not end in CR LF", received)
+        self._looked = size
 
 
-def _refused(why: str, received: bytes) -> BadRequest:
+def _has_bare_line_end(received: bytearray, begin: int) -> bool:
+    """Return True if a CR or an LF from this place on is not part of a CR LF; the last byte may be the first half of one."""
+    if begin and received[begin - 1] == _END[0]:
+        begin -= 1
+    whole = received.count(_END, begin)
+    return received.count(b"\n", begin) > whole or received.count(b"\r", begin, len(received) - 1) > whole
+
+
+def _refused(why: str, received: bytes | bytearray) -> BadRequest:
     """Return the refusal with its method, also of an incomplete head: the response to HEAD has no body (RFC 9110 9.3.2)."""
     return BadRequest(why, method_of(received))
 
 
-def method_of(received: bytes) -> str:
+def method_of(received: bytes | bytearray) -> str:
     """Return the method at the beginning of these bytes."""
     return received[:LINE_MAX_BYTES].partition(b" ")[0].decode("latin-1")
 
 
 def parse_head(head: bytes) -> RequestHead:
-    """Return the request of a complete head."""
+    """Return the request of a head, complete or cut."""
     try:
-        return _parsed(head)
+        return _parsed(head) if head.endswith(b"\r\n\r\n") else _parsed_cut(head)
     except BadRequest as refusal:
         refusal.method = method_of(head)
         raise
 
 
-def _parsed(head: bytes) -> RequestHead:
+def _parsed(head: bytes, *, is_cut: bool = False) -> RequestHead:
     line_end = head.find(b"\r\n")
-    if line_end > LINE_MAX_BYTES:
-        raise BadRequest(f"the request line is longer than {LINE_MAX_BYTES} bytes, the mock's own bound")
     match = _REQUEST_LINE.fullmatch(head, 0, line_end)
     if match is None:
         raise BadRequest("the request line is not 'METHOD target HTTP/1.1'")
@@ -133,8 +227,13 @@ def _parsed(head: bytes) -> RequestHead:
     if version[5] != "1":
         raise BadRequest(f"{version} is not supported; expected HTTP/1.1")
     minor = 0 if version[7] == "0" else 1
-    headers = _headers(head, line_end)
-    target = _target(headers, method, raw_target, minor)
+    longest = max(map(len, head[line_end:].split(b"\r\n"))) if len(head) > LINE_MAX_BYTES else 0
+    headers, fields = _headers(head, line_end)
+    sizes = HeadSizes(line_end, longest, fields, is_cut)
+    beyond = sizes if sizes.is_beyond else None
+    target = _target(headers, method, raw_target, minor, needs_host=not is_cut)
+    if is_cut:
+        return RequestHead(method, raw_target, target, minor, headers, 0, False, False, beyond)
     expects = headers.get("expect", "").lower() if minor else ""
     if expects not in ("", "100-continue"):
         raise BadRequest("the only supported expectation is 100-continue")
@@ -143,12 +242,26 @@ def _parsed(head: bytes) -> RequestHead:
     if connection:
         tokens = [token.strip() for token in connection.split(",")]
         keep_alive = "close" not in tokens and (minor == 1 or "keep-alive" in tokens)
-    return RequestHead(method, raw_target, target, minor, headers, _length(headers, minor), bool(expects), keep_alive)
+    return RequestHead(
+        method, raw_target, target, minor, headers, _length(headers, minor), bool(expects), keep_alive, beyond
+    )
 
 
-def _headers(head: bytes, line_end: int) -> dict[str, str]:
-    if len(head) > LINE_MAX_BYTES and max(map(len, head.split(b"\r\n"))) > LINE_MAX_BYTES:
-        raise BadRequest(f"a header is longer than {LINE_MAX_BYTES} bytes, the mock's own bound")
+def _parsed_cut(head: bytes) -> RequestHead:
+    """Return the request of a head that is cut: its method, what there is of its target, and the whole fields."""
+    fields_end = head.rfind(b"\r\n")
+    if fields_end >= 0:
+        return _parsed(head[:fields_end] + b"\r\n\r\n", is_cut=True)
+    match = _CUT_LINE.fullmatch(head)
+    if match is None:
+        raise BadRequest("the request line is not 'METHOD target HTTP/1.1'")
+    method, raw_target = match[0].decode("latin-1").split(" ")[:2]
+    target = raw_target if raw_target[0] == "/" else origin_form(raw_target)[1]
+    return RequestHead(method, raw_target, target, 1, {}, 0, False, False, HeadSizes(len(head), 0, 0, True))
+
+
+def _headers(head: bytes, line_end: int) -> tuple[dict[str, str], int]:
+    """Return the headers by name, and the number of fields."""
     headers = _Headers()
     try:
         HttpRequestParser(headers).feed_data(_PARSED_LINE + head[line_end:])
@@ -156,15 +269,13 @@ def _headers(head: bytes, line_end: int) -> dict[str, str]:
         pass  # the client asks for another protocol, which the server ignores
     except HttpParserError as failure:
         raise BadRequest(f"the request's headers are not HTTP/1.1: {failure}") from None
-    if headers.count > HEADERS_MAX:
-        raise BadRequest(f"the request has more than {HEADERS_MAX} headers, the mock's own bound")
-    return headers.by_name
+    return headers.by_name, headers.count
 
 
-def _target(headers: dict[str, str], method: str, raw_target: str, minor: int) -> str:
+def _target(headers: dict[str, str], method: str, raw_target: str, minor: int, *, needs_host: bool) -> str:
     """Return the path and the query; an absolute target has its own host (RFC 9112 3.2.2)."""
     host = headers.get("host")
-    if (host is None and minor == 1) or "," in (host or ""):
+    if (host is None and minor == 1 and needs_host) or "," in (host or ""):
         raise BadRequest("the request needs exactly one Host header")
     own_host, target = (None, raw_target) if raw_target[0] == "/" else origin_form(raw_target)
     if own_host is not None:

@@ -16,7 +16,8 @@ from contextlib import contextmanager, suppress
 from typing import Self
 
 from mockserver.server.http1 import real_time
-from mockserver.server.http1.connection import Connection, ServerConfig
+from mockserver.server.http1.body import BodyTotal
+from mockserver.server.http1.connection import Connection, ConnectionLimits, ServerConfig, Shared
 from mockserver.server.http1.event_loop import new_event_loop
 from mockserver.server.http1.messages import Handler
 from mockserver.server.http1.workers import Workers
@@ -24,8 +25,10 @@ from mockserver.server.http1.workers import Workers
 _GRACE_SECONDS = 0.01
 _ACCEPT_PAUSE_SECONDS = 0.05
 _ACCEPTS_MAX = 64  # at a time, so that open connections are served too
-# On Windows a selector waits for at most 512 sockets; more clients wait for one to disconnect.
-_CONNECTIONS_MAX = 500 if sys.platform == "win32" else sys.maxsize
+_SELECTOR_MAX = 500  # on Windows, whose selector waits for at most 512 sockets
+_DESCRIPTORS_KEPT_MIN = 16  # for files and other sockets than those of clients
+_DESCRIPTORS_KEPT_SHARE = 8
+_NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _PORT_MAX = 65535
 # The lowest time to live of a packet that a socket takes, of IPv4 and IPv6 (RFC 5082); `socket` has no names for them.
 _TTL_MIN_OPTIONS = ((socket.IPPROTO_IP, 21), (socket.IPPROTO_IPV6, 73)) if sys.platform == "linux" else ()
@@ -58,10 +61,12 @@ class Server:
         handler: responds to the requests (see `messages.Handler`).
         port: 0 takes a free one.
         idle_seconds: a connection ends after this time without a byte from the client.
+        limits: of the connections.
         explain: send the reason of an error of the server itself in the header X-Mock-Reason.
         error_body: returns the status and JSON body of such an error; it gets True for a failure of the handler.
         log: gets one line per exchange.
         threads_max: of the workers' pool.
+        clock: the seconds by which the limits of time count.
 
     Attributes:
         process_id: of the process that created the server.
@@ -79,18 +84,24 @@ class Server:
         port: int = 0,
         *,
         idle_seconds: float = 30.0,
+        limits: ConnectionLimits = ConnectionLimits(),  # noqa: B008 - an immutable default
         explain: bool = True,
         error_body: Callable[[bool], tuple[int, bytes]] = plain_error,
         log: Callable[[str], None] | None = None,
         threads_max: int = _WORKERS_MAX,
+        clock: Callable[[], float] = real_time.seconds,
     ) -> None:
         self._listener = _listen(host, port)
         self.host = host
         self.port: int = self._listener.getsockname()[1]
-        self._config = ServerConfig(handler, error_body, log, idle_seconds, explain)
+        self._config = ServerConfig(handler, error_body, log, idle_seconds, explain, limits)
+        self._clock = clock
         self._threads_max = threads_max
+        self._connections_max = _connections_max(limits.connections)
         self._open: set[Connection] = set()
+        self._idle: dict[Connection, None] = {}
         self._workers: Workers | None = None
+        self._shared: Shared | None = None
         self._loop: asyncio.AbstractEventLoop | None = None  # while it serves
         self._thread: threading.Thread | None = None
         self._serving_thread: threading.Thread | None = None  # the one in `serve_forever`
@@ -210,9 +221,9 @@ class Server:
 
     def _finish(self, loop: asyncio.AbstractEventLoop, within_s: float) -> None:
         """Accept who has connected already, and no others. On the loop."""
-        if self._workers is not None and self._listener.fileno() >= 0:
+        if self._shared is not None and self._listener.fileno() >= 0:
             _take_no_connections(self._listener)
-            self._accept(loop, self._workers)
+            self._accept(loop, self._shared)
             loop.remove_reader(self._listener)
             self._listener.close()
         if within_s <= 0 or not self._open:
@@ -221,14 +232,16 @@ class Server:
             loop.call_later(_GRACE_SECONDS, self._finish, loop, within_s - _GRACE_SECONDS)
 
     def _run(self) -> None:
-        loop = new_event_loop()
+        loop = new_event_loop(self._clock)
         workers = Workers(loop, f"mockserver {self.url}", self._threads_max)
+        bodies = BodyTotal(self._config.limits.bodies_bytes)
+        shared = Shared(workers, bodies, self._idle, self._open.discard)
         try:
             with self._lock:
                 if self._is_stopping:
                     return
-                self._loop, self._workers = loop, workers
-                loop.add_reader(self._listener, self._accept, loop, workers)
+                self._loop, self._shared, self._workers = loop, shared, workers
+                loop.add_reader(self._listener, self._accept, loop, shared)
             loop.run_forever()
         finally:
             with self._lock:
@@ -241,10 +254,11 @@ class Server:
                 with suppress(OSError):
                     self._wakeup.send(b"!")
 
-    def _accept(self, loop: asyncio.AbstractEventLoop, workers: Workers) -> None:
-        for _ in range(_ACCEPTS_MAX):
-            if len(self._open) >= _CONNECTIONS_MAX:
-                self._pause_accepting(loop, workers)
+    def _accept(self, loop: asyncio.AbstractEventLoop, shared: Shared) -> None:
+        for number in range(_ACCEPTS_MAX):
+            is_full = len(self._open) >= self._connections_max
+            if is_full and not shared.idle:
+                self._pause_accepting(loop, shared)
                 return
             try:
                 connected, client = self._listener.accept()
@@ -252,19 +266,32 @@ class Server:
                 return
             except ConnectionAbortedError:
                 continue  # the client has disconnected
-            except OSError:  # no descriptor is free until a connection ends
-                self._pause_accepting(loop, workers)
-                return
+            except OSError as failure:  # no descriptor is free, whether or not another client waits
+                if number:
+                    return  # the loop calls again for a client that waits
+                if failure.errno not in _NO_DESCRIPTOR or not self._end_oldest_idle():
+                    self._pause_accepting(loop, shared)
+                    return
+                continue
+            if is_full:
+                self._end_oldest_idle()
             connected.setblocking(False)
             with suppress(OSError):  # it is closed
                 connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection = Connection(loop, connected, client, self._config, workers, self._open.discard)
+            connection = Connection(loop, connected, client, self._config, shared)
             self._open.add(connection)
             connection.start()
 
-    def _pause_accepting(self, loop: asyncio.AbstractEventLoop, workers: Workers) -> None:
+    def _end_oldest_idle(self) -> bool:
+        """End the connection that has had no request for the longest time; return False if each one has a request."""
+        oldest = next(iter(self._idle), None)
+        if oldest is not None:
+            oldest.abort()
+        return oldest is not None
+
+    def _pause_accepting(self, loop: asyncio.AbstractEventLoop, shared: Shared) -> None:
         loop.remove_reader(self._listener)
-        loop.call_later(_ACCEPT_PAUSE_SECONDS, loop.add_reader, self._listener, self._accept, loop, workers)
+        loop.call_later(_ACCEPT_PAUSE_SECONDS, loop.add_reader, self._listener, self._accept, loop, shared)
 
     def _close_all(self, loop: asyncio.AbstractEventLoop, workers: Workers) -> None:
         if self._listener.fileno() >= 0:  # else it was stopped before it started
@@ -293,6 +320,20 @@ class Server:
 
 
 _IN_THIS_PROCESS: weakref.WeakSet[Server] = weakref.WeakSet()
+
+
+def _connections_max(wanted: int | None) -> int:
+    """Return the number of connections that a server has, not more than the process may have descriptors for."""
+    most = sys.maxsize if wanted is None else wanted
+    if sys.platform == "win32":
+        return min(most, _SELECTOR_MAX)
+    import resource
+
+    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if descriptors == resource.RLIM_INFINITY:
+        return most
+    kept = max(_DESCRIPTORS_KEPT_MIN, descriptors // _DESCRIPTORS_KEPT_SHARE)
+    return max(1, min(most, descriptors - kept))
 
 
 def _take_no_connections(listener: socket.socket) -> None:

@@ -1,10 +1,10 @@
 """
 The first lines of a report: the most likely cause of a failure.
 
-The causes are checked in this order: a client that waits while the clock does not move; calls that the test expected and did
-not get, an exception of its own, or a refusal by the mock; a receiver that raised; findings on the client's conduct; no calls
-at all; the latest call with an error or a fault; and a frozen clock while a timer is due. A report without the failure of a
-test begins with the latest call that failed, one for a test in another language with the words of that test.
+First the failure of the test with its place in the code. Then what bent the world: the rules that fired and what each caused, and
+the campaigns that something other than a call of the client ended. Then, in this order, a client that waits while the clock
+does not move; a receiver that raised; findings on the client's conduct; no calls at all; the latest call with an error or a
+fault; and a frozen clock while a timer is due. A report without a failure begins with the latest call that failed.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
+from mockserver.conduct.receivers import BY_AGE, REFUSALS
 from mockserver.conduct.rules import RULES, Finding
 from mockserver.contract.durations import duration_text
 from mockserver.contract.endpoints import ENDPOINTS
@@ -23,14 +24,21 @@ from mockserver.server.report import clocks, hints
 from mockserver.server.report.exchanges import Exchange, format_fault, format_line, shorten
 from mockserver.server.report.failure import Failure
 from mockserver.server.report.render import calls_without_prefix, extra, is_forged
+from mockserver.server.report.rules import fired_rules, format_change, idle_rules
 from mockserver.server.report.snapshot import JSON, SandboxSnapshot
 from mockserver.server.webhooks.local_receivers import RECEIVER_RAISED
 
-_LINES = 3
+_LINES = 4  # of a diagnosis
 _NOISE = 3  # the severity of findings that explain no failure
 _CITED = 10
+_ENDED_EARLY = ("canceled", "failed")
 _CLOCK_COMMANDS = ("advance", "set_clock")
 _ROUTE_HINT = '; the route of an application is the `path` of `receive_webhooks(app, path="/...")`'
+_AGE_HINT = (
+    "; a receiver that compares the timestamp with the sandbox's clock needs the choice `wh-timestamp: sandbox-clock`, "
+    "under which a wrong secret is a finding"
+)
+_READS_HINT = "  a test that needs more such reads sets mockserver_poll_limit, a number or off"
 _NUMBER = re.compile(r"#([0-9]{1,9})\b")
 
 Call = Exchange[Any, Any]
@@ -44,36 +52,34 @@ class Diagnosis(NamedTuple):
 
 
 def diagnose(snapshot: SandboxSnapshot, failure: Failure | None) -> Diagnosis:
-    """Return the most likely cause; a client that waits while the clock does not move takes precedence."""
+    """Return the most likely cause; a loop that does not end and a client that waits for a clock that does not move take precedence."""
+    if snapshot.run_ended is not None:
+        explained = clocks.frozen_clock_hint(snapshot) or [*map(_format_finding, _explaining(snapshot.findings, False))]
+        return _citing([f"The test was ended: {snapshot.run_ended}", *explained[:1], _READS_HINT])
     waits = clocks.waits_on_frozen_clock(snapshot, failure)
     likely = _likely(snapshot, failure)
-    if not waits or failure is None and last_failed_call(snapshot) is not None:
-        return likely
-    hints = clocks.frozen_clock_hint(snapshot)
-    words = likely.lines[:1] if failure is not None and failure.words else []
-    return _citing([*words, *waits, *(line for line in likely.lines if line not in [*words, *hints])], likely.cited)
+    first = [failure.line] if failure is not None and failure.line else []
+    if waits and (failure is not None or last_failed_call(snapshot) is None):
+        hints = clocks.frozen_clock_hint(snapshot)
+        return _citing([*first, *waits, *(line for line in likely.lines if line not in hints)], likely.cited)
+    return _citing([*first, *likely.lines], likely.cited)
 
 
 def _likely(snapshot: SandboxSnapshot, failure: Failure | None) -> Diagnosis:
-    if failure is not None and failure.expected is not None:
-        return _citing(_mismatch(snapshot, failure, failure.expected))
-    if failure is not None and failure.own_lines:
+    if failure is None:
+        return _without_failure(snapshot)
+    if failure.expected is not None:
+        at = f" ({failure.place.partition(' ')[0]})" if failure.place else ""
+        lines = _mismatch(snapshot, failure, f"{failure.expected}{at}")
+        return _citing([*lines, *fired_rules(snapshot, max(_citing(lines[1:]).cited, default=None))])
+    if failure.own_lines:
         return _citing(list(failure.own_lines))
-    raised = _raised_before_any_call(snapshot, failure)
-    if raised:
-        return _citing(raised)
-    if failure is None or failure.words:
-        return _in_any_language(snapshot, failure)
     return _shown_by_sandbox(snapshot)
 
 
-def _in_any_language(snapshot: SandboxSnapshot, failure: Failure | None) -> Diagnosis:
-    """Return the words of a test first, or without them the last refused or faulted call, then what else is likely."""
-    likely = _shown_by_sandbox(snapshot)
-    if failure is not None:
-        first = shorten(failure.words.strip().splitlines()[0])
-        return _citing([f"the test failed: {first}", *likely.lines], likely.cited)
-    call = last_failed_call(snapshot)
+def _without_failure(snapshot: SandboxSnapshot) -> Diagnosis:
+    """Return the last refused or faulted call, then what else is likely."""
+    likely, call = _shown_by_sandbox(snapshot), last_failed_call(snapshot)
     if call is None:
         return likely
     details = [line for line in _describe_failed(snapshot, call)[1:] if line.startswith("  ")]
@@ -90,7 +96,15 @@ def _shown_by_sandbox(snapshot: SandboxSnapshot) -> Diagnosis:
     has_failed_calls, calls = bool(_failed_calls(snapshot)), _describe_calls(snapshot)
     findings = findings[: 1 if broken or refused or has_failed_calls else 2]
     rest = [*calls[:2], *refused, *calls[2:]] if has_failed_calls else [*refused, *calls]
-    lines = [*broken, *map(_format_finding, findings), *rest]
+    last = last_failed_call(snapshot)
+    bent = [*fired_rules(snapshot, None if last is None else last.n), *_ended_by_others(snapshot)]
+    faulted = {call.n for call in snapshot.exchanges if call.fault}
+    on_faults = [finding for finding in findings if faulted & {*finding.exchanges}]  # they say more than the rule does
+    others = [finding for finding in findings if finding not in on_faults]
+    idle = [] if bent else idle_rules(snapshot.rules)[-1:]
+    rest = [*rest[:2], *idle, *rest[2:]] if has_failed_calls else [*idle, *rest]
+    causes = [*broken, *map(_format_finding, on_faults), *bent, *map(_format_finding, others)]
+    lines = [*causes, *([] if bent and last is None else rest)]
     return _citing(lines, [n for finding in findings for n in finding.exchanges])
 
 
@@ -109,23 +123,12 @@ def _explaining(findings: Iterable[Finding], is_receiver_broken: bool) -> list[F
 
 
 def _format_finding(finding: Finding) -> str:
-    numbers = ", ".join(f"#{n}" for n in finding.exchanges[:_LINES])
+    numbers = ", ".join(f"#{n}" for n in finding.exchanges[:3])
     cited = f" ({numbers})" if numbers and not _NUMBER.search(finding.message) else ""
     return f"{finding.rule}: {finding.message}{cited}"
 
 
 # Failures of the test itself
-
-
-def _raised_before_any_call(snapshot: SandboxSnapshot, failure: Failure | None) -> list[str]:
-    """Return the exception of a test without calls; not a failed assertion, which may be about the missing calls."""
-    has_calls = snapshot.exchanges or snapshot.deferred or snapshot.calls_without_prefix
-    if has_calls or failure is None or failure.raised is None:
-        return []
-    return [
-        f"The test raised {failure.raised}, before any call",
-        " ".join(map(str.strip, _no_calls_hint(snapshot))),
-    ]
 
 
 def _mismatch(snapshot: SandboxSnapshot, failure: Failure, expected: str) -> list[str]:
@@ -154,6 +157,20 @@ def _no_expected_call_hint(snapshot: SandboxSnapshot) -> list[str]:
     return [" ".join(map(str.strip, hint)), "  `mockserver.wait_for(...)` waits for a call of another thread"]
 
 
+# The world
+
+
+def _ended_by_others(snapshot: SandboxSnapshot) -> list[str]:
+    """Return the campaigns that neither a call of the client nor a rule has ended, but for those that are done."""
+    return [
+        f"{format_change(change)} ({', '.join(f'{key} {value}' for key, value in change['cause'].items())})"
+        for change in snapshot.transitions
+        if change["kind"] == "campaign"
+        and change["to"] in _ENDED_EARLY
+        and not change["cause"].keys() & {"exchange", "rule"}
+    ]
+
+
 # Receivers
 
 
@@ -170,10 +187,12 @@ def receiver_exceptions(events: Iterable[JSON]) -> list[str]:
 
 def _refused_deliveries(snapshot: SandboxSnapshot) -> list[str]:
     """Return deliveries without a successful attempt, with the receiver's latest response to the genuine request."""
+    by_age = _AGE_HINT if any(each.why == BY_AGE for each in snapshot.not_assessed) else ""
     return [
         f"the receiver {delivery['endpoint']} answered {attempt['status']} to {event['event']} {event['id']}"
         + (f": {attempt['error']}" if attempt.get("error") else "")
         + (_ROUTE_HINT if attempt["status"] in (404, 405) else "")
+        + (by_age if attempt["status"] in REFUSALS else "")
         for event in snapshot.events
         for delivery in event.get("deliveries", ())
         for attempt in [attempt for attempt in delivery["attempts"] if extra(attempt) is None][-1:]

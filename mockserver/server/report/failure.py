@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+_PLACE = re.compile(r"[\w./\\-]+\.[A-Za-z]\w*:[1-9]\d*\b")
 _STOPPED = re.compile(r"time(d )?[ -]?out", re.IGNORECASE)
 
 
@@ -20,7 +21,9 @@ class Failure(NamedTuple):
         expected: The expectation on calls that does not hold; else None.
         extra: Lines about the last of too many calls.
         nearest: The number of the call with the fewest differences from the expected one; None if there is none.
-        raised: The exception and its place, for one that is not a failed assertion; else None.
+        raised: The exception, for one that is not a failed assertion; else None.
+        asserted: The first line of a failed assertion's message; else None.
+        place: File, line and source of the failure, and of the line of the test that led there; empty if it is not known.
     """
 
     words: str = ""
@@ -30,8 +33,21 @@ class Failure(NamedTuple):
     extra: Sequence[str] = ()
     nearest: int | None = None
     raised: str | None = None
+    asserted: str | None = None
+    place: str = ""
+
+    @property
+    def line(self) -> str:
+        """The failure in one line, empty if its own lines say it."""
+        at = f" at {self.place}" if self.place else ""
+        if self.words:
+            return f"the test failed{at}: {self.words.strip().splitlines()[0]}"
+        if self.raised is not None:
+            return f"The test raised {self.raised}{at}"
+        return f"The test failed{at}: {self.asserted}" if self.asserted is not None else ""
 
 
 def in_words(message: str) -> Failure:
-    """Return the failure of a test in another language, by its message."""
-    return Failure(message, is_stop=_STOPPED.search(message) is not None)
+    """Return the failure of a test in another language, by its message and the first file and line in it."""
+    place = _PLACE.search(message)
+    return Failure(message, is_stop=_STOPPED.search(message) is not None, place=place[0] if place else "")

@@ -16,7 +16,7 @@ def sleep(snapshot: SandboxSnapshot) -> str:
     """Return the fix of a client that waits in real time."""
     if not snapshot.is_python:
         return "let the client's waits advance this clock, or let the clock follow the computer's"
-    return f"give the client `sleep={snapshot.name}.{'sleep_async' if snapshot.is_async else 'sleep'}`"
+    return f"give the client `sleep={snapshot.name}.{'aio.sleep' if snapshot.is_async else 'sleep'}`"
 
 
 def end_session(snapshot: SandboxSnapshot, session_id: str) -> str:

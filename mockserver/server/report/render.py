@@ -8,23 +8,21 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping
 from operator import itemgetter
 from typing import Any, get_args
 
 from mockserver.core.instants import format_exact, from_datetime, parse
 from mockserver.core.state.outbox import Forgery
-from mockserver.scenario.rule_parser import describe_rule
 from mockserver.server.report import hints
 from mockserver.server.report.commands import format_command
 from mockserver.server.report.exchanges import (
     Exchange,
-    differences,
     format_body,
-    format_differences,
     format_line,
     shorten,
 )
+from mockserver.server.report.rules import format_change, render_unfired_rules
 from mockserver.server.report.snapshot import JSON, SandboxSnapshot
 from mockserver.server.report.timeline import Row, collapse_repeats, truncate_middle
 
@@ -174,10 +172,9 @@ def _format_step(step: JSON) -> str:
 
 
 def _format_change(change: JSON) -> str:
-    former = f"{change['from']} -> " if change["from"] else ""
     causes = ", ".join(f"{key} {value}" for key, value in change["cause"].items())
     cause = "" if "exchange" in change["cause"] else f"  ({causes})"
-    return f"{change['kind']} {change['id']}: {former}{change['to']}{cause}"
+    return f"{format_change(change)}{cause}"
 
 
 def _format_event(event: JSON) -> str:
@@ -206,40 +203,6 @@ def extra(attempt: JSON) -> str | None:
 def is_forged(attempt: JSON) -> bool:
     """Return True for a request that a receiver has to refuse."""
     return attempt.get("fault") in get_args(Forgery)
-
-
-def render_unfired_rules(rules: Iterable[JSON], exchanges: Sequence[Exchange[Any, Any]]) -> list[str]:
-    """Return the rules that never fired: the condition of each, its number of matches, and the nearest call."""
-    return [line for rule in rules for line in (_format_unfired(rule), *_nearest_call(rule, exchanges))]
-
-
-def render_idle_rules(rules: Iterable[JSON]) -> list[str]:
-    """Return the rules that fired once and had nothing to act on: the condition of each, and the reason."""
-    return [f"{_format_rule(rule)}; fired once: {rule['noTarget']}" for rule in rules]
-
-
-def _format_unfired(rule: JSON) -> str:
-    return f"{_format_rule(rule)}; {_matched(rule['matched'])}"
-
-
-def _format_rule(rule: JSON) -> str:
-    source = f" (scenario {rule['scenario']})" if rule["scenario"] else ""
-    return f"  {rule['id']}{source} {describe_rule(rule)}"
-
-
-def _nearest_call(rule: JSON, exchanges: Sequence[Exchange[Any, Any]]) -> list[str]:
-    """Return the call of the rule's operation with the fewest differences, if its `where` matched none."""
-    if rule["matched"] or not rule.get("where"):
-        return []
-    compared = [(differences(call, rule["where"]), call) for call in exchanges if call.operation == rule["on"]]
-    rows, nearest = min(compared, key=lambda pair: (len(pair[0]), -pair[1].n), default=((), None))
-    if nearest is None or not rows:
-        return []
-    return [f"    nearest is {format_line(nearest)}:{format_differences(rows)[0][1:]}"]
-
-
-def _matched(count: int) -> str:
-    return "nothing matched" if count == 0 else "matched once" if count == 1 else f"matched {count} times"
 
 
 def _time(instant: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mockserver.conduct.rules import Finding
+from mockserver.conduct.rules import Finding, NotAssessed
 from mockserver.server.report.exchanges import Exchange
 
 JSON = Mapping[str, Any]
@@ -22,11 +22,13 @@ class SandboxSnapshot(NamedTuple):
         deferred: The calls that a rule delays.
         next_timer: The next timer of the sandbox and its instant; None if there is none.
         findings: The findings on the client's conduct, the worst first.
+        not_assessed: The rules on conduct that this run does not show, with the reason.
         unmoved: Waits in real time while the clock did not move, as in the control plane's history.
         apart: The clocks of the process and of the sandbox if they differ, as in the control plane's history.
         name: The expression by which a test of Python has the sandbox.
         is_async: True if the test is a coroutine function.
         calls_without_prefix: The number of calls without a sandbox's prefix.
+        run_ended: Why the mock has ended the test; None if it has not.
         is_python: True if the test has a `Sandbox`, whose methods the report may name.
     """
 
@@ -45,9 +47,11 @@ class SandboxSnapshot(NamedTuple):
     deferred: Sequence[JSON]
     next_timer: JSON | None
     findings: Sequence[Finding] = ()
+    not_assessed: Sequence[NotAssessed] = ()
     unmoved: JSON | None = None
     apart: JSON | None = None
     name: str = "mockserver"
     is_async: bool = False
     calls_without_prefix: int = 0
+    run_ended: str | None = None
     is_python: bool = True

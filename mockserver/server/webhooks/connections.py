@@ -110,6 +110,11 @@ class InFlightRequest:
             if self._wire is not None:
                 socket.socket.shutdown(self._wire, socket.SHUT_RDWR)  # a TLS socket's own would also drop its session
 
+    def close_copy(self) -> None:
+        """Close only this process's copy of the socket: in a fork, whose parent waits for the response."""
+        if self._wire is not None:
+            self._wire.close()
+
 
 class _Stream(RawIOBase):
     """The bytes that a receiver sends within the time limit of the current request."""
@@ -279,9 +284,10 @@ def connect(request: InFlightRequest, target: Target, allowed_hosts: frozenset[s
 
 
 def _check_addresses(host: str, addresses: list[Any], allowed_hosts: frozenset[str]) -> None:
-    """Refuse a host that resolves to another machine, unless it is allowed by name."""
+    """Refuse a host that resolves to another machine, unless another machine is allowed by this name."""
     remote = (str(info[-1][0]) for info in addresses if not url_policy.is_loopback(str(info[-1][0])))
-    address = None if host in allowed_hosts else next(remote, None)
+    is_allowed = host in allowed_hosts and not url_policy.is_local_host(host)
+    address = None if is_allowed else next(remote, None)
     if address is not None:
         raise ConnectionRefusedError(f"refused: {host} is {address}, which is not this machine")
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from mockserver.core import scheduler
 from mockserver.core.faults import injection
-from mockserver.core.instants import Duration, Instant
+from mockserver.core.instants import Duration, Instant, retry_after
 from mockserver.core.scheduler import FiredTimer, run_until
 from mockserver.core.state.outbox import Attempt, PlannedAttempt
 from mockserver.core.state.sandbox import SandboxState
@@ -85,6 +85,12 @@ class WebhookDispatcher:
         self._active_senders = 0  # threads in `send_due`
         self._active_advances = 0
         self._is_closed = False
+
+    def in_fork(self) -> WebhookDispatcher:
+        """Return the dispatcher of a fork: with the same receivers, and no request, connection, thread or lock of the parent."""
+        copy = WebhookDispatcher(self._sandbox, self._sender.in_fork(), self._scheduler)
+        copy.receivers = {url: receiver.with_runner(copy.loops) for url, receiver in self.receivers.items()}
+        return copy
 
     def register_local_receiver(self, target: local_receivers.ReceiverTarget, path: str) -> str:
         """Return the url of a receiver in this process; each receiver has its own."""
@@ -191,12 +197,17 @@ class WebhookDispatcher:
             self._worked.notify_all()
 
     def send_attempt(self, planned: PlannedAttempt) -> None:
-        """Send the requests of an attempt, without the lock, and record their results."""
+        """
+        Send the requests of an attempt, without the lock, and record their results.
+
+        Raises:
+            BaseException: what a receiver raised to end the test; its request is recorded as one that it answered by 500.
+        """
         sandbox = self._sandbox
         try:
             self._refuse_own_loop(planned.webhook.url)
-            attempts, wait = self._send_all(planned)
-        except BaseException:  # a test that exits within its receiver, or a bug of the mock
+            attempts, wait, end = self._send_all(planned)
+        except BaseException:  # a signal's, or a bug of the mock
             with sandbox.lock:
                 deliveries.release_attempt(sandbox, planned)
             raise
@@ -205,6 +216,8 @@ class WebhookDispatcher:
             if sandbox.runtime.attempts is not None and sandbox.epoch == planned.epoch:
                 state = sandbox.outbox.deliveries[planned.delivery.id].status
                 sandbox.runtime.attempts[state] = sandbox.runtime.attempts.get(state, 0) + 1
+        if end is not None:
+            raise end
 
     def _refuse_own_loop(self, url: str) -> None:
         """Raise LoopBlocked if this thread runs the event loop of the receiver, which therefore could not respond."""
@@ -216,20 +229,28 @@ class WebhookDispatcher:
             self._blocked_loop = loop
             raise event_loops.LoopBlocked(url)
 
-    def _send_all(self, planned: PlannedAttempt) -> tuple[list[Attempt], Duration | None]:
-        """Send each request of an attempt; return their results, and the wait that the endpoint requests."""
+    def _send_all(self, planned: PlannedAttempt) -> tuple[list[Attempt], Duration | None, BaseException | None]:
+        """Send each request of an attempt; return their results, the wait that the endpoint requests, and a test's end."""
         builder = WebhookRequestBuilder(self._sandbox, planned, self._sandbox.process_now())
-        attempts = [_attempt(planned, extra, self._send(planned, extra)) for extra in builder.extra_requests()]
+        attempts: list[Attempt] = []
+        ends: list[BaseException] = []
+
+        def send(request: WebhookRequest) -> SendResult:
+            result = self._send(planned, request)
+            attempts.append(_attempt(planned, request, result))
+            ends.extend([result.exit] if result.exit is not None else [])
+            return result
+
+        for extra in builder.extra_requests():
+            send(extra)
+        wait: Duration | None = None
         if planned.faults.lose:
-            lost = Attempt(planned.number, planned.at, planned.delivery.due, None, deliveries.LOST, 0)
-            return [*attempts, lost], None
-        genuine = builder.genuine()
-        result = self._send(planned, genuine)
-        attempts.append(_attempt(planned, genuine, result))
-        for _ in range(planned.faults.duplicate if attempts[-1].accepted else 0):
-            copy = builder.genuine("duplicate")
-            attempts.append(_attempt(planned, copy, self._send(planned, copy)))
-        return attempts, result.retry_after
+            attempts.append(Attempt(planned.number, planned.at, planned.delivery.due, None, deliveries.LOST, 0))
+        else:
+            wait = retry_after(send(builder.genuine()).retry_after, builder.signed_at)
+            for _ in range(planned.faults.duplicate if attempts[-1].accepted else 0):
+                send(builder.genuine("duplicate"))
+        return attempts, wait, next(iter(ends), None)
 
     def _send(self, planned: PlannedAttempt, request: WebhookRequest) -> SendResult:
         def is_wanted() -> bool:
@@ -237,15 +258,15 @@ class WebhookDispatcher:
 
         if not is_wanted():
             return SendResult(None, CANCELED)
-        wall, url = self._sandbox.process_now(), planned.webhook.url
+        url = planned.webhook.url
         receiver = self.receivers.get(url)
         background = self._scheduler()
         if receiver is None and background is not None:
             background.await_turn()
         with waits.waiting():
             if receiver is not None:
-                return receiver.receive(url, request.headers, request.body, wall)
-            return self._sender.send(url, request.headers, request.body, wall, is_wanted)
+                return receiver.receive(url, request.headers, request.body)
+            return self._sender.send(url, request.headers, request.body, is_wanted)
 
     def advance(
         self,
@@ -311,7 +332,7 @@ class WebhookDispatcher:
 
         One that does not end may itself wait for this advance; no advance waits for it again.
         """
-        with self._worked:
+        with waits.waiting(), self._worked:
             while self._awaited and self._worked.wait(_WORKERS_TIMEOUT_SECONDS):
                 pass
             self._awaited.clear()

@@ -37,8 +37,8 @@ class LoopBlocked(ControlError):
             409,
             "MOCK_LOOP_BLOCKED",
             f"the receiver at {url} runs on the event loop of this thread, which this call blocks, so its webhook request waits; "
-            "await the async form: `await sandbox.advance_async(...)`, `await sandbox.complete_session_async(...)`, "
-            "or `await sandbox.run_async(function, ...)` for any other",
+            "await it: `await sandbox.aio.advance(...)`, `await sandbox.aio.complete_session(...)`, "
+            "or `await sandbox.aio.run(function, ...)` for any other",
         )
 
 

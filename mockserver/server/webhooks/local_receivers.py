@@ -16,7 +16,6 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
-from mockserver.core.instants import Instant, retry_after
 from mockserver.core.webhooks.retry_schedule import TIMEOUT
 from mockserver.server.webhooks import event_loops
 from mockserver.server.webhooks.connections import CANCELED, RESPONSE_MAX_BYTES
@@ -72,13 +71,17 @@ class LocalReceiver:
             self._home is loop or self._home is None or not self._home.is_running()
         )
 
-    def receive(self, url: str, headers: Mapping[str, str], body: bytes, wall: Instant) -> SendResult:
+    def with_runner(self, runner: event_loops.Loops) -> LocalReceiver:
+        """Return a receiver of the same app or function whose coroutines run there."""
+        return LocalReceiver(self._target, runner)
+
+    def receive(self, url: str, headers: Mapping[str, str], body: bytes) -> SendResult:
         """
         Call the receiver with a request.
 
         Returns:
             Its response: 200 for None, 500 for an exception or for a value that is not a response. A TimeoutError
-            becomes the error of the time limit, without a wait.
+            becomes the error of the time limit, without a wait. What is no `Exception` is the result's `exit` too.
 
         Raises:
             LoopBlocked: this thread runs the event loop that the receiver needs.
@@ -95,9 +98,10 @@ class LocalReceiver:
             return SendResult(500, str(refusal))
         except Exception as failure:  # noqa: BLE001 - a receiver that raises responds with 500
             return SendResult(500, f"{RECEIVER_RAISED} {_describe_exception(failure)}")
+        except BaseException as failure:  # noqa: BLE001 - the dispatcher raises it again
+            return SendResult(500, f"{RECEIVER_RAISED} {_describe_exception(failure)}", exit=failure)
         lower = {name.lower(): value for name, value in response_headers.items()}
-        wait = retry_after(lower.get("retry-after", ""), wall)
-        return SendResult(status, None, 0, wait, response_body[:RESPONSE_MAX_BYTES])
+        return SendResult(status, None, 0, lower.get("retry-after", ""), response_body[:RESPONSE_MAX_BYTES])
 
     def _by_call(self, url: str, headers: Mapping[str, str], body: bytes) -> ReceiverResponse:
         webhook = ReceivedWebhook(url, {name.lower(): value for name, value in headers.items()}, body)
@@ -128,10 +132,16 @@ class LocalReceiver:
     def _await(self, make: Callable[..., Awaitable[Any]], *arguments: Any) -> Any:
         """Return the awaitable's result; it is created on the loop on which it runs."""
 
-        async def run() -> Any:
-            return await make(*arguments)
+        async def run() -> tuple[Any, BaseException | None]:
+            try:
+                return await make(*arguments), None
+            except (SystemExit, KeyboardInterrupt) as failure:  # asyncio would end the loop by it
+                return None, failure
 
-        return self._runner.run(run(), self._home)
+        returned, failure = self._runner.run(run(), self._home)
+        if failure is not None:
+            raise failure
+        return returned
 
 
 def _required(target: ReceiverTarget) -> int:
@@ -148,7 +158,7 @@ def _is_coroutine_function(target: ReceiverTarget) -> bool:
     return inspect.iscoroutinefunction(target) or inspect.iscoroutinefunction(getattr(target, "__call__", None))  # noqa: B004
 
 
-def _describe_exception(failure: Exception) -> str:
+def _describe_exception(failure: BaseException) -> str:
     """Return an exception's type and first line, and the line of the receiver's source that raised it."""
     words = "".join(str(failure).splitlines()[:1])
     message = f": {words[:_WORDS_MAX]}" if words else ""

@@ -49,11 +49,16 @@ BODY_FORMATS: Mapping[str, Callable[[JSON], str]] = MappingProxyType(
 
 
 class WebhookRequestBuilder:
-    """Builds the requests of one attempt; `wall` is the process's instant, which verifiers compare with theirs."""
+    """
+    Builds the requests of one attempt.
+
+    `signed_at` is their timestamp: `wall`, the process's instant, which verifiers compare with theirs, or the
+    sandbox's by the choice `wh-timestamp`.
+    """
 
     def __init__(self, sandbox: SandboxState, planned: PlannedAttempt, wall: Instant) -> None:
         self._planned = planned
-        self._wall = planned.at if sandbox.choices["wh-timestamp"] == "sandbox-clock" else wall
+        self.signed_at = planned.at if sandbox.choices["wh-timestamp"] == "sandbox-clock" else wall
         self._scheme: SignatureScheme = SCHEMES[str(sandbox.choices["wh-signature"])]
         self._format = BODY_FORMATS[planned.faults.spell or str(sandbox.choices["wh-body-bytes"])]
         self._tenants = tuple(sandbox.tenants)
@@ -78,8 +83,8 @@ class WebhookRequestBuilder:
         return extra
 
     def _secrets(self) -> tuple[str, ...]:
-        webhook = self._planned.webhook
-        former = webhook.old_secret or (_FORMER if self._planned.faults.old_secret else None)
+        webhook, scripted = self._planned.webhook, self._planned.faults.old_secret
+        former = webhook.former_secret(self._planned.at) or (scripted and (webhook.old_secret or _FORMER))
         return (former, webhook.secret) if former else (webhook.secret,)
 
     def _fresh_id(self, purpose: str) -> str | None:
@@ -97,7 +102,9 @@ class WebhookRequestBuilder:
     ) -> WebhookRequest:
         """Return the signed request; the defaults of id, instant and secrets are those of the genuine request."""
         body = self._format(envelope).encode()
-        signing_input = SigningInput(message_id or self._planned.message_id, self._wall if wall is None else wall, body)
+        signing_input = SigningInput(
+            message_id or self._planned.message_id, self.signed_at if wall is None else wall, body
+        )
         headers = {"Content-Type": "application/json", "User-Agent": f"mockserver-webhooks/{VERSION}"}
         return WebhookRequest(fault, headers | self._scheme.sign(signing_input, secrets or self._secrets()), body)
 
@@ -110,7 +117,7 @@ class WebhookRequestBuilder:
         return self._request(None, self._envelope, secrets=(_STRANGER,))
 
     def with_old_timestamp(self) -> WebhookRequest:
-        return self._request(None, self._envelope, wall=self._wall - _TOO_OLD)
+        return self._request(None, self._envelope, wall=self.signed_at - _TOO_OLD)
 
     def with_changed_body(self) -> WebhookRequest:
         changed = deepcopy(self._envelope)

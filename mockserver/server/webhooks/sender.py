@@ -13,7 +13,6 @@ from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from mockserver.core.instants import Duration, Instant, retry_after
 from mockserver.core.webhooks import url_policy
 from mockserver.core.webhooks.retry_schedule import TIMEOUT
 from mockserver.server.webhooks.connections import (
@@ -33,13 +32,19 @@ TIMEOUT_SECONDS = 15.0  # fixed decision `wh-timeout`
 
 
 class SendResult(NamedTuple):
-    """Result of a request: the endpoint's status and the beginning of its body, or the error."""
+    """
+    Result of a request: the endpoint's status, Retry-After as sent and the beginning of its body, or the error.
+
+    `exit` is what a receiver in this process raised to end the test, such as by `pytest.fail`; the sender raises it again
+    once the result is recorded.
+    """
 
     status: int | None
     error: str | None = None
     duration_ms: int = 0
-    retry_after: Duration | None = None
+    retry_after: str = ""
     body: bytes = b""
+    exit: BaseException | None = None
 
 
 class HttpSender:
@@ -49,7 +54,9 @@ class HttpSender:
     Lifetime: that of its sandbox.
     """
 
-    def __init__(self, allowed_hosts: frozenset[str] = frozenset(), timeout_seconds: float = TIMEOUT_SECONDS) -> None:
+    def __init__(
+        self, allowed_hosts: frozenset[str] = url_policy.THIS_MACHINE, timeout_seconds: float = TIMEOUT_SECONDS
+    ) -> None:
         self.allowed_hosts = allowed_hosts
         self.timeout_seconds = timeout_seconds
         self._in_flight: set[InFlightRequest] = set()
@@ -63,7 +70,6 @@ class HttpSender:
         url: str,
         headers: Mapping[str, str],
         body: bytes,
-        wall: Instant,
         is_wanted: Callable[[], bool] = lambda: True,
     ) -> SendResult:
         """
@@ -73,7 +79,6 @@ class HttpSender:
             url: of the endpoint; an address that the url policy rejects is an error of the result.
             headers: in addition to Host and Content-Length.
             body: the request's bytes.
-            wall: the process's instant, from which a Retry-After date counts.
             is_wanted: called once `cancel_all` can end the request; nothing is sent if it returns False.
 
         Returns:
@@ -86,7 +91,7 @@ class HttpSender:
         try:
             if is_closed or not is_wanted():
                 return SendResult(None, CANCELED)
-            result = self._post(request, url, headers, body, wall)
+            result = self._post(request, url, headers, body)
         except Exception as failure:  # noqa: BLE001 - any error of the network or the endpoint is a failed attempt
             result = SendResult(None, _reason(failure, request))
         finally:
@@ -102,18 +107,22 @@ class HttpSender:
                 request.end()
             self._idle.close_all()
 
+    def in_fork(self) -> HttpSender:
+        """Return a sender without the parent's requests, whose sockets this process closes its copies of."""
+        for request in self._in_flight:
+            request.close_copy()
+        self._idle.close_all()
+        return HttpSender(self.allowed_hosts, self.timeout_seconds)
+
     def close_idle(self) -> None:
         """Close the connections that wait for another request."""
         with self._lock:
             self._idle.close_all()
 
-    def _post(
-        self, request: InFlightRequest, url: str, headers: Mapping[str, str], body: bytes, wall: Instant
-    ) -> SendResult:
+    def _post(self, request: InFlightRequest, url: str, headers: Mapping[str, str], body: bytes) -> SendResult:
         target = self._target(url)
         response, content = self._exchange(request, target, target.post(headers, body))
-        wait = retry_after(response.headers.get("Retry-After", ""), wall)
-        return SendResult(response.status, None, 0, wait, content)
+        return SendResult(response.status, None, 0, response.headers.get("Retry-After", ""), content)
 
     def _target(self, url: str) -> Target:
         """Return the url's parts; raise ConnectionRefusedError for one that the url policy rejects."""

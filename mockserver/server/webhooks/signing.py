@@ -9,12 +9,13 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from mockserver.core.instants import SECOND, Instant, to_datetime
+from mockserver.core.webhooks.deliveries import key_of
 
 Headers = dict[str, str]
 
 
 class SigningInput(NamedTuple):
-    """Input of a signature: the message's id (None without one), the process's instant, and the body."""
+    """Input of a signature: the message's id (None without one), the instant of the timestamp, and the body."""
 
     message_id: str | None
     wall: Instant
@@ -47,14 +48,7 @@ def _identity(prefix: str, signing_input: SigningInput) -> Headers:
 def _signature(signing_input: SigningInput, secret: str) -> str:
     from standardwebhooks import Webhook
 
-    try:
-        signer = Webhook(secret)
-    except (ValueError, RuntimeError):  # not base64: then the text itself is the key
-        signer = Webhook(secret.encode())
-    except Exception as failure:  # the library's own class for an empty key is not public
-        if type(failure).__name__ != "EmptyWebhookSecretError":
-            raise
-        signer = Webhook(secret.encode())
+    signer = Webhook(key_of(secret) or secret.encode())  # a text that another scheme took is the key itself
     return signer.sign(signing_input.message_id or "", to_datetime(signing_input.wall), signing_input.body.decode())
 
 

@@ -9,13 +9,12 @@ Explore: every fault at every call of an ordinary test, and what the client make
         assert not report.failed, report.text()
 """
 
-from mockserver.testing.explore.exploration import Exploration
+from mockserver.testing.explore.exploration import Exploration, explore
 from mockserver.testing.explore.findings import ExploreFinding
-from mockserver.testing.explore.function import explore
 from mockserver.testing.explore.options import ExploreOptions
 from mockserver.testing.explore.placements import ExploreStep, Placement
 from mockserver.testing.explore.report import ExploreReport
-from mockserver.testing.explore.watch import RunEnded
+from mockserver.testing.run_end import RunEnded
 
 __all__ = [
     "Exploration",

@@ -19,10 +19,10 @@ from typing import NamedTuple
 from mockserver.conduct.evidence import was_received
 from mockserver.contract.lifecycles import CAMPAIGN, SESSION
 from mockserver.contract.text import json_value
+from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
-from mockserver.core.state.sandbox import SandboxState
 from mockserver.testing.explore.placements import Placement
-from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS
+from mockserver.testing.explore.tables import DELIVERY_FAULTS
 
 _TOO_MANY = 429
 _OPERATION_OF: Mapping[str, str] = MappingProxyType(
@@ -65,60 +65,57 @@ class Caused(NamedTuple):
         return (self.numbers, self.campaigns) == (other.numbers, other.campaigns)
 
 
-def caused(state: SandboxState) -> Caused:
+def caused(run: Run) -> Caused:
     """
     Return what the client's calls caused.
 
     Args:
-        state: The sandbox after the run. Lock: the caller holds it.
+        run: The sandbox after the run. Lock: the caller holds it.
     """
-    by_number = {exchange.n: exchange for exchange in state.journal.exchanges}
-    done: dict[str, list[str]] = {}
-    numbers = Counter(dict.fromkeys(_OPERATION_OF, 0))
-    for what, record_id, exchange in _effects(state, by_number):
-        if what != "sessions" or was_received(exchange):
-            numbers[what] += 1
+    effects = list(_changes(run))
+    effects += _answered(run, effects)
+    numbers = Counter({**dict.fromkeys(_OPERATION_OF, 0), **Counter(what for what, _ in effects)})
+    done: dict[str, set[str]] = {}
+    for what, record_id in effects:
         if what in _ON_CAMPAIGNS:
-            done.setdefault(record_id, []).append(what)
-    for exchange in state.journal.exchanges:
-        if exchange.operation == "uploadMedia" and exchange.applied and was_received(exchange):
-            numbers["uploads"] += _files(exchange)
-        if exchange.operation == "cancelCampaign" and "cancels" not in done.get(
-            exchange.call.params["id"], ("cancels",)
-        ):
-            campaign = state.find("campaign", exchange.call.params["id"])
-            if campaign is not None and campaign[1].status in CAMPAIGN.final and was_received(exchange):
-                numbers["cancels"] += 1
-                done[exchange.call.params["id"]].append("cancels")
-    shapes = Counter(", ".join(sorted(set(each))) for each in done.values() if "campaigns" in each)
-    dead = sum(session.status in SESSION.final - {"completed"} for _, session in state.records("session"))
-    ended = [
-        done[row.id]
-        for _, row in state.records("campaign")
-        if row.id in done and _needs_no_cancel(row.status, done[row.id])
-    ]
+            done.setdefault(record_id, set()).add(what)
+    shapes = Counter(", ".join(sorted(each)) for each in done.values() if "campaigns" in each)
+    dead = sum(session.status in SESSION.final - {"completed"} for _, session in run.records("session"))
+    final = [row for _, row in run.records("campaign") if row.id in done and row.status in CAMPAIGN.final]
+    ended = [done[row.id] for row in final if row.status != "canceled" or "cancels" not in done[row.id]]
     drafts = sum("executions" not in each for each in ended)
-    return Caused(numbers, shapes, len(ended), drafts, dead, _refusals(state))
+    return Caused(numbers, shapes, len(ended), drafts, dead, _refusals(run))
 
 
-def _needs_no_cancel(status: str, done: Collection[str]) -> bool:
-    """Return True for a campaign that has ended by itself, or that another has canceled."""
-    return status in CAMPAIGN.final and (status != "canceled" or "cancels" not in done)
-
-
-def _effects(state: SandboxState, by_number: Mapping[int, JournalEntry]) -> Iterator[tuple[str, str, JournalEntry]]:
-    """Yield each record that a call created or canceled, with the call; an execution with the id of its campaign."""
-    for transition in state.journal.transitions:
+def _changes(run: Run) -> Iterator[tuple[str, str]]:
+    """Yield the id of each record that a call created or canceled, with what it counts as; for an execution its campaign."""
+    by_number = {exchange.n: exchange for exchange in run.exchanges}
+    for transition in run.transitions:
         by = transition.cause.get("exchange")
         exchange = by_number.get(by) if isinstance(by, int) else None
         if exchange is None:
             continue
         what = _CREATED.get(transition.kind) if transition.source is None else None
-        if what is not None:
-            record_id = exchange.call.params.get("id", "") if what == "executions" else transition.id
-            yield what, record_id, exchange
+        if what == "executions":
+            yield what, exchange.call.params.get("id", "")
+        elif what is not None and (what != "sessions" or was_received(exchange)):
+            yield what, transition.id
         elif (transition.kind, transition.target) == ("campaign", "canceled"):
-            yield "cancels", transition.id, exchange
+            yield "cancels", transition.id
+
+
+def _answered(run: Run, changes: Collection[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield what counts by its answer: each uploaded file, and for each campaign that had ended the first refused cancel."""
+    open_ids = {record_id for what, record_id in changes if what in _ON_CAMPAIGNS}
+    open_ids -= {record_id for what, record_id in changes if what == "cancels"}
+    for exchange in filter(was_received, run.exchanges):
+        if exchange.operation == "uploadMedia" and exchange.applied:
+            yield from [("uploads", "")] * _files(exchange)
+        if exchange.operation == "cancelCampaign" and exchange.call.params["id"] in open_ids:
+            campaign = run.find("campaign", exchange.call.params["id"])
+            if campaign is not None and campaign[1].status in CAMPAIGN.final:
+                open_ids.remove(campaign[1].id)
+                yield "cancels", campaign[1].id
 
 
 def _files(exchange: JournalEntry) -> int:
@@ -126,9 +123,9 @@ def _files(exchange: JournalEntry) -> int:
     return sum(isinstance(entry, dict) and "id" in entry for entry in answer) if isinstance(answer, list) else 1
 
 
-def _refusals(state: SandboxState) -> Mapping[str, int]:
+def _refusals(run: Run) -> Mapping[str, int]:
     refused = Counter[str]()
-    for exchange in state.journal.exchanges:
+    for exchange in run.exchanges:
         status = exchange.status or 0
         if exchange.operation and 400 <= status < 500 and status != _TOO_MANY and was_received(exchange):
             refused[exchange.operation] += 1
@@ -144,13 +141,21 @@ def differences(clean: Caused, run: Caused, placement: Placement) -> list[str]:
         run: Of the run with this placement.
         placement: Where the run had its faults.
     """
+    # A campaign that has ended by itself needs no cancel, and a draft no start; a session without a connection needs a new one.
+    may_lack = {
+        "cancels": run.ended_campaigns - clean.ended_campaigns,
+        "executions": run.ended_drafts - clean.ended_drafts,
+    }
+    may_add = {"sessions": run.dead_sessions - clean.dead_sessions}
     texts = []
     for what, operation in _OPERATION_OF.items():
         expected, actual = clean.numbers[what], run.numbers[what]
-        is_less_excused = _may_cause_less(clean, run, placement, operation)
-        if actual < expected - _allowed_less(clean, run, what) and not is_less_excused:
+        is_less = actual < expected - max(0, may_lack.get(what, 0))
+        is_more = actual > expected + max(0, may_add.get(what, 0))
+        if is_less and not _may_cause_less(clean, run, placement, operation):
             texts.append(f"{_counted(actual, what)} instead of {expected}")
-        if actual > expected + _allowed_more(clean, run, what) and not _may_cause_more(placement, what):
+        # A client may well answer an act of another by another campaign.
+        if is_more and not (what in _ON_CAMPAIGNS and placement.has("act")):
             texts.append(f"{_counted(actual, what)} instead of {expected}")
     is_like_clean = (run.refusals, run.ended_campaigns) == (clean.refusals, clean.ended_campaigns)
     if not texts and not placement.has("choice", "act", "delivery") and is_like_clean:
@@ -169,26 +174,6 @@ def _shape_differences(clean: Caused, run: Caused) -> list[str]:
         f"{_counted(run.campaigns.get(shape, 0), 'campaigns')} with {shape} instead of {clean.campaigns.get(shape, 0)}"
         for shape in changed
     ]
-
-
-def _allowed_more(clean: Caused, run: Caused, what: str) -> int:
-    """Return how many more the client may create: after a session that ended without a connection, a new one."""
-    return max(0, run.dead_sessions - clean.dead_sessions) if what == "sessions" else 0
-
-
-def _allowed_less(clean: Caused, run: Caused, what: str) -> int:
-    """Return how many less the client may cause: a campaign that has ended without it needs no cancel, and a draft no start."""
-    ended = {
-        "cancels": run.ended_campaigns - clean.ended_campaigns,
-        "executions": run.ended_drafts - clean.ended_drafts,
-    }
-    return max(0, ended.get(what, 0))
-
-
-def _may_cause_more(placement: Placement, what: str) -> bool:
-    """Return True after an act of another that a client may well answer by another campaign."""
-    acts = [step for step in placement if step.kind == "act" and step.name in ACTS]
-    return bool(acts) and what in _ON_CAMPAIGNS
 
 
 def _may_cause_less(clean: Caused, run: Caused, placement: Placement, operation: str) -> bool:

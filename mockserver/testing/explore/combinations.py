@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
 from typing import Any, NamedTuple
 
 from mockserver.testing.explore.options import ExploreOptions
@@ -54,7 +53,8 @@ def pairs(firsts: Sequence[First], clean: Sequence[TracedCall], around: Surround
     ranked: dict[Any, tuple[Rank, Placement]] = {}
     count = 0
     for first in firsts:
-        place = next((place for place, call in enumerate(first.calls) if _is_at(first.step, call)), None)
+        at = first.step.operation, first.step.nth
+        place = next((place for place, call in enumerate(first.calls) if (call.operation, call.nth) == at), None)
         if place is None:
             continue
         state, recovered = _state(first, place), _recovered(first.calls, clean, place)
@@ -62,15 +62,14 @@ def pairs(firsts: Sequence[First], clean: Sequence[TracedCall], around: Surround
         for candidate in at_calls(first.calls, of_run, options, place + 1):
             count += 1
             key = state, candidate.key if options.prune else count
-            rank = _rank(first.step, candidate.step, place, recovered)
+            second = candidate.step
+            after = (second.call or 0) - 1
+            kind = SECOND.index(second.name) if second.name in SECOND else len(SECOND)
+            rank = second.kind == "act", after >= recovered, first.step.operation in READS, after - place, kind
             ranked.setdefault(key, (rank, Placement.of(first.step, candidate.step)))
     order = random.Random(options.seed)
     rows = [(rank, order.random(), placement) for rank, placement in ranked.values()]
     return Pairs([placement for _, _, placement in sorted(rows, key=lambda row: row[:2])], count - len(ranked))
-
-
-def _is_at(step: ExploreStep, call: TracedCall) -> bool:
-    return step.operation == call.operation and step.nth == call.nth
 
 
 def _state(first: First, place: int) -> Any:
@@ -90,12 +89,6 @@ def _recovered(calls: Sequence[TracedCall], clean: Sequence[TracedCall], place: 
             break
         common += 1
     return len(calls) - common
-
-
-def _rank(first: ExploreStep, second: ExploreStep, place: int, recovered: int) -> Rank:
-    at = (second.call or 0) - 1
-    kind = SECOND.index(second.name) if second.name in SECOND else len(SECOND)
-    return second.kind == "act", at >= recovered, first.operation in READS, at - place, kind
 
 
 def covering_rows(options: Mapping[str, Sequence[str]]) -> list[Mapping[str, str]]:
@@ -130,11 +123,6 @@ def as_placement(row: Mapping[str, str], in_force: Mapping[str, object]) -> Plac
     """Return the placement of a combination: its options other than those in force."""
     changed = ((choice, option) for choice, option in row.items() if option != in_force.get(choice))
     return Placement(ExploreStep("choice", choice=choice, option=option) for choice, option in changed)
-
-
-def option_pairs(placement: Placement) -> Iterator[tuple[ExploreStep, ExploreStep]]:
-    """Yield each two options of a combination."""
-    yield from combinations(placement, 2)
 
 
 def smaller(placement: Placement) -> Iterator[Placement]:

@@ -6,22 +6,26 @@ The clean run is first, twice. Single placements follow, in the order of its cal
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from mockserver.core.state.sandbox import SandboxState
+from mockserver.core.instants import Duration
+from mockserver.core.run import Run
 from mockserver.testing.explore import combinations, singles
 from mockserver.testing.explore.combinations import First
 from mockserver.testing.explore.findings import Findings
+from mockserver.testing.explore.in_process import RunInProcess, Sleep, places_of_sleeps
 from mockserver.testing.explore.options import ExploreOptions
 from mockserver.testing.explore.placements import Placement
 from mockserver.testing.explore.report import CURE, CleanRun, ExploreReport, Tolerated, TriedPlacements
 from mockserver.testing.explore.singles import Delivered, Surroundings
-from mockserver.testing.explore.trace import RealSleeps, TracedCall, first_difference, real_sleep, sleep_text, trace
+from mockserver.testing.explore.trace import TracedCall, first_difference, first_other_wait, real_wait, trace, waits
 from mockserver.testing.explore.verdicts import (
     Cause,
     JudgedRun,
@@ -35,8 +39,11 @@ from mockserver.testing.explore.verdicts import (
 from mockserver.testing.explore.watch import CLEAN, Used, Watch, bounds_beyond
 from mockserver.testing.sandbox import Sandbox
 
+Explored = Callable[[Sandbox], Any]
+
 _PROCESS_TIME = (time.process_time,)  # in a tuple: freezegun replaces attributes of modules
 _CHOICES_SHARE = 3  # before the pairs, combinations of choices take at most a third of their budget
+_DEVIATES = ("silent", "breach", "crashed")
 _SHRINKS_MAX = 40  # runs for the smallest case of one combination
 
 
@@ -49,7 +56,16 @@ class _Clean(NamedTuple):
     around: Surroundings
     used: Used
     in_force: dict[str, object]
-    sleep: str | None
+    waits: Sequence[Duration] | None
+    real_wait: str | None
+
+
+class _Repeated(NamedTuple):
+    """The run that is made once more, to see whether equal runs are equal."""
+
+    placement: Placement
+    calls: Sequence[TracedCall]
+    waits: Sequence[Duration] | None
 
 
 class Exploration:
@@ -65,12 +81,13 @@ class Exploration:
         options: What to try.
         test: The test's name in the report.
         cure: What lets a client that sleeps in real time sleep on the sandbox's clock.
+        in_process: The test runs in this process, where its sleeps and its random numbers can be seen.
 
     Raises:
         ImportError: Combinations of choices are asked for, and the library for them is not installed.
     """
 
-    def __init__(self, options: ExploreOptions, *, test: str, cure: str = CURE) -> None:
+    def __init__(self, options: ExploreOptions, *, test: str, cure: str = CURE, in_process: bool = True) -> None:
         if options.pairs and options.choices != ():
             combinations.covering_library()
         self._options, self._test, self._cure = options, test, cure
@@ -88,7 +105,12 @@ class Exploration:
         self._last: list[Cause] = []
         self._watch: Watch | None = None
         self._sleeps = self._is_shrinking = False
-        self._real_sleeps = RealSleeps()
+        self._places = places_of_sleeps() if in_process else None
+        self._in_process: RunInProcess | None = None
+        self._longest: tuple[Sleep, Placement] | None = None  # of the first run that sleeps, and of longer ones
+        self._unequal: str | None = None
+        self._repeated: _Repeated | None = None
+        self._is_repeating = False
         self._runs = 0
 
     def placements(self) -> Iterator[Placement]:
@@ -100,6 +122,10 @@ class Exploration:
         if clean is None or self._failed_clean is not None:
             return
         yield from self._singles(clean)
+        if self._repeated is not None and not self._is_over():
+            self._is_repeating = True
+            yield self._repeated.placement
+            self._is_repeating = False
         if self._options.pairs and not self._is_over():
             combined = self._planned_combinations(clean)
             yield from self._combinations(combined, self._options.pairs // _CHOICES_SHARE)
@@ -115,13 +141,21 @@ class Exploration:
             placement: Where the run has its faults.
         """
         if not placement:
-            sandbox.watch_choices(self._choices_read)
+            sandbox.log.watch_choices(self._choices_read)
         if placement.choices:
             sandbox.choose(placement.choices)
         if placement.script:
             sandbox.apply(script=placement.script)
         bounds = CLEAN if self._clean is None or not placement else bounds_beyond(self._clean.used)
         self._watch = Watch(sandbox._hosted, bounds)
+        if self._places is not None:
+            self._in_process = RunInProcess(self._places)
+            self._in_process.start()
+
+    def stop(self) -> None:
+        """End a run that is not recorded, or has been: what its process shares with other code is as it was before."""
+        if self._in_process is not None:
+            self._in_process.stop()
 
     def record(self, placement: Placement, sandbox: Sandbox, raised: BaseException | None) -> None:
         """
@@ -132,19 +166,25 @@ class Exploration:
             sandbox: Its sandbox, as the test left it.
             raised: The exception with which the test ended; None if it passed.
         """
-        watch, state = self._watch, sandbox._hosted.sandbox
+        watch, hosted = self._watch, sandbox._hosted
         assert watch is not None, "record() needs a prepared sandbox"
         watch.stop()
+        self.stop()
         self._runs += 1
-        self._sleeps = self._sleeps or sandbox.sleeps > 0 or bool(watch.by_socket)
-        with state.lock:
-            run = read_run(sandbox._hosted, watch.ended, raised, sleeps=self._sleeps)
-            if placement:
-                self._real_sleeps.add(state.journal.exchanges, placement)
-            else:
-                self._record_clean(run, watch, state)
+        self._sleeps = self._sleeps or sandbox.clock.sleeps > 0 or bool(watch.by_socket)
+        with hosted.sandbox.lock:
+            view = Run.of(hosted.sandbox)
+            run = read_run(hosted, watch.ended, raised, sleeps=self._sleeps)
+            self._note_sleep(placement)
+            if self._is_repeating:
+                self._compare_repeated(view)
+                return
+            if not placement:
+                self._record_clean(run, watch, view)
+            elif self._repeated is None and self._waits_longer(placement, sandbox, view):
+                self._repeated = _Repeated(placement, trace(view), waits(view))
             if self._options.pairs and len(placement) == 1 and placement.has("fault", "act"):
-                self._firsts.append(First(placement[0], trace(state), _by_socket(state, watch)))
+                self._firsts.append(First(placement[0], trace(view), _by_socket(view, watch)))
         if not placement:
             self._judge_clean(run, sandbox)
         elif self._clean is not None:
@@ -161,6 +201,7 @@ class Exploration:
             self._difference,
             self._failed_clean,
             clean.run.is_repeatable if clean else True,
+            self._unequal,
         )
         return ExploreReport(
             self._test,
@@ -173,34 +214,72 @@ class Exploration:
             self._findings.rows(),
             self._matrix,
             self._tolerated,
-            (clean.sleep if clean else None) or self._real_sleeps.text,
+            self._sleep_text(),
             self._cure,
         )
 
     # The clean run
 
-    def _record_clean(self, run: JudgedRun, watch: Watch, state: SandboxState) -> None:
-        calls = trace(state)
+    def _record_clean(self, run: JudgedRun, watch: Watch, view: Run) -> None:
+        calls = trace(view)
         if self._clean is not None:
-            self._difference = first_difference(self._clean.calls, calls) or _other_end(self._clean.run, run)
+            self._difference = first_difference(self._clean.calls, calls)
+            if self._difference is None and (self._clean.run.raised is None) != (run.raised is None):
+                self._difference = f"the second run ended with {type(run.raised).__name__}"
             first = self._clean.run._replace(is_repeatable=self._clean.run.caused.is_like(run.caused))
             # A busy machine may delay one of two runs; a client that sleeps does so in both.
-            sleep = self._clean.sleep if real_sleep(state.journal.exchanges) is not None else None
-            self._clean = self._clean._replace(run=first, sleep=sleep)
+            both = self._clean.real_wait if real_wait(view.exchanges) is not None else None
+            self._clean = self._clean._replace(run=first, real_wait=both)
+            other = first_other_wait(self._clean.waits, waits(view))
+            self._unequal = other and f"two clean runs differ: {other}"
             return
-        templates = {campaign.id: campaign.template_id for _, campaign in state.records("campaign")}
-        connected = {session.entrypoint_id: session.id for _, session in state.records("session")}
-        entrypoints = {row.id: connected.get(row.id) for _, row in state.records("entrypoint")}
-        slept = real_sleep(state.journal.exchanges)
+        templates = {campaign.id: campaign.template_id for _, campaign in view.records("campaign")}
+        connected = {session.entrypoint_id: session.id for _, session in view.records("session")}
+        entrypoints = {row.id: connected.get(row.id) for _, row in view.records("entrypoint")}
         self._clean = _Clean(
             run,
             calls,
-            _delivered(state),
-            Surroundings(templates, entrypoints, _by_socket(state, watch)),
+            _delivered(view),
+            Surroundings(templates, entrypoints, _by_socket(view, watch)),
             watch.used(),
-            dict(state.choices),
-            None if slept is None else sleep_text(slept),
+            dict(view.choices),
+            waits(view),
+            real_wait(view.exchanges),
         )
+
+    # Sleeps, and runs that should be equal
+
+    def _note_sleep(self, placement: Placement) -> None:
+        """Keep the longest sleep of the clean runs, or if they have none of the runs with faults."""
+        longest = self._in_process.longest() if self._in_process is not None else None
+        known = self._longest
+        if longest is None or (known is not None and not known[1] and placement):
+            return
+        if known is None or longest.seconds > known[0].seconds:
+            self._longest = longest, placement
+
+    def _sleep_text(self) -> str | None:
+        if self._longest is not None:
+            sleep, placement = self._longest
+            return (
+                f"the test or its client sleeps in real time ({sleep}{placement and f', with {placement.describe()}'})"
+            )
+        if self._places is None and self._clean is not None and self._clean.real_wait is not None:
+            return f"the client may sleep in real time ({self._clean.real_wait}, in both clean runs)"
+        return None
+
+    def _waits_longer(self, placement: Placement, sandbox: Sandbox, view: Run) -> bool:
+        """Return True for the run of one fault after which the client waits: the wait may be one that no seed decides."""
+        if self._clean is None or not placement.has("fault") or sandbox.clock.sleeps == 0:
+            return False
+        return sum(waits(view) or ()) > sum(self._clean.waits or ())
+
+    def _compare_repeated(self, view: Run) -> None:
+        first = self._repeated
+        assert first is not None, "a run is repeated only if there is one to repeat"
+        other = first_difference(first.calls, trace(view)) or first_other_wait(first.waits, waits(view))
+        if other is not None:
+            self._unequal = self._unequal or f"two runs with {first.placement.describe()} differ: {other}"
 
     def _judge_clean(self, run: JudgedRun, sandbox: Sandbox) -> None:
         """Report what the clean run shows by itself; without a clean run that passes nothing can be compared."""
@@ -256,7 +335,8 @@ class Exploration:
         return self._options if self._difference is None else replace(self._options, prune=False)
 
     def _counted(self, placement: Placement) -> Placement:
-        return placement if self._difference is None else _by_count(placement)
+        """Return the placement; for a client that is not deterministic, with calls counted among those of their operations."""
+        return placement if self._difference is None else Placement(replace(step, call=step.nth) for step in placement)
 
     def _left(self) -> int:
         return self._options.pairs - self._coverage.pairs.tried
@@ -308,17 +388,16 @@ class Exploration:
 
     def _judge(self, placement: Placement, reasons: list[Cause], sandbox: Sandbox) -> None:
         verdict = verdict_of(reasons)
-        if verdict in ("silent", "breach", "crashed") and self._tolerated.allows(placement, verdict):
+        if verdict in _DEVIATES and self._tolerated.allows(placement, verdict):
             verdict, reasons = "reported", []
-        self._last = [
-            cause for cause in reasons if cause.verdict == verdict and verdict not in ("survived", "reported")
-        ]
         self._verdicts[verdict] += not self._is_shrinking
-        if self._last and len(placement) == 1 and placement.has("choice"):
-            self._coverage.options_with_findings.add(placement[0])
-        for step in placement[:1]:
+        self._last = [cause for cause in reasons if cause.verdict == verdict] if verdict in _DEVIATES else []
+        if len(placement) == 1:
+            (step,) = placement
+            if self._last and step.kind == "choice":
+                self._coverage.options_with_findings.add(step)
             row = step.operation or step.event
-            if row is not None and len(placement) == 1:
+            if row is not None:
                 self._matrix.setdefault((row, step.name or ""), Counter())[verdict] += 1
         for cause in reasons:
             if cause.verdict != "reported":
@@ -330,29 +409,48 @@ class Exploration:
         return self._coverage.out_of_time
 
 
-def _other_end(first: JudgedRun, second: JudgedRun) -> str | None:
-    """Return how the second clean run ended if the first one ended otherwise."""
-    if (first.raised is None) == (second.raised is None):
-        return None
-    return f"the second run ended with {type(second.raised).__name__}"
+def explore(
+    make_sandbox: Callable[[], Sandbox], function: Explored, options: ExploreOptions, test: str
+) -> ExploreReport:
+    """
+    Run a function at each placement, and return the report.
+
+    Args:
+        make_sandbox: Returns a fresh sandbox of this process; each with the same seed and the same instant.
+        function: The test: it takes a sandbox and raises if the client fails. A coroutine function runs on a loop of its own.
+        options: What to try.
+        test: The name in the report.
+    """
+    exploration = Exploration(options, test=test)
+    for placement in exploration.placements():
+        with make_sandbox() as sandbox:
+            exploration.prepare(sandbox, placement)
+            sandbox._is_repeated = True
+            raised: BaseException | None = None
+            try:
+                result = function(sandbox)
+                if inspect.iscoroutine(result):
+                    asyncio.run(result)
+            except KeyboardInterrupt:  # ends the exploration
+                exploration.stop()
+                raise
+            except BaseException as failure:  # noqa: BLE001 - the way in which it ends is judged
+                raised = failure
+            exploration.record(placement, sandbox, raised)
+    return exploration.report()
 
 
-def _by_count(placement: Placement) -> Placement:
-    """Return the placement with the calls of its steps counted among those of their operations."""
-    return Placement(replace(step, call=step.nth) for step in placement)
-
-
-def _by_socket(state: SandboxState, watch: Watch) -> frozenset[int]:
+def _by_socket(run: Run, watch: Watch) -> frozenset[int]:
     """Return the numbers of the calls of operations that a socket carried."""
-    numbers = [exchange.n for exchange in state.journal.exchanges if exchange.operation]
+    numbers = [exchange.n for exchange in run.exchanges if exchange.operation]
     return frozenset(place for place, n in enumerate(numbers, start=1) if n in watch.by_socket)
 
 
-def _delivered(state: SandboxState) -> list[Delivered]:
+def _delivered(run: Run) -> list[Delivered]:
     """Return the attempts of a run in the order in which rules count them."""
     attempts = [
         (attempt.at, delivery.seq, delivery.event.kind, delivery.webhook_id)
-        for delivery in state.outbox.deliveries.values()
+        for delivery in run.deliveries.values()
         for attempt in delivery.attempts
         if attempt.fault is None
     ]

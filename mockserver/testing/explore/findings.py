@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from mockserver._files import write_whole
+from mockserver._json import JSON
 from mockserver.scenario import documents
 from mockserver.testing.explore.placements import Placement
 from mockserver.testing.explore.verdicts import ORDER, Cause, Verdict
 from mockserver.testing.report.folder import file_name
 from mockserver.testing.sandbox import Sandbox
 
-JSON = dict[str, Any]
 ADVICE: Literal["advice"] = "advice"
 _CAUSE_CHARS = 60  # in the name of a document, which has 200 at most
 
@@ -97,10 +98,8 @@ class Findings:
         row.placements.insert(0 if is_smallest else len(row.placements), placement)
         if is_smallest:
             row.message = cause.message
-            row.document = document(sandbox, placement, self._name(row), f"{cause.name}: {cause.message}")
-
-    def _name(self, finding: ExploreFinding) -> str:
-        return f"{file_name(self._test)}-{finding.verdict}-{finding.cause[:_CAUSE_CHARS]}"
+            name = f"{file_name(self._test)}-{shown}-{cause.name[:_CAUSE_CHARS]}"
+            row.document = document(sandbox, placement, name, f"{cause.name}: {cause.message}")
 
     def rows(self) -> list[ExploreFinding]:
         """Return the findings, the worst first, then in the order in which they were met."""
@@ -117,7 +116,7 @@ def document(sandbox: Sandbox, placement: Placement, name: str, summary: str) ->
         name: The scenario's name.
         summary: One sentence.
     """
-    replayed = sandbox.replay_document(name)
+    replayed = sandbox.log.replay_document(name)
     parts: JSON = {key: replayed[key] for key in ("scenario", "seed", "clock") if key in replayed}
     parts["summary"] = summary
     choices = {**replayed.get("choices", {}), **placement.choices}
@@ -142,7 +141,6 @@ def _seed_data(replayed: Mapping[str, Any]) -> JSON:
 
 def write(finding: ExploreFinding, folder: Path) -> None:
     """Write the finding's document into a folder."""
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{finding.document['scenario']}.json"
-    path.write_text(documents.dump(finding.document), encoding="utf-8")
+    write_whole(path, documents.dump(finding.document))
     finding.path = path.as_posix()

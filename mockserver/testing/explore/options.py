@@ -101,5 +101,5 @@ def _check_tolerated(entry: object) -> None:
 def _refuse_unknown(setting: str, what: str, names: Iterable[str], known: tuple[str, ...]) -> None:
     for name in names:
         if name not in known:
-            hint = closest_match_hint(name, known, likeness=0.4) or f": {', '.join(known)}"
+            hint = closest_match_hint(name, known) or f": {', '.join(known)}"
             raise ValueError(f"{setting}: got {name!r}; expected {what}{hint}")

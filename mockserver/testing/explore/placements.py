@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
+from mockserver._json import JSON
 from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS
+from mockserver.testing.rules.builder import python_line
 
-JSON = dict[str, Any]
 Kind = Literal["fault", "act", "delivery", "choice"]
 
 
@@ -77,25 +77,12 @@ class ExploreStep:
         resumes = [{"on": on, "nth": nth, "when": "before", "do": {"resume-sends": target}} for on, nth in self.resumes]
         return acted + resumes
 
-    def lines(self) -> list[str]:
-        """Return the lines of Python that put its rules in force, to paste into a test."""
+    def lines(self, *, is_first: bool = True) -> list[str]:
+        """Return the lines of Python that put its rules in force, to paste into a test; all but the first may miss."""
         if self.kind == "choice":
             return [f'mockserver.choose({{"{self.choice}": "{self.option}"}})']
-        return [_line(rule) for rule in self.rules()]
-
-
-def _line(rule: Mapping[str, Any]) -> str:
-    when = f'.when("{rule["when"]}")' if "when" in rule else ""
-    effects = ", ".join(f"{_python(name)}: {_python(argument)}" for name, argument in rule["do"].items())
-    return f'mockserver.on("{rule["on"]}").nth({rule["nth"]}){when}.do({{{effects}}})'
-
-
-def _python(value: Any) -> str:
-    if isinstance(value, str):
-        return f'"{value}"'
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_python(name)}: {_python(member)}" for name, member in value.items()) + "}"
-    return repr(value)
+        first, *others = self.rules()
+        return [python_line(first, may_fire=not is_first), *(python_line(rule, may_fire=True) for rule in others)]
 
 
 class Placement(tuple[ExploreStep, ...]):
@@ -121,7 +108,7 @@ class Placement(tuple[ExploreStep, ...]):
     @property
     def lines(self) -> list[str]:
         """The lines of Python that cause it, to paste into a test before the client's first call."""
-        return [line for step in self for line in step.lines()]
+        return [line for place, step in enumerate(self) for line in step.lines(is_first=place == 0)]
 
     def as_json(self) -> list[JSON]:
         """Return its steps as JSON."""
@@ -137,8 +124,3 @@ class Placement(tuple[ExploreStep, ...]):
 
     def __repr__(self) -> str:
         return f"<Placement {self.describe()}>"
-
-
-def names_of(steps: Iterable[ExploreStep]) -> Sequence[str]:
-    """Return the names of faults and acts among the steps."""
-    return [step.name for step in steps if step.name is not None]

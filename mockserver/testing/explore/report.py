@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.text import printable
 from mockserver.testing.explore import findings as finding_rows
@@ -16,10 +17,10 @@ from mockserver.testing.explore.placements import ExploreStep, Placement
 from mockserver.testing.explore.tables import ACTS, FAULTS, NAMES
 from mockserver.testing.explore.verdicts import ORDER, Verdict
 
-JSON = dict[str, Any]
 COLUMNS: tuple[Verdict, ...] = ("survived", "reported", "crashed", "breach", "silent")
 _FAILING = ("silent", "breach")
 _SHOWN = 3  # placements of a finding in the text
+_SLOW = ", ".join(row.name for row in FAULTS.values() if row.needs_time)
 _PAIRS = "pairs of faults and combinations of choices"
 CURE = 'sleep=mockserver.sleep, or monkeypatch.setattr(time, "sleep", mockserver.sleep)'
 
@@ -35,6 +36,7 @@ class CleanRun(NamedTuple):
         difference: The first difference of the second clean run; None if they are equal.
         failure: The exception with which it ended; None if it passed.
         is_repeatable: True if the calls of the second one caused the same.
+        unequal: What two runs of equal calls do differently, such as a wait after the same fault; None if nothing is known.
     """
 
     calls: int
@@ -43,6 +45,7 @@ class CleanRun(NamedTuple):
     difference: str | None
     failure: str | None
     is_repeatable: bool
+    unequal: str | None = None
 
 
 @dataclass
@@ -111,8 +114,9 @@ class ExploreReport:
         findings: The findings, the worst first.
         matrix: The number of single placements by operation (or event) and fault, by verdict.
         tolerated: The known cases that were met.
-        sleep: The longest real wait between two calls, if the client sleeps in real time.
+        sleep: Where the test or its client sleeps in real time, as the beginning of a sentence; None if it is not known to.
         cure: What lets a client that sleeps in real time sleep on the sandbox's clock.
+        unwritten: Why documents of the findings were not written.
     """
 
     test: str
@@ -127,6 +131,7 @@ class ExploreReport:
     tolerated: Tolerated
     sleep: str | None
     cure: str
+    unwritten: list[str] = field(default_factory=list)
 
     @property
     def failed(self) -> bool:
@@ -136,8 +141,8 @@ class ExploreReport:
 
     @property
     def deterministic(self) -> bool:
-        """True if both clean runs had the same calls."""
-        return self.clean.difference is None
+        """True if runs that should be equal were: the clean ones, and two with one fault after which the client waits."""
+        return self.clean.difference is None and self.clean.unequal is None
 
     def write_documents(self, folder: str | Path = ".mockserver/failures") -> None:
         """
@@ -145,9 +150,24 @@ class ExploreReport:
 
         Args:
             folder: Where the documents are written; it is made if it does not exist.
+
+        Raises:
+            OSError: One cannot be written.
         """
         for finding in self.findings:
             finding_rows.write(finding, Path(folder))
+
+    def try_to_write_documents(self, folder: str | Path) -> None:
+        """
+        Write them as `write_documents` does; if one cannot be written, a note of the report says it.
+
+        Args:
+            folder: Where the documents are written; it is made if it does not exist.
+        """
+        try:
+            self.write_documents(folder)
+        except OSError as problem:
+            self.unwritten.append(f"no replay document was written: {type(problem).__name__}: {problem}")
 
     def as_json(self) -> JSON:
         """Return the document of a report file, with this test alone: `{"tests": [entry]}`."""
@@ -209,13 +229,16 @@ class ExploreReport:
         if clean.difference is not None:
             yield f"the clean runs differ: {clean.difference}"
             yield "so calls are counted by operation, and no placement is left out as equal to another"
+        if clean.unequal is not None:
+            yield f"{clean.unequal}: what the client does is not decided by the seed of `random` alone"
         if not clean.is_repeatable:
             yield "what its calls cause differs too, so no placement is silent, and no list of the ledger is compared"
         if self.sleep is not None:
-            yield f"the client sleeps in real time ({self.sleep}); let it sleep on the sandbox's clock: {self.cure}"
+            yield f"{self.sleep}; let it sleep on the sandbox's clock: {self.cure}"
         for (operation, fault, verdict, reason), count in self.tolerated.counts.items():
             met = _of(count, "case") if count else "no case: remove the row"
             yield f"tolerated {verdict} of {fault} at {operation}: {met} ({reason})"
+        yield from self.unwritten
 
     def _covered(self) -> str:
         singles, pairs, coverage = self.coverage.singles, self.coverage.pairs, self.coverage
@@ -240,16 +263,9 @@ class ExploreReport:
         if unbegun:
             end = "was left at the end" if options.seconds is None else f"did not fit into {options.seconds:g} seconds"
             yield f"what {end}: {' and '.join(unbegun)}"
-        left_out = [name for name in NAMES if not options.has_fault(name)]
-        if options.faults is not None and len(left_out) > len(options.faults):
-            yield f"other faults than {', '.join(options.faults) or 'none'} (`faults`)"
-        elif left_out:
-            yield f"faults left out by `faults`: {', '.join(left_out)}"
-        if options.operations is not None:
-            yield f"faults at calls of other operations than {', '.join(options.operations)}"
+        yield from self._excluded_by_options()
         if coverage.over_socket:
-            slow = [row.name for row in FAULTS.values() if row.needs_time]
-            yield f"{', '.join(slow)} at calls over a socket, where they would take real time"
+            yield f"{_SLOW} at calls over a socket, where they would take real time"
         numeric = [choice for choice in self.clean.choices_read if len(CHOICES[choice].options) < 2]
         if numeric:
             yield f"choices that are numbers: {', '.join(numeric)}"
@@ -262,6 +278,17 @@ class ExploreReport:
         absent = [name for name in ACTS if options.has_fault(name) and name not in coverage.possible]
         if absent:
             yield f"acts without a record that they could concern: {', '.join(absent)}"
+
+    def _excluded_by_options(self) -> Iterator[str]:
+        """Yield the faults and operations that the user's options exclude."""
+        options = self.options
+        left_out = [name for name in NAMES if not options.has_fault(name)]
+        if options.faults is not None and len(left_out) > len(options.faults):
+            yield f"other faults than {', '.join(options.faults) or 'none'} (`faults`)"
+        elif left_out:
+            yield f"faults left out by `faults`: {', '.join(left_out)}"
+        if options.operations is not None:
+            yield f"faults at calls of other operations than {', '.join(options.operations)}"
 
     def _unbegun(self) -> Iterator[str]:
         """Yield what no run began for, since the time was over."""

@@ -70,9 +70,13 @@ def at_calls(
         if not options.has_operation(call.operation):
             continue
         context = _context(calls, place)
+        changes_nothing = call.operation in READS or call.is_refused
         for row in FAULTS.values():
             if options.has_fault(row.name) and _applies(row, call, around):
-                yield Candidate(_fault(row, call), (_plain_name(row, call), *context))
+                step = ExploreStep(
+                    "fault", call.operation, call.number, call.nth, row.name, answer_bytes=call.answer_bytes
+                )
+                yield Candidate(step, (row.twin if row.twin and changes_nothing else row.name, *context))
         for act in ACTS.values():
             if options.has_fault(act.name):
                 at = context if act.matters_to is None else _first_that(act, calls, place)
@@ -100,15 +104,6 @@ def _applies(row: WireRow, call: TracedCall, around: Surroundings) -> bool:
     if row.requires == "body":
         return call.answer_bytes > 1
     return True
-
-
-def _plain_name(row: WireRow, call: TracedCall) -> str:
-    changes_nothing = call.operation in READS or call.is_refused
-    return row.twin if row.twin is not None and changes_nothing else row.name
-
-
-def _fault(row: WireRow, call: TracedCall) -> ExploreStep:
-    return ExploreStep("fault", call.operation, call.number, call.nth, row.name, answer_bytes=call.answer_bytes)
 
 
 def _acts(

@@ -10,21 +10,21 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from mockserver.conduct.evidence import was_received
+from mockserver.contract.durations import duration_text
 from mockserver.contract.text import json_value
 from mockserver.core.instants import SECOND, Duration
+from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry, Transition
-from mockserver.core.state.sandbox import SandboxState
-from mockserver.testing.explore.placements import Placement
 
 _ID = re.compile(r"\b[a-z][a-z_]*_[a-z0-9]{8,}\b")
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?")
 _HASH_CHARS = 12
 _CAMPAIGN_PATH = "/v1/campaigns/{id}"
-_SLEPT = 500_000  # microseconds of real time between two calls while the sandbox's clock stays: the client sleeps
-_SLEPT_TOGETHER = 5_000_000  # microseconds of such waits in all runs with faults
+_WAITED = 500_000  # microseconds of real time between two calls while the sandbox's clock stays
 
 Comparable = tuple[str, str]  # method and route with the query's names, and the body's hash
 
@@ -85,21 +85,22 @@ class TracedCall(NamedTuple):
         return self.operation, self.request, self.answer, self.state
 
 
-def trace(state: SandboxState) -> list[TracedCall]:
+def trace(run: Run) -> list[TracedCall]:
     """
     Return the calls of operations in a run, oldest first.
 
     Args:
-        state: The sandbox after the run. Lock: the caller holds it.
+        run: The sandbox after the run. Lock: the caller holds it.
     """
-    calls, counts, statuses = list[TracedCall](), dict[str, int](), _Statuses(state.journal.transitions)
-    for exchange in state.journal.exchanges:
+    calls, counts, statuses = list[TracedCall](), dict[str, int](), _Statuses(run.transitions)
+    for exchange in run.exchanges:
         operation = exchange.operation
         if operation is None:
             continue
         counts[operation] = counts.get(operation, 0) + 1
         statuses.advance_to(exchange)
-        names = (f"{name}={statuses.of(value)}" for name, value in exchange.call.params.items())
+        path, params = exchange.call.endpoint.path if exchange.call.endpoint else "", exchange.call.params
+        names = (f"{name}={statuses.of(value)}" for name, value in params.items())
         calls.append(
             TracedCall(
                 len(calls) + 1,
@@ -108,7 +109,7 @@ def trace(state: SandboxState) -> list[TracedCall]:
                 comparable(exchange),
                 _answer_class(exchange),
                 " ".join(names),
-                _addressed(exchange),
+                params.get("id" if path.startswith(_CAMPAIGN_PATH) else "sessionId"),
                 statuses.ids("campaign", "processing"),
                 statuses.ids("session", "pending"),
                 statuses.ids("session", "completed"),
@@ -130,8 +131,12 @@ class _Statuses:
 
     def advance_to(self, exchange: JournalEntry) -> None:
         """Apply what happened before the operation of this call ran."""
-        while self._left and _is_before(self._left[-1], exchange):
-            transition = self._left.pop()
+        while self._left:
+            transition = self._left[-1]
+            by = transition.cause.get("exchange")
+            if not (by < exchange.n if isinstance(by, int) else transition.at <= exchange.at):
+                return
+            self._left.pop()
             self.has_changed = True
             self._status[transition.id] = transition.kind, transition.target
 
@@ -140,16 +145,6 @@ class _Statuses:
 
     def ids(self, kind: str, status: str) -> tuple[str, ...]:
         return tuple(id for id, named in self._status.items() if named == (kind, status))
-
-
-def _is_before(transition: Transition, exchange: JournalEntry) -> bool:
-    by = transition.cause.get("exchange")
-    return by < exchange.n if isinstance(by, int) else transition.at <= exchange.at
-
-
-def _addressed(exchange: JournalEntry) -> str | None:
-    is_of_campaign = exchange.call.endpoint is not None and exchange.call.endpoint.path.startswith(_CAMPAIGN_PATH)
-    return exchange.call.params.get("id" if is_of_campaign else "sessionId")
 
 
 def _answer_class(exchange: JournalEntry) -> str:
@@ -189,59 +184,33 @@ def _called(call: TracedCall) -> str:
     return f"{route} with the body {body}" if body else route
 
 
-def real_sleep(exchanges: Sequence[JournalEntry]) -> tuple[int, int, Duration] | None:
+def real_wait(exchanges: Sequence[JournalEntry]) -> str | None:
     """
-    Return the longest real wait between two calls while the sandbox's clock stayed, with the numbers of the calls.
+    Return the longest real wait between two calls while the sandbox's clock stayed, such as `1.5 s between calls 1 and 2`.
 
-    None if no wait was long enough for a sleep.
+    It is all that can be seen of a sleep in another process; None if no wait was long.
     """
-    waits = [
-        (_real_wait(first, second), first.n, second.n)
-        for first, second in zip(exchanges, list(exchanges)[1:], strict=False)
+    between = [
+        (second.monotonic_us - first.monotonic_us - (second.at - first.at), first.n, second.n)
+        for first, second in pairwise(exchanges)
+        if first.monotonic_us is not None and second.monotonic_us is not None
     ]
-    wait, before, after = max(waits, default=(0, 0, 0))
-    return (before, after, wait) if wait >= _SLEPT else None
+    wait, before, after = max(between, default=(0, 0, 0))
+    return f"{wait / SECOND:.1f} s between calls {before} and {after}" if wait >= _WAITED else None
 
 
-class RealSleeps:
-    """The real sleeps in runs with faults, which are sleeps if they are long together: a busy machine delays single runs."""
-
-    def __init__(self) -> None:
-        self._total: Duration = 0
-        self._longest: Duration = 0
-        self._text = ""
-
-    def add(self, exchanges: Sequence[JournalEntry], placement: Placement) -> None:
-        """
-        Add the longest wait of a run.
-
-        Args:
-            exchanges: The calls of the run.
-            placement: Where the run had its faults.
-        """
-        slept = real_sleep(exchanges)
-        if slept is None:
-            return
-        self._total += slept[2]
-        if slept[2] > self._longest:
-            self._longest, self._text = slept[2], f"{sleep_text(slept)}, with {placement.describe()}"
-
-    @property
-    def text(self) -> str | None:
-        """The longest sleep; None if the client is not known to sleep."""
-        return self._text if self._total >= _SLEPT_TOGETHER else None
+def waits(run: Run) -> list[Duration] | None:
+    """Return the time on the sandbox's clock before each call after the first; None for a clock that is not frozen."""
+    return [second.at - first.at for first, second in pairwise(run.exchanges)] if run.clock.frozen else None
 
 
-def sleep_text(slept: tuple[int, int, Duration]) -> str:
-    """Return a wait as text, such as `1.5 s between calls 1 and 2`."""
-    before, after, wait = slept
-    return f"{wait / SECOND:.1f} s between calls {before} and {after}"
-
-
-def _real_wait(first: JournalEntry, second: JournalEntry) -> Duration:
-    if first.monotonic_us is None or second.monotonic_us is None:
-        return 0
-    return second.monotonic_us - first.monotonic_us - (second.at - first.at)
+def first_other_wait(one: Sequence[Duration] | None, other: Sequence[Duration] | None) -> str | None:
+    """Return the first difference in what `waits` has of two runs as text; None if there is none, or none is known."""
+    for number, (first, second) in enumerate(zip(one or (), other or (), strict=False), start=2):
+        if first != second:
+            times = f"{duration_text(first)} in one run, and {duration_text(second)} in the other"
+            return f"the wait before call {number} is {times}"
+    return None
 
 
 def collapsed(calls: Sequence[TracedCall]) -> Iterator[Any]:

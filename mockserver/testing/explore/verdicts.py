@@ -11,14 +11,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from mockserver.conduct.evidence import request_of, was_received
+from mockserver.conduct.evidence import request_of
 from mockserver.conduct.judge import judge
 from mockserver.conduct.rules import RULES, Finding
 from mockserver.contract.choices import CHOICES
-from mockserver.contract.text import json_value
 from mockserver.core import ledger
+from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
-from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.testing.explore.caused import Caused, caused, differences
 from mockserver.testing.explore.placements import Placement
@@ -44,7 +43,6 @@ _COPIES = frozenset(("clone-after-conflict", "rename-after-lost-create"))
 # Rules on reading a session that no event has reported: a test that never reads one runs a receiver, and not the client's reads.
 _UNREAD = frozenset(("webhook-only", "stop-too-soon", "waits-for-return", "id-not-stored-first", "event-before-answer"))
 _READS_SESSIONS = "readConnectionSession"
-_NAME_TAKEN = "CAMPAIGN_NAME_ALREADY_EXISTS"
 _EVENTS = "events"  # the family of choices on deliveries: a correct receiver can implement one option only
 
 
@@ -104,19 +102,18 @@ def read_run(hosted: HostedSandbox, ended: str | None, raised: BaseException | N
         raised: The exception with which the test ended.
         sleeps: The client is known to wait by the sandbox's clock.
     """
-    state = hosted.sandbox
-    numbered = {exchange.n: exchange for exchange in state.journal.exchanges}
-    has_unsent = any(not delivery.has_ended for delivery in state.outbox.deliveries.values())
+    run = Run.of(hosted.sandbox)
+    numbered = {exchange.n: exchange for exchange in run.exchanges}
+    has_unsent = any(not delivery.has_ended for delivery in run.deliveries.values())
     findings = [
         finding
-        for finding in judge(state).findings
+        for finding in judge(run).findings
         if not (finding.rule in _OMISSIONS and (raised is not None or has_unsent))
         and not (finding.rule == "ignore-retry-after" and not sleeps and _is_unmeasured(finding, numbered))
         and not _is_misled(finding, numbered)
-        and not _is_harmless_repeat(finding, numbered)
     ]
-    requests = {exchange.n: request_of(exchange) for exchange in state.journal.exchanges if exchange.operation}
-    return JudgedRun(findings, caused(state), _duplicates(state), requests, ended, raised, hosted.base_url)
+    requests = {exchange.n: request_of(exchange) for exchange in run.exchanges if exchange.operation}
+    return JudgedRun(findings, caused(run), _duplicates(run), requests, ended, raised, hosted.base_url)
 
 
 def _is_unmeasured(finding: Finding, numbered: Mapping[int, JournalEntry]) -> bool:
@@ -134,36 +131,11 @@ def _is_misled(finding: Finding, numbered: Mapping[int, JournalEntry]) -> bool:
     return any(exchange.fault is not None and OUTDATED in exchange.fault.effects for exchange in between)
 
 
-def _is_harmless_repeat(finding: Finding, numbered: Mapping[int, JournalEntry]) -> bool:
-    """
-    Return True for a create that was sent again, unless its name was taken then and the client did not look for the campaign.
-
-    Names are unique, so that the repetition creates no second campaign; a client that adopts the one that exists is correct.
-    """
-    if finding.rule != "blind-post-retry":
-        return False
-    again = numbered[max(finding.exchanges)]
-    if again.operation != "createCampaign":
-        return False
-    is_unresolved = False
-    for exchange in (each for n, each in numbered.items() if n >= again.n):
-        if exchange.operation == "listCampaigns":
-            is_unresolved = False
-        elif request_of(exchange) == request_of(again) and _code(exchange) == _NAME_TAKEN:
-            is_unresolved = True
-    return not is_unresolved
-
-
-def _code(exchange: JournalEntry) -> Any:
-    body = json_value(exchange.answer) if was_received(exchange) else None
-    return body.get("code") if isinstance(body, dict) else None
-
-
-def _duplicates(state: SandboxState) -> Mapping[str, int]:
+def _duplicates(run: Run) -> Mapping[str, int]:
     """Return the numbers of rows, without reading the sends of a run that cannot have any."""
-    if sum(1 for _ in state.records("campaign")) < 2 and sum(1 for _ in state.records("execution")) < 2:
+    if sum(1 for _ in run.records("campaign")) < 2 and sum(1 for _ in run.records("execution")) < 2:
         return {}
-    rows = ledger.read(state)
+    rows = ledger.read(run)
     return {
         "duplicate-executions": len(rows.duplicate_executions),
         "duplicate-sends": len(rows.duplicate_sends),
@@ -189,30 +161,32 @@ def causes(
         if texts:
             message = f"the test passed, and its calls caused {'; '.join(texts)}"
             reasons.insert(0, Cause("silent", DIFFERS, message))
-    reasons += _exception(run, tolerated)
+    if run.raised is not None and run.ended is None:
+        verdict: Verdict = "reported" if isinstance(run.raised, tolerated) else "crashed"
+        reasons.append(Cause(verdict, type(run.raised).__name__, describe(run.raised, run.base_url)))
     return sorted(reasons, key=lambda cause: (ORDER.index(cause.verdict), cause.is_advice))
 
 
 def _damage(clean: JudgedRun, run: JudgedRun, placement: Placement) -> Iterator[Cause]:
     known = {finding.rule for finding in clean.findings}
-    for finding in _first_of_each(run.findings):
-        if finding.rule not in known and not _is_excused(finding, clean, run, placement):
+    first = {finding.rule: finding for finding in reversed(run.findings)}
+    for finding in run.findings:
+        if (
+            finding is first[finding.rule]
+            and finding.rule not in known
+            and not _is_excused(finding, clean, run, placement)
+        ):
             yield of_finding(finding)
     if clean.is_repeatable:
-        yield from _duplicated(clean, run)
+        is_more = {what: count > clean.caused.numbers[what] for what, count in run.caused.numbers.items()}
+        for name, count in run.duplicates.items():
+            clean_count = clean.duplicates.get(name, 0)
+            if count > clean_count and is_more["campaigns" if name == "cloned-campaigns" else "executions"]:
+                of_clean = clean_count or "none"
+                message = f"the ledger's list of {name.replace('-', ' ')} has {count}, and in the clean run {of_clean}"
+                yield Cause("breach", name, message)
     if run.ended is not None:
         yield Cause("breach", ENDLESS, run.ended)
-
-
-def _duplicated(clean: JudgedRun, run: JudgedRun) -> Iterator[Cause]:
-    more_campaigns = run.caused.numbers["campaigns"] > clean.caused.numbers["campaigns"]
-    more_executions = run.caused.numbers["executions"] > clean.caused.numbers["executions"]
-    for name, count in run.duplicates.items():
-        is_more = more_campaigns if name == "cloned-campaigns" else more_executions
-        if is_more and count > clean.duplicates.get(name, 0):
-            clean_count = clean.duplicates.get(name, 0)
-            message = f"the ledger's list of {name.replace('-', ' ')} has {count}, and in the clean run {clean_count or 'none'}"
-            yield Cause("breach", name, message)
 
 
 def of_finding(finding: Finding) -> Cause:
@@ -222,39 +196,19 @@ def of_finding(finding: Finding) -> Cause:
     return Cause(verdict, finding.rule, finding.message, finding.clause, finding.advice, is_advice)
 
 
-def _first_of_each(findings: Sequence[Finding]) -> Iterator[Finding]:
-    seen: set[str] = set()
-    for finding in findings:
-        if finding.rule not in seen:
-            seen.add(finding.rule)
-            yield finding
-
-
 def _is_excused(finding: Finding, clean: JudgedRun, run: JudgedRun, placement: Placement) -> bool:
     """Return True for a finding that a correct client, or a test that does the same without a fault, could get."""
     if finding.rule in _COPIES:
         return not clean.is_repeatable or run.caused.numbers["campaigns"] <= clean.caused.numbers["campaigns"]
     if finding.rule in _REPETITIONS:
-        return not _repeats_more(clean, run, finding)
+        repeated = run.requests.get(max(finding.exchanges))
+        in_clean, in_run = (list(each.requests.values()).count(repeated) for each in (clean, run))
+        return in_run <= in_clean
     if finding.rule in _UNREAD and all(request[0] != _READS_SESSIONS for request in clean.requests.values()):
         return True
     if placement.has("choice") and RULES[finding.rule].sources[0] == "W":
         return any(CHOICES[choice].family == _EVENTS for choice in placement.choices)
     return False
-
-
-def _repeats_more(clean: JudgedRun, run: JudgedRun, finding: Finding) -> bool:
-    repeated = run.requests.get(max(finding.exchanges))
-    first, second = (list(each.requests.values()).count(repeated) for each in (clean, run))
-    return second > first
-
-
-def _exception(run: JudgedRun, tolerated: tuple[type[BaseException], ...]) -> Iterator[Cause]:
-    raised = run.raised
-    if raised is None or run.ended is not None:
-        return
-    verdict: Verdict = "reported" if isinstance(raised, tolerated) else "crashed"
-    yield Cause(verdict, type(raised).__name__, describe(raised, run.base_url))
 
 
 def describe(raised: BaseException, base_url: str) -> str:

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from mockserver.conduct.evidence import FINAL, request_of, was_received
 from mockserver.contract.text import json_value
-from mockserver.core.instants import DAY, SECOND, Duration, Instant, to_datetime
+from mockserver.core.instants import DAY, SECOND, Duration, to_datetime
 from mockserver.core.state.journal import JournalEntry
-from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.http1 import real_time
+from mockserver.testing.run_end import end_run, is_socket_thread
 
 READS_AFTER_FINAL = 20
 ROW_LONGER = 50
-_OF_SERVER = "mockserver http"  # the beginning of the names of the socket's threads
 _READS = {"readCampaign": "id", "readExecution": "executionId", "readConnectionSession": "sessionId"}
-
-
-class RunEnded(BaseException):
-    """Ends a run that reached a bound; not an Exception, so that no client catches it by accident."""
 
 
 class Bounds(NamedTuple):
@@ -109,19 +103,15 @@ class Watch:
     def _check(self) -> None:
         if self._is_over or self._hosted.id in self._hosted.host.closed:
             return
-        is_socket = threading.current_thread().name.startswith(_OF_SERVER)
+        is_socket = is_socket_thread()
         with self._state.lock:
             for exchange in self._new():
                 if is_socket:
                     self.by_socket.add(exchange.n)
                 self._count(exchange)
             self.ended = self.ended or self._reached()
-        if self.ended is None:
-            return
-        if is_socket:
-            self._hosted.host.close(self._hosted.id)
-        else:
-            raise RunEnded(self.ended)
+        if self.ended is not None:
+            end_run(self._hosted, self.ended)
 
     def _new(self) -> Sequence[JournalEntry]:
         journal = self._state.journal
@@ -155,7 +145,9 @@ class Watch:
         key = (request_of(exchange), exchange.status, exchange.answer)
         before, self._transitions = self._transitions, self._state.journal.last_transition
         changes = before != self._transitions
-        is_repeated = key == self._last and not changes and not _waits_for_deadline(self._state, exchange)
+        session = self._state.find("session", exchange.call.params.get("sessionId", ""))
+        is_pending = session is not None and session[1].status == "pending"
+        is_repeated = key == self._last and not changes and not is_pending
         self._row, self._last = (self._row + 1 if is_repeated else 1), key
         self._longest = max(self._longest, self._row)
 
@@ -167,17 +159,8 @@ class Watch:
         if calls > bounds.calls:
             return f"the run made more than {bounds.calls} calls"
         if virtual > bounds.virtual:
-            return f"the run took more than {bounds.virtual // DAY} days of the sandbox's clock, until {_text(self._state.now)}"
+            until = to_datetime(self._state.now).isoformat()
+            return f"the run took more than {bounds.virtual // DAY} days of the sandbox's clock, until {until}"
         if real_time.microseconds() - self._began > bounds.real:
             return f"the run took more than {bounds.real // SECOND} seconds of real time"
         return None
-
-
-def _waits_for_deadline(state: SandboxState, exchange: JournalEntry) -> bool:
-    session_id = exchange.call.params.get("sessionId")
-    owned = state.find("session", session_id) if session_id else None
-    return owned is not None and owned[1].status == "pending"
-
-
-def _text(instant: Instant) -> str:
-    return to_datetime(instant).isoformat()

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
+from mockserver._json import JSON
 from mockserver.contract.filters import PLATFORMS
 
 if TYPE_CHECKING:
     from mockserver.testing.machine.recording import Recording
     from mockserver.testing.sandbox import Sandbox
 
-JSON = dict[str, Any]
 
 _PHONES = ("+5511900000001", "+5511900000002")
 _ENDS: Sequence[JSON] = (
@@ -29,13 +29,14 @@ _ENDS: Sequence[JSON] = (
 _STATUSES = ("APPROVED", "PAUSED", "REJECTED")
 
 
-def _operator_acts(template_ids: Sequence[str]) -> st.SearchStrategy[JSON]:
+def _operator_acts(given: Mapping[str, Any]) -> st.SearchStrategy[JSON]:
     """Return the effects of an operator at the dashboard."""
     acts: list[st.SearchStrategy[JSON]] = [
         st.sampled_from(PLATFORMS).map(lambda platform: {"given": {"chats": [{"platform": platform}]}}),
         st.sampled_from(["active", "suspended"]).map(lambda state: {"set-tenant": {"subscription": state}}),
         st.booleans().map(lambda enabled: {"set-tenant": {"developersEnabled": enabled}}),
     ]
+    template_ids = [template["id"] for template in given.get("templates", ()) if "id" in template]
     if template_ids:
         change = st.tuples(st.sampled_from(template_ids), st.sampled_from(_STATUSES))
         acts.append(change.map(lambda pair: {"set-template": {"id": pair[0], "status": pair[1]}}))
@@ -52,10 +53,6 @@ class Actors:
     _record: Recording
 
     @property
-    def _template_ids(self) -> list[str]:
-        return [template["id"] for template in self.given.get("templates", ()) if "id" in template]
-
-    @property
     def _pending(self) -> list[str]:
         tenants = self.sandbox._hosted.sandbox.tenants.values()
         return [session.id for tenant in tenants for session in tenant.sessions.values() if session.status == "pending"]
@@ -68,7 +65,7 @@ class Actors:
         self.apply_effects({effect: {"id": session_id, **details}})
 
     @precondition(lambda self: self.operator)
-    @rule(act=st.runner().flatmap(lambda self: _operator_acts(self._template_ids)))
+    @rule(act=st.runner().flatmap(lambda self: _operator_acts(self.given)))
     def operator_acts(self, act: JSON) -> None:
         """Change the tenant or a template, or add a chat, as the operator."""
         self.apply_effects(act)
@@ -84,6 +81,6 @@ class Actors:
         (rule_id,) = self.sandbox.apply({"script": [{"at": 0, "do": dict(effects)}]})["rules"]
         self.sandbox.advance(0)
         no_target = next(rule.get("noTarget") for rule in self.sandbox.rules if rule["id"] == rule_id)
-        self.sandbox.remove_rules(rule_id)
+        self.sandbox.admin.remove_rules(rule_id)
         if no_target:
             raise ValueError(f"{dict(effects)} has no target: {no_target}")

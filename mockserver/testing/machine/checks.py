@@ -25,7 +25,7 @@ from mockserver.conduct.judge import JUDGES
 from mockserver.conduct.requests import next_cursor, page_length, places_of_keys
 from mockserver.conduct.rules import Proof
 from mockserver.core import ledger
-from mockserver.core.instants import SECOND, Instant
+from mockserver.core.instants import SECOND
 from mockserver.core.state.journal import JournalEntry
 from mockserver.testing.machine.example_log import ExampleLog
 
@@ -74,7 +74,7 @@ def duplicate_executions(log: ExampleLog) -> Iterator[str]:
     """Two executions of one template with the same values to the same chats within a day."""
     if _executions(log) < 2:
         return
-    for row in ledger.read(log.sandbox).duplicate_executions:
+    for row in ledger.read(log.run).duplicate_executions:
         if log.is_one_step(*row["exchanges"]):
             first, second = row["campaignIds"]
             yield f"campaigns {first} and {second} sent the same to the same chats{_citation(row['exchanges'])}"
@@ -84,24 +84,24 @@ def duplicate_sends(log: ExampleLog) -> Iterator[str]:
     """One chat received the same template with the same values twice within a day."""
     if _executions(log) < 2:
         return
-    starts = ledger.creating_exchanges(log.sandbox)
-    for row in ledger.read(log.sandbox).duplicate_sends:
+    starts = ledger.creating_exchanges(log.run)
+    for row in ledger.read(log.run).duplicate_sends:
         started = sorted(starts.get(execution_id, 0) for execution_id in row["executionIds"])
         if any(log.is_one_step(*pair) for pair in pairwise(started)):
             yield f"chat {row['chatId']} received template {row['templateId']} with the same values {row['count']} times"
 
 
 def _executions(log: ExampleLog) -> int:
-    return sum(len(tenant.executions) for tenant in log.sandbox.tenants.values())
+    return sum(len(tenant.executions) for tenant in log.run.tenants.values())
 
 
 # clone-after-conflict and rename-after-lost-create wait until both campaigns are started, since a user may well make
 # a similar one. Within one step the client made both, so that an unstarted original is evidence enough.
 def clones(log: ExampleLog) -> Iterator[str]:
     """A campaign that the client created again because it took the first for failed."""
-    if sum(len(tenant.campaigns) for tenant in log.sandbox.tenants.values()) < 2:
+    if sum(len(tenant.campaigns) for tenant in log.run.tenants.values()) < 2:
         return
-    for row in ledger.read(log.sandbox).cloned_campaigns:
+    for row in ledger.read(log.run).cloned_campaigns:
         if log.is_one_step(*row["exchanges"]):
             cited = _citation(row["exchanges"])
             yield f"campaign {row['cloneId']} is a clone of {row['originalId']}, created after {row['why']}{cited}"
@@ -146,15 +146,14 @@ def repeat_after_success(log: ExampleLog) -> Iterator[str]:
 # another by one client, which therefore must not make any call before the wait is over.
 def early_retry(log: ExampleLog) -> Iterator[str]:
     """A call of the step earlier than a 429 allows."""
-    allowed_at: dict[Any, tuple[Instant, int]] = {}
+    limited_by: dict[Any, JournalEntry] = {}
     for exchange in log.step.everything:
-        allowed, limited_by = allowed_at.get(exchange.tenant_id, (exchange.at, 0))
-        if exchange.at < allowed and not exchange.arrived_late:
-            early = (allowed - exchange.at) / SECOND
-            yield f"{exchange.operation} was called (#{exchange.n}) {early:g} s before the Retry-After of #{limited_by} was over"
-        wait = requested_wait(exchange) if exchange.status == 429 and was_received(exchange) else None
-        if wait is not None:
-            allowed_at[exchange.tenant_id] = (exchange.at + wait, exchange.n)
+        limited = limited_by.get(exchange.tenant_id)
+        if limited is not None and log.step.is_early(limited, exchange) and not exchange.arrived_late:
+            early = (limited.at + (requested_wait(limited) or 0) - exchange.at) / SECOND
+            yield f"{exchange.operation} was called (#{exchange.n}) {early:g} s before the Retry-After of #{limited.n} was over"
+        if exchange.status == 429 and was_received(exchange) and requested_wait(exchange) is not None:
+            limited_by[exchange.tenant_id] = exchange
 
 
 # cancel-and-forget waits until everything is sent, and blames the last attempt that failed: the run may have ended
@@ -164,7 +163,7 @@ def forgotten_cancels(log: ExampleLog) -> Iterator[str]:
     """A cancel that failed for a passing reason, made once, while the campaign continues."""
     barred = [exchange.n for exchange in log.new if exchange.status in (401, 403) and was_received(exchange)]
     for campaign_id, (first, *later) in log.step.grouped_by("id", "cancelCampaign"):
-        tenant = log.sandbox.tenants.get(first.tenant_id or "")
+        tenant = log.run.tenants.get(first.tenant_id or "")
         campaign = tenant.campaigns.get(campaign_id) if tenant else None
         is_passing = has_failed(first) or first.status == 429
         is_forgotten = not later and not any(n > first.n for n in barred)
@@ -187,7 +186,7 @@ def early_stops(log: ExampleLog) -> Iterator[str]:
 # its sandbox, of whatever form.
 def secrets(log: ExampleLog) -> Iterator[str]:
     """A key or signing secret outside of X-API-Key."""
-    known = log.sandbox.secrets() if log.new else []
+    known = log.secrets if log.new else []
     for exchange in log.step.everything:
         for place in places_of_keys(exchange, lambda text: any(secret in text for secret in known)):
             yield f"{exchange.operation} (#{exchange.n}) has a key in the {place}"

@@ -8,8 +8,9 @@ from itertools import takewhile
 
 from mockserver.conduct.evidence import Evidence, was_received
 from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
-from mockserver.core.state.sandbox import SandboxState
+from mockserver.server.hosting.host import HostedSandbox
 
 
 class ExampleLog:
@@ -19,42 +20,52 @@ class ExampleLog:
     `new` are the calls of the current step; the invariants judged the earlier ones when they were new.
     """
 
-    def __init__(self, sandbox: SandboxState) -> None:
-        self.sandbox = sandbox
-        self._first = self._judged = sandbox.journal.last_exchange
+    def __init__(self, hosted: HostedSandbox) -> None:
+        self._hosted = hosted
+        self._first = self._judged = self.run.last_exchange
         self._ends = [self._first]  # the last call before each step
         self._step: Evidence | None = None
         self._example: Evidence | None = None
         self.new: Sequence[JournalEntry] = ()
 
     @property
+    def run(self) -> Run:
+        """What has happened so far."""
+        return Run.of(self._hosted.sandbox)
+
+    @property
+    def secrets(self) -> list[str]:
+        """Every key and signing secret of the sandbox."""
+        return self._hosted.sandbox.secrets()
+
+    @property
     def is_untouched(self) -> bool:
         """Return True until the first call of the example; calls of `prepare` do not count."""
-        return self.sandbox.journal.last_exchange == self._first
+        return self.run.last_exchange == self._first
 
     def read_step(self) -> None:
         """Read the calls that the current step has made so far."""
-        latest = takewhile(lambda exchange: exchange.n > self._judged, reversed(self.sandbox.journal.exchanges))
+        latest = takewhile(lambda exchange: exchange.n > self._judged, reversed(self.run.exchanges))
         self.new = list(latest)[::-1]
         self._step = self._example = None
 
     def begin_step(self) -> None:
         """Start the next step: later calls belong to it."""
-        self._judged = self.sandbox.journal.last_exchange
+        self._judged = self.run.last_exchange
         self._ends.append(self._judged)
 
     @property
     def step(self) -> Evidence:
         """Evidence of the current step's calls alone."""
         if self._step is None:
-            self._step = Evidence(self.sandbox, self.new, by_sandbox_clock=True)
+            self._step = Evidence(self.run, self.new, by_sandbox_clock=True)
         return self._step
 
     @property
     def example(self) -> Evidence:
         """Evidence of the whole example, and of the calls that prepared it."""
         if self._example is None:
-            self._example = Evidence(self.sandbox, by_sandbox_clock=True)
+            self._example = Evidence(self.run, by_sandbox_clock=True)
         return self._example
 
     def has_new(self, *operations: str) -> bool:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
+from mockserver._json import JSON
 from mockserver.contract.effects import DELIVERY, FORGERIES
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.text import closest_match_hint
 from mockserver.contract.wire_faults import WIRE_FAULTS, Seconds
 from mockserver.testing.strategies import durations
-
-JSON = dict[str, Any]
 
 _WRITES = ("startCampaign", "createCampaign", "cancelCampaign", "createConnectionSession")
 _READS = ("readExecution", "readCampaign", "readConnectionSession", "listCampaigns", "listMessages", "previewAudience")
@@ -39,10 +37,6 @@ class Fault(NamedTuple):
     meaning: str
 
 
-def _effect(name: str, argument: Any) -> JSON:
-    return {name: argument}
-
-
 def _one(name: str, argument: Any) -> st.SearchStrategy[JSON]:
     return st.just({name: argument})
 
@@ -55,8 +49,8 @@ def _on_the_wire() -> Iterator[Fault]:
             arguments: st.SearchStrategy[Any] = (
                 durations(at_most=drawn.at_most) if isinstance(drawn, Seconds) else st.sampled_from(drawn)
             )
-            effects = arguments.map(partial(_effect, row.name))
-            yield Fault(draw.name, _WRITES if draw.of_writes_only else _ALL, effects, draw.meaning)
+            operations = _WRITES if draw.of_writes_only else _ALL
+            yield Fault(draw.name, operations, st.fixed_dictionaries({row.name: arguments}), draw.meaning)
 
 
 # fmt: off
@@ -94,16 +88,12 @@ def drawn(names: Iterable[str], operations: Iterable[str] | None = None) -> st.S
     names, only = tuple(names), None if operations is None else tuple(operations)
     _refuse_unknown(names, FAULTS, "a fault")
     _refuse_unknown(only or (), {**ENDPOINTS, DELIVERY: None}, "an operation")
-    by_operation = {
-        operation: [FAULTS[name] for name in names if operation in FAULTS[name].operations]
-        for operation in dict.fromkeys(operation for name in names for operation in FAULTS[name].operations)
-        if only is None or operation in only
-    }
-    return _rules({operation: _weighed(faults) for operation, faults in by_operation.items()}) if by_operation else None
-
-
-def _weighed(faults: Sequence[Fault]) -> Sequence[Fault]:
-    return [fault for fault in faults for _ in range(_WEIGHTS.get(fault.name, 1))]
+    by_operation: dict[str, list[Fault]] = {}
+    for fault in (FAULTS[name] for name in names):
+        for operation in fault.operations:
+            if only is None or operation in only:
+                by_operation.setdefault(operation, []).extend([fault] * _WEIGHTS.get(fault.name, 1))
+    return _rules(by_operation) if by_operation else None
 
 
 @st.composite
@@ -117,5 +107,5 @@ def _rules(draw: st.DrawFn, by_operation: Mapping[str, Sequence[Fault]]) -> JSON
 def _refuse_unknown(names: Iterable[str], known: Mapping[str, object], what: str) -> None:
     for name in names:
         if name not in known:
-            hint = closest_match_hint(name, known, likeness=0.4) or f": {', '.join(known)}"
+            hint = closest_match_hint(name, known) or f": {', '.join(known)}"
             raise ValueError(f"got {name!r}; expected {what}{hint}")

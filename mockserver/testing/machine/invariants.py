@@ -90,7 +90,7 @@ def named(names: Iterable[str]) -> tuple[Invariant, ...]:
     rows = []
     for name in names:
         if name not in INVARIANTS:
-            hint = closest_match_hint(name, INVARIANTS, likeness=0.4) or f": {', '.join(INVARIANTS)}"
+            hint = closest_match_hint(name, INVARIANTS) or f": {', '.join(INVARIANTS)}"
             raise ValueError(f"got {name!r}; expected an invariant{hint}")
         rows.append(INVARIANTS[name])
     return tuple(rows)
@@ -107,7 +107,7 @@ def first_violation(invariants: Sequence[Invariant], log: ExampleLog) -> Violati
 
 def error(violation: Violation, log: ExampleLog) -> InvariantError:
     """Return a violation as an exception: what the client did, why that is wrong, and the calls that show it."""
-    calls = [exchange for exchange in log.sandbox.journal.exchanges if exchange.operation is not None]
+    calls = [exchange for exchange in log.run.exchanges if exchange.operation is not None]
     left_out = ["  ..."] if len(calls) > _CALLS_SHOWN else []
     lines = [
         f"{violation.invariant.name}: {violation.message}",

@@ -23,6 +23,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
 from mockserver.scenario import documents
 from mockserver.testing import sweep
@@ -56,7 +57,7 @@ class SharedSandbox:
         except ValueError:
             self.close()
             raise
-        self.sandbox.is_rolled_back = True
+        self.sandbox._is_rolled_back = self.sandbox._is_repeated = True
         self.settings: Mapping[str, Any] = settings
 
     @contextmanager
@@ -71,8 +72,6 @@ class SharedSandbox:
         if self._own is not None:
             self._own.close()
 
-
-JSON = dict[str, Any]
 
 _FAULTS_AT_FIRST = 3
 
@@ -143,7 +142,7 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
         self._shared: SharedSandbox = shared or self._own_shared or self._share(None)
         self._stack = ExitStack()
         self.sandbox: Sandbox = self._stack.enter_context(self._shared.example())
-        self._log = ExampleLog(self.sandbox._hosted.sandbox)
+        self._log = ExampleLog(self.sandbox._hosted)
         self._record = recording.Recording(self.sandbox)
         self._chosen: JSON = {}
         self._waits = 0
@@ -222,7 +221,7 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
             InvariantError: The client waits more than `waits_at_most` times in one step.
             ValueError: The wait is not a number, or negative.
         """
-        await self.sandbox.run_async(self.sleep, seconds)
+        await self.sandbox.aio.run(self.sleep, seconds)
 
     def as_scenario(self, name: str = "found", summary: str = "Steps of the machine.") -> JSON:
         """
@@ -238,7 +237,9 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
 
     @initialize(
         options=st.runner().flatmap(lambda self: self._drawn_options()),
-        faults=st.runner().flatmap(lambda self: self._drawn_faults()),
+        faults=st.runner().flatmap(
+            lambda self: st.just([]) if self._faults is None else st.lists(self._faults, max_size=_FAULTS_AT_FIRST)
+        ),
     )
     def begin(self, options: Mapping[str, str], faults: Sequence[JSON]) -> None:
         """Choose other options of open questions, and inject faults into later calls."""
@@ -253,9 +254,6 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
             return st.just({})
         cases = st.lists(st.sampled_from(self._cases), max_size=3, unique_by=lambda case: case.choice)
         return cases.map(lambda chosen: {case.choice: case.option for case in chosen})
-
-    def _drawn_faults(self) -> st.SearchStrategy[Sequence[JSON]]:
-        return st.just([]) if self._faults is None else st.lists(self._faults, max_size=_FAULTS_AT_FIRST)
 
     @precondition(lambda self: self.time)
     @rule(seconds=st.runner().flatmap(lambda self: self._spans))
@@ -304,5 +302,8 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
         text = documents.dump(self.as_scenario(name, summary))
         message = f"The scenario that replays it:\n{text}"
         if self.failures is not None:
-            message += f"Written to {recording.write(self.failures, name, text)}"
+            try:
+                message += f"Written to {recording.write(self.failures, name, text)}"
+            except OSError as problem:  # it must not hide the failure
+                message += f"It was not written: {type(problem).__name__}: {problem}"
         note(message)

@@ -12,12 +12,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mockserver._files import write_whole
+from mockserver._json import JSON
 from mockserver.contract.effects import DELIVERY
+from mockserver.core.run import Run
 from mockserver.core.state.sandbox import SandboxState as Core
 from mockserver.server.api.response import redactor
 from mockserver.testing.sandbox import Sandbox
-
-JSON = dict[str, Any]
 
 _SECRET = frozenset(("secretKey", "publicKey", "secret"))
 _NOW = "0s"
@@ -45,18 +46,22 @@ class Recording:
         if operation == DELIVERY:
             deliveries = (delivery for event in self._sandbox.events for delivery in event["deliveries"])
             return sum(len(delivery["attempts"]) for delivery in deliveries)
-        sandbox = self._sandbox._hosted.sandbox
-        operations = [exchange.operation for exchange in sandbox.journal.exchanges]
+        run = Run.of(self._sandbox._hosted.sandbox)
+        operations = [exchange.operation for exchange in run.exchanges]
         operations += [
-            deferred.call.endpoint.id if deferred.call.endpoint else None
-            for deferred in sandbox.rule_set.deferred_calls.values()
+            deferred.call.endpoint.id if deferred.call.endpoint else None for deferred in run.deferred.values()
         ]
         return sum(name == operation if operation else name is not None for name in operations)
 
     def script(self) -> list[JSON]:
         """Return the rules that repeat the actions."""
-        calls = self._calls(None)
-        return [*map(_shortest, self._planned), *(_on_call(before, calls, effects) for before, effects in self._done)]
+        calls, script = self._calls(None), [_shortest(rule) for rule in self._planned]
+        for before, effects in self._done:
+            if before < calls:
+                script.append({"on": "*", "nth": before + 1, "when": "before", "do": effects})
+            else:
+                script.append({"on": "*", "nth": before, "do": effects} if before else {"at": _NOW, "do": effects})
+        return script
 
 
 def _shortest(rule: JSON) -> JSON:
@@ -66,12 +71,6 @@ def _shortest(rule: JSON) -> JSON:
         return {"on": rest.pop("on"), "nth": rule["skip"] + 1, **rest}
     skip = {"skip": rule["skip"]} if rule["skip"] else {}
     return {"on": rest.pop("on"), **skip, "times": rule["times"], **rest}
-
-
-def _on_call(before: int, calls: int, effects: JSON) -> JSON:
-    if before < calls:
-        return {"on": "*", "nth": before + 1, "when": "before", "do": effects}
-    return {"on": "*", "nth": before, "do": effects} if before else {"at": _NOW, "do": effects}
 
 
 def document(sandbox: Core, name: str, summary: str, settings: Mapping[str, Any], script: Sequence[JSON]) -> JSON:
@@ -90,8 +89,6 @@ def _without_secrets(value: Any) -> Any:
 def write(folder: str | Path, name: str, text: str) -> Path:
     """Write a document into the folder in a single step; under pytest-xdist each worker has its own folder."""
     place = Path(folder) / os.environ.get("PYTEST_XDIST_WORKER", "")
-    place.mkdir(parents=True, exist_ok=True)
-    path, draft = place / f"{name}.json", place / f".{name}.{os.getpid()}"
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)
+    path = place / f"{name}.json"
+    write_whole(path, text)
     return path

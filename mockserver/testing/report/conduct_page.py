@@ -17,6 +17,7 @@ _SEVERITIES: Final = {  # meaning, and class of its style
     2: ("wrong state", "crashed"),
     3: ("noise", ""),
 }
+_NO_CALL: Final = "no call proves it: what is missing does"
 
 
 class _Row(NamedTuple):
@@ -64,7 +65,11 @@ def render(findings: Sequence[JSON]) -> str:
 def _rule(findings: Sequence[JSON], sentences: Mapping[str, str]) -> _Rule:
     first = findings[0]
     meaning, look = _SEVERITIES[first["severity"]]
-    rows = [_Row(each["test"], each["message"], _calls(each["exchanges"])) for each in findings]
+    rows = []
+    for each in findings:
+        numbers = each["exchanges"]
+        listed = f"call{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}" if numbers else _NO_CALL
+        rows.append(_Row(each["test"], each["message"], listed))
     clause = first["clause"]
     return _Rule(
         first["rule"], first["severity"], meaning, look, first["advice"], clause, sentences.get(clause, ""),
@@ -74,8 +79,3 @@ def _rule(findings: Sequence[JSON], sentences: Mapping[str, str]) -> _Rule:
 
 def _tests(findings: Iterable[JSON]) -> int:
     return len({finding["test"] for finding in findings})
-
-
-def _calls(numbers: Sequence[int]) -> str:
-    listed = ", ".join(map(str, numbers))
-    return f"call{'s' if len(numbers) > 1 else ''} {listed}" if numbers else "no call proves it: what is missing does"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -43,16 +43,16 @@ def render(tests: Sequence[JSON]) -> str:
 
 def describe(placement: Sequence[JSON]) -> str:
     """Return a placement as the text of a report has it; empty for the clean run."""
-    return " and ".join(map(_step, placement))
-
-
-def _step(step: JSON) -> str:
-    if step["kind"] == "choice":
-        return f"{step['choice']}={step['option']}"
-    if step["kind"] == "delivery":
-        return f"{step['name']} at delivery {step['delivery']} ({step['event']})"
-    place = "before" if step["kind"] == "act" else "at"
-    return f"{step['name']} {place} call {step['call']} ({step['operation']})"
+    texts = []
+    for step in placement:
+        if step["kind"] == "choice":
+            texts.append(f"{step['choice']}={step['option']}")
+        elif step["kind"] == "delivery":
+            texts.append(f"{step['name']} at delivery {step['delivery']} ({step['event']})")
+        else:
+            place = "before" if step["kind"] == "act" else "at"
+            texts.append(f"{step['name']} {place} call {step['call']} ({step['operation']})")
+    return " and ".join(texts)
 
 
 def _counts(verdicts: Mapping[str, int]) -> list[tuple[str, int]]:
@@ -61,11 +61,6 @@ def _counts(verdicts: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 def _matrix(matrix: Mapping[str, Mapping[str, Mapping[str, int]]]) -> Matrix:
-    names = _in_order(fault for faults in matrix.values() for fault in faults)
+    names = dict.fromkeys(fault for faults in matrix.values() for fault in faults)  # in the order of the first
     rows = [(name, [_counts(faults.get(name, {})) for faults in matrix.values()]) for name in names]
     return Matrix(list(matrix), rows)
-
-
-def _in_order(names: Iterable[str]) -> list[str]:
-    """Return each name once, in the order of the first."""
-    return list(dict.fromkeys(names))

@@ -26,18 +26,23 @@ def describe(failure: BaseException | None) -> Failure:
     """Return the failure of a test that ended with this exception, or that shows none."""
     if failure is None:
         return Failure()
+    place = _place(failure)
     if isinstance(failure, CallMismatch):
-        return Failure(expected=failure.expected, extra=failure.extra, nearest=failure.nearest)
+        return Failure(expected=failure.expected, extra=failure.extra, nearest=failure.nearest, place=place)
     is_stop = isinstance(failure, KeyboardInterrupt | Stopped) or (
         _is_pytest_failure(failure) and str(failure).startswith(_TIMEOUTS)
     )
     if _is_pytest_failure(failure) and not is_stop and len(str(failure).splitlines()) == 1:
-        return Failure(str(failure))  # the words of the test, which seldom name the cause
+        return Failure(str(failure), place=place)  # the words of the test, which seldom name the cause
     is_self_explaining = isinstance(failure, SelfExplainingError) or _is_pytest_failure(failure)
     if (is_self_explaining and str(failure)) or _is_own_refusal(failure):
         return Failure(is_stop=is_stop, own_lines=str(failure).splitlines())
-    is_error = isinstance(failure, Exception) and not isinstance(failure, AssertionError | Stopped)
-    return Failure(is_stop=is_stop, raised=_raised(failure) if is_error else None)
+    first = shorten(str(failure).partition("\n")[0])
+    if isinstance(failure, AssertionError):
+        return Failure(is_stop=is_stop, asserted=first or "an assertion does not hold", place=place)
+    if not isinstance(failure, Exception) or isinstance(failure, Stopped):
+        return Failure(is_stop=is_stop)
+    return Failure(is_stop=is_stop, raised=f"{type(failure).__name__}{f': {first}' if first else ''}", place=place)
 
 
 def _is_pytest_failure(failure: BaseException) -> bool:
@@ -54,15 +59,21 @@ def _is_own_refusal(failure: BaseException) -> bool:
     return trace is not None and str(trace.tb_frame.f_globals.get("__name__")).startswith("mockserver.")
 
 
-def _raised(failure: BaseException) -> str:
-    """Return the exception, its message and its place in the test, on one line."""
-    frames = [frame for frame in extract_tb(failure.__traceback__) if not _is_library(Path(frame.filename))]
-    place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-    message = str(failure).partition("\n")[0]
-    return f"{type(failure).__name__}{f': {shorten(message)}' if message else ''}{place}"
+def _place(failure: BaseException) -> str:
+    """Return file, line and source of the last frame outside of libraries, and the line of the test that led there."""
+    libraries = (Path(__file__).parents[2], Path(extract_tb.__code__.co_filename).parent)  # the mock's, and Python's
+    own = []
+    for frame in extract_tb(failure.__traceback__):
+        file = Path(frame.filename)
+        if "site-packages" not in file.parts and not any(map(file.is_relative_to, libraries)):
+            own.append((f"{_shown(file)}:{frame.lineno}", f" `{shorten(frame.line)}`" if frame.line else ""))
+    if not own:
+        return ""
+    (first, _), (last, source) = own[0], own[-1]
+    return f"{last}{source}{f' from {first}' if len(own) > 1 else ''}"
 
 
-def _is_library(file: Path) -> bool:
-    """Return True for a file of an installed package, of this one or of Python: the test is not wrong there."""
-    places = (Path(__file__).parents[1], Path(extract_tb.__code__.co_filename).parent)
-    return "site-packages" in file.parts or any(file.is_relative_to(place) for place in places)
+def _shown(file: Path) -> str:
+    """Return the path from the working directory for a file in it, else its name."""
+    folder = Path.cwd()
+    return file.relative_to(folder).as_posix() if file.is_relative_to(folder) else file.name

@@ -7,6 +7,8 @@ import os
 import re
 from pathlib import Path
 
+from mockserver._files import write_whole
+
 FOLDER = ".mockserver"
 DEFAULT_FOLDER = Path(FOLDER, "failures")
 OFF = "off"
@@ -70,9 +72,7 @@ def write_file(file: Path, root: Path, content: bytes) -> str:
         content: Its content.
     """
     make_folder(file.parent, root)
-    draft = file.with_suffix(f".{os.getpid()}")
-    draft.write_bytes(content)
-    draft.replace(file)
+    write_whole(file, content)
     return shown_path(file)
 
 

@@ -21,9 +21,14 @@ class Reporting(Protocol):
         """Return its report."""
 
 
+def has_notes(failure: BaseException | None) -> bool:
+    """Return True if an exception has a report already."""
+    return any(note.startswith("mockserver:") for note in getattr(failure, "__notes__", ()))
+
+
 def add_notes(failure: BaseException, sandboxes: Sequence[Reporting]) -> None:
     """Add the report of each of the latest sandboxes to an exception, once; never an error of its own."""
-    if any(note.startswith("mockserver:") for note in getattr(failure, "__notes__", ())):
+    if has_notes(failure):
         return
     for sandbox in sandboxes[-_SANDBOXES_MAX:]:
         try:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from http.client import HTTPException
 from typing import Any, NamedTuple, TextIO
 
+from mockserver._json import JSON
 from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES
-from mockserver.contract.text import printable
+from mockserver.contract.text import brief, printable
 from mockserver.core.instants import SECOND, Duration, parse
 from mockserver.core.state.matching import PathDifference
 from mockserver.core.state.sandbox import SandboxState
@@ -26,10 +27,10 @@ from mockserver.server.report.exchanges import format_differences, json_differen
 from mockserver.testing.backend import run_recorded
 from mockserver.testing.transports import in_process
 
-JSON = dict[str, Any]
 _SHOWN_CHARS = 500
 _UNKNOWN_KEY = "sk_unknown"
-_CUT = f"  its body was larger than the {JOURNAL_BODY_MAX_BYTES // 1024} KiB that the journal records"
+_WAITS_MAX = 10**11  # seconds; longer than all instants that can be shown
+_CUT = f"  its head or body was larger than what the journal records, of a body {JOURNAL_BODY_MAX_BYTES // 1024} KiB"
 
 
 class ReplayedEntry(NamedTuple):
@@ -50,6 +51,9 @@ class NoWait(NamedTuple):
     def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> Waited:
         return "passed"
 
+    def stored_body(self) -> None:
+        """Return None: the document has the body."""
+
     def if_lost(self, note: Callable[[], None]) -> None:
         if self.disconnects:
             note()
@@ -69,11 +73,20 @@ def replay(document: Mapping[str, Any]) -> Iterator[ReplayedEntry]:
 
 def replay_in(hosted: HostedSandbox, document: Mapping[str, Any]) -> Iterator[ReplayedEntry]:
     """Yield the result of each entry of `calls`, in this sandbox, which was created from the rest of the document."""
+    _drop_receivers(hosted)
     for entry in to_plain(document.get("calls", ())):
-        _drop_receivers(hosted)
-        if "at" in entry:
-            _advance_to(hosted, entry["at"])
-        yield _send(hosted, entry) if "call" in entry else _run(hosted, entry)
+        instant = parse(entry["at"]) if "at" in entry else None
+        if instant is not None and instant[0] > hosted.sandbox.now:
+            hosted.advance(to=instant[0])
+        if "call" in entry:
+            outcome = _send(hosted, entry)
+        else:
+            name, arguments = entry["do"], entry.get("with", {})
+            refusal = run_recorded(hosted, name, arguments)
+            refused = [f"  refused: {refusal}"] if refusal else []
+            outcome = ReplayedEntry(format_command(name, arguments), None, b"", refused, is_call=False)
+        _drop_receivers(hosted)  # also of the last entry, whose state `mockserver open` serves
+        yield outcome
 
 
 def print_replay(document: Mapping[str, Any], out: TextIO) -> int:
@@ -83,55 +96,32 @@ def print_replay(document: Mapping[str, Any], out: TextIO) -> int:
     Raises:
         ValueError: The document has no calls.
     """
-    _refuse_without_calls(document)
+    if not document.get("calls"):
+        SandboxHost().create(SandboxConfig(document))  # refuses an invalid document, with all its problems
+        name = document.get("scenario")
+        named = f" {name!r}" if isinstance(name, str) else ""
+        raise ValueError(
+            f"the document{named} has no calls, so there is nothing to send again; "
+            "it is a scenario: use it as @pytest.mark.mockserver(scenario=FILE) or `mockserver play FILE`"
+        )
     count = differing = 0
     for outcome in replay(document):
         count, differing = count + 1, differing + bool(outcome.differences)
-        print("\n".join(map(printable, _lines(outcome))), file=out)
+        result = "no answer" if outcome.answer is None else outcome.answer["status"]
+        lines = [f"{outcome.label} -> {result}" if outcome.is_call else outcome.label]
+        if outcome.body:
+            lines.append(f"  {outcome.body.decode('utf-8', 'backslashreplace')[:_SHOWN_CHARS]}")
+        lines += [f"  differs:{difference}" for difference in outcome.differences]
+        print("\n".join(map(printable, lines)), file=out)
     entries = "1 call or command" if count == 1 else f"{count} calls and commands"
     print(f"{entries}, {differing or 'none'} with another outcome than recorded", file=out)
     return 1 if differing else 0
-
-
-def _refuse_without_calls(document: Mapping[str, Any]) -> None:
-    """Refuse a document without calls, such as the scenario that a failing machine writes."""
-    if document.get("calls"):
-        return
-    SandboxHost().create(SandboxConfig(document))  # refuses an invalid document, with all its problems
-    name = document.get("scenario")
-    named = f" {name!r}" if isinstance(name, str) else ""
-    raise ValueError(
-        f"the document{named} has no calls, so there is nothing to send again; "
-        "it is a scenario: use it as @pytest.mark.mockserver(scenario=FILE) or `mockserver play FILE`"
-    )
-
-
-def _lines(outcome: ReplayedEntry) -> Iterator[str]:
-    result = "no answer" if outcome.answer is None else outcome.answer["status"]
-    yield f"{outcome.label} -> {result}" if outcome.is_call else outcome.label
-    if outcome.body:
-        yield f"  {outcome.body.decode('utf-8', 'backslashreplace')[:_SHOWN_CHARS]}"
-    yield from (f"  differs:{difference}" for difference in outcome.differences)
-
-
-def _advance_to(hosted: HostedSandbox, instant: str) -> None:
-    parsed = parse(instant)
-    if parsed is not None and parsed[0] > hosted.sandbox.now:
-        hosted.advance(to=parsed[0])
 
 
 def _drop_receivers(hosted: HostedSandbox) -> None:
     """Remove the endpoints: no response of the API depends on them, so a repeated run calls no receiver."""
     for tenant in hosted.sandbox.tenants.values():
         tenant.webhooks.clear()
-
-
-def _run(hosted: HostedSandbox, entry: JSON) -> ReplayedEntry:
-    name, arguments = entry["do"], entry.get("with", {})
-    refusal = run_recorded(hosted, name, arguments)
-    return ReplayedEntry(
-        format_command(name, arguments), None, b"", [f"  refused: {refusal}"] if refusal else [], False
-    )
 
 
 def _send(hosted: HostedSandbox, entry: JSON) -> ReplayedEntry:
@@ -150,7 +140,11 @@ def _client_wait(entry: JSON) -> ClientWait:
     waits = entry.get("waits")
     if waits is None:
         return NO_TIMEOUT
-    return NoWait(entry.get("answer") is None) if waits == "socket" else VirtualWait(round(waits * SECOND))
+    if waits == "socket":
+        return NoWait(entry.get("answer") is None)
+    if isinstance(waits, str) or not waits >= 0:
+        raise ValueError(f"{entry['call']}: waits: got {waits!r}; expected seconds, or 'socket'")
+    return VirtualWait(round(min(waits, _WAITS_MAX) * SECOND))
 
 
 def _headers(hosted: HostedSandbox, entry: JSON) -> dict[str, str]:
@@ -168,7 +162,12 @@ def _headers(hosted: HostedSandbox, entry: JSON) -> dict[str, str]:
 
 def _body(hosted: HostedSandbox, entry: JSON) -> bytes:
     if "base64" in entry:
-        return base64.b64decode(entry["base64"])
+        try:
+            return base64.b64decode(entry["base64"], validate=True)
+        except ValueError:
+            raise ValueError(
+                f"{entry['call']}: got {brief(entry['base64'], 40)!r}; expected a body in base64"
+            ) from None
     text = json.dumps(entry["json"]) if "json" in entry else entry.get("body", "")
     return str(text).replace(BASE_URL, hosted.base_url).encode()
 

@@ -11,8 +11,10 @@ from mockserver.testing.settings import Settings
 
 
 def snapshot(backend: Backend, settings: Settings) -> SandboxSnapshot:
-    """Return the views of a sandbox that its report needs."""
+    """Return the views of a sandbox that its report needs, once what is due is sent."""
+    backend.deliver_quietly()
     journal, state, history = backend.run("readJournal"), backend.run("readState"), backend.run("readHistory")
+    conduct = ConductReport(backend.run("readConduct"))
     return SandboxSnapshot(
         id=backend.sandbox_id,
         address=backend.address,
@@ -28,7 +30,8 @@ def snapshot(backend: Backend, settings: Settings) -> SandboxSnapshot:
         rules=backend.run("listRules")["rules"],
         deferred=history["deferred"],
         next_timer=history["due"],
-        findings=ConductReport(backend.run("readConduct")).findings,
+        findings=conduct.findings,
+        not_assessed=conduct.not_assessed,
         unmoved=history.get("unmoved"),
         apart=history.get("apart"),
     )

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from mockserver._json import JSON
 from mockserver.contract.text import brief, printable
 from mockserver.core.redaction import Redactor
 from mockserver.server.hosting.command_log import BASE_URL
@@ -22,7 +23,6 @@ from mockserver.server.report import exchanges
 from mockserver.testing.backend import world_changes
 from mockserver.testing.report.replay import ReplayedEntry, replay_in
 
-JSON = dict[str, Any]
 _BODY_CHARS = 4_000  # of a request or an answer
 _VALUE_CHARS = 80
 _CHANGES_SHOWN = 12  # of one step; the state at its position has all of them
@@ -142,6 +142,10 @@ def trace(run: TracedRun) -> Trace:
         own = calls[former - dropped : last - dropped]
         label = "" if own else clean(_label(outcome))
         steps.append(TracedStep(label, last, own, list(_shown(before, changes)), changes))
+    stored = {**run.document, "calls": [dict(entry) for entry in run.document.get("calls", ())]}
+    for entry in stored["calls"]:  # without the bodies of answers, which a replay only compares
+        if entry.get("answer") is not None:
+            entry["answer"] = {"status": entry["answer"]["status"], "cut": True}
     notes = [run.document["summary"]] if "summary" in run.document else []
     if differing:
         entries = "1 step has" if differing == 1 else f"{differing} steps have"
@@ -150,7 +154,7 @@ def trace(run: TracedRun) -> Trace:
         )
     return Trace(
         clean(run.name), run.outcome, [*map(clean, run.summary)], [*map(clean, run.report)], [*map(clean, notes)],
-        _stored(run.document), start, steps, end,
+        stored, start, steps, end,
     )  # fmt: skip
 
 
@@ -187,16 +191,11 @@ def _calls(journal: Sequence[Mapping[str, Any]], clean: Callable[[str], str]) ->
         if answered and answered == former:
             answered = f"the same as #{first}"
         line, _, result = clean(exchanges.format_line(call)).rpartition(" -> ")
+        tone = "no-answer" if call.status is None else "ok" if call.status < 400 else "refused"
         time = view["at"][11:].removesuffix("Z")[:12]
-        yield CallText(call.n, time, line, result, _tone(call), sent, answered, clean(call.reason or ""))
-
-
-def _tone(call: exchanges.Exchange[Any, Any]) -> str:
-    if call.fault:
-        return "faulted"
-    if call.status is None:
-        return "no-answer"
-    return "ok" if call.status < 400 else "refused"
+        yield CallText(
+            call.n, time, line, result, "faulted" if call.fault else tone, sent, answered, clean(call.reason or "")
+        )
 
 
 def _body(value: Any) -> str:
@@ -236,16 +235,6 @@ def _place(path: Sequence[str]) -> tuple[str, Sequence[str]]:
 def _value(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return printable(brief(text, _VALUE_CHARS))
-
-
-def _stored(document: Mapping[str, Any]) -> JSON:
-    """Return the document without the bodies of answers, which a replay only compares."""
-    return {**document, "calls": [_without_answer(entry) for entry in document.get("calls", ())]}
-
-
-def _without_answer(entry: JSON) -> JSON:
-    answer = entry.get("answer")
-    return {**entry, "answer": {"status": answer["status"], "cut": True}} if answer is not None else entry
 
 
 def position_of(steps: Sequence[int], call: int | None) -> int:

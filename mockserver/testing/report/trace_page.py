@@ -10,12 +10,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from mockserver._json import JSON
 from mockserver.contract.text import json_value, printable
 from mockserver.server.api.response import HttpResponse
 from mockserver.testing.report.trace import Trace
@@ -24,22 +24,28 @@ if TYPE_CHECKING:
     from jinja2 import Template
     from markupsafe import Markup
 
-JSON = dict[str, Any]
 _ASSETS: Final = Path(__file__).parent / "trace_assets"
 _LABEL: Final = '<p class="label" aria-live="polite"></p>\n'  # below the slider
-_OWN_POLICY: Final = re.compile('<meta http-equiv="Content-Security-Policy" content="[^"]*">\\n?')
-_OWN_STYLE: Final = re.compile("<style>.*?</style>", re.DOTALL)
-_OWN_SCRIPT: Final = re.compile("<script>.*?</script>", re.DOTALL)
-_SCRIPT: Final = {
-    id: re.compile(rf'<script type="application/json" id="{id}">(.*?)</script>', re.DOTALL)
-    for id in ("trace", "replay")
-}
+_OWN_POLICY: Final = ('<meta http-equiv="Content-Security-Policy" content="', '">')
+_OWN_STYLE: Final = ("<style>", "</style>")
+_OWN_SCRIPT: Final = ("<script>", "</script>")
 _TITLE_FIELDS: Final = ("status", "name", "event", "text")  # the first of them that a record has is next to its id
 
 
 def render(trace: Trace) -> bytes:
     """Return the file."""
     style, script = _style(), _asset("script.js")
+    numbers: dict[tuple[str, ...], int] = {}
+    changes = [
+        [[numbers.setdefault(tuple(path), len(numbers)), *value] for path, *value in step.changes]
+        for step in trace.steps
+    ]
+    data = {  # what the script needs: the first world, and the changes of each step with the number of their path
+        "calls": [0, *(step.last_call for step in trace.steps)],
+        "start": trace.start,
+        "paths": list(numbers),
+        "changes": [[], *changes],
+    }
     html = _template().render(
         trace=trace,
         content=_content,
@@ -47,25 +53,10 @@ def render(trace: Trace) -> bytes:
         style=style,
         script=script,
         policy=_policy(f"script-src {_hash(script)}"),
-        data=_json(_data(trace)),
+        data=_json(data),
         document=_json(trace.document),
     )
     return html.encode("utf-8", "backslashreplace")
-
-
-def _data(trace: Trace) -> JSON:
-    """Return what the script needs: the first world, and the changes of each step with the number of their path."""
-    numbers: dict[tuple[str, ...], int] = {}
-    changes = [
-        [[numbers.setdefault(tuple(path), len(numbers)), *value] for path, *value in step.changes]
-        for step in trace.steps
-    ]
-    return {
-        "calls": [0, *(step.last_call for step in trace.steps)],
-        "start": trace.start,
-        "paths": list(numbers),
-        "changes": [[], *changes],
-    }
 
 
 def served(html: str, checkpoints: Sequence[str]) -> HttpResponse:
@@ -90,23 +81,32 @@ def served(html: str, checkpoints: Sequence[str]) -> HttpResponse:
     )
     data = f'<script type="application/json" id="checkpoints">{_json(list(checkpoints))}</script>'
     page = html.replace(_LABEL, _LABEL + _asset("serve.html"), 1)
-    for pattern, own in (
+    for (begin, end), own in (
         (_OWN_POLICY, ""),
         (_OWN_STYLE, f"<style>{style}</style>"),
         (_OWN_SCRIPT, f"{data}<script>{script}</script><script>{serve}</script>"),
     ):
-        page = pattern.sub(own.replace("\\", "\\\\"), page, count=1)  # a backslash is an escape in a replacement
+        inner = _between(page, begin, end)
+        if inner is not None:
+            page = page.replace(f"{begin}{inner}{end}", own, 1)
     return HttpResponse(200, headers, page.encode("utf-8", "replace"))
 
 
 def read_trace(html: str) -> tuple[JSON, list[int]] | None:
     """Return the document of a trace and the number of the last call after each step; None for any other text."""
-    matches = [pattern.search(html) for pattern in (_SCRIPT["trace"], _SCRIPT["replay"])]
-    data, document = (match and json_value(match[1]) for match in matches)
+    parts = (_between(html, f'<script type="application/json" id="{id}">', "</script>") for id in ("trace", "replay"))
+    data, document = (part and json_value(part) for part in parts)
     calls = data.get("calls") if isinstance(data, dict) else None
     if not isinstance(document, dict) or not isinstance(calls, list) or not all(type(call) is int for call in calls):
         return None
     return document, calls[1:]
+
+
+def _between(html: str, begin: str, end: str) -> str | None:
+    """Return the text between the first `begin` and the next `end`; a pattern would take quadratic time without an `end`."""
+    start = html.find(begin)
+    stop = html.find(end, start + len(begin)) if start >= 0 else -1
+    return html[start + len(begin) : stop] if stop >= 0 else None
 
 
 def groups(world: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str, list[tuple[str, str]]]]]]:
@@ -125,12 +125,12 @@ def groups(world: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str,
 def _row(id: str, record: Mapping[str, Any]) -> tuple[str, str, list[tuple[str, str]]]:
     """Return an object without the fields that it does not have."""
     title = next((record[name] for name in _TITLE_FIELDS if isinstance(record.get(name), str)), "")
-    present = [(name, _text(value)) for name, value in record.items() if value not in (None, [], {})]
+    present = [
+        (name, printable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), keep="\n"))
+        for name, value in record.items()
+        if value not in (None, [], {})
+    ]
     return printable(id), printable(title[:80]), present
-
-
-def _text(value: Any) -> str:
-    return printable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), keep="\n")
 
 
 def _policy(scripts: str) -> str:

@@ -2,13 +2,80 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from mockserver.testing.rules.effects import JSON, Effects, Length, length
 
 __tracebackhide__ = True  # pytest shows the line of the test that calls a method of this module
-__all__ = ["JSON", "ActiveRule", "Length", "RuleBuilder", "length"]
+__all__ = ["JSON", "ActiveRule", "Length", "OwnRules", "RuleBuilder", "length", "python_line"]
+_METHODS = {"from": "from_", "while": "while_", "mustFire": "must_fire"}
+_BY_KEYWORD = ("after", "while")
+_BOUNDED = frozenset(("nth", "times", "at", "after"))  # the last two fire once, or once for each execution
+
+
+class OwnRules(NamedTuple):
+    """
+    The rules that the Python code of a test has begun.
+
+    Attributes:
+        unfinished: Those without an effect, which are not in force, by any key.
+        expected: Those with a bounded count, which must fire in a test that passes, by their ids.
+    """
+
+    unfinished: dict[object, JSON]
+    expected: dict[str, JSON]
+
+    def expect(self, rule_id: str, entry: JSON) -> None:
+        """Add a rule if its count is bounded, and neither a fixture nor an example of Hypothesis makes it."""
+        self.expected.pop(rule_id, None)  # of a rule before a reset
+        hypothesis = sys.modules.get("hypothesis")
+        is_of_example = hypothesis is not None and hypothesis.currently_in_test_context()
+        if not _BOUNDED.isdisjoint(entry) and not is_of_example and not _is_of_fixture():
+            self.expected[rule_id] = entry
+
+
+def _is_of_fixture() -> bool:
+    """Return True in a fixture that the test requests while it runs; those before belong to no test function either."""
+    frame = sys._getframe()
+    while (caller := frame.f_back) is not None:
+        if caller.f_code.co_name == "pytest_fixture_setup":
+            return True
+        frame = caller
+    return False
+
+
+def python_line(rule: Mapping[str, Any], sandbox: str = "mockserver", *, may_fire: bool = False) -> str:
+    """
+    Return the line of Python that puts a rule of a document in force.
+
+    Args:
+        rule: As in documents.
+        sandbox: The expression by which a test has the sandbox.
+        may_fire: True for a rule that need not fire.
+    """
+    line = sandbox
+    for name, value in rule.items():
+        method = _METHODS.get(name, name)
+        line += ".may_fire()" if may_fire and name == "do" else ""
+        if value is True:
+            arguments = ""
+        elif name in _BY_KEYWORD:
+            arguments = ", ".join(f"{key}={_python(member)}" for key, member in value.items())
+        else:
+            arguments = _python(value)
+        line += f".{method}({arguments})"
+    return line
+
+
+def _python(value: Any) -> str:
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_python(name)}: {_python(member)}" for name, member in value.items()) + "}"
+    return repr(value)
 
 
 class ActiveRule:
@@ -74,8 +141,10 @@ class RuleBuilder(Effects[ActiveRule]):
         self,
         put: Callable[[JSON], ActiveRule],
         trigger: Mapping[str, Any],
-        unfinished: dict[object, JSON],
+        own: OwnRules,
         key: object = None,
+        *,
+        may_fire: bool = False,
     ) -> None:
         """
         Begin a rule.
@@ -83,19 +152,20 @@ class RuleBuilder(Effects[ActiveRule]):
         Args:
             put: Puts the rule in force.
             trigger: What the rule waits for, as in scenario documents.
-            unfinished: Rules that must fire and have no effect yet; shared by the rules of a sandbox.
-            key: That of this rule in `unfinished`; None for one that need not fire.
+            own: The rules of the sandbox that Python code has begun.
+            key: That of this rule in `own.unfinished`; None for a new one.
+            may_fire: True for a rule that need not fire.
         """
         self._put = put
         self._entry = dict(trigger)
-        self._unfinished = unfinished
-        self._key = key
+        self._own = own
+        self._key = object() if key is None else key
+        self._may_fire = may_fire
+        if key is None or key in own.unfinished:
+            own.unfinished[self._key] = self._entry
 
     def _and(self, **added: Any) -> Self:
-        entry = self._entry | added
-        if self._key in self._unfinished:
-            self._unfinished[self._key] = entry
-        return type(self)(self._put, entry, self._unfinished, self._key)
+        return type(self)(self._put, self._entry | added, self._own, self._key, may_fire=self._may_fire)
 
     def nth(self, number: int) -> Self:
         """
@@ -213,11 +283,14 @@ class RuleBuilder(Effects[ActiveRule]):
         """
         Let a test fail in which the rule never fires, or fires once and has nothing to act on.
 
-        A rule without an effect, which is not in force, fails its test too.
+        A rule with `nth` or `times`, or of `at` or `after`, that the test function makes must fire without this; one of a
+        fixture need not.
         """
-        entry, key = self._entry | {"mustFire": True}, self._key or object()
-        self._unfinished[key] = entry
-        return type(self)(self._put, entry, self._unfinished, key)
+        return self._and(mustFire=True)
+
+    def may_fire(self) -> Self:
+        """Let a test pass in which the rule never fires, although its count is bounded and the test function makes it."""
+        return type(self)(self._put, self._entry, self._own, self._key, may_fire=True)
 
     def do(self, effects: Mapping[str, Any]) -> ActiveRule:
         """
@@ -229,8 +302,14 @@ class RuleBuilder(Effects[ActiveRule]):
         Raises:
             ScenarioError: The rule has errors, all of which the message contains.
         """
-        self._unfinished.pop(self._key, None)
-        return self._put({**self._entry, "do": dict(effects)})
+        self._own.unfinished.pop(self._key, None)
+        entry = {**self._entry, "do": dict(effects)}
+        rule = self._put(entry)
+        if self._may_fire:
+            self._own.expected.pop(rule.id, None)
+        else:
+            self._own.expect(rule.id, entry)
+        return rule
 
     def __repr__(self) -> str:
         return f"<RuleBuilder {self._entry}, not in force until it has an effect>"

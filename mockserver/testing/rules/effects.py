@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from mockserver._json import JSON
 from mockserver.contract.durations import Length, length
 from mockserver.contract.wire_faults import Put, WireFaultMethods
 
 __tracebackhide__ = True  # pytest shows the line of the test that calls a method of this module
-JSON = dict[str, Any]
 Kind = Literal["secret", "public"]
 
 __all__ = ["JSON", "Effects", "Length", "length"]

@@ -13,12 +13,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from mockserver._json import JSON
 from mockserver.contract.filters import COMBINATORS, FIELDS, OPERATORS, FilterField
 from mockserver.testing.strategies import entities, values
 
 Chat = Mapping[str, Any]
 FilterGroups = Sequence[Mapping[str, Any]]
-JSON = dict[str, Any]
 Groups = list[JSON]
 
 _DEFAULTS: Mapping[str, Any] = {
@@ -74,12 +74,12 @@ def audience(chats: Iterable[Chat], filters: FilterGroups | None, *, made_at: st
     Raises:
         ValueError: A filter needs the `lastUpdateAt` of a chat without one, and `made_at` is None.
     """
-    return [chat for chat in chats if all(_group_holds(chat, group, made_at) for group in filters or ())]
 
+    def holds(chat: Chat, group: Mapping[str, Any]) -> bool:
+        results = (_holds(chat, row["field"], row["operator"], row, made_at) for row in group["statements"])
+        return all(results) if group["combinator"] == "and" else any(results)
 
-def _group_holds(chat: Chat, group: Mapping[str, Any], made_at: str | None) -> bool:
-    results = (_holds(chat, row["field"], row["operator"], row, made_at) for row in group["statements"])
-    return all(results) if group["combinator"] == "and" else any(results)
+    return [chat for chat in chats if all(holds(chat, group) for group in filters or ())]
 
 
 def _holds(chat: Chat, field: str, operator: str, statement: Mapping[str, Any], made_at: str | None) -> bool:
@@ -165,7 +165,8 @@ def filters_with_audience(
 
 def _values_of(chats: Sequence[Mapping[str, Any]], fields: Sequence[FilterField]) -> list[tuple[FilterField, Any]]:
     """Return the values of the chats as operands, by field."""
-    pairs = [(row, chat.get(_seed_name(row.name))) for row in fields for chat in chats]
+    keys = [row.name.rpartition(".")[2].replace("participants-count", "participantsCount") for row in fields]
+    pairs = [(row, chat.get(key)) for row, key in zip(fields, keys, strict=True) for chat in chats]
     return [
         (row, value)
         for row, value in pairs
@@ -173,30 +174,23 @@ def _values_of(chats: Sequence[Mapping[str, Any]], fields: Sequence[FilterField]
     ]
 
 
-def _seed_name(field: str) -> str:
-    name = field.rpartition(".")[2]
-    return "participantsCount" if name == "participants-count" else name
-
-
 def _group(draw: st.DrawFn, operands: Sequence[tuple[FilterField, Any]]) -> JSON:
-    count = draw(st.integers(1, 3))
-    statements = [_statement(draw, *draw(st.sampled_from(operands))) for _ in range(count)]
+    """Draw a group whose statements are on these fields; an operand is the value of its row unless that is None."""
+    statements = []
+    for _ in range(draw(st.integers(1, 3))):
+        field, value = draw(st.sampled_from(operands))
+        operator = draw(st.sampled_from(list(OPERATORS[field.type].values())))
+        one = _operands(field) if value is None else st.sampled_from(value) if field.type == "array" else st.just(value)
+        statement: JSON = {"field": field.name, "operator": operator.name}
+        if operator.operand == "list":
+            others = draw(st.lists(_operands(field), max_size=2))
+            statement["value"] = [draw(one), *others]
+        elif operator.operand != "none":
+            statement["value"] = draw(one)
+        if operator.operand == "pair":
+            statement["value2"] = draw(st.one_of(one, _operands(field)))
+        statements.append(statement)
     return {"combinator": draw(st.sampled_from(COMBINATORS)), "statements": statements}
-
-
-def _statement(draw: st.DrawFn, field: FilterField, value: Any) -> JSON:
-    """Draw a statement on a field with an operator of its type; its operand is `value` unless that is None."""
-    operator = draw(st.sampled_from(list(OPERATORS[field.type].values())))
-    one = _operands(field) if value is None else st.sampled_from(value) if field.type == "array" else st.just(value)
-    statement: JSON = {"field": field.name, "operator": operator.name}
-    if operator.operand == "list":
-        others = draw(st.lists(_operands(field), max_size=2))
-        statement["value"] = [draw(one), *others]
-    elif operator.operand != "none":
-        statement["value"] = draw(one)
-    if operator.operand == "pair":
-        statement["value2"] = draw(st.one_of(one, _operands(field)))
-    return statement
 
 
 def _operands(field: FilterField) -> st.SearchStrategy[Any]:
@@ -257,14 +251,9 @@ def _mistyped() -> Iterator[tuple[str, JSON]]:
         yield f"{field.name} with {wrong!r}", {"field": field.name, "operator": first.name, "value": wrong}
         yield f"{field.name} with null", {"field": field.name, "operator": first.name, "value": None}
         yield f"{field.name} without its value", {"field": field.name, "operator": first.name}
-        yield from _incomplete(field)
-
-
-def _incomplete(field: FilterField) -> Iterator[tuple[str, JSON]]:
-    """Yield statements with an empty list, or with one value instead of a pair."""
-    for operator in OPERATORS[field.type].values():
-        statement = {"field": field.name, "operator": operator.name}
-        if operator.operand == "list":
-            yield f"{field.name} {operator.name} nothing", {**statement, "value": []}
-        if operator.operand == "pair":
-            yield f"{field.name} {operator.name} without value2", {**statement, "value": 1}
+        for operator in OPERATORS[field.type].values():
+            statement = {"field": field.name, "operator": operator.name}
+            if operator.operand == "list":
+                yield f"{field.name} {operator.name} nothing", {**statement, "value": []}
+            if operator.operand == "pair":
+                yield f"{field.name} {operator.name} without value2", {**statement, "value": 1}

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 from hypothesis import strategies as st
 
+from mockserver._json import JSON
 from mockserver.contract import schemas
 from mockserver.contract.endpoints import ENDPOINTS, Operation
 from mockserver.contract.limits import RETURN_URL_MAX_CHARS
 from mockserver.contract.text import closest_match_hint
+from mockserver.testing import bodies as body_types
 from mockserver.testing.strategies import audiences, values
 
-JSON = dict[str, Any]
 SeedData = Mapping[str, Any]
 
 # The seed data to which bodies refer by default: `sandbox(given=GIVEN)`.
@@ -43,6 +44,12 @@ GIVEN: SeedData = MappingProxyType(
     }
 )
 _BASE_URL = "https://app.example/"
+_ODD_RETURN_URLS = (
+    "https://a",
+    "https://app.example:8443/b?c=d&e=f#g",
+    "https://app.example/voltar?nome=São",
+    "HTTPS://APP.EXAMPLE/",
+)
 _PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89"
 _FILES = (("image/png", _PNG), ("application/pdf", b"%PDF-1.7\n%%EOF\n"), ("text/plain", "Olá".encode()))
 
@@ -119,19 +126,22 @@ def invalid_bodies(
     if operation not in makers:
         raise ValueError(f"got {operation!r}; expected an operation with a JSON body: {', '.join(makers)}")
     valid = bodies(operation, given=given, template_id=template_id)
-    broken = valid.flatmap(lambda body: _by_code(list(makers[operation](body))))
+
+    def wrong(body: Any) -> st.SearchStrategy[Invalid]:
+        by_code: dict[str, list[Invalid]] = {}
+        for row in makers[operation](body):
+            by_code.setdefault(row.code, []).append(row)
+        return st.sampled_from(list(by_code)).flatmap(
+            lambda code: st.sampled_from(by_code[code])
+        )  # codes equally often
+
+    broken = valid.flatmap(wrong)
     if operation not in ("createCampaign", "previewAudience"):
         return broken
     filtered = st.tuples(valid, audiences.invalid_filters()).map(
         lambda pair: Invalid({**pair[0], "filters": pair[1][0]}, pair[1][1], pair[1][2])
     )
     return st.one_of(broken, filtered)
-
-
-def _by_code(rows: Sequence[Invalid]) -> st.SearchStrategy[Invalid]:
-    """Return a strategy of these rows in which every code is equally likely."""
-    codes = list(dict.fromkeys(row.code for row in rows))
-    return st.sampled_from(codes).flatmap(lambda code: st.sampled_from([row for row in rows if row.code == code]))
 
 
 def _of_schema(operation: str, valid: JSON) -> Iterator[Invalid]:
@@ -157,15 +167,12 @@ def _campaigns(given: SeedData) -> st.SearchStrategy[JSON]:
         "filters": audiences.filters(max_groups=2),
     }
     official = {template["id"] for template in _templates(given) if _is_official(template)}
-    drawn = values.from_schema(schemas.load("createCampaign.request"), own)
-    return drawn.map(lambda body: _on_channel(body, official))
 
+    def on_channel(body: JSON) -> JSON:
+        is_wrong = body["templateId"] in official and body["platform"] == "chatapp_lite"
+        return {**body, "platform": "chatapp"} if is_wrong else body
 
-def _on_channel(body: JSON, official: set[str]) -> JSON:
-    """Replace the platform if official templates are not sent on it."""
-    if body["templateId"] in official and body["platform"] == "chatapp_lite":
-        return {**body, "platform": "chatapp"}
-    return body
+    return values.from_schema(schemas.load("createCampaign.request"), own).map(on_channel)
 
 
 def _wrong_campaigns(given: SeedData, valid: JSON, taken: Sequence[str]) -> Iterator[Invalid]:
@@ -222,27 +229,19 @@ def _wrong_starts(template: Mapping[str, Any], valid: Any) -> Iterator[Invalid]:
 def _sessions(given: SeedData) -> st.SearchStrategy[JSON]:
     pairs = [(funnel["id"], step["id"]) for funnel in given.get("funnels", ()) for step in funnel.get("steps", ())]
     schema = schemas.load("createConnectionSession.request")
-    drawn = values.from_schema(schema, {"returnUrl": _return_urls()})
+    longest = _BASE_URL + "x" * (RETURN_URL_MAX_CHARS - len(_BASE_URL))
+    return_urls = st.one_of(
+        st.just(f"{_BASE_URL}back"), st.sampled_from([longest, longest[:-1]]), st.sampled_from(_ODD_RETURN_URLS)
+    )
+    drawn = values.from_schema(schema, {"returnUrl": return_urls})
     if not pairs:
         return drawn.map(lambda body: {key: body[key] for key in body if key not in ("funnelId", "funnelStepId")})
-    return st.tuples(drawn, st.sampled_from(pairs)).map(lambda pair: _in_funnel(*pair))
 
+    def in_funnel(row: tuple[JSON, tuple[str, str]]) -> JSON:
+        ids = dict(zip(("funnelId", "funnelStepId"), row[1], strict=True))
+        return {key: ids.get(key, value) for key, value in row[0].items()}
 
-def _in_funnel(body: JSON, pair: tuple[str, str]) -> JSON:
-    """Replace the drawn ids of funnel and step by those of the seed data."""
-    ids = dict(zip(("funnelId", "funnelStepId"), pair, strict=True))
-    return {key: ids.get(key, value) for key, value in body.items()}
-
-
-def _return_urls() -> st.SearchStrategy[str]:
-    longest = _BASE_URL + "x" * (RETURN_URL_MAX_CHARS - len(_BASE_URL))
-    odd = (
-        "https://a",
-        "https://app.example:8443/b?c=d&e=f#g",
-        "https://app.example/voltar?nome=São",
-        "HTTPS://APP.EXAMPLE/",
-    )
-    return st.one_of(st.just(f"{_BASE_URL}back"), st.sampled_from([longest, longest[:-1]]), st.sampled_from(odd))
+    return st.tuples(drawn, st.sampled_from(pairs)).map(in_funnel)
 
 
 def _wrong_sessions(valid: JSON) -> Iterator[Invalid]:
@@ -266,3 +265,44 @@ def _uploads() -> st.SearchStrategy[list[File]]:
     names = st.sampled_from(["a.png", "foto de perfil.jpg", "São João.pdf", "sem-extensao"])
     file = st.tuples(names, st.sampled_from(_FILES)).map(lambda pair: ("files", (pair[0], pair[1][1], pair[1][0])))
     return st.lists(file, min_size=1, max_size=3)
+
+
+_REQUESTS: Mapping[Any, Operation] = MappingProxyType(
+    {
+        body_types.PreviewAudienceRequest: "previewAudience",
+        body_types.CreateCampaignRequest: "createCampaign",
+        body_types.StartCampaignRequest: "startCampaign",
+        body_types.CreateConnectionSessionRequest: "createConnectionSession",
+    }
+)
+
+
+def typed(body: Any) -> st.SearchStrategy[Any]:
+    """
+    Return valid bodies for the type of a request, and objects with JSON in the fields of type `Any` for others.
+
+    Args:
+        body: A type of `mockserver.testing.bodies`, which Hypothesis's entry point registers.
+    """
+    if body in _REQUESTS:
+        return bodies(_REQUESTS[body])
+    fields: dict[str, st.SearchStrategy[Any]] = {}
+    for name, hint in get_type_hints(body).items():
+        if hint is Any:
+            fields[name] = _json()
+        elif hint == dict[str, Any] | None:
+            fields[name] = st.none() | st.dictionaries(st.text(max_size=10), _json(), max_size=3)
+        else:
+            fields[name] = st.from_type(hint)
+    required = {name: fields[name] for name in fields if name in body.__required_keys__}
+    optional = {name: fields[name] for name in fields if name not in body.__required_keys__}
+    return st.fixed_dictionaries(required, optional=optional)
+
+
+def _json() -> st.SearchStrategy[Any]:
+    scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+    return st.recursive(
+        scalars,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=10), inner, max_size=3),
+        max_leaves=5,
+    )

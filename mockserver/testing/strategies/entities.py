@@ -12,10 +12,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from mockserver._json import JSON
 from mockserver.contract.filters import PLATFORMS
 from mockserver.testing.strategies import values
-
-JSON = dict[str, Any]
 
 # Few values, so that filters often match chats.
 STATUSES = ("open", "closed", "Open", "aberto ã")
@@ -88,24 +87,21 @@ def _template(draw: st.DrawFn) -> JSON:
     count = draw(st.integers(0, 3))
     keys = [f"var{number}" for number in range(1, count + 1)]
     text = " ".join(["Olá", *(f"{{{{{key[3:]}}}}}" for key in keys)])
+    # A variable is manual, or one that the service fills for each recipient.
+    variable = st.one_of(
+        st.fixed_dictionaries({"label": values.texts(1, 30, plain=("Cupom",)), "required": st.booleans()}),
+        st.fixed_dictionaries({"source": st.sampled_from(_SOURCES)}),
+    )
     items = draw(st.lists(values.texts(0, 100, plain=(text,)), min_size=1, max_size=2))
     entry: JSON = {
         "name": draw(values.texts(1, 60, plain=("Promo",))),
         "items": [{"type": "text", "text": text} for text in items],
-        "variables": [draw(_variable(key)) for key in keys],
+        "variables": [{"key": key, **draw(variable)} for key in keys],
     }
     status = draw(st.sampled_from([None, *_STATUSES]))
     if status is not None:
         entry["providerTemplateStatus"] = status
     return entry
-
-
-def _variable(key: str) -> st.SearchStrategy[JSON]:
-    """Return a strategy of a manual variable, or of one that the service fills for each recipient."""
-    manual = st.fixed_dictionaries(
-        {"key": st.just(key), "label": values.texts(1, 30, plain=("Cupom",)), "required": st.booleans()}
-    )
-    return st.one_of(manual, st.fixed_dictionaries({"key": st.just(key), "source": st.sampled_from(_SOURCES)}))
 
 
 def templates(*, min_size: int = 0, max_size: int = 3, prefix: str = "template_") -> st.SearchStrategy[list[JSON]]:

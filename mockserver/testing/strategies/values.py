@@ -120,12 +120,11 @@ def _objects(schema: Schema, own: Own) -> st.SearchStrategy[Any]:
     required = {name: members[name] for name in properties if name in schema.get("required", ())}
     optional = {name: members[name] for name in properties if name not in required}
     dependent = schema.get("dependentRequired", {})
-    return st.fixed_dictionaries(required, optional=optional).map(lambda drawn: _with_all_companions(drawn, dependent))
 
+    def with_companions(drawn: Mapping[str, Any]) -> dict[str, Any]:  # without those whose companion is not drawn
+        return {name: value for name, value in drawn.items() if drawn.keys() >= set(dependent.get(name, ()))}
 
-def _with_all_companions(drawn: Mapping[str, Any], dependent: Mapping[str, list[str]]) -> Any:
-    """Return the object without the properties that require another one, which it does not have."""
-    return {name: value for name, value in drawn.items() if drawn.keys() >= set(dependent.get(name, ()))}
+    return st.fixed_dictionaries(required, optional=optional).map(with_companions)
 
 
 def breaking(schema: Schema, valid: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -61,7 +61,8 @@ class ControlCalls:
         """Send a request to a path below the sandbox's base url."""
         if path.startswith(_OTHER_PARTS) or len(body) > _BODY_MAX_BYTES or not path.startswith("/"):
             return self._over_socket(method, path, headers, body, timeout_s)
-        call: dict[str, Any] = {"method": method, "path": path, "headers": {"host": self._host, **headers}}
+        host = urlsplit(self._base_url).netloc
+        call: dict[str, Any] = {"method": method, "path": path, "headers": {"host": host, **headers}}
         call |= {"bodyBase64": base64.b64encode(body).decode("ascii")} if body else {}
         call |= {} if timeout_s is None else {"timeout": timeout_s}
         reply = self._send("POST", f"{self._base_url}/_mock/calls", self._headers, json.dumps(call).encode(), None)
@@ -71,10 +72,6 @@ class ControlCalls:
         if reply.status >= 400:
             raise ValueError(answer["message"])
         return _response(answer)
-
-    @property
-    def _host(self) -> str:
-        return urlsplit(self._base_url).netloc
 
     def _over_socket(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout_s: float | None

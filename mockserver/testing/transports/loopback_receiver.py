@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from functools import partial
 
-from mockserver.core.instants import SECOND
-from mockserver.server.hosting import runtime
+from mockserver.core.instants import retry_after
 from mockserver.server.http1.messages import Disconnect, Request, Response, ResponseOrDisconnect
+from mockserver.server.http1.request import RequestHead
 from mockserver.server.http1.server import Server
 from mockserver.server.webhooks import event_loops
 from mockserver.server.webhooks.local_receivers import LocalReceiver, ReceiverTarget
@@ -45,7 +45,7 @@ class LoopbackReceiver:
         self.url = f"{self._origin}/{path.removeprefix('/')}"
         self._server.start()
 
-    def body_max_bytes(self, target: str) -> int:
+    def body_max_bytes(self, head: RequestHead) -> int:
         """Return the bound of a request's body."""
         return _BODY_MAX_BYTES
 
@@ -54,12 +54,15 @@ class LoopbackReceiver:
         return incoming.in_worker(partial(self._receive, incoming))
 
     def _receive(self, incoming: Request) -> ResponseOrDisconnect:
+        if incoming.excess is not None:
+            return Response(431, (("X-Mock-Reason", "the request's head is beyond the bounds of the server"),))
         url = self._origin + incoming.target
-        result = self._receiver.receive(url, incoming.headers, incoming.body() or b"", runtime.process_now())
+        result = self._receiver.receive(url, incoming.headers, incoming.body() or b"")
         if result.status is None:
             return Disconnect(False, None)
-        wait = () if result.retry_after is None else (("Retry-After", str(-(-result.retry_after // SECOND))),)
-        return Response(result.status, wait, result.body)
+        wait = result.retry_after.strip()
+        is_header = wait.isascii() and wait.isprintable() and retry_after(wait, 0) is not None
+        return Response(result.status, (("Retry-After", wait),) if is_header else (), result.body)
 
     def stop(self) -> None:
         """Close the port; a call in progress ends by itself."""

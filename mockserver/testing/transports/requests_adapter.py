@@ -96,7 +96,10 @@ class _Adapter(BaseAdapter):
     def send(  # type: ignore[override]  # the stubs name each argument
         self, request: requests.PreparedRequest, stream: bool = False, timeout: Any = None, **kwargs: Any
     ) -> requests.Response:
-        headers = {name.lower(): _text(value) for name, value in request.headers.items()}
+        headers = {
+            name.lower(): value if isinstance(value, str) else value.decode("latin-1")
+            for name, value in request.headers.items()
+        }
         url = urlsplit(request.url or "")
         origin, path = f"{url.scheme}://{url.netloc}", url.path or "/"
         target = f"{path}?{url.query}" if url.query else path
@@ -111,10 +114,6 @@ class _Adapter(BaseAdapter):
 
     def close(self) -> None:
         """Nothing is open."""
-
-
-def _text(value: str | bytes) -> str:
-    return value if isinstance(value, str) else value.decode("latin-1")
 
 
 def _bytes(body: Any) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mockserver.verify.context import JSON, Exchange, KeyRole, RunContext, Stop, Unexpected, require_success
+from mockserver.verify.context import JSON_HEADERS, Exchange, KeyRole, RunContext, Stop, Unexpected, require_success
 from mockserver.verify.previews import size
 
 
@@ -91,7 +91,7 @@ def loose_bodies(context: RunContext) -> None:
     _observe_accepted_or_rejected(context, "null-for-optional", "omit", "reject", null, refusals)
     # The document leaves open whether the preview needs a body; if it does, an empty one shows nothing.
     if context.call("previewAudience").succeeded:
-        empty = context.call("previewAudience", headers=JSON)
+        empty = context.call("previewAudience", headers=JSON_HEADERS)
         _observe_accepted_or_rejected(context, "empty-json-body", "accept", "reject", empty, ("VALIDATION_ERROR",))
 
 
@@ -106,7 +106,7 @@ def _observe_accepted_or_rejected(
 def broken_json(context: RunContext) -> None:
     """A body that is not a JSON object fails its schema."""
     for body in (b"{", b"[]", b'"text"'):
-        exchange = context.call("previewAudience", body=body, headers=JSON)
+        exchange = context.call("previewAudience", body=body, headers=JSON_HEADERS)
         context.judge_refusal("campaigns.validation", exchange, "VALIDATION_ERROR")
 
 

@@ -7,8 +7,9 @@ Probes of campaigns.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from mockserver._json import JSON
 from mockserver.contract.limits import CADENCE_MAX_PER_MINUTE, CAMPAIGN_DESCRIPTION_MAX_CHARS, CAMPAIGN_NAME_MAX_CHARS
 from mockserver.contract.schemas import ABSENT
 from mockserver.verify import temporary_campaigns
@@ -22,7 +23,7 @@ _NOT_FOUND: Final = {
 }
 
 # Bodies that fail the schema: a clause, and the changes to a good body.
-_REFUSED: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+_REFUSED: Final[tuple[tuple[str, JSON], ...]] = (
     ("campaigns.name", {"name": ABSENT}),
     ("campaigns.name", {"name": ""}),
     ("campaigns.name", {"name": "n" * (CAMPAIGN_NAME_MAX_CHARS + 1)}),
@@ -58,9 +59,9 @@ def draft_at_every_limit(context: RunContext) -> None:
     context.judge_refusal("campaigns.name", again, TAKEN)
 
 
-def _judge_listing_and_detail(context: RunContext, id: str, content: dict[str, Any]) -> None:
+def _judge_listing_and_detail(context: RunContext, id: str, content: JSON) -> None:
     listing = context.call("listCampaigns")
-    row: dict[str, Any] = next((each for each in require_success(listing)["campaigns"] if each["id"] == id), {})
+    row: JSON = next((each for each in require_success(listing)["campaigns"] if each["id"] == id), {})
     expected = {key: content[key] for key in ("name", "description", "platform", "templateId")} | {"status": "draft"}
     fits = {key: row.get(key) for key in expected} == expected
     context.judge(
@@ -176,7 +177,8 @@ def _observe_order(context: RunContext, first: str) -> None:
 def _cancel_draft(context: RunContext, id: str) -> bool:
     """Cancel a draft and judge the response; return True if the draft is canceled."""
     exchange = temporary_campaigns.cancel(context, id)
-    context.judge_refusal("cancel.unknown", _cancel_unknown(context), "CAMPAIGN_NOT_FOUND")
+    unknown = context.call("cancelCampaign", f"campaign_mockserver_verify_{context.settings.tag}")
+    context.judge_refusal("cancel.unknown", unknown, "CAMPAIGN_NOT_FOUND")
     by_status = {204: "canceled", 422: "unprocessable"}
     fits = exchange.status == 204 or exchange.code == "UNPROCESSABLE_REQUEST"
     context.judge("cancel.draft", fits, exchange, "204, or UNPROCESSABLE_REQUEST")
@@ -186,19 +188,11 @@ def _cancel_draft(context: RunContext, id: str) -> bool:
     context.judge("cancel.no-body", True, exchange, "204 to a call without a body")
     read = context.call("readCampaign", id)
     context.judge("cancel.draft", require_success(read)["status"] == "canceled", read, "the status canceled")
-    _judge_second_cancel(context, id)
-    return True
-
-
-def _cancel_unknown(context: RunContext) -> Exchange:
-    return context.call("cancelCampaign", f"campaign_mockserver_verify_{context.settings.tag}")
-
-
-def _judge_second_cancel(context: RunContext, id: str) -> None:
     again = temporary_campaigns.cancel(context, id)
     fits = again.status == 204 or again.code == "UNPROCESSABLE_REQUEST"
     context.judge("cancel.final", fits, again, "204, or UNPROCESSABLE_REQUEST")
     context.observe("repeat-cancel", ["no-op" if again.status == 204 else "unprocessable"] if fits else [], again)
+    return True
 
 
 FINAL: Final = ("completed", "failed", "canceled")
@@ -207,7 +201,8 @@ _PER_STATUS_MAX: Final = 3
 
 def existing_campaigns(context: RunContext) -> None:
     """A few campaigns of each status, with their newest execution."""
-    context.judge_refusal("campaigns.detail", _unknown(context), "CAMPAIGN_NOT_FOUND")
+    unknown = context.call("readCampaign", f"campaign_mockserver_verify_{context.settings.tag}")
+    context.judge_refusal("campaigns.detail", unknown, "CAMPAIGN_NOT_FOUND")
     listing = context.call("listCampaigns")
     rows = require_success(listing)["campaigns"]
     for status in ("draft", "processing", *FINAL):
@@ -215,14 +210,10 @@ def existing_campaigns(context: RunContext) -> None:
             read(context, row["id"])
 
 
-def _unknown(context: RunContext) -> Exchange:
-    return context.call("readCampaign", f"campaign_mockserver_verify_{context.settings.tag}")
-
-
-def read(context: RunContext, id: str) -> dict[str, Any]:
+def read(context: RunContext, id: str) -> JSON:
     """Read a campaign and its newest execution, judge both, and return the campaign's detail."""
     exchange = context.call("readCampaign", id)
-    detail: dict[str, Any] = require_success(exchange)
+    detail: JSON = require_success(exchange)
     has_more = "description" in detail or "filters" in detail
     context.observe("detail-fields", ["full" if has_more else "literal"], exchange)
     context.judge("base.ids", str(detail["id"]).startswith("campaign_"), exchange, "an id that begins with campaign_")
@@ -238,7 +229,7 @@ def read(context: RunContext, id: str) -> dict[str, Any]:
     return detail
 
 
-def _judge_entry(context: RunContext, exchange: Exchange, entry: dict[str, Any]) -> None:
+def _judge_entry(context: RunContext, exchange: Exchange, entry: JSON) -> None:
     ended, status = entry["completedAt"], entry["status"]
     fits = ended is None if status == "processing" else status != "completed" or ended is not None
     context.judge("campaigns.detail-executions", fits, exchange, "completedAt null while it runs, set once completed")
@@ -246,7 +237,7 @@ def _judge_entry(context: RunContext, exchange: Exchange, entry: dict[str, Any])
         context.observe("completedAt-on-cancel-fail", ["null" if ended is None else "set"], exchange)
 
 
-def _judge_execution(context: RunContext, id: str, detail: dict[str, Any]) -> None:
+def _judge_execution(context: RunContext, id: str, detail: JSON) -> None:
     exchange = context.call("readExecution", id, detail["executions"][0]["id"])
     run = require_success(exchange)
     done, target = run["sentCount"] + run["failedCount"], run["targetCount"]
@@ -256,7 +247,7 @@ def _judge_execution(context: RunContext, id: str, detail: dict[str, Any]) -> No
     _judge_progress(context, exchange, run, done, target)
 
 
-def _judge_progress(context: RunContext, exchange: Exchange, run: dict[str, Any], done: int, target: int) -> None:
+def _judge_progress(context: RunContext, exchange: Exchange, run: JSON, done: int, target: int) -> None:
     """Progress follows the counts by one of the roundings; a canceled execution may show 100."""
     progress, status = run["progress"], run["status"]
     if target == 0:

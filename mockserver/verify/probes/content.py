@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote
 
+from mockserver._json import JSON
 from mockserver.verify import passive_checks
 from mockserver.verify.context import Exchange, RunContext, require_success
 
@@ -47,24 +48,17 @@ def messages(context: RunContext) -> None:
     ]
     expected = violations[0] if violations else "records of the documented fields"
     context.judge("messages.record", not violations, exchange, expected)
-    for option, fits in (("null", _has_null), ("absent", _lacks)):
-        if any(fits(record) for record in records):
-            context.observe("message-absent-vs-null", [option], exchange)
+    if any(record.get(key, "") is None for record in records for key in OPTIONAL):
+        context.observe("message-absent-vs-null", ["null"], exchange)
+    if any(key not in record for record in records for key in OPTIONAL):
+        context.observe("message-absent-vs-null", ["absent"], exchange)
     texts = [record.get("text") for record in records]
     for option, text in (("minimal", None), ("text-always", "")):
         if text in texts:
             context.observe("message-required-fields", [option], exchange)
 
 
-def _has_null(record: dict[str, Any]) -> bool:
-    return any(record.get(key, "") is None for key in OPTIONAL)
-
-
-def _lacks(record: dict[str, Any]) -> bool:
-    return any(key not in record for key in OPTIONAL)
-
-
-def _judge_order(context: RunContext, exchange: Exchange, records: list[dict[str, Any]]) -> None:
+def _judge_order(context: RunContext, exchange: Exchange, records: list[JSON]) -> None:
     instants = [datetime.fromisoformat(record["createdAt"]) for record in records]
     context.judge("messages.list", instants == sorted(instants, reverse=True), exchange, "the newest message first")
 
@@ -78,7 +72,7 @@ def _observe_end(context: RunContext, exchange: Exchange) -> None:
 
 def pages(context: RunContext) -> None:
     """Small pages to the end, if the service accepts `limit` and `cursor`, which the document does not show."""
-    records: list[dict[str, Any]] = []
+    records: list[JSON] = []
     short, query, exchange = None, f"?limit={_PAGE_SIZE}", None
     for _ in range(_PAGES_MAX):
         exchange = context.call("listMessages", context.settings.chat, query=query)
@@ -129,7 +123,7 @@ def refused_media(context: RunContext) -> None:
     """An upload without a file, and one with files of a type that no service accepts: neither stores a file."""
     empty = context.call("uploadMedia", body=f"--{_BOUNDARY}--\r\n".encode(), headers=_MULTIPART)
     context.judge_refusal("media.empty", empty, "MEDIA_UPLOAD_EMPTY")
-    exchange = context.call("uploadMedia", body=_upload(), headers=_MULTIPART)
+    exchange = context.call("uploadMedia", body=_UPLOAD, headers=_MULTIPART)
     if exchange.code == "MEDIA_INVALID_FORMAT":
         context.judge("media.format", True, exchange, "MEDIA_INVALID_FORMAT")
         context.observe("media-partial-failure", ["all-or-nothing"], exchange)
@@ -143,15 +137,14 @@ def refused_media(context: RunContext) -> None:
         _judge_results(context, exchange, results)
 
 
-def _upload() -> bytes:
-    part = (
-        f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="files"; filename="{{}}"\r\n'
-        "Content-Type: application/x-mockserver-verify\r\n\r\nmockserver verify\r\n"
-    )
-    return ("".join(part.format(name) for name in _FILES) + f"--{_BOUNDARY}--\r\n").encode()
+_PART: Final = (
+    f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="files"; filename="{{}}"\r\n'
+    "Content-Type: application/x-mockserver-verify\r\n\r\nmockserver verify\r\n"
+)
+_UPLOAD: Final = ("".join(map(_PART.format, _FILES)) + f"--{_BOUNDARY}--\r\n").encode()
 
 
-def _judge_results(context: RunContext, exchange: Exchange, results: list[dict[str, Any]]) -> None:
+def _judge_results(context: RunContext, exchange: Exchange, results: list[JSON]) -> None:
     for result in results:
         shapes = {"absent": "id" not in result, "null": result.get("id", "") is None, "empty": result.get("id") == ""}
         context.observe("media-failed-item-shape", (name for name, fits in shapes.items() if fits), exchange)
@@ -207,16 +200,16 @@ def template_details(context: RunContext) -> None:
         _judge_variables(context, exchange, detail)
 
 
-def _alternate_kinds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _alternate_kinds(rows: list[JSON]) -> list[JSON]:
     """Return official, internal and unapproved templates in turn, so that the first few show every kind."""
-    kinds: dict[tuple[Any, bool], list[dict[str, Any]]] = {}
+    kinds: dict[tuple[Any, bool], list[JSON]] = {}
     for row in rows:
         kinds.setdefault((row.get("isOfficial"), bool(row.get("providerTemplateStatus"))), []).append(row)
     longest = max((len(kind) for kind in kinds.values()), default=0)
     return [kind[place] for place in range(longest) for kind in kinds.values() if place < len(kind)]
 
 
-def _judge_variables(context: RunContext, exchange: Exchange, detail: dict[str, Any]) -> None:
+def _judge_variables(context: RunContext, exchange: Exchange, detail: JSON) -> None:
     variables = detail["commonVariables"]
     texts = " ".join(str(item.get("text")) for item in detail["items"])
     if variables:

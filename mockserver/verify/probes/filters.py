@@ -93,17 +93,14 @@ def operators(context: RunContext) -> None:
     """Every operator of each type is accepted, and some of other types are refused."""
     for field, value in _SAMPLES:
         rows = OPERATORS[FIELDS[field].type].values()
-        statements = [is_(field, row.name, *_operands(row.operand, value)) for row in rows]
+        operands = {"none": (), "one": (value,), "list": ([value],), "pair": (value, value)}
+        statements = [is_(field, row.name, *operands[row.operand]) for row in rows]
         exchange = preview(context, any_of(*statements))
         context.judge("filters.operators", exchange.succeeded, exchange, f"an estimate over every operator of {field}")
         context.judge("filters.value2", exchange.succeeded, exchange, f"an estimate over every operator of {field}")
     for field, operator, value in _FOREIGN:
         exchange = statement(context, field, operator, value)
         context.judge_refusal("filters.operators", exchange, INVALID)
-
-
-def _operands(kind: str, value: Any) -> tuple[Any, ...]:
-    return {"none": (), "one": (value,), "list": ([value],), "pair": (value, value)}[kind]
 
 
 def values(context: RunContext) -> None:
@@ -276,9 +273,15 @@ def dates(context: RunContext) -> None:
     if offset.succeeded:
         _judge_offsets(context, field, hour)
     if naive.succeeded:
-        _observe_naive_zone(context, field, hour)
+        # The hour of the earliest date has no date before it in UTC; read as Brazil's, it is three hours later, and has.
+        before = statement(context, field, "less-than", hour.strftime("%Y-%m-%dT%H:%M:%S"))
+        context.observe("date-only-and-naive", ["midnight-brazil" if size(before) else "midnight-utc"], before)
     if field == BIRTH:
-        _observe_birth_zone(context, hour)
+        # The earliest birth date is a midnight: in UTC, or in Brazil, which is three o'clock UTC.
+        born = statement(context, BIRTH, "equals", zulu(hour))
+        zones = {0: "utc", 3: "brazil"}
+        if size(born) and hour.hour in zones:
+            context.observe("birthdate-zone", [zones[hour.hour]], born)
 
 
 def _observe_acceptance(
@@ -295,17 +298,3 @@ def _judge_offsets(context: RunContext, field: str, hour: datetime) -> None:
         exchange = statement(context, field, "less-than", local)
         text = f"{'some' if expected else 'no'} chat, as with {zulu(hour + timedelta(hours=hours))}"
         context.judge("filters.dates", (size(exchange) > 0) is expected, exchange, text)
-
-
-def _observe_naive_zone(context: RunContext, field: str, hour: datetime) -> None:
-    """The hour of the earliest date has no date before it in UTC; read as Brazil's, it is three hours later, and has."""
-    exchange = statement(context, field, "less-than", hour.strftime("%Y-%m-%dT%H:%M:%S"))
-    context.observe("date-only-and-naive", ["midnight-brazil" if size(exchange) else "midnight-utc"], exchange)
-
-
-def _observe_birth_zone(context: RunContext, hour: datetime) -> None:
-    """The earliest birth date is a midnight: in UTC, or in Brazil, which is three o'clock UTC."""
-    exchange = statement(context, BIRTH, "equals", zulu(hour))
-    zones = {0: "utc", 3: "brazil"}
-    if size(exchange) and hour.hour in zones:
-        context.observe("birthdate-zone", [zones[hour.hour]], exchange)

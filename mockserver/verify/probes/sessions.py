@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
+from mockserver._json import JSON
 from mockserver.contract.limits import RETURN_URL_MAX_CHARS, SESSION_LIFETIME
 from mockserver.contract.text import http_date
 from mockserver.verify.context import Exchange, RunContext, require_success
@@ -13,7 +14,7 @@ from mockserver.verify.context import Exchange, RunContext, require_success
 _SLACK: Final = timedelta(seconds=10)
 _UNKNOWN_CODES: Final = {"RESOURCE_NOT_FOUND": "resource-not-found", "ENTRYPOINT_NOT_FOUND": "entrypoint-not-found"}
 _LONGEST: Final = "https://mockserver.example/".ljust(RETURN_URL_MAX_CHARS, "r")
-_REFUSED: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+_REFUSED: Final[tuple[tuple[str, JSON], ...]] = (
     ("session.no-extra", {"mockserverVerify": True}),
     ("session.no-extra", {"funnelStep": "funnel_step_mockserver_verify"}),
     ("session.funnel-pair", {"funnelStepId": ""}),
@@ -34,7 +35,7 @@ def unknown(context: RunContext) -> None:
     context.observe("session-unknown-code", options, exchange)
 
 
-def create(context: RunContext, body: dict[str, Any]) -> Exchange:
+def create(context: RunContext, body: JSON) -> Exchange:
     """Create a session and return the exchange, also of a refusal; record its id, and its url to redact it in any output."""
     exchange = context.call("createConnectionSession", json=body)
     if exchange.succeeded and isinstance(exchange.json, dict):

@@ -3,52 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlencode
 
 from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.text import closest_match_hint
 from mockserver.server.control.openapi import documents
-from mockserver.server.control.openapi.control import PLANES, ControlPlane
+from mockserver.server.control.openapi.control import PLANES, Command
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox
-
-_QUERY: Final = ("plane", "profile")
 
 
 def read_document(
     hosted: HostedSandbox,
     args: Mapping[str, Any],
     base_url: str,
-    control: ControlPlane,
+    commands: tuple[Command, ...],
     form: documents.Format,
-) -> str:
+) -> bytes:
     """
-    Return a document as text.
+    Return a document as UTF-8.
 
     Args:
         hosted: the sandbox; without a profile its choices are in force.
         args: `plane`, public by default, and `profile`.
         base_url: the address of the sandbox, for the caller.
-        control: the control plane.
+        commands: the table of the control plane.
         form: of the text.
     """
     plane, choices = _plane_and_choices(hosted, args)
-    return documents.text(plane, choices, base_url, control, form)
+    return documents.text(plane, choices, base_url, commands, form)
 
 
-def read_page(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str, control: ControlPlane) -> str:
+def read_page(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str, commands: tuple[Command, ...]) -> bytes:
     """Return a document as a page; the arguments are those of `read_document`."""
     plane, choices = _plane_and_choices(hosted, args)
-    return documents.page(plane, choices, base_url, control, f"?{urlencode(args)}" if args else "")
+    return documents.page(plane, choices, base_url, commands, f"?{urlencode(args)}" if args else "")
 
 
 def _plane_and_choices(hosted: HostedSandbox, args: Mapping[str, Any]) -> tuple[documents.Plane, Mapping[str, object]]:
-    for name in args:
-        if name not in _QUERY:
-            hint = closest_match_hint(name, _QUERY)
-            raise ControlError(400, "MOCK_BAD_QUERY", f"got {name!r}; expected some of {', '.join(_QUERY)}{hint}")
     plane = _known("plane", args.get("plane", "public"), PLANES)
     if "profile" in args:
         choices: Mapping[str, object] = {**DEFAULTS, **PROFILES[_known("profile", args["profile"], tuple(PROFILES))]}

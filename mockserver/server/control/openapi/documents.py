@@ -1,27 +1,39 @@
-"""The documents of both planes as JSON and YAML text; the same choices give the same bytes."""
+"""
+The documents of both planes as JSON, YAML and HTML; the same choices give the same bytes.
+
+A text is made once for the choices that it describes, and the address of each client is put in afterwards.
+"""
 
 from __future__ import annotations
 
+import html
 import io
 import json
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final, Literal
 
+from mockserver.contract.endpoints import ENDPOINTS, Operation
+from mockserver.contract.limits import PAGE_LIMIT_MAX
+from mockserver.contract.openapi import skeleton
 from mockserver.contract.openapi.document import public_document
-from mockserver.server.control.openapi.command_samples import record_command_samples
-from mockserver.server.control.openapi.control import ControlPlane, control_document
-from mockserver.server.control.openapi.samples import record_samples
+from mockserver.core.state.calls import ApiError
+from mockserver.server.api.formats import error_body
+from mockserver.server.api.request import SANDBOXES
+from mockserver.server.control.openapi.control import Command, control_document
 from mockserver.version import VERSION
 
 JSON = dict[str, Any]
 Plane = Literal["public", "control"]
 Format = Literal["json", "yaml"]
 
-_CACHED: Final = 16  # a document takes 30 to 60 ms to make, as YAML half a second
+_ORIGIN: Final = "http://address.mockserver.test"  # in place of the address, until it is known
+_ADDRESS: Final = f"{_ORIGIN}{SANDBOXES}own"
+_CACHED: Final = 32  # a document takes 10 ms to make, as YAML half a second
 
 
-def document(plane: Plane, choices: Mapping[str, object], base_url: str, control: ControlPlane) -> JSON:
+def document(plane: Plane, choices: Mapping[str, object], base_url: str, commands: tuple[Command, ...]) -> JSON:
     """
     Return the OpenAPI document of a plane.
 
@@ -29,37 +41,83 @@ def document(plane: Plane, choices: Mapping[str, object], base_url: str, control
         plane: the public API, or the control plane.
         choices: every choice with its option; the public document describes the API under them.
         base_url: the address of the sandbox.
-        control: the control plane.
+        commands: the table of the control plane.
     """
-    if plane == "public":
-        return public_document(choices, record_samples(choices, base_url), base_url)
-    rows = {row.id: (row.method, row.path) for row in control.commands}
-    samples = record_command_samples(rows, control.handle, choices, base_url)
-    return control_document(control.commands, choices, samples, base_url, VERSION)
+    whole = skeleton.read("api" if plane == "public" else "control")
+    shown = skeleton.examples(whole, choices)
+    if plane == "control":
+        return control_document(whole, commands, choices, base_url, VERSION)
+    shown["refusals"] = {
+        operation: {code: _refusal(operation, code, facts, choices) for code, facts in refusals.items()}
+        for operation, refusals in shown["refusals"].items()
+    }
+    texts = whole["texts"] | {"webhookId": whole["texts"]["webhookId"][choices["wh-idempotency"]]}
+    values = {**choices, **texts, "baseUrl": base_url, "pageLimitMax": PAGE_LIMIT_MAX}
+    return public_document(skeleton.filled(whole, values), choices, base_url)
 
 
-def text(plane: Plane, choices: Mapping[str, object], base_url: str, control: ControlPlane, form: Format) -> str:
-    """Return the document as text, with a newline at its end; the arguments are those of `document`."""
-    return _text(plane, json.dumps(dict(choices), sort_keys=True), base_url, control, form)
+def _refusal(operation: Operation, code: str, facts: JSON, choices: Mapping[str, object]) -> JSON:
+    """Return the body of a refusal, as the API makes it of the same place, reason and values of the message."""
+    return error_body(choices, ApiError(code, clause="", **facts), ENDPOINTS[operation])[1]
+
+
+class _Text:
+    """
+    A document as text, which is made once, at its first use, with a name in place of the address.
+
+    It is kept as the UTF-8 between the names: to join half a megabyte takes the interpreter from the server's other calls
+    for a tenth of a millisecond, where to replace and encode it takes one or two.
+    """
+
+    def __init__(self, make: Callable[[], str]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._parts: list[list[bytes]] | None = None  # split at the address, and each part at the origin
+
+    def at(self, base_url: str, encoded: Callable[[str], str] = str) -> bytes:
+        """Return the text with an address, `encoded` as the text has it; threads that ask for it make it once."""
+        with self._lock:
+            if self._parts is None:
+                texts = self._make().encode().split(_ADDRESS.encode())
+                self._parts = [text.split(_ORIGIN.encode()) for text in texts]
+        origin = encoded(base_url.partition(SANDBOXES)[0]).encode()
+        return encoded(base_url).encode().join([origin.join(part) for part in self._parts])
+
+
+def text(
+    plane: Plane, choices: Mapping[str, object], base_url: str, commands: tuple[Command, ...], form: Format
+) -> bytes:
+    """Return the document as UTF-8, with a newline at its end; the arguments are those of `document`."""
+    made = _text(plane, json.dumps(dict(choices), sort_keys=True), commands, form)
+    return made.at(base_url, (lambda url: json.dumps(url)[1:-1]) if form == "json" else str)
 
 
 @lru_cache(maxsize=_CACHED)
-def _text(plane: Plane, choices: str, base_url: str, control: ControlPlane, form: Format) -> str:
-    whole = document(plane, json.loads(choices), base_url, control)
-    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n" if form == "json" else _yaml(whole)
+def _text(plane: Plane, choices: str, commands: tuple[Command, ...], form: Format) -> _Text:
+    def make() -> str:
+        whole = document(plane, json.loads(choices), _ADDRESS, commands)
+        return json.dumps(whole, ensure_ascii=False, indent=2) + "\n" if form == "json" else _yaml(whole)
+
+    return _Text(make)
 
 
-def page(plane: Plane, choices: Mapping[str, object], base_url: str, control: ControlPlane, query: str) -> str:
-    """Return the document as HTML; `query` is that of its other formats, the other arguments are those of `document`."""
-    return _page(plane, json.dumps(dict(choices), sort_keys=True), base_url, control, query)
+def page(
+    plane: Plane, choices: Mapping[str, object], base_url: str, commands: tuple[Command, ...], query: str
+) -> bytes:
+    """Return the document as HTML in UTF-8; `query` is that of its other formats, the other arguments are those of `document`."""
+    made = _page(plane, json.dumps(dict(choices), sort_keys=True), commands, query)
+    return made.at(base_url, lambda url: html.escape(json.dumps(url)[1:-1]))
 
 
 @lru_cache(maxsize=_CACHED)
-def _page(plane: Plane, choices: str, base_url: str, control: ControlPlane, query: str) -> str:
-    # Imported here: Jinja takes long to import, and the command line prints documents without it.
-    from mockserver.server.docs_page.page import render
+def _page(plane: Plane, choices: str, commands: tuple[Command, ...], query: str) -> _Text:
+    def make() -> str:
+        # Imported here: Jinja takes long to import, and the command line prints documents without it.
+        from mockserver.server.docs_page.page import render
 
-    return render(document(plane, json.loads(choices), base_url, control), plane, query)
+        return render(document(plane, json.loads(choices), _ADDRESS, commands), plane, query)
+
+    return _Text(make)
 
 
 def _yaml(whole: JSON) -> str:

@@ -34,38 +34,34 @@ STATUSES: Final[Mapping[Code, int]] = MappingProxyType(
                 "MOCK_BAD_JSON", "MOCK_BAD_BODY", "MOCK_BAD_SCENARIO", "MOCK_BAD_CLOCK", "MOCK_BAD_INSTANT", "MOCK_BAD_ADVANCE",
                 "MOCK_BAD_DURATION", "MOCK_TIME_GOES_FORWARD", "MOCK_BAD_CHOICE", "MOCK_BAD_QUERY", "MOCK_BAD_OPERATION",
                 "MOCK_BAD_WHERE", "MOCK_BAD_VERIFY", "MOCK_BAD_PHONE", "MOCK_BAD_REASON", "MOCK_BAD_PLANE", "MOCK_BAD_PROFILE",
-                "MOCK_BAD_EVENT", "MOCK_BAD_TARGET", "MOCK_BAD_CALL",
+                "MOCK_BAD_EVENT", "MOCK_BAD_TARGET", "MOCK_BAD_SECRET", "MOCK_BAD_CALL",
             ),
             400,
         ),
     }
 )  # fmt: skip
 
-_OF_DOCUMENTS: Final = ("MOCK_NOT_ACCEPTABLE", "MOCK_BAD_QUERY", "MOCK_BAD_PLANE", "MOCK_BAD_PROFILE")
+_OF_DOCUMENTS: Final = ("MOCK_NOT_ACCEPTABLE", "MOCK_BAD_PLANE", "MOCK_BAD_PROFILE")
 OWN: Final[Mapping[str, tuple[Code, ...]]] = MappingProxyType(
     {
         "createSandbox": ("MOCK_BAD_SCENARIO", "MOCK_TOO_MANY_SANDBOXES", "MOCK_DRAINING"),
-        "listSandboxes": ("MOCK_BAD_QUERY",),
-        "deleteSandboxes": ("MOCK_BAD_QUERY",),
         "deleteSandbox": ("MOCK_DEFAULT_SANDBOX",),
-        "setClock": ("MOCK_BAD_CLOCK", "MOCK_BAD_INSTANT", "MOCK_BAD_QUERY", "MOCK_TIME_GOES_FORWARD"),
+        "setClock": ("MOCK_BAD_CLOCK", "MOCK_BAD_INSTANT", "MOCK_TIME_GOES_FORWARD"),
         "advanceClock": ("MOCK_BAD_ADVANCE", "MOCK_BAD_INSTANT", "MOCK_BAD_DURATION", "MOCK_TIME_GOES_FORWARD"),
         "choose": ("MOCK_BAD_CHOICE",),
         "readTrackedChoices": ("MOCK_NOT_WATCHED",),
-        "readStream": ("MOCK_NOT_ACCEPTABLE", "MOCK_BAD_QUERY"),
+        "readStream": ("MOCK_NOT_ACCEPTABLE",),
         "applyScenario": ("MOCK_BAD_SCENARIO",),
-        "readState": ("MOCK_BAD_QUERY",),
-        "readJournal": ("MOCK_BAD_QUERY", "MOCK_BAD_OPERATION"),
+        "readJournal": ("MOCK_BAD_OPERATION",),
         "verifyJournal": ("MOCK_BAD_WHERE", "MOCK_BAD_VERIFY", "MOCK_BAD_OPERATION"),
-        "readReplay": ("MOCK_BAD_QUERY",),
-        "readReport": ("MOCK_NOT_ACCEPTABLE", "MOCK_BAD_QUERY"),
-        "completeSession": ("MOCK_BAD_PHONE", "MOCK_BAD_QUERY", "MOCK_ILLEGAL_MOVE"),
-        "failSession": ("MOCK_BAD_REASON", "MOCK_BAD_QUERY", "MOCK_ILLEGAL_MOVE"),
-        "cancelSession": ("MOCK_BAD_QUERY", "MOCK_ILLEGAL_MOVE"),
-        "expireSession": ("MOCK_BAD_QUERY", "MOCK_ILLEGAL_MOVE"),
+        "readReport": ("MOCK_NOT_ACCEPTABLE",),
+        "completeSession": ("MOCK_BAD_PHONE", "MOCK_ILLEGAL_MOVE"),
+        "failSession": ("MOCK_BAD_REASON", "MOCK_ILLEGAL_MOVE"),
+        "cancelSession": ("MOCK_ILLEGAL_MOVE",),
+        "expireSession": ("MOCK_ILLEGAL_MOVE",),
         "failCampaign": ("MOCK_ILLEGAL_MOVE",),
-        "createWebhook": ("MOCK_BAD_EVENT", "MOCK_BAD_TARGET", "MOCK_BAD_QUERY"),
-        "recoverWebhook": ("MOCK_BAD_QUERY",),
+        "rotateWebhook": ("MOCK_BAD_SECRET",),
+        "createWebhook": ("MOCK_BAD_EVENT", "MOCK_BAD_TARGET", "MOCK_BAD_SECRET"),
         "redeliverEvent": ("MOCK_ILLEGAL_MOVE",),
         "readOpenapi": _OF_DOCUMENTS,
         "readOpenapiYaml": _OF_DOCUMENTS,
@@ -80,11 +76,13 @@ _COMMON: Final = (
     "MOCK_TOKEN_WANTED",
     "MOCK_FOREIGN_HOST",
     "MOCK_FOREIGN_ORIGIN",
+    "MOCK_BAD_QUERY",
+    "MOCK_BAD_BODY",
     "MOCK_NOT_FOUND",
     "MOCK_SANDBOX_CLOSED",
     "MOCK_INTERNAL_ERROR",
 )
-_OF_BODIES: Final = ("MOCK_BAD_JSON", "MOCK_BAD_BODY", "MOCK_BODY_TOO_LARGE")
+_OF_BODIES: Final = ("MOCK_BAD_JSON", "MOCK_BODY_TOO_LARGE")
 
 
 def codes_by_status(

@@ -1,8 +1,7 @@
 """
-The bodies of the control plane's commands as schemas, and the parts of scenario documents as named components.
+The parts of scenario documents as named components, and the choices, for the bodies of the control plane's commands.
 
-The properties are those of the schema files `control.*`; here they are typed further, and what excludes each other is a
-union of types.
+The properties are those of the schema file `scenario`; here they are typed further, and have names.
 """
 
 from __future__ import annotations
@@ -15,32 +14,12 @@ from typing import Any, Final
 from mockserver.contract import schemas
 from mockserver.contract.choices import CHOICES, Choice
 from mockserver.contract.choices.model import LEAST
-from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.durations import PATTERN
-from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS
 from mockserver.contract.openapi.parts import component_name, rewritten
-from mockserver.core.state.matching import PATH_ROOTS
-from mockserver.server.control.openapi.shapes import (
-    ANYTHING,
-    COUNT,
-    FLAG,
-    TEXT,
-    Shape,
-    array,
-    either,
-    mapping,
-    nullable,
-    obj,
-    one_of,
-    ref,
-    titled,
-)
-from mockserver.server.control.webhooks import KINDS
-from mockserver.server.hosting.config import SEED_MAX
+from mockserver.server.control.openapi.shapes import COUNT, INSTANT, TEXT, Shape, array, nullable, obj, ref, titled
 
 JSON = dict[str, Any]
 
-_NAME: Final[Shape] = {"type": "string", "minLength": 1}
 _PERIOD: Final[Shape] = {
     "description": "Seconds above 0, or a duration such as 60s.",
     "type": ["string", "number"],
@@ -49,122 +28,13 @@ _PERIOD: Final[Shape] = {
     "maxLength": 40,
     "pattern": PATTERN,
 }
-_SECRET: Final[Shape] = {"type": "string", "minLength": 1, "maxLength": 200}
-_LABEL_KEY: Final = "^[A-Za-z0-9_.-]{1,63}$"
-_LABEL_VALUE: Final = "^[^,\\x00-\\x1f\\x7f]{1,128}$"
-_TRUE: Final[Shape] = {"type": "boolean", "const": True}
-
-BODIES: Final[Mapping[str, Shape]] = MappingProxyType(
-    {
-        "createSandbox": obj(
-            {
-                "scenario": {
-                    "description": "A library scenario's name, or a document.",
-                    "oneOf": [_NAME, ref("Scenario")],
-                },
-                "seed": {"type": "integer", "minimum": 0, "maximum": SEED_MAX},
-                "profile": {**one_of(*PROFILES), "description": "Options by choice; `choices` take precedence."},
-                "choices": ref("Choices"),
-                "clock": ref("Clock"),
-                "given": ref("SeedData"),
-                "labels": {
-                    **mapping({"type": "string", "pattern": _LABEL_VALUE}),
-                    "propertyNames": {"pattern": _LABEL_KEY},
-                    "maxProperties": 16,
-                    "description": "The client's own names, by which sandboxes are listed and ended.",
-                },
-            }
-        ),
-        "createCheckpoint": obj(
-            {
-                "label": {
-                    **TEXT,
-                    "minLength": 1,
-                    "maxLength": 200,
-                    "description": "What follows the checkpoint; of those with a label the newest twenty are stored.",
-                }
-            }
-        ),
-        "setClock": either(
-            titled("Freeze", obj(freeze=either(ref("Instant"), _TRUE)), "At an instant, or true for the present one."),
-            titled("Follow", obj({"catchUp": FLAG}, follow=_TRUE), "Along with the clock of the process."),
-        ),
-        "advanceClock": either(
-            titled("Advance by", obj(by=ref("Duration"))),
-            titled("Advance to", obj(to=ref("Instant"))),
-            titled("Advance until idle", obj(until={"type": "string", "const": "idle"})),
-        ),
-        "choose": ref("Choices"),
-        "applyScenario": either(titled("Library scenario", obj(name=_NAME)), ref("Scenario")),
-        "setTenant": obj(
-            {
-                "name": _NAME,
-                "developersEnabled": FLAG,
-                "subscription": one_of("active", "suspended", "canceled", "none"),
-            }
-        ),
-        "verifyJournal": either(
-            titled("Exact count", obj({"where": ref("Where")}, operation=ref("OperationName"), times=COUNT)),
-            titled(
-                "Range of counts",
-                obj({"atLeast": COUNT, "atMost": COUNT, "where": ref("Where")}, operation=ref("OperationName")),
-            ),
-        ),
-        "completeSession": obj({"phone": _NAME, "name": _NAME}),
-        "failSession": obj(reason=ref("FailureReason")),
-        "createWebhook": obj(
-            {
-                "events": {**array(one_of(*KINDS)), "description": "Kinds of events; all of them if it is left out."},
-                "secret": _SECRET,
-                "tenantId": {**_NAME, "description": "The default tenant if it is left out."},
-            },
-            url={
-                **TEXT,
-                "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://.",
-                "description": "An http or https url of this machine, or of a host that the server allows.",
-            },
-        ),
-        "sendCall": obj(
-            {
-                "headers": {**mapping(TEXT), "maxProperties": 100},
-                "bodyBase64": {**TEXT, "description": "The body, empty if it is left out."},
-                "timeout": {
-                    **ref("Duration"),
-                    "description": "After this time by the sandbox's clock the client gives up; without it, never.",
-                },
-            },
-            method={"type": "string", "pattern": "^[A-Za-z]{1,20}$"},
-            path={"type": "string", "pattern": "^/[!-~]*$", "maxLength": 60_000},
-        ),
-        "rotateWebhook": obj(secret=_SECRET),
-    }
-)
-# Bodies without a required property may be left out.
-OPTIONAL_BODIES: Final = (
-    "createSandbox",
-    "createCheckpoint",
-    "choose",
-    "applyScenario",
-    "setTenant",
-    "completeSession",
-)
 
 
 def request_components() -> dict[str, JSON]:
-    """Return the named schemas of bodies: choices, and every kind of seed data, rule and effect."""
-    where = {"type": "string", "pattern": f"^({'|'.join(PATH_ROOTS)})([.]|$)"}
+    """Return the named schemas of bodies that tables have: choices, and every kind of seed data, rule and effect."""
     return {
         **_scenario_components(),
         "Choices": titled("Choices", obj({row.id: _option(row) for row in CHOICES.values()})),
-        "Where": titled("Where", {**mapping(ANYTHING), "propertyNames": where}, "Values of a call by path."),
-        "OperationName": titled(
-            "Operation",
-            one_of("*", *OPERATIONS, *(f"{row.method} {row.path}" for row in ENDPOINTS.values())),
-            "An operation id, `METHOD /path` of the API document, or `*` for all.",
-        ),
-        "FailureReason": titled(
-            "Reason", one_of("token_exchange_failed", "phone_in_use", "funnel_not_found"), "Why a connection fails."
-        ),
     }
 
 
@@ -183,6 +53,8 @@ def _values(choice: Choice) -> list[JSON]:
         return [least]
     if choice.value == "rate":
         return [obj({"requests": least, "per": _PERIOD})]
+    if choice.value == "duration":
+        return [dict(_PERIOD)]
     if not isinstance(choice.default, Mapping):
         return []
     number = nullable(least) if choice.value == "per-platform" else least
@@ -270,6 +142,17 @@ def _scenario_components() -> dict[str, JSON]:
             "scenario": nullable(TEXT),
             "matched": COUNT,
             "fired": COUNT,
+            "did": {
+                **array(
+                    obj(
+                        {"sends": array(obj(execution=TEXT, failing=COUNT, of=COUNT))},
+                        at=INSTANT,
+                        exchange=nullable(COUNT),
+                        effect=TEXT,
+                    )
+                ),
+                "description": "The newest effects on the state, and how many sends of each execution then fail.",
+            },
             "noTarget": {**TEXT, "description": "Why the last firing had no record to act on."},
         },
         "required": [*rule["required"], "id", "scenario", "matched", "fired"],

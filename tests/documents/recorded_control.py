@@ -1,34 +1,33 @@
 """
-Samples for the document of the control plane: real answers of each command, and of each refusal of its own.
+Examples for the document of the control plane: real answers of each command, and of each refusal of its own.
 
-1. Seed and clock are fixed, so that the same choices give the same samples, byte for byte.
+1. Seed and clock are fixed, so that the same choices give the same examples, byte for byte.
 2. The server exists only for the run; keys are masked, and long lists are cut.
-3. Refusals that all commands share, such as that of a wrong token, have no sample.
+3. Refusals that all commands share, such as that of a wrong token, have no example.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from mockserver.contract.endpoints import ENDPOINTS, Operation
 from mockserver.core.instants import Duration, Instant, parse
 from mockserver.core.redaction import Redactor
-from mockserver.server.api.request import SANDBOXES, HttpRequest, handle_api_request
+from mockserver.server.api.request import HttpRequest, handle_api_request
 from mockserver.server.api.response import HttpResponse
 from mockserver.server.control import webhooks
-from mockserver.server.control.openapi.samples import NOW, SEED, UNLIMITED
+from mockserver.server.control.routes import COMMANDS, handle_control_request
 from mockserver.server.hosting.config import SandboxConfig
-from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.hosting.limits import Drain, Limiter, ServerLimits
 from mockserver.server.hosting.runtime import HostRuntime
+from tests.documents.recorded_api import NOW, SEED, UNLIMITED
 
 JSON = dict[str, Any]
-Handler = Callable[[SandboxHost, HostedSandbox | None, HttpRequest], HttpResponse]
-Row = tuple[str, str]  # method and path
 
 _SHOWN: Final = 2  # of a list in an answer
 _TEXT_LINES: Final = 12  # of a text in an answer
@@ -40,29 +39,21 @@ _GIVEN: Final[JSON] = {
 _CAMPAIGN: Final[JSON] = {"platform": "chatapp", "templateId": "template_revisao", "cadence": 60}
 _FAULT: Final[JSON] = {"on": "startCampaign", "nth": 2, "do": {"drop": "after"}}
 _ENDPOINT: Final = "http://127.0.0.1:8080/webhooks"
+_SECRET: Final = "dGhlIHNpZ25pbmcgc2VjcmV0IG9mIHJlcXVlc3Rz"
 
 
-class CommandSamples(NamedTuple):
-    """What a run of the control plane received and returned, by command and name of the example; refusals by code."""
-
-    requests: Mapping[str, Mapping[str, Any]] = _EMPTY
-    answers: Mapping[str, Mapping[str, Any]] = _EMPTY
-    refusals: Mapping[str, Mapping[str, Any]] = _EMPTY
-
-
-def record_command_samples(
-    rows: Mapping[str, Row], handle: Handler, choices: Mapping[str, object], base_url: str
-) -> CommandSamples:
+def record(choices: Mapping[str, object], base_url: str) -> JSON:
     """
-    Return samples of every command, as these choices have the records of the API.
+    Return examples of every command, as these choices have the records of the API.
 
     Args:
-        rows: method and path of each command, by id.
-        handle: the control plane.
         choices: every choice with its option.
         base_url: the address that the urls of the answers begin with.
+
+    Returns:
+        `requests` and `answers` by command and name, `refusals` by command and code.
     """
-    run = _Run(rows, handle, choices, base_url)
+    run = _Run(choices, base_url)
     _play_behaviour(run)
     _play_campaigns(run)
     _play_sessions(run)
@@ -71,11 +62,11 @@ def record_command_samples(
     _play_webhooks(run)  # after all that sends an event: its endpoint would be called
     _play_server(run)
     _play_wrong_bodies(run)
-    return CommandSamples(run.requests, run.answers, run.refusals)
+    return {"requests": run.requests, "answers": run.answers, "refusals": run.refusals}
 
 
 class _StoppedRuntime(HostRuntime):
-    """A runtime whose real clock does not advance, so that a slow or frozen process has the same samples."""
+    """A runtime whose real clock does not advance, so that a slow or frozen process has the same examples."""
 
     __slots__ = ()
 
@@ -87,18 +78,17 @@ class _StoppedRuntime(HostRuntime):
 
 
 class _Run:
-    """One run of the control plane on a host of its own. Lifetime: of one document."""
+    """One run of the control plane on a host of its own."""
 
-    def __init__(self, rows: Mapping[str, Row], handle: Handler, choices: Mapping[str, object], base_url: str) -> None:
-        self._rows = rows
-        self._handle = handle
-        self._base_url = base_url.partition(SANDBOXES)[0]  # the run's default sandbox has no prefix
+    def __init__(self, choices: Mapping[str, object], base_url: str) -> None:
+        self._base_url = base_url
         self.host = SandboxHost()
         self.host.frozen_at = (parse(NOW) or (0,))[0]
         self.hosted = self.host.create(
             SandboxConfig({"given": _GIVEN}, SEED, {**choices, **UNLIMITED}, {"freeze": NOW}), id=DEFAULT_ID
         )
         self.hosted.sandbox.runtime = _StoppedRuntime()
+        self.hosted.sandbox.process_now = lambda: self.host.frozen_at or 0  # a webhook's signature has it
         self.requests: dict[str, JSON] = {}
         self.answers: dict[str, JSON] = {}
         self.refusals: dict[str, JSON] = {}
@@ -145,13 +135,12 @@ class _Run:
         **params: str,
     ) -> HttpResponse:
         """Send one request of a command."""
-        method, path = self._rows[command]
-        target = path.format_map(params) + (f"?{urlencode(query)}" if query else "")
+        row = COMMANDS[command]
+        target = row.path.format_map(params) + (f"?{urlencode(query)}" if query else "")
         content = b"" if body is None else json.dumps(body).encode()
         headers = {"accept": accept} if accept else {}
-        return self._handle(
-            self.host, self.hosted, HttpRequest.create(method, target, headers, content, self._base_url)
-        )
+        request = HttpRequest.create(row.method, target, headers, content, self._base_url)
+        return handle_control_request(self.host, self.hosted, request)
 
 
 def _shortened(value: Any) -> Any:
@@ -250,7 +239,9 @@ def _play_webhooks(run: _Run) -> None:
     run.refuse("createWebhook", "MOCK_BAD_TARGET", {"url": "https://clinic.example/webhooks"})
     run.refuse("createWebhook", "MOCK_NOT_FOUND", {"url": _ENDPOINT, "tenantId": "tenant_none"})
     run.call("recoverWebhook", "nothing", id=made)
-    run.call("rotateWebhook", "rotated", {"secret": "the next secret"}, id=made)
+    run.call("rotateWebhook", "rotated", {"secret": _SECRET}, id=made)
+    run.refuse("createWebhook", "MOCK_BAD_SECRET", {"url": _ENDPOINT, "secret": "the next secret"})
+    run.refuse("rotateWebhook", "MOCK_BAD_SECRET", {"secret": "the next secret"}, id=made)
     run.refuse("recoverWebhook", "MOCK_NOT_FOUND", id="webhook_none")
     run.refuse("createWebhook", "MOCK_BAD_QUERY", {"url": _ENDPOINT}, query={"wait": "no"})
     run.refuse("recoverWebhook", "MOCK_BAD_QUERY", query={"wait": "no"}, id=made)

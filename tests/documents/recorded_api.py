@@ -1,9 +1,9 @@
 """
-Samples for the public document: real answers of the API in a sandbox of its own.
+Examples for the public document: real answers of the API in a sandbox of its own.
 
-1. Seed and clock are fixed, so that the same choices give the same samples, byte for byte.
+1. Seed and clock are fixed, so that the same choices give the same examples, byte for byte.
 2. The sandbox exists only for the run. No other has its seed, so that its keys and links open nothing.
-3. Refusals are injected by rules, each with the body that the operation would send.
+3. Refusals are injected by rules: an example is what the operation's own refusal would be made of.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ import json
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
+from unittest import mock
 
 from mockserver.contract.choices import DEFAULTS
-from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, Endpoint, Operation
-from mockserver.contract.openapi.document import Samples
+from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, HEAD_ERROR, Endpoint, Operation
+from mockserver.core.faults import injected_errors
 from mockserver.core.operations import connections
+from mockserver.core.state.calls import ApiError
+from mockserver.core.state.sandbox import Scope
 from mockserver.scenario import library
 from mockserver.server.api.request import HttpRequest, handle_api_request
 from mockserver.server.api.response import HttpResponse
@@ -62,27 +65,33 @@ UNLIMITED: Final[Mapping[str, object]] = MappingProxyType(
 )
 
 
-def record_samples(choices: Mapping[str, object], base_url: str) -> Samples:
+def record(choices: Mapping[str, object], base_url: str) -> JSON:
     """
-    Return samples of every operation, refusal and event as these choices have them.
+    Return examples of every operation, refusal and event as these choices have them.
 
     Args:
         choices: every choice with its option.
         base_url: the address that the urls of the answers begin with.
+
+    Returns:
+        `requests` and `answers` by operation and name, `refusals` by operation and code (place, reason, and the values
+        of the message), `parameters` and the `choices` that it read by operation, and `events` by name and status.
     """
     run = _Run(choices, base_url)
     _play_campaigns(run)
     _play_content(run)
     _play_sessions(run)
     _play_wrong_calls(run)
-    return Samples(
-        requests=run.requests,
-        answers=run.answers,
-        refusals=_refusals(choices, base_url),
-        parameters=run.parameters,
-        events=_events(run.hosted),
-        choices={operation: tuple(sorted(read)) for operation, read in run.choices.items()},
-    )
+    return {
+        "requests": run.requests,
+        "answers": run.answers,
+        "refusals": _refusals(choices, base_url),
+        "parameters": run.parameters,
+        "events": _events(run.hosted),
+        "choices": {
+            operation: {choice: f"${{{choice}}}" for choice in sorted(read)} for operation, read in run.choices.items()
+        },
+    }
 
 
 class _Run:
@@ -180,11 +189,11 @@ def _play_sessions(run: _Run) -> None:
         with sandbox.lock:
             if end == "completed":
                 phone = connections.unused_phone(sandbox)
-                connections.complete(sandbox, tenant, session, phone, tenant.name, {"forced": "complete"})
+                connections.complete(Scope(sandbox, tenant, {"forced": "complete"}), session, phone, tenant.name)
             elif end == "failed":
-                connections.fail(sandbox, tenant, session, "phone_in_use", {"forced": "fail"})
+                connections.fail(Scope(sandbox, tenant, {"forced": "fail"}), session, "phone_in_use")
             else:
-                connections.expire(sandbox, tenant, session, {"forced": "expire"})
+                connections.expire(Scope(sandbox, tenant, {"forced": "expire"}), session)
         run.call("readConnectionSession", end, sessionId=session_id)
 
 
@@ -216,18 +225,39 @@ def _events(hosted: HostedSandbox) -> dict[str, JSON]:
 
 
 def _refusals(choices: Mapping[str, object], base_url: str) -> dict[str, JSON]:
-    """Return the body of each refusal of each operation: the n-th call of an operation gets its n-th code from a rule."""
+    """Return what each refusal of each operation has: the n-th call of an operation gets its n-th code from a rule."""
     script = [
         {"on": endpoint.id, "nth": number, "do": {"error": code}}
         for endpoint in ENDPOINTS.values()
         for number, code in enumerate(_codes(endpoint), start=1)
     ]
     run = _Run(choices, base_url, script)
-    return {
-        endpoint.id: {code: json.loads(run.send(endpoint, None, "", _ANY_PATH).body) for code in _codes(endpoint)}
-        for endpoint in ENDPOINTS.values()
-    }
+    injected: dict[str, JSON] = {}
+    for endpoint in ENDPOINTS.values():
+        for code in _codes(endpoint):
+            refusal = _injected(run, endpoint)
+            assert code == refusal.code
+            injected.setdefault(endpoint.id, {})[code] = {
+                "location": refusal.location,
+                "reason": refusal.reason,
+                **refusal.details,
+            }
+    return injected
+
+
+def _injected(run: _Run, endpoint: Endpoint) -> ApiError:
+    refusals: list[ApiError] = []
+
+    def noted(*args: Any) -> ApiError:
+        refusals.append(inject(*args))
+        return refusals[-1]
+
+    inject = injected_errors.refusal
+    with mock.patch.object(injected_errors, "refusal", noted):
+        run.send(endpoint, None, "", _ANY_PATH)
+    (refusal,) = refusals
+    return refusal
 
 
 def _codes(endpoint: Endpoint) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*COMMON_ERRORS, *endpoint.errors)))
+    return tuple(dict.fromkeys((*COMMON_ERRORS, *endpoint.errors, HEAD_ERROR)))

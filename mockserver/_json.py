@@ -1,0 +1,5 @@
+"""The type of a JSON object, for signatures."""
+
+from typing import Any
+
+JSON = dict[str, Any]

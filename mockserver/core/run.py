@@ -1,0 +1,83 @@
+"""
+One view of what has happened in a sandbox, for everything that judges, counts, explores or reports.
+
+Those never write, and read the state of a sandbox through a `Run` alone.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mockserver.core.instants import Instant
+from mockserver.core.state.journal import CommandRecord, JournalEntry, Transition
+from mockserver.core.state.outbox import Delivery
+from mockserver.core.state.records import PageVisit
+from mockserver.core.state.rules import DeferredCall, Rule
+from mockserver.core.state.sandbox import Clock, SandboxState
+from mockserver.core.state.tenant import Tenant
+
+
+class Run(NamedTuple):
+    """
+    What has happened in a sandbox, and its records and settings as they are now.
+
+    `read_at` is the instant of the sandbox's clock when the view was made, `now` the latest instant that it has used.
+    `has_all_transitions` is False once the journal, which is bounded, has dropped some. `deferred` are the calls that a
+    rule delays although their clients have disconnected, by id. `commands` are those that the journal still has.
+
+    Lifetime: the collections are the sandbox's own, so a view costs nothing and is right until the sandbox changes.
+    Lock: the caller holds the sandbox's lock while it uses the view, or makes it of a copy.
+    """
+
+    now: Instant
+    read_at: Instant
+    clock: Clock
+    choices: Mapping[str, object]
+    exchanges: Sequence[JournalEntry]
+    last_exchange: int
+    transitions: Sequence[Transition]
+    has_all_transitions: bool
+    tenants: Mapping[str, Tenant]
+    deliveries: Mapping[str, Delivery]
+    visits: Sequence[PageVisit]
+    rules: Mapping[str, Rule]
+    deferred: Mapping[str, DeferredCall]
+    commands: Sequence[CommandRecord]
+
+    @classmethod
+    def of(cls, sandbox: SandboxState) -> Run:
+        """Return the view of a sandbox."""
+        journal, rule_set = sandbox.journal, sandbox.rule_set
+        transitions: deque[Transition] = journal.transitions
+        return cls(
+            now=sandbox.now,
+            read_at=sandbox.read_clock(),
+            clock=sandbox.clock,
+            choices=sandbox.choices,
+            exchanges=journal.exchanges,
+            last_exchange=journal.last_exchange,
+            transitions=transitions,
+            has_all_transitions=len(transitions) < (transitions.maxlen or 0),
+            tenants=sandbox.tenants,
+            deliveries=sandbox.outbox.deliveries,
+            visits=sandbox.visits,
+            rules=rule_set.rules,
+            deferred=rule_set.deferred_calls,
+            commands=journal.commands,
+        )
+
+    def records(self, kind: str) -> Iterator[tuple[Tenant, Any]]:
+        """Yield every record of this kind with its tenant, tenant by tenant in order of creation; not for chats."""
+        for tenant in self.tenants.values():
+            for record in tenant.table(kind).values():
+                yield tenant, record
+
+    def find(self, kind: str, record_id: str) -> tuple[Tenant, Any] | None:
+        """Return the record of this kind and id with its tenant, or None if no tenant has it."""
+        for tenant in self.tenants.values():
+            record = tenant.table(kind).get(record_id)
+            if record is not None:
+                return tenant, record
+        return None

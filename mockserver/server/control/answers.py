@@ -1,0 +1,606 @@
+"""
+The answers of the control plane as types: what returns one is checked against it, and the document has its schema.
+
+1. A command's answer is the type that its handler returns (`openapi/answers.py` makes the schemas).
+2. `Annotated` adds to a schema: a text is a description, a mapping has keywords; one with `type`, `$ref` or `oneOf` is all of it.
+3. Annotations are values here, not texts: only then does a type know which of its keys are optional.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
+
+from mockserver.contract.lifecycles import DELIVERY, EVENTS, LIFECYCLES
+from mockserver.contract.openapi.parts import ref
+from mockserver.coverage.dimensions import DIMENSIONS
+from mockserver.server.control.openapi.shapes import OBJECT, Schema, array, either, obj, one_of
+
+INLINE: Final = ("inline",)  # a named schema, written out
+Count = Annotated[int, Schema(minimum=0)]
+Instant = Annotated[str, "ISO 8601 date-time in UTC."]
+Anything = Any
+ChoiceValue = Annotated[Any, Schema(ref("ChoiceValue"))]
+Rules = Annotated[list[dict[str, Any]], Schema(array(ref("RuleInForce")))]
+Document = Annotated[dict[str, Any], Schema(ref("Scenario"))]
+SessionAnswer = Annotated[dict[str, Any], Schema(ref("ReadConnectionSessionResponse"))]
+CampaignAnswer = Annotated[dict[str, Any], Schema(ref("ReadCampaignResponse"))]
+EventData = Annotated[Any, Schema(either(ref("ConnectedData"), ref("ConnectionExpired"), ref("ConnectionFailed")))]
+EventName = Annotated[str, Schema(one_of(*EVENTS))]
+DeliveryStatus = Annotated[str, Schema(one_of(*DELIVERY.states))]
+Limit = Annotated[
+    Literal["sandboxes", "idle", "age", "memory", "restart", "run"],
+    "The limit of the server that refuses a sandbox, or that has ended it; `restart` of its process, `run` a bound of its test.",
+]
+Masked = Annotated[str, "The first three characters, redacted."]
+
+
+# Refusals
+
+
+class Problem(TypedDict):
+    path: str
+    found: str
+    wanted: str
+    nearest: NotRequired[str]
+    position: NotRequired[Annotated[str, "In the file of a library scenario."]]
+
+
+class Holder(TypedDict):
+    label: str | None
+    sandboxes: Count
+    memoryBytes: Count
+
+
+class ControlError(TypedDict):
+    statusCode: int
+    code: str
+    message: str
+    problems: NotRequired[list[Problem]]
+    limit: NotRequired[Limit]
+    holders: NotRequired[list[Holder]]
+
+
+# The server and its sandboxes
+
+
+class OfFleet(TypedDict):
+    """What a process of a fleet adds: its number, and how many there are."""
+
+    shard: NotRequired[Count]
+    shards: NotRequired[Count]
+
+
+class Health(OfFleet):
+    status: Literal["ok"]
+    version: str
+
+
+class CreatedSandbox(TypedDict):
+    sandboxId: str
+    baseUrl: Annotated[str, "With the host that the request has."]
+    tenantId: str
+    secretKey: str
+    publicKey: str
+    webhookSecrets: Annotated[Mapping[str, str], "Signing secrets that were assigned, by endpoint."]
+    token: NotRequired[Annotated[str, "Opens the control plane of this sandbox, if the server has a token."]]
+
+
+class OpenSandbox(TypedDict):
+    sandboxId: str
+    baseUrl: str
+    createdAt: Instant
+    exchanges: Count
+    labels: Mapping[str, str]
+    memoryBytes: Annotated[Count, "An estimate."]
+    idleSeconds: Annotated[Count, "Since its last call, in real time."]
+
+
+class Ended(TypedDict):
+    limit: NotRequired[Limit]
+
+
+class ClosedSandbox(Ended):
+    sandboxId: str
+    lateCalls: Count
+
+
+class Sandboxes(OfFleet):
+    sandboxes: list[OpenSandbox]
+    closed: list[ClosedSandbox]
+
+
+class EndedSandboxes(OfFleet):
+    ended: list[str]
+
+
+# Time
+
+
+class ClockState(TypedDict):
+    now: Instant
+    frozen: bool
+
+
+class FiredTimer(TypedDict):
+    at: Instant
+    what: str
+    id: str
+
+
+DueTimer = Annotated[FiredTimer, INLINE]
+
+
+class Advanced(TypedDict):
+    now: Instant
+    fired: list[FiredTimer]
+
+
+# Behaviour
+
+
+class ChoiceRow(TypedDict):
+    id: str
+    question: str
+    options: list[str]
+    default: ChoiceValue
+    value: ChoiceValue
+    clause: str
+
+
+class ChoiceList(TypedDict):
+    choices: list[ChoiceRow]
+
+
+class TrackedChoices(TypedDict):
+    read: list[str]
+
+
+class ScenarioSummary(TypedDict):
+    name: str
+    summary: str
+    clauses: list[str]
+
+
+class ScenarioList(TypedDict):
+    scenarios: list[ScenarioSummary]
+
+
+class ScenarioInFull(TypedDict):
+    document: Document
+    rules: list[str]
+
+
+class AppliedTenant(TypedDict):
+    id: str
+    secretKey: str
+    publicKey: str
+
+
+class AppliedScenario(TypedDict):
+    scenario: str | None
+    tenants: list[AppliedTenant]
+    created: Mapping[str, list[str]]
+    rules: list[str]
+    ignored: list[str]
+    webhookSecrets: NotRequired[Mapping[str, str]]
+
+
+class RuleList(TypedDict):
+    rules: Rules
+
+
+class TenantSettings(TypedDict):
+    tenantId: str
+    name: str
+    developersEnabled: bool
+    subscription: Annotated[str, Schema(one_of("active", "suspended", "canceled", "none"))]
+    secretKey: Masked
+    publicKey: Masked
+
+
+# The state; the records of a tenant are described by their own classes (`openapi/records.py`)
+
+
+class TenantState(TenantSettings):
+    country: str
+    chatCount: Count
+
+
+class Attempt(TypedDict):
+    at: Instant
+    status: NotRequired[int]
+    error: NotRequired[str]
+    fault: NotRequired[str]
+
+
+class TimedAttempt(Attempt):
+    durationMs: NotRequired[Count]
+
+
+class DeliveryState(TypedDict):
+    id: str
+    eventId: str
+    endpoint: str
+    status: DeliveryStatus
+    due: Instant
+    attempts: list[Attempt]
+
+
+class Deliveries(TypedDict):
+    deliveries: list[DeliveryState]
+    storedEvents: list[str]
+
+
+class State(TypedDict):
+    clock: ClockState
+    seed: Count
+    choices: Mapping[str, ChoiceValue]
+    tenants: list[TenantState]
+    rules: Rules
+    deliveries: list[DeliveryState]
+    storedEvents: list[str]
+
+
+class CreatedCheckpoint(TypedDict):
+    checkpointId: str
+
+
+class Checkpoint(TypedDict):
+    checkpointId: str
+    label: str
+    at: Instant
+    exchanges: Count
+
+
+class Checkpoints(TypedDict):
+    checkpoints: list[Checkpoint]
+
+
+# Evidence
+
+
+class Fault(TypedDict):
+    rule: str
+    effects: Annotated[Any, Schema(ref("Effects"))]
+
+
+class Cut(TypedDict):
+    """What a body that is only the beginning of the whole one has."""
+
+    cutFromBytes: NotRequired[Count]
+
+
+class Request(Cut):
+    method: str
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: Anything
+
+
+class Response(Cut):
+    status: int
+    headers: Mapping[str, str]
+    body: Anything
+
+
+class Exchange(TypedDict):
+    n: Count
+    at: Instant
+    operation: str | None
+    tenantId: str | None
+    request: Request
+    response: Response | None
+    applied: bool
+    fault: Fault | None
+    reason: str | None
+    choices: Mapping[str, ChoiceValue]
+
+
+class Cause(TypedDict, total=False):
+    exchange: Annotated[Count, "The call of this number."]
+    timer: Annotated[str, "A deadline."]
+    rule: Annotated[str, "A rule of a scenario."]
+    page: Annotated[str, "A step of the hosted page."]
+    forced: Annotated[str, "A command of the control plane."]
+    given: Annotated[str, "Seed data, with the record's id."]
+    event: Annotated[str, "Of a delivery: its event."]
+    attempt: Annotated[Count, "Of a delivery: its attempt."]
+    script: Annotated[str, "Of a delivery: an effect of a rule."]
+    webhook: Annotated[str, "Of a delivery: its endpoint."]
+
+
+Transition = TypedDict(
+    "Transition",
+    {
+        "n": Count,
+        "at": Instant,
+        "kind": Annotated[str, Schema(one_of(*LIFECYCLES))],
+        "id": str,
+        "from": str | None,
+        "to": str,
+        "cause": Cause,
+    },
+)
+
+
+class Journal(TypedDict):
+    exchanges: list[Exchange]
+    transitions: list[Transition]
+
+
+class PathDifference(TypedDict):
+    path: str
+    expected: Anything
+    actual: Anything
+
+
+class Nearest(TypedDict):
+    exchange: Exchange
+    differences: list[PathDifference]
+
+
+class Verified(TypedDict):
+    ok: bool
+    count: Count
+    nearest: list[Nearest]
+
+
+class Step(TypedDict):
+    at: Instant
+    exchanges: Count
+    transitions: Count
+    command: str
+    arguments: Annotated[Any, Schema(OBJECT)]
+
+
+class CalledPath(TypedDict):
+    method: str
+    path: str
+
+
+class DeferredCall(CalledPath):
+    rules: list[str]
+
+
+class Unmoved(TypedDict):
+    first: Count
+    last: Count
+    calls: Count
+    seconds: float
+    idleSeconds: float
+
+
+class Apart(TypedDict):
+    process: Instant
+    sandbox: Instant
+    exchange: Count | None
+
+
+class Steps(TypedDict):
+    now: Instant
+    exchanges: Count
+    steps: list[Step]
+    dropped: Count
+    deferred: list[DeferredCall]
+    due: DueTimer | None
+
+
+class History(Steps):
+    unmoved: Unmoved | None
+    apart: Apart | None
+
+
+class LedgerExecution(TypedDict):
+    tenantId: str
+    campaignId: str
+    executionId: str
+    templateId: str
+    status: str
+    targetCount: Count
+    sentCount: Count
+    failedCount: Count
+    exchange: Count | None
+
+
+class DuplicateExecutions(TypedDict):
+    tenantId: str
+    campaignIds: list[str]
+    executionIds: list[str]
+    exchanges: list[Count | None]
+
+
+class Send(TypedDict):
+    tenantId: str
+    chatId: str
+    templateId: str
+    values: Mapping[str, str]
+    executionId: str
+    at: Instant
+
+
+class DuplicateSends(TypedDict):
+    tenantId: str
+    chatId: str
+    templateId: str
+    count: Count
+    executionIds: list[str]
+
+
+class ClonedCampaign(TypedDict):
+    tenantId: str
+    originalId: str
+    cloneId: str
+    why: str
+    exchanges: list[Count]
+
+
+class AbandonedSession(TypedDict):
+    tenantId: str
+    sessionId: str
+    status: str
+    exchange: Count | None
+
+
+class UnusedMedia(TypedDict):
+    tenantId: str
+    mediaId: str
+    name: str
+    exchange: Count | None
+
+
+class Ledger(TypedDict):
+    executions: list[LedgerExecution]
+    duplicateExecutions: list[DuplicateExecutions]
+    sends: list[Send]
+    duplicateSends: list[DuplicateSends]
+    clonedCampaigns: list[ClonedCampaign]
+    abandonedSessions: list[AbandonedSession]
+    unusedMedia: list[UnusedMedia]
+
+
+class Finding(TypedDict):
+    rule: str
+    clause: str
+    severity: Annotated[int, Schema(type="integer", enum=[1, 2, 3])]
+    message: str
+    exchanges: list[Count]
+
+
+class NotAssessed(TypedDict):
+    rule: str
+    why: str
+
+
+class ConductReport(TypedDict):
+    findings: list[Finding]
+    notAssessed: list[NotAssessed]
+
+
+class CoveredItems(TypedDict):
+    covered: list[str]
+    missing: list[str]
+
+
+class Coverage(TypedDict):
+    version: str
+    dimensions: Annotated[Mapping[str, CoveredItems], Schema(obj(**dict.fromkeys(DIMENSIONS, ref("CoveredItems"))))]
+
+
+class ReportedCall(TypedDict):
+    n: Count
+    operation: str | None
+    status: int | None
+    code: str | None
+    reason: str | None
+    fault: Fault | None
+
+
+class Report(TypedDict):
+    sandboxId: str
+    failure: Annotated[str | None, "The words of the test, as the query has them."]
+    summary: Annotated[list[str], "The first lines: the most likely cause."]
+    call: Annotated[ReportedCall | None, "The last call that was refused, or that a rule changed."]
+    text: Annotated[str, "The whole report."]
+
+
+# Events and webhooks
+
+
+class EventDelivery(TypedDict):
+    endpoint: str
+    status: DeliveryStatus
+    attempts: list[TimedAttempt]
+
+
+class EventEntry(TypedDict):
+    id: str
+    at: Instant
+    event: EventName
+    data: EventData
+    deliveries: list[EventDelivery]
+
+
+class Events(TypedDict):
+    events: list[EventEntry]
+
+
+class SignedPart(TypedDict):
+    value: str
+    secret: Annotated[str | None, "The endpoint's secret that has signed: `current` or `former`; null if neither has."]
+
+
+class Signature(TypedDict):
+    scheme: str
+    id: str | None
+    timestamp: str | None
+    signatures: list[SignedPart]
+
+
+class SentAttempt(TypedDict):
+    number: Count
+    at: Instant
+    due: Instant
+    status: int | None
+    error: str | None
+    fault: str | None
+    durationMs: Count
+    headers: Mapping[str, str]
+    body: str
+    bodyBytes: Count
+    answer: str
+    signature: Signature | None
+
+
+class DeliveryInFull(TypedDict):
+    id: str
+    endpoint: str
+    url: str | None
+    status: DeliveryStatus
+    due: Instant | None
+    attempts: list[SentAttempt]
+
+
+class EventInFull(TypedDict):
+    id: str
+    at: Instant
+    event: EventName
+    data: EventData
+    deliveries: list[DeliveryInFull]
+
+
+class CreatedWebhook(TypedDict):
+    webhookId: str
+    tenantId: str
+    url: str
+    events: list[str]
+    secret: str
+
+
+class RecoveredWebhook(TypedDict):
+    webhookId: str
+    events: list[str]
+
+
+class RotatedWebhook(TypedDict):
+    webhookId: str
+    secret: str
+    oldSecret: str
+    oldSecretUntil: Instant | None
+
+
+# Calls
+
+
+class SentCall(TypedDict):
+    status: int
+    headers: list[Annotated[list[str], Schema(minItems=2, maxItems=2)]]
+    bodyBase64: str
+    wholeBytes: Annotated[Count, "The size of the body if it were not cut."]
+    end: Literal["whole", "cut", "timeout"]
+
+
+class UnansweredCall(TypedDict):
+    noResponse: Literal["drop", "reset", "timeout"]
+
+
+CallAnswer = Annotated[SentCall, Schema(title="Response")] | Annotated[UnansweredCall, Schema(title="No response")]

@@ -1,0 +1,99 @@
+"""Lines of a report about rules: what each that fired has caused, and why another never fired."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from mockserver.scenario.rule_parser import describe_rule
+from mockserver.server.report.exchanges import Exchange, differences, format_differences, format_line
+from mockserver.server.report.snapshot import JSON, SandboxSnapshot
+
+_CAUSED_SHOWN = 3  # of what one rule has caused
+
+
+def fired_rules(snapshot: SandboxSnapshot, explained: int | None) -> list[str]:
+    """
+    Return a line for each rule that fired: the rule, the calls, and what it caused; the latest first.
+
+    Args:
+        explained: the number of a call that another line explains; a rule that changed no more than that call has no line.
+    """
+    lines = []
+    for rule in snapshot.rules:
+        wire = [call for call in snapshot.exchanges if call.fault and call.fault["rule"] == rule["id"]]
+        did = rule.get("did", ())
+        if not rule["fired"] or not did and {call.n for call in wire} <= {explained}:
+            continue
+        numbers = sorted({*(call.n for call in wire), *(one["exchange"] for one in did if one["exchange"])})
+        at = f" at {', '.join(f'#{n}' for n in numbers[-_CAUSED_SHOWN:])}" if numbers else ""
+        times = f" {rule['fired']} times" if rule["fired"] > max(1, len(numbers)) else ""
+        caused = list(dict.fromkeys([*_caused_in_state(snapshot, rule), *(_caused_on_wire(call) for call in wire)]))
+        effect = f": {'; '.join(caused[-_CAUSED_SHOWN:])}" if caused else ""
+        lines.append((numbers[-1:] or [0], f"rule {rule['id']} ({describe_rule(rule)}) fired{times}{at}{effect}"))
+    return [line for _, line in sorted(lines, key=lambda pair: pair[0], reverse=True)]
+
+
+def _caused_in_state(snapshot: SandboxSnapshot, rule: JSON) -> Iterator[str]:
+    for firing in rule.get("did", ()):
+        for sends in firing.get("sends", ()):
+            if sends["failing"]:
+                yield f"{sends['failing']} of {sends['of']} sends of {sends['execution']} fail"
+    for change in snapshot.transitions:
+        if change["cause"].get("rule") == rule["id"]:
+            yield format_change(change)
+
+
+def _caused_on_wire(call: Exchange[Any, Any]) -> str:
+    effect = "took effect" if call.applied else "did not take effect"
+    outcome = "the client got no answer" if call.status is None else f"the client got {call.status}"
+    return f"{call.operation or call.path} {effect}, {outcome}"
+
+
+def format_change(change: JSON) -> str:
+    """Return a change of a record's state."""
+    former = f"{change['from']} -> " if change["from"] else ""
+    return f"{change['kind']} {change['id']}: {former}{change['to']}"
+
+
+def idle_rules(rules: Iterable[JSON]) -> list[str]:
+    """Return a line for each rule of the test itself that no call has matched."""
+    return [
+        f"rule {rule['id']} ({describe_rule(rule)}) never fired: nothing matched"
+        for rule in rules
+        if not rule["matched"] and rule["scenario"] is None
+    ]
+
+
+def render_unfired_rules(rules: Iterable[JSON], exchanges: Sequence[Exchange[Any, Any]]) -> list[str]:
+    """Return the rules that never fired: the condition of each, its number of matches, and the nearest call."""
+    return [line for rule in rules for line in (_format_unfired(rule), *_nearest_call(rule, exchanges))]
+
+
+def render_idle_rules(rules: Iterable[JSON]) -> list[str]:
+    """Return the rules that fired once and had nothing to act on: the condition of each, and the reason."""
+    return [f"{_format_rule(rule)}; fired once: {rule['noTarget']}" for rule in rules]
+
+
+def _format_unfired(rule: JSON) -> str:
+    return f"{_format_rule(rule)}; {_matched(rule['matched'])}"
+
+
+def _format_rule(rule: JSON) -> str:
+    source = f" (scenario {rule['scenario']})" if rule["scenario"] else ""
+    return f"  {rule['id']}{source} {describe_rule(rule)}"
+
+
+def _nearest_call(rule: JSON, exchanges: Sequence[Exchange[Any, Any]]) -> list[str]:
+    """Return the call of the rule's operation with the fewest differences, if its `where` matched none."""
+    if rule["matched"] or not rule.get("where"):
+        return []
+    compared = [(differences(call, rule["where"]), call) for call in exchanges if call.operation == rule["on"]]
+    rows, nearest = min(compared, key=lambda pair: (len(pair[0]), -pair[1].n), default=((), None))
+    if nearest is None or not rows:
+        return []
+    return [f"    nearest is {format_line(nearest)}:{format_differences(rows)[0][1:]}"]
+
+
+def _matched(count: int) -> str:
+    return "nothing matched" if count == 0 else "matched once" if count == 1 else f"matched {count} times"

@@ -1,0 +1,155 @@
+"""The wait after a 429, by each clock that a client may use for it; and waits of any length, by the clock that moved."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import pytest
+
+from mockserver.core.instants import from_datetime
+from mockserver.testing.sandbox import Sandbox
+from tests.clients.driven import Client
+from tests.conduct.provocation import GIVEN
+
+NOW = datetime.fromisoformat("2026-03-01T12:00:00.301+00:00")
+pytestmark = pytest.mark.mockserver(given=GIVEN, now=NOW)
+TEMPLATES = "/v1/message-templates"
+BEHIND = [timedelta(hours=-1), timedelta(seconds=-2), timedelta(0), timedelta(milliseconds=1065), timedelta(seconds=20)]
+
+
+def limited(sandbox: Sandbox, process: datetime, *, wait_s: int = 30) -> Any:
+    """The answer to a call that got a 429 with a date, while the process's clock shows this instant."""
+    sandbox._hosted.sandbox.process_now = lambda: from_datetime(process)
+    sandbox.choose({"rate-limit-headers": "http-date"})
+    sandbox.on("listTemplates").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=wait_s)
+    return Client(sandbox).ask("GET", TEMPLATES)
+
+
+def found(sandbox: Sandbox) -> list[str]:
+    return [each.message for each in sandbox.conduct.of("ignore-retry-after")]
+
+
+def why_not(sandbox: Sandbox) -> str | None:
+    return {each.rule: each.why for each in sandbox.conduct.not_assessed}.get("ignore-retry-after")
+
+
+class TestADate:
+    @pytest.mark.parametrize("ahead", BEHIND)
+    def test_a_client_that_subtracts_its_own_clock_obeys_it(self, mockserver: Sandbox, ahead: timedelta):
+        date = parsedate_to_datetime(limited(mockserver, NOW + ahead).headers["retry-after"])
+        mockserver.sleep((date - (NOW + ahead)).total_seconds())
+        Client(mockserver).ask("GET", TEMPLATES)
+
+        assert ([], None) == (found(mockserver), why_not(mockserver))
+
+    @pytest.mark.parametrize("ahead", BEHIND)
+    def test_a_client_whose_clock_has_whole_seconds_obeys_it(self, mockserver: Sandbox, ahead: timedelta):
+        date = parsedate_to_datetime(limited(mockserver, NOW + ahead).headers["retry-after"])
+        mockserver.sleep(int((date - (NOW + ahead)).total_seconds()))
+        Client(mockserver).ask("GET", TEMPLATES)
+
+        assert [] == found(mockserver)
+
+    @pytest.mark.parametrize("ahead", BEHIND)
+    def test_a_client_that_subtracts_the_date_of_the_response_obeys_it(self, mockserver: Sandbox, ahead: timedelta):
+        answer = limited(mockserver, NOW + ahead)
+        date, sent = (parsedate_to_datetime(answer.headers[name]) for name in ("retry-after", "date"))
+        mockserver.sleep((date - sent).total_seconds())
+        Client(mockserver).ask("GET", TEMPLATES)
+
+        assert [] == found(mockserver)
+
+    @pytest.mark.parametrize("ahead", BEHIND)
+    def test_a_client_that_waits_a_second_ignores_it(self, mockserver: Sandbox, ahead: timedelta):
+        limited(mockserver, NOW + ahead)
+        mockserver.sleep(1)
+        Client(mockserver).ask("GET", TEMPLATES)
+
+        assert ["listTemplates was repeated after 1 s; its Retry-After was 30.699 s"] == found(mockserver)
+
+    def test_it_is_not_judged_if_the_clients_own_clock_has_passed_it(self, mockserver: Sandbox):
+        limited(mockserver, NOW + timedelta(minutes=1))
+        mockserver.sleep(0.5)
+        Client(mockserver).ask("GET", TEMPLATES)
+
+        assert [] == found(mockserver)
+        assert "was over by the clock of the process" in (why_not(mockserver) or "")
+
+
+class TestAWaitOnTheSandboxsClock:
+    @pytest.mark.parametrize("wait_s, shown", [(0.001, "1 ms"), (0.337, "337 ms"), (2.5, "2.5 s")])
+    def test_it_is_measured_however_short_it_is(self, mockserver: Sandbox, wait_s: float, shown: str):
+        mockserver.on("listTemplates").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=30)
+        Client(mockserver).ask("GET", TEMPLATES)
+        mockserver.sleep(wait_s)
+        Client(mockserver).ask("GET", TEMPLATES)
+
+        assert [f"listTemplates was repeated after {shown}; its Retry-After was 30 s"] == found(mockserver)
+
+    @pytest.mark.mockserver(now=None, clock="follow")
+    def test_it_is_measured_on_a_clock_that_follows_the_processs(self, mockserver: Sandbox):
+        mockserver.on("listTemplates").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=30)
+        Client(mockserver).ask("GET", TEMPLATES)
+        mockserver.advance(seconds=0.337)
+        Client(mockserver).ask("GET", TEMPLATES)
+
+        assert [["ignore-retry-after", (1, 2)]] == [[each.rule, each.exchanges] for each in mockserver.conduct]
+
+    def test_real_time_counts_if_it_is_longer(self, mockserver: Sandbox):
+        mockserver.on("listTemplates").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=30)
+        Client(mockserver).ask("GET", TEMPLATES)
+        mockserver.advance(seconds=1)
+        Client(mockserver).ask("GET", TEMPLATES)
+        exchanges = mockserver._hosted.sandbox.journal.exchanges
+        exchanges[1] = exchanges[1]._replace(monotonic_us=(exchanges[0].monotonic_us or 0) + 31_000_000)
+
+        assert [] == found(mockserver)
+
+
+REFUSED = [
+    *({"error": code} for code in ("RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR", "CAMPAIGN_NOT_FOUND", "API_KEY_INVALID")),
+    {"drop": "before"},
+    {"truncate": 20},
+]
+READS = [("readExecution", 3), ("readCampaign", 7)]
+
+
+class TestReadsAgain:
+    @pytest.mark.parametrize("refusal", REFUSED, ids=lambda each: str(each)[1:-1])
+    @pytest.mark.parametrize("operation, times", READS)
+    def test_retries_of_one_refused_or_unanswered_read_are_no_polls(
+        self, mockserver: Sandbox, operation: str, times: int, refusal: dict[str, Any]
+    ):
+        client = Client(mockserver)
+        pair = client.launch(cadence=1)
+        mockserver.on(operation).times(times - 1).do(refusal)
+        for _ in range(times):
+            client.execution(pair) if operation == "readExecution" else client.campaign(pair[0])
+            mockserver.sleep(1)
+
+        assert [] == mockserver.conduct.of("poll-too-fast")
+
+    @pytest.mark.parametrize("refusal", REFUSED, ids=lambda each: str(each)[1:-1])
+    def test_fast_polls_are_found_among_retries(self, mockserver: Sandbox, refusal: dict[str, Any]):
+        client = Client(mockserver)
+        pair = client.launch(cadence=1)
+        mockserver.on("readExecution").nth(2).do(refusal)
+        for _ in range(5):
+            client.execution(pair)
+            mockserver.sleep(1)
+
+        (found,) = mockserver.conduct.of("poll-too-fast")
+        assert (3, 5, 6) == found.exchanges
+        assert "was polled every 1 s, 4 times" in found.message
+
+    def test_a_read_that_is_refused_three_times_alike_is_hopeless(self, mockserver: Sandbox):
+        client = Client(mockserver)
+        pair = client.launch(cadence=1)
+        mockserver.on("readExecution").times(3).error("API_KEY_INVALID")
+        for _ in range(4):
+            client.execution(pair)
+            mockserver.sleep(1)
+
+        assert [("retry-hopeless", (3, 4, 5))] == [(each.rule, each.exchanges) for each in mockserver.conduct]

@@ -1,0 +1,111 @@
+"""The examples in the skeletons of the documents are answers of real runs, as `python -m tests.documents.skeletons` writes them."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from typing import Any
+
+import pytest
+
+from mockserver import MockServer
+from mockserver._data import data_dir
+from mockserver.contract.choices import CHOICES, DEFAULTS
+from mockserver.contract.choices.profiles import PROFILES
+from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.contract.openapi import skeleton
+from mockserver.server.control.openapi import documents
+from mockserver.server.control.routes import ROUTES
+from tests.documents.reading import BASE_URL, chosen, unfit_examples
+from tests.documents.skeletons import NAMES, Name, changes, difference, recorded, written
+
+WRITE = "python -m tests.documents.skeletons"
+# An estimate of memory, which differs between releases of Python.
+_MEMORY = re.compile(r'(memoryBytes": )\d+')
+
+
+def comparable(value: Any) -> Any:
+    return json.loads(_MEMORY.sub(r"\1 0", json.dumps(value)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_examples_under_a_profile_are_those_of_a_run(name: Name, profile: str):
+    choices = chosen(PROFILES[profile])
+    shown = skeleton.examples(skeleton.read(name), choices)
+
+    assert comparable(recorded(name, choices)) == comparable(shown), WRITE
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", NAMES)
+def test_the_changes_by_option_are_those_of_a_run(name: Name):
+    whole = skeleton.read(name)
+
+    assert comparable(changes(name, recorded(name, DEFAULTS))) == comparable(whole["changes"]), WRITE
+
+
+def test_a_skeleton_has_each_operation_of_the_table_and_no_other():
+    assert list(ENDPOINTS) == list(skeleton.read("api")["operations"])
+    assert [row.id for row in ROUTES] == list(skeleton.read("control")["operations"])
+
+
+def test_a_skeleton_has_the_options_of_the_choices_that_it_names():
+    whole = skeleton.read("api")
+    named = {**whole["headers"], "wh-idempotency": whole["texts"]["webhookId"]}
+
+    assert {choice: list(CHOICES[choice].options) for choice in named} == {
+        choice: list(options) for choice, options in named.items()
+    }
+
+
+def test_what_changes_the_document_is_an_option_of_its_row():
+    changing = {(row.id, option) for row in CHOICES.values() for option in row.document}
+
+    assert ("error-extra-keys", "details") in changing
+    assert set() == {(choice, option) for choice, option in changing if option not in CHOICES[choice].options}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_skeleton_is_as_the_command_writes_it(name: Name):
+    text = (data_dir("schemas") / "openapi" / f"{name}.json").read_text(encoding="utf-8")
+
+    assert written(skeleton.read(name)) + "\n" == text, WRITE
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"a": 1, "b": [1, 2]}, {"a": 1, "b": [1, 3]}),
+        ({"a": 1, "b": 2}, {"b": 2}),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+        ({"a/b": {"~": 1}}, {"a/b": {"~": None}}),
+        ({"a": [1]}, {"a": [1, 2]}),
+        ({"a": 1}, {"a": True}),
+    ],
+)
+def test_a_difference_makes_the_new_of_the_old_with_its_order(old: Any, new: Any):
+    shown = {"examples": old}
+    skeleton.apply(shown, difference({"examples": json.loads(json.dumps(old))}, {"examples": new}))
+
+    assert json.dumps(new) == json.dumps(shown["examples"])
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(40))
+def test_the_examples_fit_under_options_drawn_at_random(seed: int):
+    drawn = random.Random(seed)
+    choices = chosen(PROFILES["hostile"] if seed % 2 else {})
+    for row in drawn.sample(list(CHOICES.values()), drawn.choice((1, 2, 10, 40))):
+        if row.options:
+            choices[row.id] = drawn.choice(row.options)
+
+    for plane in ("public", "control"):
+        assert [] == unfit_examples(documents.document(plane, choices, BASE_URL, ROUTES))
+
+
+def test_a_server_that_is_asked_for_no_document_reads_no_skeleton(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(skeleton, "read", lambda name: pytest.fail(f"{name} was read"))
+    with MockServer() as server, server.sandbox("demo") as sandbox:
+        assert 200 == sandbox.call("GET", "/v1/campaigns").status

@@ -1,0 +1,87 @@
+"""A small real file for each media type: uploads accept it, other programs read it, and refusals name it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import requests
+
+import mockserver as package
+from mockserver import MockServer
+from mockserver.contract.media_types import KINDS, MARKS
+from tests.operations.media_files import File, upload
+from tests.operations.world import refused
+
+
+def get_sample(server: MockServer, **query: str) -> requests.Response:
+    """The answer of a sandbox's control plane to a request for a sample."""
+    with server.sandbox() as sandbox:
+        return requests.get(f"{sandbox.base_url}/_mock/samples", params=query, timeout=10)
+
+
+# What `file` calls the types that it has another name for.
+OTHER_NAMES = {"audio/aac": "audio/x-hx-aac-adts", "audio/mp4": "audio/x-m4a"}
+PNG_AND_FILLER = b"\x89PNG\r\n\x1a\n" + b"x" * 100
+
+
+@pytest.mark.clause("media.format", "media.upload")
+@pytest.mark.parametrize("media_type", KINDS)
+def test_an_upload_of_the_sample_is_accepted(mockserver, media_type):
+    assert 201 == upload(mockserver, File(package.sample_file(media_type), media_type)).status
+
+
+@pytest.mark.parametrize("media_type", KINDS)
+def test_the_sample_is_served_with_its_type(mockserver_server, media_type):
+    reply = get_sample(mockserver_server, type=media_type)
+
+    assert (200, media_type) == (reply.status_code, reply.headers["content-type"])
+    assert package.sample_file(media_type) == reply.content
+
+
+@pytest.mark.skipif(shutil.which("file") is None, reason="the program `file` is not installed")
+@pytest.mark.parametrize("media_type", KINDS)
+def test_another_program_reads_the_sample_as_its_type(media_type, tmp_path: Path):
+    path = tmp_path / "sample"
+    path.write_bytes(package.sample_file(media_type))
+
+    read = subprocess.run(
+        ["file", "--brief", "--mime-type", str(path)], capture_output=True, encoding="utf-8", check=True
+    )
+
+    assert OTHER_NAMES.get(media_type, media_type) == read.stdout.strip()
+
+
+@pytest.mark.parametrize("media_type", KINDS)
+def test_the_refusal_of_a_wrong_file_names_what_is_missing_and_the_sample(mockserver, media_type):
+    reply = upload(mockserver, File(b"\x00\x01" * 40, media_type))
+
+    assert (400, "MEDIA_INVALID_FORMAT") == refused(reply)
+    expected = f"; expected {MARKS[media_type]}, as in mockserver.sample_file(type), /_mock/samples"
+    assert expected in reply.headers["x-mock-reason"]
+
+
+def test_the_signature_of_a_png_and_filler_are_refused_for_want_of_its_first_chunk(mockserver):
+    reply = upload(mockserver, File(PNG_AND_FILLER, "image/png"))
+
+    assert "and IHDR at byte 12, as in mockserver.sample_file" in reply.headers["x-mock-reason"]
+
+
+@pytest.mark.parametrize(("received", "nearest"), [("image/jpg", "image/jpeg"), ("image/PNG", "image/png")])
+def test_another_type_is_refused_with_the_nearest(mockserver_server, received, nearest):
+    hint = f"; did you mean {nearest!r}?"
+    reply = get_sample(mockserver_server, type=received)
+
+    assert (400, "MOCK_BAD_QUERY") == (reply.status_code, reply.json()["code"])
+    assert reply.json()["message"].startswith(f"type: got {received!r}; expected one of image/jpeg, ")
+    assert reply.json()["message"].endswith(hint)
+    with pytest.raises(ValueError, match=f"got the media type '{received}'; expected one of .*{nearest}"):
+        package.sample_file(received)
+
+
+def test_a_request_without_a_type_is_refused_with_the_types(mockserver_server):
+    reply = get_sample(mockserver_server)
+
+    assert "type: got no type; expected one of " + ", ".join(KINDS) == reply.json()["message"]

@@ -1,0 +1,105 @@
+"""Seed data also take the words of the API document, and of equal instants listings keep the order given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+VARIABLES = [{"key": "var1", "label": "Cupom", "required": True}, {"key": "var2", "source": "chat.name"}]
+GREATER = [{"combinator": "and", "statements": [{"field": "chat.virtual.participants-count", "operator": "greater-than", "value": 4}]}]  # fmt: skip
+
+
+def _audience(sandbox: Any) -> int:
+    body = {"platform": "chatapp", "filters": GREATER}
+    return int(sandbox.call("POST", "/v1/campaigns/audience-preview", json=body).json()["estimatedCount"])
+
+
+@pytest.mark.parametrize("word", ["variables", "commonVariables"])
+def test_the_variables_of_a_template_have_two_names(mockserver, word):
+    mockserver.apply({"given": {"templates": [{"id": "template_promo", word: VARIABLES}]}})
+
+    read = mockserver.call("GET", "/v1/message-templates/template_promo").json()
+    assert [{"key": "var1", "label": "Cupom", "required": True}] == read["commonVariables"]
+
+
+@pytest.mark.parametrize("word", ["participantsCount", "participants-count"])
+@pytest.mark.parametrize("form", ["list", "each", "vary"])
+def test_the_participants_of_a_chat_have_two_names(mockserver, word, form):
+    chats: dict[str, Any] = {
+        "list": [{word: 5}, {word: 5}, {word: 3}],
+        "each": {"count": 2, "each": {word: 5}},
+        "vary": {"count": 3, "vary": {word: [5, 5, 3]}},
+    }
+    mockserver.apply({"given": {"chats": chats[form]}})
+
+    assert 2 == _audience(mockserver)
+
+
+BOTH = [
+    ({"templates": [{"variables": [], "commonVariables": []}]}, "/given/templates/0/commonVariables"),
+    ({"chats": [{"participantsCount": 1, "participants-count": 1}]}, "/given/chats/0/participants-count"),
+    (
+        {"chats": {"count": 1, "each": {"participantsCount": 1, "participants-count": 1}}},
+        "/given/chats/each/participants-count",
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "place"), BOTH)
+def test_both_names_of_one_thing_are_refused_and_nothing_is_applied(mockserver, given, place):
+    before = mockserver.state()
+
+    with pytest.raises(ValueError, match=f"{place}: .* is another name of it"):
+        mockserver.apply({"given": given})
+
+    assert before == mockserver.state()
+
+
+def test_a_problem_of_a_variable_is_at_the_name_that_the_document_has(mockserver):
+    twice = [{"key": "var1"}, {"key": "var1"}]
+
+    with pytest.raises(ValueError, match="/given/templates/0/commonVariables/1/key: "):
+        mockserver.apply({"given": {"templates": [{"commonVariables": twice}]}})
+
+
+KINDS = [
+    ("templates", "template_", "/v1/message-templates"),
+    ("campaigns", "campaign_", "/v1/campaigns"),
+]
+
+
+def _listed(sandbox: Any, path: str, prefix: str) -> str:
+    body = sandbox.call("GET", path).json()
+    rows = body if isinstance(body, list) else next(value for value in body.values() if isinstance(value, list))
+    return "".join(row["id"].removeprefix(prefix) for row in rows)
+
+
+@pytest.mark.parametrize("order", ["newest-first", "oldest-first"])
+@pytest.mark.parametrize(("kind", "prefix", "path"), KINDS)
+def test_of_equal_instants_the_order_given_is_kept(mockserver, kind, prefix, path, order):
+    mockserver.choose({"list-order": order})
+    given: dict[str, Any] = {"templates": [{"id": "template_x", "createdAt": "2020-01-01T00:00:00Z"}]}
+    given[kind] = [{"id": f"{prefix}{letter}"} for letter in "cab"]
+    if kind == "campaigns":
+        given[kind] = [{**row, "templateId": "template_x"} for row in given[kind]]
+    mockserver.apply({"given": given})
+
+    assert "cab" == _listed(mockserver, path, prefix)
+
+
+@pytest.mark.parametrize(("kind", "prefix", "path"), KINDS)
+def test_instants_precede_the_order_given(mockserver, kind, prefix, path):
+    days = {"c": "2020-01-01T00:00:00Z", "a": "2020-01-03T00:00:00Z", "b": "2020-01-02T00:00:00Z"}
+    given: dict[str, Any] = {"templates": [{"id": "template_c", "createdAt": days["c"]}]}
+    given[kind] = [{"id": f"{prefix}{letter}", "createdAt": day} for letter, day in days.items()]
+    mockserver.apply({"given": given})
+
+    assert "abc" == _listed(mockserver, path, prefix)
+
+
+def test_of_two_documents_the_later_ones_records_are_newer(mockserver):
+    for letters in ("ab", "cd"):
+        mockserver.apply({"given": {"templates": [{"id": f"template_{letter}"} for letter in letters]}})
+
+    assert "cdab" == _listed(mockserver, "/v1/message-templates", "template_")

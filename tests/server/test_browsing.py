@@ -1,0 +1,163 @@
+"""What a browser gets that would show or run an answer of the API on the dashboard's origin, and what other clients get."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import requests
+
+from mockserver.server import app as flask_app
+from mockserver.server import front_controller
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.api.response import HttpResponse
+from mockserver.server.control.routes import ROUTES
+from mockserver.server.docs_page.headers import ASSET_HEADERS, PAGE_HEADERS
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
+from tests.operations.world import GIVEN
+
+ORIGIN = "http://127.0.0.1:5055"
+LIST = "/v1/message-templates"
+PAGES = ("document", "iframe", "frame", "embed", "object", "fencedframe", "image", "font", "manifest", "", "new-kind")
+SCRIPTS = (
+    "worker", "sharedworker", "serviceworker", "script", "audioworklet", "paintworklet", "style", "xslt", "Worker",
+)  # fmt: skip
+# A reply of a rule that is as hostile as a tenant can write it.
+HOSTILE = {
+    "Content-Type": "text/html",
+    "Content-Security-Policy": "sandbox allow-scripts allow-same-origin",
+    "X-Content-Type-Options": "any",
+    "Set-Cookie": "bomb=" + "x" * 3000,
+    "Clear-Site-Data": '"*"',
+    "Service-Worker-Allowed": "/",
+    "Alt-Svc": 'h2="evil.example:443"',
+    "Strict-Transport-Security": "max-age=31536000",
+    "WWW-Authenticate": "Basic",
+    "X-Other": "kept",
+}
+
+
+@pytest.fixture
+def host() -> SandboxHost:
+    host = SandboxHost()
+    host.create(SandboxConfig(given=GIVEN, clock={"freeze": "2026-03-01T12:00:00Z"}), id=DEFAULT_ID)
+    return host
+
+
+def send(host: SandboxHost, path: str = LIST, method: str = "GET", body: bytes = b"", **headers: str) -> HttpResponse:
+    named = {"host": "127.0.0.1:5055", **{name.replace("_", "-"): value for name, value in headers.items()}}
+    named["x-api-key"] = host.sandboxes[DEFAULT_ID].tenant.secret_key
+    request = HttpRequest.create(method, path, named, body, ORIGIN)
+    response, _ = front_controller.handle_request(host, request)
+    assert isinstance(response, HttpResponse)
+    return response
+
+
+def reply(host: SandboxHost, **effect: Any) -> None:
+    """Have the list of templates return a hostile page."""
+    from mockserver.server.control.routes import run_command
+
+    do = {"reply": {"status": 200, "headers": HOSTILE, "body": "<script>alert(1)</script>"}, **effect}
+    run_command(host.sandboxes[DEFAULT_ID], "applyScenario", {"script": [{"on": "listTemplates", "do": do}]})
+
+
+def values(response: HttpResponse, name: str) -> list[str]:
+    return [value for key, value in response.headers if key.lower() == name.lower()]
+
+
+@pytest.mark.parametrize("to", [*PAGES, *SCRIPTS])
+def test_what_a_browser_loads_by_itself_is_a_page_without_scripts_and_without_an_origin(host: SandboxHost, to: str):
+    reply(host)
+
+    response = send(host, sec_fetch_dest=to)
+
+    assert "sandbox" == values(response, "Content-Security-Policy")[-1]
+    assert ["nosniff"] == values(response, "X-Content-Type-Options")
+    assert ["Sec-Fetch-Dest"] == values(response, "Vary")
+
+
+@pytest.mark.parametrize("to", SCRIPTS)
+def test_what_a_browser_would_run_as_a_script_is_plain_text(host: SandboxHost, to: str):
+    reply(host)
+
+    assert ["text/plain; charset=utf-8"] == values(send(host, sec_fetch_dest=to), "Content-Type")
+
+
+def test_no_header_of_a_page_concerns_the_whole_origin(host: SandboxHost):
+    reply(host)
+
+    names = {name for name, _ in send(host, sec_fetch_dest="document").headers} & HOSTILE.keys()
+
+    assert {"Content-Type", "Content-Security-Policy", "X-Content-Type-Options", "X-Other"} == names
+
+
+def test_a_navigation_over_http_to_another_machine_has_no_sec_fetch_dest_and_is_one_by_its_other_header(
+    host: SandboxHost,
+):
+    reply(host)
+
+    response = send(host, upgrade_insecure_requests="1")
+
+    assert "sandbox" == values(response, "Content-Security-Policy")[-1]
+
+
+def test_what_is_prefetched_may_be_shown_later(host: SandboxHost):
+    reply(host)
+
+    assert (
+        "sandbox" == values(send(host, sec_fetch_dest="empty", sec_purpose="prefetch"), "Content-Security-Policy")[-1]
+    )
+
+
+def test_no_cache_gives_the_answer_to_a_fetch_to_a_navigation(host: SandboxHost):
+    reply(host)
+
+    by_fetch, by_another = send(host, sec_fetch_dest="empty"), send(host)
+
+    assert (*by_another.headers, ("Vary", "Sec-Fetch-Dest")) == by_fetch.headers
+    assert by_another.body == by_fetch.body
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", LIST), ("HEAD", LIST), ("GET", "/v1/none"), ("GET", "/none"), ("POST", "/v1/campaigns"), ("PUT", LIST)],
+)
+def test_a_client_that_is_no_browser_gets_the_answer_without_them(host: SandboxHost, method: str, path: str):
+    plain, shown = send(host, path, method, b"{"), send(host, path, method, b"{", sec_fetch_dest="document")
+
+    assert [] == [name for name, _ in plain.headers if name in ("Vary", "Content-Security-Policy")]
+    added = (("Content-Security-Policy", "sandbox"), ("X-Content-Type-Options", "nosniff"), ("Vary", "Sec-Fetch-Dest"))
+    assert (*plain.headers, *added) == shown.headers
+    assert (plain.status, plain.body) == (shown.status, shown.body)
+
+
+def test_a_delayed_answer_over_a_socket_is_confined_too(mockserver):
+    effects = {"delay": "1ms", "reply": {"status": 200, "headers": {"Content-Type": "text/html"}, "body": "<b>"}}
+    mockserver.on("listTemplates").do(effects)
+    headers = {"X-API-Key": mockserver.secret_key, "Sec-Fetch-Dest": "document"}
+
+    answer = requests.get(f"{mockserver.base_url}{LIST}", headers=headers, timeout=10)
+
+    assert ("<b>", "sandbox") == (answer.text, answer.headers["Content-Security-Policy"])
+
+
+def test_a_server_of_flask_confines_it_too(host: SandboxHost):
+    reply(host)
+    client = flask_app.build(host).test_client()
+    key = host.sandboxes[DEFAULT_ID].tenant.secret_key
+
+    answer = client.get(LIST, headers={"X-API-Key": key, "Sec-Fetch-Dest": "document"})
+
+    assert "sandbox" == answer.headers.getlist("Content-Security-Policy")[-1]
+
+
+@pytest.mark.parametrize("row", [row for row in ROUTES if row.media_types], ids=lambda row: row.id)
+def test_a_text_of_the_control_plane_is_a_page_of_the_mock_or_none(host: SandboxHost, row: Any):
+    """A report, a document or a metric contains texts of a tenant, and names of the client."""
+    response = send(host, row.path, sec_fetch_dest="document", accept="*/*")
+
+    own = {"text/html": PAGE_HEADERS, "text/css": ASSET_HEADERS, "text/javascript": ASSET_HEADERS}
+    sandbox = (("Content-Security-Policy", "sandbox"), ("X-Content-Type-Options", "nosniff"))
+    expected = own.get(values(response, "Content-Type")[0].partition(";")[0], sandbox)
+    assert (200, []) == (response.status, [header for header in expected if header not in response.headers])

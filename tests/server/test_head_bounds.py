@@ -1,0 +1,222 @@
+"""A head beyond the mock's bounds: the answer, and its place among the checks, in each way to call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+
+import pytest
+
+from mockserver.contract import limits
+from mockserver.contract.choices import CHOICES
+from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.server.hosting.host import DEFAULT_ID
+from mockserver.server.http1.request import HEAD_MAX_BYTES, HEADERS_MAX, LINE_MAX_BYTES
+from tests.documents.reading import public
+from tests.server.hostile import Request
+from tests.server.rawclient import RawClient
+from tests.server.test_flask_app import CONFIG, Way, by_flask, by_socket, in_process
+
+LONG = "x" * 9_000
+LIST = "/v1/campaigns"
+# By name: a query and headers beyond a bound, the status that HTTP has for it, and the beginning of the reason.
+BEYOND = {
+    "request line": (f"?{LONG}", {}, 414, "got a request line of 90"),
+    "header": ("", {"X-Long": LONG}, 431, "got a header of 9008 bytes; expected at most 8192"),
+    "number of headers": ("", {f"X-{n}": "1" for n in range(120)}, 431, "got 12"),
+}
+WAYS = ("in process", "socket", "Flask")
+
+
+@pytest.fixture(scope="module")
+def ways() -> Iterator[Mapping[str, Way]]:
+    with ExitStack() as servers:
+        made = dict(zip(WAYS, map(Way, (in_process, by_socket(servers), by_flask)), strict=True))
+        for way in made.values():
+            way.host.create(CONFIG, id=DEFAULT_ID)
+        yield made
+
+
+class Asked:
+    """The answer of one way to one request of the default sandbox with these choices."""
+
+    def __init__(self, way: Way, choices: Mapping[str, object], request: Request) -> None:
+        hosted = way.host.create(CONFIG._replace(choices=choices), id="bounds")
+        key = {"Host": "localhost", "X-API-Key": hosted.tenant.secret_key}
+        headers = {name: value for name, value in {**key, **request.headers}.items() if value}
+        answer = way.ask(request._replace(target=f"/sandboxes/bounds{request.target}", headers=headers))
+        way.host.close("bounds")
+        self.status, self.reason = answer.status, answer.headers.get("x-mock-reason", "")
+        self.code = answer.body.decode()
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", BEYOND)
+@pytest.mark.option("head-bounds", "validation-error")
+def test_a_head_beyond_a_bound_is_a_validation_error(ways: Mapping[str, Way], way: str, name: str) -> None:
+    query, headers, _, reason = BEYOND[name]
+
+    got = Asked(ways[way], {}, Request("GET", LIST + query, headers))
+
+    assert 400 == got.status
+    assert '"code":"VALIDATION_ERROR"' in got.code
+    assert reason in got.reason
+    assert "the mock's own bound" in got.reason
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", BEYOND)
+@pytest.mark.option("head-bounds", "http-status")
+def test_a_head_beyond_a_bound_has_the_status_of_http_by_choice(ways: Mapping[str, Way], way: str, name: str) -> None:
+    query, headers, status, _ = BEYOND[name]
+
+    got = Asked(
+        ways[way], {"head-bounds": "http-status", "dual-status": "guide"}, Request("GET", LIST + query, headers)
+    )
+
+    assert status == got.status
+    assert f'{{"statusCode":{status},"code":"VALIDATION_ERROR"' in got.code
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", BEYOND)
+@pytest.mark.parametrize(
+    ("path", "key", "status", "code"),
+    [
+        ("/v1/nothing", {}, 404, "RESOURCE_NOT_FOUND"),
+        (LIST, {"X-API-Key": ""}, 401, "API_KEY_MISSING"),
+        (LIST, {"X-API-Key": "sk_other"}, 401, "API_KEY_INVALID"),
+    ],
+    ids=["path", "missing", "invalid"],
+)
+@pytest.mark.clause("auth.header", "base.unknown-path")
+def test_path_and_key_are_checked_before_the_bounds_of_the_head(
+    ways: Mapping[str, Way], way: str, name: str, path: str, key: dict[str, str], status: int, code: str
+) -> None:
+    query, headers, _, _ = BEYOND[name]
+
+    got = Asked(ways[way], {}, Request("GET", path + query, {**headers, **key}))
+
+    assert status == got.status
+    assert f'"{code}"' in got.code
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.clause("base.error-guide")
+def test_the_bounds_of_the_head_precede_the_body_and_keep_the_status_of_the_guide(
+    ways: Mapping[str, Way], way: str
+) -> None:
+    call = Request("POST", f"{LIST}?{LONG}", {"Content-Type": "application/json"}, b"{")
+
+    got = Asked(ways[way], {"dual-status": "guide"}, call)
+
+    assert 422 == got.status
+    assert "got a request line of 90" in got.reason
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_path_of_nine_kilobytes_is_unknown(ways: Mapping[str, Way], way: str) -> None:
+    assert 404 == Asked(ways[way], {}, Request("GET", f"/v1/{LONG}")).status
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("excess", "status"), [(0, 200), (1, 400)])
+def test_a_bound_is_the_largest_that_is_read(ways: Mapping[str, Way], way: str, excess: int, status: int) -> None:
+    line = LINE_MAX_BYTES - len(f"GET /sandboxes/bounds{LIST}? HTTP/1.1") + excess
+    field = LINE_MAX_BYTES - len("X: ") + excess
+
+    assert status == Asked(ways[way], {}, Request("GET", f"{LIST}?{'x' * line}")).status
+    assert status == Asked(ways[way], {}, Request("GET", LIST, {"X": "x" * field})).status
+
+
+def test_the_row_states_the_bounds_of_the_server() -> None:
+    question = CHOICES["head-bounds"].question
+
+    assert (limits.HEAD_LINE_MAX_BYTES, limits.HEAD_HEADERS_MAX) == (LINE_MAX_BYTES, HEADERS_MAX)
+    assert limits.HEAD_MAX_BYTES == HEAD_MAX_BYTES
+    assert f"header of more than {LINE_MAX_BYTES // 1024} KiB" in question
+    assert f"more than {HEADERS_MAX} headers" in question
+    assert f"{HEAD_MAX_BYTES // 1024} KiB of both" in question
+
+
+# A head of more than 64 KiB is read to that size.
+
+
+def cut(way: Way, choices: Mapping[str, object], *lines: str) -> tuple[int, str, str]:
+    """Return status, body and reason of the answer to a head that does not end."""
+    hosted = way.host.create(CONFIG._replace(choices=choices), id="bounds")
+    key = f"X-API-Key: {hosted.tenant.secret_key}"
+    port = way.ask.__closure__[0].cell_contents  # type: ignore[attr-defined]
+    with RawClient(port) as client:
+        client.socket.sendall("\r\n".join(lines).replace("KEY", key).encode() + b"x" * (HEAD_MAX_BYTES + 4))
+        answer = client.answer(lines[0].partition(" ")[0])
+    way.host.close("bounds")
+    return answer.status, answer.body.decode(), answer.headers.get("x-mock-reason", "")
+
+
+LINE = "GET /sandboxes/bounds/v1/campaigns HTTP/1.1"
+
+
+@pytest.mark.parametrize(
+    ("lines", "status", "code"),
+    [
+        ((LINE, "KEY", "X: "), 431, "VALIDATION_ERROR"),
+        ((LINE, "X: "), 431, "VALIDATION_ERROR"),
+        ((LINE, "X-API-Key: sk_other", "X: "), 401, "API_KEY_INVALID"),
+        (("GET /sandboxes/bounds/v1/nothing HTTP/1.1", "X: "), 404, "RESOURCE_NOT_FOUND"),
+        (("GET /sandboxes/none/v1/campaigns HTTP/1.1", "X: "), 404, "MOCK_NOT_FOUND"),
+        (("GET /sandboxes/bounds/v1/campaigns?",), 414, "VALIDATION_ERROR"),
+        (("GET /sandboxes/bounds/v1/nothing?",), 404, "RESOURCE_NOT_FOUND"),
+        (("POST /sandboxes/bounds/_mock/clock?",), 414, "MOCK_HEAD_TOO_LARGE"),
+        (("GET /sandboxes/bounds/_mock/clock HTTP/1.1", "X: "), 431, "MOCK_HEAD_TOO_LARGE"),
+        (("HEAD /sandboxes/bounds/v1/campaigns?",), 414, ""),
+    ],
+)
+def test_a_head_that_does_not_end_is_checked_as_far_as_it_was_read(
+    ways: Mapping[str, Way], lines: tuple[str, ...], status: int, code: str
+) -> None:
+    got, body, _ = cut(ways["socket"], {"head-bounds": "http-status"}, *lines)
+
+    assert (status, True) == (got, code in body)
+    assert code or not body
+
+
+def test_a_cut_head_that_is_no_request_is_refused_as_such(ways: Mapping[str, Way]) -> None:
+    for line in ("x" * 100, "GET / HTTP/3.0 x", "GET  /"):
+        status, body, reason = cut(ways["socket"], {}, line)
+
+        assert (400, True) == (status, "VALIDATION_ERROR" in body), line
+        assert "the request line is not 'METHOD target HTTP/1.1'" in reason
+
+
+def test_a_long_query_of_a_command_is_read(ways: Mapping[str, Way]) -> None:
+    for way in ways.values():
+        assert 200 == Asked(way, {}, Request("GET", f"/_mock/report?failure={LONG}")).status
+
+
+def test_a_call_beyond_the_bounds_is_recorded_and_not_replayed(ways: Mapping[str, Way]) -> None:
+    way = ways["socket"]
+    hosted = way.host.create(CONFIG, id="bounds")
+    key = {"Host": "localhost", "X-API-Key": hosted.tenant.secret_key}
+    way.ask(Request("GET", f"/sandboxes/bounds{LIST}?{LONG}", key))
+    replay = way.ask(Request("GET", "/sandboxes/bounds/_mock/replay", key)).body
+    way.host.close("bounds")
+
+    assert ["listCampaigns"] == [each.operation for each in hosted.sandbox.journal.exchanges]
+    assert b"not sent again" in replay
+    assert LONG.encode() not in replay
+
+
+@pytest.mark.parametrize(("option", "statuses"), [("validation-error", {"400"}), ("http-status", {"414", "431"})])
+def test_the_document_lists_the_answers_to_a_head_beyond_the_bounds(option: str, statuses: set[str]) -> None:
+    document = public(**{"head-bounds": option})
+    for row in ENDPOINTS.values():
+        responses = document["paths"][row.path][row.method.lower()]["responses"]
+        codes = {
+            status: answer["content"]["application/json"]["schema"]["properties"]["code"]["enum"]
+            for status, answer in responses.items()
+            if status in statuses
+        }
+
+        assert statuses == set(codes)
+        assert all("VALIDATION_ERROR" in each for each in codes.values())

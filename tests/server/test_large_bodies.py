@@ -1,0 +1,225 @@
+"""Large bodies over a socket: refused by their head where nothing reads them, and in files while a rule delays them."""
+
+from __future__ import annotations
+
+import json
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+
+from mockserver import Sandbox
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
+from mockserver.server.http1.server import Server
+from mockserver.server.socket_handler import SocketHandler, error_body
+from tests.server.rawclient import DEADLINE_SECONDS, Answer, RawClient
+
+LARGE = 3 * 1024 * 1024
+MEDIA = "/v1/messaging/media"
+TOKEN = "let-me-in"
+
+
+class Served(NamedTuple):
+    """A server with a default sandbox and a token."""
+
+    hosted: HostedSandbox
+    server: Server
+    now: list[float]  # the seconds of the server's clock
+
+    @property
+    def taken_bytes(self) -> int:
+        """The bytes of the large bodies under way."""
+        assert self.server._shared is not None
+        return self.server._shared.bodies.taken_bytes
+
+    def wait(self, seconds: float) -> None:
+        """Let this time pass on the server's clock, and wake its loop."""
+        self.now[0] += seconds
+        self.server.measure_lag()
+
+    def ask(self, method: str, target: str, *fields: str, body: bytes = b"") -> Answer:
+        with RawClient(self.server.port) as client:
+            return client.send(f"{method} {target} HTTP/1.1", *fields, body=body).answer()
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    host = SandboxHost()
+    host.token = TOKEN
+    hosted = host.create(SandboxConfig("demo"), id=DEFAULT_ID)
+    now = [0.0]
+    with Server(SocketHandler(host), error_body=error_body, clock=lambda: now[0]) as server:
+        host.origin = server.url
+        yield Served(hosted, server, now)
+    host.close_all()
+
+
+# name of the case, method, target, header
+UNKNOWN = [
+    ("no key", "POST", MEDIA, "X-Other: 1"),
+    ("an unknown key", "POST", MEDIA, "X-API-Key: sk_unknown"),
+    ("an unknown key for JSON", "POST", "/v1/campaigns", "X-API-Key: sk_unknown"),
+    ("an encoded path", "POST", "/v1/%6dessaging/media", "X-API-Key: sk_unknown"),
+    ("an unknown path", "POST", "/v1/messaging/medias", "X-API-Key: {key}"),
+    ("an unknown method", "PUT", MEDIA, "X-API-Key: {key}"),
+    ("an unknown sandbox", "POST", "/sandboxes/sandbox_9/v1/messaging/media", "X-API-Key: {key}"),
+    ("no token", "POST", "/_mock/scenarios", "X-Other: 1"),
+    ("an unknown token", "POST", "/_mock/sandboxes", "Authorization: Bearer guess"),
+    ("the control plane of an unknown sandbox", "POST", "/sandboxes/sandbox_9/_mock/reset", f"Authorization: Bearer {TOKEN}"),
+    ("a page of an unknown sandbox", "POST", "/sandboxes/sandbox_9/_mock/", "Accept: text/html"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "field"), [case[1:] for case in UNKNOWN], ids=[case[0] for case in UNKNOWN]
+)
+@pytest.mark.parametrize(
+    "sent",
+    [
+        (f"Content-Length: {LARGE}",),
+        (f"Content-Length: {LARGE}", "Expect: 100-continue"),
+        ("Transfer-Encoding: chunked", "Expect: 100-continue"),
+    ],
+    ids=["counted", "expecting", "chunked, expecting"],
+)
+def test_a_large_body_that_nothing_reads_is_refused_by_its_head(
+    served: Served, method: str, target: str, field: str, sent: tuple[str, ...]
+) -> None:
+    field = field.format(key=served.hosted.tenant.secret_key)
+    expected = served.ask(method, target, field, "Content-Length: 2", body=b"{}")
+    answer = served.ask(method, target, field, *sent)
+
+    assert 400 <= expected.status < 500
+    assert (expected.status, "close") == (answer.status, answer.headers["connection"])
+    assert expected.body == answer.body
+
+
+def test_a_chunked_body_of_an_unknown_key_is_refused_once_it_is_larger_than_what_stays_in_memory(
+    served: Served,
+) -> None:
+    with RawClient(served.server.port) as client:
+        client.send(f"POST {MEDIA} HTTP/1.1", "Transfer-Encoding: chunked")
+        client.socket.sendall(b"20000\r\n" + b"a" * 0x10001)
+
+        assert "API_KEY_MISSING" == client.answer().json()["code"]
+
+
+def test_a_known_key_is_bidden_to_send_its_large_body(served: Served) -> None:
+    with RawClient(served.server.port) as client:
+        key = f"X-API-Key: {served.hosted.tenant.secret_key}"
+        client.send(f"POST {MEDIA} HTTP/1.1", key, f"Content-Length: {LARGE}", "Expect: 100-continue")
+        assert 100 == client.answer().status
+        client.socket.sendall(b"a" * LARGE)
+
+        assert "MEDIA_UPLOAD_EMPTY" == client.answer().json()["code"]
+
+
+@pytest.mark.parametrize("is_own", [False, True])
+def test_a_known_token_may_send_a_large_body(served: Served, is_own: bool) -> None:
+    """The server's, and that of a sandbox for its own commands."""
+    token, prefix = TOKEN, ""
+    if is_own:
+        created = served.ask("POST", "/_mock/sandboxes", f"Authorization: Bearer {TOKEN}").json()
+        token, prefix = created["token"], urlsplit(created["baseUrl"]).path
+    fields = (f"Authorization: Bearer {token}", "Content-Length: 200012")
+    answer = served.ask("POST", f"{prefix}/_mock/clock/advance", *fields, body=b'{"by": "1m"' + b" " * 200_000 + b"}")
+
+    assert 200 == answer.status, answer.body
+
+
+def test_the_journal_has_the_call_whose_body_was_refused(served: Served) -> None:
+    served.ask("POST", MEDIA, "X-API-Key: sk_unknown", f"Content-Length: {LARGE}")
+
+    assert ["uploadMedia"] == [each.operation for each in served.hosted.sandbox.journal.exchanges]
+
+
+UPLOAD = (
+    b'--b\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\nContent-Type: text/plain\r\n\r\n'
+    + b"x" * LARGE
+    + b"\r\n--b--\r\n"
+)
+
+
+def until(is_true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not is_true():
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
+def begin_delayed(served: Served, client: RawClient, effect: str = "delay") -> None:
+    """Send an upload that a rule delays by an hour."""
+    script = json.dumps({"script": [{"on": "uploadMedia", "do": {effect: "1h"}}]}).encode()
+    size = f"Content-Length: {len(script)}"
+    assert 201 == served.ask("POST", "/_mock/scenarios", f"Authorization: Bearer {TOKEN}", size, body=script).status
+    key = f"X-API-Key: {served.hosted.tenant.secret_key}"
+    fields = (key, "Content-Type: multipart/form-data; boundary=b", f"Content-Length: {len(UPLOAD)}")
+    client.send(f"POST {MEDIA} HTTP/1.1", *fields, body=UPLOAD)
+    until(served.hosted.sandbox.runtime.has_waits)
+
+
+def media(served: Served) -> list[int]:
+    """The sizes of the files of the sandbox."""
+    return [len(record.content) for _, record in served.hosted.sandbox.records("media")]
+
+
+@pytest.mark.parametrize("has_log", [False, True])
+@pytest.mark.parametrize(("effect", "stored"), [("delay", []), ("delay-after", [LARGE])])
+def test_an_upload_that_a_rule_delays_is_in_a_file_and_counts_until_its_response(
+    served: Served, effect: str, stored: list[int], has_log: bool
+) -> None:
+    host = served.server._config.handler._host  # type: ignore[attr-defined]
+    host.log = (lambda line: None) if has_log else None
+    tracemalloc.start()
+    try:
+        with RawClient(served.server.port) as client:
+            begin_delayed(served, client, effect)
+            until(lambda: len(stored) == sum(trace.size >= LARGE for trace in tracemalloc.take_snapshot().traces))
+            assert (len(UPLOAD), stored) == (served.taken_bytes, media(served))
+            served.wait(3600.0)
+
+            assert (201, True) == ((answer := client.answer()).status, answer.json()[0]["success"])
+    finally:
+        tracemalloc.stop()
+    assert [LARGE] == media(served)
+    until(lambda: served.taken_bytes == 0)
+
+
+def test_it_counts_also_once_its_client_has_given_up(served: Served) -> None:
+    with RawClient(served.server.port) as client:
+        begin_delayed(served, client)
+    served.ask("GET", "/_mock/health")
+    assert len(UPLOAD) == served.taken_bytes
+    served.wait(3600.0)
+
+    until(lambda: served.taken_bytes == 0)
+    assert [LARGE] == media(served)
+
+
+def test_a_reset_ends_the_wait_and_frees_the_file(served: Served) -> None:
+    with RawClient(served.server.port) as client:
+        begin_delayed(served, client)
+        assert 204 == served.ask("POST", "/_mock/reset", f"Authorization: Bearer {TOKEN}", "Content-Length: 0").status
+        assert client.ended()
+
+    until(lambda: served.taken_bytes == 0)
+    assert [] == media(served)
+
+
+def test_a_body_of_a_call_that_is_deferred_in_process_is_memory_of_its_sandbox(mockserver: Sandbox) -> None:
+    mockserver.on("uploadMedia").delay("1h")
+    hosted = mockserver._hosted
+    hosted.usage.refresh(hosted.sandbox, hosted.checkpoints, 0)
+    before = hosted.memory_bytes
+    url, files = f"{mockserver.base_url}/v1/messaging/media", {"files": ("a.txt", b"x" * LARGE)}
+    with mockserver.requests_session() as session, pytest.raises(requests.exceptions.ReadTimeout):
+        session.post(url, files=files, headers={"X-API-Key": mockserver.secret_key}, timeout=1)
+    hosted.usage.is_called = True
+    hosted.usage.refresh(hosted.sandbox, hosted.checkpoints, 1)
+
+    assert hosted.memory_bytes - before > LARGE

@@ -1,0 +1,251 @@
+"""Each wrong command is refused with what was received and what is expected, and changes nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mockserver.contract import schemas
+from mockserver.server.control.routes import ROUTES, Route, query_names
+from tests.documents.control_calls import Controls
+
+OWN = {"id": "x", "sessionId": "x", "name": "x"}  # the parameters of paths
+WITH_BODY = [row for row in ROUTES if row.schema]
+WITHOUT_BODY = [row for row in ROUTES if not row.schema]
+
+
+@pytest.fixture(scope="module")
+def controls() -> Controls:
+    """A host with the demo, which no test of this module changes."""
+    return Controls()
+
+
+def _refused(controls: Controls, command: str, body: Any = None, query: str = "", **options: Any) -> tuple[str, str]:
+    """Return code and message of a refusal, after which the state and the history are as before."""
+    before = controls.run("readState"), controls.run("readHistory")["steps"]
+    status, answer = controls.call(command, body, query, **{**OWN, **options})
+
+    assert 400 == status, answer
+    assert before == (controls.run("readState"), controls.run("readHistory")["steps"])
+    assert "; expected " in answer["message"]
+    return answer["code"], answer["message"]
+
+
+def _named(row: Route) -> str:
+    return row.id
+
+
+@pytest.mark.parametrize("row", ROUTES, ids=_named)
+def test_an_unknown_parameter_of_a_query_is_refused(controls: Controls, row: Route):
+    code, message = _refused(controls, row.id, query="?colour=blue")
+
+    known = ", ".join(query_names(row))
+    assert "MOCK_BAD_QUERY" == code
+    assert message.startswith("query: got 'colour'; expected ")
+    assert message.endswith(known or "no query")
+
+
+@pytest.mark.parametrize("row", [row for row in ROUTES if query_names(row)], ids=_named)
+def test_a_misspelt_parameter_is_refused_with_the_nearest(controls: Controls, row: Route):
+    name = query_names(row)[0]
+    _, message = _refused(controls, row.id, query=f"?{name[:-1]}=1")
+
+    assert message.endswith(f"; did you mean {name!r}?")
+
+
+@pytest.mark.parametrize("row", [row for row in ROUTES if set(query_names(row)) - {"label"}], ids=_named)
+def test_a_parameter_that_is_sent_twice_is_refused(controls: Controls, row: Route):
+    name = query_names(row)[0]
+
+    assert ("MOCK_BAD_QUERY", f"query: got {name!r} twice; expected it once") == _refused(
+        controls, row.id, query=f"?{name}=1&{name}=1"
+    )
+
+
+@pytest.mark.parametrize("row", WITHOUT_BODY, ids=_named)
+def test_a_body_that_no_command_reads_is_refused(controls: Controls, row: Route):
+    for body in ({"id": "rule_1"}, [], b"by=1m"):
+        code, message = _refused(controls, row.id, body)
+
+        assert "MOCK_BAD_BODY" == code
+        assert message.startswith("got a body; expected none")
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b" {}\n"])
+def test_an_empty_body_is_none(body: bytes):
+    assert 204 == Controls().call("reset", body)[0]
+
+
+@pytest.mark.parametrize("row", [row for row in WITH_BODY if row.id not in ("applyScenario", "choose")], ids=_named)
+def test_an_unknown_key_of_a_body_is_refused(controls: Controls, row: Route):
+    code, message = _refused(controls, row.id, {"colour": "blue"})
+
+    assert "MOCK_BAD_BODY" == code
+    assert 'the key "colour"' in message or "required" in message
+
+
+@pytest.mark.parametrize("row", WITH_BODY, ids=_named)
+def test_a_value_of_a_wrong_type_is_refused(controls: Controls, row: Route):
+    names = list(schemas.load(row.schema or "").get("properties", ()))
+    for body in ([], "2026-03-01T12:00:00Z", 5, None, *({name: [True]} for name in names)):
+        code, _ = _refused(controls, row.id, b"null" if body is None else body)
+
+        assert code in ("MOCK_BAD_BODY", "MOCK_BAD_SCENARIO"), body
+
+
+@pytest.mark.parametrize("row", WITH_BODY, ids=_named)
+def test_a_key_that_an_object_has_twice_is_refused(controls: Controls, row: Route):
+    for body in (b'{"by": "1m", "by": "2m"}', b'{"where": {"a": 1, "b": 2, "a": 1}}'):
+        code, message = _refused(controls, row.id, body)
+
+        assert "MOCK_BAD_JSON" == code
+        assert message.endswith(" twice in one object; expected it once")
+
+
+@pytest.mark.parametrize("row", WITH_BODY, ids=_named)
+def test_a_form_and_a_byte_order_mark_are_refused_as_what_they_are(controls: Controls, row: Route):
+    form = {"content-type": "application/x-www-form-urlencoded"}
+
+    assert ("MOCK_BAD_JSON", "body: got a form; expected a JSON object in UTF-8") == _refused(
+        controls, row.id, b"by=20m", headers=form
+    )
+    assert (
+        "MOCK_BAD_JSON",
+        "body: not JSON: got a byte order mark first; expected UTF-8 without one",
+    ) == _refused(controls, row.id, b"\xef\xbb\xbf{}")
+
+
+def test_json_with_the_content_type_of_a_form_is_read_as_curl_sends_it():
+    answer = Controls().run("advanceClock", {"by": "1m"}, headers={"content-type": "application/x-www-form-urlencoded"})
+
+    assert "2026-03-01T12:01:00.000Z" == answer["now"]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (b"{'by': 1}", "not JSON: Expecting property name enclosed in double quotes at line 1 column 2"),
+        ('{"by":"1m"}'.encode("utf-16"), "byte 0 is not UTF-8"),
+        (b'{"by": "1m\xff"}', "byte 10 is not UTF-8"),
+    ],
+)
+def test_what_is_not_json_is_refused_with_its_place(controls: Controls, text: bytes, place: str):
+    assert ("MOCK_BAD_JSON", f"body: {place}; expected a JSON object in UTF-8") == _refused(
+        controls, "advanceClock", text
+    )
+
+
+@pytest.mark.parametrize("value", ["-1", "x", "", "1.5", "9" * 16])
+@pytest.mark.parametrize(
+    ("command", "name"), [("readJournal", "limit"), ("readJournal", "since"), ("readState", "chats")]
+)
+def test_a_number_of_a_query_has_its_bounds(controls: Controls, command: str, name: str, value: str):
+    assert (
+        "MOCK_BAD_QUERY",
+        f"{name}: got {value!r}; expected a whole number from 0 to 999999999999999",
+    ) == _refused(controls, command, query=f"?{name}={value}")
+
+
+# Body, and the beginning of the message; the places in problems are those of the body.
+WRONG_BODIES: list[tuple[str, Any, str]] = [
+    ("createSandbox", {"clock": "2026-03-01"}, 'the body does not fit: /clock: got "2026-03-01"; expected an object, such as {"freeze": "2026-03-01T12:00:00Z"}'),
+    ("createSandbox", {"choices": "guide"}, 'the body does not fit: /choices: got "guide"; expected an object, such as {"dual-status": "guide"}'),
+    ("createSandbox", {"given": []}, 'the body does not fit: /given: got []; expected an object, such as {"chats": {"count": 3}}'),
+    ("createSandbox", {"labels": {"a b": "x"}}, 'the body does not fit: /labels: got "a b"; expected a key of 1 to 63 letters'),
+    ("createSandbox", {"scenario": "dmo"}, "the document is refused; no sandbox was created: /scenario: got"),
+    ("createSandbox", {"scenario": {"givn": {}}}, "the document is refused; no sandbox was created: /scenario/givn: got"),
+    ("createSandbox", {"scenario": {"choices": {"x": 1}}}, "the document is refused; no sandbox was created: /scenario/choices/x: got"),
+    ("createSandbox", {"scenario": {"choices": {"x": 1}}, "choices": {"dual-status": "guide"}}, "the document is refused; no sandbox was created: /scenario/choices/x: got"),
+    ("createSandbox", {"scenario": {}, "choices": {"x": 1}}, "the document is refused; no sandbox was created: /choices/x: got"),
+    ("createSandbox", {"scenario": {}, "clock": {"freeze": "noon"}}, "the document is refused; no sandbox was created: /clock/freeze: got"),
+    ("createSandbox", {"scenario": {"given": {"chats": []}}, "given": {"chatz": []}}, "the document is refused; no sandbox was created: /given/chatz: got"),
+    ("applyScenario", {"name": "dmo"}, "the document is refused; nothing of it was applied: /name: got"),
+    ("applyScenario", {"name": 5}, "name: got 5; expected the name of a library scenario alone"),
+    ("applyScenario", {"name": "demo", "seed": 1}, 'name: got "demo" with seed; expected the name of a library scenario alone'),
+    ("choose", {"dual-stats": "guide"}, "no choice was set; /dual-stats: got"),
+    ("choose", {"dual-status": "gide"}, "no choice was set; /dual-status: got"),
+    ("sendCall", {"method": "GET", "path": "v1/campaigns"}, 'the body does not fit: /path: got "v1/campaigns"; expected a path with its query in ASCII, such as /v1/campaigns?limit=5'),
+    ("sendCall", {"method": "G T", "path": "/v1/campaigns"}, 'the body does not fit: /method: got "G T"; expected the name of an HTTP method, such as GET'),
+    ("sendCall", {"method": "GET", "path": "/v1/campaigns", "bodyBase64": "?"}, "bodyBase64: got '?'; expected base64"),
+    ("verifyJournal", {"operation": "listCampaigns"}, "got no expected count; expected times, atLeast or atMost"),
+    ("verifyJournal", {"operation": "listCampaigns", "atLeast": 3, "atMost": 1}, "got atLeast 3 and atMost 1; expected atLeast up to atMost"),
+    ("createWebhook", {"url": "http://127.0.0.1:9/", "secret": "abc"}, "secret: got a text of 3 characters; expected base64"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "body", "message"), WRONG_BODIES)
+def test_a_wrong_body_is_refused_at_its_place(controls: Controls, command: str, body: Any, message: str):
+    status, answer = controls.call(command, body)
+
+    assert (400, message) == (status, answer["message"][: len(message)])
+    for problem in answer.get("problems", ()):
+        assert _has_parent(body, problem["path"]), problem
+
+
+def _has_parent(value: Any, path: str) -> bool:
+    for step in path.split("/")[1:-1]:
+        if not isinstance(value, dict) or step not in value:
+            return False
+        value = value[step]
+    return True
+
+
+ENDS = ["drop", "reset"]
+RESPONSES = [{"error": "INTERNAL_ERROR"}, {"reply": {"status": 500}}, {"bad-gateway": "after"}, {"garble": True}]
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("response", RESPONSES, ids=lambda effects: next(iter(effects)))
+def test_a_rule_without_a_response_makes_none(controls: Controls, end: str, response: dict[str, Any]):
+    entry = {"on": "listCampaigns", "do": {end: "after", **response}}
+    code, message = _refused(controls, "applyScenario", {"script": [entry]})
+
+    (name,) = response
+    assert "MOCK_BAD_SCENARIO" == code
+    assert f"/script/0/do: got {end} with {name}; expected {end} without {name}" in message
+
+
+UNKNOWN = {
+    "removeRule": "rule", "restoreCheckpoint": "checkpoint", "readTenant": "tenant", "setTenant": "tenant",
+    "recoverWebhook": "webhook", "rotateWebhook": "webhook", "readEvent": "event", "redeliverEvent": "event",
+    "failCampaign": "campaign", "completeSession": "session", "cancelSession": "session", "expireSession": "session",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "kind"), UNKNOWN.items())
+def test_an_unknown_id_is_refused_with_those_that_exist(controls: Controls, command: str, kind: str):
+    body = {"secret": "c2VjcmV0"} if command == "rotateWebhook" else None
+    status, answer = controls.call(command, body, id="x", sessionId="x")
+
+    assert (404, "MOCK_NOT_FOUND") == (status, answer["code"])
+    existing = "tenant_default, tenant_vizinha" if kind == "tenant" else "one that exists; there is none yet"
+    assert f"{kind}: got 'x'; expected {existing}" == answer["message"]
+
+
+def test_of_many_checkpoints_the_refusal_lists_some():
+    controls = Controls()
+    for _ in range(9):
+        controls.run("createCheckpoint")
+
+    _, answer = controls.call("restoreCheckpoint", id="checkpoint_1O")
+    assert (
+        "checkpoint: got 'checkpoint_1O'; expected checkpoint_1, checkpoint_2, checkpoint_3, checkpoint_4, checkpoint_5; "
+        "did you mean 'checkpoint_1'?"
+    ) == answer["message"]
+
+
+def test_the_answer_of_an_advance_has_what_fired_while_a_rule_advanced():
+    controls = Controls()
+    script = [
+        {"at": "1m", "do": {"advance": "10m"}},
+        {"at": "2m", "do": {"advance": "1m"}},
+        {"at": "2m30s", "do": {"set-tenant": {"name": "Later"}}},
+    ]
+    rules = controls.run("applyScenario", {"script": script})["rules"]
+
+    fired = controls.run("advanceClock", {"by": "5m"})["fired"]
+
+    assert rules == [each["id"] for each in fired]
+    assert ["12:01:00", "12:02:00", "12:02:30"] == [each["at"][11:19] for each in fired]
+    assert [] == controls.run("advanceClock", {"by": "1h"})["fired"]

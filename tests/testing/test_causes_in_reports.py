@@ -1,0 +1,162 @@
+"""The first lines of a report: the failure with its place in the code, then what bent the world, then the calls."""
+
+from __future__ import annotations
+
+import re
+
+from mockserver import MockServer
+from mockserver.testing.sandbox import Sandbox
+from tests.testing.conftest import Suite
+from tests.testing.test_reports import WORLD, whole_section
+
+
+def summary(suite: Suite, test: str) -> list[str]:
+    found = whole_section(suite.run(WORLD + test))
+    return found[: next(at for at, line in enumerate(found) if line.startswith("sandbox_1: clock at"))]
+
+
+def test_an_assertion_is_first_with_its_source_and_the_line_of_the_test_that_led_there(suite: Suite):
+    first, *_ = summary(
+        suite,
+        """
+    def check(count):
+        assert count == 0
+
+    def test_it(mockserver):
+        create(mockserver)
+        check(3)
+    """,
+    )
+
+    assert re.fullmatch(
+        r"The test failed at test_mine\.py:\d+ `assert count == 0` from test_mine\.py:\d+: assert 3 == 0", first
+    )
+
+
+def test_an_exception_of_the_client_is_first_with_its_place_also_after_a_call(suite: Suite):
+    first, second, *_ = summary(
+        suite,
+        """
+    def test_it(mockserver):
+        mockserver.call("GET", "/v1/campaigns/none").json()["campaign"]
+    """,
+    )
+
+    assert first.startswith("The test raised KeyError: 'campaign' at test_mine.py:")
+    assert "Call #1 readCampaign was refused: 404 CAMPAIGN_NOT_FOUND" == second
+
+
+def test_a_rule_on_the_state_follows_with_what_it_caused(suite: Suite):
+    _, second, *others = summary(
+        suite,
+        """
+    def test_it(mockserver):
+        mockserver.on("startCampaign").fail_sends()
+        campaign = create(mockserver, cadence=60)
+        start(mockserver, campaign)
+        mockserver.advance(hours=1)
+        execution = mockserver.call("GET", f"/v1/campaigns/{campaign}").json()["executions"][0]
+        assert execution["sentCount"] == 2
+    """,
+    )
+
+    assert "rule rule_1 (on startCampaign: fail-sends) fired at #2: 2 of 2 sends of execution fail" == second
+    assert [] == others
+
+
+def test_a_rule_that_ends_a_campaign_is_named_with_the_campaign(suite: Suite):
+    lines = summary(
+        suite,
+        """
+    @pytest.mark.mockserver(conduct="off")
+    def test_it(mockserver):
+        campaign = create(mockserver)
+        start(mockserver, campaign)
+        mockserver.on("listCampaigns").cancel_campaign()
+        mockserver.call("GET", "/v1/campaigns")
+        assert mockserver.call("GET", f"/v1/campaigns/{campaign}").json()["status"] == "completed"
+    """,
+    )
+
+    assert (
+        "rule rule_1 (on listCampaigns: cancel-campaign) fired at #3: campaign campaign: processing -> canceled"
+        in lines[1]
+    )
+
+
+def test_the_call_that_one_rule_changed_is_explained_once(suite: Suite):
+    lines = summary(
+        suite,
+        """
+    @pytest.mark.mockserver(conduct="off")
+    def test_it(mockserver):
+        mockserver.on("createCampaign").error("INTERNAL_ERROR")
+        assert mockserver.call("POST", "/v1/campaigns", json=NEW).status == 201
+    """,
+    )
+
+    assert 1 == sum("rule_1" in line for line in lines)
+    assert lines[1].startswith("Call #1 createCampaign matched rule_1: error")
+
+
+def test_a_campaign_that_the_test_ended_itself_is_named_without_a_rule(mockserver: Sandbox):
+    mockserver.apply(
+        given={"templates": [{"id": "template_one"}], "chats": {"count": 100}},
+    )
+    body = {"name": "One", "platform": "chatapp", "templateId": "template_one", "cadence": 1}
+    campaign = mockserver.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
+    mockserver.call("POST", f"/v1/campaigns/{campaign}/start")
+    mockserver.admin.fail_campaign(campaign)
+
+    first, second, *_ = mockserver.report("sent too few").splitlines()
+
+    assert "the test failed: sent too few" == first
+    assert f"campaign {campaign}: processing -> failed (forced fail)" == second
+
+
+def test_a_rule_that_no_call_matched_is_among_the_first_lines(suite: Suite):
+    lines = summary(
+        suite,
+        """
+    @pytest.mark.mockserver(conduct="off")
+    def test_it(mockserver):
+        mockserver.on("readCampaign").drop(when="before").may_fire()
+        with pytest.raises(Exception):
+            mockserver.call("GET", "/v1/campaigns")
+    """,
+    )
+
+    assert "rule rule_1 (on readCampaign: drop before) never fired: nothing matched" == lines[1]
+
+
+def test_the_entry_of_a_rule_lists_its_effects_on_the_state():
+    with (
+        MockServer() as server,
+        server.sandbox(
+            given={"templates": [{"id": "template_one"}], "chats": {"count": 4}}, now="2026-03-01T12:00:00Z"
+        ) as sandbox,
+    ):
+        sandbox.on("startCampaign").fail_sends(every=2)
+        body = {"name": "One", "platform": "chatapp", "templateId": "template_one", "cadence": 1}
+        campaign = sandbox.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
+        execution = sandbox.call("POST", f"/v1/campaigns/{campaign}/start").json()["executionId"]
+
+        (rule,) = sandbox.rules
+
+    did = {
+        "at": "2026-03-01T12:00:00.000Z",
+        "exchange": 2,
+        "effect": "fail-sends",
+        "sends": [{"execution": execution, "failing": 2, "of": 4}],
+    }
+    assert [did] == rule["did"]
+
+
+def test_of_a_rule_that_fires_without_end_the_newest_effects_are_kept(mockserver: Sandbox):
+    mockserver.apply(script=[{"on": "listCampaigns", "do": {"set-tenant": {"name": "Other"}}}])
+    for _ in range(12):
+        mockserver.call("GET", "/v1/campaigns")
+
+    (rule,) = mockserver.rules
+
+    assert [*range(3, 13)] == [one["exchange"] for one in rule["did"]]

@@ -1,0 +1,133 @@
+"""A full disk: no test has another result by it, one line says which file is missing, and no part of a file is left."""
+
+from __future__ import annotations
+
+import errno
+import sys
+from pathlib import Path
+
+import pytest
+
+from mockserver import MockServer, Sandbox
+from mockserver._files import write_whole
+from mockserver.cli import main
+from mockserver.coverage.coverage import Coverage
+from tests.testing.conftest import Suite
+
+FULL = "OSError: [[]Errno 28[]] No space left on device*"
+TESTS = """
+import pytest
+
+def test_passes(mockserver):
+    assert 200 == mockserver.call("GET", "/v1/campaigns").status
+
+def test_fails(mockserver):
+    assert 404 == mockserver.call("GET", "/v1/campaigns").status
+
+@pytest.mark.mockserver_explore(faults=["internal-error"])
+def test_explored(mockserver):
+    assert 200 == mockserver.call("GET", "/v1/campaigns").status
+"""
+
+
+@pytest.fixture
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let files be made, and have the disk be full in the middle of the content of each."""
+    write_bytes = Path.write_bytes
+
+    def write_half(file: Path, content: bytes) -> int:
+        write_bytes(file, content[: len(content) // 2])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", write_half)
+
+
+def files_below(folder: Path) -> list[str]:
+    return sorted(
+        file.name for file in folder.rglob("*") if file.is_file() and file.suffix not in (".py", ".ini", ".pyc")
+    )
+
+
+@pytest.mark.usefixtures("full_disk")
+def test_each_test_has_its_own_result_and_each_missing_file_one_line(suite: Suite):
+    result = suite.run(
+        TESTS,
+        "--mockserver-trace=always",
+        "--mockserver-cov",
+        *(
+            f"--mockserver-{part}-{form}=out/{part}.{form}"
+            for part in ("conduct", "explore")
+            for form in ("json", "html")
+        ),
+        "-p",
+        "no:randomly",
+        "-p",
+        "no:cacheprovider",
+    )
+
+    result.assert_outcomes(passed=2, failed=1)
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    result.stdout.fnmatch_lines_random(
+        [
+            f"no replay document was written: {FULL}",
+            f"  no replay document was written: {FULL}",
+            f"no trace was written: {FULL}",
+            *(
+                f"mockserver: out/{part}.{form} was not written: No space left on device"
+                for part in ("conduct", "explore")
+                for form in ("json", "html")
+            ),
+            "mockserver: *coverage.json was not written: No space left on device",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*INTERNALERROR*")
+    assert [] == [name for name in files_below(suite.pytester.path) if name != ".gitignore"]
+
+
+@pytest.mark.usefixtures("full_disk")
+def test_an_exploration_returns_its_report_with_a_note(tmp_path: Path):
+    def client(sandbox: Sandbox) -> None:
+        sandbox.call("GET", "/v1/campaigns")
+        for _ in range(2):
+            if 500 == sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).status:
+                raise ValueError("it does not handle a 500")
+
+    with MockServer() as server:
+        report = server.explore(client, failures=tmp_path / "found", choices=())
+
+    assert report.findings
+    assert 1 == report.text().count("no replay document was written: OSError: [Errno 28] No space left on device")
+    assert [] == files_below(tmp_path)
+
+
+@pytest.mark.usefixtures("full_disk")
+def test_a_file_keeps_its_former_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    file = tmp_path / "coverage.json"
+    file.write_text("{}", encoding="utf-8")
+
+    with pytest.raises(OSError, match="No space left on device"):
+        Coverage().save(file)
+
+    assert ("{}", ["coverage.json"]) == (file.read_text(encoding="utf-8"), files_below(tmp_path))
+
+
+@pytest.mark.usefixtures("full_disk")
+def test_a_command_prints_the_file_and_the_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    source, target = tmp_path / "coverage.json", tmp_path / "out.html"
+    source.write_text(Coverage().as_text(), encoding="utf-8")
+
+    status = main(["coverage", "html", str(source), "-o", str(target)])
+
+    assert (2, f"mockserver: {target}: No space left on device\n") == (status, capsys.readouterr().err)
+    assert not target.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right there, and devices have no path")
+def test_a_device_is_written_to_and_a_link_stays_one(tmp_path: Path):
+    target, link = tmp_path / "target", tmp_path / "link"
+    link.symlink_to(target)
+
+    write_whole(Path("/dev/null"), "text")
+    write_whole(link, "text")
+
+    assert (True, "text") == (link.is_symlink(), target.read_text(encoding="utf-8"))

@@ -1,0 +1,154 @@
+"""`SandboxTestCase` under pytest: its failures leave what those of the fixture leave, and its rules and loops are judged alike."""
+
+from __future__ import annotations
+
+from tests.testing.conftest import Suite
+
+CASE = """
+import unittest
+from mockserver import SandboxTestCase
+
+class TestListing(SandboxTestCase):
+    mockserver_settings = {"now": "2026-03-01T12:00:00Z"}
+
+    def setUp(self):
+        super().setUp()
+        self.mockserver.on("startCampaign").nth(1).garble()
+"""
+
+
+def test_a_failure_has_a_replay_document_and_a_trace_and_its_report_once(suite: Suite):
+    result = suite.run(
+        CASE
+        + """
+    def test_it(self):
+        self.assertEqual(200, self.mockserver.call("GET", "/v1/campaigns/none").status)
+""",
+        "--mockserver-trace=on-failure",
+    )
+
+    result.assert_outcomes(failed=1)
+    name = "test_mine.py.TestListing.test_it"
+    result.stdout.fnmatch_lines(
+        [
+            f"to repeat it: mockserver replay .mockserver/failures/{name}.yaml",
+            f"to see it step by step: .mockserver/traces/{name}.html; *",
+        ]
+    )
+    assert (suite.pytester.path / f".mockserver/failures/{name}.yaml").is_file()
+    assert (suite.pytester.path / f".mockserver/traces/{name}.html").is_file()
+    assert 1 == result.stdout.str().count("Call #1 readCampaign was refused: 404 CAMPAIGN_NOT_FOUND")
+
+
+def test_a_test_that_passes_has_a_trace_if_each_is_asked_for(suite: Suite):
+    result = suite.run(
+        CASE
+        + """
+    def test_it(self):
+        self.assertEqual(404, self.mockserver.call("GET", "/v1/campaigns/none").status)
+""",
+        "--mockserver-trace=always",
+    )
+
+    result.assert_outcomes(passed=1)
+    assert (suite.pytester.path / ".mockserver/traces/test_mine.py.TestListing.test_it.html").is_file()
+
+
+def test_the_rules_of_the_method_must_fire_and_those_of_set_up_and_of_tests_that_end_otherwise_need_not(suite: Suite):
+    result = suite.run(
+        CASE
+        + """
+    def unfired(self):
+        self.mockserver.on("listCampaigns").nth(1).garble()
+
+    def test_passes(self):
+        self.mockserver.on("listCampaigns").nth(1).error("INTERNAL_ERROR")
+        self.mockserver.call("GET", "/v1/campaigns")
+
+    def test_unfired(self):
+        self.unfired()
+
+    def test_fails(self):
+        self.unfired()
+        self.fail("of its own")
+
+    def test_is_skipped(self):
+        self.unfired()
+        self.skipTest("of its own")
+
+    @unittest.expectedFailure
+    def test_may_fail(self):
+        self.unfired()
+        self.fail("of its own")
+
+    def test_subtest_fails(self):
+        self.unfired()
+        with self.subTest("one"):
+            self.fail("of its own")
+
+class TestCoroutines(SandboxTestCase, unittest.IsolatedAsyncioTestCase):
+    async def test_unfired(self):
+        self.mockserver.on("listCampaigns").nth(1).garble()
+
+class TestTheOtherOrder(unittest.IsolatedAsyncioTestCase, SandboxTestCase):
+    async def test_passes(self):
+        self.mockserver.on("listCampaigns").nth(1).garble()
+""",
+        "-rA",
+    )
+
+    lines = result.stdout.str().splitlines()
+    accused = [line.partition(" - ")[0] for line in lines if line.startswith("FAILED") and " - Failed: a rule" in line]
+    assert ["TestListing::test_unfired", "TestCoroutines::test_unfired"] == [
+        each.partition("::")[2] for each in accused
+    ]
+    passed = {line.partition("::")[2] for line in lines if line.startswith("PASSED")}
+    assert {"TestListing::test_passes", "TestTheOtherOrder::test_passes"} <= passed
+    cure = '    if it need not fire: self.mockserver.on("listCampaigns").nth(1).may_fire().do({"garble": True})'
+    assert cure in lines
+
+
+def test_a_loop_ends_at_the_limit_of_the_ini_file_unless_the_class_has_its_own(suite: Suite):
+    result = suite.run(
+        CASE
+        + """
+    def test_loop(self):
+        while True:
+            self.mockserver.call("GET", "/v1/campaigns/campaign_one")
+
+class TestMore(SandboxTestCase):
+    mockserver_poll_limit = 50
+
+    def test_forty(self):
+        for _ in range(40):
+            self.mockserver.call("GET", "/v1/campaigns/campaign_one")
+
+class TestAll(TestMore):
+    mockserver_poll_limit = "off"
+
+    def test_sixty(self):
+        for _ in range(60):
+            self.mockserver.call("GET", "/v1/campaigns/campaign_one")
+""",
+        "-o",
+        "mockserver_poll_limit=30",
+    )
+
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(["*The test was ended: the client read campaign_one 30 times in a row *"])
+
+
+def test_a_call_after_the_test_and_one_that_is_given_up_leave_no_trace_in_the_next(suite: Suite):
+    result = suite.run(
+        CASE
+        + """
+    def test_one(self):
+        self.assertEqual(200, self.mockserver.call("GET", "/v1/campaigns/none").status)
+
+    def test_two(self):
+        self.fail("of its own")
+"""
+    )
+
+    result.assert_outcomes(failed=2)
+    result.stdout.no_fnmatch_line("*mockserver sandbox_*")  # of several sandboxes each would have its own section
