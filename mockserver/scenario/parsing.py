@@ -24,6 +24,7 @@ from ruamel.yaml.nodes import MappingNode, SequenceNode
 
 from mockserver._json import JSON
 from mockserver.contract.limits import DOCUMENT_DEPTH_MAX as DEPTH_MAX
+from mockserver.contract.limits import YAML_MAX_CHARS
 from mockserver.contract.text import number
 from mockserver.scenario.problems import Problem, ScenarioError, steps
 
@@ -123,6 +124,9 @@ def value_of(text: str, name: str) -> Any:
     value = _json(text)
     if value is not None:
         return value
+    if len(text) > YAML_MAX_CHARS:
+        received = f"{len(text):,} characters that are not an object of JSON"
+        raise ScenarioError([Problem("", received, f"at most {YAML_MAX_CHARS:,} of YAML, the mock's own bound")], name)
     try:
         return _reader().load(text)
     except MarkedYAMLError as error:

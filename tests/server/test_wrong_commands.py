@@ -36,7 +36,13 @@ def _named(row: Route) -> str:
     return row.id
 
 
-@pytest.mark.parametrize("row", ROUTES, ids=_named)
+def test_a_probe_of_health_may_add_parameters_of_its_own(controls: Controls):
+    status, answer = controls.call("readHealth", None, "?probe=1&probe=2")
+
+    assert (200, "ok") == (status, answer["status"])
+
+
+@pytest.mark.parametrize("row", [row for row in ROUTES if row.id != "readHealth"], ids=_named)
 def test_an_unknown_parameter_of_a_query_is_refused(controls: Controls, row: Route):
     code, message = _refused(controls, row.id, query="?colour=blue")
 

@@ -10,6 +10,8 @@ import pytest
 
 from mockserver.cli import main
 from mockserver.coverage.coverage import Coverage
+from mockserver.scenario.parsing import value_of
+from mockserver.scenario.problems import ScenarioError
 from mockserver.server.control.routes import ROUTES
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
@@ -89,6 +91,24 @@ def test_a_hostile_file_is_refused_and_named(command: list[str], kind: str, caps
 
     assert error.startswith("mockserver: ") and "Traceback" not in error
     assert "hostile.json" in error or (kind, command) == ("empty", ["replay"])
+
+
+@pytest.mark.parametrize(
+    ("text", "received"),
+    [("scenario: " + "x" * 1_048_576, "1,048,586"), ('{"scenario": ' + "1," * 1_000_000, "2,000,013")],
+    ids=["YAML", "not quite JSON"],
+)
+def test_a_long_text_that_is_not_json_is_refused_before_the_slow_parser_reads_it(text: str, received: str):
+    with pytest.raises(ScenarioError) as refused:
+        value_of(text, "long")
+
+    assert f"got {received} characters that are not an object of JSON; expected at most 1,048,576 of YAML" in str(
+        refused.value
+    )
+
+
+def test_a_text_of_json_may_have_any_length():
+    assert {"scenario": "x" * 1_048_577} == value_of(f'{{"scenario": "{"x" * 1_048_577}"}}', "long")
 
 
 @pytest.mark.parametrize("command", [["replay"], ["open", "--port", "0"]], ids=" ".join)
