@@ -127,7 +127,7 @@ def _started(context: SeedContext, entry: Entry, campaign: Campaign) -> Executio
     """Return the execution as a start would create it now; raises ApiError as a start does."""
     scope = Scope(context.sandbox, context.tenant)
     template = campaigns.require_sendable_template(scope, campaign)
-    values = campaigns.common_variables(scope.sandbox, template, entry.get("commonVariables", {}))
+    values = campaigns.common_variables(scope.sandbox, template, entry)
     chats = campaigns.select_targets(scope, campaign)
     return campaigns.plan_execution(scope, campaign, template, values, chats)
 

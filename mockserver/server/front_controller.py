@@ -107,7 +107,7 @@ def may_read_body(host: SandboxHost, request: HttpRequest, root: HostedSandbox |
 
 def _part(request: HttpRequest) -> Part:
     target = request.target
-    if paths.is_redirected(request):
+    if paths.is_redirected(request) or paths.is_icon_of_page(request):
         return "dashboard"
     if target.startswith("/_mock/"):
         return "dashboard" if paths.is_of_dashboard(request) else "control"

@@ -169,6 +169,21 @@ def test_common_variables_are_a_map(mockserver, variables):
     assert (400, "VALIDATION_ERROR") == refused(start(mockserver, campaign_id, variables))
 
 
+@pytest.mark.clause("start.missing-variables")
+def test_the_reason_of_a_missing_variable_names_the_misspelt_key_that_was_ignored(mockserver):
+    campaign_id = create(mockserver, templateId="template_asking")
+    mockserver.call("POST", f"/v1/campaigns/{campaign_id}/start", json={"variables": {"var2": "DEZ"}})
+
+    assert (
+        mockserver.calls("startCampaign")
+        .one()
+        .reason.endswith(
+            "expected var2 too, by template 'template_asking'; the unknown key 'variables' is ignored; "
+            "did you mean 'commonVariables'?"
+        )
+    )
+
+
 @pytest.mark.clause("start.common-variables")
 def test_a_value_applies_to_every_recipient(mockserver):
     run(mockserver, {"var2": "DEZ", "var3": "Centro"}, templateId="template_asking")

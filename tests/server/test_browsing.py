@@ -161,3 +161,17 @@ def test_a_text_of_the_control_plane_is_a_page_of_the_mock_or_none(host: Sandbox
     sandbox = (("Content-Security-Policy", "sandbox"), ("X-Content-Type-Options", "nosniff"))
     expected = own.get(values(response, "Content-Type")[0].partition(";")[0], sandbox)
     assert (200, []) == (response.status, [header for header in expected if header not in response.headers])
+
+
+@pytest.mark.parametrize("accept", ["image/avif,image/webp,image/svg+xml,image/*,*/*;q=0.8", "image/png,image/*;q=0.5"])
+def test_a_browser_that_asks_for_an_icon_gets_it_and_the_journal_has_no_call(accept: str):
+    host = SandboxHost()
+    hosted = host.create(SandboxConfig())
+    request = HttpRequest("GET", f"/sandboxes/{hosted.id}/favicon.ico", {"accept": accept}, b"", ORIGIN)
+
+    response, _ = front_controller.handle_request(host, request)
+
+    assert isinstance(response, HttpResponse)
+    assert (200, "image/svg+xml; charset=utf-8") == (response.status, dict(response.headers)["Content-Type"])
+    assert response.body.startswith(b"<svg")
+    assert [] == list(hosted.sandbox.journal.exchanges)

@@ -160,3 +160,46 @@ def test_of_a_rule_that_fires_without_end_the_newest_effects_are_kept(mockserver
     (rule,) = mockserver.rules
 
     assert [*range(3, 13)] == [one["exchange"] for one in rule["did"]]
+
+
+def test_an_event_that_arrived_before_the_answer_is_shown_before_it(suite: Suite):
+    found = whole_section(
+        suite.run(
+            WORLD
+            + """
+    @pytest.mark.mockserver(scenario="connect-complete-before-202")
+    def test_it(mockserver):
+        mockserver.receive_webhooks(lambda webhook: 204)
+        mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
+        assert 0
+    """
+        )
+    )
+    happened = found[found.index("what happened:") + 1 : found.index("events:")]
+
+    shown = [re.sub(r"_[a-z0-9]{20}|^ +[0-9:.]+ +", "", line) for line in happened]
+    assert [
+        "#1 createConnectionSession arrives",
+        "session connection_session: pending",
+        "session connection_session: pending -> completed  (rule rule_1)",
+        "delivery delivery: due  (event event)",
+        "delivery delivery: due -> delivered  (attempt 1, before the answer to #1)",
+        "#1 createConnectionSession POST /v1/entrypoints/chatapp/connection-sessions -> 202",
+    ] == shown[-6:]
+
+
+def test_a_misspelt_key_is_named_with_the_one_that_is_missing(suite: Suite):
+    found = summary(
+        suite,
+        """
+    def test_it(mockserver):
+        body = {"name": "x", "platform": "chatapp", "template_id": "template_a"}
+        mockserver.call("POST", "/v1/campaigns", json=body)
+        assert 0
+    """,
+    )
+
+    assert found[2].endswith(
+        "campaigns.create at /templateId: got nothing; expected a string that is required; "
+        "the unknown key 'template_id' is ignored; did you mean 'templateId'?"
+    )

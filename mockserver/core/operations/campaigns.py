@@ -17,6 +17,7 @@ from mockserver.contract.limits import own_bound
 from mockserver.core.instants import DAY, MILLISECOND, MINUTE, SECOND, Instant, as_shown
 from mockserver.core.lifecycle import can_transition, create, transition
 from mockserver.core.operations import audiences, sending, templates
+from mockserver.core.operations.validation import misspelt_key
 from mockserver.core.state.calls import ApiError, Call, Success
 from mockserver.core.state.records import Campaign, Chat, Execution, SendSchedule, Template
 from mockserver.core.state.sandbox import SandboxState, Scope, require_record
@@ -59,8 +60,9 @@ def require_sendable_template(scope: Scope, campaign: Campaign) -> Template:
     raise unprocessable_error("send.failures", reason)
 
 
-def common_variables(sandbox: SandboxState, template: Template, given: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the values of the template's manual variables; raises ApiError for missing required ones."""
+def common_variables(sandbox: SandboxState, template: Template, body: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the values that the body of a start has for the template's manual variables; raises ApiError if one lacks."""
+    given: Mapping[str, str] = body.get("commonVariables", {})
     manual = [variable for variable in template.variables if variable.source is None]
     blank_is_missing = sandbox.choices["common-vars-empty"] == "missing"
     missing = [
@@ -73,7 +75,8 @@ def common_variables(sandbox: SandboxState, template: Template, given: Mapping[s
             "CAMPAIGN_MISSING_COMMON_VARIABLES",
             clause="start.missing-variables",
             location="/commonVariables",
-            reason=f"got {sorted(given) or 'none'}; expected {', '.join(missing)} too, by template {template.id!r}",
+            reason=f"got {sorted(given) or 'none'}; expected {', '.join(missing)} too, by template {template.id!r}"
+            + misspelt_key("startCampaign.request", body, "/commonVariables"),
             keys=", ".join(missing),
         )
     extra = extra_keys(template, given)
@@ -298,7 +301,7 @@ def start_campaign(scope: Scope, call: Call, body: Mapping[str, Any]) -> Success
     campaign = get_campaign(scope, call, "start.unknown")
     require_draft(scope.sandbox, campaign)
     template = require_sendable_template(scope, campaign)
-    values = common_variables(scope.sandbox, template, body.get("commonVariables", {}))
+    values = common_variables(scope.sandbox, template, body)
     targets = select_targets(scope, campaign)
     execution = plan_execution(scope, campaign, template, values, targets)
     create(scope, "execution", execution)

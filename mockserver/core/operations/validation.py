@@ -16,6 +16,7 @@ from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from itertools import islice
 from typing import Any, Final, NoReturn
 
 from mockserver._json import JSON
@@ -29,7 +30,7 @@ from mockserver.contract.limits import (
     JSON_VALUES_MAX,
     OWN_BOUND,
 )
-from mockserver.contract.text import number
+from mockserver.contract.text import closest_match, did_you_mean, number, whole_number
 from mockserver.core.redaction import masked_excerpt, to_json_text
 from mockserver.core.state.calls import ApiError, Call
 from mockserver.core.state.sandbox import SandboxState
@@ -75,7 +76,7 @@ def _refuse_wrong_structure(sandbox: SandboxState, endpoint: Endpoint, prepared:
     _refuse_endless_filters(endpoint, prepared)
     problems = schemas.check(schema_name, _without_empty_groups(sandbox, prepared))
     if problems:
-        raise _refusal(sandbox, endpoint, problems[0])
+        raise _refusal(sandbox, endpoint, problems[0], prepared)
     if sandbox.choices["unknown-body-keys"] == "reject":
         unknown = _unknown_key(schemas.load(schema_name), prepared, "")
         if unknown is not None:
@@ -264,12 +265,40 @@ def _is_empty_group(group: Any) -> bool:
     return isinstance(group, dict) and group.get("statements") == [] and group.get("combinator") in ("and", "or")
 
 
-def _refusal(sandbox: SandboxState, endpoint: Endpoint, problem: schemas.SchemaError) -> ApiError:
+def _refusal(sandbox: SandboxState, endpoint: Endpoint, problem: schemas.SchemaError, body: Any) -> ApiError:
     if problem.keyword == "dependentRequired" and sandbox.choices["funnelId-alone"] == "invalid-request":
         reason = f"got no {problem.pointer.removeprefix('/')}; expected {problem.wanted}"
         return ApiError("INVALID_REQUEST", clause="session.funnel-pair", location="/funnelId", reason=reason)
     received = masked_excerpt(to_json_text(problem.found), sandbox.secrets())
-    return validation_error(problem.pointer, f"got {received}; expected {problem.wanted}", endpoint.clause)
+    hint = misspelt_key(endpoint.request_schema or "", body, problem.pointer) if problem.keyword == "required" else ""
+    return validation_error(problem.pointer, f"got {received}; expected {problem.wanted}{hint}", endpoint.clause)
+
+
+_COMPARED_MAX: Final = 10  # unknown keys of one object
+
+
+def misspelt_key(schema_name: str, body: Any, pointer: str) -> str:
+    """
+    Return the end of a reason that names an ignored key and the absent one that it is most like; empty if there is none.
+
+    Args:
+        schema_name: The schema of the whole body.
+        body: The whole body.
+        pointer: The JSON Pointer of a key that the body lacks; the keys of the same object are compared.
+    """
+    schema = schemas.load(schema_name)
+    for step in pointer.split("/")[1:-1]:
+        is_list = isinstance(body, list)
+        body = body[whole_number(step) or 0 if is_list else step]
+        schema = schema.get("items", {}) if is_list else schema.get("properties", {}).get(step, {})
+    properties = schema.get("properties", {})
+    absent = [key for key in properties if key not in body]
+    unknown = (key for key in body if key not in properties)
+    for key in islice(unknown, _COMPARED_MAX):
+        meant = closest_match(key, absent)
+        if meant is not None:
+            return f"; the unknown key {key!r} is ignored{did_you_mean(meant)}"
+    return ""
 
 
 def _unknown_key(schema: Mapping[str, Any], value: Any, pointer: str) -> str | None:

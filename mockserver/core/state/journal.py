@@ -112,7 +112,8 @@ class Transition(NamedTuple):
     """
     One transition of one record; `cause` is {"exchange": n}, {"timer": trigger}, {"rule": id}, {"page": step} or {"forced": command}.
 
-    Of a delivery it may also be {"event": id}, {"attempt": n}, {"script": effect} or {"webhook": "disabled"}.
+    Of a delivery it may also be {"event": id}, {"attempt": n}, with "beforeAnswer": n of the call that then got its
+    response, {"script": effect} or {"webhook": "disabled"}.
     """
 
     n: int

@@ -104,7 +104,11 @@ class Delivery:
 
 
 class PlannedAttempt(NamedTuple):
-    """An attempt that is due now; the dispatcher sends it without the lock and records the result."""
+    """
+    An attempt that is due now; the dispatcher sends it without the lock and records the result.
+
+    `before_answer` is the number of the call whose response a rule makes wait for it, None if there is none.
+    """
 
     epoch: int
     delivery: Delivery
@@ -113,6 +117,7 @@ class PlannedAttempt(NamedTuple):
     at: Instant
     faults: DeliveryFaults
     message_id: str | None
+    before_answer: int | None = None
 
 
 QueueKey = tuple[int, str]  # the event's seq and the delivery's id: sorts in the order of the events

@@ -149,7 +149,7 @@ def claim_next_attempt(
                 _postpone(sandbox, delivery, faults)
                 break
             if faults.before_answer or not early:
-                return _claim(sandbox, delivery, faults)
+                return _claim(sandbox, delivery, faults, early=early)
         else:
             return None
 
@@ -167,7 +167,7 @@ def _postpone(sandbox: SandboxState, delivery: Delivery, faults: outbox.Delivery
     _schedule_retry(sandbox, delivery, due, {"script": "delay" if faults.delay else "reorder"}, faults=remaining)
 
 
-def _claim(sandbox: SandboxState, delivery: Delivery, faults: outbox.DeliveryFaults) -> PlannedAttempt:
+def _claim(sandbox: SandboxState, delivery: Delivery, faults: outbox.DeliveryFaults, *, early: bool) -> PlannedAttempt:
     webhook = sandbox.tenants[delivery.tenant_id].webhooks[delivery.webhook_id]
     n = delivery.next_attempt_number
     option, message_id = sandbox.choices["wh-idempotency"], None
@@ -175,7 +175,8 @@ def _claim(sandbox: SandboxState, delivery: Delivery, faults: outbox.DeliveryFau
         message_id = delivery.event.id
     elif option == "new-per-try":
         message_id = "msg_" + ids.seeded_id(sandbox.seed, "message", delivery.id, n)
-    planned = PlannedAttempt(sandbox.epoch, delivery, webhook, n, sandbox.now, faults, message_id)
+    call = sandbox.journal.last_exchange if early else None
+    planned = PlannedAttempt(sandbox.epoch, delivery, webhook, n, sandbox.now, faults, message_id, call)
     sandbox.outbox.in_flight[webhook.id] = planned
     return planned
 
@@ -200,6 +201,8 @@ def record_attempt(
     }
     genuine = next(request for request in requests if request.fault is None)
     cause: Cause = {"attempt": planned.number}
+    if planned.before_answer is not None:
+        cause = {**cause, "beforeAnswer": planned.before_answer}
     delay = retry_schedule.next_delay(
         str(sandbox.choices["wh-retry"]), delivery.attempts_in_schedule, genuine, retry_after
     )

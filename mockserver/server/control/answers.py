@@ -305,6 +305,7 @@ class Cause(TypedDict, total=False):
     given: Annotated[str, "Seed data, with the record's id."]
     event: Annotated[str, "Of a delivery: its event."]
     attempt: Annotated[Count, "Of a delivery: its attempt."]
+    beforeAnswer: Annotated[Count, "With an attempt: the call whose answer a rule sent after it."]
     script: Annotated[str, "Of a delivery: an effect of a rule."]
     webhook: Annotated[str, "Of a delivery: its endpoint."]
 

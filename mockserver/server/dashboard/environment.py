@@ -29,9 +29,9 @@ _CONTROLS: Final = re.compile("[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u2
 
 
 @cache
-def asset(name: Literal["style.css", "script.js", "icon.svg"]) -> bytes:
-    """Return a static asset of the pages."""
-    return (_HERE / "static" / name).read_bytes()
+def asset(name: Literal["style.css", "script.js", "icon.svg", "favicon.ico"]) -> bytes:
+    """Return a static asset of the pages; the icon has two names."""
+    return (_HERE / "static" / name.replace("favicon.ico", "icon.svg")).read_bytes()
 
 
 @cache

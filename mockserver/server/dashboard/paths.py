@@ -10,12 +10,14 @@ from mockserver.server.api.request import HttpRequest
 
 ROOT: Final = "/_mock/"
 TRACE: Final = "/_mock/trace"
+ICON: Final = "/favicon.ico"
 HTML: Final = "text/html"
 VIEWS: Final = ("now", "timeline", "calls", "objects", "events", "conduct", "choices", "scenarios")
 ASSETS: Final[Mapping[str, str]] = {
     "/_mock/page/style.css": "text/css",
     "/_mock/page/script.js": "text/javascript",
     "/_mock/page/icon.svg": "image/svg+xml",
+    ICON: "image/svg+xml",
 }
 # Paths that the control plane has too: they are pages only for a client that names text/html.
 _SHARED: Final = frozenset(("events", "conduct", "choices", "scenarios", "sandboxes", "calls"))
@@ -59,7 +61,7 @@ def is_shared(target: str) -> bool:
 
 
 def is_of_dashboard(request: HttpRequest) -> bool:
-    """Return True if the dashboard responds to a request below /_mock/, else the control plane."""
+    """Return True if the dashboard responds to a request, else the control plane or the API."""
     path = request.target.partition("?")[0]
     if path in ASSETS or (path == ROOT and request.method in ("GET", "POST")):
         return True
@@ -67,6 +69,12 @@ def is_of_dashboard(request: HttpRequest) -> bool:
         return request.method == "GET"
     page = page_path(path)
     return page is not None and request.method == "GET" and (page.view not in _SHARED or names_html(request))
+
+
+def is_icon_of_page(request: HttpRequest) -> bool:
+    """Return True if a browser asks by itself for the icon of a page, whose Accept names images: that is no call of a client."""
+    path = request.target.partition("?")[0]
+    return path == ICON and request.method == "GET" and "image/" in request.headers.get("accept", "")
 
 
 def is_redirected(request: HttpRequest) -> bool:

@@ -20,6 +20,7 @@ _CAUSES: Final = {
     "given": "seed data",
     "event": "event",
     "attempt": "attempt",
+    "beforeAnswer": "before the answer to call",
     "script": "a rule",
     "webhook": "endpoint",
 }

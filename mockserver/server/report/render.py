@@ -113,8 +113,13 @@ Place = tuple[int, int, float]
 
 def _history(snapshot: SandboxSnapshot, cited: Container[int], nearest: int | None) -> Iterator[tuple[Place, Row]]:
     """Yield calls, changes and commands, each with its place in the order."""
+    early = _last_before_answer(snapshot)
     for call in snapshot.exchanges:
-        yield (call.n, 0, 0), _call_row(call, call.n in cited, call.n == nearest)
+        row = _call_row(call, call.n in cited, call.n == nearest)
+        if call.n in early:  # what the client received first is shown first
+            yield (call.n, 0, 0), Row([f"  {row.time}  #{call.n} {call.operation or call.method} arrives"])
+            row = row._replace(call=None)
+        yield (call.n, 1, early[call.n] + 0.2) if call.n in early else (call.n, 0, 0), row
     for step in snapshot.steps:
         row = Row([f"  {_time(step['at'])}  {_format_step(step)}"], command=step["command"])
         yield (step["exchanges"], 1, step["transitions"] + 0.5), row
@@ -122,6 +127,12 @@ def _history(snapshot: SandboxSnapshot, cited: Container[int], nearest: int | No
     for change in snapshot.transitions:
         after = max(after, places.after(change))  # changes stay in their own order, with or without a known cause
         yield (after, 1, change["n"]), Row([f"  {_time(change['at'])}     {_format_change(change)}"])
+
+
+def _last_before_answer(snapshot: SandboxSnapshot) -> dict[int, int]:
+    """Return the last change that a client could receive before the answer to its call, by the number of the call."""
+    causes = ((change["cause"].get("beforeAnswer"), change["n"]) for change in snapshot.transitions)
+    return {call: n for call, n in causes if call is not None}
 
 
 class _Places:
@@ -172,7 +183,10 @@ def _format_step(step: JSON) -> str:
 
 
 def _format_change(change: JSON) -> str:
-    causes = ", ".join(f"{key} {value}" for key, value in change["cause"].items())
+    causes = ", ".join(
+        f"before the answer to #{value}" if key == "beforeAnswer" else f"{key} {value}"
+        for key, value in change["cause"].items()
+    )
     cause = "" if "exchange" in change["cause"] else f"  ({causes})"
     return f"{format_change(change)}{cause}"
 
