@@ -17,8 +17,8 @@ import re
 import string
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from datetime import datetime
-from decimal import Decimal
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 NAME_MAX_CHARS = 100
@@ -134,7 +134,10 @@ def number(written: str) -> int | float | Decimal:
     is_short = len(written) <= _ROUND_TRIP_CHARS and "-" not in written[1:]
     if is_short and abs(rounded) < _DOUBLES_EXACT_BELOW:
         return int(rounded)
-    exact = Decimal(written)
+    try:
+        exact = Decimal(written)
+    except InvalidOperation:  # an exponent that not even a Decimal has: below every double
+        return rounded
     return int(exact) if exact == exact.to_integral_value() else exact
 
 
@@ -144,6 +147,7 @@ def as_written(value: Any) -> Any:
     return number(repr(value)) if is_large else value
 
 
+_ASCTIME = re.compile("[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2} [0-9]{4}")
 _WHOLE = re.compile("[0-9]{1,15}")  # exact as a double; no count, size or wait is longer
 
 
@@ -153,10 +157,15 @@ def whole_number(text: str) -> int | None:
 
 
 def http_date(text: str) -> datetime | None:
-    """Return the moment of an HTTP date, without a zone if the text has none, or None for any other text."""
+    """
+    Return the moment of an HTTP date, or None for any other text.
+
+    Of the three formats (RFC 9110, 5.6.7) that of asctime names no zone and is in UTC; any other text without one has none.
+    """
     from email.utils import parsedate_to_datetime  # imported here: most dates are of ISO 8601
 
     try:
-        return parsedate_to_datetime(text)
+        moment = parsedate_to_datetime(text)
+        return moment.replace(tzinfo=UTC) if _ASCTIME.fullmatch(text) else moment
     except (ValueError, TypeError, OverflowError):  # OverflowError: numbers beyond the range of a date
         return None

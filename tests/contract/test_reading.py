@@ -47,6 +47,11 @@ def test_an_http_date_is_a_moment() -> None:
     assert "2026-03-01T12:00:00+00:00" == moment.isoformat()
 
 
+@pytest.mark.parametrize("text", ["Sunday, 01-Mar-26 12:00:00 GMT", "Sun Mar  1 12:00:00 2026"])
+def test_an_http_date_of_an_older_format_is_the_same_moment(text: str) -> None:
+    assert http_date("Sun, 01 Mar 2026 12:00:00 GMT") == http_date(text)
+
+
 @pytest.mark.parametrize("text", NO_DATES, ids=lambda text: text[:45])
 def test_a_text_that_is_not_a_date_is_none(text: str) -> None:
     assert http_date(text) is None

@@ -192,6 +192,17 @@ def test_a_number_that_is_no_double_is_compared_exactly_in_every_format(mockserv
     assert {"in": 1, "not-in": 4, "between": 1, "not-between": 4} == lists | pairs
 
 
+@pytest.mark.clause("base.json", "filters.types")
+@pytest.mark.mockserver(given={"chats": [{"monetization": 0}, {"monetization": 1}]}, now=NOW)
+@pytest.mark.parametrize("written", ["1e-400", f"1e-{'9' * 30}", f"-1e-{'9' * 30}", f"0.{'9' * 5000}e-{'9' * 30}"])
+def test_a_number_below_every_double_is_a_number_however_small(mockserver, written):
+    ignored = f'{{"estimate": {written}}}'.encode()
+    reply = mockserver.call("POST", PREVIEW, body=ignored, headers={"Content-Type": "application/json"})
+
+    assert [1, 1] == [counted(mockserver, each, f'"value": {written}') for each in ("equals", "greater-than")]
+    assert {"estimatedCount": 2} == reply.json()
+
+
 RANGES = ("equals", "not-equals", "greater-than", "less-than", "greater-than-or-equal", "less-than-or-equal")
 SEEDED = {
     "json": '{{"given": {{"chats": [{{"monetization": {}}}]}}}}',

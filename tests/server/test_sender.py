@@ -311,6 +311,7 @@ def test_an_unreadable_retry_after_is_ignored(mockserver, serve, way, asked):
         ("sandbox-clock", "Sun, 01 Mar 2026 12:01:40 GMT", "12:01:40"),
         ("sandbox-clock", "Sun, 01 Mar 2026 13:00:00 GMT", "12:02:00"),  # twice the wait at most
         ("sandbox-clock", "Sun, 01 Mar 2026 11:00:00 GMT", "12:01:00"),
+        ("sandbox-clock", "Sun Mar  1 12:01:40 2026", "12:01:40"),
         ("process-clock", "Thu, 03 Jan 2030 05:01:40 GMT", "12:01:40"),
         ("process-clock", "Sun, 01 Mar 2026 12:01:40 GMT", "12:01:00"),  # long past for the process
     ],
