@@ -210,6 +210,18 @@ def test_a_former_secret_signs_for_the_length_of_a_rotation_on_the_sandboxs_cloc
         assert 1 == len(inbox.webhooks[-1].headers["webhook-signature"].split())
 
 
+def test_a_rotation_that_is_repeated_leaves_the_former_secret_in_effect(mockserver):
+    inbox = Inbox()
+    receiver = mockserver.receive_webhooks(inbox, secret=SECRET)
+    first = mockserver.webhooks.rotate(receiver.id, OTHER)
+    mockserver.advance("1h")
+    second = mockserver.webhooks.rotate(receiver.id, OTHER)
+    mockserver.complete_session(begin(mockserver))
+
+    assert first == second
+    assert (False, False) == (is_refused(inbox.webhooks[-1], SECRET), is_refused(inbox.webhooks[-1], OTHER))
+
+
 def test_an_attempt_again_after_the_end_of_a_rotation_has_the_new_signature_alone(mockserver):
     inbox = Inbox(500)
     receiver = mockserver.receive_webhooks(inbox, secret=SECRET)

@@ -303,7 +303,13 @@ def _resend(sandbox: SandboxState, delivery: Delivery, by: str) -> Delivery:
 
 
 def rotate_secret(sandbox: SandboxState, tenant: Tenant, webhook: Webhook, secret: str) -> Webhook:
-    """Set a new secret of an endpoint; for the length of `wh-secret-rotation` the former one signs in addition."""
+    """
+    Set a new secret of an endpoint; for the length of `wh-secret-rotation` the former one signs in addition.
+
+    A repetition with the secret that the endpoint has changes nothing, so that the former one still signs.
+    """
+    if secret == webhook.secret:
+        return webhook
     option = sandbox.choices["wh-secret-rotation"]
     length = parse_duration(OVERLAPS.get(str(option), option))
     until = None if length is None else min(sandbox.now + length, LATEST)
