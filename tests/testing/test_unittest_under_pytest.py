@@ -86,6 +86,10 @@ def test_the_rules_of_the_method_must_fire_and_those_of_set_up_and_of_tests_that
         with self.subTest("one"):
             self.fail("of its own")
 
+    def test_subtest_passes(self):
+        with self.subTest("one"):
+            self.unfired()
+
 class TestCoroutines(SandboxTestCase, unittest.IsolatedAsyncioTestCase):
     async def test_unfired(self):
         self.mockserver.on("listCampaigns").nth(1).garble()
@@ -99,7 +103,7 @@ class TestTheOtherOrder(unittest.IsolatedAsyncioTestCase, SandboxTestCase):
 
     lines = result.stdout.str().splitlines()
     accused = [line.partition(" - ")[0] for line in lines if line.startswith("FAILED") and " - Failed: a rule" in line]
-    assert ["TestListing::test_unfired", "TestCoroutines::test_unfired"] == [
+    assert ["TestListing::test_subtest_passes", "TestListing::test_unfired", "TestCoroutines::test_unfired"] == [
         each.partition("::")[2] for each in accused
     ]
     passed = {line.partition("::")[2] for line in lines if line.startswith("PASSED")}
