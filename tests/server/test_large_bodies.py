@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import time
 import tracemalloc
@@ -199,6 +200,24 @@ def test_it_counts_also_once_its_client_has_given_up(served: Served) -> None:
 
     until(lambda: served.taken_bytes == 0)
     assert [LARGE] == media(served)
+
+
+def test_a_body_that_was_delayed_takes_no_memory_after_its_response_until_a_collection_of_garbage(
+    served: Served,
+) -> None:
+    gc.disable()
+    tracemalloc.start()
+    try:
+        with RawClient(served.server.port) as client:
+            begin_delayed(served, client)
+            served.wait(3600.0)
+            assert 201 == client.answer().status
+        until(lambda: served.taken_bytes == 0)
+        held = sum(trace.size >= LARGE for trace in tracemalloc.take_snapshot().traces)
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    assert (1, [LARGE]) == (held, media(served))
 
 
 def test_a_reset_ends_the_wait_and_frees_the_file(served: Served) -> None:

@@ -232,8 +232,9 @@ class ExchangeWithRules:
         self.number = sandbox.journal.last_exchange  # before effects at which another call may arrive
         if result is not None:
             injection.run_after_effects(sandbox, call, match, result)
-        if match.after or match.wire.chunks:
-            self._call = call._replace(body=b"")  # nothing reads it in the waits that follow
+        if match.before or match.after or match.wire.chunks:
+            # Nothing reads it again, and this object lives until the garbage collector runs: its client refers back to it.
+            self._call = call._replace(body=b"")
 
     def after(self) -> ResponseOrWait:
         """
