@@ -615,7 +615,7 @@ def test_the_json_has_the_members_of_its_format(mockserver_server: MockServer):
     assert ["tests"] == list(document)
     (view,) = document["tests"]
     assert [
-        "test", "clean", "deterministic", "notes", "singles", "pairs", "runs", "seconds", "verdicts", "findings", "matrix",
+        "test", "clean", "deterministic", "notes", "singles", "pairs", "runs", "seconds", "verdicts", "leftBehind", "findings", "matrix",
     ] == list(view)  # fmt: skip
     assert ["calls", "choicesRead", "deliveries"] == list(view["clean"])
     assert ["survived", "reported", "crashed", "breach", "silent"] == list(view["verdicts"])

@@ -444,3 +444,46 @@ def test_damage_is_a_breach_even_if_the_exception_is_tolerated(explore):
     assert {"duplicate-start"} == causes(
         explore(test, faults=("drop-after",), operations=("startCampaign",), tolerates=LOST)
     )
+
+
+def test_a_reported_failure_whose_campaign_exists_is_counted_as_left_behind(explore):
+    def test(sandbox):
+        prepared(sandbox)
+        start(sandbox, create(sandbox))
+
+    report = explore(test, faults=("drop-before", "drop-after", "internal-error"), tolerates=LOST)
+
+    assert ["1 campaign", "1 execution"] == list(report.left_behind)
+    assert [["drop-after at call 1 (createCampaign)"], ["drop-after at call 2 (startCampaign)"]] == [
+        [placement.describe() for placement in placements] for placements in report.left_behind.values()
+    ]
+    assert "reported, and left behind: 1 campaign at 1 placement, 1 execution at 1 placement\n" in report.text()
+    assert ["1 campaign", "1 execution"] == [row["left"] for row in report.entry()["leftBehind"]]
+
+
+@pytest.mark.parametrize("looks", ["GET /v1/campaigns", "cancels"])
+def test_what_the_client_reads_or_cancels_before_it_reports_is_not_left_behind(explore, looks):
+    def test(sandbox):
+        prepared(sandbox)
+        campaign = create(sandbox)
+        try:
+            start(sandbox, campaign)
+        except LOST:
+            if looks == "cancels":
+                sandbox.call("POST", f"/v1/campaigns/{campaign}/cancel", timeout=5)
+            else:
+                sandbox.call("GET", "/v1/campaigns", timeout=5)
+            raise
+
+    report = explore(test, faults=("drop-after",), operations=("startCampaign",), tolerates=LOST)
+
+    assert (1, {}) == (report.verdicts["reported"], dict(report.left_behind))
+
+
+def test_a_session_whose_answer_is_lost_is_left_behind(explore):
+    def test(sandbox):
+        sandbox.call("POST", SESSIONS, json={}, timeout=5)
+
+    report = explore(test, faults=("drop-after",), tolerates=LOST)
+
+    assert ["1 session"] == list(report.left_behind)

@@ -37,6 +37,7 @@ _OPERATION_OF: Mapping[str, str] = MappingProxyType(
 _CREATED: Mapping[str, str] = MappingProxyType(
     {"campaign": "campaigns", "execution": "executions", "session": "sessions"}
 )
+_SHOW_CAMPAIGNS = frozenset(("listCampaigns", "readCampaign", "readExecution"))
 _ON_CAMPAIGNS = frozenset(("campaigns", "executions", "cancels"))
 
 
@@ -130,6 +131,38 @@ def _refusals(run: Run) -> Mapping[str, int]:
         if exchange.operation and 400 <= status < 500 and status != _TOO_MANY and was_received(exchange):
             refused[exchange.operation] += 1
     return refused
+
+
+def left_behind(run: Run) -> str:
+    """
+    Return what calls created whose answers were lost, as text such as `1 campaign, 1 execution`; empty if there is nothing.
+
+    What the client read later, it knows; a campaign that was canceled after all is not left behind, nor is its execution.
+
+    Args:
+        run: The sandbox after the run. Lock: the caller holds it.
+    """
+    lost = {exchange.n: exchange for exchange in run.exchanges if exchange.operation and not was_received(exchange)}
+    canceled = {row.id for _, row in run.records("campaign") if row.status == "canceled"}
+    counts = Counter[str]()
+    for transition in run.transitions:
+        by = transition.cause.get("exchange")
+        exchange = lost.get(by) if isinstance(by, int) and transition.source is None else None
+        if exchange is None or transition.kind not in _CREATED:
+            continue
+        campaign_id = transition.id if transition.kind == "campaign" else exchange.call.params.get("id")
+        if campaign_id not in canceled and not _is_read_after(run, exchange.n, campaign_id):
+            counts[_CREATED[transition.kind]] += 1
+    counts["uploads"] = sum(_files(each) for each in lost.values() if each.operation == "uploadMedia" and each.applied)
+    return ", ".join(_counted(counts[what], what) for what in _OPERATION_OF if counts[what])
+
+
+def _is_read_after(run: Run, number: int, campaign_id: str | None) -> bool:
+    """Return True if the client received a read of the campaign, or of the list of them, after a call."""
+    reads = (each for each in run.exchanges if each.n > number and each.operation in _SHOW_CAMPAIGNS)
+    return campaign_id is not None and any(
+        was_received(read) and read.call.params.get("id", campaign_id) == campaign_id for read in reads
+    )
 
 
 def differences(clean: Caused, run: Caused, placement: Placement) -> list[str]:

@@ -101,6 +101,7 @@ class Exploration:
         self._coverage = TriedPlacements()
         self._verdicts: Counter[Verdict] = Counter()
         self._matrix: dict[tuple[str, str], Counter[Verdict]] = {}
+        self._left_behind: dict[str, list[Placement]] = {}
         self._firsts: list[First] = []
         self._last: list[Cause] = []
         self._watch: Watch | None = None
@@ -189,7 +190,9 @@ class Exploration:
             self._judge_clean(run, sandbox)
         elif self._clean is not None:
             reasons = causes(self._clean.run, run, placement, self._options.tolerated_types)
-            self._judge(placement, reasons, sandbox)
+            verdict = self._judge(placement, reasons, sandbox)
+            if verdict == "reported" and run.left not in ("", self._clean.run.left):
+                self._left_behind.setdefault(run.left, []).append(placement)
 
     def report(self) -> ExploreReport:
         """Return the report of the runs so far."""
@@ -216,6 +219,7 @@ class Exploration:
             self._tolerated,
             self._sleep_text(),
             self._cure,
+            left_behind=self._left_behind,
         )
 
     # The clean run
@@ -386,7 +390,8 @@ class Exploration:
 
     # Judging
 
-    def _judge(self, placement: Placement, reasons: list[Cause], sandbox: Sandbox) -> None:
+    def _judge(self, placement: Placement, reasons: list[Cause], sandbox: Sandbox) -> Verdict:
+        """Count a run with its causes, and return its verdict."""
         verdict = verdict_of(reasons)
         if verdict in _DEVIATES and self._tolerated.allows(placement, verdict):
             verdict, reasons = "reported", []
@@ -402,6 +407,7 @@ class Exploration:
         for cause in reasons:
             if cause.verdict != "reported":
                 self._findings.add(cause, placement, sandbox)
+        return verdict
 
     def _is_over(self) -> bool:
         limit = self._options.seconds

@@ -116,6 +116,7 @@ class ExploreReport:
         tolerated: The known cases that were met.
         sleep: Where the test or its client sleeps in real time, as the beginning of a sentence; None if it is not known to.
         cure: What lets a client that sleeps in real time sleep on the sandbox's clock.
+        left_behind: What calls created whose answers were lost, such as `1 campaign`, each with the reported placements.
         unwritten: Why documents of the findings were not written.
     """
 
@@ -131,6 +132,7 @@ class ExploreReport:
     tolerated: Tolerated
     sleep: str | None
     cure: str
+    left_behind: Mapping[str, Sequence[Placement]] = field(default_factory=dict)
     unwritten: list[str] = field(default_factory=list)
 
     @property
@@ -193,6 +195,10 @@ class ExploreReport:
             "runs": self.runs,
             "seconds": round(self.seconds, 1),
             "verdicts": _counts(self.verdicts),
+            "leftBehind": [
+                {"left": left, "count": len(placements), "placements": [each.as_json() for each in placements]}
+                for left, placements in self.left_behind.items()
+            ],
             "findings": [finding.as_json() for finding in self.findings],
             "matrix": matrix,
         }
@@ -207,6 +213,9 @@ class ExploreReport:
         if self.clean.failure is None:
             yield f"  {self._covered()}"
             yield f"  {', '.join(f'{name} {self.verdicts.get(name, 0)}' for name in ORDER)}"
+        if self.left_behind:
+            rows = (f"{left} at {_of(len(places), 'placement')}" for left, places in self.left_behind.items())
+            yield f"  reported, and left behind: {', '.join(rows)}"
         for finding in self.findings:
             yield ""
             yield from _finding_lines(finding)

@@ -19,7 +19,7 @@ from mockserver.core import ledger
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
 from mockserver.server.hosting.host import HostedSandbox
-from mockserver.testing.explore.caused import Caused, caused, differences
+from mockserver.testing.explore.caused import Caused, caused, differences, left_behind
 from mockserver.testing.explore.placements import Placement
 from mockserver.testing.explore.tables import OUTDATED
 
@@ -80,6 +80,7 @@ class JudgedRun(NamedTuple):
         raised: The exception with which the test ended; None if it passed.
         base_url: The address of its sandbox, which the next sandbox does not have.
         is_repeatable: Of a clean run: the second one caused the same, so that numbers can be compared.
+        left: What calls created whose answers were lost, which the client cannot know; empty if there is nothing.
     """
 
     findings: Sequence[Finding]
@@ -90,6 +91,7 @@ class JudgedRun(NamedTuple):
     raised: BaseException | None
     base_url: str
     is_repeatable: bool = True
+    left: str = ""
 
 
 def read_run(hosted: HostedSandbox, ended: str | None, raised: BaseException | None, *, sleeps: bool) -> JudgedRun:
@@ -113,7 +115,8 @@ def read_run(hosted: HostedSandbox, ended: str | None, raised: BaseException | N
         and not _is_misled(finding, numbered)
     ]
     requests = {exchange.n: request_of(exchange) for exchange in run.exchanges if exchange.operation}
-    return JudgedRun(findings, caused(run), _duplicates(run), requests, ended, raised, hosted.base_url)
+    judged = JudgedRun(findings, caused(run), _duplicates(run), requests, ended, raised, hosted.base_url)
+    return judged._replace(left=left_behind(run))
 
 
 def _is_unmeasured(finding: Finding, numbered: Mapping[int, JournalEntry]) -> bool:
