@@ -97,6 +97,24 @@ def test_an_operation_has_the_parameters_body_and_keys_of_its_row():
         assert {"secret": {"secretKey"}, "any": {"secretKey", "publicKey"}}[row.keys] == schemes
 
 
+@pytest.mark.parametrize("profile", ["literal", "guide", "hostile"])
+def test_a_field_whose_values_the_api_document_does_not_list_has_no_enumeration(profile: str):
+    schemas = of_profile(profile)["components"]["schemas"]
+    record = schemas["MessageRecord"]["properties"]
+    fields = {
+        "type": record["type"],
+        "status": record["status"],
+        "providerTemplateStatus": schemas["TemplateListEntry"]["properties"]["providerTemplateStatus"],
+        "items[].type": schemas["TemplateItem"]["properties"]["type"],
+        "entrypoint.platform": schemas["EntrypointPlatform"],
+        "media.type": record["media"]["properties"]["type"],
+        "ad.type": record["ad"]["properties"]["type"],
+        "photoapp.kind": record["photoapp"]["properties"]["kind"],
+    }
+
+    assert [] == [name for name, schema in fields.items() if {"enum", "const", "oneOf"} & schema.keys()]
+
+
 def test_the_webhooks_are_the_events_of_a_session():
     webhooks = of_profile("literal")["webhooks"]
     examples = {

@@ -38,21 +38,6 @@ def _opened(part: Any) -> Any:
     return opened | {"additionalProperties": True} if part.get("additionalProperties") is False else opened
 
 
-def with_unseen_values(components: Components) -> None:
-    """Let open enumerations have other values, and a template other items."""
-    record = components["MessageRecord"]["properties"]
-    entry = components["TemplateListEntry"]["properties"]
-    for schema in (record["type"], record["status"], entry["providerTemplateStatus"], components["EntrypointPlatform"]):
-        del schema["enum"]
-    item = components["TextItem"]
-    components["TemplateItem"] = {
-        **item,
-        "title": "Template item",
-        "description": "Of a type that the document lists, or of another (choice new-enum-values).",
-        "properties": {**item["properties"], "type": {"type": "string"}, "mediaId": {"type": ["string", "null"]}},
-    }
-
-
 def with_details(components: Components) -> None:
     """Add the two further keys of an error."""
     details = {"type": "array", "items": {"type": "object", "properties": {"path": {"type": "string"}}}}

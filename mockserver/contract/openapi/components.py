@@ -1,7 +1,8 @@
 """
 The components of the public API's document: the schema files, typed further, under the choices in force.
 
-1. Filters are typed by field, and template items by their type, so that generators make one type of each.
+1. Filters are typed by field, so that generators make one type of each. A field whose values the API document does not list
+   has no enumeration: a generated client would fail at a value that it may well meet.
 2. Where a choice only decides which of the shapes of a schema an answer has, the schema holds all of them.
 3. Where a choice makes answers that the schemas of the document exclude, or refuses other bodies, its row has what changes.
 """
@@ -38,6 +39,7 @@ def public_components(choices: Choices) -> Components:
     }
     components["CreateConnectionSessionRequest"]["properties"]["returnUrl"] |= {"format": "uri", "pattern": HTTPS_URL}
     components["StartCampaignRequest"]["properties"]["commonVariables"]["maxProperties"] = JSON_VALUES_MAX
+    _open_unlisted(components)
     _make_unions(components)
     edits = [
         row.document[str(choices[row.id])]
@@ -55,15 +57,20 @@ def error_component(status: int, codes: list[str], component: JSON) -> JSON:
     return {**component, "properties": {**component["properties"], **own}}
 
 
+def _open_unlisted(components: Components) -> None:
+    """Let a field have any value if the API document shows some of its values and does not list all of them."""
+    items = components["ReadTemplateResponse"]["properties"]["items"]
+    components["TemplateItem"] = {"title": "Template item", **items["items"]}
+    items["items"] = ref("TemplateItem")
+    record = components["MessageRecord"]["properties"]
+    listed = components["TemplateListEntry"]["properties"]["providerTemplateStatus"]
+    item_type = components["TemplateItem"]["properties"]["type"]
+    for schema in (record["type"], record["status"], listed, item_type, components["EntrypointPlatform"]):
+        del schema["enum"]
+
+
 def _make_unions(components: Components) -> None:
     """Replace the schemas whose fields depend on another field by unions."""
-    items = components["ReadTemplateResponse"]["properties"]["items"]
-    item = {"title": "Template item", **items["items"]}
-    kinds: list[str] = item["properties"]["type"]["enum"]
-    components["TemplateItem"], variants = _union(item, "type", {kind: f"{kind.capitalize()}Item" for kind in kinds})
-    variants["TextItem"]["properties"]["mediaId"] = {"type": "null", "description": "Null for text."}
-    items["items"] = ref("TemplateItem")
-    components |= variants
     for name, suffix in (("ReadConnectionSessionResponse", "Session"), ("ExecutionEntry", "Execution")):
         status = components[name]["properties"]["status"]
         values: list[str] = components["ExecutionStatus"]["enum"] if "$ref" in status else status["enum"]
