@@ -35,7 +35,7 @@ OPEN_POINTS = re.findall(
 public-key-prefix public-key-endpoints campaign-endpoints-extent empty-key-header unknown-public-key
 auth-precedence auth-vs-routing subscription-scope cross-tenant-code session-key-identity key-scopes
 key-revoked-midway success-status dual-status template-not-found-code create-check-order start-check-order
-validation-vs-invalid-request malformed-json head-bounds json-body-bounds json-encoding repeated-names body-where-none-is late-requests wrong-content-type
+validation-vs-invalid-request malformed-json head-bounds json-body-bounds json-encoding repeated-names body-where-none-is late-requests wrong-framing wrong-content-type
 empty-json-body unknown-body-keys
 unknown-query-keys null-for-optional number-spelling cadence-above-2^53 string-length-unit string-trim
 name-uniqueness-scope name-race platform-required idempotency-key error-extra-keys message-text non-json-errors

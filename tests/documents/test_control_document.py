@@ -20,10 +20,13 @@ from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.limits import JSON_BODY_MAX_BYTES
 from mockserver.core.instants import SECOND
 from mockserver.server.api.exchange import VirtualWait
+from mockserver.server.api.request import HttpRequest
 from mockserver.server.control import routes, webhooks
 from mockserver.server.control.openapi import documents
 from mockserver.server.control.openapi.refusals import OWN, STATUSES
 from mockserver.server.control.routes import ROUTES, query_names
+from mockserver.server.front_controller import handle_request
+from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.limits import Drain, Limiter, ServerLimits
 from mockserver.server.hosting.runtime import HostRuntime
 from mockserver.server.hosting.shard import Shard
@@ -198,6 +201,7 @@ def played() -> Controls:
     _play_virtual_calls(controls)
     _play_behaviour(controls)
     _play_calls(controls)
+    _play_early_event(controls)
     _play_time(controls)
     _play_evidence(controls)
     _play_access(controls)
@@ -353,6 +357,17 @@ def _large_campaigns(first: int) -> list[dict[str, str]]:
     """Return 300 campaigns; a list of 600 is larger than what the journal stores of an answer."""
     rows = range(first, first + 300)
     return [{"id": f"campaign_{n}", "templateId": TEMPLATE, "name": f"{n}", "description": "d" * 2000} for n in rows]
+
+
+def _play_early_event(controls: Controls) -> None:
+    """Have an event sent before the answer to the call that caused it."""
+    hosted = controls.host.create(SandboxConfig("connect-complete-before-202", clock={"freeze": NOON}))
+    webhooks.register(hosted, lambda request: 204, "tenant_default", ("entrypoints",), None, "/hook")
+    headers = {"x-api-key": hosted.tenant.secret_key, "content-type": "application/json"}
+    target = f"/sandboxes/{hosted.id}{SESSIONS}"
+    handle_request(controls.host, HttpRequest("POST", target, headers, b"{}", controls.host.origin))
+    controls.run("readJournal", prefix=f"/sandboxes/{hosted.id}")
+    controls.run("deleteSandbox", id=hosted.id)
 
 
 def _play_calls(controls: Controls) -> None:
@@ -530,7 +545,8 @@ def _play_access(controls: Controls) -> None:
         controls.refuse(row.id, "MOCK_FOREIGN_ORIGIN", headers={"origin": "https://evil.example"}, **own)
         if row.method != "GET":
             controls.refuse(row.id, "MOCK_HEADER_WANTED", headers={"origin": "http://127.0.0.1:1"}, **own)
-        controls.refuse(row.id, "MOCK_BAD_QUERY", query="?colour=blue", **own)
+        if row.id != "readHealth":
+            controls.refuse(row.id, "MOCK_BAD_QUERY", query="?colour=blue", **own)
         controls.refuse(row.id, "MOCK_BAD_BODY", {"colour": "blue"} if row.schema is None else b"[]", **own)
         if row.schema:
             controls.refuse(row.id, "MOCK_BAD_JSON", b"{", **own)

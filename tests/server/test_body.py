@@ -8,9 +8,11 @@ import threading
 from asyncio import Event
 from collections.abc import Awaitable, Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
+from mockserver import MockServer
 from mockserver.server.http1.body import SMALL_MAX_BYTES, BodyTotal, RequestBody
 from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.request import RequestHead
@@ -124,6 +126,21 @@ def test_a_broken_body_is_refused_and_never_reaches_the_app(
         assert "close" == answer.headers["connection"]
         assert client.ended()
     assert ("", "") == capfd.readouterr()
+
+
+@pytest.mark.parametrize(
+    "fields", [("Transfer-Encoding: chunked",), ("Content-Length: 2", "Transfer-Encoding: chunked")]
+)
+def test_a_broken_body_keeps_its_status_under_the_statuses_of_the_guide(fields: tuple[str, ...]) -> None:
+    with MockServer() as server, server.sandbox(choices={"dual-status": "guide"}) as sandbox:
+        base = urlsplit(sandbox.base_url)
+        prefix = base.path
+        assert base.port is not None
+        with RawClient(base.port) as client:
+            key = f"X-API-Key: {sandbox.secret_key}"
+            answer = client.send(f"POST {prefix}/v1/campaigns HTTP/1.1", key, *fields, body=b"zz\r\n").answer()
+
+    assert (400, "VALIDATION_ERROR") == (answer.status, answer.json()["code"])
 
 
 def test_pipelined_requests_are_answered_in_their_order(serve: Serve) -> None:
@@ -296,8 +313,7 @@ class TestTotalOfBodies:
             client.send(b"a")
             client.run(lambda: not body._unwritten)
             client.send(b"b")
-
-            assert client.received.endswith(b"aab")
+            client.run(lambda: client.received.endswith(b"aab"))
         assert [True] == [request.is_spooled for request in handler.requests]
 
     def test_a_body_that_arrives_in_short_segments_takes_no_more_memory_than_its_bytes(self) -> None:

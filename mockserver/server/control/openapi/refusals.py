@@ -99,7 +99,9 @@ def codes_by_status(
     """
     of_host = ("MOCK_OWN_PORT",) if target == "host" and command != "readHealth" else ()
     of_writes = ("MOCK_HEADER_WANTED",) if method != "GET" else ()
-    codes = (*_COMMON, *of_writes, *(_OF_BODIES if has_body else ()), *of_host, *OWN.get(command, ()))
+    has_any_query = command == "readHealth"  # probes add parameters of their own
+    common = [code for code in _COMMON if code != "MOCK_BAD_QUERY" or not has_any_query]
+    codes = (*common, *of_writes, *(_OF_BODIES if has_body else ()), *of_host, *OWN.get(command, ()))
     by_status: dict[int, list[Code]] = {}
     for code in codes:
         by_status.setdefault(STATUSES[code], []).append(code)
