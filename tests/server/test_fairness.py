@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 from typing import Any
@@ -250,6 +251,37 @@ def test_the_deliveries_of_a_sandbox_leave_half_of_the_threads_to_the_others():
     wait_until(lambda: not workers._begun and not workers._aside)
     for thread in workers.stop():
         thread.join()
+
+
+def test_a_function_put_aside_while_the_one_before_it_begins_to_wait_is_run(pool: Callable[[int], Pool]):
+    own, begin = pool(1), threading.Event()
+
+    class Aside(deque[Any]):
+        def append(self, job: Any) -> None:
+            """Add a job once the other function waits, which has then found nothing aside."""
+            begin.set()
+            wait_until(lambda: own.workers._waiting == 1)
+            waits_now.wait(PATIENCE_SECONDS)
+            super().append(job)
+
+    waits_now, end = threading.Event(), threading.Event()
+
+    def first() -> None:
+        own.begun.append("first")
+        begin.wait(PATIENCE_SECONDS)
+        with waits.waiting():
+            waits_now.set()
+            end.wait(PATIENCE_SECONDS)
+
+    one = own.workers.run(first, "a")
+    own.await_begun(1)
+    own.workers._lanes["a"].aside = Aside()
+    own.run("second", "a")
+
+    assert ["first", "second"] == own.await_begun(2)
+    end.set()
+    own.end("second")
+    own.loop.run_until_complete(one)
 
 
 # Locks

@@ -149,8 +149,8 @@ class Workers:
             self._waiting += 1
             if lane is not None:
                 lane.waiting += 1
-        # A function that is queued later finds the room itself.
-        if not self._jobs.empty() or (lane is not None and lane.aside):
+        # A function that is queued later finds the room itself. Of a lane the loop may be about to put one aside, so it looks.
+        if not self._jobs.empty() or lane is not None:
             with suppress(RuntimeError):  # the loop is closed
                 self._loop.call_soon_threadsafe(self._replace_waiting, lane)
 
