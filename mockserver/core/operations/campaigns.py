@@ -61,7 +61,7 @@ def require_sendable_template(scope: Scope, campaign: Campaign) -> Template:
 
 
 def common_variables(sandbox: SandboxState, template: Template, body: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return the values that the body of a start has for the template's manual variables; raises ApiError if one lacks."""
+    """Return the values that a start's body has for the template's manual variables; ApiError if a required one is missing."""
     given: Mapping[str, str] = body.get("commonVariables", {})
     manual = [variable for variable in template.variables if variable.source is None]
     blank_is_missing = sandbox.choices["common-vars-empty"] == "missing"

@@ -329,7 +329,7 @@ _SECRET_PREFIX: Final = "whsec_"
 
 
 def key_of(secret: str) -> bytes | None:
-    """Return the bytes that a secret of Standard Webhooks stands for, None for a text that is not one (`wh-secret-form`)."""
+    """Return the bytes that a secret of Standard Webhooks encodes, None for a text that is not one (`wh-secret-form`)."""
     try:
         return b64decode(secret.removeprefix(_SECRET_PREFIX), validate=True) or None
     except ValueError:

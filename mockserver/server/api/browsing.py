@@ -2,7 +2,7 @@
 Answers of the API to a browser that would show or run them on this server's origin, which the dashboard has too.
 
 A rule's `reply` is any text under any content type. On a shared server it is a tenant's, and a script in it would have the
-rights of whoever opens it.
+rights of the person who opens it.
 
 1. A navigation, a frame, a worker and every other thing that a browser loads by itself gets a page without scripts and
    without an origin (CSP 3, `sandbox`), no script, and no header that concerns the whole origin.
