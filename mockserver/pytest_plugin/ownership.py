@@ -108,7 +108,7 @@ class SandboxOwnership:
         """Begin with the test function: the rules so far are those of fixtures, which need not fire."""
         for server, sandboxes in self._servers.items():
             for sandbox in (*server.made, *(each for each, _ in sandboxes.shared)):
-                sandbox._own_rules.expected.clear()
+                sandbox._own_rules.clear_expected()
 
     def check_rules(self, item: pytest.Item, *, expects: bool) -> None:
         """
@@ -203,14 +203,11 @@ def _must_fire(sandbox: Sandbox) -> Iterator[tuple[str, list[str]]]:
 
 def _unfired_of_test(sandbox: Sandbox, name: str) -> list[str]:
     """Return the lines about rules with a bounded count that the test function has made and that never fired."""
-    expected = sandbox._own_rules.expected
-    if not expected or sandbox._is_repeated:
+    own = sandbox._own_rules
+    if sandbox._is_repeated or not (own.expected or own.undone):
         return []
     lines: list[str] = []
-    for rule in sandbox.rules:
-        entry = expected.get(rule["id"])
-        if entry is None or rule["fired"] or any(rule.get(key) != value for key, value in entry.items()):
-            continue  # also a rule that has the id of one before a reset
+    for rule, entry in (*own.undone, *own.unfired(sandbox.rules)):
         cure = f"    if it need not fire: {python_line(entry, name, may_fire=True)}"
         lines += [*render_unfired_rules([rule], sandbox.log.exchanges), cure]
     return lines

@@ -83,7 +83,7 @@ class Sandbox:
 
     def __init__(self, backend: Backend, settings: Settings) -> None:
         self._backend = backend
-        self._own_rules = OwnRules({}, {})
+        self._own_rules = OwnRules({}, {}, [])
         self.calls = CallLog(backend)
         self.settings = settings
         self.clock = SandboxClock(backend, self.calls)
@@ -582,11 +582,20 @@ class Sandbox:
         try:
             yield
         finally:
-            restore()
+            self._undo(restore)
 
     def reset(self) -> None:
         """Restore the initial state: same keys, address and ids; data, calls and rules as at the creation."""
-        self._backend.reset()
+        self._undo(self._backend.reset)
+
+    def _undo(self, restore: Callable[[], None]) -> None:
+        """Restore an earlier state; which rules of the test have fired so far, and which have not, stays known."""
+        own = self._own_rules
+        unfired = own.unfired(self.rules) if own.expected else []
+        restore()
+        if unfired:
+            in_force = {rule["id"] for rule, _ in own.unfired(self.rules)}
+            own.undone.extend(row for row in unfired if row[0]["id"] not in in_force)
 
     def close(self) -> None:
         """End the sandbox; a second time does nothing."""

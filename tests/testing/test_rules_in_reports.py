@@ -206,6 +206,49 @@ def test_each_rule_with_a_bounded_count_must_fire_once(suite: Suite, rule: str):
     result.stdout.fnmatch_lines(["a rule of the test function never fired*"])
 
 
+NTH = 'mockserver.on("listCampaigns").nth({}).garble()'
+LIST = 'mockserver.call("GET", "/v1/campaigns")'
+
+
+@pytest.mark.parametrize("second", ["", NTH.format(1) + "; " + LIST], ids=["alone", "before a rule of the same id"])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [NTH.format(2), LIST, "mockserver.reset()"],
+        ["with mockserver.checkpoint():", "    " + NTH.format(2), "    " + LIST],
+    ],
+    ids=["reset", "checkpoint"],
+)
+def test_a_rule_that_is_undone_before_it_fires_fails_the_test(suite: Suite, lines: list[str], second: str):
+    result = suite.run("def test_it(mockserver):\n" + "".join(f"    {line}\n" for line in [*lines, second]))
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "a rule of the test function never fired*",
+            "  rule_1 on listCampaigns, nth 2: garble yes; matched once",
+            "*may_fire*",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [NTH.format(1), LIST, "mockserver.reset()"],
+        [NTH.format(1), "with mockserver.checkpoint():", "    " + LIST],
+        ["with mockserver.checkpoint():", "    " + NTH.format(1), "    " + LIST],
+        [NTH.format(2), "with mockserver.checkpoint():", "    " + LIST, LIST, LIST],
+        [NTH.format(2) + ".remove()", "mockserver.reset()"],
+    ],
+    ids=["reset", "made before a checkpoint", "made inside it", "fires after it", "removed before"],
+)
+def test_a_rule_that_fires_before_or_after_an_undo_passes(suite: Suite, lines: list[str]):
+    result = suite.run("def test_it(mockserver):\n" + "".join(f"    {line}\n" for line in lines))
+
+    result.assert_outcomes(passed=1)
+
+
 def test_the_line_that_cures_it_is_the_rule_as_it_was_written_and_lets_the_test_pass(suite: Suite):
     body = "def test_it(mockserver):\n    {}\n    mockserver.call('GET', '/v1/campaigns')\n"
     cures = []
@@ -445,9 +488,9 @@ def test_a_rule_that_a_reset_has_ended_is_not_confused_with_a_later_one(suite: S
             mockserver.on("startCampaign").nth(1).drop("after")
             mockserver.reset()
             mockserver.on("startCampaign").nth(1).may_fire().drop("after")
-            with mockserver.checkpoint():
-                mockserver.on("listCampaigns").nth(5).drop("after")
         """
     )
 
-    result.assert_outcomes(passed=1)
+    result.assert_outcomes(failed=1)
+    failure = result.stdout.str().partition("- mockserver -")[0]
+    assert 1 == failure.count("    if it need not fire: ")

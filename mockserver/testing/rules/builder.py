@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Self
 
 from mockserver.testing.rules.effects import JSON, Effects, Length, length
@@ -23,10 +23,13 @@ class OwnRules(NamedTuple):
     Attributes:
         unfinished: Those without an effect, which are not in force, by any key.
         expected: Those with a bounded count, which must fire in a test that passes, by their ids.
+        undone: Those that a reset or the end of a checkpoint has removed before they fired, each as `sandbox.rules` had it
+            and as it was made.
     """
 
     unfinished: dict[object, JSON]
     expected: dict[str, JSON]
+    undone: list[tuple[JSON, JSON]]
 
     def expect(self, rule_id: str, entry: JSON) -> None:
         """Add a rule if its count is bounded, and neither a fixture nor an example of Hypothesis makes it."""
@@ -35,6 +38,24 @@ class OwnRules(NamedTuple):
         is_of_example = hypothesis is not None and hypothesis.currently_in_test_context()
         if not _BOUNDED.isdisjoint(entry) and not is_of_example and not _is_of_fixture():
             self.expected[rule_id] = entry
+
+    def clear_expected(self) -> None:
+        """Expect no rule that was made so far to fire."""
+        self.expected.clear()
+        self.undone.clear()
+
+    def unfired(self, rules: Iterable[JSON]) -> list[tuple[JSON, JSON]]:
+        """Return the expected rules in force that have not fired, as `undone` has them; a fired one is expected no longer."""
+        found = []
+        for rule in rules:
+            entry = self.expected.get(rule["id"])
+            if entry is None or any(rule.get(key) != value for key, value in entry.items()):
+                continue  # also a rule that has the id of one before a reset
+            if rule["fired"]:
+                del self.expected[rule["id"]]
+            else:
+                found.append((rule, entry))
+        return found
 
 
 def _is_of_fixture() -> bool:
