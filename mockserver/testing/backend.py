@@ -34,6 +34,8 @@ from mockserver.testing.transports import in_process
 from mockserver.testing.transports.in_process import Response
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
     import httpx
     import requests
 
@@ -229,7 +231,8 @@ class LocalBackend:
     def end_user(self, session: str | Mapping[str, Any], user_agent: str, *, socket: bool) -> EndUser:
         if socket:
             self.open_socket()
-        send = partial(visit_over_socket, self) if socket else self._visit
+        needs_loop = self.hosted.dispatch.needs_loop
+        send = partial(visit_over_socket, self, needs_loop) if socket else self._visit
         return EndUser(link_of(self.hosted, session), send, user_agent=user_agent)
 
     def _visit(
@@ -409,29 +412,41 @@ def _visit(
 
 
 def visit_over_socket(
-    backend: Backend, method: str, url: str, headers: Mapping[str, str], body: bytes
+    backend: Backend,
+    needs_loop: Callable[[AbstractEventLoop, str], bool],
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    body: bytes,
 ) -> tuple[int, Mapping[str, str], bytes]:
     """
     Send one request of a browser over a socket, and wait for the webhooks that it makes due, which the server sends after it.
 
-    A thread that runs an event loop does not wait: the receiver may be on that loop.
+    Raises:
+        ValueError: A receiver needs the event loop that this thread runs; the request itself has had its effect.
     """
     page = over_socket(method, url, headers, body)
-    if method == "POST" and event_loops.running() is None:
-        wait_for_change(threading.Event(), lambda: not _is_delivering(backend), _DELIVERED_S, _POLL_S)
+    if method != "POST":
+        return page
+    loop = event_loops.running()
+    due = _due_endpoints(backend) if loop is not None else []
+    if loop is not None and due:
+        webhooks = [row for tenant in backend.run("readState")["tenants"] for row in tenant["webhooks"]]
+        for receiver in (row["url"] for row in webhooks if row["id"] in due):
+            if needs_loop(loop, receiver):
+                raise ValueError(event_loops.LoopBlocked(receiver).message)
+    wait_for_change(threading.Event(), lambda: not _due_endpoints(backend), _DELIVERED_S, _POLL_S)
     return page
 
 
-def _is_delivering(backend: Backend) -> bool:
-    """Return True if an endpoint's next delivery is due; those behind one that waits to be repeated are not."""
-    is_ended: dict[str, bool] = {}
+def _due_endpoints(backend: Backend) -> list[str]:
+    """Return the ids of the endpoints whose next delivery is due; those behind one that waits to be repeated are not."""
+    first_open: dict[str, str] = {}
     for event in backend.run("readEvents")["events"]:
         for delivery in event.get("deliveries", ()):
-            if delivery["status"] == "due" and is_ended.get(delivery["endpoint"], True):
-                return True
-            is_ended.setdefault(delivery["endpoint"], True)
-            is_ended[delivery["endpoint"]] &= delivery["status"] in ("delivered", "abandoned")
-    return False
+            if delivery["status"] not in ("delivered", "abandoned"):
+                first_open.setdefault(delivery["endpoint"], delivery["status"])
+    return [endpoint for endpoint, status in first_open.items() if status == "due"]
 
 
 def link_of(hosted: HostedSandbox, session: str | Mapping[str, Any]) -> str:

@@ -27,6 +27,7 @@ from mockserver.scenario.problems import Problem, ScenarioError
 from mockserver.server.api.response import NoResponse
 from mockserver.server.control.routes import COMMANDS, CommandId
 from mockserver.server.hosting import runtime
+from mockserver.server.webhooks import event_loops
 from mockserver.testing.arguments import instant_text, is_refusal
 from mockserver.testing.backend import NotInThisProcess, RegisteredReceiver, visit_over_socket, wait_for_change
 from mockserver.testing.call_log import instant
@@ -296,7 +297,7 @@ class RemoteBackend:
                 f"session: expected the url of a session on {self.address}, or the JSON of its creation; "
                 "an id is enough for a sandbox in this process"
             )
-        return EndUser(url, partial(visit_over_socket, self), user_agent=user_agent)
+        return EndUser(url, partial(visit_over_socket, self, event_loops.serves), user_agent=user_agent)
 
     def _check_clock(self) -> None:
         """Refuse a sandbox whose clock would follow this process's, which a test has frozen, if it were in this process."""

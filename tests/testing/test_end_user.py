@@ -175,6 +175,27 @@ def test_a_flow_that_blocks_the_loop_of_its_receiver_names_the_async_form(mockse
     asyncio.run(main())
 
 
+async def _respond(_webhook):
+    return 204
+
+
+@pytest.mark.parametrize("receive", [_respond, None], ids=["a coroutine function", "a server of the loop"])
+@pytest.mark.parametrize("body", [{}, RETURNING], ids=["stays", "returns"])
+def test_a_flow_over_the_socket_that_blocks_the_loop_of_its_receiver_names_the_async_form(mockserver, body, receive):
+    async def main():
+        listening = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.1", 0)
+        async with listening:
+            port = listening.sockets[0].getsockname()[1]
+            mockserver.receive_webhooks(receive or f"http://127.0.0.1:{port}/hook")
+            user = mockserver.end_user(create(mockserver, body), socket=True)
+            with pytest.raises(
+                ValueError, match=r"which this call blocks.*await sandbox\.aio\.run\(function, \.\.\.\)"
+            ):
+                user.connect()
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize("body", [{}, RETURNING], ids=["stays", "returns"])
 def test_a_flow_on_a_running_server_ends_after_its_webhook(body):
     seen = []

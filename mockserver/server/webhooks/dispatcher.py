@@ -224,10 +224,14 @@ class WebhookDispatcher:
         self._blocked_loop, loop = None, event_loops.running()
         if loop is None:
             return
-        receiver = self.receivers.get(url)
-        if event_loops.serves(loop, url) if receiver is None else receiver.needs(loop):
+        if self.needs_loop(loop, url):
             self._blocked_loop = loop
             raise event_loops.LoopBlocked(url)
+
+    def needs_loop(self, loop: AbstractEventLoop, url: str) -> bool:
+        """Return True if the receiver at this url responds only while this loop runs."""
+        receiver = self.receivers.get(url)
+        return event_loops.serves(loop, url) if receiver is None else receiver.needs(loop)
 
     def _send_all(self, planned: PlannedAttempt) -> tuple[list[Attempt], Duration | None, BaseException | None]:
         """Send each request of an attempt; return their results, the wait that the endpoint requests, and a test's end."""
