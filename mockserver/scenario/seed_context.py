@@ -15,7 +15,12 @@ from mockserver.scenario.problems import Problem
 Entry = Mapping[str, Any]
 
 # What the API document calls otherwise than seed data do.
-_API_WORDS: Final = {"commonVariables": "variables", "participants-count": "participantsCount"}
+_API_WORDS: Final = {
+    "commonVariables": "variables",
+    "participants-count": "participantsCount",
+    "dm-participant.contact": "contact",
+    "dm-participant.birthDate": "birthDate",
+}
 _HINTED_MAX = 100  # problems with a nearest name, each of which has to be searched for
 
 

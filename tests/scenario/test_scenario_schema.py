@@ -22,7 +22,7 @@ DOCUMENTED = {
     "templateVariable": "key label required source",
     "chat": "id name platform status monetization entrypointId funnelStepId trackingLinkId isGroupChat isAnswered"
     " needsHumanAttention attentionReason tagIds assignedUserId participantsCount participants-count contact birthDate custom"
-    " lastMessageAt lastUpdateAt",
+    " dm-participant.contact dm-participant.birthDate lastMessageAt lastUpdateAt",
     "message": "chatId id type status sender isOfficialTemplate templateCharged createdAt text transcription forward"
     " replyToId photoapp media location templateComponents ad",
     "campaign": "id name description platform templateId cadence filters status createdAt startedAt completedAt"

@@ -36,7 +36,30 @@ def test_the_participants_of_a_chat_have_two_names(mockserver, word, form):
     assert 2 == _audience(mockserver)
 
 
+@pytest.mark.parametrize("form", ["list", "each", "vary"])
+def test_the_fields_of_a_direct_participant_have_the_names_of_the_filters_too(mockserver, form):
+    contact, birth_date = "dm-participant.contact", "dm-participant.birthDate"
+    chats: dict[str, Any] = {
+        "list": [{contact: "+5511999990000", birth_date: "1990-05-17"}, {contact: "+5511999990001"}],
+        "each": {"count": 1, "each": {contact: "+5511999990000", birth_date: "1990-05-17"}},
+        "vary": {"count": 2, "vary": {contact: ["+5511999990000", "other"], birth_date: ["1990-05-17", None]}},
+    }
+    mockserver.apply({"given": {"chats": chats[form]}})
+    statements = [
+        {"field": f"chat.virtual.{contact}", "operator": "equals", "value": "+5511999990000"},
+        {"field": f"chat.virtual.{birth_date}", "operator": "less-than", "value": "1991-01-01T00:00:00Z"},
+    ]
+    body = {"platform": "chatapp", "filters": [{"combinator": "and", "statements": statements}]}
+
+    assert 1 == mockserver.call("POST", "/v1/campaigns/audience-preview", json=body).json()["estimatedCount"]
+
+
 BOTH = [
+    ({"chats": [{"contact": "a", "dm-participant.contact": "a"}]}, "/given/chats/0/dm-participant.contact"),
+    (
+        {"chats": [{"birthDate": None, "dm-participant.birthDate": None}]},
+        "/given/chats/0/dm-participant.birthDate",
+    ),
     ({"templates": [{"variables": [], "commonVariables": []}]}, "/given/templates/0/commonVariables"),
     ({"chats": [{"participantsCount": 1, "participants-count": 1}]}, "/given/chats/0/participants-count"),
     (
