@@ -150,10 +150,25 @@ def test_a_wrong_value_ends_the_command_with_one_line(
 
 
 @pytest.mark.parametrize(
-    ("text", "size"), [("2GB", 2 * 10**9), ("1GiB", 2**30), ("1.5MB", 1_500_000), ("64k", 64_000), ("100", 100)]
+    ("text", "size"), [("2GB", 2 * 10**9), ("1GiB", 2**30), ("1.5MB", 1_500_000), ("6400k", 6_400_000)]
 )
 def test_sizes_have_units(text: str, size: int):
     assert size == parsed(MAX_BODIES=text).max_bodies
+
+
+@pytest.mark.parametrize("text", ["1", "999999", "64k"])
+@pytest.mark.parametrize("setting", ["MEMORY", "MAX_BODIES"])
+def test_a_limit_below_a_megabyte_is_refused(setting: str, text: str):
+    with pytest.raises(
+        ValueError, match=f"MOCKSERVER_{setting}: got '{text}'; expected a size of at least 1MB such as"
+    ):
+        parsed(**{setting: text})
+
+
+@pytest.mark.parametrize("setting", ["HOST", "READY_FILE", "TOKEN_FILE"])
+def test_a_name_or_a_file_that_is_empty_is_refused(setting: str):
+    with pytest.raises(ValueError, match=f"MOCKSERVER_{setting}: got ' '; expected a text that is not empty"):
+        parsed(**{setting: " "})
 
 
 class TestLimits:

@@ -32,7 +32,7 @@ _SERVICE_LINK: Final = re.compile(r"MOCKSERVER_(SERVICE_(HOST|PORT(_\w+)?)|PORT_
 _LINKED_PORT: Final = re.compile(r"(tcp|udp)://")
 _SIZE: Final = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kMGT]i?)?B?", re.ASCII)
 _FACTORS: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_MEMORY_MIN: Final = 10**6  # of a few sandboxes without data
+_SIZE_MIN: Final = 10**6  # the memory of a few sandboxes without data, or one small upload
 _BINARY_FACTORS: Final = {"ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 
 
@@ -99,9 +99,15 @@ def _size(text: str) -> int | None:
     return round(float(match[1]) * factor) if match else None
 
 
-def _memory(text: str) -> int | None:
+def _large_size(text: str) -> int | None:
     size = _size(text)
-    return None if size is None or size < _MEMORY_MIN else size
+    return None if size is None or size < _SIZE_MIN else size
+
+
+def _some_text(text: str) -> str:
+    if not text.strip():
+        raise ValueError("expected a text that is not empty, or no such setting")
+    return text
 
 
 def _log_format(text: str) -> str:
@@ -124,7 +130,7 @@ def _url(text: str) -> str:
 
 # fmt: off
 SETTINGS: Final[tuple[Setting, ...]] = (
-    Setting("host", str, "127.0.0.1", "address to listen on; one beyond loopback requires a token (default: 127.0.0.1)"),
+    Setting("host", _some_text, "127.0.0.1", "address to listen on; one beyond loopback requires a token (default: 127.0.0.1)"),
     Setting("port", _whole, DEFAULT_PORT, f"port to listen on, 0 for a free one (default: {DEFAULT_PORT})"),
     Setting("public-url", _url, None, "address by which clients reach the server through a proxy; answers to them contain it", "URL"),
     Setting("allow-host", host_name, [], "another name by which clients may address the control plane; may be repeated", "NAME", "many"),
@@ -133,14 +139,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("freeze", str, None, "freeze the clock at this instant, such as 2026-03-01T12:00:00Z (default: it follows the computer's)", "INSTANT"),
     Setting("seed", _whole, None, "seed of ids, keys and tokens (default: 0; random beyond loopback)"),
     Setting("token", str, None, "token that the control plane requires (default: none; generated beyond loopback)"),
-    Setting("token-file", str, None, "file that contains the token", "FILE"),
+    Setting("token-file", _some_text, None, "file that contains the token", "FILE"),
     Setting("max-sandboxes", _limit(whole_number, "a whole number from 1"), None,
             "maximum of open sandboxes that clients create (default: off; 10000 beyond loopback)", "COUNT"),
     Setting("idle", _limit(parse_duration, "a duration such as 30m"), None,
             "end a sandbox that has no call for this real time (default: off; 30m beyond loopback)", "DURATION"),
     Setting("age", _limit(parse_duration, "a duration such as 6h"), None,
             "end a sandbox this real time after its creation (default: off; 6h beyond loopback)", "DURATION"),
-    Setting("memory", _limit(_memory, "a size of at least 1MB such as 2GB, 512MB or 1GiB"), None,
+    Setting("memory", _limit(_large_size, "a size of at least 1MB such as 2GB, 512MB or 1GiB"), None,
             "maximum of the estimated memory of all sandboxes (default: off; 2GB beyond loopback)", "SIZE"),
     Setting("head-timeout", _limit(parse_duration, "a duration such as 10s"), 10 * SECOND,
             "refuse a request whose head is not whole after this real time (default: 10s)", "DURATION"),
@@ -148,7 +154,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
             "refuse a body of which fewer bytes arrive each second, on average over 30 s (default: 256)", "BYTES"),
     Setting("max-connections", _limit(whole_number, "a whole number from 1"), 16_384,
             "maximum of open connections, fewer if the process has few descriptors (default: 16384)", "COUNT"),
-    Setting("max-bodies", _limit(_size, "a size such as 1GB, 512MB or 1GiB"), 1_000_000_000,
+    Setting("max-bodies", _limit(_large_size, "a size of at least 1MB such as 1GB, 512MB or 1GiB"), 1_000_000_000,
             "maximum of the bodies of more than 64 KiB that are not answered yet (default: 1GB)", "SIZE"),
     Setting("behind-proxy", _flag, False,
             "serve other machines through a proxy: token, limits and random seeds as beyond loopback", form="flag"),
@@ -159,7 +165,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("no-reason", _flag, False, "omit the response header X-Mock-Reason", form="flag"),
     Setting("allow-webhook-host", host_name, [], "allow webhooks to this host, on loopback in addition to this machine; may be repeated", "HOST", "many"),
     Setting("cors", _flag, False, "let pages of other origins on this machine send requests (CORS)", form="flag"),
-    Setting("ready-file", str, None, "write the address and the keys as JSON once the server listens; removed at its end", "FILE"),
+    Setting("ready-file", _some_text, None, "write the address and the keys as JSON once the server listens; removed at its end", "FILE"),
     Setting("exit-with-parent", _flag, False, "end when the process that started this one ends", form="flag"),
     Setting("journal-max-entries", _whole, JOURNAL_MAX_ENTRIES,
             f"maximum of exchanges in the journal of a sandbox (default: {JOURNAL_MAX_ENTRIES})", "COUNT"),
