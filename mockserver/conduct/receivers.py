@@ -71,19 +71,19 @@ def _fresh(attempts: Sequence[DeliveryAttempt]) -> list[DeliveryAttempt]:
     return [attempt for attempt in attempts if not _may_be_refused_by_age(attempt)]
 
 
-def _judge_of(faults: Sequence[str], kind: str, *, accepted: bool) -> Judge:
+def _is_wrong(attempt: DeliveryAttempt) -> bool:
     """
-    Return a judge of deliveries with these faults, whose findings are those that were accepted, or were not.
+    Return True if the receiver should have given the other answer: refused what it accepted, or accepted what it refused.
 
     A receiver that has the sandbox's clock may be right about a timestamp of the process's clock.
     """
+    if attempt.fault == "old-timestamp":
+        return signed_age(attempt) is None or _may_be_refused_by_age(attempt)
+    return attempt.accepted or attempt.status not in REFUSALS or not _may_be_refused_by_age(attempt)
 
-    def is_wrong(attempt: DeliveryAttempt) -> bool:
-        if attempt.accepted != accepted:
-            return False
-        if attempt.fault == "old-timestamp":
-            return signed_age(attempt) is None or _may_be_refused_by_age(attempt)
-        return accepted or attempt.status not in REFUSALS or not _may_be_refused_by_age(attempt)
+
+def _judge_of(faults: Sequence[str], kind: str, *, accepted: bool) -> Judge:
+    """Return a judge of deliveries with these faults, whose findings are those that were accepted, or were not."""
 
     def judge(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
         attempts = [
@@ -92,7 +92,8 @@ def _judge_of(faults: Sequence[str], kind: str, *, accepted: bool) -> Judge:
         if not attempts:
             yield NotAssessable(f"no such delivery was sent: {' or '.join(faults)}")
         for endpoint in dict.fromkeys(attempt.endpoint for attempt in attempts):
-            wrong = [attempt for attempt in attempts if attempt.endpoint == endpoint and is_wrong(attempt)]
+            answered = [each for each in attempts if each.endpoint == endpoint and each.accepted == accepted]
+            wrong = [attempt for attempt in answered if _is_wrong(attempt)]
             if wrong:
                 message = f"{kind} ({wrong[0].fault}, {wrong[0].label}) was answered {wrong[0].status}"
                 yield _proof(evidence, message, *wrong)

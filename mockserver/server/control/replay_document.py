@@ -91,30 +91,33 @@ def _summary(dropped: int, cut: int) -> str:
 
 def _entries(sandbox: SandboxState, hide: Redactor, was_frozen: bool) -> Iterator[JSON]:
     """Yield calls and commands in their order; a call that a rule deferred is at the place where it arrived."""
-    journal = sandbox.journal
-    timed = not was_frozen or any("follow" in step.arguments for step in journal.commands)
-    by_number = {entry.call.number: entry for entry in journal.exchanges if entry.call.number}
-    exchange_of = {id(step): by_number.get(_call_number(step)) for step in journal.commands if step.command == "call"}
-    deferred = {exchange.n for exchange in exchange_of.values() if exchange is not None}
-    places: list[tuple[int, int, JournalEntry | CommandRecord]] = [
-        (exchange.n, 0, exchange) for exchange in journal.exchanges if exchange.n not in deferred
-    ]
-    places += [(step.exchanges, number + 1, step) for number, step in enumerate(journal.commands)]
-    for _, _, entry in sorted(places, key=lambda place: place[:2]):
+    timed = not was_frozen or any("follow" in step.arguments for step in sandbox.journal.commands)
+    for entry, exchange in _in_order(sandbox.journal):
         at = {"at": format_exact(entry.at)} if timed else {}
         if isinstance(entry, JournalEntry):
             yield {**at, **_call(sandbox, hide, entry.call, entry.body), "answer": _answer(hide, entry)}
         elif entry.command == "call":
-            yield {**at, **_deferred_call(sandbox, hide, entry, exchange_of[id(entry)])}
+            yield {**at, **_deferred_call(sandbox, hide, entry, exchange)}
         elif entry.command == "visit":
             yield {**at, **_call(sandbox, hide, entry.arguments["call"])}
         elif not (timed and entry.command in ("set_clock", "advance")):
             yield {**at, "do": entry.command, "with": dict(entry.arguments)}
 
 
-def _call_number(step: CommandRecord) -> int:
-    number: int = step.arguments["call"].number
-    return number
+def _in_order(journal: Journal) -> Iterator[tuple[JournalEntry | CommandRecord, JournalEntry | None]]:
+    """Yield exchanges and commands as they arrived, a deferred call with the exchange that it became, if its operation has run."""
+    by_number = {entry.call.number: entry for entry in journal.exchanges if entry.call.number}
+    steps = [
+        (step, by_number.get(step.arguments["call"].number) if step.command == "call" else None)
+        for step in journal.commands
+    ]
+    deferred = {exchange.n for _, exchange in steps if exchange is not None}
+    places: list[tuple[int, int, JournalEntry | CommandRecord, JournalEntry | None]] = [
+        (exchange.n, 0, exchange, None) for exchange in journal.exchanges if exchange.n not in deferred
+    ]
+    places += [(step.exchanges, number + 1, step, exchange) for number, (step, exchange) in enumerate(steps)]
+    for _, _, entry, exchange in sorted(places, key=lambda place: place[:2]):
+        yield entry, exchange
 
 
 def _deferred_call(sandbox: SandboxState, hide: Redactor, step: CommandRecord, exchange: JournalEntry | None) -> JSON:

@@ -237,6 +237,23 @@ def verify_journal(hosted: HostedSandbox, args: Arguments) -> answers.Verified:
             expected = f"a path that begins with {', '.join(PATH_ROOTS)}{closest_match_hint(root, PATH_ROOTS)}"
             raise ControlError(400, "MOCK_BAD_WHERE", f"where: got {path!r}; expected {expected}")
     operations = _operations(args["operation"])
+    _check_expected_count(args)
+    calls = [entry for entry in hosted.sandbox.journal.exchanges if entry.operation in operations]
+    compared = [(entry, differences(entry, where)) for entry in calls]
+    count = sum(not differs for _, differs in compared)
+    at_least = args.get("times", args.get("atLeast", 0))
+    at_most = args.get("times", args.get("atMost", count))
+    hide = redactor(hosted.sandbox)
+    misses = sorted((pair for pair in compared if pair[1]), key=lambda pair: len(pair[1]))[:3]
+    nearest: list[answers.Nearest] = [
+        {"exchange": views.exchange(entry, hide), "differences": [hide.value(one._asdict()) for one in differs[:5]]}
+        for entry, differs in misses
+    ]
+    return {"ok": at_least <= count <= at_most, "count": count, "nearest": nearest}
+
+
+def _check_expected_count(args: Arguments) -> None:
+    """Refuse arguments that name no number of calls, or two that exclude each other."""
     if "times" in args and ("atLeast" in args or "atMost" in args):
         raise ControlError(
             400, "MOCK_BAD_VERIFY", "got times with atLeast or atMost; expected times alone, or atLeast and atMost"
@@ -251,18 +268,6 @@ def verify_journal(hosted: HostedSandbox, args: Arguments) -> answers.Verified:
             "MOCK_BAD_VERIFY",
             f"got atLeast {args['atLeast']} and atMost {args['atMost']}; expected atLeast up to atMost",
         )
-    calls = [entry for entry in hosted.sandbox.journal.exchanges if entry.operation in operations]
-    compared = [(entry, differences(entry, where)) for entry in calls]
-    count = sum(not differs for _, differs in compared)
-    at_least = args.get("times", args.get("atLeast", 0))
-    at_most = args.get("times", args.get("atMost", count))
-    hide = redactor(hosted.sandbox)
-    misses = sorted((pair for pair in compared if pair[1]), key=lambda pair: len(pair[1]))[:3]
-    nearest: list[answers.Nearest] = [
-        {"exchange": views.exchange(entry, hide), "differences": [hide.value(one._asdict()) for one in differs[:5]]}
-        for entry, differs in misses
-    ]
-    return {"ok": at_least <= count <= at_most, "count": count, "nearest": nearest}
 
 
 def read_events(hosted: HostedSandbox, args: Arguments) -> answers.Events:

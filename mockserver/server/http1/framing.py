@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import AsyncIterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -48,37 +49,47 @@ def frame(response: Response, request: RequestFraming) -> Framed:
         ValueError: the status, a header or the length is invalid.
     """
     status, headers, body = response.status, response.headers, response.body
-    if not _STATUS_MIN <= status <= _STATUS_MAX:
-        raise ValueError(f"got status {status}; expected that of a final response, {_STATUS_MIN} to {_STATUS_MAX}")
-    whole = body if isinstance(body, bytes) else None
-    is_empty = status == 204 or status == 304
-    lines, length, closes = _fields(status, headers, None if is_empty or whole is None else len(whole))
+    is_empty = status in (204, 304)
+    whole_bytes = len(body) if isinstance(body, bytes) and not is_empty else None
+    lines, length, closes = _fields(status, headers, whole_bytes)
     if length is None and not is_empty and not response.is_stream:
         raise ValueError("got a body in pieces without Content-Length; expected one")
-    sent = b"" if is_empty or request.method == "HEAD" else whole
-    persists = request.persists and not (closes or response.closes)
-    if response.is_stream and request.minor == 0:
-        persists = False  # HTTP/1.0 has no chunks: the end of the connection ends the body
-    elif response.is_stream:
-        lines.append("Transfer-Encoding: chunked")
-    if sent is not None and length is not None:
-        sent = sent[:length]  # bytes beyond it would be read as the beginning of the next response
-        persists = persists and (len(sent) == length or request.method == "HEAD" or is_empty)
+    has_body = not is_empty and request.method != "HEAD"
+    sent, left_bytes, is_short = _body_part(body, length) if has_body else (b"", 0, False)
+    persists = request.persists and not (closes or response.closes or is_short)
+    if response.is_stream:
+        if request.minor == 0:
+            persists = False  # HTTP/1.0 has no chunks: the end of the connection ends the body
+        else:
+            lines.append("Transfer-Encoding: chunked")
     if not persists:
         lines.append("Connection: close")
     elif request.minor == 0:
         lines.append("Connection: keep-alive")
+    return Framed(_head(lines) + sent, left_bytes, persists)
+
+
+def _body_part(body: bytes | AsyncIterator[bytes], length: int | None) -> tuple[bytes, int, bool]:
+    """Return the part of a body that follows its head, the bytes that come in pieces, and True if the body ends too early."""
+    if not isinstance(body, bytes):
+        return b"", length or 0, False
+    sent = body[:length]  # bytes beyond it would be read as the beginning of the next response
+    return sent, 0, length is not None and len(sent) < length
+
+
+def _head(lines: list[str]) -> bytes:
     head = "\r\n".join(lines)
     if head.count("\n") != len(lines) - 1 or head.count("\r") != len(lines) - 1:
         raise ValueError("a header of the response contains a line end")
-    left_bytes = length if sent is None and length is not None else 0
-    return Framed(head.encode("latin-1") + b"\r\n\r\n" + (sent or b""), left_bytes, persists)
+    return head.encode("latin-1") + b"\r\n\r\n"
 
 
 def _fields(
     status: int, headers: tuple[tuple[str, str], ...], length: int | None
 ) -> tuple[list[str], int | None, bool]:
     """Return the status line with the headers, the body's length, and True if a header closes the connection."""
+    if not _STATUS_MIN <= status <= _STATUS_MAX:
+        raise ValueError(f"got status {status}; expected that of a final response, {_STATUS_MIN} to {_STATUS_MAX}")
     lines = [f"HTTP/1.1 {status} {reason_phrase(status)}"]
     is_dated = is_sized = closes = False
     for name, value in headers:

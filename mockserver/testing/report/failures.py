@@ -29,9 +29,7 @@ def describe(failure: BaseException | None) -> Failure:
     place = _place(failure)
     if isinstance(failure, CallMismatch):
         return Failure(expected=failure.expected, extra=failure.extra, nearest=failure.nearest, place=place)
-    is_stop = isinstance(failure, KeyboardInterrupt | Stopped) or (
-        _is_pytest_failure(failure) and str(failure).startswith(_TIMEOUTS)
-    )
+    is_stop = _is_stop(failure)
     if _is_pytest_failure(failure) and not is_stop and len(str(failure).splitlines()) == 1:
         return Failure(str(failure), place=place)  # the words of the test, which seldom name the cause
     is_self_explaining = isinstance(failure, SelfExplainingError) or _is_pytest_failure(failure)
@@ -43,6 +41,12 @@ def describe(failure: BaseException | None) -> Failure:
     if not isinstance(failure, Exception) or isinstance(failure, Stopped):
         return Failure(is_stop=is_stop)
     return Failure(is_stop=is_stop, raised=f"{type(failure).__name__}{f': {first}' if first else ''}", place=place)
+
+
+def _is_stop(failure: BaseException) -> bool:
+    """Return True if the test was stopped while it ran, by a person or by its time limit."""
+    is_timeout = _is_pytest_failure(failure) and str(failure).startswith(_TIMEOUTS)
+    return is_timeout or isinstance(failure, KeyboardInterrupt | Stopped)
 
 
 def _is_pytest_failure(failure: BaseException) -> bool:
