@@ -39,7 +39,6 @@ VERIFY_IMPORTS = (
     "version",
     "_data",
     "_json",
-    "_json",
     "verify",
 )  # `mockserver verify` uses a service by its public API alone
 BACKENDS = ("testing.backend", "testing.remote")  # these alone run commands of the control plane
@@ -58,6 +57,7 @@ READERS = (
 DRIVERS = ("testing.explore.watch", "testing.report.replay", "testing.machine.recording")
 WORLD = ("asyncio", "flask", "os", "random", "secrets", "socket", "subprocess", "threading", "time", "uuid", "werkzeug")
 CLOCK_READERS = ("now", "today", "utcnow")
+LINES_MAX = 800
 
 
 class Module(NamedTuple):
@@ -332,6 +332,10 @@ def test_the_control_plane_is_reached_through_a_backend_alone():
     assert {"server.control.routes", "server.control.routes.COMMANDS", "server.control.routes.CommandId"} == offenders[
         "testing.remote"
     ]
+
+
+def test_a_module_has_at_most_800_lines():
+    assert {} == {module.name: lines for module in ALL if (lines := module.source.count("\n")) > LINES_MAX}
 
 
 def test_a_module_begins_with_a_docstring():
