@@ -1,9 +1,9 @@
 """
 Front controller: from a request's path to its sandbox, and to the API, the control plane, its pages, the media or the hosted page.
 
-Flask and the in-process transports call `handle_request`; the handler of the socket, which never waits, calls its steps one
-by one. The API takes every path that no other part takes, so that a client with a wrong base path gets the documented error
-and an entry in the journal.
+`PARTS` has a row for each part of the server. Flask and the in-process transports call `handle_request`; the handler of the
+socket, which never waits, calls its steps one by one. The API takes every path that no other part takes, so that a client with
+a wrong base path gets the documented error and an entry in the journal.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ import json
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Literal
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from mockserver.contract.text import printable
 from mockserver.core.operations import dispatch
-from mockserver.core.state.records import Media
 from mockserver.server.api import browsing, cross_origin, formats
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait
 from mockserver.server.api.request import SANDBOXES, HttpRequest, handle_api_request, parse_call
@@ -32,6 +31,7 @@ from mockserver.server.api.response import (
 )
 from mockserver.server.control import access, routes
 from mockserver.server.control.page_access import PageAccess
+from mockserver.server.control.stream import STREAM_PATH
 from mockserver.server.dashboard import paths
 from mockserver.server.hosted_page import handler
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
@@ -40,10 +40,114 @@ from mockserver.server.hosting.usage import OF_A_RUN
 Response = HttpResponse | NoResponse
 After = Callable[[], None]
 _ID = re.compile(r"(?:sandbox|shard)_[0-9a-f_]{1,40}")
-Part = Literal["api", "control", "dashboard", "media", "page"]
+
+
+class ServerPart(NamedTuple):
+    """
+    A part of the server.
+
+    Attributes:
+        serves: True for the requests of the part that no earlier row of `PARTS` serves.
+        respond: returns the response to a request for a sandbox, or its call with a wait.
+        is_control: True if a token opens it.
+        sends_early: True if a rule can send webhooks before its response.
+    """
+
+    serves: Callable[[HttpRequest], bool]
+    respond: Callable[[SandboxHost, HostedSandbox, HttpRequest, ClientWait], ResponseOrWait]
+    is_control: bool = False
+    sends_early: bool = False
+
+
 # A request below the prefix of its sandbox; that sandbox, None if it does not exist; and the part of the server that responds.
 # A plain tuple: a named one takes a fiftieth of a call.
-RoutedRequest = tuple[HttpRequest, HostedSandbox | None, Part]
+RoutedRequest = tuple[HttpRequest, HostedSandbox | None, ServerPart]
+
+
+def _call(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> ResponseOrWait:
+    """Return the response of the API, as a browser may get it; it gets a line in the log."""
+    response = handle_api_request(hosted.sandbox, request, host.response_options, client)
+    to = browsing.destination(request.headers)
+    if to:
+        response = map_response(response, partial(browsing.confined, to=to))
+    log = host.log
+    if log is None:
+        return response
+    if isinstance(response, WaitingCall):
+        request = request._replace(body=b"")  # the wait would hold it
+
+    def logged(response: Response) -> Response:
+        log(_access_log_line(hosted, request, response))
+        return response
+
+    return map_response(response, logged)
+
+
+def _control(
+    host: SandboxHost,
+    hosted: HostedSandbox | None,
+    request: HttpRequest,
+    client: ClientWait = NO_TIMEOUT,
+    *,
+    is_page: bool = False,
+) -> HttpResponse:
+    """Return the response of the control plane, or a page of it for a browser."""
+    if is_page or (host.token is not None and paths.needs_sign_in(request)):
+        from mockserver.server.dashboard import handler as dashboard  # imported here: it loads Jinja
+
+        page = dashboard.respond(PageAccess(host, hosted, request), request)
+        if page is not None:
+            return page
+    response = routes.handle_control_request(host, hosted, request)
+    if request.method == "GET" and paths.is_shared(request.target):
+        return response._replace(headers=(*response.headers, ("Vary", "Accept")))
+    return response
+
+
+def _media(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> HttpResponse:
+    """Return the bytes of an uploaded file, without a key, with headers that keep a browser from running it."""
+    media_id = request.target[len("/media/") :].partition("?")[0]
+    with hosted.sandbox.lock:
+        match = hosted.sandbox.find("media", media_id)
+        hide, now = redactor(hosted.sandbox), hosted.sandbox.read_clock()
+    date = ("Date", formats.http_date(now))
+    if match is None:
+        expected = "the id of a file that was uploaded to this sandbox"
+        refusal = _refusal(404, "MOCK_NOT_FOUND", f"media: got {hide.brief(media_id, 60)!r}; expected {expected}")
+        return refusal._replace(headers=(*refusal.headers, date))
+    media = match[1]
+    headers = (
+        ("Content-Type", media.mime_type),
+        ("Content-Length", str(len(media.content))),
+        ("Content-Disposition", f"inline; filename*=UTF-8''{quote(media.name, safe='')}"),
+        ("X-Content-Type-Options", "nosniff"),
+        ("Content-Security-Policy", "default-src 'none'; sandbox"),
+        ("Cross-Origin-Resource-Policy", "cross-origin"),
+        date,
+    )
+    return HttpResponse(200, headers, b"" if request.method == "HEAD" else media.content)
+
+
+def _visit(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> HttpResponse:
+    """Return a page of the hosted flow; a visit is not an exchange of the journal, and yet moves a session."""
+    if not handler.is_static_asset(request.target):
+        with hosted.sandbox.lock:
+            hosted.sandbox.journal.add_command("visit", {"call": parse_call(request)}, *hosted.sandbox.position())
+    return handler.serve(hosted, request)
+
+
+def _is_page(request: HttpRequest) -> bool:
+    is_own = request.target.startswith("/_mock/") and paths.is_of_dashboard(request)
+    return is_own or paths.is_redirected(request) or paths.is_icon_of_page(request)
+
+
+DASHBOARD = ServerPart(_is_page, partial(_control, is_page=True), is_control=True)
+STREAM = ServerPart(lambda request: request.target.partition("?")[0] == STREAM_PATH, _control, is_control=True)
+CONTROL = ServerPart(lambda request: request.target.startswith("/_mock/"), _control, is_control=True)
+MEDIA = ServerPart(lambda request: request.target.startswith("/media/") and request.method in ("GET", "HEAD"), _media)
+PAGE = ServerPart(lambda request: request.target.startswith("/connect/"), _visit, sends_early=True)
+API = ServerPart(lambda request: True, _call, sends_early=True)
+PARTS: Final = (DASHBOARD, STREAM, CONTROL, MEDIA, PAGE, API)
 
 
 def handle_request(
@@ -73,7 +177,7 @@ def handle_request(
     response = run_request(host, routed, client)
     assert not isinstance(response, WaitingCall)
     if hosted is None:
-        return response, _nothing
+        return response, lambda: None
     complete_request(host, hosted, routed[2])
     return response, hosted.dispatch_webhooks
 
@@ -89,7 +193,11 @@ def route(host: SandboxHost, request: HttpRequest, root: HostedSandbox | None = 
         hosted = root or host.sandboxes.get(DEFAULT_ID)
         if root is not None and request.base_url == host.origin:  # for a client that has named no host
             request = request._replace(base_url=root.base_url)
-    return request, hosted, "api" if request.target.startswith("/v1/") else _part(request)
+    return request, hosted, API if request.target.startswith("/v1/") else _part(request)
+
+
+def _part(request: HttpRequest) -> ServerPart:
+    return next(part for part in PARTS if part.serves(request))
 
 
 def may_read_body(host: SandboxHost, request: HttpRequest, root: HostedSandbox | None = None) -> bool:
@@ -99,21 +207,9 @@ def may_read_body(host: SandboxHost, request: HttpRequest, root: HostedSandbox |
     The arguments are as above; the request's own body is not looked at. Takes no lock.
     """
     below, hosted, part = route(host, request, root)
-    if part in ("control", "dashboard"):
-        is_unknown = hosted is None and below.target.startswith(SANDBOXES)
-        return not is_unknown and access.is_open_to(host, DEFAULT_ID if hosted is None else hosted.id, below)
-    return hosted is not None and (part != "api" or dispatch.may_read_body(hosted.sandbox, parse_call(below)))
-
-
-def _part(request: HttpRequest) -> Part:
-    target = request.target
-    if paths.is_redirected(request) or paths.is_icon_of_page(request):
-        return "dashboard"
-    if target.startswith("/_mock/"):
-        return "dashboard" if paths.is_of_dashboard(request) else "control"
-    if target.startswith("/media/") and request.method in ("GET", "HEAD"):
-        return "media"
-    return "page" if target.startswith("/connect/") else "api"
+    if part.is_control:
+        return access.is_open_to(host, DEFAULT_ID if hosted is None else hosted.id, below)
+    return hosted is not None and (part is not API or dispatch.may_read_body(hosted.sandbox, parse_call(below)))
 
 
 def dispatch_due_before(hosted: HostedSandbox) -> None:
@@ -129,73 +225,33 @@ def run_request(host: SandboxHost, routed: RoutedRequest, client: ClientWait) ->
 
     The caller calls `dispatch_due_before` first, and `complete_request` once it has the response.
     """
-    response = _run_shared(host, routed, client) if host.is_shared else _run_part(host, routed, client)
-    return map_response(response, without_body) if routed[0].method == "HEAD" else response
-
-
-def _run_shared(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> ResponseOrWait:
-    """Return the response with what a page of another origin needs, of a server that allows such pages."""
-    origin = cross_origin.allowed_origin(routed[0])
-    if origin is None:
-        return _run_part(host, routed, client)
-    preflight = cross_origin.preflight(routed[0], origin)
-    return preflight or map_response(_run_part(host, routed, client), partial(cross_origin.shared, origin=origin))
-
-
-def _run_part(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> ResponseOrWait:
     request, hosted, part = routed
-    if (
-        part != "api" and request.excess is not None and request.excess.is_cut
-    ):  # a longer one than the API takes is whole
-        return _refusal(request.excess.status, "MOCK_HEAD_TOO_LARGE", request.excess.reason)
-    if hosted is None:
-        return _no_sandbox(host, request)
-    hosted.usage.is_called = True
-    if part in ("control", "dashboard"):
-        return _control(host, hosted, request, part)
-    if part == "media":
-        return _media(hosted, request)
-    if part == "page":
-        return _visit(hosted, request)
-    response = handle_api_request(hosted.sandbox, request, host.response_options, client)
-    to = browsing.destination(request.headers)
-    if to:
-        response = map_response(response, partial(browsing.confined, to=to))
-    if host.log is None:
-        return response
-    if isinstance(response, WaitingCall):
-        request = request._replace(body=b"")  # the wait would hold it
-    return map_response(response, partial(_log_response, host.log, hosted, request))
+    origin = cross_origin.allowed_origin(request) if host.is_shared else None
+    preflight = cross_origin.preflight(request, origin) if origin is not None else None
+    if preflight is not None:
+        return preflight
+    response: ResponseOrWait
+    if request.excess is not None and request.excess.is_cut and part is not API:
+        response = _refusal(request.excess.status, "MOCK_HEAD_TOO_LARGE", request.excess.reason)
+    elif hosted is None:
+        response = _no_sandbox(host, request, part)
+    else:
+        hosted.usage.is_called = True
+        response = part.respond(host, hosted, request, client)
+    if origin is not None:
+        response = map_response(response, partial(cross_origin.shared, origin=origin))
+    return map_response(response, without_body) if request.method == "HEAD" else response
 
 
-def _control(host: SandboxHost, hosted: HostedSandbox | None, request: HttpRequest, part: Part) -> HttpResponse:
-    """Return the response of the control plane, or a page of it for a browser."""
-    is_page = part == "dashboard" or (host.token is not None and paths.needs_sign_in(request))
-    if is_page:
-        from mockserver.server.dashboard import handler as dashboard  # imported here: it loads Jinja
-
-        page = dashboard.respond(PageAccess(host, hosted, request), request)
-        if page is not None:
-            return page
-    response = routes.handle_control_request(host, hosted, request)
-    if request.method == "GET" and paths.is_shared(request.target):
-        return response._replace(headers=(*response.headers, ("Vary", "Accept")))
-    return response
-
-
-def complete_request(host: SandboxHost, hosted: HostedSandbox, part: Part) -> None:
+def complete_request(host: SandboxHost, hosted: HostedSandbox, part: ServerPart) -> None:
     """Send the webhooks that a rule has sent before the response, and notify the listeners of the sandbox and the host."""
     outbox = hosted.sandbox.outbox  # read again: another thread may have reset the sandbox
-    if (outbox.queues or outbox.unordered) and part in ("api", "page"):
+    if (outbox.queues or outbox.unordered) and part.sends_early:
         hosted.dispatch.send_early()
     if hosted.listeners:
         hosted.notify_listeners()
     if host.on_exchange is not None:
         host.on_exchange(hosted)
-
-
-def _nothing() -> None:
-    """Nothing is due: the request has reached no sandbox."""
 
 
 def _strip_prefix(host: SandboxHost, request: HttpRequest) -> tuple[HostedSandbox | None, HttpRequest]:
@@ -216,31 +272,15 @@ def _of_shard(
     if host.shard is None or name != host.shard.name or not target.startswith("/_mock/"):
         return None, request
     below = request._replace(target=target)
-    if _part(below) == "dashboard":
+    if _part(below) is DASHBOARD:
         below = below._replace(base_url=request.base_url + SANDBOXES + name)
     return host.sandboxes.get(DEFAULT_ID), below
 
 
-def _visit(hosted: HostedSandbox, request: HttpRequest) -> HttpResponse:
-    """Return a page of the hosted flow; a visit is not an exchange of the journal, and yet moves a session."""
-    if not handler.is_static_asset(request.target):
-        with hosted.sandbox.lock:
-            hosted.sandbox.journal.add_command("visit", {"call": parse_call(request)}, *hosted.sandbox.position())
-    return handler.serve(hosted, request)
-
-
-def _log_response(
-    log: Callable[[str], None], hosted: HostedSandbox, request: HttpRequest, response: Response
-) -> Response:
-    log(_access_log_line(hosted, request, response))
-    return response
-
-
-def _no_sandbox(host: SandboxHost, request: HttpRequest) -> HttpResponse:
+def _no_sandbox(host: SandboxHost, request: HttpRequest, part: ServerPart) -> HttpResponse:
     if not request.target.startswith(SANDBOXES):
-        part = _part(request)
-        if part in ("control", "dashboard"):
-            return _control(host, None, request, part)
+        if part.is_control:
+            return _control(host, None, request, is_page=part is DASHBOARD)
         host.note_call_without_prefix()
         return _refusal(
             404,
@@ -255,8 +295,8 @@ def _no_sandbox(host: SandboxHost, request: HttpRequest) -> HttpResponse:
         return _refusal(410, "MOCK_SANDBOX_CLOSED", f"{reason}; create another sandbox", limit="restart")
     below = request._replace(target=slash + rest, base_url=request.base_url + SANDBOXES + sandbox_id)
     part = _part(below)
-    if part in ("control", "dashboard") and not access.is_open_to(host, sandbox_id, below):
-        return _control(host, None, below, part)
+    if part.is_control and not access.is_open_to(host, sandbox_id, below):
+        return _control(host, None, below, is_page=part is DASHBOARD)
     if is_closed:
         return _closed(host, sandbox_id, request)
     # Another text may contain a key, and to ask each sandbox for its keys would wait for the lock of each.
@@ -284,32 +324,6 @@ def _closed(host: SandboxHost, sandbox_id: str, request: HttpRequest) -> HttpRes
 def _refusal(status: int, code: str, message: str, **details: str) -> HttpResponse:
     body = json.dumps({"statusCode": status, "code": code, "message": message, **details}).encode()
     return HttpResponse(status, (("Content-Type", "application/json; charset=utf-8"),), body)
-
-
-def _media(hosted: HostedSandbox, request: HttpRequest) -> HttpResponse:
-    """Return the bytes of an uploaded file, without a key, with headers that keep a browser from running it."""
-    media_id = request.target[len("/media/") :].partition("?")[0]
-    with hosted.sandbox.lock:
-        match = hosted.sandbox.find("media", media_id)
-        hide, now = redactor(hosted.sandbox), hosted.sandbox.read_clock()
-    date = ("Date", formats.http_date(now))
-    if match is None:
-        expected = "the id of a file that was uploaded to this sandbox"
-        refusal = _refusal(404, "MOCK_NOT_FOUND", f"media: got {hide.brief(media_id, 60)!r}; expected {expected}")
-        return refusal._replace(headers=(*refusal.headers, date))
-    media = match[1]
-    return HttpResponse(200, (*_media_headers(media), date), b"" if request.method == "HEAD" else media.content)
-
-
-def _media_headers(media: Media) -> tuple[tuple[str, str], ...]:
-    return (
-        ("Content-Type", media.mime_type),
-        ("Content-Length", str(len(media.content))),
-        ("Content-Disposition", f"inline; filename*=UTF-8''{quote(media.name, safe='')}"),
-        ("X-Content-Type-Options", "nosniff"),
-        ("Content-Security-Policy", "default-src 'none'; sandbox"),
-        ("Cross-Origin-Resource-Policy", "cross-origin"),
-    )
 
 
 def _access_log_line(hosted: HostedSandbox, request: HttpRequest, response: Response) -> str:

@@ -37,7 +37,7 @@ from mockserver.server.api.response import (
     chunk_steps,
 )
 from mockserver.server.control.routes import SERVER_PATHS
-from mockserver.server.control.stream import BEGIN, STREAM_PATH, Batch, StreamReader
+from mockserver.server.control.stream import BEGIN, Batch, StreamReader
 from mockserver.server.front_controller import RoutedRequest
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.http1.body import SMALL_MAX_BYTES
@@ -102,9 +102,9 @@ class SocketHandler:
             return call.respond_later(None)
         routed = call.routed()
         _, hosted, part = routed
-        if hosted is None or part != "api":
-            if part == "control" and hosted is not None and routed[0].target.partition("?")[0] == STREAM_PATH:
-                return call.respond_with_stream(routed, hosted, self._batches.setdefault(hosted, {}))
+        if hosted is not None and part is front_controller.STREAM:
+            return call.respond_with_stream(routed, hosted, self._batches.setdefault(hosted, {}))
+        if hosted is None or part is not front_controller.API:
             return call.respond_later(routed)
         if self._host.background is not None:
             self._host.background.note_call()
@@ -132,9 +132,10 @@ def _is_short(sandbox: SandboxState, method: str) -> bool:
 def _grows(host: SandboxHost, routed: RoutedRequest) -> bool:
     """Return True for a request that may make an object for each of many chats: a start, or a command of the control plane."""
     request, hosted, part = routed
-    if request.method != "POST" or not (part == "control" or request.target.endswith("/start")):
+    is_command = part is front_controller.CONTROL
+    if request.method != "POST" or not (is_command or request.target.endswith("/start")):
         return False
-    newest = next(reversed(tuple(host.sandboxes.values())), None) if part == "control" else None
+    newest = next(reversed(tuple(host.sandboxes.values())), None) if is_command else None
     sandboxes = [each.sandbox for each in (hosted, newest) if each is not None]
     tenants = [tenant for sandbox in sandboxes for tenant in tuple(sandbox.tenants.values())]
     return any(len(tenant.chats) >= _LARGE_CHATS for tenant in tenants)
@@ -218,17 +219,16 @@ class _SocketCall:
 
         reader = StreamReader(routed[0], response.body.decode())
 
+        def read_locked() -> str:
+            with hosted.sandbox.lock:
+                return reader.read(hosted.sandbox, latest)
+
         async def read() -> str | None:
-            if self._host.sandboxes.get(hosted.id) is not hosted:
-                return None
-            return await self._with_lock(hosted.sandbox, partial(self._read_stream, reader, hosted, latest))
+            is_open = self._host.sandboxes.get(hosted.id) is hosted
+            return await self._with_lock(hosted.sandbox, read_locked) if is_open else None
 
         pieces = live_stream.pieces(hosted, BEGIN.encode(), read)
         return response._replace(body=pieces, is_stream=True)
-
-    def _read_stream(self, reader: StreamReader, hosted: HostedSandbox, latest: dict[Any, Batch]) -> str:
-        with hosted.sandbox.lock:
-            return reader.read(hosted.sandbox, latest)
 
     def _run(self, routed: RoutedRequest | None) -> tuple[RoutedRequest, ResponseOrWait]:
         """Run the request in this thread, up to its response or its wait."""
@@ -282,19 +282,20 @@ class _SocketCall:
         if isinstance(response, NoResponse):
             return Disconnect(response.reason == "reset", after, lane)
         status, headers, body, transmission = response
-        is_large = len(body) > _PIECE_BYTES
-        if transmission is None and not is_large:
-            return Response(status, headers, body, False, after, self._client.on_lost, lane=lane)
-        if not any(name == "Content-Length" for name, _ in headers):
-            headers = (*headers, ("Content-Length", str(len(body))))
-        if transmission is None:
-            return Response(status, headers, _split(body), False, after, self._client.on_lost, lane=lane)
-        cut_bytes = transmission.truncate_bytes
-        closes = cut_bytes is not None and cut_bytes >= len(body)  # after this body too, though it is whole
-        if not transmission.chunks or hosted is None:
-            return Response(status, headers, body[:cut_bytes], closes, after, self._client.on_lost, lane=lane)
-        pieces = self._pieces(hosted.sandbox, response)
-        return Response(status, headers, pieces, closes, after, self._client.on_lost, lane=lane)
+        sent: bytes | AsyncIterator[bytes] = body
+        closes = False
+        if transmission is not None or len(body) > _PIECE_BYTES:
+            if not any(name == "Content-Length" for name, _ in headers):
+                headers = (*headers, ("Content-Length", str(len(body))))
+            cut_bytes = transmission.truncate_bytes if transmission is not None else None
+            closes = cut_bytes is not None and cut_bytes >= len(body)  # after this body too, though it is whole
+            if transmission is None:
+                sent = _split(body)
+            elif transmission.chunks and hosted is not None:
+                sent = self._pieces(hosted.sandbox, response)
+            else:
+                sent = body[:cut_bytes]
+        return Response(status, headers, sent, closes, after, self._client.on_lost, lane=lane)
 
     async def _pieces(self, sandbox: SandboxState, response: HttpResponse) -> AsyncIterator[bytes]:
         """Yield the pieces of a body that is sent slowly, each when it is due."""
