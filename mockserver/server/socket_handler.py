@@ -282,20 +282,25 @@ class _SocketCall:
         if isinstance(response, NoResponse):
             return Disconnect(response.reason == "reset", after, lane)
         status, headers, body, transmission = response
-        sent: bytes | AsyncIterator[bytes] = body
-        closes = False
-        if transmission is not None or len(body) > _PIECE_BYTES:
-            if not any(name == "Content-Length" for name, _ in headers):
-                headers = (*headers, ("Content-Length", str(len(body))))
-            cut_bytes = transmission.truncate_bytes if transmission is not None else None
-            closes = cut_bytes is not None and cut_bytes >= len(body)  # after this body too, though it is whole
-            if transmission is None:
-                sent = _split(body)
-            elif transmission.chunks and hosted is not None:
-                sent = self._pieces(hosted.sandbox, response)
-            else:
-                sent = body[:cut_bytes]
+        if transmission is None and len(body) <= _PIECE_BYTES:
+            return Response(status, headers, body, False, after, self._client.on_lost, lane=lane)
+        if not any(name == "Content-Length" for name, _ in headers):
+            headers = (*headers, ("Content-Length", str(len(body))))
+        sent, closes = self._parts_sent(response, hosted)
         return Response(status, headers, sent, closes, after, self._client.on_lost, lane=lane)
+
+    def _parts_sent(
+        self, response: HttpResponse, hosted: HostedSandbox | None
+    ) -> tuple[bytes | AsyncIterator[bytes], bool]:
+        """Return a large body in pieces, or what a rule lets of a body be sent; and True if the connection closes after it."""
+        body, transmission = response.body, response.transmission
+        if transmission is None:
+            return _split(body), False
+        cut_bytes = transmission.truncate_bytes
+        closes = cut_bytes is not None and cut_bytes >= len(body)  # after this body too, though it is whole
+        if transmission.chunks and hosted is not None:
+            return self._pieces(hosted.sandbox, response), closes
+        return body[:cut_bytes], closes
 
     async def _pieces(self, sandbox: SandboxState, response: HttpResponse) -> AsyncIterator[bytes]:
         """Yield the pieces of a body that is sent slowly, each when it is due."""
