@@ -30,7 +30,7 @@ from mockserver.cli.settings import SCENARIO, SETTINGS
 from mockserver.contract import effects
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.errors import ERRORS
-from mockserver.contract.lifecycles import CONNECTED, CONNECTION_FAILED
+from mockserver.contract.lifecycles import EVENTS
 from mockserver.server.control.routes import ROUTES
 from mockserver.testing.sandbox import Aio
 from mockserver.testing.sandbox_parts import Admin, Log, SandboxClock, Webhooks
@@ -167,9 +167,9 @@ def routes() -> Iterator[str]:
 
 def events() -> Iterator[str]:
     """Yield a section for each kind of event with the members of its payload."""
-    for kind in (CONNECTED, CONNECTION_FAILED):
-        schema = load_schema(f"event.{kind.rpartition('.')[2]}")
-        yield f"### {kind}\n"
+    for kind in EVENTS.values():
+        schema = load_schema(kind.schema)
+        yield f"### {kind.name}\n"
         yield sentence(schema["description"])
         yield from fields(schema["properties"]["data"], schema)
 

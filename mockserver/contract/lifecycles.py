@@ -71,10 +71,16 @@ CONNECTION_FAILED = "entrypoints.chatapp.connection_failed"
 
 
 class EventKind(NamedTuple):
-    """A kind of event: its name on the wire, its schema in `schemas/`, and its texts in the OpenAPI document."""
+    """
+    A kind of event: its name on the wire, its schema in `schemas/`, and its texts in the OpenAPI document.
+
+    Attributes:
+        data: what the data shows of the session: the entrypoint that it connected, or the status that it ended with.
+    """
 
     name: str
     schema: str
+    data: Literal["entrypoint", "status"]
     summary: str
     description: str
 
@@ -91,12 +97,14 @@ EVENTS: Mapping[str, EventKind] = MappingProxyType(
             EventKind(
                 CONNECTED,
                 "event.connected",
+                "entrypoint",
                 "A session completed",
                 "Sent to the endpoints registered for `entrypoints` when a connection session completes.",
             ),
             EventKind(
                 CONNECTION_FAILED,
                 "event.connection_failed",
+                "status",
                 "A session failed or expired",
                 "Sent to the endpoints registered for `entrypoints` when a connection session fails or expires.",
             ),

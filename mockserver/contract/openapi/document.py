@@ -155,7 +155,7 @@ def _success(endpoint: Endpoint, own: JSON, examples: JSON) -> JSON:
 
 
 def _webhook(event: str, choices: Choices, skeleton: JSON) -> JSON:
-    _, schema, summary, description = EVENTS[event]
+    kind = EVENTS[event]
     headers = [  # in the order in which a receiver reads them; one without a text is not sent
         {"name": name, "in": "header", "description": text, "schema": {"type": "string"}}
         for name, text in skeleton["headers"]["wh-signature"][choices["wh-signature"]].items()
@@ -163,14 +163,14 @@ def _webhook(event: str, choices: Choices, skeleton: JSON) -> JSON:
     ]
     return {
         "post": {
-            "operationId": component_name(schema),
+            "operationId": component_name(kind.schema),
             "tags": ["Connection sessions"],
-            "summary": summary,
-            "description": description,
+            "summary": kind.summary,
+            "description": kind.description,
             **({"parameters": headers} if headers else {}),
             "requestBody": {
                 "required": True,
-                "content": content(ref(component_name(schema)), skeleton["examples"]["events"].get(event)),
+                "content": content(ref(component_name(kind.schema)), skeleton["examples"]["events"].get(event)),
             },
             "responses": {
                 "2XX": {"description": "Received. Any other status makes the server send it again."},

@@ -10,14 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from mockserver.contract.lifecycles import CONNECTED, CONNECTION_FAILED, EXECUTION
+from mockserver._json import JSON
+from mockserver.contract.lifecycles import EVENTS, EXECUTION
 from mockserver.core.instants import Instant
 from mockserver.core.operations import sending
 from mockserver.core.operations.campaigns import CampaignDetail
 from mockserver.core.operations.messaging import ListedMessage, MessagePage, UploadResult
 from mockserver.core.state.records import Campaign, Entrypoint, Event, Execution, Form, Session, Template
 from mockserver.server.api import formats
-from mockserver.server.api.formats import JSON, SESSION_TEXTS, SerializationContext, empty_value
+from mockserver.server.api.formats import SESSION_TEXTS, SerializationContext, empty_value
 
 
 def template_list(view: SerializationContext, templates: Sequence[Template]) -> JSON:
@@ -295,13 +296,13 @@ def _occurrence(view: SerializationContext, record: Event) -> JSON:
     }
 
 
-def _connected(view: SerializationContext, record: Event) -> JSON:
+def _with_entrypoint(view: SerializationContext, record: Event) -> JSON:
     """Return tenant, instant and entrypoint of a session that completed."""
     assert record.entrypoint is not None
     return _occurrence(view, record) | {"entrypoint": connected_entrypoint(view, record.entrypoint)}
 
 
-def _connection_failed(view: SerializationContext, record: Event) -> JSON:
+def _with_status(view: SerializationContext, record: Event) -> JSON:
     """Return status and reason of a session that failed or expired."""
     session = record.record
     assert isinstance(session, Session)
@@ -311,10 +312,11 @@ def _connection_failed(view: SerializationContext, record: Event) -> JSON:
     return data
 
 
-# The data of an event, by its kind.
-EVENT_DATA: Mapping[str, Callable[[SerializationContext, Event], JSON]] = MappingProxyType(
-    {CONNECTED: _connected, CONNECTION_FAILED: _connection_failed}
+_EVENT_DATA: Mapping[str, Callable[[SerializationContext, Event], JSON]] = MappingProxyType(
+    {"entrypoint": _with_entrypoint, "status": _with_status}
 )
+# The data of an event, by its kind.
+EVENT_DATA = MappingProxyType({kind.name: _EVENT_DATA[kind.data] for kind in EVENTS.values()})
 
 
 def _unchanged(view: SerializationContext, body: Any) -> Any:
