@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from mockserver._json import JSON
 from mockserver.core.instants import format_exact
 from mockserver.core.operations.sending import counts
 from mockserver.core.state.records import Execution
@@ -18,7 +19,6 @@ from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import TABLES, Tenant
 from mockserver.server.control import views
 
-JSON = dict[str, Any]
 Path = list[str]
 Change = list[Any]  # [path, value], or [path] of a member that is no longer there
 _ROWS: Final = 20  # chats of a tenant, and targets of an execution; the former have their whole number next to them

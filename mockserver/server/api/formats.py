@@ -16,6 +16,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
+from mockserver._json import JSON
 from mockserver.contract.endpoints import SUCCESS_STATUS, Endpoint
 from mockserver.contract.errors import ERRORS, SESSION_MESSAGES
 from mockserver.core import ids
@@ -25,7 +26,6 @@ from mockserver.core.state.records import Campaign, Template
 
 Row = TypeVar("Row", Campaign, Template)
 Choices = Mapping[str, object]
-JSON = dict[str, Any]
 
 _UNKNOWN_FIELD = ("unlistedField", "a field that the document does not list")
 _UNKNOWN_VALUES = MappingProxyType(

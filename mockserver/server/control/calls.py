@@ -23,8 +23,6 @@ from mockserver.server.hosting.host import HostedSandbox
 if TYPE_CHECKING:
     from mockserver.server.control import answers
 
-JSON = dict[str, Any]
-
 
 def send_call(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None = None) -> answers.CallAnswer:
     """Call the API with the sandbox's clock as the client's, and return what the client gets."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from mockserver._json import JSON
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.contract.text import closest_match_hint
 from mockserver.core import phone_numbers
@@ -19,7 +20,6 @@ from mockserver.server.hosting.host import HostedSandbox
 if TYPE_CHECKING:
     from mockserver.server.control import answers
 
-JSON = dict[str, Any]
 Arguments = Mapping[str, Any]
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
+from mockserver._json import JSON
 from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.text import number
 from mockserver.core.instants import SECOND, format_exact
@@ -30,7 +31,6 @@ from mockserver.server.hosting.command_log import BASE_URL, recorded_response, s
 from mockserver.server.hosting.config import config_document
 from mockserver.server.hosting.snapshot import HostedSnapshot
 
-JSON = dict[str, Any]
 _KEY_LIKE = re.compile(rb"\b(?:sk_|pk_|whsec_)[A-Za-z0-9_+/=\-]{12,}")  # longer than such text in a file is by chance
 # Headers that a client library sends by itself, or that other members of an entry replace.
 _OMITTED = frozenset(

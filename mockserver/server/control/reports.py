@@ -10,6 +10,7 @@ import reprlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from mockserver._json import JSON
 from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.text import camel_case, printable
 from mockserver.core import ledger
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from mockserver.conduct.rules import ConductResult
     from mockserver.server.control import answers
 
-JSON = dict[str, Any]
 Arguments = Mapping[str, Any]
 
 NAME_MAX_CHARS = 200  # of a scenario document's name

@@ -34,7 +34,6 @@ from mockserver.version import VERSION
 if TYPE_CHECKING:
     from mockserver.server.control import answers
 
-JSON = dict[str, Any]
 Arguments = Mapping[str, Any]
 
 _DIGITS_MAX = 15  # of a number in a query

@@ -19,7 +19,6 @@ from mockserver.server.hosting.host import HostedSandbox
 if TYPE_CHECKING:
     from mockserver.server.control import answers
 
-JSON = dict[str, Any]
 Arguments = Mapping[str, Any]
 
 

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from mockserver._json import JSON
 from mockserver.contract.text import json_value
 from mockserver.core.instants import format_exact
 from mockserver.core.redaction import Redactor
@@ -26,8 +27,6 @@ from mockserver.server.control import views
 from mockserver.server.control.accept import query_of
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox
-
-JSON = dict[str, Any]
 
 STREAM_PATH: Final = "/_mock/stream"
 STREAM_TYPES: Final = ("text/event-stream",)

@@ -10,6 +10,7 @@ from functools import cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.text import camel_case, json_value
 from mockserver.core.instants import format_exact
@@ -29,8 +30,6 @@ from mockserver.server.api.response import explanation, redactor
 
 if TYPE_CHECKING:
     from mockserver.server.control import answers
-
-JSON = dict[str, Any]
 
 
 # Fields that hold an instant; every other value is returned as it is.

@@ -28,7 +28,6 @@ from mockserver.server.webhooks.signing import SCHEMES, SignatureScheme, Signing
 if TYPE_CHECKING:
     from mockserver.server.control import answers
 
-JSON = dict[str, Any]
 Arguments = Mapping[str, Any]
 
 _SECONDS_MAX = 253_402_300_799  # of the last instant

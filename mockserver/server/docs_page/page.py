@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from jinja2 import Environment
 
 from mockserver import _templates
+from mockserver._json import JSON
 from mockserver.contract import clauses
 from mockserver.server.docs_page import schema_text
-
-JSON = Mapping[str, Any]
 
 _HERE: Final = Path(__file__).parent
 # Of each plane: the header that the one field fills, the text before the typed value, and the field's label and hint.

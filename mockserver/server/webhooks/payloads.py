@@ -8,6 +8,7 @@ from copy import deepcopy
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from mockserver._json import JSON
 from mockserver.core import ids
 from mockserver.core.instants import MINUTE, Instant
 from mockserver.core.state.outbox import PlannedAttempt
@@ -15,8 +16,6 @@ from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.api import formats, serializers
 from mockserver.server.webhooks.signing import SCHEMES, SignatureScheme, SigningInput
 from mockserver.version import VERSION
-
-JSON = dict[str, Any]
 
 _TOO_OLD = 10 * MINUTE  # twice the tolerance of the reference verifiers
 _STRANGER = "whsec_c3RyYW5nZXItd2l0aG91dC1hLXNlY3JldA=="

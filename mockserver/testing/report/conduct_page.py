@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from mockserver._json import JSON
 from mockserver.contract import clauses
 from mockserver.coverage.single_file import render_page
-
-JSON = Mapping[str, Any]
 
 _TEMPLATE: Final = Path(__file__).parent / "conduct_assets" / "conduct.html"
 _SEVERITIES: Final = {  # meaning, and class of its style

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from mockserver._json import JSON
 from mockserver.conduct.rules import RULES
 from mockserver.contract import clauses
 from mockserver.coverage.single_file import render_page
-
-JSON = Mapping[str, Any]
 
 VERDICTS: Final = ("silent", "breach", "crashed", "reported", "survived")  # the worst first
 _TEMPLATE: Final = Path(__file__).parent / "explore_assets" / "explore.html"

@@ -17,6 +17,7 @@ from typing import (
     is_typeddict,
 )
 
+from mockserver._json import JSON
 from mockserver.server.control import answers
 from mockserver.server.control.openapi.records import record_components, tables
 from mockserver.server.control.openapi.shapes import (
@@ -34,8 +35,6 @@ from mockserver.server.control.openapi.shapes import (
     ref,
     titled,
 )
-
-JSON = dict[str, Any]
 
 # These have a name in the document; the others are written out where they are.
 _NAMED: Final = (

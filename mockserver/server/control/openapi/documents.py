@@ -12,8 +12,9 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
+from mockserver._json import JSON
 from mockserver.contract.endpoints import ENDPOINTS, Operation
 from mockserver.contract.limits import PAGE_LIMIT_MAX
 from mockserver.contract.openapi import skeleton
@@ -24,7 +25,6 @@ from mockserver.server.api.request import SANDBOXES
 from mockserver.server.control.openapi.control import Command, control_document
 from mockserver.version import VERSION
 
-JSON = dict[str, Any]
 Plane = Literal["public", "control"]
 Format = Literal["json", "yaml"]
 

@@ -7,6 +7,7 @@ from dataclasses import is_dataclass
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
+from mockserver._json import JSON
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.contract.openapi.parts import ref
 from mockserver.core.state import records
@@ -26,8 +27,6 @@ from mockserver.server.control.openapi.shapes import (
     obj,
     one_of,
 )
-
-JSON = dict[str, Any]
 
 # The record of each table of a tenant, under the key that the state has for the table.
 _TABLES: Final[Mapping[str, type]] = MappingProxyType(

@@ -11,14 +11,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from mockserver._json import JSON
 from mockserver.contract import schemas
 from mockserver.contract.choices import CHOICES, Choice
 from mockserver.contract.choices.model import LEAST
 from mockserver.contract.durations import PATTERN
 from mockserver.contract.openapi.parts import component_name, rewritten
 from mockserver.server.control.openapi.shapes import COUNT, INSTANT, TEXT, Shape, array, nullable, obj, ref, titled
-
-JSON = dict[str, Any]
 
 _PERIOD: Final[Shape] = {
     "description": "Seconds above 0, or a duration such as 60s.",

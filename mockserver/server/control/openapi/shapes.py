@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from mockserver._json import JSON
 from mockserver.contract.openapi.parts import ref
 
-JSON = dict[str, Any]
 Shape = Mapping[str, Any]
 
 TEXT: Final[Shape] = {"type": "string"}
