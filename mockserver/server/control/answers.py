@@ -197,7 +197,7 @@ class TenantSettings(TypedDict):
     publicKey: Masked
 
 
-# The state; the records of a tenant are described by their own classes (`openapi/records.py`)
+# The state; the records of a tenant are described by their own classes (`openapi/answers.py`)
 
 
 class TenantState(TenantSettings):
@@ -377,16 +377,13 @@ class Apart(TypedDict):
     exchange: Count | None
 
 
-class Steps(TypedDict):
+class History(TypedDict):
     now: Instant
     exchanges: Count
     steps: list[Step]
     dropped: Count
     deferred: list[DeferredCall]
     due: DueTimer | None
-
-
-class History(Steps):
     unmoved: Unmoved | None
     apart: Apart | None
 

@@ -68,15 +68,13 @@ class PageAccess(NamedTuple):
         if command in _HOST_COMMANDS:
             access.check_command(self.host, self.hosted, self.request, command, {})
             routes.check_own_port(self.hosted, command)
-            addressed = sandboxes.AddressedHost(self.host, self._origin())
+            own = self.hosted.prefix if self.hosted is not None else ""
+            of_shard = f"{SANDBOXES}{self.host.shard.name}" if self.host.shard is not None else ""
+            origin = self.request.base_url.removesuffix(own).removesuffix(of_shard)
+            addressed = sandboxes.AddressedHost(self.host, origin)
             answer: Mapping[str, Any] = routes.COMMANDS[command].handler(addressed, arguments)
             return answer
         if self.hosted is None:
             raise ControlError(404, "MOCK_NOT_FOUND", "this server has no default sandbox; open one of the list")
         result: Any = routes.run_command(self.hosted, command, arguments)  # type: ignore[arg-type]  # a CommandId, as above
         return {"text": result} if isinstance(result, str) else result
-
-    def _origin(self) -> str:
-        own = self.hosted.prefix if self.hosted is not None else ""
-        of_shard = f"{SANDBOXES}{self.host.shard.name}" if self.host.shard is not None else ""
-        return self.request.base_url.removesuffix(own).removesuffix(of_shard)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 Arguments = Mapping[str, Any]
 
 
-def _owned(hosted: HostedSandbox, kind: str, record_id: str) -> tuple[Tenant, Any]:
+def owned(hosted: HostedSandbox, kind: str, record_id: str) -> tuple[Tenant, Any]:
+    """Return a record of this kind with its tenant; ControlError for an unknown id."""
     match = hosted.sandbox.find(kind, record_id)
     if match is None:
         raise unknown_id(kind, record_id, (record.id for _, record in hosted.sandbox.records(kind)))
@@ -49,7 +50,7 @@ def _session(hosted: HostedSandbox, tenant: Tenant, session_id: str) -> JSON:
 def complete_session(hosted: HostedSandbox, args: Arguments) -> answers.SessionAnswer:
     """Let the end user finish the flow, with this number or an unused one."""
     sandbox = hosted.sandbox
-    tenant, session = _owned(hosted, "session", args["sessionId"])
+    tenant, session = owned(hosted, "session", args["sessionId"])
     _refuse_illegal("session", session, "complete")
     received = args.get("phone")
     phone = (
@@ -68,7 +69,7 @@ def complete_session(hosted: HostedSandbox, args: Arguments) -> answers.SessionA
 
 def fail_session(hosted: HostedSandbox, args: Arguments) -> answers.SessionAnswer:
     """Let the connection fail for a documented reason."""
-    tenant, session = _owned(hosted, "session", args["sessionId"])
+    tenant, session = owned(hosted, "session", args["sessionId"])
     if args["reason"] not in connections.REASONS:
         hint = closest_match_hint(args["reason"], connections.REASONS)
         raise ControlError(
@@ -83,7 +84,7 @@ def fail_session(hosted: HostedSandbox, args: Arguments) -> answers.SessionAnswe
 
 def cancel_session(hosted: HostedSandbox, args: Arguments) -> answers.SessionAnswer:
     """Let the end user cancel the flow on the hosted page."""
-    tenant, session = _owned(hosted, "session", args["sessionId"])
+    tenant, session = owned(hosted, "session", args["sessionId"])
     _refuse_illegal("session", session, "fail")
     connections.cancel(Scope(hosted.sandbox, tenant, {"forced": "cancel"}), session)
     return _session(hosted, tenant, session.id)
@@ -91,7 +92,7 @@ def cancel_session(hosted: HostedSandbox, args: Arguments) -> answers.SessionAns
 
 def expire_session(hosted: HostedSandbox, args: Arguments) -> answers.SessionAnswer:
     """Let the session expire now, also before its deadline."""
-    tenant, session = _owned(hosted, "session", args["sessionId"])
+    tenant, session = owned(hosted, "session", args["sessionId"])
     _refuse_illegal("session", session, "expire")
     connections.expire(Scope(hosted.sandbox, tenant, {"forced": "expire"}), session)
     return _session(hosted, tenant, session.id)
@@ -100,7 +101,7 @@ def expire_session(hosted: HostedSandbox, args: Arguments) -> answers.SessionAns
 def fail_campaign(hosted: HostedSandbox, args: Arguments) -> answers.CampaignAnswer:
     """Let a running campaign fail with an unrecoverable error."""
     sandbox = hosted.sandbox
-    tenant, campaign = _owned(hosted, "campaign", args["id"])
+    tenant, campaign = owned(hosted, "campaign", args["id"])
     _refuse_illegal("campaign", campaign, "fail")
     campaigns.fail(Scope(sandbox, tenant, {"forced": "fail"}), campaign)
     view = formats.SerializationContext(sandbox.choices, sandbox.seed, sandbox.now, hosted.base_url)

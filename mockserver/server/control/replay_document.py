@@ -60,7 +60,9 @@ def document(snapshot: HostedSnapshot, name: str = "replay") -> JSON:
     elif extra_seed_data:
         first = [{"do": "apply_scenario", "with": {"given": without_secrets(extra_seed_data)}}]
     calls = [*first, *_entries(state, hide, initial.clock.frozen)]
-    summary = _summary(_dropped(state.journal), sum("cut" in entry for entry in calls))
+    journal = state.journal
+    dropped = journal.dropped_commands + journal.last_exchange - len(journal.exchanges)
+    summary = _summary(dropped, sum("cut" in entry for entry in calls))
     members: JSON = {
         "scenario": hide.text(name),
         **({"summary": summary} if summary else {}),
@@ -73,13 +75,8 @@ def document(snapshot: HostedSnapshot, name: str = "replay") -> JSON:
     return {key: value for key, value in members.items() if value not in ({}, [])} | {"calls": calls}
 
 
-def _dropped(journal: Journal) -> int:
-    """Return the number of calls and commands that the journal has dropped."""
-    return journal.dropped_commands + journal.last_exchange - len(journal.exchanges)
-
-
 def _summary(dropped: int, cut: int) -> str:
-    """Return a text about the parts of the run that the document does not contain; empty if it contains all."""
+    """Return a text about what the document lacks: calls and commands dropped, and calls cut; empty if it contains all."""
     texts = []
     if dropped:
         texts.append(f"The first {dropped} calls and commands are missing: the journal holds only the last ones.")

@@ -28,7 +28,6 @@ from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.hosting.snapshot import HostedSnapshot
 
 if TYPE_CHECKING:
-    from mockserver.conduct.rules import ConductResult
     from mockserver.server.control import answers
 
 Arguments = Mapping[str, Any]
@@ -38,10 +37,7 @@ NAME_MAX_CHARS = 200  # of a scenario document's name
 
 def read_ledger(snapshot: HostedSnapshot, args: Arguments) -> answers.Ledger:
     """Return the side effects of the calls so far."""
-    return _ledger(ledger.read(Run.of(snapshot.state)), redactor(snapshot.state))
-
-
-def _ledger(effects: ledger.LedgerRows, hide: Redactor) -> answers.Ledger:
+    effects, hide = ledger.read(Run.of(snapshot.state)), redactor(snapshot.state)
     values: dict[str, Any] = {}  # by execution: all its sends have the same ones
     return cast(
         "answers.Ledger",
@@ -70,10 +66,7 @@ def read_conduct(snapshot: HostedSnapshot, args: Arguments) -> answers.ConductRe
 
     state = snapshot.state
     state.choices = dict(state.choices)  # a copy: a rule that reads a choice does not count as a use of it
-    return _conduct(judge.judge(Run.of(state)), redactor(state))
-
-
-def _conduct(report: ConductResult, hide: Redactor) -> answers.ConductReport:
+    report, hide = judge.judge(Run.of(state)), redactor(state)
     reasons = {why: hide.text(why) for why in {rule.why for rule in report.not_assessed}}  # many rules share one
     return {
         "findings": [
@@ -101,12 +94,30 @@ def read_coverage(hosted: HostedSandbox, args: Arguments) -> answers.Coverage:
 
 def read_history(snapshot: HostedSnapshot, args: Arguments) -> answers.History:
     """Return the commands so far, oldest first, the calls that a rule defers, and the next due timer."""
-    state = snapshot.state
-    unmoved, apart = (
-        _unmoved(Run.of(state), snapshot.runtime.monotonic_us()),
-        _apart(Run.of(state), state.process_now()),
-    )
-    return {**_steps(state), "unmoved": unmoved, "apart": apart}
+    state, journal = snapshot.state, snapshot.state.journal
+    hide = redactor(state)
+    return {
+        "now": format_exact(state.now),
+        "exchanges": journal.last_exchange,
+        "steps": [
+            {
+                "at": format_exact(step.at),
+                "exchanges": step.exchanges,  # before it, as are the transitions
+                "transitions": step.transitions,
+                "command": step.command,
+                "arguments": _arguments(step, hide),
+            }
+            for step in journal.commands
+        ],
+        "dropped": journal.dropped_commands,
+        "deferred": [
+            {**_call(deferred.call, hide), "rules": list(deferred.rule_ids)}
+            for deferred in state.rule_set.deferred_calls.values()
+        ],
+        "due": _due(state),
+        "unmoved": _unmoved(Run.of(state), snapshot.runtime.monotonic_us()),
+        "apart": _apart(Run.of(state), state.process_now()),
+    }
 
 
 def _unmoved(run: Run, real: Duration | None) -> answers.Unmoved | None:
@@ -128,32 +139,6 @@ def _apart(run: Run, process: Instant) -> answers.Apart | None:
     if clocks is None:
         return None
     return {"process": format_exact(clocks.process), "sandbox": format_exact(clocks.sandbox), "exchange": clocks.n}
-
-
-def _steps(sandbox: SandboxState) -> answers.Steps:
-    hide = redactor(sandbox)
-    return {
-        "now": format_exact(sandbox.now),
-        "exchanges": sandbox.journal.last_exchange,
-        "steps": [_step(step, hide) for step in sandbox.journal.commands],
-        "dropped": sandbox.journal.dropped_commands,
-        "deferred": [
-            {**_call(deferred.call, hide), "rules": list(deferred.rule_ids)}
-            for deferred in sandbox.rule_set.deferred_calls.values()
-        ],
-        "due": _due(sandbox),
-    }
-
-
-def _step(step: CommandRecord, hide: Redactor) -> answers.Step:
-    """Return a command with the numbers of exchanges and transitions before it, without what only the end user may see."""
-    return {
-        "at": format_exact(step.at),
-        "exchanges": step.exchanges,
-        "transitions": step.transitions,
-        "command": step.command,
-        "arguments": _arguments(step, hide),
-    }
 
 
 def _arguments(step: CommandRecord, hide: Redactor) -> JSON:

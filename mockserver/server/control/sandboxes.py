@@ -213,18 +213,13 @@ def _numbers(args: Arguments, names: Mapping[str, str]) -> dict[str, int]:
 
 
 def _whole(value: object, name: str) -> int:
-    is_whole = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _DIGITS_MAX
-    if not is_whole:
+    if not (isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _DIGITS_MAX):
         raise ControlError(
             400,
             "MOCK_BAD_QUERY",
-            f"{name}: got {_cut(value)}; expected a whole number from 0 to {10**_DIGITS_MAX - 1}",
+            f"{name}: got {reprlib.repr(value)}; expected a whole number from 0 to {10**_DIGITS_MAX - 1}",
         )
-    return int(str(value))
-
-
-def _cut(received: object) -> str:
-    return reprlib.repr(received)
+    return int(value)
 
 
 def verify_journal(hosted: HostedSandbox, args: Arguments) -> answers.Verified:
@@ -385,7 +380,9 @@ def _labels(args: Mapping[str, Any]) -> dict[str, str]:
     for label in args["label"].split(",") if "label" in args else ():
         key, colon, value = label.partition(":")
         if not key or not colon:
-            raise ControlError(400, "MOCK_BAD_QUERY", f"label: got {_cut(label)}; expected KEY:VALUE, such as job:4711")
+            raise ControlError(
+                400, "MOCK_BAD_QUERY", f"label: got {reprlib.repr(label)}; expected KEY:VALUE, such as job:4711"
+            )
         labels[key] = value
     return labels
 

@@ -20,7 +20,7 @@ from mockserver.core.scheduler import FiredTimer
 from mockserver.core.state.journal import JournalEntry, Transition
 from mockserver.core.state.journal_search import containing
 from mockserver.core.state.matching import ABSENT
-from mockserver.core.state.outbox import Attempt, Delivery
+from mockserver.core.state.outbox import Attempt
 from mockserver.core.state.records import Chat, ChatAttributes, Execution, HostedFlow, SendSchedule
 from mockserver.core.state.rule_set import describe_rules
 from mockserver.core.state.sandbox import SandboxState
@@ -53,17 +53,16 @@ FieldKeys = tuple[tuple[str, str], ...]
 
 def of_event(sandbox: SandboxState, event_id: str) -> list[answers.EventDelivery]:
     """Return the deliveries of an event with their attempts; one in flight has neither a status nor an error yet."""
-    return [_delivery_of_event(sandbox, delivery) for delivery in sandbox.outbox.of_event(event_id)]
-
-
-def _delivery_of_event(sandbox: SandboxState, delivery: Delivery) -> answers.EventDelivery:
-    attempts: list[answers.TimedAttempt] = [
-        {**_attempt(sandbox, attempt), "durationMs": attempt.duration_ms} for attempt in delivery.attempts
-    ]
-    planned = sandbox.outbox.in_flight.get(delivery.webhook_id)
-    if planned is not None and planned.delivery.id == delivery.id:
-        attempts.append({"at": format_exact(planned.at)})
-    return {"endpoint": delivery.webhook_id, "status": delivery.status, "attempts": attempts}
+    rows: list[answers.EventDelivery] = []
+    for delivery in sandbox.outbox.of_event(event_id):
+        attempts: list[answers.TimedAttempt] = [
+            {**_attempt(sandbox, attempt), "durationMs": attempt.duration_ms} for attempt in delivery.attempts
+        ]
+        planned = sandbox.outbox.in_flight.get(delivery.webhook_id)
+        if planned is not None and planned.delivery.id == delivery.id:
+            attempts.append({"at": format_exact(planned.at)})
+        rows.append({"endpoint": delivery.webhook_id, "status": delivery.status, "attempts": attempts})
+    return rows
 
 
 def _attempt(sandbox: SandboxState, attempt: Attempt) -> answers.Attempt:
@@ -245,12 +244,13 @@ def events(sandbox: SandboxState) -> answers.Events:
 def exchange(entry: JournalEntry, hide: Redactor) -> answers.Exchange:
     """Return an exchange of the journal, keys redacted."""
     call = entry.call
+    text = call.body.decode("utf-8", "replace") if call.body else None
     request: answers.Request = {
         "method": call.method,
         "path": call.path,
         "query": dict(call.query),
         "headers": dict(call.headers),
-        "body": entry.body if entry.body is not None else _body_text(call.body),
+        "body": entry.body if entry.body is not None else text,
         **_cut(call.cut_from_bytes if entry.body is None else None),
     }
     return {
@@ -271,10 +271,13 @@ def _response(entry: JournalEntry) -> answers.Response | None:
     """Return the response that the client has got; None if there is none, or not yet."""
     if entry.is_held or not entry.status:
         return None
+    body = json_value(entry.answer, ABSENT)  # the body of a rule's reply may be nested to any depth
+    if body is ABSENT:
+        body = entry.answer.decode("utf-8", "replace") if entry.answer else None
     return {
         "status": entry.status,
         "headers": dict(entry.headers),
-        "body": _json_or_text(entry.answer),
+        "body": body,
         **_cut(entry.answer_cut_from_bytes),
     }
 
@@ -282,17 +285,6 @@ def _response(entry: JournalEntry) -> answers.Response | None:
 def _cut(whole_bytes: int | None) -> answers.Cut:
     """Return the mark of a body that is only the beginning of the whole one; nothing if it is complete."""
     return {} if whole_bytes is None else {"cutFromBytes": whole_bytes}
-
-
-def _body_text(body: bytes | None) -> str | None:
-    return body.decode("utf-8", "replace") if body else None
-
-
-def _json_or_text(body: bytes) -> Any:
-    if not body:
-        return None
-    value = json_value(body, ABSENT)  # the body of a rule's reply may be nested to any depth
-    return body.decode("utf-8", "replace") if value is ABSENT else value
 
 
 def transition(step: Transition) -> answers.Transition:

@@ -15,11 +15,11 @@ from mockserver.core.redaction import Redactor, mask
 from mockserver.core.state.outbox import Attempt, Delivery
 from mockserver.core.state.records import Webhook
 from mockserver.core.state.sandbox import SandboxState
-from mockserver.core.state.tenant import Tenant
 from mockserver.core.webhooks import deliveries, url_policy
 from mockserver.scenario.apply import DEFAULT_TENANT
 from mockserver.server.api.response import redactor
 from mockserver.server.control import views
+from mockserver.server.control.records import owned
 from mockserver.server.errors import ControlError, unknown_id
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.webhooks.local_receivers import ReceiverTarget
@@ -61,14 +61,14 @@ def _schedule_again(sandbox: SandboxState, event_id: str) -> None:
 
 def recover(hosted: HostedSandbox, args: Arguments) -> answers.RecoveredWebhook:
     """Send an endpoint all its abandoned deliveries again, in the order of their events."""
-    tenant, webhook = _webhook(hosted, args["id"])
+    tenant, webhook = owned(hosted, "webhook", args["id"])
     recovered = deliveries.recover(hosted.sandbox, tenant, webhook)
     return {"webhookId": webhook.id, "events": [delivery.event.id for delivery in recovered]}
 
 
 def rotate(hosted: HostedSandbox, args: Arguments) -> answers.RotatedWebhook:
     """Set the secret of an endpoint; its former one signs in addition for the length of `wh-secret-rotation`."""
-    tenant, webhook = _webhook(hosted, args["id"])
+    tenant, webhook = owned(hosted, "webhook", args["id"])
     _check_secret(hosted.sandbox, args["secret"])
     rotated = deliveries.rotate_secret(hosted.sandbox, tenant, webhook, args["secret"])
     until = rotated.old_secret_until
@@ -132,13 +132,6 @@ def _check_secret(sandbox: SandboxState, secret: str) -> None:
         raise ControlError(
             400, "MOCK_BAD_SECRET", f"secret: got a text of {len(secret)} characters; expected {expected}"
         )
-
-
-def _webhook(hosted: HostedSandbox, webhook_id: str) -> tuple[Tenant, Webhook]:
-    match = hosted.sandbox.find("webhook", webhook_id)
-    if match is None:
-        raise unknown_id("webhook", webhook_id, [webhook.id for _, webhook in hosted.sandbox.records("webhook")])
-    return match
 
 
 def read_event(hosted: HostedSandbox, args: Arguments) -> answers.EventInFull:
@@ -230,10 +223,7 @@ def _secret_of(
         return None
     signing_input = SigningInput(signed.message_id, seconds * SECOND, attempt.body)
     for name, secret in (("current", webhook.secret), ("former", webhook.old_secret)):
-        if secret and value in _signed(_lower(scheme.sign(signing_input, (secret,))), scheme).signatures:
+        headers = scheme.sign(signing_input, (secret,)) if secret else {}
+        if secret and value in _signed({key.lower(): text for key, text in headers.items()}, scheme).signatures:
             return name
     return None
-
-
-def _lower(headers: Mapping[str, str]) -> Mapping[str, str]:
-    return {name.lower(): value for name, value in headers.items()}

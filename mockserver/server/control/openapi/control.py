@@ -112,13 +112,17 @@ def _operation(row: Command, whole: JSON) -> JSON:
     shared = whole["parameters"]
     query = [shared[each] if isinstance(each, str) else each for each in own.get("parameters", ())]
     parameters = [*_path_parameters(row), *query]
+    body: JSON = {}
+    if row.schema:
+        body = {"required": True} if "required" in own["requestBody"] else {}
+        body["content"] = content(own["requestBody"]["schema"], examples["requests"].get(row.id))
     return {
         "operationId": row.id,
         "tags": own["tags"],
         "summary": row.summary,
         "description": own.get("description", f"{row.summary}."),
         **({"parameters": parameters} if parameters else {}),
-        **({"requestBody": _request_body(row, own["requestBody"], examples)} if row.schema else {}),
+        **({"requestBody": body} if body else {}),
         "responses": _responses(row, own, examples),
     }
 
@@ -132,13 +136,12 @@ def _path_parameters(row: Command) -> list[JSON]:
     ]
 
 
-def _request_body(row: Command, own: JSON, examples: JSON) -> JSON:
-    required = {"required": True} if "required" in own else {}
-    return {**required, "content": content(own["schema"], examples["requests"].get(row.id))}
-
-
 def _responses(row: Command, own: JSON, examples: JSON) -> dict[str, JSON]:
-    responses = {str(row.status): _success(row, own, examples)}
+    schema = own.get("answer") or answer(row.handler)
+    done: JSON = {"description": "Done; there is no content."}
+    if schema is not None:
+        done = {"description": "Done.", "content": _contents(row, schema, examples)}
+    responses = {str(row.status): {**done, **linked(own)}}
     refused = examples["refusals"].get(row.id, {})
     for status, codes in refusals.codes_by_status(row.id, row.target, row.schema is not None, row.method).items():
         narrowed = {"code": {"type": "string", "enum": codes}, "statusCode": {"type": "integer", "const": status}}
@@ -146,14 +149,6 @@ def _responses(row: Command, own: JSON, examples: JSON) -> dict[str, JSON]:
         shown = {code: refused[code] for code in codes if code in refused}
         responses[str(status)] = {"description": "Refused: " + ", ".join(codes), "content": content(schema, shown)}
     return responses
-
-
-def _success(row: Command, own: JSON, examples: JSON) -> JSON:
-    schema = own.get("answer") or answer(row.handler)
-    described: JSON = {"description": "Done; there is no content."}
-    if schema is not None:
-        described = {"description": "Done.", "content": _contents(row, schema, examples)}
-    return {**described, **linked(own)}
 
 
 def _contents(row: Command, schema: JSON, examples: JSON) -> JSON:
