@@ -11,8 +11,7 @@ from mockserver.server import app as flask_app
 from mockserver.server import front_controller
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse
-from mockserver.server.control.routes import ROUTES
-from mockserver.server.docs_page.headers import ASSET_HEADERS, PAGE_HEADERS
+from mockserver.server.control.routes import ASSET_HEADERS, PAGE_HEADERS, ROUTES
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from tests.operations.world import GIVEN

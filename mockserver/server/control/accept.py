@@ -14,8 +14,11 @@ from mockserver.server.errors import ControlError
 JSON_TYPES: Final = ("application/json", "application/openapi+json", "application/vnd.oai.openapi+json")
 YAML_TYPES: Final = ("application/yaml", "application/openapi+yaml", "application/vnd.oai.openapi", "text/yaml")
 TEXT_TYPES: Final = ("text/plain",)
-_REPEATABLE: Final = "label"
+HTML_TYPES: Final = ("text/html",)
+STYLE_TYPES: Final = ("text/css",)
+SCRIPT_TYPES: Final = ("text/javascript", "application/javascript")
 REPORT_TYPES: Final = ("text/plain", "application/json")  # two forms of one answer; the others are names of one form
+_REPEATABLE: Final = "label"
 
 
 def accepted_type(accept: str, media_types: tuple[str, ...]) -> str | None:

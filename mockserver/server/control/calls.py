@@ -1,8 +1,8 @@
 """
-The command that calls the API as a client in the server's process does: the waits of rules move the sandbox's clock.
+Commands for a client that calls the API: a call as a client in the server's process makes it, and a file for an upload.
 
-A client on a connection waits in real time for what a rule delays. This command returns immediately what such a client
-gets in the end: a response, its truncated body, no response, or its own timeout.
+A client on a connection waits in real time for what a rule delays. The command `sendCall` moves the sandbox's clock instead,
+and returns immediately what such a client gets in the end: a response, its truncated body, no response, or its own timeout.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from mockserver.contract.durations import parse_duration
-from mockserver.contract.text import brief
+from mockserver.contract.media_types import KINDS
+from mockserver.contract.samples import sample_file
+from mockserver.contract.text import brief, closest_match_hint
 from mockserver.server.api.exchange import NO_TIMEOUT, VirtualWait
 from mockserver.server.api.request import HttpRequest, handle_api_request
 from mockserver.server.api.response import HttpResponse, NoResponse, WaitingCall, iter_chunks
@@ -42,6 +44,17 @@ def send_call(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | No
         "wholeBytes": len(response.body),
         "end": end,
     }
+
+
+def read_sample(hosted: HostedSandbox, args: Mapping[str, Any]) -> HttpResponse:
+    """Return the file of the media type that `type` names."""
+    media_type = args.get("type")
+    if not isinstance(media_type, str) or media_type not in KINDS:
+        received = "no type" if media_type is None else repr(brief(media_type, 100))
+        hint = closest_match_hint(media_type, KINDS) if media_type else ""
+        raise ControlError(400, "MOCK_BAD_QUERY", f"type: got {received}; expected one of {', '.join(KINDS)}{hint}")
+    headers = (("Content-Type", media_type), ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
+    return HttpResponse(200, headers, sample_file(media_type))
 
 
 def _body(args: Mapping[str, Any]) -> bytes:

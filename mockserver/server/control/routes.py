@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from mockserver.contract import schemas
 from mockserver.contract.text import brief, closest_match_hint
@@ -27,26 +27,34 @@ from mockserver.server.control import (
     metrics,
     records,
     reports,
-    samples,
     sandboxes,
     scenarios,
     stream,
     webhooks,
 )
 from mockserver.server.control.accept import (
+    HTML_TYPES,
     JSON_TYPES,
     REPORT_TYPES,
+    SCRIPT_TYPES,
+    STYLE_TYPES,
     TEXT_TYPES,
     YAML_TYPES,
     accepted_type,
     json_body,
     query_of,
 )
-from mockserver.server.docs_page.headers import ASSET_HEADERS, HTML_TYPES, PAGE_HEADERS, SCRIPT_TYPES, STYLE_TYPES
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, Phase, SandboxHost
 
 _LOG = logging.getLogger("mockserver")
+# Of the page of a document and its static files.
+ASSET_HEADERS: Final = (("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"))
+_POLICY: Final = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
+)
+PAGE_HEADERS: Final = (("Content-Security-Policy", _POLICY), *ASSET_HEADERS)
 
 # fmt: off
 CommandId = Literal[
@@ -100,15 +108,15 @@ def _document(
     hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None, form: Literal["json", "yaml"]
 ) -> bytes:
     # Imported here: few servers are asked for a document, and the tables that it is made of take long to import.
-    from mockserver.server.control.openapi import commands
+    from mockserver.server.control.openapi import documents
 
-    return commands.read_document(hosted, args, base_url or hosted.base_url, ROUTES, form)
+    return documents.read_document(hosted, args, base_url or hosted.base_url, ROUTES, form)
 
 
 def _read_docs(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None = None) -> bytes:
-    from mockserver.server.control.openapi import commands  # imported here, as above
+    from mockserver.server.control.openapi import documents  # imported here, as above
 
-    return commands.read_page(hosted, args, base_url or hosted.base_url, ROUTES)
+    return documents.read_page(hosted, args, base_url or hosted.base_url, ROUTES)
 
 
 def _read_docs_style(_hosted: HostedSandbox, _args: Mapping[str, Any], base_url: str | None = None) -> str:
@@ -177,7 +185,7 @@ ROUTES: tuple[Route, ...] = (
     Route("readDocsScript",      "GET",    "/_mock/docs/script.js",                 "sandbox",  _read_docs_script,                "unlocked",  None,                200,  None,                       "The script of that page", SCRIPT_TYPES, ASSET_HEADERS),
     Route("readStream",          "GET",    "/_mock/stream",                         "sandbox",  stream.read_stream,               "unlocked",  None,                200,  None,                       "Calls, changes and deliveries as they happen", stream.STREAM_TYPES),
     Route("readMetrics",         "GET",    "/_mock/metrics",                        "host",     metrics.read_metrics,             "unlocked",  None,                200,  None,                       "The server's figures in the text format of Prometheus", TEXT_TYPES),
-    Route("readSample",          "GET",    "/_mock/samples",                        "sandbox",  samples.read_sample,              "unlocked",  None,                200,  None,                       "A small file of a media type that uploads accept"),
+    Route("readSample",          "GET",    "/_mock/samples",                        "sandbox",  calls.read_sample,                "unlocked",  None,                200,  None,                       "A small file of a media type that uploads accept"),
     Route("sendCall",            "POST",   "/_mock/calls",                          "sandbox",  calls.send_call,                  "unlocked",  None,                200,  "control.sendCall",         "Call the API, with waits by the sandbox's clock"),
 )
 # fmt: on

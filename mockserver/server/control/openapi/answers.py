@@ -1,8 +1,13 @@
-"""The answers of the control plane as schemas, made of the types that its handlers return (`control.answers`)."""
+"""
+The answers of the control plane as schemas, made of the types that its handlers return (`control.answers`).
+
+The records in the state of a sandbox have the schemas that the fields and types of their classes give.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
 from types import MappingProxyType, NoneType, UnionType
 from typing import (
     Annotated,
@@ -18,11 +23,14 @@ from typing import (
 )
 
 from mockserver._json import JSON
-from mockserver.server.control import answers
-from mockserver.server.control.openapi.records import record_components, tables
+from mockserver.contract.lifecycles import LIFECYCLES
+from mockserver.core.state import records
+from mockserver.server.control import answers, views
 from mockserver.server.control.openapi.shapes import (
     ANYTHING,
+    COUNT,
     FLAG,
+    INSTANT,
     NUMBER,
     TEXT,
     WHOLE,
@@ -32,6 +40,7 @@ from mockserver.server.control.openapi.shapes import (
     mapping,
     nullable,
     obj,
+    one_of,
     ref,
     titled,
 )
@@ -42,7 +51,26 @@ _NAMED: Final = (
     "CreatedSandbox", "CreatedWebhook", "EventEntry", "EventInFull", "Exchange", "FiredTimer", "History", "Ledger",
     "PathDifference", "Problem", "Report", "State", "TenantSettings", "TenantState", "Transition",
 )  # fmt: skip
-_PLAIN: Final[Mapping[Any, Shape]] = MappingProxyType({str: TEXT, int: WHOLE, float: NUMBER, bool: FLAG, Any: ANYTHING})
+# The record of each table of a tenant, under the key that the state has for the table.
+_TABLES: Final[Mapping[str, type]] = MappingProxyType(
+    {
+        "funnels": records.Funnel,
+        "entrypoints": records.Entrypoint,
+        "templates": records.Template,
+        "chats": records.Chat,
+        "messages": records.Message,
+        "forms": records.Form,
+        "webhooks": records.Webhook,
+        "campaigns": records.Campaign,
+        "executions": records.Execution,
+        "sessions": records.Session,
+        "walks": records.HostedFlow,
+        "media": records.Media,
+    }
+)
+_PLAIN: Final[Mapping[Any, Shape]] = MappingProxyType(
+    {str: TEXT, int: WHOLE, float: NUMBER, bool: FLAG, bytes: obj(bytes=COUNT, sha256=TEXT), Any: ANYTHING}
+)
 FILE: Final[Shape] = MappingProxyType({"type": "string", "format": "binary"})
 
 
@@ -59,19 +87,23 @@ def answer(handler: Callable[..., Any]) -> JSON | None:
 def answer_components() -> dict[str, JSON]:
     """Return the named schemas of the answers."""
     components = {name: titled(name, _object(getattr(answers, name))) for name in _NAMED}
+    tables = {key: array(ref(_record_name(kind))) for key, kind in _TABLES.items()}
     state = components["TenantState"]
-    state["properties"] |= tables()
-    state["required"] += tables()
-    return components | record_components()
+    state["properties"] |= tables
+    state["required"] += tables
+    nested = (records.TemplateItem, records.Variable)
+    return components | {_record_name(kind): _record(kind) for kind in (*_TABLES.values(), *nested)}
 
 
 def _schema(hint: Any) -> JSON:
-    """Return the schema of a type."""
+    """Return the schema of a type; of a field of a record as the view of the state writes it."""
     kind, parts = get_origin(hint), get_args(hint)
     if hint in _PLAIN:
         return dict(_PLAIN[hint])
     if is_typeddict(hint):
         return ref(hint.__name__) if hint.__name__ in _NAMED else _object(hint)
+    if is_dataclass(hint):
+        return ref(_record_name(hint))
     if kind is Annotated:
         return _annotated(*parts)
     if kind is NotRequired:
@@ -81,7 +113,7 @@ def _schema(hint: Any) -> JSON:
     if kind in (UnionType, Union):
         shapes = [_schema(part) for part in parts if part is not NoneType]
         return nullable(shapes[0]) if NoneType in parts else either(*shapes)
-    return array(_schema(parts[0])) if kind is list else mapping(_schema(parts[1]))
+    return mapping(_schema(parts[1])) if kind in (dict, Mapping) else array(_schema(parts[0]))
 
 
 def _annotated(base: Any, *added: Any) -> JSON:
@@ -99,3 +131,32 @@ def _object(kind: Any) -> JSON:
     hints = {key: _schema(hint) for key, hint in get_type_hints(kind, include_extras=True).items()}
     optional = {key: shape for key, shape in hints.items() if key in kind.__optional_keys__}
     return obj(optional, **{key: shape for key, shape in hints.items() if key not in optional})
+
+
+def _record_name(record: Any) -> str:
+    return f"{record.__name__}Record"
+
+
+def _record(record: type) -> JSON:
+    fields = _record_fields(record)
+    if record is records.Chat:  # the view writes the shared attributes as the chat's own
+        del fields["attributes"]
+        fields |= _record_fields(records.ChatAttributes)
+    extra = {"targets": array(TEXT), "template": TEXT} if record is records.Execution else {}
+    return {"title": f"{record.__name__} in the state", **obj(**fields, **extra)}
+
+
+def _record_fields(record: type) -> dict[str, Shape]:
+    hints = get_type_hints(record)
+    return {key: _record_field(record, name, hints[name]) for name, key in views.record_keys(record)}
+
+
+def _record_field(record: type, name: str, hint: Any) -> Shape:
+    if name == "status" and record.__name__.lower() in LIFECYCLES:
+        return one_of(*LIFECYCLES[record.__name__.lower()].states)
+    if hint is records.SendSchedule:
+        return obj(target=COUNT, sent=COUNT, failed=COUNT)
+    shape = _schema(hint)
+    if name not in views.INSTANTS:
+        return shape
+    return INSTANT if "null" not in shape["type"] else nullable(INSTANT)

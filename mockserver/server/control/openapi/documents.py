@@ -1,5 +1,7 @@
 """
-The documents of both planes as JSON, YAML and HTML; the same choices give the same bytes.
+The OpenAPI documents as JSON, YAML and HTML: of the public API as a sandbox or a profile has it, and of the control plane.
+
+The same choices give the same bytes.
 
 A text is made once for the choices that it describes, and the address of each client is put in afterwards.
 """
@@ -12,17 +14,23 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Any, Final, Literal
+from urllib.parse import urlencode
 
 from mockserver._json import JSON
+from mockserver.contract.choices import DEFAULTS
+from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.endpoints import ENDPOINTS, Operation
 from mockserver.contract.limits import PAGE_LIMIT_MAX
 from mockserver.contract.openapi import skeleton
 from mockserver.contract.openapi.document import public_document
+from mockserver.contract.text import closest_match_hint
 from mockserver.core.state.calls import ApiError
 from mockserver.server.api.formats import error_body
 from mockserver.server.api.request import SANDBOXES
-from mockserver.server.control.openapi.control import Command, control_document
+from mockserver.server.control.openapi.control import PLANES, Command, control_document
+from mockserver.server.errors import ControlError
+from mockserver.server.hosting.host import HostedSandbox
 from mockserver.version import VERSION
 
 Plane = Literal["public", "control"]
@@ -118,6 +126,52 @@ def _page(plane: Plane, choices: str, commands: tuple[Command, ...], query: str)
         return render(document(plane, json.loads(choices), _ADDRESS, commands), plane, query)
 
     return _Text(make)
+
+
+def read_document(
+    hosted: HostedSandbox,
+    args: Mapping[str, Any],
+    base_url: str,
+    commands: tuple[Command, ...],
+    form: Format,
+) -> bytes:
+    """
+    Return a document as UTF-8.
+
+    Args:
+        hosted: the sandbox; without a profile its choices are in force.
+        args: `plane`, public by default, and `profile`.
+        base_url: the address of the sandbox, for the caller.
+        commands: the table of the control plane.
+        form: of the text.
+    """
+    plane, choices = _plane_and_choices(hosted, args)
+    return text(plane, choices, base_url, commands, form)
+
+
+def read_page(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str, commands: tuple[Command, ...]) -> bytes:
+    """Return a document as a page; the arguments are those of `read_document`."""
+    plane, choices = _plane_and_choices(hosted, args)
+    return page(plane, choices, base_url, commands, f"?{urlencode(args)}" if args else "")
+
+
+def _plane_and_choices(hosted: HostedSandbox, args: Mapping[str, Any]) -> tuple[Plane, Mapping[str, object]]:
+    plane = _known("plane", args.get("plane", "public"), PLANES)
+    if "profile" in args:
+        choices: Mapping[str, object] = {**DEFAULTS, **PROFILES[_known("profile", args["profile"], tuple(PROFILES))]}
+    else:
+        with hosted.sandbox.lock:
+            choices = dict(hosted.sandbox.choices)  # a copy: a document does not count as a use of a choice
+    return "control" if plane == "control" else "public", choices
+
+
+def _known(name: str, received: str, values: tuple[str, ...]) -> str:
+    if received not in values:
+        hint = closest_match_hint(received, values)
+        raise ControlError(
+            400, f"MOCK_BAD_{name.upper()}", f"{name}: got {received[:100]!r}; expected {', '.join(values)}{hint}"
+        )
+    return received
 
 
 def _yaml(whole: JSON) -> str:
