@@ -124,7 +124,11 @@ def _request_body(endpoint: Endpoint, choices: Choices, examples: JSON) -> JSON 
 def _responses(endpoint: Endpoint, choices: Choices, skeleton: JSON, components: Mapping[str, JSON]) -> dict[str, JSON]:
     own, examples = skeleton["operations"][endpoint.id], skeleton["examples"]
     success = SUCCESS_STATUS[str(choices["success-status"])][endpoint.id]
-    responses = {str(success): _success(endpoint, own, examples)}
+    done: JSON = {"description": "Done; there is no content."}
+    if endpoint.response_schema is not None:
+        schema = ref(component_name(endpoint.response_schema))
+        done = {"description": "Done.", "content": content(schema, examples["answers"].get(endpoint.id))}
+    responses = {str(success): {**done, **linked(own)}}
     bodies = examples["refusals"].get(endpoint.id, {})
     for status, codes in codes_by_status(endpoint, choices).items():
         schema = error_component(status, codes, components["Error"])
@@ -144,14 +148,6 @@ def _retry_headers(status: int, choices: Choices, skeleton: JSON) -> JSON:
     headers = skeleton["headers"]["rate-limit-headers"][choices["rate-limit-headers"]]
     described = {name: {"description": text, "schema": {"type": "string"}} for name, text in headers.items()}
     return {"headers": described} if described else {}
-
-
-def _success(endpoint: Endpoint, own: JSON, examples: JSON) -> JSON:
-    answer: JSON = {"description": "Done; there is no content."}
-    if endpoint.response_schema is not None:
-        schema = ref(component_name(endpoint.response_schema))
-        answer = {"description": "Done.", "content": content(schema, examples["answers"].get(endpoint.id))}
-    return {**answer, **linked(own)}
 
 
 def _webhook(event: str, choices: Choices, skeleton: JSON) -> JSON:

@@ -55,17 +55,11 @@ def schema_files(names: tuple[str, ...]) -> dict[str, JSON]:
         if component_name(name) in components:
             continue
         source = schemas.read(name)
-        left += sorted(_files(source))
-        components[component_name(name)] = rewritten(source, _as_component)
+        left += sorted({other.removesuffix(".json") for other in referenced(source) if other.endswith(".json")})
+        components[component_name(name)] = rewritten(
+            source, lambda reference: _PLACES + component_name(reference.removesuffix(".json"))
+        )
     return components
-
-
-def _files(part: Any) -> set[str]:
-    return {name.removesuffix(".json") for name in referenced(part) if name.endswith(".json")}
-
-
-def _as_component(reference: str) -> str:
-    return _PLACES + component_name(reference.removesuffix(".json"))
 
 
 def rewritten(part: Any, target: Callable[[str], str]) -> Any:

@@ -87,7 +87,13 @@ def _bounded(parts: Iterator[_Part], files_max: int) -> Iterator[_Part]:
     """Yield the parts; refuse those beyond the bound on their number."""
     for number, part in enumerate(parts, start=1):
         if number > files_max + UPLOAD_OTHER_PARTS_MAX:
-            raise _too_many(files_max)
+            reason = (
+                f"got more than {files_max + UPLOAD_OTHER_PARTS_MAX} parts; expected at most {files_max} files "
+                f"({own_bound('media-max-files')}) and {UPLOAD_OTHER_PARTS_MAX} other parts ({OWN_BOUND})"
+            )
+            raise ApiError(
+                "MEDIA_UPLOAD_TOO_MANY_FILES", clause="media.too-many", location="files", reason=reason, max=files_max
+            )
         yield part
 
 
@@ -120,7 +126,8 @@ def _parts(body: bytes, boundary: bytes) -> Iterator[_Part]:
         head_limit = min(end + len(end_of_line), start + PART_HEAD_MAX_BYTES)
         head_end = body.find(2 * end_of_line, start - len(end_of_line), head_limit)
         if head_end < 0 and end - start > PART_HEAD_MAX_BYTES:
-            raise _long_head()
+            reason = f"got a part whose headers are longer than {PART_HEAD_MAX_BYTES} bytes ({OWN_BOUND})"
+            raise ApiError("MEDIA_UPLOAD_EMPTY", clause="media.empty", location="files", reason=reason)
         if head_end < 0:
             raise ValueError("a part without a head")
         yield _Part(body[start:head_end], _copied(body, head_end + 2 * len(end_of_line), end))
@@ -167,21 +174,6 @@ def _headers(head: bytes) -> dict[str, str]:
 def _escaped(escape: re.Match[str]) -> str:
     """Return the escape, or an escaped backslash if it escapes nothing: browsers send a name's backslash unescaped."""
     return escape[0] if escape[1] else r"\\"
-
-
-def _too_many(files_max: int) -> ApiError:
-    reason = (
-        f"got more than {files_max + UPLOAD_OTHER_PARTS_MAX} parts; expected at most {files_max} files "
-        f"({own_bound('media-max-files')}) and {UPLOAD_OTHER_PARTS_MAX} other parts ({OWN_BOUND})"
-    )
-    return ApiError(
-        "MEDIA_UPLOAD_TOO_MANY_FILES", clause="media.too-many", location="files", reason=reason, max=files_max
-    )
-
-
-def _long_head() -> ApiError:
-    reason = f"got a part whose headers are longer than {PART_HEAD_MAX_BYTES} bytes ({OWN_BOUND})"
-    return ApiError("MEDIA_UPLOAD_EMPTY", clause="media.empty", location="files", reason=reason)
 
 
 class HttpRequest(NamedTuple):

@@ -81,14 +81,11 @@ class Router(Generic[Target]):
         self._exact: dict[tuple[str, str], RouteMatch[Target]] = {}  # of templates without a parameter
         self._has_head = has_head
         for method, template, target in routes:
-            self._add(method, template, target)
-
-    def _add(self, method: str, template: str, target: Target) -> None:
-        parts = template.split("/")
-        places = tuple((place, part[1:-1]) for place, part in enumerate(parts) if part.startswith("{"))
-        self._root.add(parts).routes[method] = (target, places)
-        if not places:
-            self._exact[method, template] = RouteMatch(target, {}, ())
+            parts = template.split("/")
+            places = tuple((place, part[1:-1]) for place, part in enumerate(parts) if part.startswith("{"))
+            self._root.add(parts).routes[method] = (target, places)
+            if not places:
+                self._exact[method, template] = RouteMatch(target, {}, ())
 
     def match(self, method: str, path: str) -> RouteMatch[Target]:
         """Return the row of this method and raw path, or the methods that the path has."""

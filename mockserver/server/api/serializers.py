@@ -100,23 +100,23 @@ def campaign_detail(view: SerializationContext, detail: CampaignDetail) -> JSON:
     if view.choices["detail-fields"] == "literal":
         del body["description"]
     else:
-        body["filters"] = [_filter_group(group) for group in detail.campaign.filters or ()]
-    body["executions"] = [_execution_entry(view, execution) for execution in detail.executions]
+        keys = ("field", "operator", "value", "value2")  # a client may have sent others
+        body["filters"] = [
+            {
+                "combinator": group["combinator"],
+                "statements": [{key: row[key] for key in keys if key in row} for row in group["statements"]],
+            }
+            for group in detail.campaign.filters or ()
+        ]
+    body["executions"] = [
+        {
+            **_counted(execution, sending.counts(execution.schedule, view.now)),
+            "startedAt": formats.date_time(view.choices, execution.started_at),
+            "completedAt": _completed_at(view, execution),
+        }
+        for execution in detail.executions
+    ]
     return body
-
-
-def _filter_group(group: Mapping[str, Any]) -> JSON:
-    """Return a group as received, without undocumented keys."""
-    keys = ("field", "operator", "value", "value2")
-    statements = [{key: statement[key] for key in keys if key in statement} for statement in group["statements"]]
-    return {"combinator": group["combinator"], "statements": statements}
-
-
-def _execution_entry(view: SerializationContext, execution: Execution) -> JSON:
-    entry = _counted(execution, sending.counts(execution.schedule, view.now))
-    entry["startedAt"] = formats.date_time(view.choices, execution.started_at)
-    entry["completedAt"] = _completed_at(view, execution)
-    return entry
 
 
 def _counted(execution: Execution, counts: sending.Counts) -> JSON:

@@ -39,7 +39,12 @@ def ending(sandbox: SandboxState, target: FlowTarget, page: str) -> Ending:
         return Ending("good", "Número conectado", f"{tenant.name} já pode enviar e receber mensagens por este número.",
                       "", _connected(sandbox, target))  # fmt: skip
     if page == "cancelled":
-        return Ending("calm", "Conexão cancelada", "Nada foi conectado.", f"Se mudar de ideia, {_lower(_NEW_LINK)}")
+        return Ending(
+            "calm",
+            "Conexão cancelada",
+            "Nada foi conectado.",
+            f"Se mudar de ideia, {_NEW_LINK[0].lower()}{_NEW_LINK[1:]}",
+        )
     if page == "expired":
         text = "O link de conexão expirou antes da conclusão. Nada foi conectado."
         facts = (("Prazo", local_time(session.expires_at)),)
@@ -72,10 +77,6 @@ def _failure(reason: str | None, phone: str | None) -> tuple[str, str]:
         return text, "Avise quem enviou este link: a configuração precisa ser corrigida antes de uma nova tentativa."
     text = "O provedor não concluiu a autorização. Nada foi conectado."
     return text, f"Costuma ser temporário: espere alguns minutos. {_NEW_LINK}"
-
-
-def _lower(sentence: str) -> str:
-    return sentence[0].lower() + sentence[1:]
 
 
 def local_time(at: Instant) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -116,7 +116,11 @@ class BackgroundWorker:
         self._over.set()
         for hosted in list(self._host.sandboxes.values()):
             hosted.cancel_webhooks(for_good=True)
-        _await_end([*self._workers.stop(), *([self._ticker] if self._ticker.ident is not None else [])])
+        grace = _GRACE_SECONDS
+        for thread in [*self._workers.stop(), *([self._ticker] if self._ticker.ident is not None else [])]:
+            thread.join(grace)
+            if thread.is_alive():
+                grace = 0  # the other threads have had the same time
 
     def schedule(self, dispatch: WebhookDispatcher) -> None:
         """Send everything of this sandbox that can be sent now."""
@@ -165,11 +169,3 @@ def _run_due_timers(sandbox: SandboxState) -> bool:
     finally:
         lock.release()
     return True
-
-
-def _await_end(threads: Iterable[threading.Thread]) -> None:
-    grace = _GRACE_SECONDS
-    for thread in threads:
-        thread.join(grace)
-        if thread.is_alive():
-            grace = 0  # the other threads have had the same time

@@ -112,7 +112,9 @@ class HostedSandbox:
         """The sandbox's dispatcher of webhooks, created at its first use: most sandboxes need none."""
         if self._dispatch is None:
             with self._creation_lock:
-                self._dispatch = self._dispatch or self._new_dispatcher()
+                if self._dispatch is None:
+                    sender = HttpSender(self.host.allow_webhook_hosts, self.host.webhook_timeout_seconds)
+                    self._dispatch = WebhookDispatcher(self.sandbox, sender, lambda: self.host.background)
         return self._dispatch
 
     def begin_in_fork(self) -> None:
@@ -123,10 +125,6 @@ class HostedSandbox:
             self.sandbox.runtime.drop_waits()
         self.sandbox.outbox.drop_unsent()
         self._dispatch = self._dispatch.in_fork() if self._dispatch is not None else None
-
-    def _new_dispatcher(self) -> WebhookDispatcher:
-        sender = HttpSender(self.host.allow_webhook_hosts, self.host.webhook_timeout_seconds)
-        return WebhookDispatcher(self.sandbox, sender, lambda: self.host.background)
 
     def dispatch_webhooks(self, *, raises_blocked: bool = False) -> None:
         """Send the deliveries that are due now, if any (see `WebhookDispatcher.dispatch_due`)."""

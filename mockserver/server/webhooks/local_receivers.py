@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 import traceback
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import CancelledError
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -159,18 +159,14 @@ def _is_coroutine_function(target: ReceiverTarget) -> bool:
 
 
 def _describe_exception(failure: BaseException) -> str:
-    """Return an exception's type and first line, and the line of the receiver's source that raised it."""
+    """Return an exception's type and first line, and the line that raised it: the innermost that is not a library's."""
     words = "".join(str(failure).splitlines()[:1])
     message = f": {words[:_WORDS_MAX]}" if words else ""
     here = PurePath(__file__).parent
     frames = [frame for frame in traceback.extract_tb(failure.__traceback__) if PurePath(frame.filename).parent != here]
-    return f"{type(failure).__name__}{message}" + (f" ({_source(frames)})" if frames else "")
-
-
-def _source(frames: Sequence[traceback.FrameSummary]) -> str:
-    """Return the innermost line that is not a library's."""
     own = [frame for frame in frames if not _LIBRARIES & set(PurePath(frame.filename).parts)] or frames
-    return f"{PurePath(own[-1].filename).name}:{own[-1].lineno}"
+    source = f" ({PurePath(own[-1].filename).name}:{own[-1].lineno})" if own else ""
+    return f"{type(failure).__name__}{message}{source}"
 
 
 def _read(returned: Any) -> ReceiverResponse:

@@ -63,7 +63,8 @@ class WebhookRequestBuilder:
         self._tenants = tuple(sandbox.tenants)
         view = formats.SerializationContext(sandbox.choices, sandbox.seed, sandbox.now, "")
         envelope = serializers.event(view, planned.delivery.event)
-        self._envelope = formats.with_unknown_fields(envelope) if _grows(sandbox) else envelope
+        has_more = sandbox.choices["additive-fields"] != "none"
+        self._envelope = formats.with_unknown_fields(envelope) if has_more else envelope
 
     def genuine(self, fault: str | None = None) -> WebhookRequest:
         """Return the event's own request; a `duplicate` is the same request again."""
@@ -139,10 +140,6 @@ class WebhookRequestBuilder:
     def with_junk_signature(self) -> WebhookRequest:
         genuine, name = self.genuine(), self._scheme.signature_header
         return genuine._replace(headers={**genuine.headers, name: "junk"}) if name else genuine
-
-
-def _grows(sandbox: SandboxState) -> bool:
-    return sandbox.choices["additive-fields"] != "none"
 
 
 _FORGERIES: Mapping[str, Callable[[WebhookRequestBuilder], WebhookRequest]] = MappingProxyType(

@@ -91,7 +91,9 @@ class HttpSender:
         try:
             if is_closed or not is_wanted():
                 return SendResult(None, CANCELED)
-            result = self._post(request, url, headers, body)
+            target = self._target(url)
+            response, content = self._exchange(request, target, target.post(headers, body))
+            result = SendResult(response.status, None, 0, response.headers.get("Retry-After", ""), content)
         except Exception as failure:  # noqa: BLE001 - any error of the network or the endpoint is a failed attempt
             result = SendResult(None, _reason(failure, request))
         finally:
@@ -118,11 +120,6 @@ class HttpSender:
         """Close the connections that wait for another request."""
         with self._lock:
             self._idle.close_all()
-
-    def _post(self, request: InFlightRequest, url: str, headers: Mapping[str, str], body: bytes) -> SendResult:
-        target = self._target(url)
-        response, content = self._exchange(request, target, target.post(headers, body))
-        return SendResult(response.status, None, 0, response.headers.get("Retry-After", ""), content)
 
     def _target(self, url: str) -> Target:
         """Return the url's parts; raise ConnectionRefusedError for one that the url policy rejects."""
