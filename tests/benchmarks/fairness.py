@@ -15,6 +15,9 @@ upload takes. Each load is a process of its own and uses a sandbox that the smal
 
 A last load runs alone: uploads of the same size without a pause, as fast as the connection carries them.
 
+Each load runs a second time against another server of this machine, which the small calls do not use: what they wait then is
+the load's own use of the processor, and what they wait longer next to the load is this server's.
+
     python -m tests.benchmarks.fairness --upload-mib 20     a shorter run
     python -m tests.benchmarks.fairness --save              stores the figures and draws the chart of docs/performance-sockets.md
 """
@@ -28,7 +31,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from statistics import median
@@ -49,12 +52,13 @@ _CHOICES = {
 
 
 class Result(NamedTuple):
-    """The times of the small calls next to a load, in milliseconds."""
+    """The times of the small calls next to a load, in milliseconds; `aside_p99_ms` while another server has the load."""
 
     load: str
     median_ms: float
     p99_ms: float
     max_ms: float
+    aside_p99_ms: float
 
 
 # The loads: each runs in a process of its own until it is ended, except the upload.
@@ -250,7 +254,10 @@ def _loading(load: Load, sandbox: tuple[str, str], upload_mib: int) -> Iterator[
             process.kill()
 
 
-def _sandboxes(served: Served) -> dict[str, tuple[str, str]]:
+Sandboxes = Mapping[str, tuple[str, str]]
+
+
+def _sandboxes(served: Served) -> Sandboxes:
     """The url and the key of a sandbox for each load."""
     control = Client(served.url, served.key)
     made = {}
@@ -267,29 +274,40 @@ def _sandboxes(served: Served) -> dict[str, tuple[str, str]]:
 
 
 def measure(seconds: float, upload_mib: int) -> Iterator[Result]:
-    with serving() as served:
-        client, sandboxes = Client(served.url, served.key), _sandboxes(served)
+    with serving() as served, serving() as aside:
+        client, own, others = Client(served.url, served.key), _sandboxes(served), _sandboxes(aside)
         small_calls(client, lambda passed: passed > 1)
-        yield _result("nothing else", small_calls(client, lambda passed: passed > seconds))
-        for load in LOADS:
-            with _loading(load, sandboxes[load.name], 2 * int(seconds) + 10):
-                yield _result(load.name, small_calls(client, lambda passed: passed > seconds))
-        with ExitStack() as stack:
-            processes = {
-                load.run: stack.enter_context(_loading(load, sandboxes[load.name], upload_mib)) for load in LOADS
-            }
-            uploading = processes[upload]
-            times = small_calls(client, lambda _: uploading.poll() is not None)
-            assert uploading.stdout is not None
-            line = uploading.stdout.read().strip()
-            assert line.startswith("HTTP/1.1 2"), line
-            yield _result("all of them", times)
-        with _loading(FAST_UPLOADS, sandboxes[FAST_UPLOADS.name], upload_mib):
-            yield _result(FAST_UPLOADS.name, small_calls(client, lambda passed: passed > seconds))
+        times = small_calls(client, lambda passed: passed > seconds)
+        yield _result("nothing else", times, times)
+        for load in (*LOADS, FAST_UPLOADS):
+            mib = upload_mib if load is FAST_UPLOADS else 2 * int(seconds) + 10
+            next_to, next_to_other = (
+                _next_to_one(client, load, sandboxes, seconds, mib) for sandboxes in (own, others)
+            )
+            yield _result(load.name, next_to, next_to_other)
+        next_to, next_to_other = (_next_to_all(client, sandboxes, upload_mib) for sandboxes in (own, others))
+        yield _result("all but the last", next_to, next_to_other)
 
 
-def _result(load: str, times: list[float]) -> Result:
-    return Result(load, median(times), p99(times), max(times))
+def _next_to_one(client: Client, load: Load, sandboxes: Sandboxes, seconds: float, upload_mib: int) -> list[float]:
+    with _loading(load, sandboxes[load.name], upload_mib):
+        return small_calls(client, lambda passed: passed > seconds)
+
+
+def _next_to_all(client: Client, sandboxes: Sandboxes, upload_mib: int) -> list[float]:
+    """Return the times of the small calls while the upload takes place, next to the other loads."""
+    with ExitStack() as stack:
+        processes = {load.run: stack.enter_context(_loading(load, sandboxes[load.name], upload_mib)) for load in LOADS}
+        uploading = processes[upload]
+        times = small_calls(client, lambda _: uploading.poll() is not None)
+        assert uploading.stdout is not None
+        line = uploading.stdout.read().strip()
+        assert line.startswith("HTTP/1.1 2"), line
+        return times
+
+
+def _result(load: str, times: list[float], aside: list[float]) -> Result:
+    return Result(load, median(times), p99(times), max(times), p99(aside))
 
 
 def main() -> None:
@@ -308,16 +326,16 @@ def main() -> None:
     results = []
     for each in measure(options.seconds, options.upload_mib):
         results.append(each)
-        over = each.p99_ms - results[0].p99_ms
+        quiet = results[0].p99_ms
         print(
-            f"{each.load:28} median {each.median_ms:6.2f} ms, 99th percentile {each.p99_ms:6.2f} ms ({over:+.2f}), "
+            f"{each.load:28} median {each.median_ms:6.2f} ms, 99th percentile {each.p99_ms:6.2f} ms "
+            f"({each.p99_ms - quiet:+.2f}; {each.aside_p99_ms - quiet:+.2f} with the load on another server), "
             f"most {each.max_ms:6.1f} ms",
             flush=True,
         )
-    over = next(each.p99_ms for each in results if each.load == "all of them") - results[0].p99_ms
-    print(
-        f"next to all loads the 99th percentile is {over:.1f} ms over the quiet one; the aim is at most {ALLOWED_MS:.0f}"
-    )
+    worst = max(results, key=lambda each: each.p99_ms - each.aside_p99_ms)
+    over = worst.p99_ms - max(worst.aside_p99_ms, results[0].p99_ms)
+    print(f"the server's own part is largest next to {worst.load}: {over:.1f} ms; the aim is at most {ALLOWED_MS:.0f}")
     if options.save:
         charts.save("fairness", [each._asdict() for each in results])
 
