@@ -20,7 +20,7 @@ from mockserver.contract.text import did_you_mean
 from mockserver.core.instants import SECOND
 from mockserver.core.operations import audiences, campaigns, connections, messaging, templates, validation
 from mockserver.core.redaction import masked_excerpt
-from mockserver.core.state.calls import ApiError, Call, CallResult, Success
+from mockserver.core.state.calls import ApiError, Call, CallResult, Excess, Success
 from mockserver.core.state.sandbox import KeyOwner, SandboxState, Scope, require_record
 
 
@@ -72,7 +72,8 @@ def handle_call(sandbox: SandboxState, call: Call) -> CallResult:
         tenant_id = tenant.id
         _require_permission(scope, owner, endpoint)
         _require_rate_budget(sandbox, call)
-        _require_bounded_head(sandbox, call)
+        if call.excess is not None:
+            raise _head_refusal(sandbox, call.excess)
         if endpoint.body == "json":
             value = validation.parse_body(sandbox, endpoint, call)
             body = (
@@ -105,7 +106,7 @@ def _require_endpoint(sandbox: SandboxState, call: Call) -> Endpoint:
 def _require_key(sandbox: SandboxState, call: Call) -> KeyOwner:
     key = call.key
     if not key and call.excess is not None and call.excess.is_cut:
-        _require_bounded_head(sandbox, call)  # the key may be in the part that was not read
+        raise _head_refusal(sandbox, call.excess)  # the key may be in the part that was not read
     if not key:
         raise ApiError(
             "API_KEY_MISSING",
@@ -135,19 +136,15 @@ def _require_permission(scope: Scope, owner: KeyOwner, endpoint: Endpoint) -> No
         raise ApiError("API_KEY_WRONG_TYPE", clause="auth.secret-only", location="X-API-Key", reason=reason)
 
 
-def _require_bounded_head(sandbox: SandboxState, call: Call) -> None:
-    """Refuse a request line or headers beyond the mock's bounds, by `head-bounds`."""
-    if call.excess is None:
-        return
-    own = {"http_status": call.excess.status} if sandbox.choices["head-bounds"] == "http-status" else {}
-    place = "path" if call.excess.status == 414 else "headers"
-    raise ApiError(
+def _head_refusal(sandbox: SandboxState, excess: Excess) -> ApiError:
+    """Return the refusal for a request line or headers beyond the mock's bounds, by `head-bounds`."""
+    return ApiError(
         "VALIDATION_ERROR",
         clause="base.input",
-        location=place,
-        reason=call.excess.reason,
+        location="path" if excess.status == 414 else "headers",
+        reason=excess.reason,
         path="requisição",
-        **own,
+        **({"http_status": excess.status} if sandbox.choices["head-bounds"] == "http-status" else {}),
     )
 
 
