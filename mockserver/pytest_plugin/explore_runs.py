@@ -157,9 +157,7 @@ class ExploreRuns:
         exploration.result = exploration.report()
         _write_documents(item, exploration.result)
         if exploration.result.failed:
-            failure = exploration.result.clean.failure
-            shown = f"the second clean run failed: {failure}" if failure else verdicts(exploration.result.entry())
-            pytest.fail(f"explore: {shown}", pytrace=False)
+            pytest.fail(f"explore: {_why(exploration.result)}", pytrace=False)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, Any, Any]:
@@ -186,6 +184,14 @@ class ExploreRuns:
             if exploration.result.failed:
                 report.sections.append((TITLE, exploration.result.text()))
         return report
+
+
+def _why(report: ExploreReport) -> str:
+    """Return why an exploration fails its test, in one line."""
+    clean = report.clean
+    if clean.failure is not None:
+        return f"the second clean run failed: {clean.failure}"
+    return verdicts(report.entry()) if clean.unexplored is None else f"not explored: {clean.unexplored}"
 
 
 def _write_documents(item: pytest.Item, report: ExploreReport) -> None:

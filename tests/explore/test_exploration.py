@@ -32,6 +32,10 @@ from tests.explore.working_day import canceling, connecting, ordinary_test, rece
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 
+CREATE = ("POST", "/v1/campaigns", {"name": "Uma"})
+LIST = ("GET", "/v1/campaigns", None)
+TEMPLATES = ("GET", "/v1/message-templates", None)
+
 WIRE = (
     "drop-before", "drop-after", "reset-before", "reset-after", "timeout-before", "timeout-after", "internal-error",
     "rate-limit", "bad-gateway", "truncate", "garble", "dribble", "stale",
@@ -306,6 +310,43 @@ def test_the_first_difference_of_two_clean_runs_is_named(mockserver_server: Mock
         in report.text()
     )
     assert {"listCampaigns", "listTemplates"} >= {operation for operation, _ in report.matrix}
+
+
+@pytest.mark.parametrize(
+    ("second", "difference"),
+    [
+        ((), "the runs have 2 and 0 calls; only the first one has call 1, POST /v1/campaigns with the body "),
+        ((LIST,), "call 1 is POST /v1/campaigns with the body "),
+        ((LIST, TEMPLATES), "call 1 is POST /v1/campaigns with the body "),
+    ],
+)
+def test_a_test_whose_second_run_lacks_calls_of_the_first_is_not_explored(
+    mockserver_server: MockServer, second: tuple[Any, ...], difference: str
+):
+    runs = iter([(CREATE, LIST), second])
+
+    def test(sandbox):
+        for method, path, body in next(runs):
+            sandbox.call(method, path, json=body, timeout=5)
+
+    report = mockserver_server.explore(test)
+
+    assert (True, 2, 0) == (report.failed, report.runs, report.coverage.singles.tried)
+    assert f"not explored: run 2 did not make the calls of run 1: {difference}" in report.text()
+    assert "single placements" not in report.text()
+    assert report.as_json()["tests"][0]["notes"][0].startswith("not explored: run 2 did not make the calls of run 1")
+
+
+def test_a_second_run_that_makes_fewer_calls_of_each_operation_is_explored(mockserver_server: MockServer):
+    numbers = itertools.count()
+
+    def test(sandbox):
+        for _ in range(3 if next(numbers) % 2 else 5):
+            list_once(sandbox)
+
+    report = mockserver_server.explore(test, choices=(), faults=("internal-error",))
+
+    assert (False, False, 5) == (report.failed, report.deterministic, report.coverage.singles.tried)
 
 
 def test_the_pairs_of_a_client_that_is_not_deterministic_are_counted_by_operation_and_none_is_left_out(

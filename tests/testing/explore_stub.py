@@ -97,5 +97,8 @@ class Exploration:
     def report(self) -> ExploreReport:
         fails = {"silent", "crashed"} if self._options.strict else {"silent"}
         return ExploreReport(
-            self._test, self._rows, any(verdict in fails for _, verdict, _ in self._rows), SimpleNamespace(failure=None)
+            self._test,
+            self._rows,
+            any(verdict in fails for _, verdict, _ in self._rows),
+            SimpleNamespace(failure=None, unexplored=None),
         )

@@ -25,7 +25,15 @@ from mockserver.testing.explore.options import ExploreOptions
 from mockserver.testing.explore.placements import Placement
 from mockserver.testing.explore.report import CURE, CleanRun, ExploreReport, Tolerated, TriedPlacements
 from mockserver.testing.explore.singles import Delivered, Surroundings
-from mockserver.testing.explore.trace import TracedCall, first_difference, first_other_wait, real_wait, trace, waits
+from mockserver.testing.explore.trace import (
+    TracedCall,
+    first_difference,
+    first_other_wait,
+    lacks_calls,
+    real_wait,
+    trace,
+    waits,
+)
 from mockserver.testing.explore.verdicts import (
     Cause,
     JudgedRun,
@@ -95,6 +103,7 @@ class Exploration:
         self._clean: _Clean | None = None
         self._difference: str | None = None
         self._failed_clean: str | None = None
+        self._unexplored: str | None = None
         self._choices_read: set[str] = set()
         self._findings = Findings(test)
         self._tolerated = Tolerated(options.tolerated_rows)
@@ -120,7 +129,7 @@ class Exploration:
             if self._failed_clean is None:
                 yield Placement()
         clean = self._clean
-        if clean is None or self._failed_clean is not None:
+        if clean is None or self._failed_clean is not None or self._unexplored is not None:
             return
         yield from self._singles(clean)
         if self._repeated is not None and not self._is_over():
@@ -205,6 +214,7 @@ class Exploration:
             self._failed_clean,
             clean.run.is_repeatable if clean else True,
             self._unequal,
+            self._unexplored,
         )
         return ExploreReport(
             self._test,
@@ -230,6 +240,8 @@ class Exploration:
             self._difference = first_difference(self._clean.calls, calls)
             if self._difference is None and (self._clean.run.raised is None) != (run.raised is None):
                 self._difference = f"the second run ended with {type(run.raised).__name__}"
+            elif run.raised is None and lacks_calls(self._clean.calls, calls):
+                self._unexplored = f"run 2 did not make the calls of run 1: {self._difference}"
             first = self._clean.run._replace(is_repeatable=self._clean.run.caused.is_like(run.caused))
             # A busy machine may delay one of two runs; a client that sleeps does so in both.
             both = self._clean.real_wait if real_wait(view.exchanges) is not None else None

@@ -22,6 +22,7 @@ _FAILING = ("silent", "breach")
 _SHOWN = 3  # placements of a finding in the text
 _SLOW = ", ".join(row.name for row in FAULTS.values() if row.needs_time)
 _PAIRS = "pairs of faults and combinations of choices"
+_FRESH_STATE = "keep what decides its calls in the sandbox, or in a fixture of function scope that each run makes anew"
 CURE = 'sleep=mockserver.sleep, or monkeypatch.setattr(time, "sleep", mockserver.sleep)'
 
 
@@ -37,6 +38,7 @@ class CleanRun(NamedTuple):
         failure: The exception with which it ended; None if it passed.
         is_repeatable: True if the calls of the second one caused the same.
         unequal: What two runs of equal calls do differently, such as a wait after the same fault; None if nothing is known.
+        unexplored: Why nothing was explored although both clean runs passed; None if it was.
     """
 
     calls: int
@@ -46,6 +48,12 @@ class CleanRun(NamedTuple):
     failure: str | None
     is_repeatable: bool
     unequal: str | None = None
+    unexplored: str | None = None
+
+    @property
+    def is_explored(self) -> bool:
+        """True if the clean runs allow others to be compared with them."""
+        return self.failure is None and self.unexplored is None
 
 
 @dataclass
@@ -137,9 +145,9 @@ class ExploreReport:
 
     @property
     def failed(self) -> bool:
-        """True if the clean run failed, or a finding is silent or a breach, or with `strict` a crash."""
+        """True if a clean run failed or nothing could be explored, or a finding is silent or a breach, or with `strict` a crash."""
         failing = (*_FAILING, *(("crashed",) if self.options.strict else ()))
-        return self.clean.failure is not None or any(row.verdict in failing for row in self.findings)
+        return not self.clean.is_explored or any(row.verdict in failing for row in self.findings)
 
     @property
     def deterministic(self) -> bool:
@@ -210,7 +218,7 @@ class ExploreReport:
     def _lines(self) -> Iterator[str]:
         yield f"explored {self.test}: {_of(self.clean.calls, 'call')}, {_of(self.clean.deliveries, 'delivery')}, {_of(len(self.clean.choices_read), 'choice')} read"
         yield from (f"  {line}" for line in self._notes())
-        if self.clean.failure is None:
+        if self.clean.is_explored:
             yield f"  {self._covered()}"
             yield f"  {', '.join(f'{name} {self.verdicts.get(name, 0)}' for name in ORDER)}"
         if self.left_behind:
@@ -223,7 +231,7 @@ class ExploreReport:
             yield ""
             yield from _matrix_lines(self.matrix)
         not_tried = list(self._not_tried())
-        if not_tried and self.clean.failure is None:
+        if not_tried and self.clean.is_explored:
             yield ""
             yield "not tried:"
             yield from (f"  {line}" for line in not_tried)
@@ -235,7 +243,10 @@ class ExploreReport:
             yield f"the clean run failed, so nothing was explored: {clean.failure}"
         elif clean.calls == 0:
             yield "the clean run made no call, so nothing was explored"
-        if clean.difference is not None:
+        if clean.unexplored is not None:
+            yield f"not explored: {clean.unexplored}"
+            yield _FRESH_STATE
+        elif clean.difference is not None:
             yield f"the clean runs differ: {clean.difference}"
             yield "so calls are counted by operation, and no placement is left out as equal to another"
         if clean.unequal is not None:

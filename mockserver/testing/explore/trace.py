@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from mockserver.conduct.evidence import was_received
 from mockserver.contract.durations import duration_text
+from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.text import json_value
 from mockserver.core.instants import SECOND, Duration
 from mockserver.core.run import Run
@@ -177,6 +178,17 @@ def first_difference(one: Sequence[TracedCall], other: Sequence[TracedCall]) -> 
     which = "first" if longer is one else "second"
     extra = longer[min(len(one), len(other))]
     return f"the runs have {len(one)} and {len(other)} calls; only the {which} one has call {extra.number}, {_called(extra)}"
+
+
+def lacks_calls(one: Sequence[TracedCall], other: Sequence[TracedCall]) -> bool:
+    """
+    Return True if the second of two clean runs lacks what the first one did: state outside of its sandbox decides its calls.
+
+    It lacks an operation that writes, or it lacks one and has no other instead. A client that calls by chance what it likes
+    reads something else, or the same less often.
+    """
+    had, has = {call.operation for call in one}, {call.operation for call in other}
+    return any(ENDPOINTS[operation].method != "GET" for operation in had - has) or has < had
 
 
 def _called(call: TracedCall) -> str:
