@@ -35,6 +35,11 @@ def end_run(hosted: HostedSandbox, reason: str) -> None:
     """
     if not is_socket_thread():
         raise RunEnded(reason)
+    refuse_calls(hosted, reason)
+
+
+def refuse_calls(hosted: HostedSandbox, reason: str) -> None:
+    """Close the sandbox of a run, whose later calls then get 410 with the reason."""
     hosted.host.close(hosted.id, ended_by=Ended(OF_A_RUN, reason))
 
 

@@ -55,6 +55,20 @@ def test_no_client_catches_the_end_by_accident(mockserver_server: MockServer):
                 pytest.fail("caught")
 
 
+def test_a_client_that_catches_the_end_has_its_later_calls_refused_at_once(mockserver_server: MockServer):
+    def outcome(sandbox: Any) -> object:
+        try:
+            return sandbox.call("GET", "/v1/campaigns").status
+        except BaseException as end:  # noqa: BLE001 - as the client here does
+            return type(end)
+
+    with mockserver_server.sandbox() as sandbox:
+        watch, state = Watch(sandbox._hosted, Bounds(calls=1)), sandbox._hosted.sandbox
+
+        assert [200, RunEnded, 410, 410] == [outcome(sandbox) for _ in range(4)]
+        assert (2, "the run made more than 1 calls") == (state.journal.last_exchange, watch.ended)
+
+
 def test_over_a_socket_later_calls_get_410(mockserver_server: MockServer):
     with mockserver_server.sandbox() as sandbox:
         url, headers = f"{sandbox.base_url}/v1/campaigns", {"X-API-Key": sandbox.secret_key}

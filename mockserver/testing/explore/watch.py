@@ -11,7 +11,7 @@ from mockserver.core.instants import DAY, SECOND, Duration, to_datetime
 from mockserver.core.state.journal import JournalEntry
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.http1 import real_time
-from mockserver.testing.run_end import end_run, is_socket_thread
+from mockserver.testing.run_end import RunEnded, is_socket_thread, refuse_calls
 
 READS_AFTER_FINAL = 20
 ROW_LONGER = 50
@@ -65,8 +65,8 @@ class Watch:
     """
     Counts what one run takes, and ends it at a bound.
 
-    In process the call or command that reaches the bound raises RunEnded in the client; over a socket the sandbox is
-    closed, so that later calls get 410.
+    In process the call or command that reaches the bound raises RunEnded in the client. The sandbox is closed, so that later
+    calls get 410: over a socket, and in process those of a client that catches RunEnded.
 
     Lifetime: one run.
 
@@ -111,7 +111,9 @@ class Watch:
                 self._count(exchange)
             self.ended = self.ended or self._reached()
         if self.ended is not None:
-            end_run(self._hosted, self.ended)
+            refuse_calls(self._hosted, self.ended)
+            if not is_socket:
+                raise RunEnded(self.ended)
 
     def _new(self) -> Sequence[JournalEntry]:
         journal = self._state.journal
