@@ -66,7 +66,8 @@ html_show_sphinx = False
 # The order of the site's navigation. A page that is not named here comes after those that are, by name.
 GUIDES = (
     "pytest", "unittest", "pytest-settings", "other-languages", "from-typescript", "control-plane", "time", "faults", "scenarios", "webhooks",
-    "reports", "hypothesis", "planted-bugs", "explore", "explore-tests", "sweeps", "choices", "conduct", "coverage", "verify",
+    "reports", "hypothesis", "planted-bugs", "explore", "explore-tests", "explore-placements", "sweeps",
+    "choices", "conduct", "coverage", "verify",
     "openapi", "dashboard", "shared-use", "fleet", "containers",
 )  # fmt: skip
 PROJECT = ("architecture", "adding", "design", "testing", "performance", "glossary")
