@@ -12,13 +12,14 @@ import sys
 import threading
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from mockserver import MockServer
 from mockserver.cli import explore as cli_explore
 from mockserver.cli import main
-from mockserver.cli.command_runs import following, run_command
+from mockserver.cli.command_runs import CommandRuns, following, run_command
 from mockserver.cli.explore import INTERRUPTED
 from mockserver.server.http1 import real_time
 from mockserver.testing.report import explore_page
@@ -117,6 +118,28 @@ def test_a_blind_retry_in_javascript_is_found(folder: Path, capsys: pytest.Captu
     assert 1 == status
     assert "breach: duplicate-start at 1 placement\n" in capsys.readouterr().out
     assert not (folder / ".mockserver").exists()
+
+
+def test_an_interrupt_leaves_the_report_of_what_was_found_before(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    runs, run = itertools.count(1), CommandRuns.run
+
+    def interrupted(self: CommandRuns, *arguments: Any) -> Exception | None:
+        if next(runs) == 5:
+            raise KeyboardInterrupt
+        return run(self, *arguments)
+
+    monkeypatch.setattr(CommandRuns, "run", interrupted)
+    status = explore(
+        "--choices", "none", "--faults", "drop-before,garble", "--json", "report.json", "--", *python_client(folder, 1)
+    )
+
+    output = capsys.readouterr().out
+    assert INTERRUPTED == status
+    assert "ended early, by a signal after 4 runs; the report has what was found before" == output.splitlines()[0]
+    (written,) = json.loads((folder / "report.json").read_text(encoding="utf-8"))["tests"]
+    assert 2 == written["singles"]["tried"]
 
 
 def test_every_run_begins_at_the_same_instant(folder: Path):
@@ -275,6 +298,6 @@ def test_an_interrupt_ends_the_command_too(folder: Path, number: int):
         interrupt(process, number)
         _, error = process.communicate(timeout=DEADLINE_SECONDS)
 
-    assert (INTERRUPTED, "mockserver: stopped after 1 run\n") == (process.returncode, error)
+    assert (INTERRUPTED, "") == (process.returncode, error)
     with pytest.raises(OSError):
         os.kill(int(pid), 0)

@@ -43,6 +43,8 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
         "help": "operations at whose calls they happen (default: all)"}),
     ("--choices", {"metavar": "NAMES",
         "help": "choices whose options are tried, `none` for none (default: those that the clean run reads)"}),
+    ("--runs", {"type": int, "default": 1000, "metavar": "RUNS",
+        "help": "most runs for single placements; of more, each fault is tried at the first calls of each operation (default: %(default)s)"}),
     ("--pairs", {"type": int, "default": 0, "metavar": "RUNS",
         "help": "runs for pairs of faults and for combinations of choices (default: %(default)s)"}),
     ("--seconds", {"type": float, "metavar": "SECONDS",
@@ -74,7 +76,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     Explore a command and print the report.
 
     Returns:
-        0 if nothing fails, 1 for findings that do, 130 if it was stopped by Ctrl-C.
+        0 if nothing fails, 1 for findings that do, 130 if a signal, as of Ctrl-C, ended it: the report has what was found before.
     """
     import shlex
     import shutil
@@ -93,19 +95,20 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
             faults=_names(options.faults),
             operations=_names(options.operations),
             choices=() if options.choices == _NONE else _names(options.choices),
+            runs=options.runs,
             pairs=options.pairs,
             strict=options.strict,
         )
         exploration = Exploration(explored, test=shlex.join(command), cure=_CURE, in_process=False)
     except ImportError as missing:
         raise ValueError(str(missing)) from None
+    is_complete = True
     try:
         is_complete = _run_all(exploration, runs, options)
     except KeyboardInterrupt:  # the command has ended already
-        print(f"mockserver: stopped after {_runs(runs.count)}", file=sys.stderr)
-        return INTERRUPTED
+        exploration.end(f"by a signal after {_runs(runs.count)}")
     report = exploration.report()
-    if report.clean.calls == 0 and report.clean.failure is None:
+    if report.ended is None and report.clean.calls == 0 and report.clean.failure is None:
         raise ValueError(
             "explore: the command made no call; expected calls to MOCKSERVER_URL with the key MOCKSERVER_KEY"
         )
@@ -114,6 +117,8 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     if not is_complete:
         print(f"\nno further run began after {options.seconds:g} s", file=out)
     print(*map(printable, runs.outputs_of(report)), sep="\n", end="", file=out)
+    if report.ended is not None:
+        return INTERRUPTED
     return 1 if report.failed else 0
 
 
@@ -129,7 +134,7 @@ def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Name
             placement = next(placements, None)
             if placement is None:
                 return True
-            show(runs.count)
+            show(exploration.progress)
             with server.sandbox(options.scenario, now=now) as sandbox:
                 now = sandbox.now if sandbox.state()["clock"]["frozen"] else None
                 exploration.prepare(sandbox, placement)
@@ -138,10 +143,10 @@ def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Name
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[int], None]]:
-    """Show the number of runs on a terminal, and clear it at the end."""
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Show how far the exploration is on a terminal, and clear it at the end."""
     is_terminal = sys.stderr.isatty()
-    yield lambda count: print(f"\r{_runs(count)}", end="", file=sys.stderr, flush=True) if is_terminal else None
+    yield lambda text: print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True) if is_terminal else None
     if is_terminal:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 

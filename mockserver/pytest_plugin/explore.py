@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
 
 MARK = "mockserver_explore"
-ARGUMENTS = ("faults", "operations", "choices", "pairs", "seconds", "prune", "strict", "tolerates", "seed")
+ARGUMENTS = ("faults", "operations", "choices", "pairs", "seconds", "prune", "strict", "tolerates", "seed", "runs")
 EXPLORATION: pytest.StashKey[Any] = pytest.StashKey()  # of the item's `explore_runs.ItemExploration`
 INNER_RUN: pytest.StashKey[bool] = pytest.StashKey()  # of an item that runs inside another item's call
-_RESULTS = "mockserver-explore-results"
+RESULTS = "mockserver-explore-results"
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -40,10 +40,10 @@ def add_options(parser: pytest.Parser) -> None:
 
 def register_results(config: pytest.Config) -> None:
     """Register the plugin that prints and writes the results, if it is not registered yet."""
-    if not config.pluginmanager.has_plugin(_RESULTS):
+    if not config.pluginmanager.has_plugin(RESULTS):
         from mockserver.pytest_plugin.explore_results import ExploreResults
 
-        config.pluginmanager.register(ExploreResults(config), _RESULTS)
+        config.pluginmanager.register(ExploreResults(config), RESULTS)
 
 
 def is_controller(config: pytest.Config) -> bool:

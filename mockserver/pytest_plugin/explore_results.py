@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mockserver._json import JSON
 from mockserver.contract.text import printable
 from mockserver.pytest_plugin import options
+
+if TYPE_CHECKING:
+    from mockserver.testing.explore import ExploreReport
 
 TITLE = "mockserver: explore"
 _VERDICTS = ("survived", "reported", "crashed", "breach", "silent")
@@ -29,11 +32,13 @@ class ExploreResults:
 
     Attributes:
         by_test: the result of each test's latest exploration as JSON.
+        interrupted: the report of an exploration that Ctrl-C has ended, with its test.
     """
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self.by_test: dict[str, JSON] = {}
+        self.interrupted: dict[str, ExploreReport] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         result = getattr(report, "mockserver_explore", None)
@@ -42,9 +47,11 @@ class ExploreResults:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print one line per explored test, with its notes and the findings that do not fail it, and the verdicts by operation."""
-        if not self.by_test:
+        if not self.by_test and not self.interrupted:
             return
         terminalreporter.section(TITLE)
+        for report in self.interrupted.values():
+            terminalreporter.write_line(report.text())
         for test, result in self.by_test.items():
             terminalreporter.write_line(f"{test}: {verdicts(result)}")
             for note in result["notes"]:
@@ -57,7 +64,8 @@ class ExploreResults:
     def pytest_sessionfinish(self) -> None:
         if hasattr(self._config, "workerinput"):
             return
-        tests = [self.by_test[test] for test in sorted(self.by_test)]
+        by_test = self.by_test | {test: report.entry() for test, report in self.interrupted.items()}
+        tests = [by_test[test] for test in sorted(by_test)]
         file: Path | None = self._config.getoption("mockserver_explore_json")
         page: Path | None = self._config.getoption("mockserver_explore_html")
         if file is not None:

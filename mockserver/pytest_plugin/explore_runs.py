@@ -10,6 +10,7 @@ The runs of an explored test, inside the call of its item, so that it stays one 
 
 from __future__ import annotations
 
+import traceback
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, nullcontext, suppress
@@ -21,8 +22,8 @@ import pytest
 from mockserver.contract.text import closest_match_hint
 from mockserver.pytest_plugin import failure_report, options, sweep
 from mockserver.pytest_plugin.clones import clone_item, is_unittest
-from mockserver.pytest_plugin.explore import ARGUMENTS, EXPLORATION, INNER_RUN, MARK, is_inner
-from mockserver.pytest_plugin.explore_results import TITLE, verdicts
+from mockserver.pytest_plugin.explore import ARGUMENTS, EXPLORATION, INNER_RUN, MARK, RESULTS, is_inner
+from mockserver.pytest_plugin.explore_results import TITLE, ExploreResults, verdicts
 from mockserver.testing.explore import Exploration, ExploreOptions
 from mockserver.testing.report.folder import make_folder, shown_path
 
@@ -91,6 +92,15 @@ class ItemExploration:
         if self.sandbox is not None:
             self.sandbox.close()
 
+    def end(self, reason: str) -> None:
+        """End the exploration, of which the current run is not recorded."""
+        self._exploration.end(reason)
+
+    @property
+    def progress(self) -> str:
+        """How far it is."""
+        return self._exploration.progress
+
     def further_runs(self) -> Iterator[None]:
         """Yield once per further run."""
         for placement in self._placements:
@@ -149,9 +159,24 @@ class ExploreRuns:
         ownership = self._config.stash[self._ownership]
         ownership.end_test(self._config)
         try:
-            with warnings.catch_warnings(record=True):
+            with warnings.catch_warnings(record=True), _progress(self._config) as show:
                 for _ in exploration.further_runs():
-                    exploration.record(_run(item, exploration))
+                    show(exploration.progress)
+                    raised = _run(item, exploration)
+                    if raised is not None and _limit_of_test(raised) is not None:
+                        raise raised
+                    exploration.record(raised)
+        except BaseException as end:
+            is_interrupt = isinstance(end, KeyboardInterrupt)
+            reason = "by Ctrl-C" if is_interrupt else _limit_of_test(end)
+            if reason is None:
+                raise
+            exploration.end(reason)
+            if is_interrupt:
+                results = self._config.pluginmanager.get_plugin(RESULTS)
+                assert isinstance(results, ExploreResults)
+                results.interrupted[item.nodeid] = exploration.report()
+                raise
         finally:
             ownership.start_test(item.nodeid)  # the sandboxes of the further runs are not those of the test
         exploration.result = exploration.report()
@@ -189,6 +214,8 @@ class ExploreRuns:
 def _why(report: ExploreReport) -> str:
     """Return why an exploration fails its test, in one line."""
     clean = report.clean
+    if report.ended is not None:
+        return f"ended early, {report.ended}; {verdicts(report.entry())}"
     if clean.failure is not None:
         return f"the second clean run failed: {clean.failure}"
     return verdicts(report.entry()) if clean.unexplored is None else f"not explored: {clean.unexplored}"
@@ -250,6 +277,35 @@ def _run(item: pytest.Function, exploration: ItemExploration) -> BaseException |
         calls.append(_outcome(lambda: hooks.pytest_runtest_call(item=clone), "call"))
     calls.append(_outcome(lambda: hooks.pytest_runtest_teardown(item=clone, nextitem=item), "teardown"))
     return next((call.excinfo.value for call in calls if call.excinfo is not None), None)
+
+
+def _limit_of_test(raised: BaseException) -> str | None:
+    """Return how pytest-timeout has ended the test, also if the client has made another exception of it; None if it has not."""
+    cause: BaseException | None = raised
+    while cause is not None:
+        frames = (frame for frame, _ in traceback.walk_tb(cause.__traceback__))
+        if any(frame.f_globals.get("__name__") == "pytest_timeout" for frame in frames):
+            return f"by a limit of the test: {cause}"
+        cause = cause.__cause__ or cause.__context__
+    return None
+
+
+@contextmanager
+def _progress(config: pytest.Config) -> Iterator[Callable[[str], None]]:
+    """Show how far an exploration is in the current line of a terminal, and clear that line at the end."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    capture: CaptureManager | None = config.pluginmanager.get_plugin("capturemanager")
+    if reporter is None or not reporter.isatty:
+        yield lambda _: None
+        return
+
+    def show(text: str) -> None:
+        with nullcontext() if capture is None else capture.global_and_fixture_disabled():
+            reporter.rewrite(text, erase=True)
+
+    yield show
+    show("")
+    reporter.currentfspath = None  # the line of its file begins anew
 
 
 def _outcome(function: Callable[[], Any], when: Literal["setup", "call", "teardown"]) -> pytest.CallInfo[None]:

@@ -629,12 +629,86 @@ def test_what_the_time_did_not_suffice_for_is_not_taken_for_absent(mockserver_se
     assert "acts without a record that they could concern: campaign-canceled, " in cut
 
 
-def test_an_interrupt_ends_the_exploration(mockserver_server: MockServer):
-    def test(sandbox):
-        raise KeyboardInterrupt
+FEW_FAULTS = ("drop-before", "internal-error", "garble", "truncate")
 
-    with pytest.raises(KeyboardInterrupt):
-        mockserver_server.explore(test)
+
+def test_an_interrupt_ends_the_exploration_and_shows_what_was_found_before(mockserver_server: MockServer):
+    runs = itertools.count()
+
+    def test(sandbox):
+        if next(runs) == 5:
+            raise KeyboardInterrupt
+        list_once(sandbox)
+
+    with pytest.raises(KeyboardInterrupt) as interrupt:
+        mockserver_server.explore(test, faults=FEW_FAULTS, choices=())
+
+    (report,) = interrupt.value.__notes__
+    lines = report.splitlines()
+    assert "ended early, by Ctrl-C; the report has what was found before" == lines[0]
+    assert "  3 of 4 single placements" == lines[2]
+    assert "crashed: RemoteDisconnected at 1 placement" in lines
+
+
+def test_beyond_the_budget_each_fault_is_tried_at_the_first_calls_of_each_operation(mockserver_server: MockServer):
+    def test(sandbox):
+        for limit in (1, 2, 3):
+            sandbox.call("GET", f"/v1/campaigns?limit={limit}")
+        sandbox.call("GET", "/v1/message-templates")
+
+    report = mockserver_server.explore(test, faults=("drop-before", "garble"), choices=(), prune=False, runs=4)
+
+    both = {
+        (operation, fault) for operation in ("listCampaigns", "listTemplates") for fault in ("drop-before", "garble")
+    }
+    assert both == set(report.matrix)
+    first = "4 single placements are beyond the budget of 4 (`runs`): each fault is tried at the first calls of each operation"
+    assert first == report.text().splitlines()[0]
+    assert first == report.entry()["notes"][0]
+    assert {"placements": 8, "merged": 0, "tried": 4} == report.entry()["singles"]
+    assert not report.failed
+
+
+@pytest.mark.parametrize(
+    ("end", "verdict"),
+    [
+        (lambda: sys.exit(), "survived"),
+        (lambda: sys.exit(0), "survived"),
+        (lambda: sys.exit(2), "reported"),
+        (lambda: sys.exit("the service is down"), "reported"),
+        (lambda: pytest.skip("the service is down"), "reported"),
+        (lambda: pytest.xfail("the service is down"), "reported"),
+        (lambda: pytest.fail("the service is down"), "crashed"),
+    ],
+)
+def test_the_status_of_a_program_and_the_outcomes_of_pytest_are_answers_of_the_test(
+    mockserver_server: MockServer, end: Callable[[], Any], verdict: str
+):
+    def test(sandbox):
+        if sandbox.call("GET", "/v1/campaigns").status != 200:
+            end()
+
+    report = mockserver_server.explore(test, faults=("internal-error",), choices=())
+
+    assert {verdict: 1} == report.verdicts
+
+
+def test_the_progress_shows_placements_findings_and_seconds(mockserver_server: MockServer):
+    exploration = Exploration(ExploreOptions(faults=("drop-before", "internal-error"), choices=()), test="it")
+    seen = []
+    for placement in exploration.placements():
+        seen.append(exploration.progress.rpartition(", ")[0])
+        with mockserver_server.sandbox() as sandbox:
+            exploration.prepare(sandbox, placement)
+            raised: Exception | None = None
+            try:
+                list_once(sandbox)
+            except ConnectionError as failure:
+                raised = failure
+            exploration.record(placement, sandbox, raised)
+
+    clean = ["clean run 1, 0 findings", "clean run 2, 0 findings"]
+    assert [*clean, "0 of 2, 0 findings", "1 of 2, 1 finding"] == seen
 
 
 def test_a_coroutine_function_is_explored_too(mockserver_server: MockServer):

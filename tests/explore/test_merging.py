@@ -20,7 +20,7 @@ def test_the_merged_search_finds_exactly_what_the_full_one_finds(mockserver_serv
     for seed in range(at_depth(2, 50)):
         client = running(draw(seed))
         merged = mockserver_server.explore(client, choices=())
-        full = mockserver_server.explore(client, choices=(), prune=False)
+        full = mockserver_server.explore(client, choices=(), prune=False, runs=10_000)
 
         assert found(full) == found(merged), (seed, draw(seed))
         assert full.coverage.singles.tried == full.coverage.singles.placements == merged.coverage.singles.placements
@@ -46,3 +46,18 @@ def test_placements_left_out_are_counted_by_hand(mockserver_server: MockServer, 
     assert {"placements": 3 * (2 + seed), "merged": 3 * (2 + seed) - 2 * ways, "tried": 2 * ways} == (
         report.coverage.singles.as_json()
     )
+
+
+@pytest.mark.parametrize("rounds", [10, 250])
+@pytest.mark.parametrize("paths", [("campaigns", "message-templates"), ("campaigns", "campaigns", "message-templates")])
+def test_calls_that_repeat_in_turn_count_once(mockserver_server: MockServer, paths: tuple[str, ...], rounds: int):
+    def polls(sandbox):
+        for _ in range(rounds):
+            for path in paths:
+                sandbox.call("GET", f"/v1/{path}")
+
+    report = mockserver_server.explore(polls, faults=("drop-before",), choices=())
+
+    assert len(paths) * rounds == report.coverage.singles.placements
+    assert report.coverage.singles.tried <= 4 * len(paths)
+    assert "crashed" == report.findings[0].verdict

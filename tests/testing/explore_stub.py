@@ -22,6 +22,7 @@ class ExploreOptions:
     strict: bool = False
     tolerates: tuple[Any, ...] = ()
     seed: int = 0
+    runs: int = 1000
 
     def __post_init__(self) -> None:
         if self.pairs < 0:
@@ -34,6 +35,7 @@ class ExploreReport:
     rows: list[tuple[Placement, str, str]]
     failed: bool
     clean: SimpleNamespace
+    ended: str | None
 
     @property
     def findings(self) -> list[tuple[Placement, str, str]]:
@@ -60,15 +62,21 @@ class ExploreReport:
         }
 
     def text(self) -> str:
-        return "\n".join(f"{verdict}: {LOST} at {operation}" for _, verdict, operation in self.findings)
+        return "\n".join([self.ended or "", *self._lines()])
+
+    def _lines(self) -> Iterator[str]:
+        yield from (f"{verdict}: {LOST} at {operation}" for _, verdict, operation in self.findings)
 
 
 class Exploration:
+    progress = "some of it"
+
     def __init__(self, options: ExploreOptions, *, test: str) -> None:
         self._options, self._test = options, test
         self._clean: list[str] = []
         self._campaigns = 0
         self._rows: list[tuple[Placement, str, str]] = []
+        self._ended: str | None = None
 
     def placements(self) -> Iterator[Placement]:
         yield ()
@@ -83,6 +91,9 @@ class Exploration:
 
     def stop(self) -> None:
         pass
+
+    def end(self, reason: str) -> None:
+        self._ended = reason
 
     def record(self, placement: Placement, sandbox: Any, raised: BaseException | None) -> None:
         campaigns = sum(len(tenant["campaigns"]) for tenant in sandbox.state()["tenants"])
@@ -99,6 +110,7 @@ class Exploration:
         return ExploreReport(
             self._test,
             self._rows,
-            any(verdict in fails for _, verdict, _ in self._rows),
+            self._ended is not None or any(verdict in fails for _, verdict, _ in self._rows),
             SimpleNamespace(failure=None, unexplored=None),
+            self._ended,
         )

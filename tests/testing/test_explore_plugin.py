@@ -626,6 +626,59 @@ def test_an_interrupt_in_a_further_run_ends_the_session(stubbed: Suite):
     assert "the fixture ended 2" in result.stdout.str()
 
 
+ENDS_IN_ITS_FOURTH_RUN = CLIENT + (
+    """
+    RUNS = []
+
+    @pytest.mark.mockserver_explore
+    def test_it(mockserver, request):
+        RUNS.append(1)
+        if len(RUNS) == 4:
+            END
+        create_with_a_blind_retry(mockserver)
+        list_campaigns(mockserver)
+    """
+)
+
+
+def test_an_interrupt_shows_and_writes_what_was_found_before(stubbed: Suite):
+    source = ENDS_IN_ITS_FOURTH_RUN.replace("END", "raise KeyboardInterrupt")
+    stubbed.pytester.makepyfile(test_mine=source)
+
+    arguments = (*WITHOUT_CACHE, "--mockserver-explore-json=out.json")
+    result = run_in_process(stubbed.pytester, *arguments, no_reraise_ctrlc=True)
+
+    assert pytest.ExitCode.INTERRUPTED == result.ret
+    result.stdout.fnmatch_lines(["*= mockserver: explore =*", "by Ctrl-C", "silent: drop-after at createCampaign"])
+    (entry,) = json.loads((stubbed.pytester.path / "out.json").read_text(encoding="utf-8"))["tests"]
+    assert 1 == entry["verdicts"]["silent"]
+
+
+LIMITS = {
+    "raised": "pytest_timeout.timeout_sigalrm(request.node, pytest_timeout._get_item_settings(request.node))",
+    "caught by the client": (
+        "try: pytest_timeout.timeout_sigalrm(request.node, pytest_timeout._get_item_settings(request.node))\n"
+        "            except BaseException as late: raise RuntimeError('no answer') from late"
+    ),
+}
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_a_limit_of_the_test_ends_its_exploration_and_fails_it_with_what_was_found_before(stubbed: Suite, limit: str):
+    source = "    import pytest_timeout\n" + ENDS_IN_ITS_FOURTH_RUN.replace("END", LIMITS[limit])
+
+    result = stubbed.run(source, "-p", "pytest_timeout", "-o", "timeout=900")
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "explore: ended early, by a limit of the test: Timeout (>900.0s) from pytest-timeout.; 1 silent of *",
+            "*- mockserver: explore -*",
+            "silent: drop-after at createCampaign",
+        ]
+    )
+
+
 @pytest.mark.parametrize("arguments", [("-x",), ("--maxfail=1",)])
 def test_the_first_finding_ends_a_run_that_stops_at_failures(stubbed: Suite, arguments: tuple[str, ...]):
     result = stubbed.run(FINDS + PASSES.removeprefix(CLIENT), *arguments)

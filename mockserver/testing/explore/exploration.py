@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -49,7 +50,8 @@ from mockserver.testing.sandbox import Sandbox
 
 Explored = Callable[[Sandbox], Any]
 
-_PROCESS_TIME = (time.process_time,)  # in a tuple: freezegun replaces attributes of modules
+# In tuples: freezegun replaces attributes of modules.
+_PROCESS_TIME, _REAL_TIME = (time.process_time,), (time.monotonic,)
 _CHOICES_SHARE = 3  # before the pairs, combinations of choices take at most a third of their budget
 _DEVIATES = ("silent", "breach", "crashed")
 _SHRINKS_MAX = 40  # runs for the smallest case of one combination
@@ -99,11 +101,12 @@ class Exploration:
         if options.pairs and options.choices != ():
             combinations.covering_library()
         self._options, self._test, self._cure = options, test, cure
-        self._began = _PROCESS_TIME[0]()
+        self._began, self._began_at = _PROCESS_TIME[0](), _REAL_TIME[0]()
         self._clean: _Clean | None = None
         self._difference: str | None = None
         self._failed_clean: str | None = None
         self._unexplored: str | None = None
+        self._ended: str | None = None
         self._choices_read: set[str] = set()
         self._findings = Findings(test)
         self._tolerated = Tolerated(options.tolerated_rows)
@@ -178,6 +181,8 @@ class Exploration:
         """
         watch, hosted = self._watch, sandbox._hosted
         assert watch is not None, "record() needs a prepared sandbox"
+        if isinstance(raised, SystemExit) and not raised.code:
+            raised = None  # the program has ended in order
         watch.stop()
         self.stop()
         self._runs += 1
@@ -198,10 +203,34 @@ class Exploration:
         if not placement:
             self._judge_clean(run, sandbox)
         elif self._clean is not None:
-            reasons = causes(self._clean.run, run, placement, self._options.tolerated_types)
+            reasons = causes(self._clean.run, run, placement, (*self._options.tolerated_types, *_own_answers()))
             verdict = self._judge(placement, reasons, sandbox)
             if verdict == "reported" and run.left not in ("", self._clean.run.left):
                 self._left_behind.setdefault(run.left, []).append(placement)
+
+    def end(self, reason: str) -> None:
+        """
+        End the exploration before its last run, which is not recorded; the report has what was found so far.
+
+        Args:
+            reason: Why, as the end of a sentence, such as "by Ctrl-C".
+        """
+        self.stop()
+        self._ended = reason
+
+    @property
+    def progress(self) -> str:
+        """How far it is, such as `12 of 128, 2 findings, 9 s`: placements tried, causes found, real seconds."""
+        singles_part, pairs_part = self._coverage.singles, self._coverage.pairs
+        planned = singles_part.placements - singles_part.merged - self._coverage.over_budget + self._options.pairs
+        found = len(self._findings)
+        findings = "1 finding" if found == 1 else f"{found} findings"
+        tried = (
+            f"{singles_part.tried + pairs_part.tried} of {planned}"
+            if planned
+            else f"clean run {min(self._runs + 1, 2)}"
+        )
+        return f"{tried}, {findings}, {_REAL_TIME[0]() - self._began_at:.0f} s"
 
     def report(self) -> ExploreReport:
         """Return the report of the runs so far."""
@@ -230,6 +259,7 @@ class Exploration:
             self._sleep_text(),
             self._cure,
             left_behind=self._left_behind,
+            ended=self._ended,
         )
 
     # The clean run
@@ -326,10 +356,11 @@ class Exploration:
         singles_coverage = self._coverage.singles
         singles_coverage.placements, singles_coverage.merged = len(planned) + merged, merged
         self._coverage.over_socket = bool(clean.around.by_socket)
-        for placement in planned:
+        chosen = singles.within(planned, options.runs)
+        self._coverage.over_budget = len(planned) - len(chosen)
+        for placement in chosen:
             if self._is_over():
                 return
-            singles_coverage.tried += 1
             yield self._counted(placement)
 
     # Pairs and combinations
@@ -343,7 +374,6 @@ class Exploration:
         for placement in planned.placements[:budget]:
             if self._is_over():
                 return
-            coverage.tried += 1
             yield self._counted(placement)
 
     def _options_of_calls(self) -> ExploreOptions:
@@ -376,7 +406,6 @@ class Exploration:
         for placement in islice(planned, budget):
             if self._is_over():
                 return
-            self._coverage.pairs.tried += 1
             self._coverage.combinations_tried += 1
             yield placement
             self._is_shrinking = True
@@ -404,6 +433,9 @@ class Exploration:
 
     def _judge(self, placement: Placement, reasons: list[Cause], sandbox: Sandbox) -> Verdict:
         """Count a run with its causes, and return its verdict."""
+        if not self._is_shrinking:
+            part = self._coverage.pairs if len(placement) > 1 else self._coverage.singles
+            part.tried += 1
         verdict = verdict_of(reasons)
         if verdict in _DEVIATES and self._tolerated.allows(placement, verdict):
             verdict, reasons = "reported", []
@@ -449,13 +481,20 @@ def explore(
                 result = function(sandbox)
                 if inspect.iscoroutine(result):
                     asyncio.run(result)
-            except KeyboardInterrupt:  # ends the exploration
-                exploration.stop()
+            except KeyboardInterrupt as interrupt:
+                exploration.end("by Ctrl-C")
+                interrupt.add_note(exploration.report().text())
                 raise
             except BaseException as failure:  # noqa: BLE001 - the way in which it ends is judged
                 raised = failure
             exploration.record(placement, sandbox, raised)
     return exploration.report()
+
+
+def _own_answers() -> tuple[type[BaseException], ...]:
+    """Return the exceptions by which a test or its client itself says how it ends: a program's status, pytest's skip and xfail."""
+    outcomes = sys.modules.get("_pytest.outcomes")
+    return (SystemExit,) if outcomes is None else (SystemExit, outcomes.Skipped, outcomes.XFailed)
 
 
 def _by_socket(run: Run, watch: Watch) -> frozenset[int]:

@@ -101,6 +101,9 @@ class Findings:
             name = f"{file_name(self._test)}-{shown}-{cause.name[:_CAUSE_CHARS]}"
             row.document = document(sandbox, placement, name, f"{cause.name}: {cause.message}")
 
+    def __len__(self) -> int:
+        return len(self._rows)
+
     def rows(self) -> list[ExploreFinding]:
         """Return the findings, the worst first, then in the order in which they were met."""
         return sorted(self._rows.values(), key=lambda row: (*ORDER, ADVICE).index(row.verdict))

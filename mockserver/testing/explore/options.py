@@ -31,6 +31,7 @@ class ExploreOptions:
         tolerates: Types of exceptions with which the test may end, and rows (operation, fault, verdict, reason) of cases
             that are known; `*` in a row is any operation or fault.
         seed: The order of pairs that have the same rank.
+        runs: The most runs for single placements; of more, each fault is tried at the first calls of each operation.
 
     Raises:
         TypeError: A text instead of a tuple of texts.
@@ -46,6 +47,7 @@ class ExploreOptions:
     strict: bool = False
     tolerates: tuple[type[BaseException] | tuple[str, str, str, str], ...] = ()
     seed: int = 0
+    runs: int = 1_000
 
     def __post_init__(self) -> None:
         for name in ("faults", "operations", "choices", "tolerates"):
@@ -57,6 +59,8 @@ class ExploreOptions:
         _refuse_unknown("faults", "a fault", self.faults or (), NAMES)
         _refuse_unknown("operations", "an operation", self.operations or (), OPERATIONS)
         _refuse_unknown("choices", "a choice", self.choices or (), tuple(CHOICES))
+        if not isinstance(self.runs, int) or self.runs < 1:
+            raise ValueError(f"runs: got {self.runs!r}; expected a number of runs from 1")
         if not isinstance(self.pairs, int) or self.pairs < 0:
             raise ValueError(f"pairs: got {self.pairs!r}; expected a number of runs, 0 for none")
         if self.seconds is not None and not (isinstance(self.seconds, int | float) and self.seconds > 0):

@@ -83,6 +83,7 @@ class TriedPlacements:
     shrinking: int = 0
     over_socket: bool = False
     out_of_time: bool = False
+    over_budget: int = 0  # single placements beyond the budget of runs
     has_planned_pairs: bool = False
     possible: set[str] = field(default_factory=set)  # names of the faults and acts that have a call, record or delivery
     options_with_findings: set[ExploreStep] = field(default_factory=set)
@@ -126,6 +127,7 @@ class ExploreReport:
         cure: What lets a client that sleeps in real time sleep on the sandbox's clock.
         left_behind: What calls created whose answers were lost, such as `1 campaign`, each with the reported placements.
         unwritten: Why documents of the findings were not written.
+        ended: Why it ended before its last run, as the end of a sentence; None if it did not.
     """
 
     test: str
@@ -142,12 +144,15 @@ class ExploreReport:
     cure: str
     left_behind: Mapping[str, Sequence[Placement]] = field(default_factory=dict)
     unwritten: list[str] = field(default_factory=list)
+    ended: str | None = None
 
     @property
     def failed(self) -> bool:
-        """True if a clean run failed or nothing could be explored, or a finding is silent or a breach, or with `strict` a crash."""
+        """True if a clean run failed, nothing was explored, it ended early, or a finding is silent, a breach, or with `strict` a crash."""
         failing = (*_FAILING, *(("crashed",) if self.options.strict else ()))
-        return not self.clean.is_explored or any(row.verdict in failing for row in self.findings)
+        return (
+            not self.clean.is_explored or self.ended is not None or any(row.verdict in failing for row in self.findings)
+        )
 
     @property
     def deterministic(self) -> bool:
@@ -197,7 +202,7 @@ class ExploreReport:
             "test": self.test,
             "clean": clean,
             "deterministic": self.deterministic,
-            "notes": [*self._notes()],
+            "notes": [*self._incomplete(), *self._notes()],
             "singles": self.coverage.singles.as_json(),
             "pairs": self.coverage.pairs.as_json(),
             "runs": self.runs,
@@ -216,6 +221,7 @@ class ExploreReport:
         return "\n".join(printable(line) for line in self._lines())
 
     def _lines(self) -> Iterator[str]:
+        yield from self._incomplete()
         yield f"explored {self.test}: {_of(self.clean.calls, 'call')}, {_of(self.clean.deliveries, 'delivery')}, {_of(len(self.clean.choices_read), 'choice')} read"
         yield from (f"  {line}" for line in self._notes())
         if self.clean.is_explored:
@@ -235,6 +241,16 @@ class ExploreReport:
             yield ""
             yield "not tried:"
             yield from (f"  {line}" for line in not_tried)
+
+    def _incomplete(self) -> Iterator[str]:
+        """Yield why not every single placement was tried, other than for want of time."""
+        if self.ended is not None:
+            yield f"ended early, {self.ended}; the report has what was found before"
+        if self.coverage.over_budget:
+            yield (
+                f"{self.coverage.over_budget} single placements are beyond the budget of {self.options.runs} (`runs`): "
+                "each fault is tried at the first calls of each operation"
+            )
 
     def _notes(self) -> Iterator[str]:
         """Yield what the clean runs show about the test, and the use of its tolerated rows."""
@@ -281,7 +297,7 @@ class ExploreReport:
         coverage, options = self.coverage, self.options
         unbegun = list(self._unbegun())
         if unbegun:
-            end = "was left at the end" if options.seconds is None else f"did not fit into {options.seconds:g} seconds"
+            end = "was left at the end" if not coverage.out_of_time else f"did not fit into {options.seconds:g} seconds"
             yield f"what {end}: {' and '.join(unbegun)}"
         yield from self._excluded_by_options()
         if coverage.over_socket:
@@ -313,8 +329,8 @@ class ExploreReport:
     def _unbegun(self) -> Iterator[str]:
         """Yield what no run began for, since the time was over."""
         coverage = self.coverage
-        if coverage.singles.left:
-            yield _of(coverage.singles.left, "single placement")
+        if coverage.singles.left > coverage.over_budget:
+            yield _of(coverage.singles.left - coverage.over_budget, "single placement")
         if self.options.pairs and not coverage.has_planned_pairs:
             yield _PAIRS
         elif coverage.out_of_time and coverage.pairs.left:

@@ -2,12 +2,14 @@
 The steps that can be added to a run, by the calls and deliveries of that run; and those of them that are equal.
 
 Two placements are equal if they have the same fault at calls of the same operation, with the same request, class of the
-answer and state of the addressed record, and the same calls follow; equal calls in a row count as one. A paused template
-is equal before any of the calls up to the first one that depends on templates.
+answer and state of the addressed record, and the same calls follow; of calls that repeat in a row, also several in turn as
+of a client that polls two records, each counts once. A paused template is equal before any of the calls up to the first
+one that depends on templates.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,11 +17,12 @@ from mockserver.contract.choices import CHOICES
 from mockserver.testing.explore.options import ExploreOptions
 from mockserver.testing.explore.placements import ExploreStep, Placement
 from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS, READS, STALL_ENDS_AFTER, ActRow, WireRow
-from mockserver.testing.explore.trace import TracedCall, collapsed
+from mockserver.testing.explore.trace import TracedCall
 from mockserver.testing.sweep import options as options_of
 
 _POLLED = ("readExecution", "readCampaign", "listCampaigns")
 _STALL = "sends-stall"
+_TURNS_MAX = 4  # calls that repeat in turn
 
 
 class Delivered(NamedTuple):
@@ -65,11 +68,12 @@ def at_calls(
         first: The place of the first call at which a step may happen.
     """
     named = frozenset(call.addressed for call in calls)
+    contexts = _contexts(calls)
     for place in range(first, len(calls)):
         call = calls[place]
         if not options.has_operation(call.operation):
             continue
-        context = _context(calls, place)
+        context = contexts[place]
         changes_nothing = call.operation in READS or call.is_refused
         for row in FAULTS.values():
             if options.has_fault(row.name) and _applies(row, call, around):
@@ -79,21 +83,67 @@ def at_calls(
                 yield Candidate(step, (row.twin if row.twin and changes_nothing else row.name, *context))
         for act in ACTS.values():
             if options.has_fault(act.name):
-                at = context if act.matters_to is None else _first_that(act, calls, place)
+                at = context if act.matters_to is None else _first_that(act, calls, contexts, place)
                 targets = _targets(act, call, around, named)
                 yield from _acts(act, calls, place, targets, at)
 
 
-def _context(calls: Sequence[TracedCall], place: int) -> tuple[Any, ...]:
-    is_repeated = place > 0 and calls[place - 1].key == calls[place].key
-    return calls[place].key, is_repeated, tuple(collapsed(calls[place + 1 :]))
+class _Following(NamedTuple):
+    """
+    The calls that follow a place, without what repeats.
+
+    Attributes:
+        key: That of the first one.
+        rest: The others; None after the last call.
+        digest: A number that is equal for equal calls.
+    """
+
+    key: object
+    rest: _Following | None
+    digest: int
+
+    def first(self, count: int) -> list[object]:
+        """Return the keys of the first calls, fewer if there are fewer."""
+        keys: list[object] = []
+        row = self
+        while len(keys) < count and row.rest is not None:
+            keys.append(row.key)
+            row = row.rest
+        return keys
+
+    def after(self, count: int) -> _Following:
+        """Return what follows so many of its calls."""
+        row = self
+        for _ in range(count):
+            row = row.rest or row
+        return row
 
 
-def _first_that(act: ActRow, calls: Sequence[TracedCall], place: int) -> tuple[Any, ...]:
+def _contexts(calls: Sequence[TracedCall]) -> list[tuple[Any, ...]]:
+    """Return for each call what makes a placement at it equal to one at another call."""
+    keys = [call.key for call in calls]
+    contexts: list[tuple[Any, ...]] = []
+    following = _Following(None, None, 0)
+    for place in range(len(keys) - 1, -1, -1):
+        key = keys[place]
+        is_repeated = any(place >= turns and keys[place - turns] == key for turns in range(1, _TURNS_MAX + 1))
+        contexts.append((key, is_repeated, following.digest))
+        following = _Following(key, following, hash((key, following.digest)))
+        for turns in range(1, _TURNS_MAX + 1):
+            row = following.first(2 * turns)
+            if len(row) == 2 * turns and row[:turns] == row[turns:]:
+                following = following.after(turns)
+                break
+    return contexts[::-1]
+
+
+def _first_that(
+    act: ActRow, calls: Sequence[TracedCall], contexts: Sequence[tuple[Any, ...]], place: int
+) -> tuple[Any, ...]:
     """Return the context of the first call from here on that depends on what the act changes; empty if none does."""
     matters = act.matters_to or frozenset()
     at = (later for later in range(place, len(calls)) if calls[later].operation in matters or calls[later].running)
-    return next((_context(calls, later) for later in at), ())
+    return next((contexts[later] for later in at), ())
 
 
 def _applies(row: WireRow, call: TracedCall, around: Surroundings) -> bool:
@@ -164,6 +214,27 @@ def of_choices(read: Iterable[str], in_force: dict[str, object], options: Explor
                 if case.option != in_force.get(row.id, row.default):
                     step = ExploreStep("choice", choice=case.choice, option=case.option)
                     yield Candidate(step, step)
+
+
+def within(placements: Sequence[Placement], runs: int) -> Sequence[Placement]:
+    """
+    Return at most so many placements: of more than that, those of each fault and operation at its first calls.
+
+    Args:
+        placements: Single ones, in the order of the calls.
+        runs: How many.
+    """
+    if len(placements) <= runs:
+        return placements
+    counts: Counter[Any] = Counter()
+    ranked = []
+    for place, placement in enumerate(placements):
+        (step,) = placement
+        what = step.kind, step.name or step.choice, step.operation or step.event
+        counts[what] += 1
+        ranked.append((counts[what], place, placement))
+    chosen = sorted(ranked, key=lambda row: row[:2])[:runs]
+    return [placement for _, _, placement in sorted(chosen, key=lambda row: row[1])]
 
 
 def pruned(candidates: Iterable[Candidate], prune: bool) -> tuple[list[Placement], int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -223,12 +223,3 @@ def first_other_wait(one: Sequence[Duration] | None, other: Sequence[Duration] |
             times = f"{duration_text(first)} in one run, and {duration_text(second)} in the other"
             return f"the wait before call {number} is {times}"
     return None
-
-
-def collapsed(calls: Sequence[TracedCall]) -> Iterator[Any]:
-    """Yield the keys of the calls, equal ones in a row as one."""
-    previous: object = None
-    for call in calls:
-        if call.key != previous:
-            yield call.key
-        previous = call.key
