@@ -198,6 +198,7 @@ def _tune_process() -> None:
 
 def _create_host(options: argparse.Namespace) -> SandboxHost:
     """Return the host without sandboxes; beyond loopback it requires a token."""
+    from mockserver.core.instants import parse
     from mockserver.core.state.journal import Limits
     from mockserver.core.webhooks.url_policy import THIS_MACHINE
     from mockserver.server.api.response import ResponseOptions
@@ -222,7 +223,12 @@ def _create_host(options: argparse.Namespace) -> SandboxHost:
         host.default_seed = lambda: secrets.randbelow(SEED_MAX) + 1
     if options.seed is not None:
         host.default_seed = lambda: options.seed
-    host.frozen_at = _instant(options.freeze) if options.freeze else None
+    if options.freeze:
+        instant = parse(options.freeze)
+        if instant is None:
+            got = f"got --freeze {options.freeze!r}"
+            raise ValueError(f"{got}; expected an RFC 3339 instant, such as 2026-03-01T12:00:00Z")
+        host.frozen_at = instant[0]
     host.is_shared = options.cors
     host.shard = options.shard
     return host
@@ -281,15 +287,6 @@ def _sandbox_config(options: argparse.Namespace) -> Any:
         if problem := choices.choice_problem(choice, chosen[choice]):
             raise ValueError(f"--choose {setting} is refused; {problem}")
     return SandboxConfig(scenario, options.seed, chosen or None, {"freeze": options.freeze} if options.freeze else None)
-
-
-def _instant(freeze: str) -> int:
-    from mockserver.core.instants import parse
-
-    instant = parse(freeze)
-    if instant is None:
-        raise ValueError(f"got --freeze {freeze!r}; expected an RFC 3339 instant, such as 2026-03-01T12:00:00Z")
-    return instant[0]
 
 
 def load_scenario(name: str) -> Any:

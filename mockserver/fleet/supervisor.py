@@ -298,9 +298,4 @@ class Supervisor:
 
 def run(config: FleetConfig, on_ready: OnReady, write: Write) -> None:
     """Run a fleet until it is ended; see `Supervisor.run`."""
-
-    asyncio.run(_run(config, on_ready, write))
-
-
-async def _run(config: FleetConfig, on_ready: OnReady, write: Write) -> None:
-    await Supervisor(config, write).run(on_ready)
+    asyncio.run(Supervisor(config, write).run(on_ready))

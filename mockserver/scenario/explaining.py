@@ -72,11 +72,13 @@ def _explained(schema: Schema, error: schemas.SchemaError) -> Problem:
 def _unknown_key(schema: Schema, parent: Sequence[Schema], error: schemas.SchemaError) -> Problem:
     keys = steps(error.pointer)
     known = list(dict.fromkeys(name for part in parent for name in part.get("properties", ())))
-    around = _named(keys[:-1])
+    named = [number for number, key in enumerate(keys[:-1], 1) if not key.isdigit()]  # without the numbers of entries
+    around = named[-1] if named else 0
+    whole = f"`{keys[around - 1]}`" if named else "the document"
     above = _names(_parts(schema, "".join(map(step, keys[: around - 1])))) if around else []
     below = [f"{name}.{inner}" for name in known for inner in _below(schema, parent, name)]
     key, near = keys[-1], None
-    wanted = f"a key of {_name_of(keys[:-1])}: {_one_of(known, key, quoted=False)}"
+    wanted = f"a key of {whole}: {_one_of(known, key, quoted=False)}"
     under = next((name for name in below if name.partition(".")[2] == key), None)
     if under is not None:
         near = under
@@ -90,11 +92,6 @@ def _unknown_key(schema: Schema, parent: Sequence[Schema], error: schemas.Schema
     return Problem(error.pointer, f"the key {to_json_text(key)}", wanted, near)
 
 
-def _named(keys: Sequence[str]) -> int:
-    """Return the number of keys up to the last one that is not the number of an entry."""
-    return max((number for number, key in enumerate(keys, 1) if not key.isdigit()), default=0)
-
-
 def _below(schema: Schema, parent: Sequence[Schema], name: str) -> list[str]:
     """Return the valid names below this key of the object, if its value is an object."""
     inner = [part["properties"][name] for part in parent if name in part.get("properties", {})]
@@ -103,10 +100,6 @@ def _below(schema: Schema, parent: Sequence[Schema], name: str) -> list[str]:
 
 def _names(parts: Sequence[Schema]) -> list[str]:
     return [name for part in parts for name in part.get("properties", ())]
-
-
-def _name_of(keys: Sequence[str]) -> str:
-    return next((f"`{key}`" for key in reversed(keys) if not key.isdigit()), "the document")
 
 
 def _parts(schema: Schema, pointer: str) -> list[Schema]:

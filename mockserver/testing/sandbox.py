@@ -266,9 +266,16 @@ class Sandbox:
             failure: The exception or the message of a test that failed; without one the first line names the last refused or
                 faulted call.
         """
-        from mockserver.testing.report.text import report_text
+        from mockserver.contract.text import printable
+        from mockserver.server.report import text
+        from mockserver.server.report.failure import in_words
+        from mockserver.testing.report.failures import describe
+        from mockserver.testing.report.snapshots import snapshot
 
-        return report_text(self._backend, self.settings, failure, self._run_ended)
+        described = describe(failure) if isinstance(failure, BaseException) else in_words(failure) if failure else None
+        run = snapshot(self._backend, self.settings)._replace(name="sandbox", run_ended=self._run_ended)
+        summary, sections = text.report(run, described)
+        return printable("\n".join([*summary, *sections]), keep="\n")
 
     def _limit_reads(self, limit: int | None) -> None:
         """End a test that reads one record this often without a change (see `ReadsLimit`); not on a running server."""
@@ -618,11 +625,7 @@ class Sandbox:
     @property
     def _hosted(self) -> HostedSandbox:
         """The sandbox in this process, for the other modules of `mockserver.testing`."""
-        return self._in_this_process("a differential run")
-
-    def _in_this_process(self, need: str) -> HostedSandbox:
-        """Return the sandbox in this process for what `need` names; a remote one raises NotInThisProcess."""
-        return self._backend.local(need).hosted
+        return self._backend.local("a differential run").hosted
 
 
 class Aio:

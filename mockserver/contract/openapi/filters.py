@@ -25,9 +25,23 @@ _BEYOND_RFC_3339: Final = "forms beyond RFC 3339 are accepted too (fixed decisio
 
 def filter_components(choices: Choices) -> dict[str, JSON]:
     """Return the components of filters by name: the list, a group, a statement, and a statement of each field."""
-    statements = {_component(field): _statement(field, choices) for field in FIELDS.values()}
+    statements = {
+        "".join(word[:1].upper() + word[1:] for word in re.split(r"[.-]", name)) + "Statement": _statement(
+            field, choices
+        )
+        for name, field in FIELDS.items()
+    }
+    # Groups and statements are counted together; without its option, each group has one statement at least.
+    most = FILTER_ENTRIES_MAX // 2 if choices["group-no-statements"] == "reject" else FILTER_ENTRIES_MAX
     return {
-        "Filters": _list(choices),
+        "Filters": {
+            "title": "Audience filters",
+            "description": "Groups joined by AND. Without filters the audience is every chat of the organisation.",
+            "type": "array",
+            "items": ref("FilterGroup"),
+            **({"minItems": 1} if choices["filters-empty-list"] == "reject" else {}),
+            "maxItems": most,
+        },
         "FilterGroup": _group(choices),
         "FilterStatement": {
             "title": "Filter statement",
@@ -35,25 +49,6 @@ def filter_components(choices: Choices) -> dict[str, JSON]:
             "oneOf": [ref(name) for name in statements],
         },
         **statements,
-    }
-
-
-def _component(field: FilterField) -> str:
-    return "".join(word[:1].upper() + word[1:] for word in re.split(r"[.-]", field.name)) + "Statement"
-
-
-def _list(choices: Choices) -> JSON:
-    least = {"minItems": 1} if choices["filters-empty-list"] == "reject" else {}
-    # Groups and statements are counted together; without its option, each group has one statement at least.
-    most = FILTER_ENTRIES_MAX // 2 if choices["group-no-statements"] == "reject" else FILTER_ENTRIES_MAX
-    description = "Groups joined by AND. Without filters the audience is every chat of the organisation."
-    return {
-        "title": "Audience filters",
-        "description": description,
-        "type": "array",
-        "items": ref("FilterGroup"),
-        **least,
-        "maxItems": most,
     }
 
 

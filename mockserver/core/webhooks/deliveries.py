@@ -24,7 +24,7 @@ from mockserver.contract.limits import JOURNAL_MAX_ENTRIES
 from mockserver.core import ids
 from mockserver.core.instants import LATEST, MINUTE, Duration, Instant
 from mockserver.core.state import outbox
-from mockserver.core.state.outbox import Attempt, Delivery, Outbox, PlannedAttempt
+from mockserver.core.state.outbox import Attempt, Delivery, PlannedAttempt
 from mockserver.core.state.records import Event, Session, Webhook
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import Tenant
@@ -83,15 +83,11 @@ def create_delivery(sandbox: SandboxState, event: Event, webhook: Webhook) -> De
     if webhook.disabled:
         return transition_delivery(sandbox, delivery, "abandon", {"webhook": "disabled"})
     insort(outbox.queues.setdefault(webhook.id, []), (delivery.seq, delivery.id))
-    _forget_oldest(outbox)
-    return delivery
-
-
-def _forget_oldest(outbox: Outbox) -> None:
     oldest = next(iter(outbox.deliveries.values()))
     if len(outbox.deliveries) > JOURNAL_MAX_ENTRIES and oldest.has_ended:
         del outbox.deliveries[oldest.id]
         outbox.by_event[oldest.event.id] = tuple(id for id in outbox.by_event[oldest.event.id] if id != oldest.id)
+    return delivery
 
 
 def transition_delivery(

@@ -12,7 +12,7 @@ from mockserver.contract.lifecycles import SUBSCRIPTIONS
 from mockserver.contract.text import closest_match_hint, whole_number
 from mockserver.core.instants import SECOND, format_exact
 from mockserver.core.redaction import Redactor, mask
-from mockserver.core.state.outbox import Attempt, Delivery
+from mockserver.core.state.outbox import Attempt
 from mockserver.core.state.records import Webhook
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.webhooks import deliveries, url_policy
@@ -38,25 +38,21 @@ def redeliver(hosted: HostedSandbox, args: Arguments) -> answers.EventEntry:
     """Send an event again to every endpoint where its delivery has ended; return the event with the attempts made."""
     sandbox, event_id = hosted.sandbox, args["id"]
     with sandbox.lock:
-        _schedule_again(sandbox, event_id)
+        event = next((event for event in sandbox.events if event.id == event_id), None)
+        if event is None:
+            raise unknown_id("event", event_id, [event.id for event in sandbox.events])
+        if not deliveries.redeliver(sandbox, event):
+            statuses = ", ".join(delivery.status for delivery in sandbox.outbox.of_event(event_id))
+            why = f"its deliveries are {statuses}" if statuses else "no endpoint is registered for it"
+            raise ControlError(
+                409,
+                "MOCK_ILLEGAL_MOVE",
+                f"event {event_id} cannot be sent again: {why}; expected a delivery that is delivered or abandoned",
+            )
     hosted.dispatch_webhooks(raises_blocked=True)
     hosted.await_deliveries()
     with sandbox.lock:
-        return next(event for event in views.events(sandbox)["events"] if event["id"] == event_id)
-
-
-def _schedule_again(sandbox: SandboxState, event_id: str) -> None:
-    event = next((event for event in sandbox.events if event.id == event_id), None)
-    if event is None:
-        raise unknown_id("event", event_id, [event.id for event in sandbox.events])
-    if not deliveries.redeliver(sandbox, event):
-        statuses = ", ".join(delivery.status for delivery in sandbox.outbox.of_event(event_id))
-        why = f"its deliveries are {statuses}" if statuses else "no endpoint is registered for it"
-        raise ControlError(
-            409,
-            "MOCK_ILLEGAL_MOVE",
-            f"event {event_id} cannot be sent again: {why}; expected a delivery that is delivered or abandoned",
-        )
+        return next(entry for entry in views.events(sandbox)["events"] if entry["id"] == event_id)
 
 
 def recover(hosted: HostedSandbox, args: Arguments) -> answers.RecoveredWebhook:
@@ -141,21 +137,21 @@ def read_event(hosted: HostedSandbox, args: Arguments) -> answers.EventInFull:
     if entry is None:
         raise unknown_id("event", event_id, (event.id for event in sandbox.events))
     hide = redactor(sandbox)
-    rows = [_delivery(sandbox, delivery, hide) for delivery in sandbox.outbox.of_event(event_id)]
+    rows: list[answers.DeliveryInFull] = []
+    for delivery in sandbox.outbox.of_event(event_id):
+        match = sandbox.find("webhook", delivery.webhook_id)
+        webhook = match[1] if match else None
+        rows.append(
+            {
+                "id": delivery.id,
+                "endpoint": delivery.webhook_id,
+                "url": hide.text(webhook.url) if webhook else None,
+                "status": delivery.status,
+                "due": None if delivery.has_ended else format_exact(delivery.due),
+                "attempts": [_attempt(attempt, webhook, hide) for attempt in delivery.attempts],
+            }
+        )
     return {**entry, "deliveries": rows}
-
-
-def _delivery(sandbox: SandboxState, delivery: Delivery, hide: Redactor) -> answers.DeliveryInFull:
-    match = sandbox.find("webhook", delivery.webhook_id)
-    webhook = match[1] if match else None
-    return {
-        "id": delivery.id,
-        "endpoint": delivery.webhook_id,
-        "url": hide.text(webhook.url) if webhook else None,
-        "status": delivery.status,
-        "due": None if delivery.has_ended else format_exact(delivery.due),
-        "attempts": [_attempt(attempt, webhook, hide) for attempt in delivery.attempts],
-    }
 
 
 def _attempt(attempt: Attempt, webhook: Webhook | None, hide: Redactor) -> answers.SentAttempt:

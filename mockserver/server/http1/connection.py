@@ -462,7 +462,8 @@ class Connection:
             self._held = None
         self._exchanges += 1
         self._shared.idle[self] = None
-        self._log(exchange.line, status)
+        if self._config.log is not None:
+            self._config.log(_printable(f'{self._client[0]} "{exchange.line}" {status or "-"}'))
         wire = self.wire
         if wire.is_lost:
             wire.close()
@@ -505,10 +506,6 @@ class Connection:
 
     def _report(self) -> None:
         (self._config.log or sys.stderr.write)(traceback.format_exc())
-
-    def _log(self, line: str, status: int) -> None:
-        if self._config.log is not None:
-            self._config.log(_printable(f'{self._client[0]} "{line}" {status or "-"}'))
 
 
 def _printable(text: str) -> str:

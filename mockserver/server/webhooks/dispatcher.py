@@ -241,7 +241,20 @@ class WebhookDispatcher:
 
         def send(request: WebhookRequest) -> SendResult:
             result = self._send(planned, request)
-            attempts.append(_attempt(planned, request, result))
+            attempts.append(
+                Attempt(
+                    number=planned.number,
+                    at=planned.at,
+                    due=planned.delivery.due,
+                    status=result.status,
+                    error=result.error,
+                    duration_ms=result.duration_ms,
+                    headers=request.headers,
+                    body=request.body,
+                    answer=result.body[:_RECORDED_BYTES],
+                    fault=request.fault,
+                )
+            )
             ends.extend([result.exit] if result.exit is not None else [])
             return result
 
@@ -350,18 +363,3 @@ class WebhookDispatcher:
         self._is_closed = self._is_closed or for_good
         self._sender.cancel_all(for_good=for_good)
         self.loops.cancel_all(for_good=for_good)
-
-
-def _attempt(planned: PlannedAttempt, request: WebhookRequest, result: SendResult) -> Attempt:
-    return Attempt(
-        number=planned.number,
-        at=planned.at,
-        due=planned.delivery.due,
-        status=result.status,
-        error=result.error,
-        duration_ms=result.duration_ms,
-        headers=request.headers,
-        body=request.body,
-        answer=result.body[:_RECORDED_BYTES],
-        fault=request.fault,
-    )

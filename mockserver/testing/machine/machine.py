@@ -53,7 +53,7 @@ class SharedSandbox:
         self._own = MockServer() if server is None else None
         self.sandbox: Sandbox = (server or self._own or MockServer()).sandbox(**settings)
         try:
-            self.sandbox._in_this_process("a state machine")
+            self.sandbox._backend.local("a state machine")
         except ValueError:
             self.close()
             raise

@@ -263,7 +263,9 @@ class Effects(WireFaultMethods[Put]):
             requests: The number of calls that each key may send in the time `per`, or "off".
             per: A length of time: `"1m"`, seconds, or a timedelta.
         """
-        return self.do({"rate-limit": _numbers(requests, per)})
+        if isinstance(requests, str):
+            return self.do({"rate-limit": requests})
+        return self.do({"rate-limit": {"requests": requests} | ({} if per is None else {"per": length(per)})})
 
     def set_choice(self, choices: Mapping[str, Any]) -> Put:
         """
@@ -332,9 +334,3 @@ class Effects(WireFaultMethods[Put]):
 
 def _as_list(values: Sequence[Any] | None) -> list[Any] | None:
     return None if values is None else list(values)
-
-
-def _numbers(requests: int | str, per: Length | None) -> str | JSON:
-    if isinstance(requests, str):
-        return requests
-    return {"requests": requests} | ({} if per is None else {"per": length(per)})

@@ -110,8 +110,13 @@ def control_document(
 def _operation(row: Command, whole: JSON) -> JSON:
     own, examples = whole["operations"][row.id], whole["examples"]
     shared = whole["parameters"]
-    query = [shared[each] if isinstance(each, str) else each for each in own.get("parameters", ())]
-    parameters = [*_path_parameters(row), *query]
+    kind = row.path.split("/")[2].removesuffix("s").replace("sandboxe", "sandbox")
+    id_schema = {"type": "string", "minLength": 1}
+    parameters = [
+        {"name": name, "in": "path", "description": f"Id of a {kind}.", "required": True, "schema": id_schema}
+        for name in path_names(row.path)
+    ]
+    parameters += [shared[each] if isinstance(each, str) else each for each in own.get("parameters", ())]
     body: JSON = {}
     if row.schema:
         body = {"required": True} if "required" in own["requestBody"] else {}
@@ -125,15 +130,6 @@ def _operation(row: Command, whole: JSON) -> JSON:
         **({"requestBody": body} if body else {}),
         "responses": _responses(row, own, examples),
     }
-
-
-def _path_parameters(row: Command) -> list[JSON]:
-    kind = row.path.split("/")[2].removesuffix("s").replace("sandboxe", "sandbox")
-    schema = {"type": "string", "minLength": 1}
-    return [
-        {"name": name, "in": "path", "description": f"Id of a {kind}.", "required": True, "schema": schema}
-        for name in path_names(row.path)
-    ]
 
 
 def _responses(row: Command, own: JSON, examples: JSON) -> dict[str, JSON]:
