@@ -70,26 +70,21 @@ def _explained(schema: Schema, error: schemas.SchemaError) -> Problem:
 
 
 def _unknown_key(schema: Schema, parent: Sequence[Schema], error: schemas.SchemaError) -> Problem:
-    keys = steps(error.pointer)
-    known = list(dict.fromkeys(name for part in parent for name in part.get("properties", ())))
-    named = [number for number, key in enumerate(keys[:-1], 1) if not key.isdigit()]  # without the numbers of entries
-    around = named[-1] if named else 0
-    whole = f"`{keys[around - 1]}`" if named else "the document"
-    above = _names(_parts(schema, "".join(map(step, keys[: around - 1])))) if around else []
-    below = [f"{name}.{inner}" for name in known for inner in _below(schema, parent, name)]
-    key, near = keys[-1], None
-    wanted = f"a key of {whole}: {_one_of(known, key, quoted=False)}"
-    under = next((name for name in below if name.partition(".")[2] == key), None)
-    if under is not None:
-        near = under
-    elif key in above and key not in known:
-        wanted = f"{key} one level up, next to {keys[around - 1]}"
-        near = key
-    else:
-        inner = {name.partition(".")[2]: name for name in reversed(below)}
-        close = closest_match(key, [*known, *inner])
-        near = close if close is None or close in known else inner[close]
-    return Problem(error.pointer, f"the key {to_json_text(key)}", wanted, near)
+    *before, key = steps(error.pointer)
+    known = list(dict.fromkeys(_names(parent)))
+    below = {inner: f"{name}.{inner}" for name in reversed(known) for inner in reversed(_below(schema, parent, name))}
+    got = f"the key {to_json_text(key)}"
+    named = [number for number, each in enumerate(before) if not each.isdigit()]  # without the numbers of entries
+    around = named[-1] if named else None
+    if around is not None and key not in (*known, *below):
+        above = _names(_parts(schema, "".join(map(step, before[:around]))))
+        if key in above:
+            return Problem(error.pointer, got, f"{key} one level up, next to {before[around]}", key)
+    owner = "the document" if around is None else f"`{before[around]}`"
+    near = key if key in below else closest_match(key, [*known, *below])
+    if near in below and near not in known:
+        near = below[near]
+    return Problem(error.pointer, got, f"a key of {owner}: {_one_of(known, key, quoted=False)}", near)
 
 
 def _below(schema: Schema, parent: Sequence[Schema], name: str) -> list[str]:

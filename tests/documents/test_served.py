@@ -195,7 +195,6 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     document = documents.document
     monkeypatch.setattr(documents, "document", lambda plane, *rest: made.append(plane) or document(plane, *rest))
     documents._text.cache_clear()
-    documents._page.cache_clear()
     return made
 
 

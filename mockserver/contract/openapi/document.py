@@ -22,9 +22,9 @@ from mockserver.contract.openapi.parts import (
     closure,
     component_name,
     content,
-    linked,
     path_names,
     ref,
+    success,
 )
 
 _SECURITY: Final[Mapping[str, list[JSON]]] = MappingProxyType(
@@ -123,12 +123,12 @@ def _request_body(endpoint: Endpoint, choices: Choices, examples: JSON) -> JSON 
 
 def _responses(endpoint: Endpoint, choices: Choices, skeleton: JSON, components: Mapping[str, JSON]) -> dict[str, JSON]:
     own, examples = skeleton["operations"][endpoint.id], skeleton["examples"]
-    success = SUCCESS_STATUS[str(choices["success-status"])][endpoint.id]
-    done: JSON = {"description": "Done; there is no content."}
+    contents = None
     if endpoint.response_schema is not None:
         schema = ref(component_name(endpoint.response_schema))
-        done = {"description": "Done.", "content": content(schema, examples["answers"].get(endpoint.id))}
-    responses = {str(success): {**done, **linked(own)}}
+        contents = content(schema, examples["answers"].get(endpoint.id))
+    status = SUCCESS_STATUS[str(choices["success-status"])][endpoint.id]
+    responses = {str(status): success(own, contents)}
     bodies = examples["refusals"].get(endpoint.id, {})
     for status, codes in codes_by_status(endpoint, choices).items():
         schema = error_component(status, codes, components["Error"])

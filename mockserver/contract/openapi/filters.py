@@ -7,7 +7,6 @@ The schemas of audience filters, typed by field and operator.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from sys import float_info
 from typing import Final
@@ -15,7 +14,7 @@ from typing import Final
 from mockserver._json import JSON
 from mockserver.contract.filters import COMBINATORS, FIELDS, OPERATORS, PART_OPERATORS, FilterField, Operand
 from mockserver.contract.limits import FILTER_ENTRIES_MAX, JSON_VALUES_MAX
-from mockserver.contract.openapi.parts import ref
+from mockserver.contract.openapi.parts import component_name, ref
 from mockserver.contract.openapi.patterns import filter_date
 
 Choices = Mapping[str, object]
@@ -25,12 +24,7 @@ _BEYOND_RFC_3339: Final = "forms beyond RFC 3339 are accepted too (fixed decisio
 
 def filter_components(choices: Choices) -> dict[str, JSON]:
     """Return the components of filters by name: the list, a group, a statement, and a statement of each field."""
-    statements = {
-        "".join(word[:1].upper() + word[1:] for word in re.split(r"[.-]", name)) + "Statement": _statement(
-            field, choices
-        )
-        for name, field in FIELDS.items()
-    }
+    statements = {f"{component_name(name)}Statement": _statement(field, choices) for name, field in FIELDS.items()}
     # Groups and statements are counted together; without its option, each group has one statement at least.
     most = FILTER_ENTRIES_MAX // 2 if choices["group-no-statements"] == "reject" else FILTER_ENTRIES_MAX
     return {

@@ -85,10 +85,19 @@ def path_names(path: str) -> list[str]:
     return re.findall(r"\{(\w+)\}", path)
 
 
-def linked(operation: JSON) -> JSON:
-    """Return the links of an operation's skeleton: its `links` have the parameters of each operation that may follow."""
+def success(operation: JSON, contents: JSON | None) -> JSON:
+    """
+    Return the response of success of an operation.
+
+    Args:
+        operation: its skeleton, whose `links` have the parameters of each operation that may follow.
+        contents: of the body; None for a response without one.
+    """
+    done: JSON = {"description": "Done; there is no content."}
+    if contents is not None:
+        done = {"description": "Done.", "content": contents}
     links = {
         target: {"operationId": target, "parameters": parameters}
         for target, parameters in operation.get("links", {}).items()
     }
-    return {"links": links} if links else {}
+    return done | ({"links": links} if links else {})

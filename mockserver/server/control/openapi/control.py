@@ -17,7 +17,7 @@ from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS
 from mockserver.contract.lifecycles import SUBSCRIPTIONS
 from mockserver.contract.media_types import KINDS
 from mockserver.contract.openapi.components import public_components
-from mockserver.contract.openapi.parts import OPENAPI, closure, content, linked, path_names, ref
+from mockserver.contract.openapi.parts import OPENAPI, closure, content, path_names, ref, success
 from mockserver.contract.openapi.skeleton import filled
 from mockserver.core.state.matching import PATH_ROOTS
 from mockserver.server.api.request import SANDBOXES
@@ -134,10 +134,7 @@ def _operation(row: Command, whole: JSON) -> JSON:
 
 def _responses(row: Command, own: JSON, examples: JSON) -> dict[str, JSON]:
     schema = own.get("answer") or answer(row.handler)
-    done: JSON = {"description": "Done; there is no content."}
-    if schema is not None:
-        done = {"description": "Done.", "content": _contents(row, schema, examples)}
-    responses = {str(row.status): {**done, **linked(own)}}
+    responses = {str(row.status): success(own, None if schema is None else _contents(row, schema, examples))}
     refused = examples["refusals"].get(row.id, {})
     for status, codes in refusals.codes_by_status(row.id, row.target, row.schema is not None, row.method).items():
         narrowed = {"code": {"type": "string", "enum": codes}, "statusCode": {"type": "integer", "const": status}}

@@ -100,30 +100,26 @@ def text(
     return made.at(base_url, (lambda url: json.dumps(url)[1:-1]) if form == "json" else str)
 
 
-@lru_cache(maxsize=_CACHED)
-def _text(plane: Plane, choices: str, commands: tuple[Command, ...], form: Format) -> _Text:
-    def make() -> str:
-        whole = document(plane, json.loads(choices), _ADDRESS, commands)
-        return json.dumps(whole, ensure_ascii=False, indent=2) + "\n" if form == "json" else _yaml(whole)
-
-    return _Text(make)
-
-
 def page(
     plane: Plane, choices: Mapping[str, object], base_url: str, commands: tuple[Command, ...], query: str
 ) -> bytes:
     """Return the document as HTML in UTF-8; `query` is that of its other formats, the other arguments are those of `document`."""
-    made = _page(plane, json.dumps(dict(choices), sort_keys=True), commands, query)
+    made = _text(plane, json.dumps(dict(choices), sort_keys=True), commands, "html", query)
     return made.at(base_url, lambda url: html.escape(json.dumps(url)[1:-1]))
 
 
 @lru_cache(maxsize=_CACHED)
-def _page(plane: Plane, choices: str, commands: tuple[Command, ...], query: str) -> _Text:
+def _text(
+    plane: Plane, choices: str, commands: tuple[Command, ...], form: Literal["json", "yaml", "html"], query: str = ""
+) -> _Text:
     def make() -> str:
-        # Imported here: Jinja takes long to import, and the command line prints documents without it.
-        from mockserver.server.docs_page.page import render
+        whole = document(plane, json.loads(choices), _ADDRESS, commands)
+        if form == "html":
+            # Imported here: Jinja takes long to import, and the command line prints documents without it.
+            from mockserver.server.docs_page.page import render
 
-        return render(document(plane, json.loads(choices), _ADDRESS, commands), plane, query)
+            return render(whole, plane, query)
+        return json.dumps(whole, ensure_ascii=False, indent=2) + "\n" if form == "json" else _yaml(whole)
 
     return _Text(make)
 
