@@ -25,8 +25,10 @@ from mockserver.version import VERSION
 if TYPE_CHECKING:
     from mockserver.server.hosting.host import SandboxHost
     from mockserver.server.hosting.limits import Drain, ServerLimits
+    from mockserver.server.hosting.log_lines import Log
     from mockserver.server.http1.connection import ConnectionLimits
     from mockserver.server.http1.server import Server
+    from mockserver.server.log import LogWriter
 
 _LOG = logging.getLogger("mockserver")
 
@@ -80,8 +82,12 @@ def serve(
     resolve(options, SCENARIO, *SETTINGS)
     gc.disable()  # until the server listens: the start makes little garbage, and a collection walks every module
     dropped = _dropped_json if options.log_format == "json" else _dropped_text
-    with _stopped_by_signals(stop_signals()), unblocked_stderr(dropped) as writer:
-        return _serve(options, out, on_start, on_exchange, _logger(options.log_format, writer.write), create)
+    with (
+        _stopped_by_signals(stop_signals()),
+        unblocked_stderr(dropped) as writer,
+        _logger(options.log_format, writer) as log,
+    ):
+        return _serve(options, out, on_start, on_exchange, log, create)
 
 
 @contextmanager
@@ -108,7 +114,7 @@ def _serve(
     out: TextIO,
     on_start: Callable[[Mapping[str, list[str]]], None],
     on_exchange: Callable[[Any], None] | None,
-    log: Callable[[str], None] | None,
+    log: Log | None,
     create: Callable[[SandboxHost], Any] | None,
 ) -> int:
     from mockserver.server.hosting.background import BackgroundWorker
@@ -366,9 +372,34 @@ def _dropped_json(count: int) -> str:
     return json.dumps({"dropped": count}) + "\n"
 
 
-def _logger(form: str, write: Callable[[str], None]) -> Callable[[str], None] | None:
+class _Failures(logging.Handler):
+    """Writes the failures that Python's `logging` gets as lines of a log in JSON."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__()
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        from mockserver.server.hosting.log_lines import failure_line
+
+        self._log(failure_line(record))
+
+
+@contextmanager
+def _logger(form: str, writer: LogWriter) -> Iterator[Log | None]:
+    """Yield what writes lines in this form; in JSON the failures of the server are lines too."""
+    from mockserver.server.hosting.log_lines import LogForm
+
     if form == "off":
-        return None
-    if form == "json":
-        return lambda line: write(json.dumps({"exchange": line}, ensure_ascii=False) + "\n")
-    return lambda line: write(line + "\n")
+        yield None
+    elif form == "text":
+        text = LogForm().text
+        yield lambda line: writer.write(partial(text, line))
+    else:
+        as_json = LogForm().json
+        failures = _Failures(lambda line: writer.write(partial(as_json, line)))
+        _LOG.addHandler(failures)
+        try:
+            yield lambda line: writer.write(partial(as_json, line))
+        finally:
+            _LOG.removeHandler(failures)

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
-from mockserver.contract.text import printable
+from mockserver.core.instants import Duration
 from mockserver.core.operations import dispatch
 from mockserver.server.api import browsing, cross_origin, formats
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait
@@ -35,6 +35,7 @@ from mockserver.server.control.stream import STREAM_PATH
 from mockserver.server.dashboard import paths
 from mockserver.server.hosted_page import handler
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
+from mockserver.server.hosting.log_lines import LogContext, LoggedRequest, call_line, command_line
 from mockserver.server.hosting.usage import OF_A_RUN
 
 Response = HttpResponse | NoResponse
@@ -66,18 +67,23 @@ RoutedRequest = tuple[HttpRequest, HostedSandbox | None, ServerPart]
 
 def _call(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> ResponseOrWait:
     """Return the response of the API, as a browser may get it; it gets a line in the log."""
+    log, begun_us = host.log, host.monotonic_us()
     response = handle_api_request(hosted.sandbox, request, host.response_options, client)
     to = browsing.destination(request.headers)
     if to:
         response = map_response(response, partial(browsing.confined, to=to))
-    log = host.log
     if log is None:
         return response
     if isinstance(response, WaitingCall):
         request = request._replace(body=b"")  # the wait would hold it
 
     def logged(response: Response) -> Response:
-        log(_access_log_line(hosted, request, response))
+        with hosted.sandbox.lock:
+            context = hosted.log_context()
+            # A call has the headers of its request; the newest entries come first, and only a wait lets others pass it.
+            entries = reversed(hosted.sandbox.journal.exchanges)
+            entry = next((each for each in entries if each.call.headers is request.headers), None)
+        log(call_line(context, _logged(host, request, begun_us), response, entry))
         return response
 
     return map_response(response, logged)
@@ -98,10 +104,19 @@ def _control(
         page = dashboard.respond(PageAccess(host, hosted, request), request)
         if page is not None:
             return page
+    begun_us = host.monotonic_us()
     response = routes.handle_control_request(host, hosted, request)
+    if host.log is not None and request.method not in ("GET", "HEAD"):
+        context = hosted.log_context() if hosted is not None else LogContext()
+        host.log(command_line(context, _logged(host, request, begun_us), response, routes.command_of(request)))
     if request.method == "GET" and paths.is_shared(request.target):
         return response._replace(headers=(*response.headers, ("Vary", "Accept")))
     return response
+
+
+def _logged(host: SandboxHost, request: HttpRequest, begun_us: Duration) -> LoggedRequest:
+    took = host.monotonic_us() - begun_us
+    return LoggedRequest(request.method, request.target, request.headers.get("traceparent"), took)
 
 
 def _media(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> HttpResponse:
@@ -324,24 +339,3 @@ def _closed(host: SandboxHost, sandbox_id: str, request: HttpRequest) -> HttpRes
 def _refusal(status: int, code: str, message: str, **details: str) -> HttpResponse:
     body = json.dumps({"statusCode": status, "code": code, "message": message, **details}).encode()
     return HttpResponse(status, (("Content-Type", "application/json; charset=utf-8"),), body)
-
-
-def _access_log_line(hosted: HostedSandbox, request: HttpRequest, response: Response) -> str:
-    """Return one line: time by the sandbox's clock, status, method and path, and for a refusal its code and reason."""
-    with hosted.sandbox.lock:
-        hide, now = redactor(hosted.sandbox), hosted.sandbox.now
-    time_of_day, target = formats.http_date(now)[17:25], hide.text(request.target)
-    call = f"{request.method[:20]} {hosted.prefix}{target}"
-    if isinstance(response, NoResponse):
-        return printable(f"{time_of_day} {response.reason} {call}")
-    reason = next((f"  {value}" for name, value in response.headers if name == "X-Mock-Reason"), "")
-    return printable(f"{time_of_day} {response.status} {call}{_code(response)}{reason}")
-
-
-def _code(response: HttpResponse) -> str:
-    """Return the error code of the response after a space; nothing if a rule has replaced the API's body."""
-    try:
-        body = response.json() if response.status >= 400 and response.body else {}
-    except ValueError:
-        return ""
-    return f" {body['code']}" if isinstance(body, dict) and "code" in body else ""

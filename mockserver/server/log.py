@@ -13,6 +13,8 @@ import os
 import select
 import sys
 import threading
+import time
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,6 +23,9 @@ from typing import Any, Self, TextIO
 QUEUE_MAX = 4_096  # texts that wait to be written
 _BATCH_MAX = 64  # texts in one write
 _CLOSE_SECONDS = 0.3
+_GATHER_SECONDS = (
+    0.01  # after the first text: to wake the thread for each one would take longer than the call of the text
+)
 
 
 class LogWriter:
@@ -34,9 +39,10 @@ class LogWriter:
     def __init__(self, stream: TextIO | None, notice: Callable[[int], str]) -> None:
         self._stream = stream
         self._notice = notice
-        self._texts: deque[str] = deque()
+        self._texts: deque[str | Callable[[], str]] = deque()
         self._dropped = 0
         self._is_closed = False
+        self._is_waiting = False  # the thread, for a text
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
@@ -46,8 +52,8 @@ class LogWriter:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
-    def write(self, text: str) -> None:
-        """Have the text written; a line ends in its own line end."""
+    def write(self, text: str | Callable[[], str]) -> None:
+        """Have the text written; a line ends in its own line end. A function returns it when the thread writes it."""
         with self._changed:
             if self._stream is None or self._is_closed:
                 return
@@ -58,7 +64,9 @@ class LogWriter:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="mockserver log", daemon=True)
                 self._thread.start()
-            self._changed.notify()
+            if self._is_waiting:
+                self._is_waiting = False
+                self._changed.notify()
 
     def close(self) -> None:
         """Accept no more texts, and wait a moment for the stream to accept those in the queue."""
@@ -71,17 +79,31 @@ class LogWriter:
     def _run(self) -> None:
         while texts := self._next():
             with suppress(OSError, ValueError):  # the stream is closed: its texts are lost, and the next may be too
-                _write(self._stream, "".join(texts))
+                _write(self._stream, "".join(map(_as_text, texts)))
 
-    def _next(self) -> list[str]:
+    def _next(self) -> list[str | Callable[[], str]]:
         """Return the next texts, after the last one the number of those dropped; empty at the end."""
         with self._changed:
-            self._changed.wait_for(lambda: self._texts or self._is_closed)
+            while not self._texts and not self._is_closed:
+                self._is_waiting = True
+                self._changed.wait()
+        if not self._is_closed:
+            time.sleep(_GATHER_SECONDS)
+        with self._changed:
             texts = [self._texts.popleft() for _ in range(min(_BATCH_MAX, len(self._texts)))]
             if self._dropped and not self._texts:
                 texts.append(self._notice(self._dropped))
                 self._dropped = 0
             return texts
+
+
+def _as_text(text: str | Callable[[], str]) -> str:
+    if isinstance(text, str):
+        return text
+    try:
+        return text()
+    except Exception:  # noqa: BLE001 - a bug of the mock must not end the log
+        return traceback.format_exc()
 
 
 def _write(stream: Any, text: str) -> None:

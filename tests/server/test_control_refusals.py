@@ -11,6 +11,7 @@ from mockserver.server import front_controller
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
+from mockserver.server.hosting.log_lines import LogForm
 from tests.server.control_calls import NOON, SESSIONS, control, make, refused
 
 SECRET = "sk_test_secret_of_the_default_tenant"
@@ -221,7 +222,7 @@ class TestKeysAreAlwaysRedacted:
         lines: list[str] = []
         host = SandboxHost()
         host.create(SandboxConfig(given=KEYS), id=DEFAULT_ID)
-        host.log = lines.append
+        host.log = lambda line: lines.append(LogForm().text(line).removesuffix("\n"))
         with caplog.at_level(logging.DEBUG):
             front_controller.handle_request(host, HttpRequest("GET", target, {"x-api-key": SECRET}, b"", host.origin))
 

@@ -304,6 +304,12 @@ def _router() -> Router[Route]:
     return Router(((route.method, route.path, route) for route in ROUTES), has_head=False)
 
 
+def command_of(request: HttpRequest) -> str | None:
+    """Return the id of the command of a request, None if there is none."""
+    route = _router().match(request.method, request.target.partition("?")[0]).target
+    return route.id if route is not None else None
+
+
 def _match(request: HttpRequest) -> tuple[Route, Mapping[str, str]]:
     path = request.target.partition("?")[0]
     match = _router().match(request.method, path)

@@ -14,7 +14,7 @@ import hmac
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
@@ -24,17 +24,19 @@ from mockserver.contract.choices import DEFAULTS
 from mockserver.core.instants import Duration, Instant
 from mockserver.core.scheduler import FiredTimer, run_until
 from mockserver.core.state.journal import DEFAULT_LIMITS, Limits
+from mockserver.core.state.outbox import Attempt, PlannedAttempt
 from mockserver.core.state.sandbox import Checkpoint, Clock, Position, SandboxState
 from mockserver.core.state.tenant import Tenant
 from mockserver.core.webhooks.url_policy import THIS_MACHINE, host_name
 from mockserver.scenario.apply import DEFAULT_TENANT
 from mockserver.scenario.documents import Document
-from mockserver.server.api.response import HttpResponse, ResponseOptions
+from mockserver.server.api.response import HttpResponse, ResponseOptions, redactor
 from mockserver.server.hosting import command_log, forks, runtime
 from mockserver.server.hosting.checkpoints import Checkpoints
 from mockserver.server.hosting.closed import ClosedSandboxes
 from mockserver.server.hosting.config import Created, SandboxConfig, config_document, fill, seed_in, seed_of
 from mockserver.server.hosting.disposal import Disposal
+from mockserver.server.hosting.log_lines import Log, LogContext, attempt_line, end_line
 from mockserver.server.hosting.shard import Shard
 from mockserver.server.hosting.snapshot import HostedSnapshot
 from mockserver.server.hosting.tracked_choices import TrackedChoices
@@ -114,7 +116,9 @@ class HostedSandbox:
             with self._creation_lock:
                 if self._dispatch is None:
                     sender = HttpSender(self.host.allow_webhook_hosts, self.host.webhook_timeout_seconds)
-                    self._dispatch = WebhookDispatcher(self.sandbox, sender, lambda: self.host.background)
+                    self._dispatch = WebhookDispatcher(
+                        self.sandbox, sender, lambda: self.host.background, self._log_attempts
+                    )
         return self._dispatch
 
     def begin_in_fork(self) -> None:
@@ -125,6 +129,19 @@ class HostedSandbox:
             self.sandbox.runtime.drop_waits()
         self.sandbox.outbox.drop_unsent()
         self._dispatch = self._dispatch.in_fork() if self._dispatch is not None else None
+
+    def log_context(self) -> LogContext:
+        """Return what each line of the log shows of this sandbox."""
+        with self.sandbox.lock:
+            return LogContext(self.id, self.prefix, self.labels, self.sandbox.now, redactor(self.sandbox))
+
+    def _log_attempts(self, planned: PlannedAttempt, attempts: Sequence[Attempt]) -> None:
+        """Lock: the caller holds it."""
+        if self.host.log is None:
+            return
+        context, after = self.log_context(), self.sandbox.outbox.deliveries[planned.delivery.id]
+        for attempt in attempts:
+            self.host.log(attempt_line(context, planned, attempt, after))
 
     def dispatch_webhooks(self, *, raises_blocked: bool = False) -> None:
         """Send the deliveries that are due now, if any (see `WebhookDispatcher.dispatch_due`)."""
@@ -320,7 +337,7 @@ class SandboxHost:
         allowed_hosts: the names under which the control plane responds without a token.
         frozen_at: the instant at which sandboxes that clients create are frozen; None lets them follow the process's clock.
         is_shared: True to let pages of other origins on this machine send requests (`server/api/cross_origin.py`).
-        log: gets one line per call of the API.
+        log: gets a line per call, control command, attempt at a delivery, and sandbox that a limit ends; None for no log.
         on_exchange: gets the sandbox after each request.
         sandboxes: by id; ids count from 1, so that the same run has the same ids.
         closed: the latest closed sandboxes.
@@ -362,7 +379,7 @@ class SandboxHost:
         self.public: tuple[str, str] | None = None
         self.token: str | None = None
         self.allowed_hosts = {"127.0.0.1", "localhost", "::1", "mockserver.test"}
-        self.log: Callable[[str], None] | None = None
+        self.log: Log | None = None
         self.on_exchange: Callable[[HostedSandbox], None] | None = None
         self.coverage: Coverage | None = None
         self.sandboxes: dict[str, HostedSandbox] = {}
@@ -503,6 +520,8 @@ class SandboxHost:
             if self.counts_calls:
                 self._totals_of_closed.add(hosted.sandbox)
             self.closed.add(id, ended_by)
+        if self.log is not None and ended_by is not None:
+            self.log(end_line(hosted.log_context(), ended_by.limit, ended_by.reason))
         hosted.notify_listeners()
         return True
 

@@ -15,7 +15,7 @@ Dispatcher: sends a sandbox's deliveries and advances its clock, without the loc
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Protocol
@@ -62,6 +62,8 @@ class WebhookDispatcher:
     """
     Sends the deliveries of one hosted sandbox.
 
+    `on_attempt` gets the requests of each attempt once they are recorded, with the sandbox's lock held.
+
     Lifetime: that of the sandbox.
     Lock: takes the sandbox's lock; no request is sent with it.
     """
@@ -71,9 +73,11 @@ class WebhookDispatcher:
         sandbox: SandboxState,
         sender: HttpSender,
         scheduler: Callable[[], Scheduler | None] = lambda: None,
+        on_attempt: Callable[[PlannedAttempt, Sequence[Attempt]], None] = lambda planned, attempts: None,
     ) -> None:
         self._sandbox = sandbox
         self._scheduler = scheduler
+        self._on_attempt = on_attempt
         self._sender = sender
         self.loops = event_loops.Loops(sender.timeout_seconds)
         self.receivers: dict[str, local_receivers.LocalReceiver] = {}  # in process, by their urls
@@ -88,7 +92,7 @@ class WebhookDispatcher:
 
     def in_fork(self) -> WebhookDispatcher:
         """Return the dispatcher of a fork: with the same receivers, and no request, connection, thread or lock of the parent."""
-        copy = WebhookDispatcher(self._sandbox, self._sender.in_fork(), self._scheduler)
+        copy = WebhookDispatcher(self._sandbox, self._sender.in_fork(), self._scheduler, self._on_attempt)
         copy.receivers = {url: receiver.with_runner(copy.loops) for url, receiver in self.receivers.items()}
         return copy
 
@@ -213,6 +217,8 @@ class WebhookDispatcher:
             raise
         with sandbox.lock:
             deliveries.record_attempt(sandbox, planned, attempts, wait)
+            if sandbox.epoch == planned.epoch:
+                self._on_attempt(planned, attempts)
             if sandbox.runtime.attempts is not None and sandbox.epoch == planned.epoch:
                 state = sandbox.outbox.deliveries[planned.delivery.id].status
                 sandbox.runtime.attempts[state] = sandbox.runtime.attempts.get(state, 0) + 1

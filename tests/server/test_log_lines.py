@@ -1,0 +1,159 @@
+"""The lines of the server's log: what each kind of line contains, in JSON and in text."""
+
+from __future__ import annotations
+
+import json
+import logging
+from datetime import datetime, timedelta
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from mockserver import MockServer, Sandbox
+from mockserver.cli.serve import _logger
+from mockserver.core.instants import SECOND
+from mockserver.server.hosting.limits import Limiter, ServerLimits
+from mockserver.server.hosting.log_lines import Line, LogForm
+from mockserver.server.log import LogWriter
+
+TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+
+
+class Logged:
+    """A served sandbox, frozen at 2026-03-01T12:00:00Z, and the lines of its server's log."""
+
+    def __init__(self, server: MockServer) -> None:
+        self.sandbox: Sandbox = server.sandbox(now="2026-03-01T12:00:00Z")
+        hosted = self.sandbox._hosted
+        hosted.config = hosted.config._replace(labels={"team": "sends"})
+        self._lines: list[Line] = []
+        self.host: Any = server._host
+        self.host.log = self._lines.append
+
+    def objects(self) -> list[dict[str, Any]]:
+        """Return the lines as a log in JSON has them."""
+        texts = [LogForm().json(line) for line in self._lines]
+        assert [1] * len(texts) == [text.count("\n") for text in texts]
+        return [json.loads(text) for text in texts]
+
+    def texts(self) -> list[str]:
+        """Return the lines as a log in text has them."""
+        form = LogForm()
+        return [form.text(line) for line in self._lines]
+
+
+@pytest.fixture
+def logged() -> Any:
+    with MockServer() as server:
+        yield Logged(server)
+
+
+def test_a_call_is_an_object_with_its_members(logged: Logged):
+    sandbox = logged.sandbox
+    sandbox.call("GET", "/v1/campaigns?page=2", headers={"traceparent": TRACEPARENT})
+    (line,) = logged.objects()
+
+    assert datetime.fromisoformat(line.pop("at")).utcoffset() is not None
+    assert line.pop("durationMs") >= 0
+    assert line.pop("bytes") == len(json.dumps(sandbox.call("GET", "/v1/campaigns?page=2").json()).replace(" ", ""))
+    assert {
+        "kind": "call",
+        "sandbox": sandbox.id,
+        "labels": {"team": "sends"},
+        "clock": "2026-03-01T12:00:00.000Z",
+        "n": 1,
+        "operation": "listCampaigns",
+        "method": "GET",
+        "path": f"/sandboxes/{sandbox.id}/v1/campaigns?page=2",
+        "traceparent": TRACEPARENT,
+        "status": 200,
+    } == line
+
+
+def test_a_refused_call_has_its_code_and_its_reason(logged: Logged):
+    logged.sandbox.call("GET", "/v1/campaigns/campaign_x")
+    (line,) = logged.objects()
+
+    assert (404, "CAMPAIGN_NOT_FOUND") == (line["status"], line["code"])
+    assert line["reason"].startswith("campaigns.detail at path.id")
+
+
+def test_a_call_that_a_rule_changes_has_the_rule(logged: Logged):
+    rule = logged.sandbox.on("listCampaigns").drop("before")
+    with pytest.raises(OSError):
+        logged.sandbox.call("GET", "/v1/campaigns")
+    line = logged.objects()[-1]
+
+    assert (rule.id, "drop", "listCampaigns") == (line["rule"], line["noResponse"], line["operation"])
+    assert "status" not in line
+
+
+def test_a_control_command_is_a_line_and_a_read_is_none(logged: Logged):
+    call = logged.sandbox.call
+    call("GET", "/_mock/clock")
+    call("POST", "/_mock/clock/advance", json={"by": "1d"})
+    call("POST", "/_mock/clock/advance", json={"by": "soon"})
+    done, refused = logged.objects()
+
+    assert ("command", "advanceClock", 200) == (done["kind"], done["command"], done["status"])
+    assert ("advanceClock", 400, "MOCK_BAD_DURATION") == (refused["command"], refused["status"], refused["code"])
+    assert "got 'soon'" in refused["reason"]
+
+
+def test_an_attempt_at_a_delivery_is_a_line_with_its_result_and_what_follows(logged: Logged):
+    sandbox = logged.sandbox
+    receiver = sandbox.receive_webhooks(lambda request: 503)
+    sandbox.complete_session(sandbox.call("POST", SESSIONS, json={}).json()["sessionId"])
+    line = next(each for each in logged.objects() if each["kind"] == "delivery")
+
+    assert (1, 503, "waiting", receiver.url) == tuple(line[name] for name in ("attempt", "status", "delivery", "url"))
+    assert "entrypoints.chatapp.connected" == line["type"]
+    assert line["next"] > line["clock"]
+    (text,) = [each for each in logged.texts() if "delivery" in each]
+    assert f"503 delivery {line['event']} {line['type']} to {receiver.url} attempt 1: waiting until " in text
+
+
+def test_a_sandbox_that_a_limit_ends_is_a_line(logged: Logged):
+    limiter = Limiter(logged.host, ServerLimits(age=SECOND))
+    begun = logged.host.monotonic_us()
+    logged.host.monotonic_us = lambda: begun + 10 * SECOND
+    limiter.sweep()
+    (line,) = logged.objects()
+
+    assert ("end", logged.sandbox.id, "age") == (line["kind"], line["sandbox"], line["limit"])
+    assert "(--age)" in line["reason"]
+
+
+def test_the_text_has_the_date_if_it_is_not_that_of_the_line_before(logged: Logged):
+    sandbox = logged.sandbox
+    path = f"/sandboxes/{sandbox.id}/v1/campaigns"
+    for _ in range(2):
+        sandbox.call("GET", "/v1/campaigns")
+    sandbox.advance(timedelta(days=1))
+    sandbox.call("GET", "/v1/campaigns")
+
+    calls = [line for line in logged.texts() if path in line]
+    assert [f"2026-03-01 12:00:00 200 GET {path}\n", f"12:00:00 200 GET {path}\n"] == calls[:2]
+    assert [f"2026-03-02 12:00:00 200 GET {path}\n"] == calls[2:]
+
+
+def test_a_trace_context_is_in_the_journal_and_on_the_page_of_the_call(logged: Logged):
+    sandbox = logged.sandbox
+    sandbox.call("GET", "/v1/campaigns", headers={"traceparent": TRACEPARENT})
+
+    assert TRACEPARENT == sandbox.log.journal["exchanges"][0]["request"]["headers"]["traceparent"]
+    page = sandbox.call("GET", "/_mock/calls/1", headers={"Accept": "text/html"}).body.decode()
+    assert TRACEPARENT in page.partition("<details>")[0]
+
+
+def test_a_failure_of_the_server_is_a_line_of_a_log_in_json():
+    lines: list[str] = []
+    logger = logging.getLogger("mockserver")
+    with _logger("json", cast("LogWriter", SimpleNamespace(write=lambda text: lines.append(text())))):
+        logger.error("unexpected failure")
+    logger.handle(logger.makeRecord("mockserver", logging.DEBUG, "", 0, "after its end", (), None))
+
+    (line,) = map(json.loads, lines)
+    assert ("failure", "ERROR", "unexpected failure") == (line["kind"], line["level"], line["message"])
