@@ -21,6 +21,7 @@ import requests
 import tenacity
 
 from mockserver import Sandbox
+from tests.clients.calls import retry_after_s
 
 FINAL = ("completed", "failed", "canceled")
 TRIES = 6
@@ -67,7 +68,7 @@ def draft(name: str) -> dict[str, Any]:
 def understood(status: int, body: bytes, headers: Mapping[str, str]) -> Any:
     """Return the JSON value of a success, None if it has none; raise for everything else."""
     if status == 429:
-        raise Busy(float(headers.get("retry-after", 5)))
+        raise Busy(retry_after_s({"Retry-After": headers.get("retry-after", ""), "Date": headers["date"]}) or 5.0)
     if status >= 500:
         raise Unsure
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import json
 import random
@@ -38,7 +39,8 @@ TEMPLATES = ("GET", "/v1/message-templates", None)
 
 WIRE = (
     "drop-before", "drop-after", "reset-before", "reset-after", "timeout-before", "timeout-after", "internal-error",
-    "rate-limit", "bad-gateway", "truncate", "garble", "dribble", "stale",
+    "rate-limit", "bad-gateway", "truncate", "garble", "dribble", "stale", "outage", "outage-for-good",
+    "rate-limit-short", "rate-limit-long", "rate-limit-date", "rate-limit-bare", "rate-limit-twice",
 )  # fmt: skip
 
 
@@ -607,7 +609,7 @@ def test_what_did_not_fit_into_the_time_is_named_with_its_kind(
 ):
     used = itertools.count()
     monkeypatch.setattr(engine, "_PROCESS_TIME", (lambda: next(used),))
-    options: dict[str, Any] = {"faults": ("internal-error", "rate-limit"), "choices": (), "pairs": 1000}
+    options: dict[str, Any] = {"faults": ("internal-error", "drop-before"), "choices": (), "pairs": 1000}
     texts = {
         seconds: mockserver_server.explore(list_twice, **options, seconds=seconds).text() for seconds in (3, 6, 1000)
     }
@@ -627,6 +629,109 @@ def test_what_the_time_did_not_suffice_for_is_not_taken_for_absent(mockserver_se
     assert "the clean run delivered no event" not in cut
     assert whole.splitlines()[-1] == cut.splitlines()[-1]
     assert "acts without a record that they could concern: campaign-canceled, " in cut
+
+
+def reads_with(wait_s: Callable[[Any], float], attempts: int = 4) -> Callable[[Sandbox], None]:
+    """A test whose client waits after a 429 as long as the function says, and calls a few times."""
+
+    def test(sandbox):
+        for _ in range(attempts):
+            with contextlib.suppress(ConnectionError):
+                answer = sandbox.call("GET", "/v1/campaigns")
+                if answer.status == 200:
+                    return
+                sandbox.sleep(wait_s(answer.headers))
+        raise RuntimeError("the service does not answer")
+
+    return test
+
+
+def seconds_of(headers: Any) -> float:
+    written = headers.get("retry-after", "60")
+    return float(written) if written.isdigit() else 60.0
+
+
+WAITS = {
+    "as long as it is asked": (lambda headers: max(seconds_of(headers), 30), {}),
+    "a minute at most": (lambda headers: min(max(seconds_of(headers), 30), 60), {"rate-limit-long": "breach"}),
+    "seconds alone": (lambda headers: max(float(headers.get("retry-after", 30)), 30), {"rate-limit-date": "crashed"}),
+    "only if it is asked": (
+        lambda headers: headers["retry-after"] and max(seconds_of(headers), 30),
+        {"rate-limit-bare": "crashed"},
+    ),
+}
+
+
+@pytest.mark.parametrize("waits", WAITS)
+def test_a_429_has_variants_that_find_what_a_client_makes_of_its_header(mockserver_server: MockServer, waits: str):
+    wait_s, expected = WAITS[waits]
+    report = mockserver_server.explore(reads_with(wait_s), faults=("rate-limit",), choices=())
+
+    verdicts = {name: [*counts] for (_, name), counts in report.matrix.items()}
+    assert {name: [verdict] for name, verdict in expected.items()} == {
+        name: found for name, found in verdicts.items() if found != ["survived"]
+    }
+    assert 6 == len(verdicts)
+
+
+def test_a_variant_is_tried_once_for_each_operation(mockserver_server: MockServer):
+    def test(sandbox):
+        for limit in (1, 2, 3):
+            sandbox.call("GET", f"/v1/campaigns?limit={limit}")
+        sandbox.call("GET", "/v1/message-templates")
+
+    report = mockserver_server.explore(test, faults=("rate-limit-date", "rate-limit-twice"), choices=())
+
+    assert {"placements": 8, "merged": 4, "tried": 4} == report.coverage.singles.as_json()
+
+
+@pytest.mark.parametrize(("attempts", "found"), [(2, {"outage": "crashed"}), (4, {})])
+def test_an_outage_concerns_three_calls_or_all_that_follow(
+    mockserver_server: MockServer, attempts: int, found: dict[str, str]
+):
+    report = mockserver_server.explore(reads_with(seconds_of, attempts), faults=("outage",), choices=())
+
+    verdicts = {name: next(iter(counts)) for (_, name), counts in report.matrix.items()}
+    assert {"outage": "survived", "outage-for-good": "reported"} | found == verdicts
+
+
+def test_a_client_that_calls_without_end_in_an_outage_is_found(mockserver_server: MockServer):
+    report = mockserver_server.explore(reads_with(seconds_of, 10_000), faults=("outage",), choices=())
+
+    assert [("breach", "endless", "outage-for-good")] == [
+        (row.verdict, row.cause, row.placements[0][0].name) for row in report.findings
+    ]
+
+
+@pytest.mark.parametrize("name", ["outage", "outage-for-good", "rate-limit-date", "rate-limit-twice"])
+def test_the_document_and_the_lines_of_a_variant_replay_it(mockserver_server: MockServer, name: str):
+    answers: list[Any] = []
+
+    def test(sandbox):
+        seen = []
+        for _ in range(5):
+            try:
+                answer = sandbox.call("GET", "/v1/campaigns")
+                seen.append((answer.status, answer.headers.get("retry-after")))
+            except ConnectionError as failure:
+                seen.append(type(failure).__name__)
+        answers.append(seen)
+        assert {(200, None)} == {*seen}
+
+    report = mockserver_server.explore(test, faults=(name,), choices=())
+    explored, count = answers[2], len(answers)
+    finding = next(iter(report.findings), None)  # a test that reports an outage for good has none
+    step = Placement.of(ExploreStep("fault", "listCampaigns", 1, 1, name))
+    with mockserver_server.sandbox(now="2026-03-01T12:00:00Z") as sandbox, contextlib.suppress(AssertionError):
+        for line in step.lines:
+            exec(line, {"mockserver": sandbox})  # noqa: S102 - the line of the report
+        test(sandbox)
+    if finding is not None:
+        with mockserver_server.sandbox(finding.document) as sandbox, contextlib.suppress(AssertionError):
+            test(sandbox)
+
+    assert [explored] * (1 + (finding is not None)) == answers[count:]
+    assert {(200, None)} != {*explored}
 
 
 FEW_FAULTS = ("drop-before", "internal-error", "garble", "truncate")

@@ -854,7 +854,7 @@ def test_the_line_of_a_test_has_the_number_of_placements_that_no_run_began_for(s
         """
     )
 
-    result.stdout.fnmatch_lines(["*::test_all: 0 of 0 placements in 2 runs, 11 more not tried"])
+    result.stdout.fnmatch_lines(["*::test_all: 0 of 0 placements in 2 runs, * more not tried"])
     result.stdout.fnmatch_lines(["*::test_none: 1 survived of 1 placements in 3 runs"])
 
 

@@ -59,7 +59,7 @@ def pairs(firsts: Sequence[First], clean: Sequence[TracedCall], around: Surround
             continue
         state, recovered = _state(first, place), _recovered(first.calls, clean, place)
         of_run = around._replace(by_socket=first.by_socket)
-        for candidate in at_calls(first.calls, of_run, options, place + 1):
+        for candidate in at_calls(first.calls, of_run, options, place + 1, is_second=True):
             count += 1
             key = state, candidate.key if options.prune else count
             second = candidate.step

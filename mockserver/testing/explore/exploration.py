@@ -198,7 +198,7 @@ class Exploration:
                 self._record_clean(run, watch, view)
             elif self._repeated is None and self._waits_longer(placement, sandbox, view):
                 self._repeated = _Repeated(placement, trace(view), waits(view))
-            if self._options.pairs and len(placement) == 1 and placement.has("fault", "act"):
+            if self._options.pairs and len(placement) == 1 and placement[0].is_in_pairs:
                 self._firsts.append(First(placement[0], trace(view), _by_socket(view, watch)))
         if not placement:
             self._judge_clean(run, sandbox)

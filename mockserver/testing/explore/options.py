@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.text import closest_match_hint
-from mockserver.testing.explore.tables import NAMES
+from mockserver.testing.explore.tables import NAMES, variant_of
 
 VERDICTS = ("survived", "reported", "crashed", "breach", "silent")
 ANY = "*"
@@ -70,7 +70,7 @@ class ExploreOptions:
 
     def has_fault(self, name: str) -> bool:
         """Return True if this fault or act is to be tried."""
-        return self.faults is None or name in self.faults
+        return self.faults is None or not {name, variant_of(name)}.isdisjoint(self.faults)
 
     def has_operation(self, operation: str) -> bool:
         """Return True if faults at calls of this operation are to be tried."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -45,6 +46,16 @@ class ExploreStep:
     resumes: tuple[tuple[str, int], ...] = field(default=(), repr=False)
     answer_bytes: int = field(default=0, repr=False)
 
+    @property
+    def lasts(self) -> bool:
+        """True if its operation fails from there to the end of the run."""
+        return self.kind == "fault" and FAULTS[self.name or ""].calls is None
+
+    @property
+    def is_in_pairs(self) -> bool:
+        """True if it can be the first one of a pair."""
+        return self.kind == "act" or (self.kind == "fault" and FAULTS[self.name or ""].is_in_pairs)
+
     def as_json(self) -> JSON:
         """Return the members of its kind: `operation`, `call` and `name`; `event`, `delivery` and `name`; or `choice` and `option`."""
         if self.kind == "choice":
@@ -71,18 +82,34 @@ class ExploreStep:
             return [{"on": "delivery", "nth": self.delivery, "do": {"deliver": dict(DELIVERY_FAULTS[name].argument)}}]
         at: JSON = {"on": self.operation, "nth": self.nth}
         if self.kind == "fault":
-            return [{**at, "do": dict(FAULTS[name].effects_at(self.answer_bytes))}]
+            row = FAULTS[name]
+            if row.calls != 1:
+                skipped = {"skip": (self.nth or 1) - 1} if self.nth != 1 else {}
+                at = {"on": self.operation, **skipped, **({"times": row.calls} if row.calls is not None else {})}
+            return [{**at, "do": dict(row.effects_at(self.answer_bytes))}]
         act, target = ACTS[name], {"id": self.target} if self.target else {}
         acted = [{**at, "when": "before", "do": {act.effect: {**act.argument, **target}}}]
         resumes = [{"on": on, "nth": nth, "when": "before", "do": {"resume-sends": target}} for on, nth in self.resumes]
         return acted + resumes
 
+    @property
+    def choices(self) -> Mapping[str, str]:
+        """The options that it sets."""
+        if self.kind == "choice":
+            return {self.choice or "": self.option or ""}
+        return FAULTS[self.name or ""].choices if self.kind == "fault" else {}
+
     def lines(self, *, is_first: bool = True) -> list[str]:
         """Return the lines of Python that put its rules in force, to paste into a test; all but the first may miss."""
+        chosen = [f'mockserver.choose({{"{choice}": "{option}"}})' for choice, option in self.choices.items()]
         if self.kind == "choice":
-            return [f'mockserver.choose({{"{self.choice}": "{self.option}"}})']
+            return chosen
         first, *others = self.rules()
-        return [python_line(first, may_fire=not is_first), *(python_line(rule, may_fire=True) for rule in others)]
+        return [
+            *chosen,
+            python_line(first, may_fire=not is_first),
+            *(python_line(rule, may_fire=True) for rule in others),
+        ]
 
 
 class Placement(tuple[ExploreStep, ...]):
@@ -98,7 +125,7 @@ class Placement(tuple[ExploreStep, ...]):
     @property
     def choices(self) -> dict[str, str]:
         """The options of the run, by choice."""
-        return {step.choice: step.option for step in self if step.choice is not None and step.option is not None}
+        return {choice: option for step in self for choice, option in step.choices.items()}
 
     @property
     def script(self) -> list[JSON]:

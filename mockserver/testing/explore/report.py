@@ -14,7 +14,7 @@ from mockserver.testing.explore import findings as finding_rows
 from mockserver.testing.explore.findings import ExploreFinding
 from mockserver.testing.explore.options import ANY, ExploreOptions
 from mockserver.testing.explore.placements import ExploreStep, Placement
-from mockserver.testing.explore.tables import ACTS, FAULTS, NAMES
+from mockserver.testing.explore.tables import ACTS, FAULTS, NAMES, variant_of
 from mockserver.testing.explore.verdicts import ORDER, Verdict
 
 COLUMNS: tuple[Verdict, ...] = ("survived", "reported", "crashed", "breach", "silent")
@@ -100,7 +100,8 @@ class Tolerated:
         for row in self.counts:
             operation, fault, named, _ = row
             if named == verdict and all(
-                operation in (ANY, step.operation) and fault in (ANY, step.name) for step in placement
+                operation in (ANY, step.operation) and fault in (ANY, step.name, variant_of(step.name or ""))
+                for step in placement
             ):
                 self.counts[row] += 1
                 return True

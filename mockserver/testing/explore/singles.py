@@ -56,7 +56,12 @@ class Candidate(NamedTuple):
 
 
 def at_calls(
-    calls: Sequence[TracedCall], around: Surroundings, options: ExploreOptions, first: int = 0
+    calls: Sequence[TracedCall],
+    around: Surroundings,
+    options: ExploreOptions,
+    first: int = 0,
+    *,
+    is_second: bool = False,
 ) -> Iterator[Candidate]:
     """
     Yield the faults and acts at each call, in the order of the calls.
@@ -66,6 +71,7 @@ def at_calls(
         around: What else that run had.
         options: The faults and operations to try.
         first: The place of the first call at which a step may happen.
+        is_second: The steps are the second ones of pairs.
     """
     named = frozenset(call.addressed for call in calls)
     contexts = _contexts(calls)
@@ -76,11 +82,12 @@ def at_calls(
         context = contexts[place]
         changes_nothing = call.operation in READS or call.is_refused
         for row in FAULTS.values():
-            if options.has_fault(row.name) and _applies(row, call, around):
+            if options.has_fault(row.name) and _applies(row, call, around) and (row.is_in_pairs or not is_second):
                 step = ExploreStep(
                     "fault", call.operation, call.number, call.nth, row.name, answer_bytes=call.answer_bytes
                 )
-                yield Candidate(step, (row.twin if row.twin and changes_nothing else row.name, *context))
+                name = row.twin if row.twin and changes_nothing else row.name
+                yield Candidate(step, (name, *((call.operation,) if row.variant_of else context)))
         for act in ACTS.values():
             if options.has_fault(act.name):
                 at = context if act.matters_to is None else _first_that(act, calls, contexts, place)

@@ -29,6 +29,11 @@ class WireRow(NamedTuple):
         twin: The fault that is the same for a call that changes nothing.
         needs_time: Takes real time over a socket, where it is not tried.
         requires: What a call must have for it: a `body` to cut, or a `change` before it, for a read that may miss that.
+        calls: How many calls of the operation in a row it concerns; None for all from that one on, after which a test can
+            only report that.
+        choices: The options of the run that it needs.
+        variant_of: The fault whose name selects it too. It depends on how the client treats the operation, so that one call
+            of each operation is enough.
     """
 
     name: str
@@ -37,6 +42,14 @@ class WireRow(NamedTuple):
     twin: str | None = None
     needs_time: bool = False
     requires: Literal["body", "change"] | None = None
+    calls: int | None = 1
+    choices: Mapping[str, str] = MappingProxyType({})
+    variant_of: str | None = None
+
+    @property
+    def is_in_pairs(self) -> bool:
+        """True if pairs contain it: a fault of one call that is no variant of another."""
+        return self.calls == 1 and self.variant_of is None
 
     def effects_at(self, answer_bytes: int) -> Mapping[str, Any]:
         """Return the effects at a call whose answer has this length: an answer is cut before its end."""
@@ -81,6 +94,14 @@ class DeliveryRow(NamedTuple):
 # The operations whose outcome depends on the status of a template.
 _OF_TEMPLATES = frozenset(("readTemplate", "createCampaign", "startCampaign"))
 
+_HEADERS = "rate-limit-headers"
+
+
+def _too_many(seconds: int) -> Mapping[str, Any]:
+    """Return the effects of a 429 whose `Retry-After` is so long."""
+    return {"error": {"code": "RATE_LIMIT_EXCEEDED", "retryAfter": seconds}}
+
+
 # fmt: off
 _WIRE = (
     WireRow("drop-before",    {"drop": "before"},                                             "before"),
@@ -90,12 +111,19 @@ _WIRE = (
     WireRow("timeout-before", {"delay-after": NO_ANSWER_FOR, "drop": "before"},               "before", needs_time=True),
     WireRow("timeout-after",  {"delay-after": NO_ANSWER_FOR, "drop": "after"},                "after",  twin="timeout-before", needs_time=True),
     WireRow("internal-error", {"error": "INTERNAL_ERROR"},                                    "before"),
-    WireRow("rate-limit",     {"error": {"code": "RATE_LIMIT_EXCEEDED", "retryAfter": RETRY_AFTER_S}}, "before"),
+    WireRow("rate-limit",     _too_many(RETRY_AFTER_S),                                       "before"),
     WireRow("bad-gateway",    {"bad-gateway": "after"},                                       "after"),
     WireRow("truncate",       {_CUT: _TRUNCATE_BYTES},                                        "after",  requires="body"),
     WireRow("garble",         {"garble": True},                                               "after"),
     WireRow("dribble",        {"dribble": {"chunks": 5, "over": "10s"}},                      "after",  needs_time=True, requires="body"),
     WireRow("stale",          {OUTDATED: True},                                               "before", requires="change"),
+    WireRow("outage",            {"drop": "before"},      "before", calls=3),
+    WireRow("outage-for-good",   {"drop": "before"},      "before", calls=None, variant_of="outage"),
+    WireRow("rate-limit-short",  _too_many(1),            "before", variant_of="rate-limit"),
+    WireRow("rate-limit-long",   _too_many(120),          "before", variant_of="rate-limit"),
+    WireRow("rate-limit-date",   _too_many(RETRY_AFTER_S), "before", choices={_HEADERS: "http-date"}, variant_of="rate-limit"),
+    WireRow("rate-limit-bare",   _too_many(RETRY_AFTER_S), "before", choices={_HEADERS: "none"},      variant_of="rate-limit"),
+    WireRow("rate-limit-twice",  _too_many(RETRY_AFTER_S), "before", calls=2, variant_of="rate-limit"),
 )
 _ACTS = (
     ActRow("campaign-canceled",   "cancel-campaign",   {},                            "campaign"),
@@ -124,6 +152,12 @@ FAULTS: Mapping[str, WireRow] = MappingProxyType({row.name: row for row in _WIRE
 ACTS: Mapping[str, ActRow] = MappingProxyType({row.name: row for row in _ACTS})
 DELIVERY_FAULTS: Mapping[str, DeliveryRow] = MappingProxyType({row.name: row for row in _DELIVERIES})
 NAMES: tuple[str, ...] = (*FAULTS, *ACTS, *DELIVERY_FAULTS)
+
+
+def variant_of(name: str) -> str:
+    """Return the fault that this one is a variant of; the name itself if it is none."""
+    return (FAULTS[name].variant_of if name in FAULTS else None) or name
+
 
 # The order of second faults at one call: those that leave a client in doubt are first.
 SECOND = (

@@ -165,7 +165,8 @@ def causes(
             message = f"the test passed, and its calls caused {'; '.join(texts)}"
             reasons.insert(0, Cause("silent", DIFFERS, message))
     if run.raised is not None and run.ended is None:
-        verdict: Verdict = "reported" if isinstance(run.raised, tolerated) else "crashed"
+        is_reported = isinstance(run.raised, tolerated) or any(step.lasts for step in placement)
+        verdict: Verdict = "reported" if is_reported else "crashed"
         reasons.append(Cause(verdict, type(run.raised).__name__, describe(run.raised, run.base_url)))
     return sorted(reasons, key=lambda cause: (ORDER.index(cause.verdict), cause.is_advice))
 
