@@ -25,7 +25,7 @@ Each client has one bug, and an ordinary test that passes (`tests/explore/workin
 - A bug is found if the report lists it, whatever its verdict. An outdated read alone (`stale`) does not count, since the careful client reports that too.
 - Of the {len(SINGLES)} bugs that need one fault at most, {BY_VERDICT["silent"] + BY_VERDICT["breach"]} fail the test as silent or breach, and {BY_VERDICT["crashed"]} more with `strict=True` as crashed.
 - {BY_VERDICT["advice"]} fail nothing: {ADVISED} are findings of the severity "noise", which the report lists as `advice`.
-- The last six bugs need two faults; their runs include up to {PAIRS} pairs.
+- The last six bugs need two faults; their runs include up to {PAIRS} pairs. Two faults of one kind in a row are a single placement too: `rate-limit-twice` and `outage` find two of the six.
 
 "Calls" counts those of the clean run, and "runs" those of the whole exploration; "seconds" is processor time.
 `python -m tests.explore.table` measures the figures and writes this page.

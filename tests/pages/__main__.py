@@ -12,6 +12,6 @@ from tests.pages.blocks import RECORDING
 os.environ[RECORDING] = "1"
 sys.exit(
     pytest.main(
-        ["-q", "-p", "no:randomly", "-m", "", "tests/pages", "-k", "session_prints or example_does", *sys.argv[1:]]
+        ["-q", "-p", "no:randomly", "-m", "", "tests/pages", "-k", "session_prints or example_behaves", *sys.argv[1:]]
     )
 )
