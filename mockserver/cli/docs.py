@@ -209,12 +209,17 @@ A client that repeats the call earlier has not received it yet.
 
 ## What a transport repeats
 
-curl, browsers and some HTTP libraries repeat a request by themselves if its connection was in use before and ends without a byte, because the server may have closed an idle connection.
-They repeat a POST too.
+Some HTTP libraries repeat a request by themselves if its connection was in use before and ends without a byte, because the server may have closed an idle connection.
 A `drop` or `reset` on such a connection is then hidden from the client, and the service gets the call twice.
 
-The rules `duplicate-start` and `blind-post-retry` excuse one such repetition: over a socket, on a connection in use before, with the same bytes and headers within 50 milliseconds.
-They excuse nothing in process, and nothing if the User-Agent is that of requests, httpx, urllib3, urllib or aiohttp, since these libraries do not repeat a POST by themselves.
+| transport | repeats by itself |
+| --- | --- |
+| curl and what is built on it, such as PHP's Guzzle; browsers; Java's `HttpURLConnection` | any call, also a POST |
+| Go's `net/http`, Java's `HttpClient`, Ruby's `Net::HTTP` | GET and what else is idempotent, no POST |
+| Python's and Node's | nothing, unless a retry policy says so |
+
+The rules `duplicate-start` and `blind-post-retry` excuse one repetition of a POST by a transport of the first row, which they know by its User-Agent: over a socket, on a connection in use before, with the same bytes and headers, and as the next call.
+For any other client the finding adds "repeated below your code, by its HTTP library, if your code repeats nothing": look for the retry policy of that library, as of axios-retry, or of urllib3 under another User-Agent.
 To let a client that repeats see the `drop`, give it a new connection for each call: `curl -H "Connection: close"`, or one curl process per call.
 
 ## The rules

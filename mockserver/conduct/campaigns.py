@@ -15,16 +15,19 @@ from mockserver.core.state.journal import JournalEntry
 _READS = ("listCampaigns", "readCampaign", "readExecution")
 _CLONED_WITHIN = 60 * MINUTE
 _RETRIED_WITHIN = MINUTE
+# Of a call that was repeated at once after a connection that was in use before had ended without a byte.
+_BELOW = "; repeated below your code, by its HTTP library, if your code repeats nothing"
 _SAME_RUN = 5 * MINUTE  # a later cancel is a new decision of the user, not a retry
 
 
 def duplicate_start(evidence: Evidence) -> Iterator[Proof]:
     """The client cannot know whether a lost start took effect, and so may not start again without a read."""
     for campaign_id, first, again in _repeated_starts(evidence):
-        is_own = not again.arrived_late and again.n not in evidence.transport_repeats
+        is_own = not again.arrived_late and not evidence.transport_repeats.get(again.n)
         if not was_received(first) and is_own and not _has_read(evidence, first, again):
             effect = "had taken effect" if first.applied else "had not reached the service"
             message = f"campaign {campaign_id} was started again without a read, after a start without an answer, which {effect}"
+            message += _BELOW * (again.n in evidence.transport_repeats)
             yield Proof(message, numbers((first, again)))
 
 
@@ -47,12 +50,13 @@ def blind_post_retry(evidence: Evidence) -> Iterator[Proof]:
         again = evidence.next_repetition(first) if has_failed(first) else None
         if again is None or again.arrived_late or again.at - first.at > _RETRIED_WITHIN:
             continue
-        if again.n in evidence.transport_repeats:
+        if evidence.transport_repeats.get(again.n):
             continue
         is_duplicate_start = first.operation == "startCampaign" and not was_received(first)
         left = _left_by_creates(evidence, first, again) if first.operation == "createCampaign" else ""
         if not is_duplicate_start and left is not None and not _has_read(evidence, first, again):
             message = f"{first.operation} was repeated byte for byte after {_outcome(first)}{left}"
+            message += _BELOW * (again.n in evidence.transport_repeats)
             yield Proof(message, numbers((first, again)))
 
 

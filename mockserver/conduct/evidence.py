@@ -81,9 +81,10 @@ def delivery_attempts(run: Run) -> Sequence[DeliveryAttempt]:
 
 FINAL = ("completed", "failed", "canceled", "expired")
 _WITH_FILTERS = ("previewAudience", "createCampaign")
-_TRANSPORT_REPEATS_WITHIN = 50 * MILLISECOND
-# Libraries whose transport never repeats a POST: a repeated one is from the client's own retry policy.
-_NEVER_REPEAT = ("python-requests", "python-httpx", "python-urllib", "aiohttp")
+# Transports that repeat a POST by themselves if a connection that was in use before ends without a byte, by the beginning
+# of their User-Agent: libcurl, browsers, and Java's HttpURLConnection. Those of Go, Ruby and Java's HttpClient repeat only
+# what is idempotent, and those of Python and Node nothing.
+_REPEATS_POSTS = ("curl/", "guzzlehttp/", "java/", "libcurl", "mozilla/", "php-curl", "pycurl/")
 _MOVED = 10 * MILLISECOND  # a clock that follows the process's and advanced this much more than real time was moved
 _HTTP_DATE = SECOND  # of which an HTTP date has no fractions, and a client's own clock in seconds neither
 
@@ -173,14 +174,25 @@ class Evidence:
         return (self.run.rules[rule_id] for rule_id in ids if rule_id in self.run.rules)
 
     @cached_property
-    def transport_repeats(self) -> frozenset[int]:
-        """The numbers of calls that the client's HTTP library repeated by itself, on a new connection."""
-        repeats: set[int] = set()
-        for exchange in self.exchanges:
-            again = self.next_repetition(exchange) if exchange.is_reused and exchange.n not in repeats else None
-            if again is not None and _is_repeated_by_transport(exchange, again):
-                repeats.add(again.n)
-        return frozenset(repeats)
+    def transport_repeats(self) -> Mapping[int, bool]:
+        """
+        The numbers of calls that the client's HTTP library may have repeated by itself, on a new connection.
+
+        True for one that is known to do so. It does so once if a connection that had carried another call ends without a
+        byte, with the same head, before it sends anything else.
+        """
+        repeats: dict[int, bool] = {}
+        latest: dict[Any, JournalEntry] = {}  # of each client
+        for again in self.exchanges:
+            key = client_key(again)
+            first, latest[key] = latest.get(key), again
+            if first is None or not first.is_reused or first.status is not None or first.n in repeats:
+                continue
+            ended = first.fault is not None and not WITHOUT_RESPONSE.isdisjoint(first.fault.effects)
+            if ended and request_of(first) == request_of(again) and first.call.headers == again.call.headers:
+                agent = again.call.headers.get("user-agent", "").lower()
+                repeats[again.n] = agent.startswith(_REPEATS_POSTS)
+        return repeats
 
     @cached_property
     def has_observed_waits(self) -> bool:
@@ -380,20 +392,6 @@ def _as_received(exchanges: Sequence[JournalEntry]) -> tuple[JournalEntry, ...]:
         is_unreceived = exchange.is_held or is_late
         received.append(exchange._replace(status=None, headers=(), answer=b"") if is_unreceived else exchange)
     return tuple(reversed(received))
-
-
-def _is_repeated_by_transport(first: JournalEntry, again: JournalEntry) -> bool:
-    """
-    Return True if an HTTP library has sent a call again by itself, as curl and browsers do.
-
-    They do so if a connection that had carried another call ends without a byte: the same bytes, immediately, once.
-    """
-    ended = first.status is None and first.fault is not None and not WITHOUT_RESPONSE.isdisjoint(first.fault.effects)
-    if not (ended and first.is_reused) or first.monotonic_us is None or again.monotonic_us is None:
-        return False
-    agent = first.call.headers.get("user-agent", "").lower()
-    is_alike = first.call.headers == again.call.headers and not any(name in agent for name in _NEVER_REPEAT)
-    return is_alike and 0 <= again.monotonic_us - first.monotonic_us <= _TRANSPORT_REPEATS_WITHIN
 
 
 def _number(exchange: JournalEntry) -> int:

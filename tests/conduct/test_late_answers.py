@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 import pytest
 
 from mockserver.core.instants import MILLISECOND
-from mockserver.server.hosting.runtime import HostRuntime
 from mockserver.testing.sandbox import Sandbox
 from tests.clients.driven import Client
 from tests.conduct.provocation import GIVEN, NOON
@@ -126,15 +125,26 @@ class TestAHeldAnswer:
         assert ["rename-after-lost-create"] == [rule for rule, _ in found(mockserver)]
 
 
-def repeat_start(sandbox: Sandbox, ends: str = "drop") -> None:
+BELOW = "; repeated below your code, by its HTTP library, if your code repeats nothing"
+CURL = "curl/8.5.0"
+
+
+def with_agent(sandbox: Sandbox, agent: str, *numbers: int) -> None:
+    exchanges = sandbox._hosted.sandbox.journal.exchanges
+    for n in numbers:
+        call = exchanges[n - 1].call
+        change(sandbox, n, call=call._replace(headers={**call.headers, "user-agent": agent}))
+
+
+def repeat_start(sandbox: Sandbox, ends: str = "drop", agent: str = CURL) -> None:
     """A start on a connection that had carried a create, which ends without a byte, and the same start again."""
     sandbox.on("startCampaign").nth(1).do({ends: "after"})
     client = Client(sandbox)
     campaign = client.create()
     client.ask("POST", f"{CREATE}/{campaign}/start")
     client.ask("POST", f"{CREATE}/{campaign}/start")
-    change(sandbox, 2, is_reused=True, monotonic_us=0)
-    change(sandbox, 3, monotonic_us=50 * MILLISECOND)
+    change(sandbox, 2, is_reused=True)
+    with_agent(sandbox, agent, 2, 3)
 
 
 class TestWhatATransportRepeats:
@@ -149,34 +159,63 @@ class TestWhatATransportRepeats:
         client = Client(mockserver)
         client.create()
         client.create()
-        change(mockserver, 1, is_reused=True, monotonic_us=0)
-        change(mockserver, 2, monotonic_us=1)
+        change(mockserver, 1, is_reused=True)
+        with_agent(mockserver, CURL, 1, 2)
+
+        assert [] == found(mockserver)
+
+    @pytest.mark.parametrize("agent", [CURL, "Mozilla/5.0 (X11)", "GuzzleHttp/7", "Java/17.0.10", "PycURL/7.45"])
+    def test_it_is_known_by_its_user_agent_however_slow_the_machine_is(self, mockserver: Sandbox, agent: str):
+        repeat_start(mockserver, agent=agent)
+        change(mockserver, 2, monotonic_us=0)
+        change(mockserver, 3, monotonic_us=3_600_000_000)
 
         assert [] == found(mockserver)
 
     @pytest.mark.parametrize(
-        "n, fields",
+        "agent",
         [
-            (2, {"is_reused": False}),
-            (3, {"monotonic_us": 50 * MILLISECOND + 1}),
+            "python-requests/2.32",
+            "axios/1.7",
+            "PyGithub/Python",
+            "Go-http-client/1.1",
+            "Java-http-client/17",
+            "mine",
+            "",
         ],
-        ids=["a-new-connection", "later"],
     )
-    def test_anything_else_is_a_retry_of_the_clients_own(self, mockserver: Sandbox, n: int, fields: dict[str, Any]):
-        repeat_start(mockserver)
-        change(mockserver, n, **fields)
+    def test_of_any_other_client_the_finding_says_that_it_may_be_below_its_code(self, mockserver: Sandbox, agent: str):
+        repeat_start(mockserver, agent=agent)
 
         assert [("duplicate-start", (2, 3))] == found(mockserver)
+        assert mockserver.conduct.findings[0].message.endswith(BELOW)
 
-    @pytest.mark.parametrize("header", [{"x-attempt": "2"}, {"user-agent": "python-requests/2.32"}])
-    def test_other_headers_or_a_library_that_repeats_no_post_are_too(self, mockserver: Sandbox, header: dict[str, str]):
+    def test_a_repetition_after_a_new_connection_is_a_retry_of_the_clients_own(self, mockserver: Sandbox):
         repeat_start(mockserver)
-        exchanges = mockserver._hosted.sandbox.journal.exchanges
-        for n in (2, 3) if "user-agent" in header else (3,):
-            call = exchanges[n - 1].call
-            change(mockserver, n, call=call._replace(headers={**call.headers, **header}))
+        change(mockserver, 2, is_reused=False)
 
         assert [("duplicate-start", (2, 3))] == found(mockserver)
+        assert BELOW not in mockserver.conduct.findings[0].message
+
+    def test_one_with_other_headers_is_too(self, mockserver: Sandbox):
+        repeat_start(mockserver)
+        call = mockserver._hosted.sandbox.journal.exchanges[2].call
+        change(mockserver, 3, call=call._replace(headers={**call.headers, "x-attempt": "2"}))
+
+        assert [("duplicate-start", (2, 3))] == found(mockserver)
+        assert BELOW not in mockserver.conduct.findings[0].message
+
+    def test_one_after_another_call_is_too(self, mockserver: Sandbox):
+        mockserver.on("startCampaign").nth(1).drop("after")
+        client = Client(mockserver)
+        campaign = client.create()
+        client.ask("POST", f"{CREATE}/{campaign}/start")
+        mockserver.call("GET", "/v1/message-templates")
+        client.ask("POST", f"{CREATE}/{campaign}/start")
+        change(mockserver, 2, is_reused=True)
+        with_agent(mockserver, CURL, 2, 3, 4)
+
+        assert [("duplicate-start", (2, 4))] == found(mockserver)
 
     def test_an_answer_that_had_begun_is_never_excused(self, mockserver: Sandbox):
         mockserver.on("startCampaign").nth(1).do({"truncate": 5})
@@ -184,8 +223,8 @@ class TestWhatATransportRepeats:
         campaign = client.create()
         client.ask("POST", f"{CREATE}/{campaign}/start")
         client.ask("POST", f"{CREATE}/{campaign}/start")
-        change(mockserver, 2, is_reused=True, monotonic_us=0)
-        change(mockserver, 3, monotonic_us=1)
+        change(mockserver, 2, is_reused=True)
+        with_agent(mockserver, CURL, 2, 3)
 
         assert [("duplicate-start", (2, 3))] == found(mockserver)
 
@@ -196,7 +235,8 @@ class TestWhatATransportRepeats:
         for _ in range(3):
             client.ask("POST", f"{CREATE}/{campaign}/start")
         for n in (2, 3, 4):
-            change(mockserver, n, is_reused=True, monotonic_us=n)
+            change(mockserver, n, is_reused=True)
+        with_agent(mockserver, CURL, 2, 3, 4)
 
         assert [("duplicate-start", (3, 4))] == found(mockserver)
 
@@ -221,7 +261,6 @@ class TestWhatATransportRepeats:
     @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
     @pytest.mark.parametrize("ends", ["drop", "reset"])
     def test_curl_repeats_so_and_is_not_blamed(self, mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, ends: str):
-        monkeypatch.setattr(HostRuntime, "monotonic_us", lambda runtime: 0)  # however slow this machine is
         campaign = Client(mockserver).create()
         mockserver.on("startCampaign").nth(1).do({ends: "after"})
         url = f"{mockserver.base_url}{CREATE}"
