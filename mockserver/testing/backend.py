@@ -31,13 +31,10 @@ from mockserver.server.webhooks import event_loops
 from mockserver.testing.arguments import is_refusal
 from mockserver.testing.end_user import EndUser, over_socket
 from mockserver.testing.transports import in_process
-from mockserver.testing.transports.in_process import Response
+from mockserver.testing.transports.in_process import ClientRoute, Response
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
-
-    import httpx
-    import requests
 
     from mockserver.core.state.records import Webhook
     from mockserver.server.webhooks.local_receivers import ReceiverTarget
@@ -111,14 +108,8 @@ class Backend(Protocol):
     ) -> Response:
         """Send one request to a path of the sandbox; the standard library's exception if the response breaks off."""
 
-    def requests_session(self) -> requests.Session:
-        """Return a session that reaches the sandbox."""
-
-    def httpx_client(self) -> httpx.Client:
-        """Return a client on the base url."""
-
-    def httpx_async_client(self) -> httpx.AsyncClient:
-        """Return an asyncio client on the base url."""
+    def client_route(self) -> ClientRoute:
+        """Return the way of the HTTP clients that need no socket of their own."""
 
     def register_receiver(
         self, target: ReceiverTarget, tenant_id: str, events: Sequence[str], secret: str | None, path: str
@@ -266,28 +257,13 @@ class LocalBackend:
         received = response.body if response.transmission is None else in_process.complete_body(response)
         return Response(response.status, {name.lower(): value for name, value in response.headers}, received)
 
-    def requests_session(self) -> requests.Session:
-        from mockserver.testing.transports import requests_adapter
-
-        return requests_adapter.requests_session(self._sender())
-
-    def httpx_client(self) -> httpx.Client:
-        from mockserver.testing.transports import httpx_transport
-
-        return httpx_transport.httpx_client(self._sender(), self.hosted.base_url)
-
-    def httpx_async_client(self) -> httpx.AsyncClient:
-        from mockserver.testing.transports import httpx_transport
-
+    def client_route(self) -> ClientRoute:
         hosted = self.hosted
-        return httpx_transport.httpx_async_client(
-            self._sender(),
+        return ClientRoute(
+            partial(in_process.send_in_process, hosted),
             hosted.base_url,
             lambda: any(tenant.webhooks for tenant in hosted.sandbox.tenants.values()),
         )
-
-    def _sender(self) -> in_process.Send:
-        return partial(in_process.send_in_process, self.hosted)
 
     def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
         hosted, changed = self.hosted, threading.Event()

@@ -36,14 +36,11 @@ from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
 from mockserver.testing.settings import FILES, Layer, Settings
 from mockserver.testing.transports.control_calls import ControlCalls
-from mockserver.testing.transports.in_process import Response, complete_body
+from mockserver.testing.transports.in_process import ClientRoute, Response, complete_body
 from mockserver.testing.transports.loopback_receiver import LoopbackReceiver
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    import httpx
-    import requests
 
     from mockserver.coverage.coverage import Coverage
     from mockserver.server.webhooks.local_receivers import ReceiverTarget
@@ -265,20 +262,8 @@ class RemoteBackend:
             response.status, {name.lower(): value for name, value in response.headers}, complete_body(response)
         )
 
-    def requests_session(self) -> requests.Session:
-        from mockserver.testing.transports import requests_adapter
-
-        return requests_adapter.requests_session(self._calls.send_request)
-
-    def httpx_client(self) -> httpx.Client:
-        from mockserver.testing.transports import httpx_transport
-
-        return httpx_transport.httpx_client(self._calls.send_request, self.address)
-
-    def httpx_async_client(self) -> httpx.AsyncClient:
-        from mockserver.testing.transports import httpx_transport
-
-        return httpx_transport.httpx_async_client(self._calls.send_request, self.address, lambda: True)
+    def client_route(self) -> ClientRoute:
+        return ClientRoute(self._calls.send_request, self.address, lambda: True)
 
     def register_receiver(
         self, target: ReceiverTarget, tenant_id: str, events: Sequence[str], secret: str | None, path: str

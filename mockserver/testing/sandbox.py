@@ -165,11 +165,15 @@ class Sandbox:
 
     def requests_session(self) -> requests.Session:
         """Return a `requests` session for full urls; in this process it needs no socket and refuses other hosts."""
-        return self._backend.requests_session()
+        from mockserver.testing.transports import requests_adapter
+
+        return requests_adapter.requests_session(self._backend.client_route())
 
     def httpx_client(self) -> httpx.Client:
         """Return an `httpx` client on the base url; in this process it needs no socket and refuses other hosts."""
-        return self._backend.httpx_client()
+        from mockserver.testing.transports import httpx_transport
+
+        return httpx_transport.httpx_client(self._backend.client_route())
 
     def end_user(
         self, session: str | Mapping[str, Any], *, socket: bool = False, user_agent: str = "EndUser"
@@ -640,7 +644,9 @@ class Aio:
 
     def httpx_client(self) -> httpx.AsyncClient:
         """Return an asyncio `httpx` client on the base url; in this process it needs no socket and refuses other hosts."""
-        return self._sandbox._backend.httpx_async_client()
+        from mockserver.testing.transports import httpx_transport
+
+        return httpx_transport.httpx_async_client(self._sandbox._backend.client_route())
 
     async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """

@@ -6,14 +6,14 @@ A response that a rule breaks raises what httpx raises over a socket, at the sam
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import httpx
 
 from mockserver.server.api.response import HttpResponse, NoResponse, iter_chunks
 from mockserver.server.http1.reason_phrases import reason_phrase
 from mockserver.server.webhooks import event_loops
-from mockserver.testing.transports.in_process import Send
+from mockserver.testing.transports.in_process import ClientRoute, Send
 
 
 def no_response_error(request: httpx.Request, answer: NoResponse) -> httpx.TransportError:
@@ -60,27 +60,27 @@ class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
             yield piece
 
 
-def httpx_client(send: Send, base_url: str) -> httpx.Client:
-    """Return an httpx client with the sandbox's base url, whose requests this function sends; it loads no TLS context."""
+def httpx_client(route: ClientRoute) -> httpx.Client:
+    """Return an httpx client with the sandbox's base url, whose requests take this way; it loads no TLS context."""
 
     class SandboxTransport(httpx.BaseTransport):
         def handle_request(self, request: httpx.Request) -> httpx.Response:
-            return _response(send, request, request.read())
+            return _response(route.send, request, request.read())
 
-    return httpx.Client(transport=SandboxTransport(), base_url=base_url)
+    return httpx.Client(transport=SandboxTransport(), base_url=route.base_url)
 
 
-def httpx_async_client(send: Send, base_url: str, may_block: Callable[[], bool]) -> httpx.AsyncClient:
-    """Return the same for asyncio. A request that may block, such as by a receiver, runs in a thread: the loop continues."""
+def httpx_async_client(route: ClientRoute) -> httpx.AsyncClient:
+    """Return the same for asyncio. A request that may block runs in a thread: the loop continues."""
 
     class AsyncSandboxTransport(httpx.AsyncBaseTransport):
         async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
             body = await request.aread()
-            if not may_block() or event_loops.running() is None:  # the loop is not asyncio's
-                return _response(send, request, body)
-            return await event_loops.in_thread(lambda: _response(send, request, body))
+            if not route.may_block() or event_loops.running() is None:  # the loop is not asyncio's
+                return _response(route.send, request, body)
+            return await event_loops.in_thread(lambda: _response(route.send, request, body))
 
-    return httpx.AsyncClient(transport=AsyncSandboxTransport(), base_url=base_url)
+    return httpx.AsyncClient(transport=AsyncSandboxTransport(), base_url=route.base_url)
 
 
 def _response(send: Send, request: httpx.Request, body: bytes) -> httpx.Response:

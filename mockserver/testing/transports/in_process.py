@@ -7,7 +7,7 @@ A request to any other host is an error, never a real request.
 from __future__ import annotations
 
 import json as jsonlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http.client import IncompleteRead
 from typing import Any, NamedTuple, Protocol
 
@@ -43,6 +43,21 @@ class Send(Protocol):
         body: bytes,
         timeout_s: float | None = None,
     ) -> HttpResponse | NoResponse: ...
+
+
+class ClientRoute(NamedTuple):
+    """
+    The way of a test's HTTP clients to a sandbox.
+
+    Attributes:
+        send: sends a request of theirs.
+        base_url: of the sandbox.
+        may_block: returns True if a request may wait for a receiver in this process.
+    """
+
+    send: Send
+    base_url: str
+    may_block: Callable[[], bool]
 
 
 def send_in_process(

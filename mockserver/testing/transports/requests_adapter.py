@@ -21,7 +21,7 @@ from urllib3.exceptions import ProtocolError, ReadTimeoutError
 from mockserver.server.api.response import HttpResponse as ServerResponse
 from mockserver.server.api.response import NoResponse, iter_chunks
 from mockserver.server.http1.reason_phrases import reason_phrase
-from mockserver.testing.transports.in_process import Send
+from mockserver.testing.transports.in_process import ClientRoute, Send
 
 
 def read_timeout_s(timeout: Any) -> float | None:
@@ -76,11 +76,11 @@ class _Body(io.RawIOBase):
         return len(given)
 
 
-def requests_session(send_request: Send) -> requests.Session:
-    """Return a requests session all of whose http and https requests this function sends."""
+def requests_session(route: ClientRoute) -> requests.Session:
+    """Return a requests session all of whose http and https requests take this way."""
     session = requests.Session()
     session.trust_env = False
-    adapter = _Adapter(send_request)
+    adapter = _Adapter(route.send)
     for scheme in ("http://", "https://"):
         session.mount(scheme, adapter)
     return session
