@@ -52,7 +52,6 @@ PROXIES: Final[Mapping[str, Proxy]] = MappingProxyType({proxy.name: proxy for pr
     Proxy("nginx", "nginx.conf", lambda program, folder: [program, "-e", "stderr", "-p", str(folder), "-c", "nginx.conf"]),
 )})
 # fmt: on
-PRINTED: Final = (*PROXIES, KUBERNETES)
 
 
 def find_program(name: str) -> str | None:

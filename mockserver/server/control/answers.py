@@ -94,13 +94,10 @@ class OpenSandbox(TypedDict):
     idleSeconds: Annotated[Count, "Since its last call, in real time."]
 
 
-class Ended(TypedDict):
-    limit: NotRequired[Limit]
-
-
-class ClosedSandbox(Ended):
+class ClosedSandbox(TypedDict):
     sandboxId: str
     lateCalls: Count
+    limit: NotRequired[Limit]
 
 
 class Sandboxes(OfFleet):

@@ -337,6 +337,11 @@ def list_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> answers
     """Return the open sandboxes, with a label those that have it, and the closed ones that were called after their end."""
     host, labels = addressed.host, _labels(args)
     sandboxes, now = host.refreshed(), host.monotonic_us()
+    closed: list[answers.ClosedSandbox] = []
+    for sandbox_id, count in host.closed.called():
+        closed.append({"sandboxId": sandbox_id, "lateCalls": count})
+        if (ended := host.closed.ended.get(sandbox_id)) is not None:
+            closed[-1]["limit"] = cast("answers.Limit", ended.limit)
     return {
         "sandboxes": [
             {
@@ -351,17 +356,9 @@ def list_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> answers
             for hosted in sandboxes
             if labels.items() <= hosted.labels.items()
         ],
-        "closed": [
-            {"sandboxId": sandbox_id, "lateCalls": count, **_limit(host, sandbox_id)}
-            for sandbox_id, count in host.closed.called()
-        ],
+        "closed": closed,
         **_shard(host),
     }
-
-
-def _limit(host: SandboxHost, sandbox_id: str) -> answers.Ended:
-    ended = host.closed.ended.get(sandbox_id)
-    return {} if ended is None else {"limit": cast("answers.Limit", ended.limit)}
 
 
 def delete_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> answers.EndedSandboxes:

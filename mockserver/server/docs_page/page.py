@@ -65,7 +65,10 @@ def render(document: JSON, plane: Literal["public", "control"], query: str) -> s
         plane: that the document describes; it decides which credential the page asks for.
         query: of the same document as JSON and YAML, with its question mark; empty if it has none.
     """
-    groups = _groups(document)
+    groups = {tag["name"]: Group(tag["name"], tag["description"], []) for tag in document["tags"]}
+    for path, item in document["paths"].items():
+        for method, spec in item.items():
+            groups[spec["tags"][0]].operations.append(Operation(method.upper(), path, spec))
     events = [
         Operation(method.upper(), name, spec)
         for name, item in document.get("webhooks", {}).items()
@@ -78,7 +81,7 @@ def render(document: JSON, plane: Literal["public", "control"], query: str) -> s
             document=document,
             plane=plane,
             query=query,
-            groups=groups,
+            groups=list(groups.values()),
             events=events,
             schemas=document["components"].get("schemas", {}),
             sentences=_sentences(),
@@ -91,14 +94,6 @@ def render(document: JSON, plane: Literal["public", "control"], query: str) -> s
 def asset(name: Literal["style.css", "script.js"]) -> str:
     """Return a static asset of the page."""
     return (_HERE / "static" / name).read_text(encoding="utf-8")
-
-
-def _groups(document: JSON) -> list[Group]:
-    groups = {tag["name"]: Group(tag["name"], tag["description"], []) for tag in document["tags"]}
-    for path, item in document["paths"].items():
-        for method, spec in item.items():
-            groups[spec["tags"][0]].operations.append(Operation(method.upper(), path, spec))
-    return list(groups.values())
 
 
 def body_field(spec: JSON) -> BodyField | None:

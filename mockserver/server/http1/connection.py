@@ -235,13 +235,10 @@ class Connection:
             return
         is_unchanged = not self._is_responding and self._exchanges == before  # else `_finish` proceeds
         if self.wire.is_at_end and is_unchanged:
-            self._end_of_client()
-
-    def _end_of_client(self) -> None:
-        if self._head is not None or (self._body is None and self._has_begun):
-            self._refuse(BadRequest("the connection ended inside a request", self._method))
-        else:
-            self.wire.end()
+            if self._head is not None or (self._body is None and self._has_begun):
+                self._refuse(BadRequest("the connection ended inside a request", self._method))
+            else:
+                self.wire.end()
 
     @property
     def _has_begun(self) -> bool:
