@@ -1,5 +1,17 @@
-"""The type of a JSON object, for signatures."""
+"""JSON values: the type of an object, for signatures, and the change of every object in a value."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from typing import Any
 
 JSON = dict[str, Any]
+
+
+def changed(value: Any, change: Callable[[JSON], Any]) -> Any:
+    """Return a copy of a value in which `change` has replaced each object, the inner ones first."""
+    if isinstance(value, list):
+        return [changed(element, change) for element in value]
+    if not isinstance(value, dict):
+        return value
+    return change({key: changed(item, change) for key, item in value.items()})

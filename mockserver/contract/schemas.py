@@ -22,7 +22,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mockserver._data import data_dir
-from mockserver._json import JSON
+from mockserver._json import JSON, changed
 from mockserver.contract.limits import DIGITS_MAX, PROBLEMS_MAX
 from mockserver.contract.text import closest_match_hint
 
@@ -164,7 +164,7 @@ def load(name: str) -> JSON:
     Raises:
         ValueError: For an unknown name.
     """
-    schema: JSON = _inlined(read(name))
+    schema: JSON = changed(read(name), _inlined)
     return schema
 
 
@@ -224,15 +224,12 @@ def check(name: str, value: object) -> list[SchemaError]:
     return [] if is_valid(name, value) else problems(name, value)
 
 
-def _inlined(part: Any) -> Any:
-    if isinstance(part, list):
-        return [_inlined(element) for element in part]
-    if not isinstance(part, dict):
+def _inlined(part: JSON) -> JSON:
+    """Return an object of a schema; of a reference to another file that file."""
+    if set(part) != {"$ref"} or not part["$ref"].endswith(".json"):
         return part
-    if set(part) == {"$ref"} and part["$ref"].endswith(".json"):
-        whole = load(part["$ref"].removesuffix(".json"))
-        return {key: value for key, value in whole.items() if key not in ("$schema", "$id")}
-    return {key: _inlined(value) for key, value in part.items()}
+    whole = load(part["$ref"].removesuffix(".json"))
+    return {key: value for key, value in whole.items() if key not in ("$schema", "$id")}
 
 
 # The two engines

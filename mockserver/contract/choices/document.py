@@ -8,9 +8,9 @@ schema an answer has changes nothing: the schema has all of them. Texts that an 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
-from mockserver._json import JSON
+from mockserver._json import JSON, changed
 
 Components = dict[str, JSON]
 Edit = Callable[[Components], None]
@@ -23,19 +23,13 @@ def with_unknown_fields(components: Components) -> None:
     """Let the objects of answers have further properties, and a campaign's filters any form."""
     for name, schema in components.items():
         if not name.endswith(_PARTS_OF_REQUESTS):
-            components[name] = _opened(schema)
+            components[name] = changed(schema, _opened)
     shown = components["ReadCampaignResponse"]["properties"]["filters"]
     shown["anyOf"] = [{"type": "array", "items": {"type": "object"}}, {"type": "null"}]
 
 
-def _opened(part: Any) -> Any:
-    """Return a schema whose objects may have further properties."""
-    if isinstance(part, list):
-        return [_opened(element) for element in part]
-    if not isinstance(part, dict):
-        return part
-    opened = {key: _opened(value) for key, value in part.items()}
-    return opened | {"additionalProperties": True} if part.get("additionalProperties") is False else opened
+def _opened(part: JSON) -> JSON:
+    return part | {"additionalProperties": True} if part.get("additionalProperties") is False else part
 
 
 def with_details(components: Components) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from mockserver._json import JSON
+from mockserver._json import JSON, changed
 from mockserver.contract import schemas
 
 OPENAPI: Final = "3.1.0"
@@ -62,16 +62,14 @@ def schema_files(names: tuple[str, ...]) -> dict[str, JSON]:
     return components
 
 
-def rewritten(part: Any, target: Callable[[str], str]) -> Any:
+def rewritten(schema: JSON, target: Callable[[str], str]) -> Any:
     """Return a schema with each reference replaced by its `target`, without the keywords that only a file has."""
-    if isinstance(part, list):
-        return [rewritten(element, target) for element in part]
-    if not isinstance(part, dict):
-        return part
-    own = {key: rewritten(value, target) for key, value in part.items() if key not in _LEFT_OUT}
-    if isinstance(part.get("$ref"), str):
-        own["$ref"] = target(part["$ref"])
-    return own
+
+    def own(part: JSON) -> JSON:
+        kept = {key: value for key, value in part.items() if key not in _LEFT_OUT}
+        return kept | {"$ref": target(part["$ref"])} if isinstance(part.get("$ref"), str) else kept
+
+    return changed(schema, own)
 
 
 def content(schema: JSON, examples: Mapping[str, Any] | None = None, media_type: str = "application/json") -> JSON:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
-from mockserver._json import JSON
+from mockserver._json import JSON, changed
 from mockserver.contract.endpoints import SUCCESS_STATUS, Endpoint
 from mockserver.contract.errors import ERRORS, SESSION_MESSAGES
 from mockserver.core import ids
@@ -126,11 +126,7 @@ def enum_value(choices: Choices, field: str, value: str) -> str:
 
 def with_unknown_fields(value: Any) -> Any:
     """Return the body with one undocumented field in every object (choice `additive-fields`)."""
-    if isinstance(value, dict):
-        return {key: with_unknown_fields(item) for key, item in value.items()} | dict([_UNKNOWN_FIELD])
-    if isinstance(value, list):
-        return [with_unknown_fields(item) for item in value]
-    return value
+    return changed(value, lambda part: part | dict([_UNKNOWN_FIELD]))
 
 
 class SerializationContext(NamedTuple):

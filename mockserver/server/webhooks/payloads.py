@@ -8,7 +8,7 @@ from copy import deepcopy
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from mockserver._json import JSON
+from mockserver._json import JSON, changed
 from mockserver.core import ids
 from mockserver.core.instants import MINUTE, Instant
 from mockserver.core.state.outbox import PlannedAttempt
@@ -30,10 +30,8 @@ class WebhookRequest(NamedTuple):
     body: bytes
 
 
-def _reordered(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _reordered(value[key]) for key in reversed(value)}
-    return [_reordered(element) for element in value] if isinstance(value, list) else value
+def _reordered(value: JSON) -> Any:
+    return changed(value, lambda part: dict(reversed(part.items())))
 
 
 # The JSON text of an event, by option of `wh-body-bytes`.

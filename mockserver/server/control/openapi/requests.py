@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from mockserver._json import JSON
+from mockserver._json import JSON, changed
 from mockserver.contract import schemas
 from mockserver.contract.choices import CHOICES, Choice
 from mockserver.contract.choices.model import LEAST
@@ -75,34 +75,28 @@ def _part_name(definition: str) -> str:
     return _PARTS.get(definition) or f"Seed{component_name(definition)}"
 
 
-def _without_defaults(part: Any) -> Any:
-    """Return a schema with its defaults in the descriptions: generators of types demand a property that has one."""
-    if isinstance(part, list):
-        return [_without_defaults(element) for element in part]
-    if not isinstance(part, dict):
+def _without_default(part: JSON) -> JSON:
+    """Return a schema with its default in the description: generators of types demand a property that has one."""
+    if "default" not in part or not {"title", "type", "enum", "$ref"} & part.keys():
         return part
-    own = {key: _without_defaults(value) for key, value in part.items()}
-    if "default" not in own or not {"title", "type", "enum", "$ref"} & own.keys():
-        return own
-    default = json.dumps(own.pop("default"), ensure_ascii=False)
-    return {**own, "description": f"{own.get('description', '')} By default {default}.".strip()}
+    default = json.dumps(part.pop("default"), ensure_ascii=False)
+    return {**part, "description": f"{part.get('description', '')} By default {default}.".strip()}
 
 
-def _without_deep_references(part: Any, definitions: Mapping[str, Any]) -> Any:
+def _without_deep_references(schema: JSON, definitions: Mapping[str, Any]) -> Any:
     """Return a schema with each reference into another definition replaced by its target: generators have no name for it."""
-    if isinstance(part, list):
-        return [_without_deep_references(element, definitions) for element in part]
-    if not isinstance(part, dict):
-        return part
-    own = {key: _without_deep_references(value, definitions) for key, value in part.items()}
-    name, *inner = str(part.get("$ref", "")).removeprefix("#/$defs/").split("/")
-    if not inner:
-        return own
-    target = definitions[name]
-    for step in inner:
-        target = target[step]
-    del own["$ref"]
-    return {**_without_deep_references(target, definitions), **own}
+
+    def own(part: JSON) -> JSON:
+        name, *inner = str(part.get("$ref", "")).removeprefix("#/$defs/").split("/")
+        if not inner:
+            return part
+        target = definitions[name]
+        for step in inner:
+            target = target[step]
+        del part["$ref"]
+        return {**changed(target, own), **part}
+
+    return changed(schema, own)
 
 
 def _scenario_components() -> dict[str, JSON]:
@@ -114,10 +108,10 @@ def _scenario_components() -> dict[str, JSON]:
         return ref(_part_name(reference.removeprefix("#/$defs/")))["$ref"]  # type: ignore[no-any-return]
 
     components = {
-        _part_name(name): _without_defaults(rewritten(_without_deep_references(part, definitions), target))
+        _part_name(name): changed(rewritten(_without_deep_references(part, definitions), target), _without_default)
         for name, part in definitions.items()
     }
-    components["Scenario"] = _without_defaults(rewritten(whole, target))
+    components["Scenario"] = changed(rewritten(whole, target), _without_default)
     for holder, key in (("SeedTenant", "secretKey"), ("SeedTenant", "publicKey"), ("SeedWebhook", "secret")):
         del components[holder]["properties"][key]["examples"]  # the document holds no key
     components["Scenario"]["properties"]["choices"] = ref("Choices")
