@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import requests
 from freezegun import freeze_time
@@ -732,6 +733,62 @@ def test_the_document_and_the_lines_of_a_variant_replay_it(mockserver_server: Mo
 
     assert [explored] * (1 + (finding is not None)) == answers[count:]
     assert {(200, None)} != {*explored}
+
+
+def by_requests(sandbox: Sandbox, **options: Any) -> None:
+    with contextlib.suppress(requests.RequestException):
+        sandbox.requests_session().get(f"{sandbox.base_url}/v1/campaigns", **options)
+
+
+def by_httpx(sandbox: Sandbox, **options: Any) -> None:
+    with contextlib.suppress(httpx.HTTPError), sandbox.httpx_client() as client:
+        client.get("/v1/campaigns", **options)
+
+
+PATIENT = {
+    "requests, which has none": (by_requests, {}),
+    "httpx, told to have none": (by_httpx, {"timeout": None}),
+}
+IMPATIENT = {
+    "requests with one": (by_requests, {"timeout": 30}),
+    "httpx, which has one": (by_httpx, {}),
+}
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("client", PATIENT)
+def test_a_client_without_a_timeout_is_named_in_the_first_lines(
+    mockserver_server: MockServer, client: str, strict: bool
+):
+    call, options = PATIENT[client]
+    faults = ("timeout-before", "drop-before", "dribble")
+    report = mockserver_server.explore(lambda box: call(box, **options), faults=faults, choices=(), strict=strict)
+
+    found = "breach" if strict else "advice"
+    assert [(found, "no-timeout", 1)] == [(row.verdict, row.cause, row.count) for row in report.findings]
+    assert strict == report.failed
+    assert "base.internal" == report.findings[0].clause
+    first = "  the client has no timeout, so that a lost answer would hold it for ever, at 1 placement: set one"
+    assert first == report.text().splitlines()[1]
+
+
+@pytest.mark.parametrize("client", IMPATIENT)
+def test_a_client_with_a_timeout_is_not(mockserver_server: MockServer, client: str):
+    call, options = IMPATIENT[client]
+    report = mockserver_server.explore(lambda box: call(box, **options), faults=("timeout-before",), choices=())
+
+    assert [] == report.findings
+    assert 1 == report.coverage.singles.tried
+
+
+def test_over_a_socket_it_is_said_not_to_be_known(mockserver_server: MockServer):
+    def test(sandbox):
+        requests.get(f"{sandbox.base_url}/v1/campaigns", headers={"X-API-Key": sandbox.secret_key}, timeout=60)
+
+    report = mockserver_server.explore(test, faults=("timeout-before",), choices=())
+
+    assert [] == report.findings
+    assert "so that it is not known whether the client has a timeout; in process it is: " in report.text()
 
 
 FEW_FAULTS = ("drop-before", "internal-error", "garble", "truncate")

@@ -44,6 +44,7 @@ from mockserver.testing.explore.verdicts import (
     of_finding,
     read_run,
     verdict_of,
+    waiting_for_ever,
 )
 from mockserver.testing.explore.watch import CLEAN, Used, Watch, bounds_beyond
 from mockserver.testing.sandbox import Sandbox
@@ -190,6 +191,7 @@ class Exploration:
         with hosted.sandbox.lock:
             view = Run.of(hosted.sandbox)
             run = read_run(hosted, watch.ended, raised, sleeps=self._sleeps)
+            waiting = list(waiting_for_ever(view, watch.by_socket, is_strict=self._options.strict))
             self._note_sleep(placement)
             if self._is_repeating:
                 self._compare_repeated(view)
@@ -204,7 +206,7 @@ class Exploration:
             self._judge_clean(run, sandbox)
         elif self._clean is not None:
             reasons = causes(self._clean.run, run, placement, (*self._options.tolerated_types, *_own_answers()))
-            verdict = self._judge(placement, reasons, sandbox)
+            verdict = self._judge(placement, [*reasons, *waiting], sandbox)
             if verdict == "reported" and run.left not in ("", self._clean.run.left):
                 self._left_behind.setdefault(run.left, []).append(placement)
 

@@ -15,7 +15,7 @@ from mockserver.testing.explore.findings import ExploreFinding
 from mockserver.testing.explore.options import ANY, ExploreOptions
 from mockserver.testing.explore.placements import ExploreStep, Placement
 from mockserver.testing.explore.tables import ACTS, FAULTS, NAMES, variant_of
-from mockserver.testing.explore.verdicts import ORDER, Verdict
+from mockserver.testing.explore.verdicts import NO_TIMEOUT, ORDER, Verdict
 
 COLUMNS: tuple[Verdict, ...] = ("survived", "reported", "crashed", "breach", "silent")
 _FAILING = ("silent", "breach")
@@ -270,6 +270,9 @@ class ExploreReport:
             yield f"{clean.unequal}: what the client does is not decided by the seed of `random` alone"
         if not clean.is_repeatable:
             yield "what its calls cause differs too, so no placement is silent, and no list of the ledger is compared"
+        patient = next((row for row in self.findings if row.cause == NO_TIMEOUT), None)
+        if patient is not None:
+            yield f"the client has no timeout, so that a lost answer would hold it for ever, at {_of(patient.count, 'placement')}: set one"
         if self.sleep is not None:
             yield f"{self.sleep}; let it sleep on the sandbox's clock: {self.cure}"
         for (operation, fault, verdict, reason), count in self.tolerated.counts.items():
@@ -302,7 +305,10 @@ class ExploreReport:
             yield f"what {end}: {' and '.join(unbegun)}"
         yield from self._excluded_by_options()
         if coverage.over_socket:
-            yield f"{_SLOW} at calls over a socket, where they would take real time"
+            yield (
+                f"{_SLOW} at calls over a socket, where they would take real time, so that it is not known whether the "
+                "client has a timeout; in process it is: `mockserver.requests_session()`, `mockserver.httpx_client()`"
+            )
         numeric = [choice for choice in self.clean.choices_read if len(CHOICES[choice].options) < 2]
         if numeric:
             yield f"choices that are numbers: {', '.join(numeric)}"

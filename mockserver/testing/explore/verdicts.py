@@ -8,14 +8,16 @@ correct client could get is none: the functions here leave those out, each with 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from mockserver.conduct.evidence import request_of
 from mockserver.conduct.judge import judge
+from mockserver.conduct.polling import STALLED, delay_of
 from mockserver.conduct.rules import RULES, Finding
 from mockserver.contract.choices import CHOICES
 from mockserver.core import ledger
+from mockserver.core.instants import SECOND
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
 from mockserver.server.hosting.host import HostedSandbox
@@ -24,6 +26,7 @@ from mockserver.testing.explore.placements import Placement
 from mockserver.testing.explore.tables import OUTDATED
 
 Verdict = Literal["survived", "reported", "crashed", "breach", "silent"]
+NO_TIMEOUT = "no-timeout"
 ORDER: tuple[Verdict, ...] = ("silent", "breach", "crashed", "reported", "survived")  # of reports: the worst first
 DIFFERS, ENDLESS = "differs", "endless"
 _SEVERE = 2
@@ -191,6 +194,25 @@ def _damage(clean: JudgedRun, run: JudgedRun, placement: Placement) -> Iterator[
                 yield Cause("breach", name, message)
     if run.ended is not None:
         yield Cause("breach", ENDLESS, run.ended)
+
+
+def waiting_for_ever(run: Run, by_socket: Collection[int], *, is_strict: bool) -> Iterator[Cause]:
+    """
+    Yield the cause of a client without a timeout: it waited for an answer until the rule's delay was over.
+
+    Most HTTP libraries have no timeout by default, and what a client without one loses is time: it is advice unless asked
+    for. Over a socket the mock does not know how long a client would have waited.
+    """
+    rule = RULES[NO_TIMEOUT]
+    for exchange in run.exchanges:
+        waited = delay_of(exchange.fault)
+        if waited >= STALLED and exchange.left is not None and exchange.n not in by_socket:
+            message = (
+                f"the client has no timeout: it waited {waited // SECOND} s for the answer to {exchange.operation}"
+            )
+            verdict: Verdict = "breach" if is_strict else "survived"
+            yield Cause(verdict, NO_TIMEOUT, message, rule.clause, rule.advice, is_advice=not is_strict)
+            return
 
 
 def of_finding(finding: Finding) -> Cause:
