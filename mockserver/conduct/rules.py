@@ -167,3 +167,19 @@ RULES: Mapping[str, ConductRule] = MappingProxyType({row.id: row for row in (*_C
 PARTS: Mapping[str, tuple[ConductRule, ...]] = MappingProxyType(
     {"Campaigns and plain HTTP": _CAMPAIGNS, "Connection sessions": _SESSIONS, "Webhook receivers": _RECEIVERS}
 )
+
+# The rule that a client breaks if its calls depend on these choices.
+BLAMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "match-on-message": ("message-text",),
+        "match-on-status": ("dual-status",),
+        "only-200-is-ok": ("success-status",),
+        "closed-enums": ("new-enum-values",),
+        "closed-objects": ("additive-fields", "entrypoint-two-shapes", "error-extra-keys"),
+        "naive-dates": ("datetime-spelling", "birthdate-zone"),
+        "require-return-params": ("return-query",),
+        "expects-fields-on-read": ("session-read-fields", "reason-when-none", "funnel-null", "entrypoint-when-failed"),
+        "page-endless": ("next-cursor-end",),
+        "wrong-reader-of-404": ("cross-tenant-code",),
+    }
+)

@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mockserver.conduct.judge import finding
-from mockserver.conduct.rules import Finding, NotAssessed
+from mockserver.conduct.rules import BLAMED, Finding, NotAssessed
 from mockserver.contract.choices import CHOICES
 from mockserver.scenario.choices import load_profile, merge_choices
 from mockserver.testing.conduct import format_finding
@@ -25,21 +24,6 @@ from mockserver.testing.explore.trace import Comparable, comparable
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
 
-# The rule that a client breaks if its calls depend on these choices.
-BLAMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "match-on-message": ("message-text",),
-        "match-on-status": ("dual-status",),
-        "only-200-is-ok": ("success-status",),
-        "closed-enums": ("new-enum-values",),
-        "closed-objects": ("additive-fields", "entrypoint-two-shapes", "error-extra-keys"),
-        "naive-dates": ("datetime-spelling", "birthdate-zone"),
-        "require-return-params": ("return-query",),
-        "expects-fields-on-read": ("session-read-fields", "reason-when-none", "funnel-null", "entrypoint-when-failed"),
-        "page-endless": ("next-cursor-end",),
-        "wrong-reader-of-404": ("cross-tenant-code",),
-    }
-)
 REASONS = "one-failure-fits-all"  # the reasons of failed sessions show this one
 _AGAIN, _NEVER = "token_exchange_failed", "phone_in_use"
 _CREATES = "POST /v1/entrypoints/chatapp/connection-sessions"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import enum
 import itertools
 import json
 import random
@@ -789,6 +790,32 @@ def test_over_a_socket_it_is_said_not_to_be_known(mockserver_server: MockServer)
 
     assert [] == report.findings
     assert "so that it is not known whether the client has a timeout; in process it is: " in report.text()
+
+
+class ItemType(enum.Enum):
+    """As a generated client closes the list of an item's types."""
+
+    TEXT = "text"
+
+
+@pytest.mark.parametrize("tolerates", [(), (ValueError,)], ids=["not tolerated", "tolerated"])
+def test_a_crash_under_an_unlisted_value_is_named_by_its_cause(
+    mockserver_server: MockServer, tolerates: tuple[type[Exception], ...]
+):
+    def test(sandbox):
+        template = sandbox.call("GET", "/v1/message-templates/template_one").json()
+        assert [ItemType.TEXT] == [ItemType(item["type"]) for item in template["items"]]
+
+    items = [{"type": "text", "text": "Oi"}]
+    settings = {"given": {"templates": [{"id": "template_one", "name": "One", "items": items, "variables": []}]}}
+    report = mockserver_server.explore(
+        test, faults=(), choices=("new-enum-values",), settings=settings, tolerates=tolerates
+    )
+
+    found = {row.cause: (row.verdict, row.message) for row in report.findings}
+    assert "advice" == found["closed-enums"][0]
+    assert found["closed-enums"][1].startswith("the test ended with ValueError: ")
+    assert ("ValueError" in found) == (not tolerates)
 
 
 FEW_FAULTS = ("drop-before", "internal-error", "garble", "truncate")

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from mockserver.conduct.evidence import request_of
 from mockserver.conduct.judge import judge
 from mockserver.conduct.polling import STALLED, delay_of
-from mockserver.conduct.rules import RULES, Finding
+from mockserver.conduct.rules import BLAMED, RULES, Finding
 from mockserver.contract.choices import CHOICES
 from mockserver.core import ledger
 from mockserver.core.instants import SECOND
@@ -171,7 +171,17 @@ def causes(
         is_reported = isinstance(run.raised, tolerated) or any(step.lasts for step in placement)
         verdict: Verdict = "reported" if is_reported else "crashed"
         reasons.append(Cause(verdict, type(run.raised).__name__, describe(run.raised, run.base_url)))
+        reasons += _of_option(run.raised, run.base_url, placement)
     return sorted(reasons, key=lambda cause: (ORDER.index(cause.verdict), cause.is_advice))
+
+
+def _of_option(raised: BaseException, base_url: str, placement: Placement) -> Iterator[Cause]:
+    """Yield the rule that a client breaks if it cannot read another option, whether its test tolerates the exception or not."""
+    if isinstance(raised, AssertionError):  # of the test, which may compare what the option changes
+        return
+    for rule in (RULES[name] for name, choices in BLAMED.items() if not placement.choices.keys().isdisjoint(choices)):
+        message = f"the test ended with {describe(raised, base_url)}"
+        yield Cause("survived", rule.id, message, rule.clause, rule.advice, is_advice=True)
 
 
 def _damage(clean: JudgedRun, run: JudgedRun, placement: Placement) -> Iterator[Cause]:
