@@ -171,8 +171,122 @@ def test_a_client_that_reports_a_lost_answer_passes_and_its_output_is_not_shown_
     strict = explore(*FEW, "--operations", "startCampaign", "--strict", "--", *command)
 
     assert (0, 1) == (status, strict)
-    assert "all 1 single placements\n" in lenient and "crashed: CommandFailed at 1 placement\n" in lenient
-    assert "exit status 1" in lenient
+    cause = "exit status 1: http.client.RemoteDisconnected: Remote end closed connection without response"
+    assert "all 1 single placements\n" in lenient and f"crashed: {cause} at 1 placement\n" in lenient
+
+
+SEVERAL_ENDS = """
+import os
+import sys
+import urllib.error
+import urllib.request
+
+headers = {"X-API-Key": os.environ["MOCKSERVER_KEY"]}
+request = urllib.request.Request(os.environ["MOCKSERVER_URL"] + "/v1/campaigns", headers=headers)
+try:
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        answer.read()
+except urllib.error.HTTPError as refused:
+    print(f"the service answered {refused.code}", file=sys.stderr)
+    sys.exit(3)
+"""
+
+
+@pytest.fixture
+def several_ends(folder: Path) -> list[str]:
+    """A command that ends with 3 after a refusal, and with a traceback and 1 after a lost answer."""
+    (folder / "ends.py").write_text(SEVERAL_ENDS, encoding="utf-8")
+    return [
+        "--choices",
+        "none",
+        "--faults",
+        "drop-before,reset-before,internal-error",
+        "--json",
+        "report.json",
+        "--",
+        sys.executable,
+        "ends.py",
+    ]
+
+
+def findings_of(folder: Path) -> dict[str, dict[str, Any]]:
+    (test,) = json.loads((folder / "report.json").read_text(encoding="utf-8"))["tests"]
+    return {finding["cause"]: finding for finding in test["findings"]}
+
+
+def test_crashes_are_counted_apart_by_status_and_error_and_each_output_is_in_the_json(
+    folder: Path, several_ends: list[str], capsys: pytest.CaptureFixture[str]
+):
+    assert 0 == explore(*several_ends)
+
+    found = findings_of(folder)
+    assert [
+        "exit status 1: ConnectionResetError",
+        "exit status 1: http.client.RemoteDisconnected",
+        "exit status 3: the service answered 500",
+    ] == sorted(":".join(cause.split(":")[:2]) for cause in found)
+    assert [1] * 3 == [finding["count"] for finding in found.values()]
+    assert ["the service answered 500\n"] == found["exit status 3: the service answered 500"]["outputs"]
+    documents = {finding["document"] for finding in found.values()}
+    assert 3 == len(documents)
+    assert all((folder / document).is_file() for document in documents)
+
+
+def test_a_finding_shows_its_rules_as_a_document_that_the_control_plane_takes(
+    folder: Path, several_ends: list[str], capsys: pytest.CaptureFixture[str]
+):
+    explore(*several_ends)
+
+    shown = [line[4:] for line in capsys.readouterr().out.splitlines() if line.startswith("  > ")]
+    found = findings_of(folder)
+    assert [finding["rules"] for finding in found.values()] == [json.loads(line) for line in shown]
+    with MockServer() as server, server.sandbox() as sandbox:
+        sandbox.apply(json.loads(shown[0]))
+        assert 1 == len(sandbox.rules)
+
+
+@pytest.mark.parametrize(
+    ("option", "left"), [(("--reported-exit", "3,4"), 2), (("--reported-output", "^the service|Remote end"), 1)]
+)
+def test_a_failure_that_the_command_reports_is_no_crash(
+    folder: Path, several_ends: list[str], option: tuple[str, str], left: int
+):
+    explore(*option, *several_ends)
+
+    found = findings_of(folder)
+    assert left == len(found)
+    assert not any(cause.startswith("exit status 3") for cause in found)
+
+
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        (
+            ("--reported-exit", "one"),
+            "--reported-exit: got 'one'; expected exit statuses from 1 to 255, separated by commas",
+        ),
+        (("--reported-output", "("), "--reported-output: got '(' ("),
+    ],
+)
+def test_a_wrong_way_to_report_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], option: tuple[str, str], expected: str
+):
+    assert 2 == explore(*option, "--", sys.executable, "-c", "")
+    assert expected in capsys.readouterr().err
+
+
+def test_a_suite_that_makes_sandboxes_of_its_own_learns_why_it_is_not_explored(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+):
+    source = (
+        "import os, urllib.request as r\n"
+        "json = {'Content-Type': 'application/json'}\n"
+        "r.urlopen(r.Request(os.environ['MOCKSERVER_SERVER'] + '/_mock/sandboxes', b'{}', json), timeout=30)"
+    )
+    assert 2 == explore("--", sys.executable, "-c", source)
+
+    error = capsys.readouterr().err
+    assert "made no call to MOCKSERVER_URL, and 1 sandbox(es) of its own, whose calls are not explored" in error
 
 
 def test_what_a_command_prints_without_a_finding_is_not_shown(folder: Path, capsys: pytest.CaptureFixture[str]):

@@ -7,13 +7,14 @@ A command that runs longer than its timeout is ended with all its child processe
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final
 
@@ -22,11 +23,33 @@ from mockserver.testing.sandbox import Sandbox
 
 _FOLLOW_EVERY_S = 0.02
 _OUTPUT_MAX_BYTES = 8192  # of each run, its end
+_REASON_CHARS: Final = 120
+# The beginning of a line in which a program of Python, Node, Java, Ruby or Go names the error that has ended it.
+_NAMES_ERROR: Final = re.compile(
+    r"^(?:Uncaught |Exception in thread \S+ |.*: )?[\w.:]*(?:Error|Exception|panic|fatal)\b"
+)
+# What differs between equal failures: ids, addresses, times, ports.
+_VARYING: Final = re.compile(r"\b(?:[a-z]+_[a-z0-9]{6,}|0x[0-9a-f]+|\d+(?:[.:]\d+)+|\d{5,})")
 _VERDICTS_SHOWN: Final = ("silent", "breach", "crashed")
 
 
 class CommandFailed(Exception):
-    """The command ended with another status than 0."""
+    """
+    The command ended with another status than 0.
+
+    Attributes:
+        explore_cause: The status with the line of the output that says why, by which cases are counted apart.
+    """
+
+    def __init__(self, status: int, output: str) -> None:
+        line = _reason(output)
+        text = f"exit status {status}" + (f": {line}" if line else "")
+        super().__init__(text)
+        self.explore_cause = _VARYING.sub("...", text)
+
+
+class CommandReported(CommandFailed):
+    """The command ended as it does when it reports a failure, by its status or its output."""
 
 
 class CommandTimeout(Exception):
@@ -43,32 +66,51 @@ class CommandRuns:
         command: The program and its arguments.
         timeout: Real seconds after which a run is ended.
         follow: Seconds of the sandbox's clock for each real one; None freezes it.
+        reported: The exit statuses, and a pattern of the output, with which it reports a failure.
 
     Attributes:
         count: The number of runs so far.
+        own_sandboxes: The number of sandboxes that the first run has made by itself.
     """
 
-    def __init__(self, command: Sequence[str], timeout: float, follow: float | None) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        timeout: float,
+        follow: float | None,
+        reported: tuple[Collection[int], re.Pattern[str] | None] = ((), None),
+    ) -> None:
         self.command = command
-        self.count = 0
-        self._timeout, self._follow = timeout, follow
+        self.count = self.own_sandboxes = 0
+        self._timeout, self._follow, self._reported = timeout, follow, reported
         self._outputs: dict[Placement, str] = {}
 
     def run(self, sandbox: Sandbox, placement: Placement) -> Exception | None:
         """Run the command once, and return how it failed; None if it ended with the status 0."""
         self.count += 1
+        sandboxes = sandbox._hosted.host.sandboxes
+        before = len(sandboxes)
         own = {
             "MOCKSERVER_URL": sandbox.base_url,
+            "MOCKSERVER_SERVER": sandbox._hosted.host.origin,
             "MOCKSERVER_KEY": sandbox.secret_key,
             "MOCKSERVER_PUBLIC_KEY": sandbox.public_key,
         }
         with tempfile.TemporaryFile() as output, following(sandbox, self._follow):
             status = run_command(self.command, {**os.environ, **own}, self._timeout, output.fileno())
             output.seek(max(output.seek(0, os.SEEK_END) - _OUTPUT_MAX_BYTES, 0))
-            self._outputs[placement] = output.read().decode("utf-8", "replace")
+            text = self._outputs[placement] = output.read().decode("utf-8", "replace")
+        if self.count == 1:
+            self.own_sandboxes = len(sandboxes) - before
         if status is None:
             return CommandTimeout(f"the command had not ended after {self._timeout:g} s")
-        return CommandFailed(f"exit status {status}") if status else None
+        statuses, pattern = self._reported
+        is_reported = status in statuses or (pattern is not None and pattern.search(text) is not None)
+        return (CommandReported if is_reported else CommandFailed)(status, text) if status else None
+
+    def output_of(self, placement: Placement) -> str:
+        """Return what the command has printed in the run of this placement, its end if it is long."""
+        return self._outputs.get(placement, "")
 
     def outputs_of(self, report: ExploreReport) -> Iterator[str]:
         """Yield what the command has printed in the smallest case of each finding."""
@@ -80,6 +122,13 @@ class CommandRuns:
                 shown.add(placement)
                 yield from ("", f"output of the command, {placement.describe()}:", *text.splitlines())
         yield ""
+
+
+def _reason(output: str) -> str:
+    """Return the line that says why a program ended: the last one that names an error, else the last one."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    named = [line for line in lines if _NAMES_ERROR.search(line)]
+    return (named or lines or [""])[-1][:_REASON_CHARS]
 
 
 def run_command(command: Sequence[str], variables: Mapping[str, str], timeout: float, output: int) -> int | None:

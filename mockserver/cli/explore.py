@@ -9,11 +9,12 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -51,6 +52,10 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
         "help": "real time after which no further run begins (default: no limit)"}),
     ("--timeout", {"type": float, "default": 60.0, "metavar": "SECONDS",
         "help": "real time after which a run is ended (default: %(default)g)"}),
+    ("--reported-exit", {"metavar": "STATUSES",
+        "help": "exit statuses, separated by commas, with which the command reports a failure (default: each but 0 is a crash)"}),
+    ("--reported-output", {"metavar": "PATTERN",
+        "help": "regular expression; if it is in the output of a command that fails, the command reports a failure"}),
     ("--strict", {"action": "store_true",
         "help": "fail for findings with the verdict `crashed` too"}),
     ("--json", {"type": Path, "metavar": "FILE",
@@ -67,7 +72,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `mockserver explore`."""
     for name, settings in _OPTIONS:
         command.add_argument(name, **settings)
-    help_text = "after `--`: the command, which gets MOCKSERVER_URL, MOCKSERVER_KEY and MOCKSERVER_PUBLIC_KEY"
+    help_text = "after `--`: the command, which gets MOCKSERVER_URL, MOCKSERVER_KEY, MOCKSERVER_PUBLIC_KEY and MOCKSERVER_SERVER"
     command.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND ...", help=help_text)
 
 
@@ -81,7 +86,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     import shlex
     import shutil
 
-    from mockserver.cli.command_runs import CommandRuns
+    from mockserver.cli.command_runs import CommandReported, CommandRuns
     from mockserver.testing.explore import Exploration, ExploreOptions
 
     _check_seconds(options)
@@ -89,7 +94,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     program = shutil.which(command[0])  # its path: Windows starts some, such as npm, by their path alone
     if program is None:
         raise ValueError(f"explore: got {command[0]!r}; expected a program that is on PATH, or the path of one")
-    runs = CommandRuns([program, *command[1:]], options.timeout, options.follow)
+    runs = CommandRuns([program, *command[1:]], options.timeout, options.follow, _reported(options))
     try:
         explored = ExploreOptions(
             faults=_names(options.faults),
@@ -98,6 +103,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
             runs=options.runs,
             pairs=options.pairs,
             strict=options.strict,
+            tolerates=(CommandReported,),
         )
         exploration = Exploration(explored, test=shlex.join(command), cure=_CURE, in_process=False)
     except ImportError as missing:
@@ -109,14 +115,18 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         exploration.end(f"by a signal after {_runs(runs.count)}")
     report = exploration.report()
     if report.ended is None and report.clean.calls == 0 and report.clean.failure is None:
+        made = "no call"
+        if runs.own_sandboxes:
+            made += f" to MOCKSERVER_URL, and {runs.own_sandboxes} sandbox(es) of its own, whose calls are not explored"
         raise ValueError(
-            "explore: the command made no call; expected calls to MOCKSERVER_URL with the key MOCKSERVER_KEY"
+            f"explore: the command made {made}; expected calls to MOCKSERVER_URL with the key MOCKSERVER_KEY"
         )
-    _write(report, options)
-    print(report.text(), file=out)
+    _write(report, options, runs)
+    print(report.text(as_documents=True), file=out)
     if not is_complete:
         print(f"\nno further run began after {options.seconds:g} s", file=out)
     print(*map(printable, runs.outputs_of(report)), sep="\n", end="", file=out)
+    print(f"\n{report.took()}", file=out)
     if report.ended is not None:
         return INTERRUPTED
     return 1 if report.failed else 0
@@ -169,7 +179,22 @@ def _names(text: str | None) -> tuple[str, ...] | None:
     return None if text is None else tuple(name.strip() for name in text.split(","))
 
 
-def _write(report: ExploreReport, options: argparse.Namespace) -> None:
+def _reported(options: argparse.Namespace) -> tuple[Collection[int], re.Pattern[str] | None]:
+    """Return the statuses and the pattern of the output with which the command reports a failure."""
+    try:
+        statuses = [int(status) for status in (options.reported_exit or "").split(",") if status]
+    except ValueError:
+        expected = "exit statuses from 1 to 255, separated by commas"
+        raise ValueError(f"--reported-exit: got {options.reported_exit!r}; expected {expected}") from None
+    try:
+        pattern = None if options.reported_output is None else re.compile(options.reported_output, re.MULTILINE)
+    except re.error as problem:
+        got = f"--reported-output: got {options.reported_output!r} ({problem})"
+        raise ValueError(f"{got}; expected a regular expression of Python") from None
+    return statuses, pattern
+
+
+def _write(report: ExploreReport, options: argparse.Namespace, runs: CommandRuns) -> None:
     """Write the documents of the findings, and the report as JSON and as a page, which name them."""
     from mockserver.testing.report.folder import folder_for_documents, make_folder
 
@@ -179,7 +204,10 @@ def _write(report: ExploreReport, options: argparse.Namespace) -> None:
         make_folder(folder, root)
         report.write_documents(folder)
     if options.json is not None:
-        text = json.dumps(report.as_json(), ensure_ascii=False, indent=2)
+        document = report.as_json()
+        for finding, row in zip(report.findings, document["tests"][0]["findings"], strict=True):
+            row["outputs"] = [runs.output_of(placement) for placement in finding.placements]
+        text = json.dumps(document, ensure_ascii=False, indent=2)
         write_whole(options.json, text + "\n")
     if options.html is not None:
         from mockserver.testing.report import explore_page

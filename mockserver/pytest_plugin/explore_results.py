@@ -60,6 +60,10 @@ class ExploreResults:
                 terminalreporter.write_line(f"  advice: {cause}")
         for line in matrix(self.by_test.values()):
             terminalreporter.write_line(line)
+        wall, processor = (
+            sum(row.get(name, 0) for row in self.by_test.values()) for name in ("wallSeconds", "seconds")
+        )
+        terminalreporter.write_line(f"explored in {wall:.1f} s, {processor:.1f} s of processor time")
 
     def pytest_sessionfinish(self) -> None:
         if hasattr(self._config, "workerinput"):

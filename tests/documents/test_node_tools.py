@@ -176,7 +176,7 @@ def test_the_fixture_of_the_page_for_playwright_attaches_the_report_of_a_failing
     for name, text in (("mockserver.mjs", glue.text), ("fixture.mjs", fixture.text), ("played.spec.mjs", PLAYED)):
         (folder / name).write_text(text, encoding="utf-8")
     with MockServer() as server:
-        environment = {"MOCKSERVER_URL": server.url}
+        environment = {"MOCKSERVER_SERVER": server.url}
         done = tools.run("playwright", "test", "--reporter=json", "played", environment=environment)
         left = requests.get(f"{server.url}/_mock/sandboxes", timeout=MINUTES).json()["sandboxes"]
     specs = {spec["title"]: spec["tests"][0]["results"][0] for spec in json.loads(done.output)["suites"][0]["specs"]}

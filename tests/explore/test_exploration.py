@@ -919,12 +919,15 @@ def test_the_json_has_the_members_of_its_format(mockserver_server: MockServer):
     assert ["tests"] == list(document)
     (view,) = document["tests"]
     assert [
-        "test", "clean", "deterministic", "notes", "singles", "pairs", "runs", "seconds", "verdicts", "leftBehind", "findings", "matrix",
+        "test", "clean", "deterministic", "notes", "singles", "pairs", "runs", "verdicts", "leftBehind", "findings", "matrix",
+        "seconds", "wallSeconds",
     ] == list(view)  # fmt: skip
     assert ["calls", "choicesRead", "deliveries"] == list(view["clean"])
     assert ["survived", "reported", "crashed", "breach", "silent"] == list(view["verdicts"])
     (finding,) = view["findings"]
-    assert ["verdict", "cause", "message", "placements", "count", "lines", "document", "clause"] == list(finding)
+    assert ["verdict", "cause", "message", "placements", "count", "lines", "rules", "document", "clause"] == list(
+        finding
+    )
     assert [{"kind": "fault", "operation": "startCampaign", "call": 4, "name": "drop-after"}] == finding["placements"][
         0
     ]
@@ -935,6 +938,7 @@ def test_the_json_has_the_members_of_its_format(mockserver_server: MockServer):
         "drop-after"
     ]
     assert ['mockserver.on("startCampaign").nth(1).do({"drop": "after"})'] == finding["lines"]
+    assert {"script": [{"on": "startCampaign", "nth": 1, "do": {"drop": "after"}}]} == finding["rules"]
     assert view["runs"] == view["singles"]["tried"] + 2 + 1  # two clean ones, and one that is made once more
     json.dumps(view)
 
@@ -964,7 +968,7 @@ def test_the_same_seed_gives_the_same_report(mockserver_server: MockServer):
     def both() -> tuple[str, str]:
         options = {"pairs": 20, "faults": ("drop-after", "internal-error", "lose", "key-revoked"), "choices": ()}
         report = mockserver_server.explore(canceling, seed=7, **options)
-        return report.text(), json.dumps({**report.entry(), "seconds": None})
+        return report.text(), json.dumps({**report.entry(), "seconds": None, "wallSeconds": None})
 
     assert both() == both()
 

@@ -161,7 +161,7 @@ def test_the_typescript_page_works(start_fleet: Start, folder: Path, proxy: str)
     fleet = start_fleet(proxy, "--freeze", "2026-03-01T12:00:00Z")
     (folder / "one.test.mjs").write_text(MANY, encoding="utf-8")
 
-    done = run(folder, "one.test.mjs", MOCKSERVER_URL=fleet.url)
+    done = run(folder, "one.test.mjs", MOCKSERVER_SERVER=fleet.url)
 
     assert 0 == done.returncode, done.stdout
     assert "# pass 25" in done.stdout.splitlines()

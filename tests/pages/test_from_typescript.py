@@ -107,7 +107,7 @@ def test_fifty_tests_in_two_processes_share_no_state(folder: Path):
     try:
         assert served.stdout is not None
         url = served.stdout.readline().split()[-1]
-        done = run(folder, *names, MOCKSERVER_URL=url)
+        done = run(folder, *names, MOCKSERVER_SERVER=url)
     finally:
         served.terminate()
         served.communicate(timeout=TIMEOUT_SECONDS)
@@ -136,6 +136,6 @@ def test_against_a_server_of_this_process_the_tests_of_the_page_pass(folder: Pat
     (tests,) = (block for block in blocks(PAGE) if block.kind == "javascript" and block.is_run and not block.markers)
     (folder / "page.test.mjs").write_text(tests.text, encoding="utf-8")
     with MockServer() as server:
-        done = run(folder, "page.test.mjs", MOCKSERVER_URL=server.url)
+        done = run(folder, "page.test.mjs", MOCKSERVER_SERVER=server.url)
 
     assert 0 == done.returncode, done.stdout

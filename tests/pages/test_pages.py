@@ -140,7 +140,7 @@ def test_javascript_passes_under_node(tmp_path: Path) -> None:
             file.write_text(block.text, encoding="utf-8")
             if "file" in block.markers:
                 continue
-            environment = {**os.environ, "MOCKSERVER_URL": default.base_url}
+            environment = {**os.environ, "MOCKSERVER_SERVER": default.base_url}
             done = subprocess.run(
                 ["node", "--test", "example.test.mjs"],
                 cwd=tmp_path,

@@ -254,6 +254,7 @@ class Exploration:
             self._coverage,
             self._runs,
             _PROCESS_TIME[0]() - self._began,
+            _REAL_TIME[0]() - self._began_at,
             self._verdicts,
             self._findings.rows(),
             self._matrix,

@@ -59,6 +59,12 @@ class ExploreFinding:
         """The lines of Python that cause the smallest case, to paste into a test before the client's first call."""
         return self.placements[0].lines
 
+    @property
+    def rules(self) -> JSON:
+        """The smallest case as a scenario document, to send to `POST /_mock/scenarios` before the client's first call."""
+        smallest = self.placements[0]
+        return {**({"choices": smallest.choices} if smallest.choices else {}), "script": smallest.script}
+
     def as_json(self) -> JSON:
         """Return the finding as JSON; `document` is the path of the written document, else None."""
         return {
@@ -68,6 +74,7 @@ class ExploreFinding:
             "placements": [placement.as_json() for placement in self.placements],
             "count": self.count,
             "lines": self.lines,
+            "rules": self.rules,
             "document": self.path,
             "clause": self.clause,
         }
@@ -98,7 +105,10 @@ class Findings:
         row.placements.insert(0 if is_smallest else len(row.placements), placement)
         if is_smallest:
             row.message = cause.message
-            name = f"{file_name(self._test)}-{shown}-{cause.name[:_CAUSE_CHARS]}"
+            what = file_name(cause.name)
+            if len(what) > _CAUSE_CHARS:
+                what = f"{what[: _CAUSE_CHARS // 2]}-{what[-_CAUSE_CHARS // 2 :]}"
+            name = f"{file_name(self._test)}-{shown}-{what}"
             row.document = document(sandbox, placement, name, f"{cause.name}: {cause.message}")
 
     def __len__(self) -> int:

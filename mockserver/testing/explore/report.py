@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -120,6 +121,7 @@ class ExploreReport:
         coverage: What was tried, and what was not.
         runs: The number of runs, the clean ones included.
         seconds: Processor time of everything.
+        wall_seconds: Real time of everything.
         verdicts: The number of placements by verdict.
         findings: The findings, the worst first.
         matrix: The number of single placements by operation (or event) and fault, by verdict.
@@ -137,6 +139,7 @@ class ExploreReport:
     coverage: TriedPlacements
     runs: int
     seconds: float
+    wall_seconds: float
     verdicts: Mapping[Verdict, int]
     findings: Sequence[ExploreFinding]
     matrix: Mapping[tuple[str, str], Mapping[Verdict, int]]
@@ -207,7 +210,6 @@ class ExploreReport:
             "singles": self.coverage.singles.as_json(),
             "pairs": self.coverage.pairs.as_json(),
             "runs": self.runs,
-            "seconds": round(self.seconds, 1),
             "verdicts": _counts(self.verdicts),
             "leftBehind": [
                 {"left": left, "count": len(placements), "placements": [each.as_json() for each in placements]}
@@ -215,13 +217,24 @@ class ExploreReport:
             ],
             "findings": [finding.as_json() for finding in self.findings],
             "matrix": matrix,
+            "seconds": round(self.seconds, 1),
+            "wallSeconds": round(self.wall_seconds, 1),
         }
 
-    def text(self) -> str:
-        """Return the report as text: what was covered, the findings, the matrix, and what was not tried."""
-        return "\n".join(printable(line) for line in self._lines())
+    def took(self) -> str:
+        """Return the numbers of runs and of seconds, which two explorations of one test do not have in common."""
+        return f"{_of(self.runs, 'run')} in {self.wall_seconds:.1f} s, {self.seconds:.1f} s of processor time"
 
-    def _lines(self) -> Iterator[str]:
+    def text(self, *, as_documents: bool = False) -> str:
+        """
+        Return the report as text: what was covered, the findings, the matrix, and what was not tried.
+
+        Args:
+            as_documents: Show the smallest case of a finding as a scenario document instead of lines of Python.
+        """
+        return "\n".join(printable(line) for line in self._lines(as_documents=as_documents))
+
+    def _lines(self, *, as_documents: bool) -> Iterator[str]:
         yield from self._incomplete()
         yield f"explored {self.test}: {_of(self.clean.calls, 'call')}, {_of(self.clean.deliveries, 'delivery')}, {_of(len(self.clean.choices_read), 'choice')} read"
         yield from (f"  {line}" for line in self._notes())
@@ -233,7 +246,8 @@ class ExploreReport:
             yield f"  reported, and left behind: {', '.join(rows)}"
         for finding in self.findings:
             yield ""
-            yield from _finding_lines(finding)
+            rules = [json.dumps(finding.rules, ensure_ascii=False)] if as_documents else finding.lines
+            yield from _finding_lines(finding, rules)
         if self.matrix:
             yield ""
             yield from _matrix_lines(self.matrix)
@@ -353,7 +367,7 @@ def _of(count: int, what: str) -> str:
     return f"{count} {what if count == 1 else plural}"
 
 
-def _finding_lines(finding: ExploreFinding) -> Iterator[str]:
+def _finding_lines(finding: ExploreFinding, rules: Sequence[str]) -> Iterator[str]:
     places = "in the clean run" if not finding.placements[0] else f"at {_of(finding.count, 'placement')}"
     yield f"{finding.verdict}: {finding.cause} {places}"
     yield f"  {finding.message}"
@@ -363,7 +377,8 @@ def _finding_lines(finding: ExploreFinding) -> Iterator[str]:
         yield f"  {placement.describe()}"
     if finding.count > _SHOWN:
         yield f"  and {finding.count - _SHOWN} more"
-    yield from (f"  > {line}" for line in finding.lines)
+    if finding.placements[0]:
+        yield from (f"  > {line}" for line in rules)
     if finding.path is not None:
         yield f"  replayed by {finding.path}"
 

@@ -170,7 +170,8 @@ def causes(
     if run.raised is not None and run.ended is None:
         is_reported = isinstance(run.raised, tolerated) or any(step.lasts for step in placement)
         verdict: Verdict = "reported" if is_reported else "crashed"
-        reasons.append(Cause(verdict, type(run.raised).__name__, describe(run.raised, run.base_url)))
+        name = str(getattr(run.raised, "explore_cause", type(run.raised).__name__))
+        reasons.append(Cause(verdict, name, describe(run.raised, run.base_url)))
         reasons += _of_option(run.raised, run.base_url, placement)
     return sorted(reasons, key=lambda cause: (ORDER.index(cause.verdict), cause.is_advice))
 
