@@ -247,6 +247,7 @@ def run_request(host: SandboxHost, routed: RoutedRequest, client: ClientWait) ->
         return preflight
     response: ResponseOrWait
     if request.excess is not None and request.excess.is_cut and part is not API:
+        # A head that is longer than the API takes, and not cut, is whole: the other parts respond to it.
         response = _refusal(request.excess.status, "MOCK_HEAD_TOO_LARGE", request.excess.reason)
     elif hosted is None:
         response = _no_sandbox(host, request, part)

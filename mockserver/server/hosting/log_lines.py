@@ -15,8 +15,9 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from mockserver._json import JSON
 from mockserver.contract.text import json_value, printable
 from mockserver.core.instants import Duration, Instant, format_exact
 from mockserver.core.redaction import Redactor
@@ -24,7 +25,6 @@ from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.outbox import Attempt, Delivery, PlannedAttempt
 from mockserver.server.api.response import HttpResponse, NoResponse, explanation
 
-JSON = dict[str, Any]
 Line = Callable[[], JSON]
 Log = Callable[[Line], None]
 Form = Literal["text", "json"]
