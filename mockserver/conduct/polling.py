@@ -196,7 +196,7 @@ def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
             if evidence.is_early(first, again[0]):
                 message = f"{first.operation} was repeated after {duration_text(waited or 0)}; its Retry-After was {duration_text(requested)}"
                 yield Proof(message, numbers((first, again[0])))
-        elif len(again) >= 2 and (evidence.gap(first, again[1]) or 0) < SECOND:
+        elif len(again) >= 2 and not succeeded(again[0]) and (evidence.gap(first, again[1]) or 0) < SECOND:
             message = f"{first.operation} was sent three times within a second, despite a 429"
             yield Proof(message, numbers((first, *again[:2])))
     if is_unmeasured:

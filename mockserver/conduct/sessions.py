@@ -275,12 +275,12 @@ def iframe(evidence: Evidence) -> Iterator[Proof]:
 
 
 def popup_blocked(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
-    """If only scanners visited, the run has no user whose popup could have been blocked."""
+    """If only scanners visited, the run has no user whose popup could have been blocked; nor has a link that was lost."""
     if all(map(is_scanner, evidence.visits)):
         yield NotAssessable("no user visited a hosted page")
         return
     for session, created in evidence.sessions():
-        if session.status == "expired" and not _visits(evidence, session.id):
+        if session.status == "expired" and was_received(created) and not _visits(evidence, session.id):
             yield Proof(f"{session.id} expired, and no user had opened its page", (created.n,))
 
 

@@ -299,3 +299,17 @@ def test_refusals_that_did_not_reach_the_client_are_repeated_for_good_reason(moc
 
     assert [404] * 3 == [each.status for each in mockserver._hosted.sandbox.journal.exchanges]
     assert [] == found(mockserver)
+
+
+@pytest.mark.parametrize(("refused", "rules"), [(1, []), (2, ["ignore-retry-after"])])
+def test_a_read_after_a_repetition_that_succeeded_is_no_repetition(mockserver: Sandbox, refused: int, rules: list[str]):
+    mockserver.choose({"rate-limit-headers": "none"})
+    mockserver.on("listCampaigns").times(refused).error("RATE_LIMIT_EXCEEDED")
+    for _ in range(3):
+        mockserver.call("GET", "/v1/campaigns")
+    mockserver.advance("1m")
+    mockserver.call("GET", "/v1/message-templates")
+    mockserver.advance("1m")
+    mockserver.call("GET", "/v1/message-templates")
+
+    assert rules == [rule for rule, _ in found(mockserver)]

@@ -12,6 +12,8 @@ from tests.conduct.records import Watched
 pytestmark = pytest.mark.mockserver(given=GIVEN, now=NOON)
 EACH = pytest.mark.parametrize("provocation", (*RECEIVERS, *PAGE), ids=lambda each: each.id)
 
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+
 
 @EACH
 @pytest.mark.clause("advice.top-level", "advice.store-session")
@@ -48,6 +50,17 @@ def test_a_receiver_that_fails_at_the_instant_of_the_creation_is_not_reported_as
     mockserver.complete_session(session)
 
     assert [] == list(mockserver.conduct)
+
+
+def test_a_link_that_its_client_never_received_was_blocked_by_nobody(mockserver: Sandbox):
+    mockserver.on("createConnectionSession").nth(1).drop("after")
+    with pytest.raises(ConnectionError):
+        mockserver.call("POST", SESSIONS, json={})
+    session = mockserver.call("POST", SESSIONS, json={}).json()
+    mockserver.end_user(session).connect("+5511999990000")
+    mockserver.advance("30m")
+
+    assert [] == [finding for finding in mockserver.conduct.findings if finding.rule == "popup-blocked"]
 
 
 def test_the_visit_of_a_scanner_does_not_imply_users_with_a_popup(mockserver: Sandbox):

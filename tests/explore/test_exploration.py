@@ -705,6 +705,25 @@ def test_a_client_that_calls_without_end_in_an_outage_is_found(mockserver_server
     ]
 
 
+def test_a_client_that_waits_between_its_calls_may_have_a_deadline_that_the_mock_does_not_see(
+    mockserver_server: MockServer,
+):
+    def test(sandbox):
+        end = real_time.seconds() + 60  # of the computer's clock, which its sleeps on the sandbox's do not move
+        while real_time.seconds() < end:
+            try:
+                sandbox.call("GET", "/v1/campaigns")
+            except ConnectionError:
+                sandbox.sleep(5)
+            else:
+                return
+
+    report = mockserver_server.explore(test, faults=("outage-for-good",), choices=())
+
+    assert [] == report.findings
+    assert {"reported": 1} == report.verdicts
+
+
 @pytest.mark.parametrize("name", ["outage", "outage-for-good", "rate-limit-date", "rate-limit-twice"])
 def test_the_document_and_the_lines_of_a_variant_replay_it(mockserver_server: MockServer, name: str):
     answers: list[Any] = []

@@ -191,6 +191,8 @@ class Exploration:
         with hosted.sandbox.lock:
             view = Run.of(hosted.sandbox)
             run = read_run(hosted, watch.ended, raised, sleeps=self._sleeps)
+            real_sleep = self._in_process.longest() if self._in_process is not None else None
+            run = run._replace(waited=sandbox.clock.sleeps > 0 or real_sleep is not None)
             waiting = list(waiting_for_ever(view, watch.by_socket, is_strict=self._options.strict))
             self._note_sleep(placement)
             if self._is_repeating:

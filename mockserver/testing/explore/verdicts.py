@@ -84,6 +84,7 @@ class JudgedRun(NamedTuple):
         base_url: The address of its sandbox, which the next sandbox does not have.
         is_repeatable: Of a clean run: the second one caused the same, so that numbers can be compared.
         left: What calls created whose answers were lost, which the client cannot know; empty if there is nothing.
+        waited: The client slept, on the sandbox's clock or in real time.
     """
 
     findings: Sequence[Finding]
@@ -95,6 +96,7 @@ class JudgedRun(NamedTuple):
     base_url: str
     is_repeatable: bool = True
     left: str = ""
+    waited: bool = False
 
 
 def read_run(hosted: HostedSandbox, ended: str | None, raised: BaseException | None, *, sleeps: bool) -> JudgedRun:
@@ -203,8 +205,10 @@ def _damage(clean: JudgedRun, run: JudgedRun, placement: Placement) -> Iterator[
                 of_clean = clean_count or "none"
                 message = f"the ledger's list of {name.replace('-', ' ')} has {count}, and in the clean run {of_clean}"
                 yield Cause("breach", name, message)
+    # A client that waits between its calls may have a deadline by the computer's clock, which stands while it waits.
     if run.ended is not None:
-        yield Cause("breach", ENDLESS, run.ended)
+        is_excused = run.waited and any(step.lasts for step in placement)
+        yield Cause("reported" if is_excused else "breach", ENDLESS, run.ended)
 
 
 def waiting_for_ever(run: Run, by_socket: Collection[int], *, is_strict: bool) -> Iterator[Cause]:
