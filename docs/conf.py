@@ -66,7 +66,7 @@ html_show_sphinx = False
 # The order of the site's navigation. A page that is not named here comes after those that are, by name.
 GUIDES = (
     "pytest", "unittest", "pytest-settings", "other-languages", "from-typescript", "control-plane", "time", "faults", "scenarios", "webhooks",
-    "reports", "hypothesis", "planted-bugs", "explore", "explore-tests", "explore-placements", "sweeps",
+    "reports", "hypothesis", "planted-bugs", "explore", "explore-tests", "explore-placements", "compatibility", "sweeps",
     "choices", "conduct", "coverage", "verify",
     "openapi", "dashboard", "shared-use", "fleet", "containers",
 )  # fmt: skip
