@@ -80,7 +80,11 @@ def universe() -> Mapping[Dimension, tuple[str, ...]]:
     """Return every item of each dimension, in the order of the tables."""
     items: dict[Dimension, tuple[str, ...]] = {
         "operations": OPERATIONS,
-        "answers": tuple(_answers()),
+        "answers": tuple(
+            answer_item(row.id, code)
+            for row in ENDPOINTS.values()
+            for code in dict.fromkeys((None, *row.errors, *COMMON_ERRORS))
+        ),
         "steps": tuple(_steps()),
         "deliveries": tuple(f"{event} {end}" for event in EVENTS for end in ENDS),
         "filters": tuple(f"{field.name} {operator}" for field in FIELDS.values() for operator in OPERATORS[field.type]),
@@ -93,12 +97,6 @@ def universe() -> Mapping[Dimension, tuple[str, ...]]:
         dict.fromkeys(clause for rows in items.values() for row in rows for clause in attached.get(row, ()))
     )
     return MappingProxyType(items)
-
-
-def _answers() -> Iterator[str]:
-    for row in ENDPOINTS.values():
-        yield answer_item(row.id, None)
-        yield from (answer_item(row.id, code) for code in dict.fromkeys((*row.errors, *COMMON_ERRORS)))
 
 
 def _steps() -> Iterator[str]:

@@ -39,17 +39,19 @@ _SUCCESSES: Mapping[str, str] = MappingProxyType({operation: answer_item(operati
 _IDS = ("id", "campaignId", "executionId", "sessionId")
 
 
-def _steps_with_items() -> Iterator[tuple[tuple[str, str, str], tuple[str, ...]]]:
-    for kind, table in LIFECYCLES.items():
-        deadlines = {(deadline.state, deadline.trigger) for deadline in table.deadlines}
-        for step in table.steps:
-            triggers = (step.trigger, *([DEADLINE] if (step.source, step.trigger) in deadlines else ()))
-            items = tuple(step_item(kind, step.source, trigger) for trigger in triggers)
-            yield (kind, step.source, step.target), items
-
-
 # By kind, source and target of a transition: the item of its trigger, then that of the deadline if there is one.
-_ITEMS: Mapping[tuple[str, str, str], tuple[str, ...]] = MappingProxyType(dict(_steps_with_items()))
+_ITEMS: Mapping[tuple[str, str, str], tuple[str, ...]] = MappingProxyType(
+    {
+        (kind, step.source, step.target): tuple(
+            step_item(kind, step.source, trigger)
+            for trigger in (step.trigger, DEADLINE)
+            if trigger == step.trigger
+            or (step.source, step.trigger) in {(row.state, row.trigger) for row in table.deadlines}
+        )
+        for kind, table in LIFECYCLES.items()
+        for step in table.steps
+    }
+)
 
 
 class ChoicesRead(NamedTuple):
@@ -154,24 +156,16 @@ def _items(transition: Transition) -> tuple[str, ...]:
 
 def _add_delivery(run: Run, transition: Transition, attempted: set[str], into: Coverage) -> None:
     """Add a transition of a delivery; `attempted` gets the delivery's id if a request of it reached the receiver."""
-    has_reached = _reached_receiver(run, transition)
+    delivery, number = run.deliveries.get(transition.id), transition.cause.get("attempt")
+    has_reached = delivery is not None and any(  # no rule has lost the request of the attempt that caused it
+        attempt.number == number and attempt.fault is None and attempt.error != LOST for attempt in delivery.attempts
+    )
     if has_reached:
         attempted.add(transition.id)
     if transition.id in attempted and (has_reached or "attempt" not in transition.cause):
         into.add("steps", *_items(transition))
-        delivery = run.deliveries.get(transition.id)
         if delivery is not None and transition.target in ENDS:
             into.add("deliveries", f"{delivery.event.kind} {transition.target}")
-
-
-def _reached_receiver(run: Run, transition: Transition) -> bool:
-    """Return True if an attempt caused this transition of a delivery, and its request was not lost by a rule."""
-    delivery, number = run.deliveries.get(transition.id), transition.cause.get("attempt")
-    if delivery is None or number is None:
-        return False
-    return any(
-        attempt.number == number and attempt.fault is None and attempt.error != LOST for attempt in delivery.attempts
-    )
 
 
 def _shown(evidence: Evidence, states: AbstractSet[str]) -> set[tuple[str, str]]:

@@ -65,20 +65,15 @@ def remedy(dimension: Dimension, item: str) -> Remedy:
         dimension: One of the nine.
         item: An item of it.
     """
-    if dimension == "clauses":
-        return _remedy_of_clause(item)
+    if dimension == "clauses":  # of the items whose row names it the first with a scenario, else the first
+        named = clauses_of_items()
+        items = ((name, row) for name in DIMENSIONS[:-1] for row in universe()[name] if item in named.get(row, ()))
+        remedies = [remedy(name, row) for name, row in items]
+        return next((found for found in remedies if found.scenario), remedies[0])
     scenario = _scenarios()[dimension].get(item)
     if scenario is not None:
         return Remedy(scenario, f'@pytest.mark.mockserver(scenario="{scenario}")')
     return Remedy(None, _LINES[dimension](item))
-
-
-def _remedy_of_clause(clause: str) -> Remedy:
-    """Return the remedy of an item whose row names the clause, if possible one with a scenario."""
-    named = clauses_of_items()
-    items = ((name, item) for name in DIMENSIONS[:-1] for item in universe()[name] if clause in named.get(item, ()))
-    remedies = [remedy(name, item) for name, item in items]
-    return next((found for found in remedies if found.scenario), remedies[0])
 
 
 def _line_of_call(operation: str) -> str:

@@ -26,19 +26,17 @@ class CoveragePlugin:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._file = Path(options.run_option(config, "cov-file") or config.rootpath / FILE)
-        self._least = _thresholds(config)
-        self.coverage = self._earlier()
-        self._is_written = False
-
-    def _earlier(self) -> Coverage:
-        """Return what the file has, if the session adds to it."""
-        appends = self._config.getoption("mockserver_cov_append") and not self._is_worker
-        if not appends or not self._file.exists():
-            return Coverage()
+        least = options.run_option(config, "cov-fail-under")
         try:
-            return Coverage.load(self._file)
+            self._least = {} if least is None else render.thresholds(least)
+        except ValueError as refusal:
+            raise pytest.UsageError(f"--mockserver-cov-fail-under: {refusal}") from None
+        appends = config.getoption("mockserver_cov_append") and not self._is_worker and self._file.exists()
+        try:
+            self.coverage = Coverage.load(self._file) if appends else Coverage()
         except ValueError as refusal:
             raise pytest.UsageError(f"--mockserver-cov-append: {refusal}") from None
+        self._is_written = False
 
     @property
     def _is_worker(self) -> bool:
@@ -79,13 +77,3 @@ class CoveragePlugin:
             terminalreporter.write_line(f"every gap, with what closes it: mockserver coverage report {file}")
         for line in render.shortfalls(self.coverage, self._least):
             terminalreporter.write_line(f"FAIL {line}", red=True)
-
-
-def _thresholds(config: pytest.Config) -> dict[Any, float]:
-    text = options.run_option(config, "cov-fail-under")
-    if text is None:
-        return {}
-    try:
-        return render.thresholds(text)
-    except ValueError as refusal:
-        raise pytest.UsageError(f"--mockserver-cov-fail-under: {refusal}") from None
