@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from mockserver.conduct.evidence import Evidence, body_of, client_key, has_failed, numbers, succeeded, was_received
+from mockserver.conduct.evidence import (
+    Evidence,
+    body_of,
+    client_key,
+    has_failed,
+    numbers,
+    outcome,
+    succeeded,
+    was_received,
+)
 from mockserver.conduct.rules import Proof
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.core import ledger
@@ -55,7 +64,7 @@ def blind_post_retry(evidence: Evidence) -> Iterator[Proof]:
         is_duplicate_start = first.operation == "startCampaign" and not was_received(first)
         left = _left_by_creates(evidence, first, again) if first.operation == "createCampaign" else ""
         if not is_duplicate_start and left is not None and not _has_read(evidence, first, again):
-            message = f"{first.operation} was repeated byte for byte after {_outcome(first)}{left}"
+            message = f"{first.operation} was repeated byte for byte after {outcome(first)}{left}"
             message += _BELOW * (again.n in evidence.transport_repeats)
             yield Proof(message, numbers((first, again)))
 
@@ -76,10 +85,6 @@ def _left_by_creates(evidence: Evidence, first: JournalEntry, again: JournalEntr
         return None
     has_looked = any(look.n > refused[-1].n for look in evidence.of("listCampaigns"))
     return None if has_looked else "; its name was taken then, and the client did not look for the campaign"
-
-
-def _outcome(exchange: JournalEntry) -> str:
-    return f"status {exchange.status}" if was_received(exchange) else "no answer"
 
 
 def clone_after_conflict(evidence: Evidence) -> Iterator[Proof]:
@@ -197,5 +202,5 @@ def cancel_and_forget(evidence: Evidence) -> Iterator[Proof]:
         failed, ended_at = has_failed(last) or last.status == 429, evidence.ended_at(campaign_id)
         was_over = ended_at is not None and ended_at <= last.at
         if failed and ended.get(campaign_id) == "completed" and not was_over:
-            message = f"the cancel of {campaign_id} got {_outcome(last)}, was not repeated, and everything was sent"
+            message = f"the cancel of {campaign_id} got {outcome(last)}, was not repeated, and everything was sent"
             yield Proof(message, (last.n,))

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from mockserver.conduct import polling, receivers, requests, sessions
 from mockserver.conduct.evidence import (
     FINAL,
+    WITH_FILTERS,
     DeliveryAttempt,
     Evidence,
     body_of,
@@ -158,7 +159,7 @@ def _poll_failed(evidence: Evidence) -> bool:
     for polls in polling.poll_sequences(evidence):
         pending = False
         for read in polls.reads:
-            if pending and (has_failed(read) or read.status == _TOO_MANY):
+            if pending and (has_failed(read) or read.status == polling.TOO_MANY):
                 return True
             if succeeded(read):
                 pending = evidence.answer_field(read, "status") not in FINAL
@@ -223,7 +224,6 @@ def _visited(evidence: Evidence) -> bool:
     return any(visit.session_id in ids for visit in evidence.visits)
 
 
-_TOO_MANY = 429
 _IS_PAST_DEADLINE = _session(lambda evidence, session: evidence.now > session.expires_at)
 _ACKNOWLEDGED = _session(lambda evidence, session: evidence.is_acknowledged(session.id))
 
@@ -238,19 +238,19 @@ CHANCES: Mapping[str, Chance] = MappingProxyType({
     "poll-too-fast":             Chance(_polls, _POLLED, needs="repetition"),
     "poll-final-set-incomplete": Chance(_final_was_read("failed", "canceled"), _POLLED, needs="end"),
     "poll-dies-on-error":        Chance(_poll_failed, _POLLED, needs="failure"),
-    "ignore-retry-after":        Chance(_call(lambda call: call.status == _TOO_MANY and was_received(call)), needs="failure"),
+    "ignore-retry-after":        Chance(_call(lambda call: call.status == polling.TOO_MANY and was_received(call)), needs="failure"),
     "retry-hopeless":            Chance(_call(lambda call: call.status in polling.HOPELESS and was_received(call)), needs="failure"),
     "only-200-is-ok":            Chance(_call(lambda start: succeeded(start) and start.status != 200, "startCampaign"), ("startCampaign",)),
     "json-on-204":               Chance(_call(succeeded, "cancelCampaign"), ("cancelCampaign",)),
     "progress-is-done":          Chance(_looks_done, ("readExecution",)),
     "restart-canceled":          Chance(_has_ended_early, ("cancelCampaign", "readCampaign"), needs="end"),
-    "lost-filters":              Chance(_called("previewAudience", "createCampaign"), ("previewAudience", "createCampaign")),
+    "lost-filters":              Chance(_called(*WITH_FILTERS), WITH_FILTERS),
     "platform-is-not-audience":  Chance(_call(lambda start: start.applied, "startCampaign"), ("startCampaign",)),
     "wrong-variable-keys":       Chance(_called("startCampaign"), ("startCampaign",)),
     "stale-template":            Chance(_refused("startCampaign", "CAMPAIGN_MISSING_COMMON_VARIABLES"), ("startCampaign",), needs="failure"),
     "cadence-units":             Chance(_called("createCampaign"), ("createCampaign",)),
     "nulls-for-omitted":         Chance(_called(*_WITH_BODY), _WITH_BODY),
-    "naive-dates":               Chance(_filters_dates, ("previewAudience", "createCampaign"), needs="filters"),
+    "naive-dates":               Chance(_filters_dates, WITH_FILTERS, needs="filters"),
     "secret-in-browser":         Chance(_has_secret_key),
     "key-in-wrong-place":        Chance(lambda evidence: bool(evidence.everything)),
     "multipart-by-hand":         Chance(_called("uploadMedia"), ("uploadMedia",)),
@@ -258,7 +258,7 @@ CHANCES: Mapping[str, Chance] = MappingProxyType({
     "page-early-stop":           Chance(lambda evidence: any(requests.next_cursor(evidence, page) for page in evidence.of("listMessages")), ("listMessages",)),
     "page-endless":              Chance(_call(succeeded, "listMessages"), ("listMessages",)),
     "page-skip":                 Chance(_called("listMessages"), ("listMessages",)),
-    "cancel-and-forget":         Chance(_call(lambda cancel: has_failed(cancel) or cancel.status == _TOO_MANY, "cancelCampaign"), ("cancelCampaign",), needs="failure"),
+    "cancel-and-forget":         Chance(_call(lambda cancel: has_failed(cancel) or cancel.status == polling.TOO_MANY, "cancelCampaign"), ("cancelCampaign",), needs="failure"),
     "reuse-dead-session":        Chance(_final_was_read("failed", "expired"), _POLLED, needs="end"),
     "poll-past-deadline":        Chance(_IS_PAST_DEADLINE, ("createConnectionSession",)),
     "stop-too-soon":             Chance(_session(lambda _, session: session.status == "completed"), ("createConnectionSession",)),

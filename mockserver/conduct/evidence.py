@@ -80,7 +80,7 @@ def delivery_attempts(run: Run) -> Sequence[DeliveryAttempt]:
 
 
 FINAL = ("completed", "failed", "canceled", "expired")
-_WITH_FILTERS = ("previewAudience", "createCampaign")
+WITH_FILTERS = ("previewAudience", "createCampaign")
 # Transports that repeat a POST by themselves if a connection that was in use before ends without a byte, by the beginning
 # of their User-Agent: libcurl, browsers, and Java's HttpURLConnection. Those of Go, Ruby and Java's HttpClient repeat only
 # what is idempotent, and those of Python and Node nothing.
@@ -127,7 +127,7 @@ class Evidence:
             self._by_operation.setdefault(operation, []).append(exchange)
             if exchange.fault is not None or status is None or not 200 <= status < 300:
                 self.troubled.append(exchange)
-            if operation in _WITH_FILTERS and body_of(exchange).get("filters"):
+            if operation in WITH_FILTERS and body_of(exchange).get("filters"):
                 self.filtering.append(exchange)
         self.exchanges = tuple(received)
         self._is_partial = exchanges is not None
@@ -412,6 +412,11 @@ def succeeded(exchange: JournalEntry) -> bool:
 def has_failed(exchange: JournalEntry) -> bool:
     """Return True if the client received no whole response, or a 5xx."""
     return not was_received(exchange) or (exchange.status or 0) >= 500
+
+
+def outcome(exchange: JournalEntry) -> str:
+    """Return what the client received, as text: the status, or no answer."""
+    return f"status {exchange.status}" if was_received(exchange) else "no answer"
 
 
 def request_of(exchange: JournalEntry) -> Any:

@@ -20,6 +20,7 @@ from mockserver.conduct.evidence import (
     client_key,
     has_failed,
     numbers,
+    outcome,
     request_of,
     requested_wait,
     succeeded,
@@ -45,6 +46,7 @@ _LEAST: Mapping[str, Duration] = MappingProxyType(
 _SAME_LOOP = 5 * MINUTE  # a later read is not part of the loop
 _GIVEN_UP_AFTER = 2 * MINUTE
 STALLED = 2 * MINUTE
+TOO_MANY = 429
 HOPELESS = (400, 401, 403, 404, 409, 422)
 
 
@@ -85,17 +87,17 @@ def final_read(evidence: Evidence, polls: PollSequence) -> FinalRead | None:
 def poll_after_final(evidence: Evidence) -> Iterator[Proof]:
     for polls in poll_sequences(evidence, ALL_POLLED):
         final = final_read(evidence, polls)
-        if final is None or len(final.later) < _MANY[polls.operation] or _has_own_rule(evidence, polls, final):
+        if final is None or len(final.later) < _MANY[polls.operation]:
             continue
         status = evidence.answer_field(final.exchange, "status")
+        if polls.operation == "readConnectionSession":
+            has_own_rule = status in ("failed", "expired")  # reuse-dead-session
+        else:
+            has_own_rule = _waits_for_completed(evidence, polls, final)  # poll-final-set-incomplete
+        if has_own_rule:
+            continue
         message = f"{polls.id} was {status}, and was read {len(final.later)} more times"
         yield Proof(message, numbers((final.exchange, *final.later[:2])))
-
-
-def _has_own_rule(evidence: Evidence, polls: PollSequence, final: FinalRead) -> bool:
-    if polls.operation == "readConnectionSession":
-        return evidence.answer_field(final.exchange, "status") in ("failed", "expired")  # reuse-dead-session
-    return _waits_for_completed(evidence, polls, final)  # poll-final-set-incomplete
 
 
 def _waits_for_completed(evidence: Evidence, polls: PollSequence, final: FinalRead) -> bool:
@@ -146,15 +148,14 @@ def _poll_loops(evidence: Evidence) -> Iterator[PollSequence]:
 def poll_dies_on_error(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
     for polls in poll_sequences(evidence):
         last, successes = polls.reads[-1], [read for read in polls.reads if succeeded(read)]
-        has_to_retry = has_failed(last) or last.status == _TOO_MANY
+        has_to_retry = has_failed(last) or last.status == TOO_MANY
         if not has_to_retry or not successes or evidence.answer_field(successes[-1], "status") in FINAL:
             continue
         related = [*evidence.concerning(polls.id), *evidence.concerning(last.call.params.get("id"))]
         if any(call.n > last.n for call in related):
             continue
         if evidence.now - last.at >= _GIVEN_UP_AFTER:
-            outcome = f"status {last.status}" if was_received(last) else "no answer"
-            message = f"the polling of {polls.id} ended with {outcome}, while it was pending"
+            message = f"the polling of {polls.id} ended with {outcome(last)}, while it was pending"
             yield Proof(message, numbers((successes[-1], last)))
         else:
             yield NotAssessable(f"the last poll of {polls.id} failed, and the run ended there")
@@ -210,7 +211,7 @@ def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
 
 def _retries_of_limited(evidence: Evidence, first: JournalEntry) -> list[JournalEntry]:
     """Return the repetitions of a call that the client received a 429 for."""
-    if first.status != _TOO_MANY or not was_received(first):
+    if first.status != TOO_MANY or not was_received(first):
         return []
     return [call for call in evidence.repetitions(first) if client_key(call) == client_key(first)]
 
@@ -250,7 +251,6 @@ def delay_of(fault: AppliedFault | None) -> Duration:
 
 _LEAST_REPEATS = SECOND // 2  # of real time; a client that calls again sooner does not wait
 _DELAYS = (*deciding("wait"), *deciding("wait after"))
-_TOO_MANY = 429
 _DIFFERS = SECOND
 
 
@@ -284,8 +284,10 @@ def unmoved(run: Run, real: Duration | None) -> FrozenClockPolls | None:
     if last is None or last.monotonic_us is None or (run.clock.frozen and run.now != last.at):
         return None
     polls = max(_polls(run), key=_spent, default=[last])
-    waits = run.clock.frozen and not _is_call_held(run)
-    idle = real - last.monotonic_us if waits and real is not None else 0
+    # A call that a rule holds, or whose response it holds: the client waits for that, and not for the clock.
+    is_held = last.is_held or bool(run.deferred)
+    is_held |= any(step.command == "call" and step.exchanges >= run.last_exchange for step in run.commands)
+    idle = real - last.monotonic_us if run.clock.frozen and not is_held and real is not None else 0
     if max(_spent(polls), idle) < _LEAST_REPEATS:
         return None
     return FrozenClockPolls(polls[0].n, polls[-1].n, len(polls), _spent(polls), idle)
@@ -296,7 +298,7 @@ def _polls(run: Run) -> Iterator[list[JournalEntry]]:
     groups: dict[Any, list[JournalEntry]] = {}
     exchanges = run.exchanges
     for exchange in reversed(exchanges):
-        if exchange.at != exchanges[-1].at or (exchange.call.method != "GET" and exchange.status != _TOO_MANY):
+        if exchange.at != exchanges[-1].at or (exchange.call.method != "GET" and exchange.status != TOO_MANY):
             break
         if _is_poll(exchange):
             groups.setdefault((client_key(exchange), request_of(exchange)), []).append(exchange)
@@ -310,17 +312,11 @@ def _is_poll(exchange: JournalEntry) -> bool:
     if exchange.monotonic_us is None or (exchange.fault is not None and not WAITING.isdisjoint(exchange.fault.effects)):
         return False
     status = exchange.status or 0
-    return status == _TOO_MANY or 200 <= status < 300 or status == 404
+    return status == TOO_MANY or 200 <= status < 300 or status == 404
 
 
 def _spent(polls: Sequence[JournalEntry]) -> Duration:
     return (polls[-1].monotonic_us or 0) - (polls[0].monotonic_us or 0)
-
-
-def _is_call_held(run: Run) -> bool:
-    """Return True if a rule holds a call or its response, for which the client waits."""
-    is_deferred_call = any(step.command == "call" and step.exchanges >= run.last_exchange for step in run.commands)
-    return is_deferred_call or bool(run.deferred) or run.exchanges[-1].is_held
 
 
 def apart(run: Run, process: Instant) -> ClockDifference | None:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import islice, pairwise
 from typing import Any
 
-from mockserver.conduct.evidence import Evidence, body_of, numbers, succeeded
+from mockserver.conduct.evidence import WITH_FILTERS, Evidence, body_of, numbers, succeeded
 from mockserver.conduct.rules import Proof
 from mockserver.contract import schemas
 from mockserver.contract.filters import FIELDS
@@ -18,7 +18,6 @@ from mockserver.contract.text import closest_match, whole_number
 from mockserver.core.instants import parse
 from mockserver.core.state.journal import JournalEntry
 
-_WITH_FILTERS = ("previewAudience", "createCampaign")
 _ON_CHANNEL = ("chat.platform", "chat.entrypointId")
 _MINUTES_A_DAY = 1440
 _SECRET = re.compile(r"\bsk_[A-Za-z0-9_\-]{8,}")
@@ -43,7 +42,7 @@ def lost_filters(evidence: Evidence) -> Iterator[Proof]:
 
 
 def _misspelt_filters(evidence: Evidence) -> Iterator[Proof]:
-    for call in evidence.of(*_WITH_FILTERS):
+    for call in evidence.of(*WITH_FILTERS):
         known = schemas.load(f"{call.operation}.request")["properties"]
         unknown = (key for key in body_of(call) if key not in known)
         similar = [key for key in unknown if closest_match(key.lower(), ("filters",), likeness=0.8)]
@@ -123,7 +122,7 @@ def _is_null(value: Any, pointer: str) -> bool:
 def naive_dates(evidence: Evidence) -> Iterator[Proof]:
     naive = [
         call
-        for call in evidence.of(*_WITH_FILTERS)
+        for call in evidence.of(*WITH_FILTERS)
         if any(_is_naive(statement) for statement in statements(body_of(call).get("filters")))
     ]
     if naive:
