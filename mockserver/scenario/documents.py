@@ -27,6 +27,7 @@ __all__ = ["DEPTH_MAX", "Document", "Problem", "ScenarioError", "examine", "in_o
 __all__ += ["read", "read_file", "refusal"]
 
 _INTEGER_MAX_BITS = 4096
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Document(dict[str, Any]):
@@ -197,7 +198,8 @@ _Place = tuple[Any, str | int] | None  # the place of the parent, and the key be
 def _plain(value: Any, place: _Place, depth: int, problems: list[Problem]) -> Any:
     """Return the value with the types of JSON, with null for what JSON cannot represent, which is added to `problems`."""
     if isinstance(value, str):
-        return value if value.isascii() or _is_text(value) else _refused(place, "half of a surrogate pair", problems)
+        is_text = value.isascii() or not _SURROGATE.search(value)
+        return value if is_text else _refused(place, "half of a surrogate pair", problems)
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, Mapping):
@@ -221,14 +223,6 @@ def _plain_scalar(value: Any, place: _Place, problems: list[Problem]) -> Any:
     if isinstance(value, date):
         return value.isoformat()
     return _refused(place, f"a value of type {type(value).__name__}", problems)
-
-
-def _is_text(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _bound(place: _Place, depth: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mockserver.contract import schemas
@@ -23,21 +23,17 @@ Schema = Mapping[str, Any]
 def explained(schema_name: str, value: object) -> list[Problem]:
     """Return every problem of a value with a schema, one per place and keyword."""
     schema = schemas.load(schema_name)
-    problems = (_explained(schema, error) for error in _without_echoes(schemas.check(schema_name, value)))
-    return list(dict.fromkeys(problems))
-
-
-def _without_echoes(errors: Sequence[schemas.SchemaError]) -> Iterator[schemas.SchemaError]:
-    """Yield the errors except those that follow from a wrong type at the same place, or from another alternative."""
+    errors = schemas.check(schema_name, value)
     wrong_type = {error.pointer for error in errors if error.keyword == "type"}
-    parents = {
-        "/".join(keys[:depth]) for keys in (error.pointer.split("/") for error in errors) for depth in range(len(keys))
-    }
+    pointers = [error.pointer.split("/") for error in errors]
+    parents = {"/".join(keys[:depth]) for keys in pointers for depth in range(len(keys))}
+    problems: dict[Problem, None] = {}  # as an ordered set
     for error in errors:
         is_echo = error.keyword != "type" and error.pointer in wrong_type
-        is_other = error.keyword == "enum" and error.pointer in parents
-        if not is_echo and not is_other:
-            yield error
+        is_of_other_alternative = error.keyword == "enum" and error.pointer in parents
+        if not is_echo and not is_of_other_alternative:
+            problems[_explained(schema, error)] = None
+    return list(problems)
 
 
 def _explained(schema: Schema, error: schemas.SchemaError) -> Problem:

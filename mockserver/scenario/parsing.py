@@ -58,7 +58,14 @@ class _Composer(Composer):
     def compose_node(self, parent: Any, index: Any) -> Any:
         event = self.parser.peek_event()
         if isinstance(event, AliasEvent):
-            self._count_alias(event)
+            size = self._sizes.get(event.anchor, 0)
+            if size is None:
+                raise _Refused(None, None, f"the alias *{event.anchor} inside its own value", event.start_mark)
+            self._count += size
+            self._aliased += size
+            if self._aliased > ALIASED_VALUES_MAX:
+                reason = f"aliases of more than {ALIASED_VALUES_MAX} values, the mock's own bound"
+                raise _Refused(None, None, reason, event.start_mark)
             return super().compose_node(parent, index)
         if self._level >= DEPTH_MAX:
             raise _TooDeep(
@@ -74,17 +81,6 @@ class _Composer(Composer):
             self._sizes[anchor] = self._count - before
         self._level -= 1
         return node
-
-    def _count_alias(self, event: AliasEvent) -> None:
-        size = self._sizes.get(event.anchor, 0)
-        if size is None:
-            reason = f"the alias *{event.anchor} inside its own value"
-            raise _Refused(None, None, reason, event.start_mark)
-        self._count += size
-        self._aliased += size
-        if self._aliased > ALIASED_VALUES_MAX:
-            reason = f"aliases of more than {ALIASED_VALUES_MAX} values, the mock's own bound"
-            raise _Refused(None, None, reason, event.start_mark)
 
 
 class _Constructor(SafeConstructor):
@@ -194,7 +190,12 @@ def places(text: str) -> Callable[[str], str | None]:
     def place(pointer: str) -> str | None:
         node, mark = root, root.start_mark if root is not None else None
         for key in steps(pointer):
-            below = _below(node, key)
+            if isinstance(node, MappingNode):
+                below = next(((own.start_mark, value) for own, value in node.value if own.value == key), None)
+            elif isinstance(node, SequenceNode) and key.isdecimal() and int(key) < len(node.value):
+                below = node.value[int(key)].start_mark, node.value[int(key)]
+            else:
+                below = None
             if below is None:
                 break
             mark, node = below
@@ -205,12 +206,3 @@ def places(text: str) -> Callable[[str], str | None]:
 
 def _position(mark: Any) -> str:
     return f"line {mark.line + 1}, column {mark.column + 1}"
-
-
-def _below(node: Any, key: str) -> tuple[Any, Any] | None:
-    """Return the mark and the node of a key of a mapping, or of an element of a sequence; None if there is none."""
-    if isinstance(node, MappingNode):
-        return next(((own.start_mark, value) for own, value in node.value if own.value == key), None)
-    if isinstance(node, SequenceNode) and key.isdecimal() and int(key) < len(node.value):
-        return node.value[int(key)].start_mark, node.value[int(key)]
-    return None

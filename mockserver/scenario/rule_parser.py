@@ -78,11 +78,9 @@ def _check_headers(headers: Mapping[str, str], path: str, problems: list[Problem
                 path + step(name), f"the header {to_json_text(name)}", f"one Content-Length; {lengths[0]} is another"
             )
         )
-    for name in lengths[:1]:
-        if not _LENGTH.fullmatch(headers[name]):
-            problems.append(
-                Problem(path + step(name), to_json_text(headers[name]), "a length of 1 to 15 digits, such as 512")
-            )
+    if lengths and not _LENGTH.fullmatch(headers[lengths[0]]):
+        received = to_json_text(headers[lengths[0]])
+        problems.append(Problem(path + step(lengths[0]), received, "a length of 1 to 15 digits, such as 512"))
 
 
 def _wait(path: str, problems: list[Problem], written: Any, below: str) -> int | Latency:
@@ -331,20 +329,18 @@ def _check_effects(entry: Entry, effects: Entry, path: str, problems: list[Probl
     phone = effects.get("complete-session", {}).get("phone")
     if phone is not None and normalize_phone(phone, BRAZIL) is None:
         problems.append(Problem(f"{path}/complete-session/phone", to_json_text(phone), expected(BRAZIL)))
-    _check_new_key(effects.get("rotate-key", {}), f"{path}/rotate-key/key", problems)
+    rotated = effects.get("rotate-key", {})
+    prefix = {"secret": "sk_", "public": "pk_"}[rotated.get("kind", "secret")]
+    if not rotated.get("key", prefix).startswith(prefix):  # no call with such a key would be authenticated
+        problems.append(
+            Problem(f"{path}/rotate-key/key", to_json_text(rotated["key"]), f"a key that begins with {prefix}")
+        )
     if "advance" in effects:
         _duration(effects["advance"], f"{path}/advance", problems)
     if "delay" in effects.get("deliver", {}):
         wait(effects["deliver"]["delay"], f"{path}/deliver/delay", problems)
     _check_choices(effects, path, problems)
     _check_one_way(effects, path, problems)
-
-
-def _check_new_key(rotated: Entry, path: str, problems: list[Problem]) -> None:
-    """Refuse a new key without the prefix of its kind: no call with it would be authenticated."""
-    prefix = {"secret": "sk_", "public": "pk_"}[rotated.get("kind", "secret")]
-    if "key" in rotated and not rotated["key"].startswith(prefix):
-        problems.append(Problem(path, to_json_text(rotated["key"]), f"a key that begins with {prefix}"))
 
 
 def _check_choices(effects: Entry, path: str, problems: list[Problem]) -> None:
