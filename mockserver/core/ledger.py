@@ -177,7 +177,11 @@ def _why_cloned(
 ) -> tuple[int, str] | None:
     """Return the exchange about the original that made the client create a clone, with the reason, or None."""
     for exchange, why in troubles:
-        if exchange.n < before and _is_about(exchange, original):
+        if exchange.operation == "createCampaign":
+            is_about = isinstance(exchange.body, dict) and exchange.body.get("name") == original.name
+        else:
+            is_about = exchange.call.params["id"] == original.id
+        if is_about and exchange.n < before:
             return exchange.n, why
     return None
 
@@ -198,29 +202,15 @@ def _failed_creates_and_starts(run: Run, tenant: Tenant) -> list[tuple[JournalEn
     return failed
 
 
-def _is_about(exchange: JournalEntry, campaign: Campaign) -> bool:
-    if exchange.operation == "createCampaign":
-        return isinstance(exchange.body, dict) and exchange.body.get("name") == campaign.name
-    return exchange.operation == "startCampaign" and exchange.call.params["id"] == campaign.id
-
-
 def _unused_media(run: Run, tenant: Tenant) -> Iterator[Row]:
     """Yield the uploaded files that no template and no message uses."""
     used = {item.media_id for template in tenant.templates.values() for item in template.items}
     used |= {(message.fields.get("media") or {}).get("id") for rows in tenant.messages.values() for message in rows}
-    uploads = {
-        name: exchange.n
-        for exchange in run.exchanges
-        if exchange.operation == "uploadMedia"
-        for name in _named(exchange)
-    }
+    uploads: dict[str, int] = {}  # the last exchange whose response names the file
+    for exchange in run.exchanges:
+        answer = json_value(exchange.answer) if exchange.operation == "uploadMedia" else None
+        entries = answer if isinstance(answer, list) else []
+        uploads |= {entry["id"]: exchange.n for entry in entries if isinstance(entry, dict) and "id" in entry}
     for media in tenant.media.values():
         if media.id not in used:
             yield {"tenantId": tenant.id, "mediaId": media.id, "name": media.name, "exchange": uploads.get(media.id)}
-
-
-def _named(exchange: JournalEntry) -> list[str]:
-    """Return the ids of the files in the response to an upload."""
-    answer = json_value(exchange.answer)
-    entries = answer if isinstance(answer, list) else []
-    return [entry["id"] for entry in entries if isinstance(entry, dict) and "id" in entry]

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from mockserver.core.faults import conditions, effects, injection
 from mockserver.core.instants import EARLIEST, LATEST, Duration, Instant, format_exact
 from mockserver.core.operations import campaigns, connections
-from mockserver.core.state.rules import Subject
+from mockserver.core.state.rules import Rule, Subject
 from mockserver.core.state.sandbox import SandboxState, Scope, Timer
 from mockserver.core.webhooks import deliveries
 
@@ -33,13 +33,12 @@ def _scope(sandbox: SandboxState, timer: Timer) -> Scope:
     return Scope(sandbox, sandbox.tenants[timer.tenant_id], {"timer": timer.trigger})
 
 
-def _fire(sandbox: SandboxState, timer: Timer) -> None:
-    """Fire a rule at its instant."""
-    rule = sandbox.rule_set.rules[timer.id]
-    if conditions.condition_holds(sandbox, rule.condition, Subject()) and rule.passes_chance(sandbox.seed, 1):
+def _fire(sandbox: SandboxState, rule: Rule, subject: Subject, nth: int) -> None:
+    """Fire a rule that is due for the nth time, unless its condition or its chance is against it."""
+    if conditions.condition_holds(sandbox, rule.condition, subject) and rule.passes_chance(sandbox.seed, nth):
         sandbox.rule_set.record_fired(rule)
         sandbox.rule_set.no_target.pop(rule.id, None)
-        effects.run(sandbox, rule, Subject())
+        effects.run(sandbox, rule, subject)
 
 
 def _reach(sandbox: SandboxState, timer: Timer) -> None:
@@ -50,13 +49,7 @@ def _reach(sandbox: SandboxState, timer: Timer) -> None:
     rule_set, tenant = sandbox.rule_set, sandbox.tenants[timer.tenant_id]
     rule_set.reached_progress |= {(rule.id, timer.id)}
     campaign = tenant.campaigns[tenant.executions[timer.id].campaign_id]
-    subject = Subject(tenant.id, campaign)
-    if conditions.condition_holds(sandbox, rule.condition, subject) and rule.passes_chance(
-        sandbox.seed, len(rule_set.reached_progress)
-    ):
-        rule_set.record_fired(rule)
-        rule_set.no_target.pop(rule.id, None)
-        effects.run(sandbox, rule, subject)
+    _fire(sandbox, rule, Subject(tenant.id, campaign), len(rule_set.reached_progress))
 
 
 # The function of a due timer, by kind and trigger.
@@ -69,7 +62,7 @@ TIMER_HANDLERS: Mapping[tuple[str, str], Callable[[SandboxState, Timer], None]] 
         ("execution", "sent"): _reach,
         ("session", "expire"): lambda sandbox, timer: connections.expire_on_time(_scope(sandbox, timer), timer.id),
         ("delivery", "wake"): lambda sandbox, timer: deliveries.retry_due(sandbox, timer.id, {"timer": timer.trigger}),
-        ("rule", "fire"): _fire,
+        ("rule", "fire"): lambda sandbox, timer: _fire(sandbox, sandbox.rule_set.rules[timer.id], Subject(), 1),
         ("call", "arrive"): injection.run_deferred_call,
     }
 )

@@ -35,15 +35,13 @@ def read_entrypoint(scope: Scope, call: Call) -> Success:
 
 def is_phone_in_use(sandbox: SandboxState, phone: str) -> bool:
     """Return True if an entrypoint of any tenant of the sandbox has this number, on any platform."""
-    return any(
-        entrypoint.display_phone is not None and _linked(entrypoint.display_phone, tenant) == phone
-        for tenant, entrypoint in sandbox.records("entrypoint")
-    )
-
-
-def _linked(display_phone: str, tenant: Tenant) -> str | None:
-    """Return an entrypoint's number, valid since it was linked; one with its country code needs no library."""
-    return bare(display_phone) if display_phone.startswith("+") else normalize_phone(display_phone, tenant.country)
+    for tenant, entrypoint in sandbox.records("entrypoint"):
+        shown = entrypoint.display_phone  # valid since it was linked; one with its country code needs no library
+        if shown is not None:
+            linked = bare(shown) if shown.startswith("+") else normalize_phone(shown, tenant.country)
+            if linked == phone:
+                return True
+    return False
 
 
 def unused_phone(sandbox: SandboxState) -> str:

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from heapq import heappush
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -429,13 +430,8 @@ def require_record(scope: Scope, kind: str, record_id: str, *, code: str, clause
             reason=f"got {record_id!r} of another tenant; expected an id of the key's tenant",
         )
     received = f"{record_id!r} of another tenant" if is_foreign else repr(record_id)
-    reason = (
-        f"got the {kind} id {received}; expected one of the key's tenant, which has {_known_ids(scope.tenant, kind)}"
-    )
+    rows = scope.tenant.table(kind)
+    first = ", ".join(islice(rows, 3 if len(rows) <= 1000 else 1))
+    known = f"{len(rows)} ({first}{', ...' if len(rows) > 3 else ''})" if len(rows) else "none"
+    reason = f"got the {kind} id {received}; expected one of the key's tenant, which has {known}"
     raise ApiError(code, clause=clause, location=at, reason=reason)
-
-
-def _known_ids(tenant: Tenant, kind: str) -> str:
-    rows = tenant.table(kind)
-    first = ", ".join(list(rows)[:3]) if len(rows) <= 1000 else next(iter(rows))
-    return f"{len(rows)} ({first}{', ...' if len(rows) > 3 else ''})" if len(rows) else "none"
