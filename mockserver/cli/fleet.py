@@ -138,7 +138,8 @@ def _run(options: argparse.Namespace, arguments: tuple[str, ...], out: TextIO) -
     token = settings.token_of(options) or (secrets.token_urlsafe(24) if is_exposed else None)
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mockserver-fleet-"))
-        writer = stack.enter_context(unblocked_stderr(_dropped))
+        dropped = "mockserver dropped {} lines of the log, which were not read in time\n"
+        writer = stack.enter_context(unblocked_stderr(dropped.format))
         exposed = ["--behind-proxy"] if is_exposed else []
         drain = [f"--drain={options.drain // 1000}ms"] if options.drain else []
         own = (*arguments, f"--allow-host={options.host}", *exposed, *drain)
@@ -178,7 +179,3 @@ def _start_lines(view: Mapping[str, Any], options: argparse.Namespace, proxy: st
         "Stop it with Ctrl-C.",
     ]
     return "\n".join(lines)
-
-
-def _dropped(count: int) -> str:
-    return f"mockserver dropped {count} lines of the log, which were not read in time\n"

@@ -78,12 +78,17 @@ class Routing(NamedTuple):
 
 def routing(listen: Address, shards: tuple[Address, ...]) -> Routing:
     """Return the rules of shards at these addresses, by their numbers."""
-    return Routing(listen, tuple(_route(number, address) for number, address in enumerate(shards)))
-
-
-def _route(number: int, address: Address) -> ShardRoute:
-    paths = tuple(path.format(shard=number) for path in PATHS)
-    return ShardRoute(number, shard_name(number), address, paths, HOST.format(shard=number))
+    routes = (
+        ShardRoute(
+            number,
+            shard_name(number),
+            address,
+            paths=tuple(path.format(shard=number) for path in PATHS),
+            host=HOST.format(shard=number),
+        )
+        for number, address in enumerate(shards)
+    )
+    return Routing(listen, tuple(routes))
 
 
 def shard_name(number: int) -> str:

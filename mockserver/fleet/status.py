@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from http.client import HTTPConnection, HTTPException
 from typing import Any, Final, NamedTuple
 
@@ -90,18 +90,18 @@ def _read_shard(get: Get, name: str) -> ShardStatus:
 
 def as_table(shards: list[ShardStatus]) -> str:
     """Return one line per shard, and one per sandbox."""
-    return "\n".join(line for shard in shards for line in _lines(shard)) + "\n"
-
-
-def _lines(shard: ShardStatus) -> Iterator[str]:
-    if shard.sandboxes is None:
-        yield f"{shard.name}  does not answer; if it is being restarted, try again in {RETRY_AFTER_S} s"
-        return
-    memory = sum(row["memoryBytes"] for row in shard.sandboxes) / 1_000_000
-    yield f"{shard.name}  {len(shard.sandboxes)} sandboxes  {memory:.1f} MB"
-    for row in shard.sandboxes:
-        labels = ",".join(f"{key}:{value}" for key, value in row["labels"].items())
-        yield f"  {row['sandboxId']}  {row['exchanges']} calls  idle {row['idleSeconds']} s  {labels}".rstrip()
+    lines: list[str] = []
+    for shard in shards:
+        if shard.sandboxes is None:
+            lines.append(f"{shard.name}  does not answer; if it is being restarted, try again in {RETRY_AFTER_S} s")
+            continue
+        memory = sum(row["memoryBytes"] for row in shard.sandboxes) / 1_000_000
+        lines.append(f"{shard.name}  {len(shard.sandboxes)} sandboxes  {memory:.1f} MB")
+        for row in shard.sandboxes:
+            labels = ",".join(f"{key}:{value}" for key, value in row["labels"].items())
+            line = f"  {row['sandboxId']}  {row['exchanges']} calls  idle {row['idleSeconds']} s  {labels}"
+            lines.append(line.rstrip())
+    return "\n".join(lines) + "\n"
 
 
 def merged_metrics(shards: list[ShardStatus]) -> str:
