@@ -7,6 +7,7 @@ No text in it contains a key or a session's url.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TextIO
 
@@ -198,8 +199,23 @@ def lines(report: VerifyReport) -> Iterator[str]:
     yield f"{report.base_url}: {report.calls} calls in {report.seconds:.1f} s"
     if report.stopped:
         yield f"The run ended early: {report.stopped}."
-    yield from _clauses(report)
-    yield from _choices(report)
+    yield ""
+    held = Counter(clause.verdict for clause in report.clauses)
+    yield f"Clauses: {held['holds']} hold, {held['broken']} broken, {held['not observed']} not observed"
+    for clause in sorted(report.clauses, key=lambda clause: _VERDICTS.index(clause.verdict)):
+        note = {"broken": clause.text, "holds": "", "not observed": f"({clause.why})"}[clause.verdict]
+        yield f"  {clause.verdict:<13}{clause.id:<30} {note}".rstrip()
+        yield from _proofs(clause.proofs)
+    yield ""
+    seen = Counter(choice.outcome for choice in report.choices)
+    yield (
+        f"Choices: {seen['observed']} observed, {seen['narrowed']} narrowed down, "
+        f"{seen['contradictory']} contradictory, {seen['not observed']} not observed"
+    )
+    for choice in sorted(report.choices, key=lambda choice: _OUTCOMES.index(choice.outcome)):
+        result = " or ".join(choice.options) or choice.outcome
+        yield f"  {choice.id:<32}{result}{f'  ({choice.why})' if choice.why else ''}"
+        yield from _proofs(choice.proofs)
     if report.not_cleaned_up:
         yield ""
         yield "Not cleaned up; check and remove:"
@@ -207,29 +223,6 @@ def lines(report: VerifyReport) -> Iterator[str]:
     if report.sessions:
         yield ""
         yield f"Connection sessions created by the run: {report.sessions}; they expire within twenty minutes."
-
-
-def _clauses(report: VerifyReport) -> Iterator[str]:
-    counts = {verdict: sum(each.verdict == verdict for each in report.clauses) for verdict in _VERDICTS}
-    yield ""
-    yield f"Clauses: {counts['holds']} hold, {counts['broken']} broken, {counts['not observed']} not observed"
-    for clause in sorted(report.clauses, key=lambda clause: _VERDICTS.index(clause.verdict)):
-        note = {"broken": clause.text, "holds": "", "not observed": f"({clause.why})"}[clause.verdict]
-        yield f"  {clause.verdict:<13}{clause.id:<30} {note}".rstrip()
-        yield from _proofs(clause.proofs)
-
-
-def _choices(report: VerifyReport) -> Iterator[str]:
-    counts = {outcome: sum(each.outcome == outcome for each in report.choices) for outcome in _OUTCOMES}
-    yield ""
-    yield (
-        f"Choices: {counts['observed']} observed, {counts['narrowed']} narrowed down, "
-        f"{counts['contradictory']} contradictory, {counts['not observed']} not observed"
-    )
-    for choice in sorted(report.choices, key=lambda choice: _OUTCOMES.index(choice.outcome)):
-        result = " or ".join(choice.options) or choice.outcome
-        yield f"  {choice.id:<32}{result}{f'  ({choice.why})' if choice.why else ''}"
-        yield from _proofs(choice.proofs)
 
 
 def _proofs(proofs: tuple[ExchangeExcerpt, ...]) -> Iterator[str]:

@@ -34,20 +34,11 @@ def verify(
     """
     context = RunContext(transport, settings, rate_limiter, [check.run for check in RESPONSE_CHECKS])
     reasons: dict[str, str] = {}
-    stopped = _probe(context, reasons, progress or (lambda *_: None))
-    rate_limiter.extend_for_clean_up()
-    temporary_campaigns.clean_up(context)
-    for check in RUN_CHECKS:
-        _run(context, check, reasons)
-    return report.make(context, base_url, reasons, stopped)
-
-
-def _probe(context: RunContext, reasons: dict[str, str], progress: Progress) -> str:
-    """Run every probe whose needs are supplied; return why the run ended early, or nothing."""
-    stopped = ""
+    show = progress or (lambda *_: None)
+    stopped = ""  # why the run ended early
     for done, probe in enumerate(PROBES):
-        progress(done, len(PROBES), probe.name)
-        lacking = [NEEDS[need] for need in probe.needs if not context.settings.has(need)]
+        show(done, len(PROBES), probe.name)
+        lacking = [NEEDS[need] for need in probe.needs if not settings.has(need)]
         if lacking or stopped:
             _give_reason(probe, stopped or f"it needs {' and '.join(lacking)}", reasons)
             continue
@@ -56,8 +47,12 @@ def _probe(context: RunContext, reasons: dict[str, str], progress: Progress) -> 
         except (Stop, OutOfTime) as end:
             stopped = str(end)
             _give_reason(probe, stopped, reasons)
-    progress(len(PROBES), len(PROBES), "")
-    return stopped
+    show(len(PROBES), len(PROBES), "")
+    rate_limiter.extend_for_clean_up()
+    temporary_campaigns.clean_up(context)
+    for check in RUN_CHECKS:
+        _run(context, check, reasons)
+    return report.make(context, base_url, reasons, stopped)
 
 
 def _run(context: RunContext, probe: Probe, reasons: dict[str, str]) -> None:

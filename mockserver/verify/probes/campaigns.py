@@ -219,7 +219,12 @@ def read(context: RunContext, id: str) -> JSON:
     context.judge("base.ids", str(detail["id"]).startswith("campaign_"), exchange, "an id that begins with campaign_")
     context.judge("campaigns.status-values", detail["status"] in ("draft", "processing", *FINAL), exchange, "a status")
     for entry in detail["executions"]:
-        _judge_entry(context, exchange, entry)
+        ended, status = entry["completedAt"], entry["status"]
+        fits = ended is None if status == "processing" else status != "completed" or ended is not None
+        expected = "completedAt null while it runs, set once completed"
+        context.judge("campaigns.detail-executions", fits, exchange, expected)
+        if status in ("canceled", "failed"):
+            context.observe("completedAt-on-cancel-fail", ["null" if ended is None else "set"], exchange)
     unknown = context.call("readExecution", id, f"execution_mockserver_verify_{context.settings.tag}")
     by_code = {"RESOURCE_NOT_FOUND": "resource", "CAMPAIGN_NOT_FOUND": "campaign"}
     context.judge_refusal("execution.read", unknown, *by_code)
@@ -227,14 +232,6 @@ def read(context: RunContext, id: str) -> JSON:
     if detail["executions"]:
         _judge_execution(context, id, detail)
     return detail
-
-
-def _judge_entry(context: RunContext, exchange: Exchange, entry: JSON) -> None:
-    ended, status = entry["completedAt"], entry["status"]
-    fits = ended is None if status == "processing" else status != "completed" or ended is not None
-    context.judge("campaigns.detail-executions", fits, exchange, "completedAt null while it runs, set once completed")
-    if status in ("canceled", "failed"):
-        context.observe("completedAt-on-cancel-fail", ["null" if ended is None else "set"], exchange)
 
 
 def _judge_execution(context: RunContext, id: str, detail: JSON) -> None:
