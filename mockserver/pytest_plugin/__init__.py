@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -156,17 +157,8 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     """Start the test's list of sandboxes; Ctrl-C in a fixture stores the test's report."""
     if _OWNERSHIP in item.config.stash and not explore.is_inner(item):
         item.config.stash[_OWNERSHIP].start_test(item.nodeid)
-    try:
+    with _explained(item):
         result = yield
-    except KeyboardInterrupt as interrupt:
-        _store_report(item, interrupt)
-        raise
-    except pytest.fail.Exception as failure:
-        _explain_scope(failure)
-        raise
-    except Exception as failure:
-        _skip_on_running_server(item, failure)
-        raise
     instance: Any = getattr(item, "instance", None)
     if _is_sandbox_case(instance):
         # The sandbox that its `setUp` will make is the test's: a failure has its report, document and trace.
@@ -176,11 +168,34 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     return result
 
 
-def _explain_scope(failure: BaseException) -> None:
-    """Name the way to a sandbox of a wider scope where a fixture of a module, a class or the session asks for `mockserver`."""
-    message = str(failure)
-    if message.startswith("ScopeMismatch") and "scoped fixture mockserver with" in message:
-        pytest.fail(f"{message}\n{_WIDER}", pytrace=False)
+@contextmanager
+def _explained(item: pytest.Item) -> Iterator[None]:
+    """
+    Say more about the end of a test's phase.
+
+    Ctrl-C stores the test's report. Where a fixture of a module, a class or the session asks for `mockserver`, the failure
+    names the way to a sandbox of a wider scope. A test that needs its sandbox in this process is skipped if the suite runs
+    with `--mockserver-url`; the reason names the need.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        if _OWNERSHIP in item.config.stash:
+            from mockserver.pytest_plugin import stopping
+
+            item.config.stash[_STOPPED] = stopping.sections(item, interrupt, item.config.stash[_OWNERSHIP])
+        raise
+    except pytest.fail.Exception as failure:
+        message = str(failure)
+        if message.startswith("ScopeMismatch") and "scoped fixture mockserver with" in message:
+            pytest.fail(f"{message}\n{_WIDER}", pytrace=False)
+        raise
+    except Exception as failure:
+        backend = sys.modules.get("mockserver.testing.backend")
+        is_refused = backend is not None and isinstance(failure, backend.NotInThisProcess)
+        if is_refused and options.run_option(item.config, "url"):
+            raise pytest.skip.Exception(str(failure), _use_item_location=True) from None
+        raise
 
 
 @pytest.hookimpl(wrapper=True)
@@ -188,17 +203,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Fail a test that passed otherwise for a rule that must fire or an assertion in a receiver; Ctrl-C stores the test's report."""
     if _OWNERSHIP in item.config.stash and not explore.is_inner(item):
         item.config.stash[_OWNERSHIP].start_function()
-    try:
+    with _explained(item):
         result = yield
-    except KeyboardInterrupt as interrupt:
-        _store_report(item, interrupt)
-        raise
-    except pytest.fail.Exception as failure:
-        _explain_scope(failure)
-        raise
-    except Exception as failure:
-        _skip_on_running_server(item, failure)
-        raise
     if _OWNERSHIP in item.config.stash and not explore.is_inner(item):
         item.config.stash[_OWNERSHIP].check_ended()
         item.config.stash[_OWNERSHIP].check_rules(item, expects=_expects_firing(item))
@@ -230,25 +236,6 @@ def _expects_firing(item: pytest.Item) -> bool:
 def _is_sandbox_case(instance: Any) -> bool:
     module = sys.modules.get("mockserver.unittest_case")
     return module is not None and isinstance(instance, module.SandboxTestCase)
-
-
-def _skip_on_running_server(item: pytest.Item, failure: Exception) -> None:
-    """Skip a test that needs its sandbox in this process, if the suite runs with `--mockserver-url`; the reason names the need."""
-    backend = sys.modules.get("mockserver.testing.backend")
-    if (
-        backend is None
-        or not isinstance(failure, backend.NotInThisProcess)
-        or not options.run_option(item.config, "url")
-    ):
-        return
-    raise pytest.skip.Exception(str(failure), _use_item_location=True) from None
-
-
-def _store_report(item: pytest.Item, interrupt: KeyboardInterrupt) -> None:
-    if _OWNERSHIP in item.config.stash:
-        from mockserver.pytest_plugin import stopping
-
-        item.config.stash[_STOPPED] = stopping.sections(item, interrupt, item.config.stash[_OWNERSHIP])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
