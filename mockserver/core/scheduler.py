@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from heapq import heappop
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from mockserver.core.faults import conditions, effects, injection
 from mockserver.core.instants import EARLIEST, LATEST, Duration, Instant, format_exact
@@ -148,9 +148,11 @@ def follow(sandbox: SandboxState, *, catch_up: bool = False) -> None:
     run_until(sandbox, sandbox.read_clock())
 
 
-def advance_target(sandbox: SandboxState, *, by: Duration | None = None, to: Instant | None = None) -> Instant:
+def advance_target(
+    sandbox: SandboxState, *, by: Duration | None = None, to: Instant | Literal["next"] | None = None
+) -> Instant:
     """
-    Return the instant to which an advance leads: `by` a duration from now, or `to` itself.
+    Return the instant to which an advance leads: `by` a duration from now, or `to` itself; the next due timer, if any, for `next`.
 
     Raises:
         ValueError: For an instant before now, or one beyond the calendar.
@@ -160,6 +162,9 @@ def advance_target(sandbox: SandboxState, *, by: Duration | None = None, to: Ins
         raise ValueError(
             f"got an advance by {by / 1_000_000:g} s; expected no negative duration, since time only moves forward"
         )
+    if to == "next":
+        due = next_due(sandbox)
+        to = now if due is None else max(now, due)
     instant = to if to is not None else now + (by or 0)
     _refuse_beyond(instant)
     if instant < now:

@@ -286,6 +286,7 @@ def _play_time(run: _Run) -> None:
     run.api("createConnectionSession", {})
     run.call("advanceClock", "by", {"by": "20m"})
     run.call("advanceClock", "to", {"to": "2026-03-02T12:00:00Z"})
+    run.call("advanceClock", "next", {"to": "next"})
     run.call("advanceClock", "idle", {"until": "idle"})
     run.refuse("advanceClock", "MOCK_BAD_ADVANCE", {})
     run.refuse("advanceClock", "MOCK_BAD_INSTANT", {"to": "noon"})

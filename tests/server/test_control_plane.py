@@ -153,6 +153,21 @@ class TestClock:
         fired = [{"at": "2026-03-01T12:20:00.000Z", "what": "session.expire", "id": session_id}]
         assert {"now": "2026-03-01T12:20:00.000Z", "fired": fired} == reply
 
+    def test_an_advance_to_the_next_due_timer_ends_at_it_and_without_one_changes_nothing(self, made):
+        session_id = made.session()
+
+        first, second = (made.control("POST", "/clock/advance", {"to": "next"}).json() for _ in range(2))
+        fired = [{"at": "2026-03-01T12:20:00.000Z", "what": "session.expire", "id": session_id}]
+        assert {"now": "2026-03-01T12:20:00.000Z", "fired": fired} == first
+        assert {"now": "2026-03-01T12:20:00.000Z", "fired": []} == second
+
+    def test_an_advance_to_the_next_due_timer_is_never_too_late_on_a_clock_that_runs(self, mockserver_server):
+        made = make(
+            mockserver_server.url, scenario={"script": [{"at": "PT0.001S", "do": {"set-tenant": {"name": "Later"}}}]}
+        )
+
+        assert 200 == made.control("POST", "/clock/advance", {"to": "next"}).status_code
+
     @pytest.mark.parametrize(
         ("method", "path", "body"),
         [

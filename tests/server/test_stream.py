@@ -119,7 +119,7 @@ def test_the_first_event_is_the_clock(sandbox: Sandbox, reader: Callable[..., Re
 
     assert "HTTP/1.1 200 OK" == own.head[0]
     assert "Content-Type: text/event-stream; charset=utf-8" in own.head
-    assert ("clock", sandbox.call("GET", "/_mock/clock").json()) == own.event()[1:]
+    assert ("clock", {**sandbox.call("GET", "/_mock/clock").json(), "due": None}) == own.event()[1:]
 
 
 def test_calls_changes_deliveries_and_the_clock_arrive_as_they_happen(sandbox: Sandbox, reader: Callable[..., Reader]):
@@ -127,9 +127,10 @@ def test_calls_changes_deliveries_and_the_clock_arrive_as_they_happen(sandbox: S
     own.event()
     sandbox.receive_webhooks(lambda request: 204)
     created = session(sandbox)
-    call, change = own.event(), own.event()
+    call, change, due = own.event(), own.event(), own.event()
     sandbox.complete_session(created)
     completed, *deliveries = own.event(), own.event(), own.event()
+    idle = own.event()
     sandbox.advance(minutes=1)
 
     assert ("call", "createConnectionSession", 202, True) == (
@@ -144,6 +145,8 @@ def test_calls_changes_deliveries_and_the_clock_arrive_as_they_happen(sandbox: S
     assert [("delivery", "due"), ("delivery", "delivered")] == [(row.name, row.data["to"]) for row in deliveries]
     assert sandbox.events[0]["id"] == deliveries[0].data["eventId"]
     assert "clock" == own.event().name
+    assert ("clock", "session.expire", created) == (due.name, due.data["due"]["what"], due.data["due"]["id"])
+    assert ("clock", None) == (idle.name, idle.data["due"])
 
 
 def test_a_refused_call_has_its_code_and_no_key(sandbox: Sandbox, reader: Callable[..., Reader]):

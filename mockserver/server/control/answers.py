@@ -381,6 +381,8 @@ class History(TypedDict):
     dropped: Count
     deferred: list[DeferredCall]
     due: DueTimer | None
+    failing: Annotated[list[str], "The endpoints that are disabled, or whose last attempt was not accepted."]
+    coming: Annotated[list[FiredTimer], "The next twenty timers, the soonest first."]
     unmoved: Unmoved | None
     apart: Apart | None
 

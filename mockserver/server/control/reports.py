@@ -19,7 +19,6 @@ from mockserver.core.redaction import Redactor
 from mockserver.core.run import Run
 from mockserver.core.state.calls import Call
 from mockserver.core.state.journal import CommandRecord
-from mockserver.core.state.sandbox import SandboxState
 from mockserver.scenario.documents import to_plain
 from mockserver.server.api.response import redactor
 from mockserver.server.control import views
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 
 Arguments = Mapping[str, Any]
 
+_COMING = 20  # timers that a history shows
 NAME_MAX_CHARS = 200  # of a scenario document's name
 
 
@@ -114,7 +114,9 @@ def read_history(snapshot: HostedSnapshot, args: Arguments) -> answers.History:
             {**_call(deferred.call, hide), "rules": list(deferred.rule_ids)}
             for deferred in state.rule_set.deferred_calls.values()
         ],
-        "due": _due(state),
+        "due": views.due(state),
+        "failing": views.failing(state),
+        "coming": views.coming(state, _COMING),
         "unmoved": _unmoved(Run.of(state), snapshot.runtime.monotonic_us()),
         "apart": _apart(Run.of(state), state.process_now()),
     }
@@ -153,12 +155,6 @@ def _arguments(step: CommandRecord, hide: Redactor) -> JSON:
 
 def _call(call: Call, hide: Redactor) -> answers.CalledPath:
     return {"method": call.method, "path": hide.text(call.path)}
-
-
-def _due(sandbox: SandboxState) -> answers.FiredTimer | None:
-    """Return the next timer whose record still exists."""
-    timer = min((timer for timer in sandbox.timers if sandbox.timer_target(timer) is not None), default=None)
-    return timer and {"at": format_exact(timer.due), "what": f"{timer.kind}.{timer.trigger}", "id": timer.id}
 
 
 def read_replay(snapshot: HostedSnapshot, args: Arguments) -> answers.Document:

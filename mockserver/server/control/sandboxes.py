@@ -83,7 +83,7 @@ def advance_clock(hosted: HostedSandbox, args: Arguments) -> answers.Advanced:
         raise ControlError(
             400,
             "MOCK_BAD_ADVANCE",
-            f'got {", ".join(args) or "nothing"}; expected one of {{"by": "20m"}}, {{"to": instant}} and {{"until": "idle"}}',
+            f'got {", ".join(args) or "nothing"}; expected one of {{"by": "20m"}}, {{"to": instant}}, {{"to": "next"}} and {{"until": "idle"}}',
         )
     end = _end(args)
     hosted.dispatch_webhooks(raises_blocked=True)
@@ -101,7 +101,7 @@ def _end(args: Arguments) -> Mapping[str, Any]:
             raise ControlError(400, "MOCK_BAD_ADVANCE", f"until: got {args['until']!r}; expected 'idle'")
         return {"until_idle": True}
     if "to" in args:
-        return {"to": _instant(args["to"], "to")}
+        return {"to": "next" if args["to"] == "next" else _instant(args["to"], "to")}
     by = parse_duration(args["by"])
     if by is None:
         raise ControlError(

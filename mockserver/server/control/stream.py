@@ -87,9 +87,9 @@ def place_of(sandbox: SandboxState) -> Place:
 
 
 def clock_of(sandbox: SandboxState) -> tuple[object, ...]:
-    """Return what an event `clock` reports: the instant of a clock that is frozen, the lead of one that runs."""
-    clock = sandbox.clock
-    return (True, clock.now) if clock.frozen else (False, clock.lead)
+    """Return what an event `clock` reports: the instant of a clock that is frozen, the lead of one that runs, and what is due."""
+    clock, due = sandbox.clock, views.due(sandbox)
+    return clock.frozen, clock.now if clock.frozen else clock.lead, due and tuple(due.values())
 
 
 class StreamReader:
@@ -135,7 +135,7 @@ def read_batch(sandbox: SandboxState, since: Place, clock: tuple[object, ...] | 
     lag = _lag(sandbox, since, place)
     events = [_event(place, "lag", lag)] if lag else list(_events(sandbox, since))
     if now != clock:
-        events.append(_event(place, "clock", views.clock(sandbox)))
+        events.append(_event(place, "clock", {**views.clock(sandbox), "due": views.due(sandbox)}))
     return Batch("".join(events), place, now)
 
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache, partial
+from heapq import nsmallest
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from mockserver.core.state.matching import ABSENT
 from mockserver.core.state.outbox import Attempt
 from mockserver.core.state.records import Chat, ChatAttributes, Execution, HostedFlow, SendSchedule
 from mockserver.core.state.rule_set import describe_rules
-from mockserver.core.state.sandbox import SandboxState
+from mockserver.core.state.sandbox import SandboxState, Timer
 from mockserver.core.state.tenant import TABLES, Tenant
 from mockserver.server.api import formats, serializers
 from mockserver.server.api.response import explanation, redactor
@@ -99,6 +100,38 @@ def deliveries(sandbox: SandboxState) -> answers.Deliveries:
 def clock(sandbox: SandboxState) -> answers.ClockState:
     """Return the present instant, and whether the clock is frozen."""
     return {"now": format_exact(sandbox.read_clock()), "frozen": sandbox.clock.frozen}
+
+
+def failing(sandbox: SandboxState) -> list[str]:
+    """Return the ids of the endpoints that are disabled, or whose last attempt was not accepted."""
+    last: dict[str, Attempt] = {}
+    for delivery in sandbox.outbox.deliveries.values():
+        for attempt in delivery.attempts:
+            former = last.get(delivery.webhook_id)
+            if attempt.fault is None and (former is None or attempt.at >= former.at):
+                last[delivery.webhook_id] = attempt
+    return [
+        webhook.id
+        for _, webhook in sandbox.records("webhook")
+        if webhook.disabled or (webhook.id in last and not last[webhook.id].accepted)
+    ]
+
+
+def coming(sandbox: SandboxState, most: int) -> list[answers.FiredTimer]:
+    """Return the next timers whose records still exist, the soonest first."""
+    timers = nsmallest(most, (timer for timer in sandbox.timers if sandbox.timer_target(timer) is not None))
+    return [_timer(timer) for timer in timers]
+
+
+def due(sandbox: SandboxState) -> answers.FiredTimer | None:
+    """Return the next timer whose record still exists: most often the first one of the heap."""
+    if sandbox.timers and sandbox.timer_target(sandbox.timers[0]) is not None:
+        return _timer(sandbox.timers[0])
+    return next(iter(coming(sandbox, 1)), None)
+
+
+def _timer(timer: Timer) -> answers.FiredTimer:
+    return {"at": format_exact(timer.due), "what": f"{timer.kind}.{timer.trigger}", "id": timer.id}
 
 
 def fired(timers: list[FiredTimer]) -> list[answers.FiredTimer]:

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from mockserver.server.dashboard import story
+from mockserver.server.dashboard import attention, story
+from mockserver.server.dashboard.environment import compact
 from mockserver.server.dashboard.plane import Plane, place_of
 
 JSON = dict[str, Any]
 
-_LATEST: Final = 25  # rows of what happened last
+_LATEST: Final = 25  # rows of what happened last, once equal ones are folded
+_READ: Final = 100  # calls and changes, of which these rows are made; with a filter more of them
+_FILTERED: Final = 1_000
+_TIMERS: Final = {  # what is due, in words that the record's name follows
+    "execution.finish": "the last message of",
+    "execution.drain": "the last message of",
+    "execution.sent": "sends that a rule waits for:",
+    "session.expire": "expiry of",
+    "delivery.wake": "next attempt:",
+    "rule.fire": "rule",
+    "call.arrive": "arrival of a late call",
+}
+_SHOWN: Final[Mapping[str, Callable[[JSON], bool]]] = {
+    "calls": lambda row: row["kind"] == "call",
+    "failures": lambda row: row["tone"] != "ok" if row["kind"] == "call" else row.get("to") in ("failed", "abandoned"),
+    "mine": lambda row: row["kind"] == "step",
+}
 
 
 def bar(plane: Plane) -> JSON:
@@ -19,24 +36,44 @@ def bar(plane: Plane) -> JSON:
     history = plane.read("readHistory")
     stored = plane.read("listCheckpoints")["checkpoints"]
     undo = [{**row, "callsSince": max(0, history["exchanges"] - row["exchanges"])} for row in reversed(stored)]
-    return {"bar": {"clock": plane.read("readClock"), "due": history["due"], "place": place, "undo": undo}}
+    clock = plane.read("readClock")
+    return {"bar": {"clock": clock, "due": history["due"], "place": place, "undo": undo, "failing": history["failing"]}}
 
 
 def now(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
-    """Return the view of the present: the clock, what is due, the rules in force and what happened last."""
-    journal = plane.read("readJournal", last=str(_LATEST))
-    history = plane.read("readHistory")
-    rows = story.rows(journal["exchanges"], journal["transitions"][-_LATEST:], history["steps"][-_LATEST:])
-    tenants = plane.read("readState", chats="0")["tenants"]
+    """Return the view of the present: what needs a look, what is coming, what happened last, and what there is."""
+    show, text = query.get("show", ""), query.get("text", "").strip()
+    most = _FILTERED if show in _SHOWN or text else _READ
+    journal, history = plane.read("readJournal", last=str(most)), plane.read("readHistory")
+    state = plane.read("readState", chats="0")
+    events, rules = plane.read("readEvents")["events"], plane.read("listRules")["rules"]
+    tenants, named = state["tenants"], story.names(state, events)
+    rows = story.rows(journal["exchanges"], journal["transitions"][-most:], history["steps"][-most:])
+    rows = [row for row in story.with_names(rows, named) if _is_shown(row, show, text)]
+    calls = [story.call_row(exchange) for exchange in journal["exchanges"]]
+    endpoints = attention.endpoints(tenants, events, history["failing"])
     return "now.html", {
-        "rules": plane.read("listRules")["rules"],
+        "rules": rules,
         "deferred": history["deferred"],
         "unmoved": history["unmoved"],
         "apart": history["apart"],
-        "rows": rows[-_LATEST:][::-1],
-        "counts": _counts(tenants, history, len(plane.read("readEvents")["events"])),
+        "attention": attention.items(calls, endpoints, tenants, rules, plane.read("readConduct")["findings"]),
+        "coming": [
+            {**timer, "words": _TIMERS.get(timer["what"], timer["what"]), "name": named.get(timer["id"], "")}
+            for timer in history["coming"]
+        ],
+        "rows": story.folded(rows)[: -_LATEST - 1 : -1],
+        "show": show,
+        "shows": _SHOWN,
+        "text": text,
+        "counts": _counts(tenants, history, len(events)),
         "counted": "call change delivery",
     }
+
+
+def _is_shown(row: JSON, show: str, text: str) -> bool:
+    is_of_kind = show not in _SHOWN or _SHOWN[show](row)
+    return is_of_kind and (not text or text.casefold() in compact(row).casefold())
 
 
 def _counts(tenants: Any, history: Mapping[str, Any], events: int) -> JSON:

@@ -51,6 +51,58 @@ def rows(exchanges: Sequence[View], transitions: Sequence[View], steps: Sequence
     return merged
 
 
+def folded(rows: Sequence[JSON]) -> list[JSON]:
+    """Return rows, of which equal ones in a row are one: the last of them, with their number and the first one's."""
+    kept: list[JSON] = []
+    former: tuple[object, ...] = ()
+    for row in rows:
+        key = _sameness(row)
+        if kept and key == former:
+            kept[-1] = {**row, "count": kept[-1]["count"] + 1, "first": kept[-1]["first"]}
+        else:
+            kept.append({**row, "count": 1, "first": row.get("n")})
+        former = key
+    return kept
+
+
+def _sameness(row: View) -> tuple[object, ...]:
+    """Return what rows that are shown as one have in common."""
+    if row["kind"] == "call":
+        return "call", row["method"], row["path"], row["status"], row["code"], (row["fault"] or {}).get("rule")
+    if row["kind"] == "change":
+        return "change", row["record"], row["from"], row["to"], row["cause"]["text"], row.get("name")
+    return "step", row["command"], str(row["arguments"])
+
+
+def counted(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def names(state: View, events: Iterable[View]) -> dict[str, str]:
+    """Return the names of records by id: of a delivery the kind of its event with the endpoint's url."""
+    named = {event["id"]: event["event"] for event in events}
+    for tenant in state["tenants"]:
+        for table in ("campaigns", "templates", "entrypoints", "media"):
+            named |= {record["id"]: record["name"] for record in tenant[table] if record["name"]}
+        named |= {webhook["id"]: webhook["url"] for webhook in tenant["webhooks"]}
+        named |= {each["id"]: named.get(each["campaignId"], "") for each in tenant["executions"]}
+    for delivery in state["deliveries"]:
+        endpoint = named.get(delivery["endpoint"], delivery["endpoint"])
+        named[delivery["id"]] = f"{named.get(delivery['eventId'], 'event')} to {endpoint}"
+    return named
+
+
+def with_names(rows: Iterable[JSON], named: Mapping[str, str]) -> list[JSON]:
+    """Return rows with the name of the record that each is about: that of its id, or of an id in the path of a call."""
+    return [{**row, "name": _name(row, named)} for row in rows]
+
+
+def _name(row: View, named: Mapping[str, str]) -> str:
+    if row["kind"] == "call":
+        return next((named[part] for part in row["path"].split("/") if part in named), "")
+    return named.get(row.get("id", ""), "")
+
+
 def _is_next_step(step: View, calls: Sequence[View], changes: Sequence[View]) -> bool:
     is_after_calls = not calls or step["exchanges"] < calls[0]["n"]
     return is_after_calls and (not changes or step["transitions"] < changes[0]["n"])

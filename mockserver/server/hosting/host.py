@@ -264,7 +264,7 @@ class HostedSandbox:
             notify()
 
     def advance(
-        self, *, by: Duration | None = None, to: Instant | None = None, until_idle: bool = False
+        self, *, by: Duration | None = None, to: Instant | Literal["next"] | None = None, until_idle: bool = False
     ) -> list[FiredTimer]:
         """Advance the clock and send on the way (see `WebhookDispatcher.advance`). Lock: the caller does not hold it."""
         return self.dispatch.advance(by=by, to=to, until_idle=until_idle)

@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from mockserver.core import scheduler
 from mockserver.core.faults import injection
@@ -295,7 +295,7 @@ class WebhookDispatcher:
         self,
         *,
         by: Duration | None = None,
-        to: Instant | None = None,
+        to: Instant | Literal["next"] | None = None,
         until_idle: bool = False,
         raises_blocked: bool = True,
     ) -> list[FiredTimer]:
@@ -306,7 +306,7 @@ class WebhookDispatcher:
 
         Args:
             by: the span, in microseconds.
-            to: the instant of the end, instead of `by`.
+            to: the instant of the end, or `next` for that of the next due timer, instead of `by`.
             until_idle: advance until nothing is due any more, instead of `by` and `to`.
             raises_blocked: raise LoopBlocked if a receiver needs the event loop that this thread runs; else nothing is sent.
 

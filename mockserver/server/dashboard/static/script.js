@@ -174,6 +174,40 @@
     byId("now").querySelector(".date").textContent = day;
   }
 
+  const UNITS = [[86400, "d"], [3600, "h"], [60, "m"], [1, "s"]];
+
+  // A span in its two largest units, as the server writes it.
+  function words(ms) {
+    const parts = [];
+    let left = Math.max(0, Math.round(ms / 1000));
+    for (const [size, unit] of UNITS) {
+      if (left >= size) parts.push(`${Math.floor(left / size)}${unit}`);
+      left %= size;
+    }
+    return parts.slice(0, 2).join(" ") || "0s";
+  }
+
+  function showWaits(now) {
+    for (const node of document.querySelectorAll("[data-due]")) {
+      const wait = Date.parse(node.dataset.due) - now;
+      const text = wait > 0 ? `in ${words(wait)}` : "now";
+      if (node.textContent !== text) node.textContent = text;
+      const step = node.parentElement.querySelector("form.act");
+      if (step && node.classList.contains("wait")) step.hidden = wait <= 0;
+    }
+  }
+
+  function showDue(due) {
+    const line = byId("due-next");
+    if (!due) line.textContent = "Nothing is due";
+    else {
+      const what = document.createElement("strong"), wait = document.createElement("span");
+      what.textContent = due.what.replace(".", " ");
+      wait.dataset.due = due.at;
+      line.replaceChildren("Next: ", what, " ", wait);
+    }
+  }
+
   function connect() {
     if (source) source.close();
     source = null;
@@ -195,6 +229,8 @@
       clock = data;
       shownAt = performance.now();
       showClock(data);
+      showDue(data.due);
+      showWaits(Date.parse(data.now));
     });
     on("lag", (data) => {
       if (data.restored) fresh.isRestored = true;
@@ -244,6 +280,7 @@
       if (clock.frozen || isPaused || !/Z$/.test(clock.now)) return;
       const now = new Date(Date.parse(clock.now) + performance.now() - shownAt);
       showClock({ now: now.toISOString(), frozen: false });
+      showWaits(now.getTime());
     }, 1000);
   }
 })();

@@ -1,0 +1,121 @@
+"""What needs a look: calls that failed, endpoints that do not take their events, failed sends, and findings of severity 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from mockserver.server.dashboard import story
+from mockserver.server.dashboard.environment import instant_of
+
+JSON = dict[str, Any]
+View = Mapping[str, Any]
+
+
+def endpoints(tenants: Iterable[View], events: Iterable[View], failing: Sequence[str]) -> list[JSON]:
+    """Return each endpoint with its state in a word, its last result, and what waits behind it; those that fail first."""
+    deliveries: dict[str, list[View]] = {}
+    for event in events:
+        for delivery in event["deliveries"]:
+            deliveries.setdefault(delivery["endpoint"], []).append(delivery)
+    rows = [
+        {**webhook, "tenant": tenant["tenantId"], **_condition(deliveries.get(webhook["id"], []))}
+        for tenant in tenants
+        for webhook in tenant["webhooks"]
+    ]
+    for row in rows:
+        row["fails"] = row["id"] in failing
+        row["state"] = "disabled" if row["disabled"] else "failing" if row["fails"] else row["state"]
+    return sorted(rows, key=lambda row: not row["fails"])
+
+
+def _condition(deliveries: Sequence[View]) -> JSON:
+    ends = [attempt for delivery in deliveries for attempt in delivery["attempts"] if len(attempt) > 1]
+    last = max((each for each in ends if "fault" not in each), key=lambda each: instant_of(each["at"]), default=None)
+    statuses = [delivery["status"] for delivery in deliveries]
+    return {
+        "state": "unused" if last is None else "delivering",
+        "last": last,
+        "tries": len(ends),
+        "deliveries": len(statuses),
+        "pending": len(statuses) - statuses.count("delivered") - statuses.count("abandoned"),
+        "delivered": statuses.count("delivered"),
+        "abandoned": statuses.count("abandoned"),
+    }
+
+
+def items(
+    rows: Iterable[View],
+    endpoint_rows: Iterable[View],
+    tenants: Iterable[View],
+    rules: Iterable[View],
+    findings: Iterable[View],
+) -> list[JSON]:
+    """
+    Return what needs a look, as lines with the path of the page that shows more.
+
+    Args:
+        rows: calls, as `story.call_row` returns them.
+        endpoint_rows: as `endpoints` returns them.
+        tenants: of the state.
+        rules: in force.
+        findings: on the client's conduct.
+    """
+    return [
+        *_endpoints(endpoint_rows),
+        *_sends(tenants),
+        *_calls(rows),
+        *_rules(rules),
+        *({"what": finding["rule"], "text": finding["message"], "path": "conduct"} for finding in findings if finding["severity"] == 1),
+    ]  # fmt: skip
+
+
+def result(attempt: View | None) -> str:
+    """Return the result of an attempt in words."""
+    if attempt is None:
+        return "no attempt"
+    return f"answer {attempt['status']}" if "status" in attempt else str(attempt.get("error", "in flight"))
+
+
+def _endpoints(rows: Iterable[View]) -> Iterator[JSON]:
+    for row in rows:
+        if not row["fails"]:
+            continue
+        waits = story.counted(row["pending"], "delivery waits", "deliveries wait")
+        lost = f", {row['abandoned']} abandoned" if row["abandoned"] else ""
+        text = f"{result(row['last'])} after {story.counted(row['tries'], 'try', 'tries')}; {waits}{lost}"
+        yield {"what": f"Endpoint {row['state']}: {row['url']}", "text": text, "path": "events"}
+
+
+def _sends(tenants: Iterable[View]) -> Iterator[JSON]:
+    for tenant in tenants:
+        names = {campaign["id"]: campaign["name"] for campaign in tenant["campaigns"]}
+        for execution in tenant["executions"]:
+            sends = execution["sends"]
+            if sends["failed"]:
+                yield {
+                    "what": f"{names.get(execution['campaignId']) or 'Campaign'}",
+                    "text": f"{sends['failed']} of {sends['target']} sends failed",
+                    "path": f"objects/{execution['campaignId']}",
+                }
+
+
+def _calls(rows: Iterable[View]) -> Iterator[JSON]:
+    """Yield the calls that were refused or have no answer, those of one operation with one result together."""
+    groups: dict[tuple[object, ...], list[View]] = {}
+    for row in rows:
+        if row["status"] is None or row["status"] >= 400:
+            groups.setdefault((row["operation"], row["status"], row["code"]), []).append(row)
+    for (operation, status, code), calls in sorted(groups.items(), key=lambda group: -group[1][-1]["n"]):
+        last, reason = calls[-1], calls[-1]["reason"]
+        times = f" ×{len(calls)}" if len(calls) > 1 else ""
+        answer = f"{status or 'no answer'}{f' {code}' if code else ''}"
+        because = reason or (f"by {last['fault']['rule']}" if last["fault"] else "")
+        what = f"{operation or last['method']} {answer}{times}"
+        yield {"what": what, "text": because, "path": f"calls/{last['n']}"}
+
+
+def _rules(rules: Iterable[View]) -> Iterator[JSON]:
+    for rule in rules:
+        if "noTarget" in rule:
+            yield {"what": f"Rule {rule['id']} had no effect", "text": rule["noTarget"], "path": "scenarios"}
