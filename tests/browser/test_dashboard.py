@@ -416,12 +416,16 @@ ACTIONS = {
 def test_undo_of_an_action_restores_equal_bytes_of_the_state(sandbox: Sandbox, tab: Callable[..., Tab], action: str):
     view, button = ACTIONS[action]
     pages = played(sandbox)
+    if action == "recover":
+        sandbox.receive_webhooks(lambda request: 410)
+        sandbox.complete_session(sandbox.call("POST", SESSIONS, json={}).json()["sessionId"])
     own = tab()
     page = own.open(pages.get(view, view))
     before = sandbox.call("GET", "/_mock/state").body
     if page.get_by_role("button", name=button, exact=True).count() == 0 and view == "":
         page.locator("#more--title").click()
     if action == "rotate":
+        page.locator("#rotate-1 > summary").click()
         page.get_by_label("New secret").fill("whsec_bmV3LXNlY3JldC1vZi10aGUtZW5kcG9pbnQ=")
     found = page.get_by_role("button", name=button)
     (found.nth(1) if action == "arm a delivery" else found.first).click()
@@ -432,7 +436,7 @@ def test_undo_of_an_action_restores_equal_bytes_of_the_state(sandbox: Sandbox, t
     page.locator("#status", has_text="Undo").wait_for()
 
     assert not words.startswith("Not done"), words
-    assert before != after or action in ("recover",)
+    assert before != after
     assert before == sandbox.call("GET", "/_mock/state").body
     assert [] == own.messages
 

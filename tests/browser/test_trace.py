@@ -102,6 +102,81 @@ def test_a_fragment_and_a_call_that_is_opened_lead_to_their_step(mockserver: San
     assert ["3 of 6", "5 of 6", "1 of 6"] == [*seen, tab.position()]
 
 
+def steps_of(mockserver: Sandbox) -> None:
+    """Fifty reads that are equal, and a refused call after each ten others."""
+    for _ in range(50):
+        mockserver.call("GET", "/v1/campaigns")
+    for _ in range(3):
+        mockserver.call("GET", "/v1/campaigns/campaign_x")
+        for _ in range(10):
+            mockserver.call("GET", "/v1/campaigns")
+            mockserver.call("GET", "/v1/message-templates")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.mockserver(now=NOW, given=SEED)
+def test_a_jump_to_a_call_ends_with_the_call_at_the_top(mockserver: Sandbox, open_trace, width: int):
+    steps_of(mockserver)
+    for call in (40, 72):
+        tab = open_trace(f"#call-{call}", viewport={"width": width, "height": 800})
+        tab.page.locator(f"#call-{call}[open]").wait_for()
+        tab.page.wait_for_function(f"Math.abs(document.getElementById('call-{call}').getBoundingClientRect().top) < 60")
+
+
+@pytest.mark.mockserver(now=NOW, given=SEED)
+def test_the_keys_and_the_next_failure_move_the_slider_and_the_list(mockserver: Sandbox, open_trace):
+    steps_of(mockserver)
+    tab = open_trace("#step-1")
+    seen = []
+    for press in ("j", "j", "k"):
+        tab.page.keyboard.press(press)
+        seen.append(tab.position().split()[0])
+    for _ in range(4):
+        tab.page.get_by_role("button", name="Next failure").click()
+        seen.append(tab.position().split()[0])
+    tab.page.locator("#call-60 summary").click()
+
+    assert ["2", "3", "2", "51", "72", "93", "51"] == seen
+    assert "60 of 113" == tab.position()
+    assert "step" == tab.page.locator("#step-60").get_attribute("aria-current")
+    assert (
+        "mockserver open trace.html --at 60 --port 5055" == tab.page.locator("[aria-labelledby=again] pre").inner_text()
+    )
+
+
+@pytest.mark.mockserver(now=NOW, given=SEED)
+def test_equal_steps_are_folded_and_a_search_and_the_failures_alone_show_theirs(mockserver: Sandbox, open_trace):
+    steps_of(mockserver)
+    tab = open_trace()
+    fold = tab.page.locator(".fold > details > summary")
+    search, only = tab.page.get_by_label("Search"), tab.page.get_by_label("Only failures")
+
+    assert ["listCampaigns GET /v1/campaigns 200 ×50"] == [text.rpartition(" ")[0] for text in fold.all_inner_texts()]
+    assert not tab.page.locator("#call-40").is_visible()
+    search.fill("message-templates")
+    assert 30 == tab.page.locator(".steps-of-run details[id]:visible").count()
+    search.fill("")
+    only.check()
+    assert ["call-51", "call-72", "call-93"] == [
+        each.get_attribute("id") for each in tab.page.locator(".steps-of-run details[id]:visible").all()
+    ]
+    assert [] == tab.messages
+
+
+@pytest.mark.mockserver(now=NOW, given=SEED)
+def test_a_changed_record_shows_its_changed_fields_and_all_on_request(mockserver: Sandbox, open_trace):
+    created = mockserver.call("POST", "/v1/campaigns", json={"name": "promo", **CAMPAIGN}).json()["campaignId"]
+    mockserver.call("POST", f"/v1/campaigns/{created}/start")
+    tab = open_trace("#step-2")
+    record = tab.page.locator(".objects details details", has_text=created).first
+
+    assert "changed, was draft" in record.inner_text()
+    assert "promo" not in record.locator("dl").inner_text()
+    tab.page.get_by_label("All fields").check()
+    assert "promo" in record.locator("dl").inner_text()
+    assert not tab.page.locator(".objects b", has_text="t1").first.is_visible()
+
+
 @pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.mockserver(now=NOW, given=SEED)
 def test_no_rule_of_accessibility_is_broken_and_nothing_is_wider_than_the_screen(mockserver, open_trace, look):

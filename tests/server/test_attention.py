@@ -1,4 +1,4 @@
-"""The first page of a sandbox: what needs a look, what is coming, and what happened, with names and folded."""
+"""What the pages put first: what needs a look, what is coming, what happened, the endpoints; and what can be undone."""
 
 from __future__ import annotations
 
@@ -115,3 +115,108 @@ def test_rows_that_differ_in_their_answer_are_not_folded():
     rows = story.folded([call, {**call, "n": 2}, {**call, "n": 3, "status": 429}, {**call, "n": 4}])
 
     assert [(2, 2, 1), (3, 1, 3), (4, 1, 4)] == [(row["n"], row["count"], row["first"]) for row in rows]
+
+
+def events_page(sandbox: Sandbox, query: str = "") -> str:
+    return sandbox.call("GET", f"/_mock/events{query}", headers={"Accept": "text/html"}).body.decode()
+
+
+def test_the_endpoints_are_a_table_with_what_waits_for_each(mockserver: Sandbox):
+    for status in (204, 503):
+        mockserver.receive_webhooks(lambda request, status=status: status, path=f"/{status}")
+    for _ in range(2):
+        mockserver.complete_session(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
+    table = section(events_page(mockserver), "endpoints")
+
+    assert re.search(r"/503 failing answer 503 of 1 try in 5s 12:00:05.000 2 every event 0 delivered", table), table
+    assert re.search(r"/204 delivering answer 204 of 2 tries none 0 every event 2 delivered", table), table
+    assert "Recover" not in table
+
+
+def test_an_endpoint_with_abandoned_deliveries_can_be_recovered(mockserver: Sandbox):
+    mockserver.receive_webhooks(lambda request: 410)
+    mockserver.complete_session(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
+    table = section(events_page(mockserver), "endpoints")
+
+    assert "disabled answer 410" in table
+    assert "Recover" in table
+
+
+@pytest.mark.parametrize(
+    ("show", "statuses", "expected"),
+    [
+        ("failing", (503,), 1),
+        ("failing", (204,), 0),
+        ("waiting", (503,), 1),
+        ("delivered", (204,), 1),
+        ("delivered", (503,), 0),
+        ("abandoned", (410,), 1),
+    ],
+)
+def test_events_are_filtered_by_their_deliveries(
+    mockserver: Sandbox, show: str, statuses: tuple[int, ...], expected: int
+):
+    for status in statuses:
+        mockserver.receive_webhooks(lambda request, status=status: status)
+    mockserver.complete_session(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
+
+    assert expected == len(re.findall(r'id="event-', events_page(mockserver, f"?show={show}")))
+
+
+def test_the_page_of_an_event_has_a_line_for_each_attempt(mockserver: Sandbox):
+    mockserver.receive_webhooks(lambda request: 503)
+    mockserver.complete_session(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
+    mockserver.advance(minutes=1)
+    event = mockserver.events[0]["id"]
+    text = mockserver.call("GET", f"/_mock/events/{event}", headers={"Accept": "text/html"}).body.decode()
+    lines = [
+        " ".join(re.sub(r"<[^>]+>", " ", line).split()) for line in re.findall(r"<summary>(Attempt.*?)</summary>", text)
+    ]
+
+    assert ["Attempt 2", "Attempt 1"] == [line[:9] for line in lines]
+    assert " 503 " in lines[0]
+
+
+def test_a_command_with_a_label_for_undo_stores_the_state_before_it(mockserver: Sandbox):
+    headers = {"X-Mock-Undo": "advance by 20%20m"}
+    mockserver.call("POST", "/_mock/clock/advance", json={"by": "20m"}, headers=headers)
+    (stored,) = mockserver.call("GET", "/_mock/checkpoints").json()["checkpoints"]
+
+    assert ("advance by 20 m", "2026-03-01T12:00:00.000Z") == (stored["label"], stored["at"])
+
+
+def test_a_refused_command_leaves_nothing_to_undo(mockserver: Sandbox):
+    mockserver.call("POST", "/_mock/clock/advance", json={"by": "soon"}, headers={"X-Mock-Undo": "advance"})
+    mockserver.call("POST", "/_mock/campaigns/campaign_x/fail", headers={"X-Mock-Undo": "fail"})
+
+    assert [] == mockserver.call("GET", "/_mock/checkpoints").json()["checkpoints"]
+
+
+def objects_page(sandbox: Sandbox, kind: str) -> str:
+    text = sandbox.call("GET", f"/_mock/objects?kind={kind}", headers={"Accept": "text/html"}).body.decode()
+    return section(text, f"kind-{kind}")
+
+
+def test_a_campaign_with_failed_sends_shows_how_many(mockserver: Sandbox):
+    mockserver.on("startCampaign").may_fire().fail_sends(ratio=0.5)
+    started = campaign(mockserver, "Março")
+    mockserver.call("POST", f"/v1/campaigns/{started}/start", json={})
+    mockserver.advance(hours=1)
+    text = mockserver.call("GET", "/_mock/objects?kind=campaign", headers={"Accept": "text/html"}).body.decode()
+
+    assert re.search(r'<span class="badge faulted">completed</span> <span class="quiet">\d+ of 40 sends failed', text)
+
+
+def test_objects_have_the_tenant_of_each_if_there_are_several(mockserver: Sandbox):
+    assert "Id tenant name" in objects_page(mockserver, "template")
+    mockserver.apply(given={"tenants": [{"id": "tenant_b", "name": "B"}]})
+    mockserver.receive_webhooks(lambda request: 204)
+    row = objects_page(mockserver, "webhook")
+    assert "every event" in row
+
+
+def test_a_rule_is_shown_in_words_with_its_document_behind(mockserver: Sandbox):
+    mockserver.on("startCampaign").may_fire().drop("after")
+    rules = section(page(mockserver), "rules")
+
+    assert "the operation takes effect, its answer is lost as a document {&#34;drop&#34;: &#34;after&#34;}" in rules

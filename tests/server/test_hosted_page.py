@@ -92,6 +92,18 @@ def test_used_expired_finished_and_unknown_links_are_the_same_to_the_byte(mockse
     assert (410, True) == (gets[0].status, GONE in gets[0].body.decode())
 
 
+@pytest.mark.parametrize(("end", "title"), [("expire", "O prazo terminou"), ("fail", "Não foi possível conectar")])
+def test_a_session_that_ends_while_its_first_page_is_open_says_how_it_ended(mockserver, end, title):
+    path = link(mockserver)
+    form = fields(get(mockserver, path))
+    session = mockserver.state()["tenants"][0]["sessions"][0]["id"]
+    (mockserver.expire_session if end == "expire" else mockserver.fail_session)(session)
+    page = post(mockserver, path, {**form, "press": "continue"})
+
+    assert (410, True) == (page.status, title in page.body.decode())
+    assert GONE in get(mockserver, path).body.decode()
+
+
 @pytest.mark.parametrize("agent", ["TelegramBot (like TwitterBot)", "Slackbot-LinkExpanding 1.0"])
 def test_previews_use_no_link_up(mockserver, agent):
     path = link(mockserver)

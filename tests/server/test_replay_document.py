@@ -49,13 +49,16 @@ def test_the_steps_contain_what_was_done_and_what_is_due(made):
 
     first = {"at": "2026-03-01T12:00:00.000Z", "exchanges": 0, "transitions": 0, "command": "advance"}
     second = {"at": "2026-03-01T12:20:00.000Z", "exchanges": 2, "transitions": 3, "command": "choose"}
+    due = {"at": "2026-03-01T12:21:00.000Z", "what": "execution.finish", "id": execution}
     assert {
         "now": "2026-03-01T12:20:00.000Z",
         "exchanges": 2,
         "steps": [first | {"arguments": {"by": "20m"}}, second | {"arguments": {"dual-status": "guide"}}],
         "dropped": 0,
         "deferred": [],
-        "due": {"at": "2026-03-01T12:21:00.000Z", "what": "execution.finish", "id": execution},
+        "due": due,
+        "failing": [],
+        "coming": [due],
         "unmoved": None,
         "apart": None,
     } == shown

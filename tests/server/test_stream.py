@@ -194,7 +194,20 @@ def test_a_reader_too_far_behind_gets_the_numbers_of_what_it_misses(
         session(sandbox)
     lag = reader("?since=0.1.1").event()
 
-    assert ("lag", {"calls": 3, "changes": 3, "restored": False}, "0.4.4") == (lag.name, lag.data, lag.id)
+    assert ("lag", {"calls": 3, "changes": 3, "restored": False, "gone": False}, "0.4.4") == (
+        lag.name,
+        lag.data,
+        lag.id,
+    )
+
+
+@pytest.mark.parametrize("since", ["0.9.9", "3.0.0"])
+def test_a_place_of_a_server_that_was_started_again_is_gone(
+    sandbox: Sandbox, reader: Callable[..., Reader], since: str
+):
+    lag = reader(f"?since={since}").event()
+
+    assert ("lag", True) == (lag.name, lag.data["gone"])
 
 
 def test_a_restored_state_is_an_event(sandbox: Sandbox, reader: Callable[..., Reader]):
@@ -205,7 +218,7 @@ def test_a_restored_state_is_an_event(sandbox: Sandbox, reader: Callable[..., Re
         own.event()
     lag = own.event()
 
-    assert ("lag", True) == (lag.name, lag.data["restored"])
+    assert ("lag", True, False) == (lag.name, lag.data["restored"], lag.data["gone"])
     session(sandbox)
     assert "call" == own.event().name
 

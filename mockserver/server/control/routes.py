@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
+from urllib.parse import unquote
 
 from mockserver.contract import schemas
 from mockserver.contract.text import brief, closest_match_hint
@@ -208,6 +209,10 @@ QUERIES: Mapping[CommandId, tuple[str, ...]] = MappingProxyType(
         "deleteSandboxes": ("label",),
     }
 )
+UNDO_HEADER = (
+    "x-mock-undo"  # a label, percent-encoded: the state before the command is stored under it, unless it is refused
+)
+_LABEL_MAX_CHARS = 200
 _IDS = frozenset(("id", "sessionId"))  # the parameters of paths, which are no part of a body
 _RECORDED: Mapping[str, Route] = MappingProxyType({route.recorded: route for route in ROUTES if route.recorded})
 
@@ -234,7 +239,11 @@ def _respond(host: SandboxHost, hosted: HostedSandbox | None, request: HttpReque
         query = _query(route, request)
         waits = _waits(query.pop("wait", "true"))
         arguments = {**params, **query, **_body(route, request), **params}
+        label = request.headers.get(UNDO_HEADER)
+        before = hosted.checkpoint() if hosted is not None and label is not None else None
         result = _run(addressed, hosted, route, arguments, waits)
+        if hosted is not None and before is not None:
+            hosted.store_checkpoint(before, unquote(label or "")[:_LABEL_MAX_CHARS])
         return _response(route, media_type, result, vary)
     except ControlError as refusal:
         return _json_response(refusal.status, _without_secrets(hosted, refusal.as_json()), (*refusal.headers, *vary))

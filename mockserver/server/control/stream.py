@@ -143,14 +143,16 @@ def _lag(sandbox: SandboxState, since: Place, place: Place) -> JSON | None:
     """Return the numbers of calls and changes that a reader misses; None if it can get all of them."""
     calls, changes = place.call - since.call, place.change - since.change
     if since.epoch != place.epoch or calls < 0 or changes < 0:
-        return {"calls": 0, "changes": 0, "restored": True}
+        # A restored state begins an epoch: an earlier place is one of a server that was started again.
+        is_gone = since.epoch >= place.epoch
+        return {"calls": 0, "changes": 0, "restored": True, "gone": is_gone}
     journal = sandbox.journal
     first_call = journal.exchanges[0].n if journal.exchanges else place.call + 1
     first_change = journal.transitions[0].n if journal.transitions else place.change + 1
     is_dropped = since.call + 1 < first_call or since.change + 1 < first_change
     if calls + changes <= QUEUE_MAX and not is_dropped:
         return None
-    return {"calls": calls, "changes": changes, "restored": False}
+    return {"calls": calls, "changes": changes, "restored": False, "gone": False}
 
 
 def _events(sandbox: SandboxState, since: Place) -> Iterator[str]:

@@ -12,21 +12,31 @@ JSON = dict[str, Any]
 View = Mapping[str, Any]
 
 
-def endpoints(tenants: Iterable[View], events: Iterable[View], failing: Sequence[str]) -> list[JSON]:
-    """Return each endpoint with its state in a word, its last result, and what waits behind it; those that fail first."""
+def endpoints(state: View, events: Iterable[View], failing: Sequence[str]) -> list[JSON]:
+    """Return each endpoint with its state in a word, its last result, and what waits for it; those that fail first."""
     deliveries: dict[str, list[View]] = {}
     for event in events:
         for delivery in event["deliveries"]:
             deliveries.setdefault(delivery["endpoint"], []).append(delivery)
+    due: dict[str, str] = {}  # the next attempt
+    for row in state["deliveries"]:
+        if row["status"] == "waiting":
+            due[row["endpoint"]] = min(due.get(row["endpoint"], row["due"]), row["due"], key=instant_of)
     rows = [
-        {**webhook, "tenant": tenant["tenantId"], **_condition(deliveries.get(webhook["id"], []))}
-        for tenant in tenants
+        {**webhook, "tenant": tenant["tenantId"], "next": due.get(webhook["id"])}
+        | _condition(deliveries.get(webhook["id"], []))
+        for tenant in state["tenants"]
         for webhook in tenant["webhooks"]
     ]
     for row in rows:
         row["fails"] = row["id"] in failing
         row["state"] = "disabled" if row["disabled"] else "failing" if row["fails"] else row["state"]
     return sorted(rows, key=lambda row: not row["fails"])
+
+
+def has_failed(attempt: View | None) -> bool:
+    """Return True if an attempt has ended without success."""
+    return attempt is not None and len(attempt) > 1 and not 200 <= attempt.get("status", 0) < 300
 
 
 def _condition(deliveries: Sequence[View]) -> JSON:
@@ -36,6 +46,7 @@ def _condition(deliveries: Sequence[View]) -> JSON:
     return {
         "state": "unused" if last is None else "delivering",
         "last": last,
+        "result": result(last),
         "tries": len(ends),
         "deliveries": len(statuses),
         "pending": len(statuses) - statuses.count("delivered") - statuses.count("abandoned"),
@@ -83,7 +94,7 @@ def _endpoints(rows: Iterable[View]) -> Iterator[JSON]:
             continue
         waits = story.counted(row["pending"], "delivery waits", "deliveries wait")
         lost = f", {row['abandoned']} abandoned" if row["abandoned"] else ""
-        text = f"{result(row['last'])} after {story.counted(row['tries'], 'try', 'tries')}; {waits}{lost}"
+        text = f"{row['result']} after {story.counted(row['tries'], 'try', 'tries')}; {waits}{lost}"
         yield {"what": f"Endpoint {row['state']}: {row['url']}", "text": text, "path": "events"}
 
 

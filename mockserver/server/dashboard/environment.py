@@ -19,6 +19,8 @@ from jinja2 import Environment
 
 from mockserver import _templates
 from mockserver.contract import clauses
+from mockserver.contract.effects import EFFECTS
+from mockserver.contract.wire_faults import WIRE_FAULTS
 from mockserver.core.instants import SECOND, Duration, Instant, parse
 from mockserver.version import VERSION
 
@@ -43,6 +45,7 @@ def environment() -> Environment:
         "compact": compact,
         "visible": visible,
         "duration": duration,
+        "effects": effects,
         "time_of_day": time_of_day,
         "day": day,
         "wait_until": wait_until,
@@ -68,6 +71,19 @@ def json_text(value: Any) -> str:
 def compact(value: Any) -> str:
     """Return a JSON value on one line."""
     return visible(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+
+
+def effects(do: Mapping[str, Any]) -> str:
+    """Return the effects of a rule in the words of the documentation; of a fault with a phase those of that phase."""
+    return "; ".join(_effect(name, argument) for name, argument in do.items())
+
+
+def _effect(name: str, argument: Any) -> str:
+    if name not in EFFECTS:
+        return name
+    when = argument if isinstance(argument, str) else argument.get("when") if isinstance(argument, Mapping) else None
+    draws = {draw.name: draw.meaning for draw in WIRE_FAULTS[name].draws} if name in WIRE_FAULTS else {}
+    return draws.get(f"{name}-{when}", EFFECTS[name].meaning)
 
 
 def visible(text: object) -> str:

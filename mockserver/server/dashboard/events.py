@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from mockserver.contract.text import whole_number
 from mockserver.core.instants import SECOND
-from mockserver.server.dashboard import lifecycle_svg
+from mockserver.server.dashboard import attention, lifecycle_svg
 from mockserver.server.dashboard.environment import duration, instant_of
 from mockserver.server.dashboard.plane import Plane, number_in
 
@@ -16,6 +16,13 @@ View = Mapping[str, Any]
 
 PAGE_ROWS: Final = 200
 ENDED_DELIVERIES: Final = ("delivered", "abandoned")
+# The filters: which deliveries each of them shows.
+_SHOWN: Final[Mapping[str, Callable[[View], bool]]] = {
+    "failing": lambda row: row["status"] != "delivered" and attention.has_failed(row["latest"]),
+    "waiting": lambda row: row["status"] not in ENDED_DELIVERIES,
+    "delivered": lambda row: row["status"] == "delivered",
+    "abandoned": lambda row: row["status"] == "abandoned",
+}
 _SIGNERS: Final = {
     "current": "the endpoint's secret",
     "former": "the endpoint's former secret",
@@ -28,14 +35,19 @@ def events(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON
     if item:
         event = plane.read("readEvent", id=item)
         return "event_page.html", {"event": event_model(event), "counted": "delivery"}
-    skip = number_in(query, "skip")
-    rows = [_row(event) for event in plane.read("readEvents")["events"]][::-1]
-    state = plane.read("readState", chats="0")
-    endpoints = [webhook for tenant in state["tenants"] for webhook in tenant["webhooks"]]
+    show, skip = query.get("show", ""), number_in(query, "skip")
+    listed, state = plane.read("readEvents")["events"], plane.read("readState", chats="0")
+    rows = [
+        row for row in map(_row, reversed(listed)) if show not in _SHOWN or any(map(_SHOWN[show], row["deliveries"]))
+    ]
+    failing = plane.read("readHistory")["failing"]
     return "events.html", {
         "rows": rows[skip : skip + PAGE_ROWS],
         "older": skip + PAGE_ROWS if len(rows) > skip + PAGE_ROWS else None,
-        "endpoints": [{**webhook, **_numbers(rows, webhook["id"])} for webhook in endpoints],
+        "endpoints": attention.endpoints(state, listed, failing),
+        "urls": {webhook["id"]: webhook["url"] for tenant in state["tenants"] for webhook in tenant["webhooks"]},
+        "show": show,
+        "shows": _SHOWN,
         "counted": "delivery",
     }
 
@@ -47,13 +59,6 @@ def _row(event: View) -> JSON:
 
 def _can_resend(deliveries: list[JSON]) -> bool:
     return any(delivery["status"] in ENDED_DELIVERIES for delivery in deliveries)
-
-
-def _numbers(rows: list[JSON], endpoint: str) -> JSON:
-    statuses = [
-        delivery["status"] for row in rows for delivery in row["deliveries"] if delivery["endpoint"] == endpoint
-    ]
-    return {"deliveries": len(statuses), "abandoned": statuses.count("abandoned")}
 
 
 def event_model(event: View) -> JSON:

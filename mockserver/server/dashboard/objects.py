@@ -74,7 +74,14 @@ def objects(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSO
         for kind in KINDS
         if kind_name in ("", kind.name)
     ]
-    return "objects.html", {"groups": groups, "kinds": KINDS, "kind_name": kind_name, "text": text, "counted": "change"}
+    return "objects.html", {
+        "groups": groups,
+        "kinds": KINDS,
+        "kind_name": kind_name,
+        "text": text,
+        "has_tenants": len(state["tenants"]) > 1,
+        "counted": "change",
+    }
 
 
 def _group(state: View, kind: Kind, text: str, skip: int) -> JSON:
@@ -89,8 +96,21 @@ def _group(state: View, kind: Kind, text: str, skip: int) -> JSON:
 
 def _rows(state: View, kind: Kind) -> Iterator[JSON]:
     for tenant in state["tenants"]:
+        failed = _failed_sends(tenant)
         for record in tenant[kind.table]:
-            yield {"id": record["id"], "tenant": tenant["tenantId"], "status": record.get("status"), "record": record}
+            row = {"id": record["id"], "tenant": tenant["tenantId"], "status": record.get("status"), "record": record}
+            yield row | {"failed": failed.get(record["id"], "")}
+
+
+def _failed_sends(tenant: View) -> dict[str, str]:
+    """Return how many sends of each campaign and execution failed, in words; nothing for one without a failed send."""
+    sums: dict[str, tuple[int, int]] = {}
+    for execution in tenant["executions"]:
+        sends = execution["sends"]
+        for id in (execution["id"], execution["campaignId"]):
+            failed, target = sums.get(id, (0, 0))
+            sums[id] = failed + sends["failed"], target + sends["target"]
+    return {id: f"{failed} of {target} sends failed" for id, (failed, target) in sums.items() if failed}
 
 
 def _one(plane: Plane, record_id: str) -> JSON:

@@ -51,7 +51,7 @@ def now(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     rows = story.rows(journal["exchanges"], journal["transitions"][-most:], history["steps"][-most:])
     rows = [row for row in story.with_names(rows, named) if _is_shown(row, show, text)]
     calls = [story.call_row(exchange) for exchange in journal["exchanges"]]
-    endpoints = attention.endpoints(tenants, events, history["failing"])
+    endpoints = attention.endpoints(state, events, history["failing"])
     return "now.html", {
         "rules": rules,
         "deferred": history["deferred"],

@@ -82,7 +82,16 @@ def _page(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget |
     if page_request.method not in ALLOWED:
         return error_page(405)
     if target is None or not (page_request.is_flow or hosted_flow.is_link_valid(sandbox, target)):
-        return gone_page()
+        # A reader whose page is still open sees how the session has ended meanwhile.
+        is_of_reader = page_request.method == "POST" and not page_request.is_foreign
+        if (
+            target is None
+            or target.flow is not None
+            or not is_of_reader
+            or not has_valid_form_token(sandbox, page_request)
+        ):
+            return gone_page()
+        return pages.ended_link_page(sandbox, page_request, target)
     if page_request.method == "POST":
         return _submit_form(sandbox, page_request, target)
     return (_show_page if page_request.is_flow else _open_link)(sandbox, page_request, target)

@@ -130,6 +130,12 @@ def flow_page(
     return _page_view(sandbox, page_request, target, status, page, variables)
 
 
+def ended_link_page(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget) -> PageView:
+    """Return the end of a session that ended before its flow began."""
+    status = target.session.status
+    return _page_view(sandbox, page_request, target, 410, "expired" if status == "pending" else status, {})
+
+
 def _problem(field: str, country: str) -> str | None:
     """Return the page's message about a wrong field."""
     if field == "phone":

@@ -163,6 +163,16 @@ class HostedSandbox:
         """The default tenant."""
         return self.sandbox.tenants[DEFAULT_TENANT]
 
+    def checkpoint(self) -> Checkpoint:
+        """Return the state after the timers that are due."""
+        checkpoint: Checkpoint = self.run_command(lambda hosted, _: hosted.sandbox.checkpoint(), {})
+        return checkpoint
+
+    def store_checkpoint(self, checkpoint: Checkpoint, label: str) -> None:
+        """Store a checkpoint under a label."""
+        with self.sandbox.lock:
+            self.checkpoints.add(checkpoint, label)
+
     def save_checkpoint(self, label: str | None = None) -> str:
         """Store the state and return the checkpoint's id (see `Checkpoints.add`)."""
         return self.checkpoints.add(self.sandbox.checkpoint(), label)

@@ -21,6 +21,8 @@ Conditions = Mapping[str, Any]
 
 _DIFFERENCES_SHOWN = 5
 _VALUE_CHARS = 300
+_COUNT_CHARS = 25  # of the number of members that are left out
+_NESTED_CHARS = 60  # a value within a long one that has more is its number of members
 _FILE = re.compile(r'filename="([^"\r\n]{1,100})"')
 
 
@@ -133,9 +135,37 @@ def format_body(call: Exchange[Any, Any]) -> Any:
 
 def shorten(value: Any) -> str:
     """Return a JSON value or a text on one line of limited length."""
-    is_plain = isinstance(value, str) and value.isprintable()
-    text = value if is_plain else printable(json.dumps(value, ensure_ascii=False, default=str))
-    return brief(text, _VALUE_CHARS)
+    if isinstance(value, str) and value.isprintable():
+        return brief(value, _VALUE_CHARS)
+    return printable(brief_json(value, _VALUE_CHARS))
+
+
+def brief_json(value: Any, limit_chars: int) -> str:
+    """Return a JSON value on one line; a longer one is its first members, each whole, and the number of those left out."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    if len(text) <= limit_chars:
+        return text
+    if not isinstance(value, Mapping | list | tuple):
+        return json.dumps(brief(str(value), limit_chars), ensure_ascii=False)
+    is_object = isinstance(value, Mapping)
+    rows = (
+        [(f"{json.dumps(key, ensure_ascii=False)}: ", value[key]) for key in value]
+        if is_object
+        else [("", item) for item in value]
+    )
+    shown: list[str] = []
+    room = limit_chars - _COUNT_CHARS
+    for name, item in rows if limit_chars > _NESTED_CHARS else ():
+        member = name + brief_json(item, max(limit_chars // 2, _NESTED_CHARS))
+        room -= len(member) + 2
+        if room < 0:
+            break
+        shown.append(member)
+    left = len(rows) - len(shown)
+    unit = "member" if is_object else "element"
+    more = [f"{left}{' more' if shown else ''} {unit}{'s' if left > 1 else ''}"] if left else []
+    inside = ", ".join([*shown, *more])
+    return f"{{{inside}}}" if is_object else f"[{inside}]"
 
 
 def format_fault(fault: Mapping[str, Any]) -> str:

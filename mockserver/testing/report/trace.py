@@ -201,7 +201,7 @@ def _calls(journal: Sequence[Mapping[str, Any]], clean: Callable[[str], str]) ->
 def _body(value: Any) -> str:
     if value is None:
         return ""
-    return brief(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), _BODY_CHARS)
+    return brief(value, _BODY_CHARS) if isinstance(value, str) else exchanges.brief_json(value, _BODY_CHARS)
 
 
 def _shown(before: JSON, changes: Sequence[Any]) -> Iterator[str]:

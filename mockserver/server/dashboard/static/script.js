@@ -6,7 +6,7 @@
   const HEADERS = { "X-Mock-Request": "page" }; // a header that no form of another site can send
   const KINDS = new Set((counted || "").split(" "));
   const place = { id: since, calls: 0, changes: 0 }; // where this page ends
-  const fresh = { count: 0, isRestored: false };
+  const fresh = { count: 0, isRestored: false, isGone: false };
   const FILTERED_MS = 500; // between two questions which of the new calls match a filter
   const filtered = { timer: null, isDue: false, page: 0 }; // page: the number of the refresh that a question is from
   let source = null;
@@ -44,13 +44,16 @@
     return { fields, words };
   }
 
-  async function call(method, path, body) {
+  async function call(method, path, body, undo) {
     const options = { method, headers: { ...HEADERS }, cache: "no-store" };
+    if (undo !== undefined) options.headers["X-Mock-Undo"] = encodeURIComponent(undo);
     if (body !== undefined) {
       options.body = JSON.stringify(body);
       options.headers["Content-Type"] = "application/json";
     }
-    const response = await fetch(`${base}/${path}`, options);
+    const response = await fetch(`${base}/${path}`, options).catch(() => {
+      throw new Error("the server does not answer; it has ended, or cannot be reached");
+    });
     const text = await response.text();
     const answer = text ? JSON.parse(text) : {};
     if (response.ok) return answer;
@@ -79,8 +82,7 @@
     const label = form.dataset.label.replace(/\$(\w+)/g, (_, name) => words[name] || "").slice(0, 200);
     try {
       const body = form.dataset.body === undefined ? undefined : filled(JSON.parse(form.dataset.body), fields);
-      if (!("undo" in form.dataset)) await call("POST", "_mock/checkpoints", { label });
-      const answer = await call(form.dataset.method, form.dataset.path, body);
+      const answer = await call(form.dataset.method, form.dataset.path, body, "undo" in form.dataset ? undefined : label);
       await refresh(button.id);
       announce(resultOf(label, answer));
     } catch (failure) {
@@ -117,7 +119,7 @@
   function begin() {
     const { dataset } = document.body;
     Object.assign(place, { id: dataset.since, calls: Number(dataset.calls), changes: Number(dataset.changes) });
-    Object.assign(fresh, { count: 0, isRestored: false });
+    Object.assign(fresh, { count: 0, isRestored: false, isGone: false });
     filtered.page += 1;
     filtered.isDue = false;
     for (const node of document.querySelectorAll("form.act, .copy, #pause")) node.hidden = false;
@@ -162,8 +164,8 @@
   function show() {
     const button = byId("fresh");
     button.hidden = !fresh.count && !fresh.isRestored;
-    const words = fresh.isRestored ? "The state was restored: show it" : `${fresh.count.toLocaleString("en")} new`;
-    if (button.textContent !== words) button.textContent = words;
+    const text = fresh.isGone ? "This run is gone: show the new one" : fresh.isRestored ? "The state was restored: show it" : `${fresh.count.toLocaleString("en")} new`;
+    if (button.textContent !== text) button.textContent = text;
   }
 
   function showClock(state) {
@@ -233,6 +235,7 @@
       showWaits(Date.parse(data.now));
     });
     on("lag", (data) => {
+      if (data.gone) fresh.isGone = true;
       if (data.restored) fresh.isRestored = true;
       else if (document.body.dataset.filter) countMatching();
       if (document.body.dataset.filter) return;

@@ -4,6 +4,10 @@
   const last = data.changes.length - 1;
   const find = (selector) => document.querySelector(selector);
   const at = document.getElementById("at"), objects = find(".objects"), label = find(".label"), output = find("output");
+  const steps = [...document.querySelectorAll(".steps-of-run > li")]; // of a step n at n - 1
+  const list = find(".steps-of-run");
+  const failures = steps.map((step) => step.querySelector("summary .badge:not(.ok)") !== null);
+  const again = find("[aria-labelledby=again] pre");
   const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
   const text = (value) => (typeof value === "string" ? value : JSON.stringify(value));
   const own = { configurable: true, enumerable: true, writable: true };
@@ -45,6 +49,7 @@
       const prefix = JSON.stringify([...path, name]).slice(0, -1);
       const was = inside.find((key) => key === prefix + "]" || key.startsWith(prefix + ","));
       if ((value === null || text(value) === "[]" || text(value) === "{}") && !was) continue;
+      if (inside.length && !isNew && !was && !all.checked) continue;
       const row = [element("dt", name), element("dd", text(value))];
       if (was && !isNew) {
         const former = changed.get(was);
@@ -62,7 +67,10 @@
   }
 
   function group(title, records) {
-    return element("section", "", element("h3", `${title} (${records.length})`), ...records);
+    const summary = element("summary", "", element("h3", `${title} (${records.length})`));
+    const section = element("section", "", element("details", "", summary, ...records));
+    section.firstChild.open = section.querySelector("ins") !== null;
+    return section;
   }
 
   // Groups in which the step has changed something come first.
@@ -95,19 +103,124 @@
     objects.replaceChildren(...groups(world, changed));
     for (const item of document.querySelectorAll("[aria-current]")) item.removeAttribute("aria-current");
     document.getElementById(`step-${position}`)?.setAttribute("aria-current", "step");
+    if (again) again.textContent = `mockserver open ${fileName()} --at ${data.calls[position] || "CALL"} --port 5055`;
+  }
+
+  function fileName() {
+    const name = location.protocol === "file:" ? decodeURIComponent(location.pathname.split("/").pop()) : "FILE";
+    return /^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
+  }
+
+  // The list: equal steps in a row are one, which opens; what is searched or jumped to is in sight.
+
+  function sameness(step) {
+    const call = step.children.length === 1 && step.querySelectorAll("details").length === 1 && step.querySelector("summary");
+    if (!call) return step;
+    return call.textContent.replace(call.querySelector("time").textContent, "").replace(/#\d+ /, "");
+  }
+
+  function fold() {
+    for (let from = 0, to; from < steps.length; from = to) {
+      for (to = from + 1; to < steps.length && sameness(steps[to]) === sameness(steps[from]); ) to++;
+      if (to - from < 3) continue;
+      const inner = element("ol", ""), first = steps[from].querySelector("summary");
+      inner.className = "steps-of-run";
+      const summary = element("summary", `${sameness(steps[from]).trim()} ×${to - from} `, element("time", first.querySelector("time").textContent));
+      const row = element("li", "", element("details", "", summary, inner));
+      row.className = "fold";
+      steps[from].before(row);
+      inner.append(...steps.slice(from, to));
+    }
+  }
+
+  function reveal(node, block) {
+    for (let outer = node.closest("details"); outer; outer = outer.parentElement.closest("details")) outer.open = true;
+    node.scrollIntoView({ block });
+  }
+
+  function go(position) {
+    show(position);
+    if (position) reveal(steps[position - 1], "nearest");
+  }
+
+  function filter(words, isFailuresOnly) {
+    const wanted = words.trim().toLowerCase();
+    steps.forEach((step, place) => {
+      step.hidden = (isFailuresOnly && !failures[place]) || !step.textContent.toLowerCase().includes(wanted);
+    });
+    for (const row of document.querySelectorAll(".fold")) {
+      row.hidden = row.querySelector("ol > li:not([hidden])") === null;
+      row.firstChild.open = !row.hidden && (wanted !== "" || isFailuresOnly);
+    }
+  }
+
+  function button(words, react) {
+    const node = element("button", words);
+    node.type = "button";
+    node.className = "plain-button";
+    node.addEventListener("click", () => react(node));
+    return node;
+  }
+
+  function field(type, words) {
+    const input = element("input", ""), own = element("label", "");
+    input.type = type;
+    own.append(...(type === "checkbox" ? [input, words] : [`${words} `, input]));
+    return [input, own];
+  }
+
+  function toolbar() {
+    const [search, searchLabel] = field("search", "Search");
+    const [only, onlyLabel] = field("checkbox", " Only failures");
+    for (const input of [search, only]) input.addEventListener("input", () => filter(search.value, only.checked));
+    const next = button("Next failure", () => {
+      const here = Number(at.value), place = failures.findIndex((fails, index) => fails && index + 1 > here);
+      const found = place < 0 ? failures.indexOf(true) : place;
+      if (found >= 0) go(found + 1);
+    });
+    next.disabled = !failures.includes(true);
+    const tools = element("p", "", searchLabel, onlyLabel, next, element("span", "j and k: next and previous step"));
+    tools.className = "tools quiet";
+    list.before(tools);
+    const report = find("[aria-labelledby=why] pre");
+    if (report) {
+      const copied = [...document.querySelectorAll(".lines p")].map((line) => line.textContent).join("\n");
+      report.closest("details").before(
+        button("Copy the report", async (node) => {
+          const words = await navigator.clipboard.writeText(`${copied}\n\n${report.textContent}`).then(() => "Copied", () => "Not copied: select the text");
+          node.textContent = words;
+        }),
+      );
+    }
   }
 
   function fromAddress() {
     const match = /^#(call|step)-(\d+)$/.exec(location.hash);
     const position = !match ? last : match[1] === "step" ? Number(match[2]) : data.calls.findIndex((call) => call >= Number(match[2]));
     show(position < 0 || position > last ? last : position);
+    const target = match && document.getElementById(location.hash.slice(1));
+    if (!target) return;
+    if (target.tagName === "DETAILS") target.open = true;
+    // Once the layout is that of the page with what the script has added.
+    requestAnimationFrame(() => reveal(target, "start"));
   }
 
-  at.addEventListener("input", () => show(Number(at.value)));
-  document.getElementById("back").addEventListener("click", () => show(Math.max(0, at.value - 1)));
-  document.getElementById("forward").addEventListener("click", () => show(Math.min(last, Number(at.value) + 1)));
-  for (const item of document.querySelectorAll(".steps-of-run details"))
-    item.addEventListener("toggle", () => item.open && show(data.calls.findIndex((call) => call >= Number(item.id.slice(5)))));
+  const [all, allLabel] = field("checkbox", " All fields of what has changed");
+  allLabel.className = "tick";
+  all.addEventListener("input", () => show(Number(at.value)));
+  find(".slider").append(allLabel);
+  // Side by side the list follows the slider; one below the other it would push the slider off the screen.
+  const move = (position) => (matchMedia("(min-width: 64rem)").matches ? go(position) : show(position));
+  at.addEventListener("input", () => move(Number(at.value)));
+  document.getElementById("back").addEventListener("click", () => move(Math.max(0, at.value - 1)));
+  document.getElementById("forward").addEventListener("click", () => move(Math.min(last, Number(at.value) + 1)));
+  steps.forEach((step, place) => step.addEventListener("click", () => show(place + 1)));
+  document.addEventListener("keydown", (event) => {
+    if (!/^[jk]$/.test(event.key) || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("[type=search]")) return;
+    go(Math.min(last, Math.max(0, Number(at.value) + (event.key === "j" ? 1 : -1))));
+  });
+  toolbar();
+  fold();
   window.addEventListener("hashchange", fromAddress);
   find(".slider").hidden = false;
   find(".static").hidden = true;
