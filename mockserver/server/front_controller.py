@@ -106,6 +106,11 @@ def _control(
             return page
     begun_us = host.monotonic_us()
     response = routes.handle_control_request(host, hosted, request)
+    is_lost = response.status == 404 and paths.is_lost(request) and routes.command_of(request) is None
+    if is_lost and hosted is not None and access.is_open_to(host, hosted.id, request):
+        from mockserver.server.dashboard import handler as dashboard  # imported here, as above
+
+        return dashboard.unknown_page(PageAccess(host, hosted, request), request, response.json()["message"])
     if host.log is not None and request.method not in ("GET", "HEAD"):
         context = hosted.log_context() if hosted is not None else LogContext()
         host.log(command_line(context, _logged(host, request, begun_us), response, routes.command_of(request)))

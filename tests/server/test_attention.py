@@ -220,3 +220,12 @@ def test_a_rule_is_shown_in_words_with_its_document_behind(mockserver: Sandbox):
     rules = section(page(mockserver), "rules")
 
     assert "the operation takes effect, its answer is lost as a document {&#34;drop&#34;: &#34;after&#34;}" in rules
+
+
+def test_an_unknown_path_is_a_page_for_a_browser_alone(mockserver: Sandbox):
+    shown = mockserver.call("GET", "/_mock/nonsense", headers={"Accept": "text/html"})
+    other = mockserver.call("GET", "/_mock/nonsense", headers={"Accept": "application/json"})
+
+    assert (404, "text/html; charset=utf-8") == (shown.status, shown.headers["content-type"])
+    assert "expected one of the control plane" in shown.body.decode()
+    assert (404, "MOCK_NOT_FOUND") == (other.status, other.json()["code"])

@@ -80,6 +80,11 @@ def respond(plane: Plane, request: HttpRequest) -> HttpResponse | None:
         return _refusal(plane, request, base, ControlError(500, "MOCK_INTERNAL_ERROR", message))
 
 
+def unknown_page(plane: Plane, request: HttpRequest, message: str) -> HttpResponse:
+    """Return the page for a browser at a path that no command has."""
+    return _refusal(plane, request, urlsplit(request.base_url).path, ControlError(404, "MOCK_NOT_FOUND", message))
+
+
 def _page(plane: Plane, request: HttpRequest, base: str, page: PagePath) -> HttpResponse:
     query = dict(parse_qsl(request.target.partition("?")[2], keep_blank_values=True, errors="replace"))
     view = page.view

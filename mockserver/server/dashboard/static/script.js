@@ -63,7 +63,12 @@
 
   function resultOf(label, answer) {
     const first = label.charAt(0).toUpperCase() + label.slice(1);
-    if (Array.isArray(answer.fired)) return `${first}: ${answer.fired.length} timer${answer.fired.length === 1 ? "" : "s"} fired.`;
+    if (Array.isArray(answer.fired)) {
+      const counts = new Map();
+      for (const { what } of answer.fired) counts.set(what, (counts.get(what) || 0) + 1);
+      const happened = [...counts].map(([what, count]) => `${what.replace(".", " ")}${count > 1 ? ` ×${count}` : ""}`);
+      return `${first}: ${happened.join(", ") || "nothing was due"}.`;
+    }
     if (Array.isArray(answer.deliveries)) {
       const ends = answer.deliveries.map((row) => {
         const last = row.attempts[row.attempts.length - 1] || {};
