@@ -42,7 +42,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CONFIG = SandboxConfig(scenario="demo", seed=3, clock={"freeze": "2026-03-01T12:00:00Z"})
 CONTROL = Router(((row.method, row.path, row) for row in ROUTES), has_head=False)
 DATE = "Sun, 01 Mar 2026 12:00:00 GMT"  # of a sandbox; the socket dates by its own clock what has none
-POLLED = re.compile(rb'<p class="card why">A client has polled for [^<]*</p>')
+POLLED = re.compile(rb"<p>A client has polled for [^<]*</p>")
 OF_THE_CONNECTION = {"connection", "content-length", "keep-alive", "server"}
 
 
