@@ -45,11 +45,14 @@ def test_each_seeded_bug_is_found_by_all_single_placements(mockserver_server: Mo
 
 @pytest.mark.deep
 @pytest.mark.parametrize("bug", list(planted_pairs.BUGS))
-def test_a_bug_that_needs_two_faults_is_found_by_a_pair_alone(mockserver_server: MockServer, bug: str):
+def test_a_bug_that_needs_two_faults_is_found_by_a_pair_or_by_a_fault_of_several_calls_alone(
+    mockserver_server: MockServer, bug: str
+):
     explored = hunt(mockserver_server, bug, operations=WRITES, faults=tuple(FAULTS))
 
     assert explored.case is not None, explored.report.text()
-    assert 2 == len(explored.case)
+    first, *others = explored.case
+    assert 1 == len(others) or FAULTS[first.name or ""].calls != 1
     assert explored.report.coverage.pairs.tried <= PAIRS
 
 
