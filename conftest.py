@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from mockserver import MockServer
+from mockserver import MockServer, Sandbox
 from mockserver.core.instants import MILLISECOND, format_exact, from_datetime, parse
+from mockserver.testing.settings import Settings
 from tests.depth import register_profiles
 
 BYTECODE = Path(__file__).parent / ".pytest_cache" / "bytecode"
@@ -47,7 +48,7 @@ pytest_plugins = ["mockserver.pytest_plugin", "pytester"]
 _BETWEEN_US = 456
 
 
-def between_milliseconds(now):
+def between_milliseconds(now: str | datetime) -> str | datetime:
     """Return the instant moved between two milliseconds, unless its microseconds are written; answers show the same."""
     read = (from_datetime(now), True) if isinstance(now, datetime) else parse(now)
     is_whole = read is not None and read[1] and read[0] % MILLISECOND == 0 and not str(now).endswith(".000000Z")
@@ -57,7 +58,7 @@ def between_milliseconds(now):
 class BetweenMilliseconds(MockServer):
     """A server whose sandboxes start between two milliseconds, as they do by the clock of a real process."""
 
-    def _made(self, settings):
+    def _made(self, settings: Settings) -> Sandbox:
         now = settings.get("now")
         values = settings.values if now is None else {**settings.values, "now": between_milliseconds(now)}
         return super()._made(settings._replace(values=values))

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DEADLINE_SECONDS = 60
 
 
-def test_every_scenario_is_listed_with_its_summary(capsys: pytest.CaptureFixture[str]):
+def test_every_scenario_is_listed_with_its_summary(capsys: pytest.CaptureFixture[str]) -> None:
     names = sorted(path.stem for path in (ROOT / "scenarios").glob("*.yaml"))
 
     assert 0 == main(["scenarios"])
@@ -35,7 +35,7 @@ def test_every_scenario_is_listed_with_its_summary(capsys: pytest.CaptureFixture
     assert names == sorted(row["name"] for row in json.loads(capsys.readouterr().out))
 
 
-def test_every_choice_is_listed_with_its_options_default_and_reason(capsys: pytest.CaptureFixture[str]):
+def test_every_choice_is_listed_with_its_options_default_and_reason(capsys: pytest.CaptureFixture[str]) -> None:
     assert 0 == main(["choices"])
     text = capsys.readouterr().out
     assert [] == [
@@ -50,7 +50,7 @@ def test_every_choice_is_listed_with_its_options_default_and_reason(capsys: pyte
     assert "catalog" == rows["dual-status"]["default"]
 
 
-def test_every_clause_is_listed_with_its_sentence(capsys: pytest.CaptureFixture[str]):
+def test_every_clause_is_listed_with_its_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert 0 == main(["clauses"])
     lines = capsys.readouterr().out.splitlines()
     assert [clause.id for clause in read()] == [line.split()[0] for line in lines]
@@ -60,7 +60,7 @@ def test_every_clause_is_listed_with_its_sentence(capsys: pytest.CaptureFixture[
     assert [clause.id for clause in read()] == [row["id"] for row in json.loads(capsys.readouterr().out)]
 
 
-def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]):
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         main(["--version"])
 
@@ -68,7 +68,7 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]):
     assert f"mockserver {VERSION}\n" == capsys.readouterr().out
 
 
-def test_without_a_command_it_prints_its_help(capsys: pytest.CaptureFixture[str]):
+def test_without_a_command_it_prints_its_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert 0 == main([])
     help_text = capsys.readouterr().out
     assert help_text.startswith("usage: mockserver ")
@@ -79,7 +79,7 @@ def test_without_a_command_it_prints_its_help(capsys: pytest.CaptureFixture[str]
     assert (0, help_text.split(), "") == (ran.returncode, ran.stdout.split(), ran.stderr)
 
 
-def test_a_reader_that_leaves_early_gets_no_traceback():
+def test_a_reader_that_leaves_early_gets_no_traceback() -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
 
@@ -97,7 +97,7 @@ def test_a_reader_that_leaves_early_gets_no_traceback():
 
 
 @pytest.mark.parametrize(("platform", "encoding"), [("win32", "utf-8"), ("linux", "cp1252")])
-def test_output_for_programs_is_utf_8_on_windows_too(platform: str, encoding: str):
+def test_output_for_programs_is_utf_8_on_windows_too(platform: str, encoding: str) -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
 
     use_utf8(stream, platform)
@@ -114,11 +114,11 @@ def test_output_for_programs_is_utf_8_on_windows_too(platform: str, encoding: st
         (OSError(errno.EINVAL, "Invalid argument"), "linux", False),
     ],
 )
-def test_a_pipe_without_a_reader_is_detected_on_every_system(failure: OSError, platform: str, is_broken: bool):
+def test_a_pipe_without_a_reader_is_detected_on_every_system(failure: OSError, platform: str, is_broken: bool) -> None:
     assert is_broken == is_broken_pipe(failure, platform)
 
 
-def test_every_option_and_command_has_a_help_text_in_plain_words(capsys: pytest.CaptureFixture[str]):
+def test_every_option_and_command_has_a_help_text_in_plain_words(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--help"])
     texts = [capsys.readouterr().out]
@@ -138,7 +138,7 @@ def test_every_option_and_command_has_a_help_text_in_plain_words(capsys: pytest.
 @pytest.mark.parametrize("columns", [60, 120])
 def test_help_is_as_wide_as_the_terminal(
     columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     with pytest.raises(SystemExit):
         main(["serve", "--help"])
@@ -147,7 +147,7 @@ def test_help_is_as_wide_as_the_terminal(
     assert columns - 12 <= widest < columns
 
 
-def test_a_taken_port_is_named_with_the_mend(capsys: pytest.CaptureFixture[str]):
+def test_a_taken_port_is_named_with_the_mend(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -184,7 +184,7 @@ def test_a_taken_port_is_named_with_the_mend(capsys: pytest.CaptureFixture[str])
 )
 def test_what_it_cannot_do_ends_it_with_2_and_the_nearest_name(
     capsys: pytest.CaptureFixture[str], arguments: list[str], names: list[str]
-):
+) -> None:
     code = main(["serve", "--port", "0", *arguments])
 
     output = capsys.readouterr()
@@ -206,7 +206,7 @@ def test_what_it_cannot_do_ends_it_with_2_and_the_nearest_name(
 )
 def test_a_wrong_profile_ends_it_with_2_and_the_nearest_name(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, document: str, names: list[str]
-):
+) -> None:
     (tmp_path / "profile.yaml").write_text(document, encoding="utf-8")
 
     code = main(["serve", "--port", "0", "--profile", str(tmp_path / "profile.yaml")])
@@ -230,7 +230,7 @@ def test_a_wrong_profile_ends_it_with_2_and_the_nearest_name(
 )
 def test_a_wrong_command_line_ends_with_2_and_one_line_that_names_the_command(
     capsys: pytest.CaptureFixture[str], arguments: list[str], command: str, named: str
-):
+) -> None:
     with pytest.raises(SystemExit) as end:
         main(arguments)
 

@@ -92,7 +92,7 @@ def explore(*arguments: str) -> int:
     return main(["explore", "--scenario", "template.yaml", *arguments])
 
 
-def test_a_blind_retry_in_python_is_found(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_blind_retry_in_python_is_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = ("--json", "out/report.json", "--html", "pages/report.html")
     status = explore(*FEW, *files, "--", *python_client(folder, retries=1))
 
@@ -110,7 +110,7 @@ def test_a_blind_retry_in_python_is_found(folder: Path, capsys: pytest.CaptureFi
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
-def test_a_blind_retry_in_javascript_is_found(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_blind_retry_in_javascript_is_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "client.mjs").write_text(JAVASCRIPT, encoding="utf-8")
 
     status = explore(*FEW, "--failures", "off", "--", "node", "client.mjs")
@@ -122,7 +122,7 @@ def test_a_blind_retry_in_javascript_is_found(folder: Path, capsys: pytest.Captu
 
 def test_an_interrupt_leaves_the_report_of_what_was_found_before(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     runs, run = itertools.count(1), CommandRuns.run
 
     def interrupted(self: CommandRuns, *arguments: Any) -> Exception | None:
@@ -142,7 +142,7 @@ def test_an_interrupt_leaves_the_report_of_what_was_found_before(
     assert 2 == written["singles"]["tried"]
 
 
-def test_every_run_begins_at_the_same_instant(folder: Path):
+def test_every_run_begins_at_the_same_instant(folder: Path) -> None:
     source = f"""
 import os
 import urllib.request
@@ -163,7 +163,7 @@ with urllib.request.urlopen(request) as answer, open({str(folder / "dates")!r}, 
 
 def test_a_client_that_reports_a_lost_answer_passes_and_its_output_is_not_shown_unless_crashes_fail(
     folder: Path, capsys: pytest.CaptureFixture[str]
-):
+) -> None:
     command = python_client(folder, retries=0)
 
     status = explore(*FEW, "--operations", "startCampaign", "--", *command)
@@ -216,7 +216,7 @@ def findings_of(folder: Path) -> dict[str, dict[str, Any]]:
 
 def test_crashes_are_counted_apart_by_status_and_error_and_each_output_is_in_the_json(
     folder: Path, several_ends: list[str], capsys: pytest.CaptureFixture[str]
-):
+) -> None:
     assert 0 == explore(*several_ends)
 
     found = findings_of(folder)
@@ -234,7 +234,7 @@ def test_crashes_are_counted_apart_by_status_and_error_and_each_output_is_in_the
 
 def test_a_finding_shows_its_rules_as_a_document_that_the_control_plane_takes(
     folder: Path, several_ends: list[str], capsys: pytest.CaptureFixture[str]
-):
+) -> None:
     explore(*several_ends)
 
     shown = [line[4:] for line in capsys.readouterr().out.splitlines() if line.startswith("  > ")]
@@ -250,7 +250,7 @@ def test_a_finding_shows_its_rules_as_a_document_that_the_control_plane_takes(
 )
 def test_a_failure_that_the_command_reports_is_no_crash(
     folder: Path, several_ends: list[str], option: tuple[str, str], left: int
-):
+) -> None:
     explore(*option, *several_ends)
 
     found = findings_of(folder)
@@ -270,14 +270,14 @@ def test_a_failure_that_the_command_reports_is_no_crash(
 )
 def test_a_wrong_way_to_report_is_refused(
     folder: Path, capsys: pytest.CaptureFixture[str], option: tuple[str, str], expected: str
-):
+) -> None:
     assert 2 == explore(*option, "--", sys.executable, "-c", "")
     assert expected in capsys.readouterr().err
 
 
 def test_a_suite_that_makes_sandboxes_of_its_own_learns_why_it_is_not_explored(
     folder: Path, capsys: pytest.CaptureFixture[str]
-):
+) -> None:
     source = (
         "import os, urllib.request as r\n"
         "json = {'Content-Type': 'application/json'}\n"
@@ -289,21 +289,21 @@ def test_a_suite_that_makes_sandboxes_of_its_own_learns_why_it_is_not_explored(
     assert "made no call to MOCKSERVER_URL, and 1 sandbox(es) of its own, whose calls are not explored" in error
 
 
-def test_what_a_command_prints_without_a_finding_is_not_shown(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_what_a_command_prints_without_a_finding_is_not_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = python_client(folder, retries=0)
 
     assert 0 == explore(*FEW, "--operations", "listCampaigns", "--", *command)
     assert "the client begins" not in capsys.readouterr().out
 
 
-def test_a_command_that_makes_no_call_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_command_that_makes_no_call_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert 2 == explore("--", sys.executable, "-c", "")
     assert "mockserver: explore: the command made no call; expected calls to MOCKSERVER_URL" in capsys.readouterr().err
 
 
 def test_a_command_that_fails_without_a_fault_is_shown_and_not_explored(
     folder: Path, capsys: pytest.CaptureFixture[str]
-):
+) -> None:
     status = explore("--", sys.executable, "-c", "print('not ready'); raise SystemExit(3)")
 
     output = capsys.readouterr().out
@@ -327,7 +327,7 @@ def test_a_command_that_fails_without_a_fault_is_shown_and_not_explored(
 )
 def test_wrong_arguments_are_one_line_and_the_status_2(
     folder: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
-):
+) -> None:
     assert 2 == main(["explore", *arguments])
 
     output = capsys.readouterr()
@@ -338,7 +338,7 @@ def test_wrong_arguments_are_one_line_and_the_status_2(
 
 def test_no_further_run_begins_after_the_given_time(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     readings = iter([0.0, 1.0, 2.0, 3.0, 4.0])  # of the clock: at the start, and before each run
     monkeypatch.setattr(cli_explore, "time", SimpleNamespace(monotonic=lambda: next(readings)))
 
@@ -352,7 +352,7 @@ def test_no_further_run_begins_after_the_given_time(
 
 def test_a_command_that_sleeps_in_real_time_is_named_with_a_cure_for_any_language(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     readings = itertools.count(step=1_000_000)
     monkeypatch.setattr(real_time, "microseconds", lambda: next(readings))
 
@@ -363,7 +363,7 @@ def test_a_command_that_sleeps_in_real_time_is_named_with_a_cure_for_any_languag
     assert ": POST /_mock/clock/advance in place of its sleep, or --follow SECONDS\n" in output
 
 
-def test_the_command_keeps_its_own_options(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_command_keeps_its_own_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = "import sys; raise SystemExit(7 if ['--json', '--', 'x'] == sys.argv[1:] else 8)"
 
     assert 1 == explore("--", sys.executable, "-c", source, "--json", "--", "x")
@@ -373,7 +373,7 @@ def test_the_command_keeps_its_own_options(folder: Path, capsys: pytest.CaptureF
     )
 
 
-def test_a_command_that_does_not_end_is_ended_after_its_timeout(tmp_path: Path):
+def test_a_command_that_does_not_end_is_ended_after_its_timeout(tmp_path: Path) -> None:
     with (tmp_path / "output").open("wb") as output:
         status = run_command(
             [sys.executable, "-c", "input(); import time; time.sleep(600)"], os.environ, 60, output.fileno()
@@ -383,7 +383,7 @@ def test_a_command_that_does_not_end_is_ended_after_its_timeout(tmp_path: Path):
     assert (1, None) == (status, ended)  # there is nothing to read for the first
 
 
-def test_a_clock_that_follows_passes_in_real_time():
+def test_a_clock_that_follows_passes_in_real_time() -> None:
     with MockServer() as server, server.sandbox() as sandbox:
         before = sandbox.now
         with following(sandbox, None):
@@ -399,7 +399,7 @@ def test_a_clock_that_follows_passes_in_real_time():
 @pytest.mark.deep
 @pytest.mark.skipif(sys.platform == "win32", reason="signal 0, which shows whether a process exists, is one of POSIX")
 @pytest.mark.parametrize("number", [signal.SIGTERM, getattr(signal, "SIGHUP", None)])
-def test_an_interrupt_ends_the_command_too(folder: Path, number: int):
+def test_an_interrupt_ends_the_command_too(folder: Path, number: int) -> None:
     source = "import os, pathlib, time; pathlib.Path('pid').write_text(str(os.getpid())); print('x'); time.sleep(600)"
     command = [sys.executable, "-m", "mockserver", "explore", "--", sys.executable, "-c", source]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

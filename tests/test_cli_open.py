@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ class Opened:
 
 
 @pytest.fixture
-def opened():
+def opened() -> Iterator[Callable[..., Any]]:
     running: list[Opened] = []
 
     def start(file: Path, *arguments: str) -> Opened:
@@ -77,7 +78,9 @@ def stored(sandbox: Sandbox, folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("play", [campaigning, visiting])
-def test_the_last_state_is_served_byte_for_byte(tmp_path: Path, opened, play):
+def test_the_last_state_is_served_byte_for_byte(
+    tmp_path: Path, opened: Callable[..., Any], play: Callable[..., Any]
+) -> None:
     with MockServer() as server, server.sandbox(now=NOW, given=GIVEN) as sandbox:
         play(sandbox)
         file, expected = stored(sandbox, tmp_path), state_bytes(sandbox)
@@ -85,7 +88,7 @@ def test_the_last_state_is_served_byte_for_byte(tmp_path: Path, opened, play):
     assert expected == opened(file).state()
 
 
-def test_the_state_after_each_call_is_served_byte_for_byte(tmp_path: Path, opened):
+def test_the_state_after_each_call_is_served_byte_for_byte(tmp_path: Path, opened: Callable[..., Any]) -> None:
     expected = []
     with MockServer() as server, server.sandbox(now=NOW, given=GIVEN) as sandbox:
         for _ in range(3):
@@ -97,7 +100,7 @@ def test_the_state_after_each_call_is_served_byte_for_byte(tmp_path: Path, opene
     assert expected == [opened(file, "--at", str(number)).state() for number in (1, 2, 3)]
 
 
-def test_what_is_served_can_go_back_to_each_of_the_last_calls(tmp_path: Path, opened):
+def test_what_is_served_can_go_back_to_each_of_the_last_calls(tmp_path: Path, opened: Callable[..., Any]) -> None:
     before = []
     with MockServer() as server, server.sandbox(now=NOW, given=GIVEN) as sandbox:
         for number in range(25):
@@ -113,7 +116,7 @@ def test_what_is_served_can_go_back_to_each_of_the_last_calls(tmp_path: Path, op
     assert (["POST /v1/campaigns"] * 20, before[8]) == ([row["label"] for row in rows], served.state())
 
 
-def test_what_is_served_answers_calls(tmp_path: Path, opened):
+def test_what_is_served_answers_calls(tmp_path: Path, opened: Callable[..., Any]) -> None:
     with MockServer() as server, server.sandbox(now=NOW, given=GIVEN) as sandbox:
         campaigning(sandbox)
         key = sandbox.secret_key
@@ -130,7 +133,9 @@ def test_what_is_served_answers_calls(tmp_path: Path, opened):
     assert ["GET /v1/campaigns", "POST /_mock/clock/advance"] == re.findall(r" 200 (\w+ \S+)", log)
 
 
-def test_each_position_of_the_slider_has_a_checkpoint_with_its_state(tmp_path: Path, opened):
+def test_each_position_of_the_slider_has_a_checkpoint_with_its_state(
+    tmp_path: Path, opened: Callable[..., Any]
+) -> None:
     expected = []
     with MockServer() as server, server.sandbox(now=NOW, given=GIVEN) as sandbox:
         expected.append(state_bytes(sandbox))
@@ -149,7 +154,7 @@ def test_each_position_of_the_slider_has_a_checkpoint_with_its_state(tmp_path: P
     assert expected == states
 
 
-def test_the_page_of_the_trace_runs_no_script_but_its_own(tmp_path: Path, opened):
+def test_the_page_of_the_trace_runs_no_script_but_its_own(tmp_path: Path, opened: Callable[..., Any]) -> None:
     with MockServer() as server, server.sandbox(now=NOW) as sandbox:
         sandbox.call("GET", "/v1/campaigns")
         file = stored(sandbox, tmp_path)
@@ -160,7 +165,9 @@ def test_the_page_of_the_trace_runs_no_script_but_its_own(tmp_path: Path, opened
     assert "unsafe" not in policy and "'self'" in policy.partition("connect-src ")[2]
 
 
-def test_the_page_of_a_trace_of_another_version_has_the_script_of_this_one(tmp_path: Path, opened):
+def test_the_page_of_a_trace_of_another_version_has_the_script_of_this_one(
+    tmp_path: Path, opened: Callable[..., Any]
+) -> None:
     with MockServer() as server, server.sandbox(now=NOW) as sandbox:
         sandbox.call("GET", "/v1/campaigns")
         file = stored(sandbox, tmp_path)
@@ -175,7 +182,7 @@ def test_the_page_of_a_trace_of_another_version_has_the_script_of_this_one(tmp_p
     assert "http-equiv" not in page.text
 
 
-def test_a_sandbox_that_repeats_no_run_has_no_trace(tmp_path: Path, opened):
+def test_a_sandbox_that_repeats_no_run_has_no_trace(tmp_path: Path, opened: Callable[..., Any]) -> None:
     file = tmp_path / "run.yaml"
     with MockServer() as server, server.sandbox(now=NOW, given=GIVEN) as sandbox:
         sandbox.call("GET", "/v1/campaigns")
@@ -185,7 +192,7 @@ def test_a_sandbox_that_repeats_no_run_has_no_trace(tmp_path: Path, opened):
     assert (404, True) == (answer.status_code, "this sandbox repeats no run" in answer.text)
 
 
-def test_a_document_of_a_failed_test_is_served_too(tmp_path: Path, opened):
+def test_a_document_of_a_failed_test_is_served_too(tmp_path: Path, opened: Callable[..., Any]) -> None:
     file = tmp_path / "run.yaml"
     with MockServer() as server, server.sandbox(now=NOW, given=GIVEN) as sandbox:
         sandbox.call("GET", "/v1/campaigns")
@@ -204,7 +211,7 @@ def refusal(*arguments: str) -> str:
 
 @pytest.mark.parametrize("at", ["0", "3"])
 @pytest.mark.parametrize("form", ["html", "yaml"])
-def test_a_call_that_the_run_does_not_have_is_refused(tmp_path: Path, at, form):
+def test_a_call_that_the_run_does_not_have_is_refused(tmp_path: Path, at: str, form: str) -> None:
     with MockServer() as server, server.sandbox(now=NOW) as sandbox:
         for _ in range(2):
             sandbox.call("GET", "/v1/campaigns")
@@ -216,7 +223,7 @@ def test_a_call_that_the_run_does_not_have_is_refused(tmp_path: Path, at, form):
     )
 
 
-def test_another_page_is_refused(tmp_path: Path):
+def test_another_page_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "other.html"
     file.write_text("<title>Other</title>", encoding="utf-8")
 

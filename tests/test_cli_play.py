@@ -30,7 +30,7 @@ def document(tmp_path: Path) -> Path:
     return path
 
 
-def test_play_prints_the_calls_of_a_scenario(document: Path):
+def test_play_prints_the_calls_of_a_scenario(document: Path) -> None:
     command = [sys.executable, "-W", "error", "-m", "mockserver", "play", str(document), "--port", "0"]
     command += ["--freeze", "2026-03-01T12:00:00Z", "--log-format", "off"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8", **OWN_GROUP) as process:
@@ -55,7 +55,7 @@ def test_play_prints_the_calls_of_a_scenario(document: Path):
 
 
 @pytest.mark.deep
-def test_an_unread_play_log_blocks_neither_calls_nor_the_exit(document: Path):
+def test_an_unread_play_log_blocks_neither_calls_nor_the_exit(document: Path) -> None:
     command = [sys.executable, "-m", "mockserver", "play", str(document), "--port", "0", "--log-format", "off"]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8", **OWN_GROUP)
     assert process.stdout is not None
@@ -77,6 +77,6 @@ def test_an_unread_play_log_blocks_neither_calls_nor_the_exit(document: Path):
         process.stdout.close()
 
 
-def test_an_unknown_scenario_is_refused_with_the_nearest_name(capsys: pytest.CaptureFixture[str]):
+def test_an_unknown_scenario_is_refused_with_the_nearest_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert 2 == main(["play", "dmo", "--port", "0"])
     assert "did you mean 'demo'?" in capsys.readouterr().err

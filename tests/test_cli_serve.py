@@ -111,7 +111,7 @@ def serve() -> Iterator[Serve]:
         each.close()
 
 
-def test_serve_prints_its_address_and_then_its_keys(serve: Serve):
+def test_serve_prints_its_address_and_then_its_keys(serve: Serve) -> None:
     served = serve()
 
     assert re.search(r"http://127\.0\.0\.1:[1-9][0-9]*$", served.first_line.rstrip())
@@ -125,7 +125,7 @@ def test_serve_prints_its_address_and_then_its_keys(serve: Serve):
 
 
 @pytest.mark.deep
-def test_the_first_call_that_it_prints_works(serve: Serve):
+def test_the_first_call_that_it_prints_works(serve: Serve) -> None:
     served = serve()
     printed = re.search(r"curl -H 'X-API-Key: (\S+)' (\S+)", served.greeting)
     assert printed
@@ -144,7 +144,7 @@ def test_the_first_call_that_it_prints_works(serve: Serve):
         pytest.param(signal.SIGINT, False, id="SIGINT unused", marks=pytest.mark.deep),
     ],
 )
-def test_a_signal_ends_it(serve: Serve, number: int, connected: bool):
+def test_a_signal_ends_it(serve: Serve, number: int, connected: bool) -> None:
     served = serve()
     if connected:
         assert 200 == served.ask("GET", "/v1/campaigns").status_code
@@ -152,7 +152,7 @@ def test_a_signal_ends_it(serve: Serve, number: int, connected: bool):
     assert 0 == served.stop(number)
 
 
-def test_it_takes_a_scenario_file_choices_a_profile_a_seed_and_an_instant(serve: Serve, tmp_path: Path):
+def test_it_takes_a_scenario_file_choices_a_profile_a_seed_and_an_instant(serve: Serve, tmp_path: Path) -> None:
     scenario, profile = tmp_path / "mine.yaml", tmp_path / "profile.json"
     scenario.write_text(
         "scenario: mine\ngiven:\n  forms:\n"
@@ -175,7 +175,7 @@ def test_it_takes_a_scenario_file_choices_a_profile_a_seed_and_an_instant(serve:
 
 
 @pytest.mark.deep
-def test_it_takes_a_profile_by_its_name(serve: Serve):
+def test_it_takes_a_profile_by_its_name(serve: Serve) -> None:
     served = serve("--profile", "hostile", "--choose", "success-status=all-200")
 
     choices = {row["id"]: row["value"] for row in served.ask("GET", "/_mock/choices", key=None).json()["choices"]}
@@ -183,18 +183,18 @@ def test_it_takes_a_profile_by_its_name(serve: Serve):
 
 
 @pytest.mark.deep
-def test_without_an_instant_its_clock_follows_the_process(serve: Serve):
+def test_without_an_instant_its_clock_follows_the_process(serve: Serve) -> None:
     assert False is serve().ask("GET", "/_mock/clock", key=None).json()["frozen"]
 
 
 @pytest.mark.deep
-def test_a_choice_of_numbers_takes_json(serve: Serve):
+def test_a_choice_of_numbers_takes_json(serve: Serve) -> None:
     served = serve("--choose", 'rate-limit-numbers={"requests": 1, "per": "1m"}')
 
     assert [200, 429] == [served.ask("GET", "/v1/campaigns").status_code for _ in range(2)]
 
 
-def test_a_token_guards_only_the_control_plane(serve: Serve):
+def test_a_token_guards_only_the_control_plane(serve: Serve) -> None:
     served = serve("--token", "open-sesame")
 
     assert "open-sesame" in served.greeting
@@ -204,7 +204,7 @@ def test_a_token_guards_only_the_control_plane(serve: Serve):
     assert 200 == served.ask("GET", "/v1/campaigns").status_code
 
 
-def test_it_logs_one_line_per_call_and_no_whole_key(serve: Serve):
+def test_it_logs_one_line_per_call_and_no_whole_key(serve: Serve) -> None:
     served = serve()
     key = served.secret_key
     served.ask("GET", "/v1/campaigns")
@@ -225,7 +225,7 @@ def test_it_logs_one_line_per_call_and_no_whole_key(serve: Serve):
     assert [] == [line for line in log if key in line or "strangerstranger" in line]
 
 
-def test_the_first_line_ends_in_the_address(serve: Serve):
+def test_the_first_line_ends_in_the_address(serve: Serve) -> None:
     served = serve()
 
     assert f"mockserver {VERSION} listens on {served.url}\n" == served.first_line
@@ -234,7 +234,7 @@ def test_the_first_line_ends_in_the_address(serve: Serve):
 @pytest.mark.parametrize("token", [None, "let-me-in"])
 def test_with_a_log_in_json_the_start_line_is_the_object_of_the_ready_file(
     serve: Serve, tmp_path: Path, token: str | None
-):
+) -> None:
     file = tmp_path / "ready.json"
     served = serve("--log-format", "json", "--ready-file", str(file), *(["--token", token] if token else []))
     ready = json.loads(served.first_line)
@@ -248,7 +248,7 @@ def test_with_a_log_in_json_the_start_line_is_the_object_of_the_ready_file(
 
 
 @pytest.mark.deep
-def test_a_log_in_json_is_one_object_a_line(serve: Serve):
+def test_a_log_in_json_is_one_object_a_line(serve: Serve) -> None:
     served = serve("--log-format", "json")
     served.ask("GET", "/v1/campaigns", key=None)
     served.ask("GET", "/v1/campaigns", key="sk_none")
@@ -257,7 +257,7 @@ def test_a_log_in_json_is_one_object_a_line(serve: Serve):
 
 
 @pytest.mark.deep
-def test_its_journal_has_the_configured_size(serve: Serve):
+def test_its_journal_has_the_configured_size(serve: Serve) -> None:
     few, small = serve("--journal-max-entries", "2"), serve("--journal-max-bytes", "1")
     for served in (few, small):
         for _ in range(3):
@@ -271,7 +271,7 @@ def test_its_journal_has_the_configured_size(serve: Serve):
 
 
 @pytest.mark.deep
-def test_a_log_that_is_off_prints_nothing(serve: Serve):
+def test_a_log_that_is_off_prints_nothing(serve: Serve) -> None:
     served = serve("--log-format", "off")
     served.ask("GET", "/v1/campaigns", key=None)
 
@@ -283,7 +283,7 @@ LONG = "/v1/campaigns?x=" + "y" * 4_000
 
 @pytest.mark.deep
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_a_log_that_is_not_read_stops_no_call_and_no_end(serve: Serve, form: str):
+def test_a_log_that_is_not_read_stops_no_call_and_no_end(serve: Serve, form: str) -> None:
     served = serve("--log-format", form, errors=subprocess.PIPE)
     for _ in range(60):  # a pipe takes 64 KiB
         assert 200 == served.ask("GET", LONG).status_code
@@ -293,7 +293,7 @@ def test_a_log_that_is_not_read_stops_no_call_and_no_end(serve: Serve, form: str
 
 @pytest.mark.skipif(sys.platform == "win32", reason="closes a stream by a shell of POSIX")
 @pytest.mark.deep
-def test_a_closed_log_blocks_no_call_and_is_written_to_no_other_stream(serve: Serve):
+def test_a_closed_log_blocks_no_call_and_is_written_to_no_other_stream(serve: Serve) -> None:
     served = serve(before=["sh", "-c", 'exec "$@" 2>&-', "sh"])
     for _ in range(3):
         assert 200 == served.ask("GET", "/v1/campaigns").status_code
@@ -304,7 +304,7 @@ def test_a_closed_log_blocks_no_call_and_is_written_to_no_other_stream(serve: Se
 
 
 @pytest.mark.deep
-def test_a_log_without_a_reader_blocks_no_call(serve: Serve):
+def test_a_log_without_a_reader_blocks_no_call(serve: Serve) -> None:
     served = serve(errors=subprocess.PIPE)
     assert served.process.stderr is not None
     served.process.stderr.close()
@@ -315,7 +315,7 @@ def test_a_log_without_a_reader_blocks_no_call(serve: Serve):
 
 
 @pytest.mark.deep
-def test_an_event_leaves_by_itself_and_only_for_hosts_that_were_allowed(serve: Serve):
+def test_an_event_leaves_by_itself_and_only_for_hosts_that_were_allowed(serve: Serve) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(DEADLINE_SECONDS)
         served = serve("--allow-webhook-host", "hooks.example")
@@ -343,7 +343,7 @@ def test_an_event_leaves_by_itself_and_only_for_hosts_that_were_allowed(serve: S
 )
 def test_a_server_that_others_reach_sends_to_its_own_machine_only_if_it_is_allowed(
     serve: Serve, options: tuple[str, ...], status: int
-):
+) -> None:
     served = serve("--behind-proxy", "--token", "a-token-of-the-test", *options)
     headers = {"Authorization": "Bearer a-token-of-the-test"}
 
@@ -364,7 +364,7 @@ FORGED = [{"on": "delivery", "do": {"deliver": {"forge": "wrong-secret", "duplic
 @pytest.mark.deep
 @pytest.mark.parametrize("script", [[], FORGED], ids=["plain", "forged"])
 @pytest.mark.parametrize("webhook", SILENT.values(), ids=SILENT)
-def test_deliveries_to_a_silent_host_do_not_delay_its_exit(serve: Serve, webhook: dict, script: list):
+def test_deliveries_to_a_silent_host_do_not_delay_its_exit(serve: Serve, webhook: dict, script: list) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(DEADLINE_SECONDS)
         served = serve()
@@ -402,7 +402,7 @@ def keys_of(served: Served) -> set[str]:
 
 
 @pytest.mark.deep
-def test_beyond_loopback_no_key_link_or_form_secret_is_known_beforehand(serve: Serve):
+def test_beyond_loopback_no_key_link_or_form_secret_is_known_beforehand(serve: Serve) -> None:
     at_home, first, second = keys_of(serve()), keys_of(serve("--host", "0.0.0.0")), keys_of(serve("--host", "0.0.0.0"))
 
     assert set() == (at_home & first) | (at_home & second) | (first & second)
@@ -410,12 +410,12 @@ def test_beyond_loopback_no_key_link_or_form_secret_is_known_beforehand(serve: S
 
 
 @pytest.mark.deep
-def test_beyond_loopback_a_given_seed_is_used(serve: Serve):
+def test_beyond_loopback_a_given_seed_is_used(serve: Serve) -> None:
     assert keys_of(serve("--seed", "7")) == keys_of(serve("--host", "0.0.0.0", "--seed", "7"))
 
 
 @pytest.mark.deep
-def test_the_lines_at_the_start_show_keys_that_open_the_api_also_beyond_loopback(serve: Serve):
+def test_the_lines_at_the_start_show_keys_that_open_the_api_also_beyond_loopback(serve: Serve) -> None:
     served = serve("--host", "0.0.0.0")
 
     assert 200 == served.ask("GET", "/v1/campaigns").status_code
@@ -425,7 +425,7 @@ def test_the_lines_at_the_start_show_keys_that_open_the_api_also_beyond_loopback
     assert f"  health       http://127.0.0.1:{served.url.rpartition(':')[2]}/_mock/health" in others
 
 
-def test_the_ready_file_has_the_address_and_the_keys_while_the_server_listens(serve: Serve, tmp_path: Path):
+def test_the_ready_file_has_the_address_and_the_keys_while_the_server_listens(serve: Serve, tmp_path: Path) -> None:
     file = tmp_path / "ready.json"
     served = serve("--ready-file", str(file))
     served.ask("GET", "/_mock/health", key=None)
@@ -442,7 +442,7 @@ def test_the_ready_file_has_the_address_and_the_keys_while_the_server_listens(se
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGHUP")
 @pytest.mark.parametrize("is_drained", [False, True])
-def test_the_end_of_its_terminal_ends_a_server_in_order(serve: Serve, tmp_path: Path, is_drained: bool):
+def test_the_end_of_its_terminal_ends_a_server_in_order(serve: Serve, tmp_path: Path, is_drained: bool) -> None:
     with in_a_terminal():
         served = serve("--ready-file", str(tmp_path / "ready.json"), *(["--drain", "10m"] if is_drained else []))
     served.ask("POST", "/_mock/sandboxes", key=None)
@@ -452,7 +452,7 @@ def test_the_end_of_its_terminal_ends_a_server_in_order(serve: Serve, tmp_path: 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGHUP")
-def test_a_server_under_nohup_outlives_its_terminal(serve: Serve, tmp_path: Path):
+def test_a_server_under_nohup_outlives_its_terminal(serve: Serve, tmp_path: Path) -> None:
     served = serve("--ready-file", str(tmp_path / "ready.json"), before=["nohup"])
     served.process.send_signal(signal.SIGHUP)
 
@@ -460,7 +460,7 @@ def test_a_server_under_nohup_outlives_its_terminal(serve: Serve, tmp_path: Path
     assert 0 == served.stop(signal.SIGTERM)
 
 
-def test_a_ready_file_that_another_server_has_replaced_stays(serve: Serve, tmp_path: Path):
+def test_a_ready_file_that_another_server_has_replaced_stays(serve: Serve, tmp_path: Path) -> None:
     file = tmp_path / "ready.json"
     served = serve("--ready-file", str(file))
     served.ask("GET", "/_mock/health", key=None)
@@ -471,7 +471,7 @@ def test_a_ready_file_that_another_server_has_replaced_stays(serve: Serve, tmp_p
     assert "{}" == file.read_text(encoding="utf-8")
 
 
-def test_a_ready_file_that_cannot_be_written_is_an_error_of_one_line(serve: Serve, tmp_path: Path):
+def test_a_ready_file_that_cannot_be_written_is_an_error_of_one_line(serve: Serve, tmp_path: Path) -> None:
     served = serve("--ready-file", str(tmp_path / "none" / "ready.json"))
 
     assert 2 == served.process.wait(DEADLINE_SECONDS)
@@ -481,7 +481,7 @@ def test_a_ready_file_that_cannot_be_written_is_an_error_of_one_line(serve: Serv
     assert "expected a file in a folder that exists" in line
 
 
-def test_a_server_ends_with_the_process_that_started_it():
+def test_a_server_ends_with_the_process_that_started_it() -> None:
     starter = (
         "import subprocess, sys;"
         "subprocess.Popen([sys.executable, '-m', 'mockserver', 'serve', '--port', '0', '--exit-with-parent']);"
@@ -502,7 +502,7 @@ def test_a_server_ends_with_the_process_that_started_it():
         requests.get(f"{url}/_mock/health", timeout=DEADLINE_SECONDS)
 
 
-def test_pages_of_this_machine_send_requests_with_the_option(serve: Serve):
+def test_pages_of_this_machine_send_requests_with_the_option(serve: Serve) -> None:
     page = {"Origin": "http://localhost:5173"}
 
     assert (
@@ -512,7 +512,7 @@ def test_pages_of_this_machine_send_requests_with_the_option(serve: Serve):
     assert "Access-Control-Allow-Origin" not in serve().ask("GET", "/v1/campaigns", headers=page).headers
 
 
-def test_a_sandbox_that_a_client_creates_is_frozen_with_the_server(serve: Serve):
+def test_a_sandbox_that_a_client_creates_is_frozen_with_the_server(serve: Serve) -> None:
     served = serve("--freeze", "2026-03-01T12:00:00Z")
 
     created = served.ask("POST", "/_mock/sandboxes", key=None, json={}).json()
@@ -524,7 +524,7 @@ def test_a_sandbox_that_a_client_creates_is_frozen_with_the_server(serve: Serve)
     assert 401 == served.ask("GET", "/v1/campaigns", key=created["secretKey"]).status_code
 
 
-def test_a_token_of_a_file_guards_the_control_plane_and_is_not_printed(serve: Serve, tmp_path: Path):
+def test_a_token_of_a_file_guards_the_control_plane_and_is_not_printed(serve: Serve, tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("open-sesame\n", encoding="utf-8")
     served = serve("--token-file", str(file))
@@ -536,7 +536,7 @@ def test_a_token_of_a_file_guards_the_control_plane_and_is_not_printed(serve: Se
     assert 200 == served.ask("GET", "/_mock/state", key=None, headers=bearer).status_code
 
 
-def test_two_names_lead_to_the_server_and_each_gets_its_own_in_answers(serve: Serve):
+def test_two_names_lead_to_the_server_and_each_gets_its_own_in_answers(serve: Serve) -> None:
     served = serve("--public-url", "https://mock.example/crm", "--allow-host", "mock")
     by_name = {}
     for name in ("mock.example", "MOCK.example", "mock:5055", served.url.removeprefix("http://")):
@@ -555,7 +555,7 @@ def test_two_names_lead_to_the_server_and_each_gets_its_own_in_answers(serve: Se
     assert (403, "MOCK_FOREIGN_HOST") == (refused.status_code, refused.json()["code"])
 
 
-def test_limits_of_the_environment_hold(serve: Serve, monkeypatch: pytest.MonkeyPatch):
+def test_limits_of_the_environment_hold(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOCKSERVER_MAX_SANDBOXES", "1")
     served = serve()
 
@@ -566,7 +566,7 @@ def test_limits_of_the_environment_hold(serve: Serve, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.deep
-def test_a_running_server_ends_what_is_idle_and_measures_its_loop(serve: Serve):
+def test_a_running_server_ends_what_is_idle_and_measures_its_loop(serve: Serve) -> None:
     served = serve("--idle", "1s")
     created = served.ask("POST", "/_mock/sandboxes", key=None, json={}).json()
     path = created["baseUrl"].removeprefix(served.url) + "/v1/campaigns"

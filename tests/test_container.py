@@ -25,6 +25,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from mockserver import Sandbox
 from mockserver.cli.settings import SCENARIO, SETTINGS
 from mockserver.version import VERSION
 from tests.wheels import ROOT, Built, run
@@ -52,13 +53,13 @@ def of_the_image() -> list[tuple[str, str]]:
     return every[last:]
 
 
-def test_the_image_runs_as_a_numeric_user_that_is_not_root():
+def test_the_image_runs_as_a_numeric_user_that_is_not_root() -> None:
     users = [argument for name, argument in of_the_image() if name == "USER"]
 
     assert [f"{USER}:{USER}"] == users
 
 
-def test_its_entry_point_and_health_check_are_commands_without_a_shell():
+def test_its_entry_point_and_health_check_are_commands_without_a_shell() -> None:
     named = dict(of_the_image())
 
     assert ["mockserver"] == json.loads(named["ENTRYPOINT"])
@@ -68,21 +69,21 @@ def test_its_entry_point_and_health_check_are_commands_without_a_shell():
     assert "org.opencontainers.image.title" in named["LABEL"]
 
 
-def test_every_stage_has_the_same_slim_python():
+def test_every_stage_has_the_same_slim_python() -> None:
     stages = [argument.split()[0] for name, argument in instructions() if name == "FROM"]
 
     assert ["python:${PYTHON}-slim"] * 2 == stages
     assert [] == [name for name, _ in of_the_image() if name in ("ADD", "RUN")]
 
 
-def test_its_variables_are_settings():
+def test_its_variables_are_settings() -> None:
     (variables,) = [argument for name, argument in of_the_image() if name == "ENV"]
 
     assert {"MOCKSERVER_HOST", "MOCKSERVER_PORT"} == set(re.findall(r"MOCKSERVER_\w+", variables)) & VARIABLES
     assert [] == [name for name in re.findall(r"MOCKSERVER_\w+", variables) if name not in VARIABLES]
 
 
-def test_what_is_copied_is_what_the_context_contains():
+def test_what_is_copied_is_what_the_context_contains() -> None:
     copied = [argument.split()[:-1] for name, argument in instructions() if name == "COPY" and "--from" not in argument]
     names = {name for each in copied for name in each}
     ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
@@ -93,11 +94,11 @@ def test_what_is_copied_is_what_the_context_contains():
 
 
 @pytest.mark.skipif(shutil.which("hadolint") is None, reason="not on this machine: hadolint")
-def test_hadolint_has_no_finding():
+def test_hadolint_has_no_finding() -> None:
     run("hadolint", str(ROOT / "Dockerfile"))
 
 
-def test_the_compose_file_sets_settings_and_names_what_exists():
+def test_the_compose_file_sets_settings_and_names_what_exists() -> None:
     services: dict[str, Any] = YAML(typ="safe").load(COMPOSE)["services"]
     mock, receiver = services["mockserver"], services["receiver"]
 
@@ -109,7 +110,7 @@ def test_the_compose_file_sets_settings_and_names_what_exists():
     assert [] == [path for path in receiver["volumes"] if not (COMPOSE.parent / path.partition(":")[0]).exists()]
 
 
-def test_the_example_receiver_accepts_an_event(mockserver):
+def test_the_example_receiver_accepts_an_event(mockserver: Sandbox) -> None:
     command = [sys.executable, str(COMPOSE.parent / "receiver.py"), "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as process:
         assert process.stdout is not None
@@ -125,7 +126,7 @@ def test_the_example_receiver_accepts_an_event(mockserver):
 
 
 @pytest.mark.deep
-def test_the_wheel_of_the_context_is_the_wheel_of_the_checkout(built: Built, tmp_path: Path):
+def test_the_wheel_of_the_context_is_the_wheel_of_the_checkout(built: Built, tmp_path: Path) -> None:
     context = tmp_path / "context"
     context.mkdir()
     for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines():
@@ -286,32 +287,32 @@ print(json.dumps([
 class TestContainer:
     """The contract of the entry point."""
 
-    def test_it_listens_at_the_address_of_its_settings(self, container: Container):
+    def test_it_listens_at_the_address_of_its_settings(self, container: Container) -> None:
         assert f"mockserver {VERSION} listens on http://0.0.0.0:{PORT}\n" == container.first_line
 
-    def test_its_first_process_is_the_server_of_another_user(self, container: Container):
+    def test_its_first_process_is_the_server_of_another_user(self, container: Container) -> None:
         status = Path(f"/proc/{container.pid}/status").read_text(encoding="utf-8")
 
         assert re.search(rf"^Uid:\t{USER}\t{USER}\t{USER}", status, re.MULTILINE)
         assert re.search(r"^NSpid:\t\d+\t1$", status, re.MULTILINE)
         assert re.search(r"^CapEff:\t0+$", status, re.MULTILINE)
 
-    def test_its_root_is_read_only_and_its_network_is_loopback(self, container: Container):
+    def test_its_root_is_read_only_and_its_network_is_loopback(self, container: Container) -> None:
         assert "Read-only file system" in container.inside("touch /etc/x /mnt/x", as_user=False).stderr
         links = container.inside("ip -o link", as_user=False).stdout.splitlines()
         assert [] == [line for line in links if "LOOPBACK" not in line and "state UP" in line]
 
-    def test_it_is_healthy_on_another_port_with_its_token(self, container: Container):
+    def test_it_is_healthy_on_another_port_with_its_token(self, container: Container) -> None:
         health = container.python("-m mockserver health")
 
         assert (0, f"ok {VERSION}\n") == (health.returncode, health.stdout), health.stderr
 
-    def test_it_answers_and_takes_uploads_into_its_temporary_folder(self, container: Container, tmp_path: Path):
+    def test_it_answers_and_takes_uploads_into_its_temporary_folder(self, container: Container, tmp_path: Path) -> None:
         done = container.python(f"-c '{CALLS}'")
 
         assert [401, 200, 201] == json.loads(done.stdout), done.stderr
 
-    def test_sigterm_ends_it_within_a_second(self, installed: Path):
+    def test_sigterm_ends_it_within_a_second(self, installed: Path) -> None:
         with started(installed) as container:
             code, seconds = container.stop()
 
@@ -320,7 +321,7 @@ class TestContainer:
 
 
 @pytest.mark.deep
-def test_a_wrong_setting_ends_it_with_one_line(installed: Path):
+def test_a_wrong_setting_ends_it_with_one_line(installed: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "mockserver", "serve"],
         check=False,
@@ -338,7 +339,7 @@ def test_a_wrong_setting_ends_it_with_one_line(installed: Path):
 
 @pytest.mark.deep
 @pytest.mark.parametrize("program", ["uvx", "pipx"])
-def test_the_wheel_runs_by_the_commands_of_the_page(program: str, built: Built, tmp_path: Path):
+def test_the_wheel_runs_by_the_commands_of_the_page(program: str, built: Built, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "containers.md").read_text(encoding="utf-8")
     (line,) = re.findall(rf"^{program} .*$", page, re.MULTILINE)
     assert line.endswith(" mockserver serve")

@@ -8,11 +8,11 @@ from pathlib import Path
 from tests.coverage_table import observed, rows, table
 
 
-def test_what_the_table_counts_passes_through_methods_that_exist():
+def test_what_the_table_counts_passes_through_methods_that_exist() -> None:
     assert [] == [f"{owner.__name__}.{name}" for owner, name, _ in observed({}) if name not in vars(owner)]
 
 
-def test_the_table_adds_up_the_processes_of_a_run_and_names_what_is_missing(tmp_path: Path):
+def test_the_table_adds_up_the_processes_of_a_run_and_names_what_is_missing(tmp_path: Path) -> None:
     endpoints = sorted(rows()["endpoints"])
     nothing = {name: [] for name in (*rows(), "tests", "laws")}
     for name, seen in (("one", endpoints[:-1]), ("other", endpoints[:1])):

@@ -10,24 +10,24 @@ from tests.depth import DEEP, EXAMPLES, SHALLOW, at_depth, is_deep
 
 
 @pytest.mark.deep
-def test_the_deep_run_draws_many_examples():
+def test_the_deep_run_draws_many_examples() -> None:
     assert EXAMPLES[DEEP] == settings.default.max_examples
     assert 2 == at_depth(1, 2)
 
 
 @pytest.mark.skipif(is_deep(), reason="for the test line")
-def test_the_test_line_draws_few_examples():
+def test_the_test_line_draws_few_examples() -> None:
     assert EXAMPLES[SHALLOW] == settings.default.max_examples
     assert 1 == at_depth(1, 2)
 
 
 @given(st.none())
-def test_a_hypothesis_test_is_a_law(request: pytest.FixtureRequest, _: None):
+def test_a_hypothesis_test_is_a_law(request: pytest.FixtureRequest, _: None) -> None:
     assert request.node.get_closest_marker("law")
 
 
 @pytest.mark.law
-def test_a_law_runs_the_examples_of_its_depth():
+def test_a_law_runs_the_examples_of_its_depth() -> None:
     seen: list[int] = []
 
     @settings(database=None)

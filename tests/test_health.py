@@ -34,19 +34,19 @@ def port(server: MockServer) -> str:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0", "localhost"])
-def test_a_running_server_is_healthy_at_the_address_of_its_settings(running: MockServer, host: str):
+def test_a_running_server_is_healthy_at_the_address_of_its_settings(running: MockServer, host: str) -> None:
     assert (0, f"ok {VERSION}\n") == health(HOST=host, PORT=port(running))
     assert (0, f"ok {VERSION}\n") == health("--host", host, "--port", port(running), PORT="1")
 
 
-def test_no_server_is_unhealthy(capsys: pytest.CaptureFixture[str]):
+def test_no_server_is_unhealthy(capsys: pytest.CaptureFixture[str]) -> None:
     assert (1, "") == health("--port", "9")
     assert capsys.readouterr().err.startswith("mockserver: no server answers at 127.0.0.1 port 9: ")
 
 
 def test_a_server_with_a_token_is_healthy_for_those_who_have_it_and_if_it_has_generated_one(
     running: MockServer, capsys: pytest.CaptureFixture[str]
-):
+) -> None:
     running._host.token = "let-me-in"
 
     assert (0, f"ok {VERSION}\n") == health("--port", port(running), TOKEN="let-me-in")
@@ -55,7 +55,7 @@ def test_a_server_with_a_token_is_healthy_for_those_who_have_it_and_if_it_has_ge
     assert "got status 401" in capsys.readouterr().err
 
 
-def test_another_program_at_the_port_is_unhealthy(capsys: pytest.CaptureFixture[str]):
+def test_another_program_at_the_port_is_unhealthy(capsys: pytest.CaptureFixture[str]) -> None:
     class Other:
         def body_max_bytes(self, head: RequestHead) -> int:
             return 0
@@ -67,7 +67,7 @@ def test_another_program_at_the_port_is_unhealthy(capsys: pytest.CaptureFixture[
         assert (1, "") == health("--port", str(other.port))
 
 
-def test_its_help_describes_the_server_that_it_calls(capsys: pytest.CaptureFixture[str]):
+def test_its_help_describes_the_server_that_it_calls(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["health", "--help"])
 
@@ -76,6 +76,6 @@ def test_its_help_describes_the_server_that_it_calls(capsys: pytest.CaptureFixtu
     assert "MOCKSERVER_PORT is --port" in words
 
 
-def test_it_is_a_command_that_refuses_what_the_server_refuses(capsys: pytest.CaptureFixture[str]):
+def test_it_is_a_command_that_refuses_what_the_server_refuses(capsys: pytest.CaptureFixture[str]) -> None:
     assert 2 == main(["health", "--port", "0"])
     assert "got port 0" in capsys.readouterr().err

@@ -218,7 +218,7 @@ KNOWN = ("__init__", "server.__init__", "server.app", "core.__init__", "core.ids
         pytest.param("import mockserver_other", set(), id="another package"),
     ],
 )
-def test_an_import_is_detected_in_every_form(source: str, modules: set[str]):
+def test_an_import_is_detected_in_every_form(source: str, modules: set[str]) -> None:
     assert modules == imported_modules(Module("core.example", source), KNOWN)
 
 
@@ -234,11 +234,11 @@ def test_an_import_is_detected_in_every_form(source: str, modules: set[str]):
         ("verify.run", "core.ids", True),
     ],
 )
-def test_an_import_that_points_up_is_detected(importer: str, imported_name: str, is_upward: bool):
+def test_an_import_that_points_up_is_detected(importer: str, imported_name: str, is_upward: bool) -> None:
     assert is_upward == upward(importer, imported_name)
 
 
-def test_a_cycle_is_detected():
+def test_a_cycle_is_detected() -> None:
     assert [["a", "b", "c"]] == cycles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()})
 
 
@@ -251,16 +251,16 @@ def test_a_cycle_is_detected():
         ("from datetime import datetime, UTC", set()),
     ],
 )
-def test_an_impure_import_is_detected_in_every_form(source: str, seen: set[str]):
+def test_an_impure_import_is_detected_in_every_form(source: str, seen: set[str]) -> None:
     assert seen == worldly_imports(Module("core.example", source))
 
 
 @pytest.mark.parametrize("source", ["datetime.now(UTC)", "datetime.datetime.utcnow()", "date.today()", "now()"])
-def test_a_read_of_the_clock_is_detected(source: str):
+def test_a_read_of_the_clock_is_detected(source: str) -> None:
     assert [1] == clock_reads(Module("core.example", source))
 
 
-def test_the_clock_of_a_sandbox_is_not_a_read_of_the_process_clock():
+def test_the_clock_of_a_sandbox_is_not_a_read_of_the_process_clock() -> None:
     assert [] == clock_reads(Module("core.example", "later = sandbox.now + LIFETIME"))
 
 
@@ -273,11 +273,11 @@ def test_the_clock_of_a_sandbox_is_not_a_read_of_the_process_clock():
         ("def f():\n    local = []", []),
     ],
 )
-def test_a_mutable_collection_is_detected(source: str, names: list[str]):
+def test_a_mutable_collection_is_detected(source: str, names: list[str]) -> None:
     assert names == mutable_collections(Module("core.example", source))
 
 
-def test_every_package_has_its_level():
+def test_every_package_has_its_level() -> None:
     placed = {(scope, name) for scope, levels in LEVELS.items() for level in levels for name in level}
     there = {("", module.package) for module in ALL} - {("", "verify")}
     there |= {(module.package, module.name.split(".")[1]) for module in ALL if module.package in LEVELS} - {
@@ -287,23 +287,23 @@ def test_every_package_has_its_level():
     assert placed == there
 
 
-def test_imports_point_one_way():
+def test_imports_point_one_way() -> None:
     assert [] == sorted((name, each) for name, found in graph().items() for each in found if upward(name, each))
 
 
-def test_what_judges_counts_explores_or_reports_reads_a_run_and_not_the_state_of_a_sandbox():
+def test_what_judges_counts_explores_or_reports_reads_a_run_and_not_the_state_of_a_sandbox() -> None:
     readers = {name for name in graph() if name.startswith(READERS)} - set(DRIVERS)
 
     assert [] == sorted(name for name in readers if "core.state.sandbox" in graph()[name])
 
 
-def test_the_transport_imports_nothing_else_of_this_package():
+def test_the_transport_imports_nothing_else_of_this_package() -> None:
     found = {name: sorted(each for each in graph()[name] if not each.startswith("server.http1.")) for name in graph()}
 
     assert {} == {name: others for name, others in found.items() if name.startswith("server.http1.") and others}
 
 
-def test_the_api_over_http_imports_no_transport_and_no_socket():
+def test_the_api_over_http_imports_no_transport_and_no_socket() -> None:
     api = [module for module in ALL if module.name.startswith("server.api.")]
     transport = {module.name: sorted(name for name in graph()[module.name] if "http1" in name) for module in api}
 
@@ -311,19 +311,19 @@ def test_the_api_over_http_imports_no_transport_and_no_socket():
     assert [] == [module.name for module in api if {"socket", "flask"} & worldly_imports(module)]
 
 
-def test_no_modules_import_one_another():
+def test_no_modules_import_one_another() -> None:
     assert [] == cycles(graph())
 
 
-def test_the_contract_the_core_and_conduct_import_nothing_of_the_outside_world():
+def test_the_contract_the_core_and_conduct_import_nothing_of_the_outside_world() -> None:
     assert {} == {module.name: found for module in INNER if (found := worldly_imports(module))}
 
 
-def test_the_contract_the_core_and_conduct_read_no_clock():
+def test_the_contract_the_core_and_conduct_read_no_clock() -> None:
     assert {} == {module.name: found for module in INNER if (found := clock_reads(module))}
 
 
-def test_the_control_plane_is_reached_through_a_backend_alone():
+def test_the_control_plane_is_reached_through_a_backend_alone() -> None:
     offenders = {
         module.name: control_imports(module) for module in ALL if module.package in ("testing", "pytest_plugin")
     }
@@ -334,15 +334,15 @@ def test_the_control_plane_is_reached_through_a_backend_alone():
     ]
 
 
-def test_a_module_has_at_most_800_lines():
+def test_a_module_has_at_most_800_lines() -> None:
     assert {} == {module.name: lines for module in ALL if (lines := module.source.count("\n")) > LINES_MAX}
 
 
-def test_a_module_begins_with_a_docstring():
+def test_a_module_begins_with_a_docstring() -> None:
     others = [module for module in ALL if not module.source.startswith('"""')]
 
     assert [] == [module.name for module in others if not (ast.get_docstring(ast.parse(module.source)) or "").strip()]
 
 
-def test_the_contract_the_core_and_conduct_have_no_state_at_module_level():
+def test_the_contract_the_core_and_conduct_have_no_state_at_module_level() -> None:
     assert {} == {module.name: found for module in INNER if (found := mutable_collections(module))}

@@ -124,7 +124,7 @@ def wrong_answers(url: str, workers: int = 200, sandboxes: int = 10) -> list[str
 
 
 @pytest.mark.deep
-def test_2000_sandboxes_of_200_workers_never_see_each_other(served: Served):
+def test_2000_sandboxes_of_200_workers_never_see_each_other(served: Served) -> None:
     assert [] == wrong_answers(served.url)
 
     rest = served.ask("GET", "/_mock/sandboxes", key=None, headers=BEARER).json()
@@ -134,7 +134,7 @@ def test_2000_sandboxes_of_200_workers_never_see_each_other(served: Served):
 
 @pytest.mark.law
 @pytest.mark.skipif(sys.platform != "linux", reason="it reads the memory of a process from Linux")
-def test_many_sandboxes_made_and_ended_take_no_memory():
+def test_many_sandboxes_made_and_ended_take_no_memory() -> None:
     many = at_depth(500, 100_000)
     host = SandboxHost()
     host.create(SandboxConfig("demo"), id=DEFAULT_ID)
@@ -170,7 +170,7 @@ def test_many_sandboxes_made_and_ended_take_no_memory():
 
 @pytest.mark.deep
 @pytest.mark.parametrize("served", [("--max-sandboxes", "50", "--memory", "40MB")], indirect=True)
-def test_a_server_at_its_limits_answers_every_call_and_names_the_limit(served: Served):
+def test_a_server_at_its_limits_answers_every_call_and_names_the_limit(served: Served) -> None:
     first = Job(served.url)
     held = [first.create(labels={"job": "held"}) for _ in range(50)]
 
@@ -195,7 +195,7 @@ def test_a_server_at_its_limits_answers_every_call_and_names_the_limit(served: S
 
 @pytest.mark.deep
 @pytest.mark.parametrize("served", [("--memory", "40MB")], indirect=True)
-def test_a_job_that_takes_too_much_memory_loses_its_own_sandbox(served: Served):
+def test_a_job_that_takes_too_much_memory_loses_its_own_sandbox(served: Served) -> None:
     job = Job(served.url)
     modest, greedy = job.create(labels={"job": "modest"}), job.create(labels={"job": "greedy"})
     own = {"X-API-Key": greedy["secretKey"]}

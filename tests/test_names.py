@@ -17,7 +17,7 @@ SHARED = {
 }
 
 
-def test_no_two_public_classes_have_one_name():
+def test_no_two_public_classes_have_one_name() -> None:
     """The types of the control plane's answers are left out: they have the names of what they show."""
     places: dict[str, list[str]] = defaultdict(list)
     for file in set(PACKAGE.rglob("*.py")) - {PACKAGE / "server/control/answers.py"}:

@@ -20,7 +20,7 @@ HEAVY = (
 
 
 @pytest.mark.deep
-def test_the_wheel_contains_only_the_package_and_its_data(built: Built):
+def test_the_wheel_contains_only_the_package_and_its_data(built: Built) -> None:
     package = {name for name in built.checkout if name.startswith("mockserver/")}
     data = {f"mockserver/{name}" for name in built.checkout if name.startswith(DATA_FOLDERS)}
     metadata = {name for name in built.wheel_files if ".dist-info/" in name}
@@ -48,31 +48,31 @@ def test_the_wheel_contains_only_the_package_and_its_data(built: Built):
         "mockserver/server/hosted_page/templates/base.html",
     ],
 )
-def test_the_wheel_contains_the_data_read_at_run_time(built: Built, file: str):
+def test_the_wheel_contains_the_data_read_at_run_time(built: Built, file: str) -> None:
     assert file in built.wheel_files
 
 
 @pytest.mark.deep
-def test_the_wheel_contains_no_tests(built: Built):
+def test_the_wheel_contains_no_tests(built: Built) -> None:
     assert [] == [name for name in built.wheel_files if "conftest" in name or "tests" in name.split("/")]
 
 
 @pytest.mark.deep
-def test_the_sdist_builds_again_and_tests_itself(built: Built):
+def test_the_sdist_builds_again_and_tests_itself(built: Built) -> None:
     wanted = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "conftest.py", "PKG-INFO"}
 
     assert set() == (wanted | built.checkout) - built.sdist_files
 
 
 @pytest.mark.deep
-def test_nothing_of_a_run_is_packed(built: Built):
+def test_nothing_of_a_run_is_packed(built: Built) -> None:
     litter = ("__pycache__", ".pytest_cache", ".hypothesis", ".mypy_cache", ".ruff_cache", ".benchmarks", ".git")
 
     assert [] == [name for name in built.wheel_files | built.sdist_files if set(litter) & set(name.split("/"))]
 
 
 @pytest.mark.deep
-def test_the_entry_points_are_the_command_and_the_plugin(built: Built):
+def test_the_entry_points_are_the_command_and_the_plugin(built: Built) -> None:
     (listed,) = (name for name in built.wheel_files if name.endswith("entry_points.txt"))
     points = ConfigParser(delimiters=("=",))
     points.optionxform = str
@@ -84,7 +84,7 @@ def test_the_entry_points_are_the_command_and_the_plugin(built: Built):
 
 
 @pytest.mark.deep
-def test_the_version_is_one_and_the_requirements_have_lower_bounds_only(built: Built):
+def test_the_version_is_one_and_the_requirements_have_lower_bounds_only(built: Built) -> None:
     (listed,) = (name for name in built.wheel_files if name.endswith(".dist-info/METADATA"))
     with zipfile.ZipFile(built.wheel) as archive:
         metadata = Parser().parsestr(archive.read(listed).decode())
@@ -99,7 +99,7 @@ def test_the_version_is_one_and_the_requirements_have_lower_bounds_only(built: B
 
 
 @pytest.mark.deep
-def test_an_installed_copy_finds_its_own_data(installed: Path):
+def test_an_installed_copy_finds_its_own_data(installed: Path) -> None:
     code = "import mockserver; from mockserver._data import data_dir; print(mockserver.__file__, data_dir('schemas'))"
 
     done = run(sys.executable, "-c", code, PYTHONPATH=str(installed))
@@ -108,7 +108,7 @@ def test_an_installed_copy_finds_its_own_data(installed: Path):
 
 
 @pytest.mark.deep
-def test_an_installed_copy_lists_its_scenarios(installed: Path):
+def test_an_installed_copy_lists_its_scenarios(installed: Path) -> None:
     done = run(sys.executable, "-m", "mockserver", "scenarios", PYTHONPATH=str(installed))
 
     names = {line.split()[0] for line in done.stdout.splitlines()}
@@ -117,14 +117,14 @@ def test_an_installed_copy_lists_its_scenarios(installed: Path):
 
 
 @pytest.mark.deep
-def test_an_installed_copy_lists_its_clauses(installed: Path):
+def test_an_installed_copy_lists_its_clauses(installed: Path) -> None:
     done = run(sys.executable, "-m", "mockserver", "clauses", PYTHONPATH=str(installed))
 
     assert 129 == len(done.stdout.splitlines())
 
 
 @pytest.mark.deep
-def test_an_installed_copy_answers_over_its_socket(installed: Path):
+def test_an_installed_copy_answers_over_its_socket(installed: Path) -> None:
     code = (
         "import urllib.request\n"
         "from mockserver import MockServer\n"
@@ -141,7 +141,7 @@ def test_an_installed_copy_answers_over_its_socket(installed: Path):
 
 
 @pytest.mark.deep
-def test_an_installed_copy_provides_the_fixture_to_pytest(installed: Path, tmp_path: Path):
+def test_an_installed_copy_provides_the_fixture_to_pytest(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(
         "import sys\n\n\ndef test_listing(mockserver):\n"
         "    assert 200 == mockserver.call('GET', '/v1/campaigns').status\n"
@@ -157,7 +157,7 @@ def test_an_installed_copy_provides_the_fixture_to_pytest(installed: Path, tmp_p
 
 
 @pytest.mark.deep
-def test_pytest_rewrites_no_module_of_an_installed_copy_but_the_plugin(installed: Path, tmp_path: Path):
+def test_pytest_rewrites_no_module_of_an_installed_copy_but_the_plugin(installed: Path, tmp_path: Path) -> None:
     """All other modules are loaded as compiled: rewriting takes longer than everything else at the start."""
     (tmp_path / "test_mine.py").write_text(
         "import sys\n\n\ndef test_loaders(mockserver):\n"
@@ -174,7 +174,7 @@ def test_pytest_rewrites_no_module_of_an_installed_copy_but_the_plugin(installed
 
 
 @pytest.mark.parametrize("module", ["mockserver", "mockserver.pytest_plugin", "mockserver.cli"])
-def test_an_import_loads_nothing_heavy(module: str):
+def test_an_import_loads_nothing_heavy(module: str) -> None:
     code = f"import sys, {module}; print(sorted(set({HEAVY!r}) & set(sys.modules)))"
 
     done = run(sys.executable, "-c", code, PYTHONPATH=str(ROOT))
@@ -182,7 +182,7 @@ def test_an_import_loads_nothing_heavy(module: str):
     assert "[]\n" == done.stdout
 
 
-def test_a_suite_that_requests_no_fixture_loads_nothing_heavy(tmp_path: Path):
+def test_a_suite_that_requests_no_fixture_loads_nothing_heavy(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text("def test_nothing():\n    pass\n", encoding="utf-8")
     (tmp_path / "conftest.py").write_text(
         "import sys\n\n\ndef pytest_unconfigure(config):\n"

@@ -45,7 +45,7 @@ def parsed(*arguments: str, **environ: str) -> argparse.Namespace:
 
 
 @pytest.mark.parametrize("setting", [SCENARIO, *SETTINGS], ids=lambda setting: setting.name)
-def test_a_variable_sets_what_its_option_sets(setting: Any):
+def test_a_variable_sets_what_its_option_sets(setting: Any) -> None:
     variable = setting.variable.removeprefix("MOCKSERVER_")
     if setting.form == "flag":
         by_option, by_variable, expected = parsed(f"--{setting.name}"), parsed(**{variable: "true"}), True
@@ -58,22 +58,22 @@ def test_a_variable_sets_what_its_option_sets(setting: Any):
     assert setting.default == getattr(parsed(), setting.attribute)
 
 
-def test_an_option_takes_precedence_over_its_variable():
+def test_an_option_takes_precedence_over_its_variable() -> None:
     assert 1 == parsed("--port", "1", PORT="2").port
     assert ["a"] == parsed("--allow-webhook-host", "a", ALLOW_WEBHOOK_HOST="b").allow_webhook_host
 
 
 @pytest.mark.parametrize("text", ["a=1;b=2", "a=1; b=2;", "a=1\nb=2\n"])
-def test_several_values_of_a_variable_are_separated_by_semicolons_or_lines(text: str):
+def test_several_values_of_a_variable_are_separated_by_semicolons_or_lines(text: str) -> None:
     assert ["a=1", "b=2"] == parsed(CHOOSE=text).choose
 
 
 @pytest.mark.parametrize(("text", "value"), [("1", True), ("YES", True), ("0", False), ("", False), ("off", False)])
-def test_a_flag_can_be_off_in_a_variable(text: str, value: bool):
+def test_a_flag_can_be_off_in_a_variable(text: str, value: bool) -> None:
     assert value is parsed(STRICT=text).strict
 
 
-def test_an_unknown_variable_is_refused_with_the_nearest_name():
+def test_an_unknown_variable_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(
         ValueError, match="got the environment variable MOCKSERVER_MAX_SANDBOX, which no setting has; did"
     ):
@@ -83,12 +83,12 @@ def test_an_unknown_variable_is_refused_with_the_nearest_name():
 
 
 @pytest.mark.parametrize("name", ["PROXY", "PROCESSES"])
-def test_a_variable_that_is_like_others_by_its_prefix_alone_has_no_near_name(name: str):
+def test_a_variable_that_is_like_others_by_its_prefix_alone_has_no_near_name(name: str) -> None:
     with pytest.raises(ValueError, match=f"MOCKSERVER_{name}, which no setting has$"):
         parsed(**{name: "2"})
 
 
-def test_variables_of_clients_and_of_a_service_named_mockserver_are_not_settings():
+def test_variables_of_clients_and_of_a_service_named_mockserver_are_not_settings() -> None:
     links = {
         "SERVICE_HOST": "10.0.0.1",
         "SERVICE_PORT": "5055",
@@ -130,7 +130,7 @@ def test_variables_of_clients_and_of_a_service_named_mockserver_are_not_settings
         ("PUBLIC_URL", "https://mock.example/promoção", "url in ASCII"),
     ],
 )
-def test_a_wrong_value_is_refused_with_what_is_expected(name: str, text: str, words: str):
+def test_a_wrong_value_is_refused_with_what_is_expected(name: str, text: str, words: str) -> None:
     with pytest.raises(ValueError, match="expected") as refusal:
         parsed(**{name: text})
 
@@ -139,7 +139,7 @@ def test_a_wrong_value_is_refused_with_what_is_expected(name: str, text: str, wo
 
 def test_a_wrong_value_ends_the_command_with_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+) -> None:
     monkeypatch.setenv("MOCKSERVER_MAX_SANDBOXS", "5")
 
     assert 2 == main(["serve", "--port", "0"])
@@ -152,13 +152,13 @@ def test_a_wrong_value_ends_the_command_with_one_line(
 @pytest.mark.parametrize(
     ("text", "size"), [("2GB", 2 * 10**9), ("1GiB", 2**30), ("1.5MB", 1_500_000), ("6400k", 6_400_000)]
 )
-def test_sizes_have_units(text: str, size: int):
+def test_sizes_have_units(text: str, size: int) -> None:
     assert size == parsed(MAX_BODIES=text).max_bodies
 
 
 @pytest.mark.parametrize("text", ["1", "999999", "64k"])
 @pytest.mark.parametrize("setting", ["MEMORY", "MAX_BODIES"])
-def test_a_limit_below_a_megabyte_is_refused(setting: str, text: str):
+def test_a_limit_below_a_megabyte_is_refused(setting: str, text: str) -> None:
     with pytest.raises(
         ValueError, match=f"MOCKSERVER_{setting}: got '{text}'; expected a size of at least 1MB such as"
     ):
@@ -166,18 +166,18 @@ def test_a_limit_below_a_megabyte_is_refused(setting: str, text: str):
 
 
 @pytest.mark.parametrize("setting", ["HOST", "READY_FILE", "TOKEN_FILE"])
-def test_a_name_or_a_file_that_is_empty_is_refused(setting: str):
+def test_a_name_or_a_file_that_is_empty_is_refused(setting: str) -> None:
     with pytest.raises(ValueError, match=f"MOCKSERVER_{setting}: got ' '; expected a text that is not empty"):
         parsed(**{setting: " "})
 
 
 class TestLimits:
-    def test_they_are_off_on_loopback_and_on_beyond_it(self):
+    def test_they_are_off_on_loopback_and_on_beyond_it(self) -> None:
         assert ServerLimits() == _limits(parsed())
         assert BEYOND_LOOPBACK == _limits(parsed("--host", "0.0.0.0"))
         assert ServerLimits(10_000, 1_800 * SECOND, 21_600 * SECOND, 2 * 10**9) == BEYOND_LOOPBACK
 
-    def test_each_can_be_set_and_switched_off(self):
+    def test_each_can_be_set_and_switched_off(self) -> None:
         options = ("--max-sandboxes", "5", "--idle", "off", "--age", "1h", "--memory", "off")
 
         assert ServerLimits(5, None, 3_600 * SECOND, None) == _limits(parsed("--host", "0.0.0.0", *options))
@@ -185,10 +185,10 @@ class TestLimits:
 
 
 class TestConnectionLimits:
-    def test_they_are_on_everywhere(self):
+    def test_they_are_on_everywhere(self) -> None:
         assert ConnectionLimits() == _connection_limits(parsed()) == _connection_limits(parsed("--host", "0.0.0.0"))
 
-    def test_each_can_be_set_and_switched_off(self):
+    def test_each_can_be_set_and_switched_off(self) -> None:
         options = ("--head-timeout", "2500ms", "--least-pace", "1", "--max-connections", "5", "--max-bodies", "2MB")
         names = ("HEAD_TIMEOUT", "LEAST_PACE", "MAX_CONNECTIONS", "MAX_BODIES")
 
@@ -197,25 +197,25 @@ class TestConnectionLimits:
 
 
 class TestToken:
-    def test_it_is_that_of_a_file_without_the_end_of_its_line(self, tmp_path: Path):
+    def test_it_is_that_of_a_file_without_the_end_of_its_line(self, tmp_path: Path) -> None:
         file = tmp_path / "token"
         file.write_text("let-me-in\n", encoding="utf-8")
 
         assert "let-me-in" == token_of(parsed(TOKEN_FILE=str(file))) == token_of(parsed("--token", "let-me-in"))
 
     @pytest.mark.parametrize("text", ["", "\n", "two words", "é"])
-    def test_a_file_without_a_token_is_refused(self, tmp_path: Path, text: str):
+    def test_a_file_without_a_token_is_refused(self, tmp_path: Path, text: str) -> None:
         file = tmp_path / "token"
         file.write_text(text, encoding="utf-8")
 
         with pytest.raises(ValueError, match="without a token; expected one word"):
             token_of(parsed("--token-file", str(file)))
 
-    def test_a_token_and_a_file_are_refused(self):
+    def test_a_token_and_a_file_are_refused(self) -> None:
         with pytest.raises(ValueError, match="expected --token or --token-file"):
             token_of(parsed("--token", "a", TOKEN_FILE="b"))
 
-    def test_a_missing_file_is_refused(self):
+    def test_a_missing_file_is_refused(self) -> None:
         with pytest.raises(OSError, match="got --token-file /none .No such file or directory.; expected a file with"):
             token_of(parsed(TOKEN_FILE="/none"))
 
@@ -224,10 +224,10 @@ class TestToken:
     ("text", "name"),
     [("Hooks.Example", "hooks.example"), ("[::1]", "::1"), ("10.0.0.7", "10.0.0.7"), ("my_host", "my_host")],
 )
-def test_a_host_is_a_name_or_an_address(text: str, name: str):
+def test_a_host_is_a_name_or_an_address(text: str, name: str) -> None:
     assert [name] == parsed(ALLOW_WEBHOOK_HOST=text).allow_webhook_host
 
 
-def test_a_url_is_no_host_for_a_server_of_python_either():
+def test_a_url_is_no_host_for_a_server_of_python_either() -> None:
     with pytest.raises(ValueError, match="allow_webhook_hosts: got 'http://x/'; expected a host's name or address"):
         MockServer(allow_webhook_hosts=["http://x/"])

@@ -74,7 +74,7 @@ def first_answer() -> dict[str, Any]:
     return answer
 
 
-def test_the_package_lists_its_public_names_before_they_are_loaded():
+def test_the_package_lists_its_public_names_before_they_are_loaded() -> None:
     code = "import mockserver; print(*dir(mockserver))"
     names = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
@@ -83,14 +83,16 @@ def test_the_package_lists_its_public_names_before_they_are_loaded():
     assert {"MockServer", "Sandbox", "SandboxTestCase", "__version__", "__name__"} <= set(names)
 
 
-def test_the_first_call_loads_nothing_that_it_does_not_need(first_answer: dict[str, Any]):
+def test_the_first_call_loads_nothing_that_it_does_not_need(first_answer: dict[str, Any]) -> None:
     assert [] == sorted({*HEAVY, *LATE} & set(first_answer["loaded"]))
 
 
-def test_a_thread_of_serve_waits_for_another_one_for_less_than_the_default_of_5_ms(first_answer: dict[str, Any]):
+def test_a_thread_of_serve_waits_for_another_one_for_less_than_the_default_of_5_ms(
+    first_answer: dict[str, Any],
+) -> None:
     """A short call waits several times while a worker runs a long one."""
     assert 0.001 > first_answer["switch_seconds"]
 
 
-def test_the_collector_leaves_out_what_the_start_has_loaded(first_answer: dict[str, Any]):
+def test_the_collector_leaves_out_what_the_start_has_loaded(first_answer: dict[str, Any]) -> None:
     assert [True, True] == first_answer["collector"]

@@ -1,6 +1,9 @@
 """The helper that other tests of pages use: it names what a page breaks, also where a policy forbids foreign scripts."""
 
+from collections.abc import Iterator
+
 import pytest
+from playwright.sync_api import Browser, Page
 
 from tests.browser.axe import violations
 
@@ -11,19 +14,19 @@ WHOLE = f"<html lang='en'><head><title>Page</title>{POLICY}</head><body><main><h
 
 
 @pytest.fixture
-def page(browser):
+def page(browser: Browser) -> Iterator[Page]:
     context = browser.new_context()
     yield context.new_page()
     context.close()
 
 
-def test_a_page_without_faults_has_no_violation(page):
+def test_a_page_without_faults_has_no_violation(page: Page) -> None:
     page.set_content(WHOLE % "<p>Text</p>")
 
     assert [] == violations(page)
 
 
-def test_each_element_that_breaks_a_rule_is_named(page):
+def test_each_element_that_breaks_a_rule_is_named(page: Page) -> None:
     page.set_content(WHOLE % "<img id=a src=a.png><img id=b src=b.png><input id=c>")
 
     assert ["image-alt #a", "image-alt #b", "label #c"] == sorted(
@@ -31,7 +34,7 @@ def test_each_element_that_breaks_a_rule_is_named(page):
     )
 
 
-def test_text_without_contrast_is_named(page):
+def test_text_without_contrast_is_named(page: Page) -> None:
     page.set_content(WHOLE % "<p>Text</p>")
     page.evaluate("document.querySelector('p').style.color = '#aaa'")
 

@@ -162,7 +162,9 @@ class Traffic:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [NARROW_PX, DESKTOP_PX], ids=["320", "1280"])
-def test_every_view_is_without_a_violation_and_fits(sandbox: Sandbox, tab: Callable[..., Tab], scheme: str, size: Any):
+def test_every_view_is_without_a_violation_and_fits(
+    sandbox: Sandbox, tab: Callable[..., Tab], scheme: str, size: Any
+) -> None:
     pages = played(sandbox)
     own = tab(color_scheme=scheme, viewport=size)
     broken = {}
@@ -179,7 +181,7 @@ def test_every_view_is_without_a_violation_and_fits(sandbox: Sandbox, tab: Calla
 
 def test_on_a_phone_the_content_begins_in_the_first_third_and_what_is_new_stays_in_sight(
     sandbox: Sandbox, tab: Callable[..., Tab]
-):
+) -> None:
     played(sandbox)
     own = tab(viewport=NARROW_PX)
     page = own.open("calls")
@@ -192,7 +194,7 @@ def test_on_a_phone_the_content_begins_in_the_first_third_and_what_is_new_stays_
     assert page.evaluate("document.getElementById('fresh').getBoundingClientRect().bottom") <= NARROW_PX["height"]
 
 
-def test_the_number_of_a_call_is_on_one_line(sandbox: Sandbox, tab: Callable[..., Tab]):
+def test_the_number_of_a_call_is_on_one_line(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
     for _ in range(12):
         sandbox.call("GET", "/v1/campaigns/a-campaign-whose-name-is-as-long-as-the-id-of-a-campaign")
     page = tab().open("calls")
@@ -200,7 +202,7 @@ def test_the_number_of_a_call_is_on_one_line(sandbox: Sandbox, tab: Callable[...
     assert 1 == page.evaluate("document.getElementById('call-12').getClientRects().length")
 
 
-def test_forced_colours_keep_an_edge_on_each_button_and_badge(sandbox: Sandbox, tab: Callable[..., Tab]):
+def test_forced_colours_keep_an_edge_on_each_button_and_badge(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
     pages = played(sandbox)
     own = tab(forced_colors="active", reduced_motion="reduce", viewport=TABLET_PX)
     bare = """[...document.querySelectorAll("button:not([hidden]), .badge")].filter((node) =>
@@ -219,7 +221,7 @@ def test_forced_colours_keep_an_edge_on_each_button_and_badge(sandbox: Sandbox, 
 )
 def test_without_javascript_each_view_can_be_read_and_shows_no_action(
     sandbox: Sandbox, tab: Callable[..., Tab], path: str
-):
+) -> None:
     sandbox.call("GET", "/v1/campaigns")
     page = tab(java_script_enabled=False).open(path, is_live=False)
 
@@ -229,7 +231,7 @@ def test_without_javascript_each_view_can_be_read_and_shows_no_action(
 
 
 @pytest.mark.parametrize("text", XSS, ids=range(len(XSS)))
-def test_no_text_of_a_sandbox_runs_a_script(server: MockServer, tab: Callable[..., Tab], text: str):
+def test_no_text_of_a_sandbox_runs_a_script(server: MockServer, tab: Callable[..., Tab], text: str) -> None:
     sandbox = server.sandbox(scenario="demo", now=NOON)
     pages = played(sandbox, name=text.replace("\0", ""))
     file = quote(text)
@@ -277,7 +279,9 @@ def test_no_text_of_a_sandbox_runs_a_script(server: MockServer, tab: Callable[..
     assert [] == [url for url in own.requested if "evil.example" in urlsplit(url).netloc]
 
 
-def test_under_traffic_the_rows_in_view_do_not_move_and_the_count_is_right(sandbox: Sandbox, tab: Callable[..., Tab]):
+def test_under_traffic_the_rows_in_view_do_not_move_and_the_count_is_right(
+    sandbox: Sandbox, tab: Callable[..., Tab]
+) -> None:
     for _ in range(60):
         sandbox.call("GET", "/v1/campaigns")
     own = tab()
@@ -299,7 +303,7 @@ def test_under_traffic_the_rows_in_view_do_not_move_and_the_count_is_right(sandb
     assert 0 == own.new
 
 
-def test_a_pause_and_a_lost_stream_leave_no_gap(server: MockServer, sandbox: Sandbox, tab: Callable[..., Tab]):
+def test_a_pause_and_a_lost_stream_leave_no_gap(server: MockServer, sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
     own = tab()
     page = own.open("calls")
     sandbox.call("GET", "/v1/campaigns")
@@ -323,7 +327,7 @@ def test_a_pause_and_a_lost_stream_leave_no_gap(server: MockServer, sandbox: San
 @pytest.mark.parametrize("query", ["refused=1", "text=campaign_none&operation=readCampaign", "code=CAMPAIGN_NOT_FOUND"])
 def test_with_a_filter_the_calls_that_match_it_are_counted_as_new(
     sandbox: Sandbox, tab: Callable[..., Tab], query: str
-):
+) -> None:
     own = tab()
     page = own.open(f"calls?{query}")
     with Traffic(sandbox) as traffic:
@@ -341,7 +345,7 @@ def test_with_a_filter_the_calls_that_match_it_are_counted_as_new(
     assert 4 == page.locator("table.list tbody tr").count()
 
 
-def test_four_pages_under_traffic_count_right_and_none_stops(sandbox: Sandbox, tab: Callable[..., Tab]):
+def test_four_pages_under_traffic_count_right_and_none_stops(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
     pages = [tab() for _ in range(4)]
     for own, path in zip(pages, ("", "timeline", "calls", "calls?refused=1"), strict=True):
         own.open(path)
@@ -356,21 +360,23 @@ def test_four_pages_under_traffic_count_right_and_none_stops(sandbox: Sandbox, t
     assert [[]] * 4 == [own.messages for own in pages]
 
 
-def test_the_clock_is_shown_live(sandbox: Sandbox, tab: Callable[..., Tab]):
+def test_the_clock_is_shown_live(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
     page = tab().open()
     sandbox.advance(minutes=7)
 
     page.locator("#now", has_text="12:07:00").wait_for()
 
 
-def test_a_state_that_is_restored_by_another_client_is_announced(sandbox: Sandbox, tab: Callable[..., Tab]):
+def test_a_state_that_is_restored_by_another_client_is_announced(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
     page = tab().open("calls")
     sandbox.call("POST", "/_mock/reset")
 
     page.locator("#fresh", has_text="The state was restored").wait_for()
 
 
-def test_two_sandboxes_open_side_by_side_never_mix(server: MockServer, sandbox: Sandbox, tab: Callable[..., Tab]):
+def test_two_sandboxes_open_side_by_side_never_mix(
+    server: MockServer, sandbox: Sandbox, tab: Callable[..., Tab]
+) -> None:
     other = server.sandbox(scenario="demo", now=NOON)
     one, two = tab(), tab(other)
     one.open("calls")
@@ -413,7 +419,9 @@ ACTIONS = {
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-def test_undo_of_an_action_restores_equal_bytes_of_the_state(sandbox: Sandbox, tab: Callable[..., Tab], action: str):
+def test_undo_of_an_action_restores_equal_bytes_of_the_state(
+    sandbox: Sandbox, tab: Callable[..., Tab], action: str
+) -> None:
     view, button = ACTIONS[action]
     pages = played(sandbox)
     if action == "recover":
@@ -441,7 +449,7 @@ def test_undo_of_an_action_restores_equal_bytes_of_the_state(sandbox: Sandbox, t
     assert [] == own.messages
 
 
-def test_a_clock_that_runs_is_frozen_and_undone(sandbox: Sandbox, tab: Callable[..., Tab]):
+def test_a_clock_that_runs_is_frozen_and_undone(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
     sandbox.call("PUT", "/_mock/clock", json={"follow": True})
     own = tab()
     page = own.open()
@@ -455,7 +463,7 @@ def test_a_clock_that_runs_is_frozen_and_undone(sandbox: Sandbox, tab: Callable[
     assert not sandbox.call("GET", "/_mock/clock").json()["frozen"]
 
 
-def test_a_refused_action_shows_why_and_changes_nothing(sandbox: Sandbox, tab: Callable[..., Tab]):
+def test_a_refused_action_shows_why_and_changes_nothing(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
     own = tab()
     page = own.open()
     before = sandbox.call("GET", "/_mock/state").body
@@ -467,7 +475,7 @@ def test_a_refused_action_shows_why_and_changes_nothing(sandbox: Sandbox, tab: C
     assert "by--go" == page.evaluate("document.activeElement.id")
 
 
-def test_a_resend_is_seen_to_arrive(sandbox: Sandbox, tab: Callable[..., Tab]):
+def test_a_resend_is_seen_to_arrive(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
     received: list[Any] = []
     sandbox.receive_webhooks(lambda request: received.append(request) or 204)
     sandbox.complete_session(sandbox.call("POST", SESSIONS, json={}).json()["sessionId"])
@@ -480,7 +488,7 @@ def test_a_resend_is_seen_to_arrive(sandbox: Sandbox, tab: Callable[..., Tab]):
     assert own.page.get_by_text("2 attempts, answer 204").is_visible()
 
 
-def test_a_fault_that_the_page_arms_happens_to_the_next_call(sandbox: Sandbox, tab: Callable[..., Tab]):
+def test_a_fault_that_the_page_arms_happens_to_the_next_call(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
     own = tab()
     page = own.open("scenarios")
     page.get_by_label("The next", exact=True).select_option("listCampaigns")
@@ -491,7 +499,7 @@ def test_a_fault_that_the_page_arms_happens_to_the_next_call(sandbox: Sandbox, t
     assert 200 == sandbox.call("GET", "/v1/campaigns").status
 
 
-def test_the_keyboard_is_enough_to_apply_advance_and_resend(sandbox: Sandbox, tab: Callable[..., Tab]):
+def test_the_keyboard_is_enough_to_apply_advance_and_resend(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
     received: list[Any] = []
     sandbox.receive_webhooks(lambda request: received.append(request) or 204)
     sandbox.complete_session(sandbox.call("POST", SESSIONS, json={}).json()["sessionId"])
@@ -540,14 +548,18 @@ def test_the_keyboard_is_enough_to_apply_advance_and_resend(sandbox: Sandbox, ta
     assert [] == own.messages
 
 
-def test_a_frame_shows_nothing_of_the_page(sandbox: Sandbox, tab: Callable[..., Tab], shop: Callable[[str], str]):
+def test_a_frame_shows_nothing_of_the_page(
+    sandbox: Sandbox, tab: Callable[..., Tab], shop: Callable[[str], str]
+) -> None:
     own = tab()
     own.page.goto(shop(f"<iframe src='{own.base}/_mock/' width=300 height=300></iframe>"))
 
     assert "chrome-error://chromewebdata/" == own.page.frames[1].url
 
 
-def test_a_form_of_another_site_changes_nothing(sandbox: Sandbox, tab: Callable[..., Tab], shop: Callable[[str], str]):
+def test_a_form_of_another_site_changes_nothing(
+    sandbox: Sandbox, tab: Callable[..., Tab], shop: Callable[[str], str]
+) -> None:
     before = sandbox.call("POST", "/_mock/clock/advance", json={"by": "1m"}).json()["now"]
     own = tab()
     own.page.goto(shop(f"<form method=post action='{own.base}/_mock/reset'><button>Win</button></form>"))
@@ -559,7 +571,7 @@ def test_a_form_of_another_site_changes_nothing(sandbox: Sandbox, tab: Callable[
 
 def test_beyond_loopback_the_token_is_typed_once_and_is_in_no_page(
     server: MockServer, sandbox: Sandbox, tab: Callable[..., Tab], monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     monkeypatch.setattr(server._host, "token", "let-me-in-please")
     own = tab()
     page = own.open("calls", is_live=False)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser
 
 from mockserver import Sandbox
 from tests.browser.axe import violations
@@ -42,10 +44,10 @@ class Tab:
 
 
 @pytest.fixture
-def tab(browser, mockserver):
+def tab(browser: Browser, mockserver: Sandbox) -> Iterator[Callable[..., Tab]]:
     tabs = []
 
-    def open_tab(query="", **options):
+    def open_tab(query: str = "", **options: Any) -> Tab:
         tabs.append(Tab(browser, mockserver, **options))
         tabs[-1].open(query)
         return tabs[-1]
@@ -56,7 +58,9 @@ def tab(browser, mockserver):
 
 
 @pytest.mark.mockserver(scenario="demo")
-def test_a_call_is_sent_with_the_typed_key_and_its_answer_is_shown(mockserver: Sandbox, tab):
+def test_a_call_is_sent_with_the_typed_key_and_its_answer_is_shown(
+    mockserver: Sandbox, tab: Callable[..., Tab]
+) -> None:
     own = tab()
     refused = own.send("listCampaigns", 401)
     own.page.get_by_label("API key").fill(mockserver.secret_key)
@@ -73,7 +77,7 @@ def test_a_call_is_sent_with_the_typed_key_and_its_answer_is_shown(mockserver: S
 
 
 @pytest.mark.mockserver(scenario="demo")
-def test_the_key_is_in_its_field_alone(mockserver: Sandbox, tab):
+def test_the_key_is_in_its_field_alone(mockserver: Sandbox, tab: Callable[..., Tab]) -> None:
     own = tab()
     own.page.get_by_label("API key").fill(mockserver.secret_key)
     own.send("listTemplates", 200)
@@ -89,7 +93,7 @@ def test_the_key_is_in_its_field_alone(mockserver: Sandbox, tab):
 
 
 @pytest.mark.mockserver(scenario="demo")
-def test_a_body_parameters_and_files_are_sent(mockserver: Sandbox, tab):
+def test_a_body_parameters_and_files_are_sent(mockserver: Sandbox, tab: Callable[..., Tab]) -> None:
     own = tab()
     own.page.get_by_label("API key").fill(mockserver.secret_key)
     own.send("createCampaign", 201)
@@ -108,7 +112,9 @@ def test_a_body_parameters_and_files_are_sent(mockserver: Sandbox, tab):
     ]
 
 
-def test_a_required_parameter_is_asked_for_before_anything_is_sent(mockserver: Sandbox, tab):
+def test_a_required_parameter_is_asked_for_before_anything_is_sent(
+    mockserver: Sandbox, tab: Callable[..., Tab]
+) -> None:
     own = tab()
     own.page.locator("#readCampaign").get_by_role("button", name="Send").click()
     own.page.locator("#readCampaign").get_by_label("id in path").fill("..")
@@ -118,7 +124,7 @@ def test_a_required_parameter_is_asked_for_before_anything_is_sent(mockserver: S
     assert [] == mockserver.log.journal["exchanges"]
 
 
-def test_a_command_of_the_control_plane_is_sent(mockserver: Sandbox, tab):
+def test_a_command_of_the_control_plane_is_sent(mockserver: Sandbox, tab: Callable[..., Tab]) -> None:
     own = tab("?plane=control")
     own.page.locator("#setClock").get_by_label("Body").fill('{"freeze": "2031-05-01T12:00:00Z"}')
     shown = own.send("setClock", 200)
@@ -132,8 +138,8 @@ def test_a_command_of_the_control_plane_is_sent(mockserver: Sandbox, tab):
 
 
 def test_beyond_loopback_the_token_is_typed_once_and_the_cookie_goes_to_the_control_plane_alone(
-    mockserver: Sandbox, tab, monkeypatch: pytest.MonkeyPatch
-):
+    mockserver: Sandbox, tab: Callable[..., Tab], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(mockserver._backend.hosted.host, "token", "let-me-in-please")
     own = tab("?plane=control")
     own.page.get_by_label("Token").fill("let-me-in-please")
@@ -158,7 +164,7 @@ def test_beyond_loopback_the_token_is_typed_once_and_the_cookie_goes_to_the_cont
     assert [] == [url for url in own.requested if "let-me-in" in url]
 
 
-def test_hostile_text_of_an_answer_is_shown_as_text(mockserver: Sandbox, tab):
+def test_hostile_text_of_an_answer_is_shown_as_text(mockserver: Sandbox, tab: Callable[..., Tab]) -> None:
     mockserver.on("listCampaigns").reply(200, {"<img src=x onerror=alert(1)>": "<script>alert(1)</script>"})
     own = tab()
     shown = own.send("listCampaigns", 200)
@@ -168,7 +174,7 @@ def test_hostile_text_of_an_answer_is_shown_as_text(mockserver: Sandbox, tab):
     assert [] == own.messages
 
 
-def test_a_call_without_an_answer_is_reported(mockserver: Sandbox, tab):
+def test_a_call_without_an_answer_is_reported(mockserver: Sandbox, tab: Callable[..., Tab]) -> None:
     mockserver.on("listCampaigns").drop("before")
     own = tab()
     own.page.locator("#listCampaigns").get_by_role("button", name="Send").click()
@@ -178,7 +184,7 @@ def test_a_call_without_an_answer_is_reported(mockserver: Sandbox, tab):
 
 @pytest.mark.parametrize("query", ["", "?plane=control"], ids=["public", "control"])
 @pytest.mark.parametrize("size", [NARROW_PX, PHONE_PX, DESKTOP_PX], ids=["320", "390", "1280"])
-def test_the_page_is_never_wider_than_the_screen(tab, query, size):
+def test_the_page_is_never_wider_than_the_screen(tab: Callable[..., Tab], query: str, size: int) -> None:
     own = tab(query, viewport=size)
     own.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     own.page.evaluate("document.querySelectorAll('.result').forEach((each) => { each.textContent = 'x'.repeat(999); })")
@@ -204,7 +210,9 @@ def test_the_page_is_never_wider_than_the_screen(tab, query, size):
         ("?plane=control", "dark", DESKTOP_PX),
     ],
 )
-def test_no_rule_of_accessibility_is_broken_in_either_colour_scheme(tab, query, scheme, size):
+def test_no_rule_of_accessibility_is_broken_in_either_colour_scheme(
+    tab: Callable[..., Tab], query: str, scheme: str, size: int
+) -> None:
     own = tab(query, color_scheme=scheme, viewport=size)
     own.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     own.send("listRules" if query else "listCampaigns", 200 if query else 401)
@@ -215,7 +223,7 @@ def test_no_rule_of_accessibility_is_broken_in_either_colour_scheme(tab, query, 
 
 
 @pytest.mark.mockserver(scenario="demo")
-def test_the_keyboard_is_enough(mockserver: Sandbox, tab):
+def test_the_keyboard_is_enough(mockserver: Sandbox, tab: Callable[..., Tab]) -> None:
     own = tab()
     own.page.keyboard.press("Tab")
     assert "Skip to the content" == own.page.locator(":focus").inner_text()
@@ -234,7 +242,7 @@ def test_the_keyboard_is_enough(mockserver: Sandbox, tab):
     assert own.page.locator("#listTemplates button:focus").count()
 
 
-def test_without_javascript_the_page_is_complete_and_has_no_form(browser, mockserver: Sandbox):
+def test_without_javascript_the_page_is_complete_and_has_no_form(browser: Browser, mockserver: Sandbox) -> None:
     own = Tab(browser, mockserver, java_script_enabled=False)
     page = own.open()
     page.locator("#createCampaign summary", has_text="400").click()
@@ -246,7 +254,7 @@ def test_without_javascript_the_page_is_complete_and_has_no_form(browser, mockse
     own.context.close()
 
 
-def test_a_frame_shows_nothing_of_the_page(browser, mockserver: Sandbox, shop):
+def test_a_frame_shows_nothing_of_the_page(browser: Browser, mockserver: Sandbox, shop: Callable[[str], str]) -> None:
     own = Tab(browser, mockserver)
     own.page.goto(shop(f"<iframe src='{mockserver.base_url}/_mock/docs' width=300 height=300></iframe>"))
 

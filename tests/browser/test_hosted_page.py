@@ -1,9 +1,13 @@
 """The hosted page in a real browser, without scripts, on a phone and on a desktop."""
 
 import re
+from collections.abc import Callable
 
 import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
+from mockserver import Sandbox
+from mockserver._json import JSON
 from tests.operations.session_calls import FUNNELS, PHONE, create, read
 from tests.server.page_calls import visits
 
@@ -15,17 +19,17 @@ WALK = ("Conecte seu número oficial", "Escolha a conta comercial", "Escolha o n
 
 
 @pytest.fixture
-def session(mockserver):
+def session(mockserver: Sandbox) -> JSON:
     mockserver.base_url  # noqa: B018 - opens the socket, so that the url leads there
     return create_at_socket(mockserver)
 
 
-def create_at_socket(mockserver, body=None) -> dict:
+def create_at_socket(mockserver: Sandbox, body: JSON | None = None) -> JSON:
     mockserver.base_url  # noqa: B018 - as above
     return create(mockserver, body)
 
 
-def go(page, *, number=None) -> None:
+def go(page: Page, *, number: str | None = None) -> None:
     """Take the page as it proposes itself and go on; with a number, type it."""
     if number is not None:
         page.locator("input[value=other]").check()
@@ -33,18 +37,18 @@ def go(page, *, number=None) -> None:
     press(page, page.locator("button.main"))
 
 
-def press(page, button) -> None:
+def press(page: Page, button: Locator) -> None:
     """Click, and wait for the next page: the next read must not see the previous one."""
     with page.expect_event("framenavigated"):  # also where a returnUrl leads to a site that no test reaches
         button.click()
     page.wait_for_load_state()
 
 
-def heading(page) -> str:
+def heading(page: Page) -> str:
     return page.locator("h1").inner_text()
 
 
-def complete_flow(page, url, *, number=None, steps=4) -> list[str]:
+def complete_flow(page: Page, url: str, *, number: str | None = None, steps: int = 4) -> list[str]:
     """Open the link and go through all steps; answers their headings."""
     page.goto(url)
     seen = []
@@ -55,7 +59,7 @@ def complete_flow(page, url, *, number=None, steps=4) -> list[str]:
 
 
 @pytest.mark.parametrize("context", [PHONE_PX, DESKTOP_PX], ids=["phone", "desktop"], indirect=True)
-def test_success_leads_back_to_the_return_url(mockserver, context):
+def test_success_leads_back_to_the_return_url(mockserver: Sandbox, context: BrowserContext) -> None:
     session = create_at_socket(mockserver, {"returnUrl": BACK})
     page, messages = context.new_page(), []
     page.on("console", lambda message: messages.append(message.text))
@@ -71,7 +75,9 @@ def test_success_leads_back_to_the_return_url(mockserver, context):
     }
 
 
-def test_success_without_a_return_url_ends_on_a_page(mockserver, context, session):
+def test_success_without_a_return_url_ends_on_a_page(
+    mockserver: Sandbox, context: BrowserContext, session: JSON
+) -> None:
     page = context.new_page()
 
     complete_flow(page, session["url"])
@@ -81,7 +87,7 @@ def test_success_without_a_return_url_ends_on_a_page(mockserver, context, sessio
     assert "completed" == read(mockserver, session["sessionId"])["status"]
 
 
-def test_cancelling_ends_the_session(mockserver, context, session):
+def test_cancelling_ends_the_session(mockserver: Sandbox, context: BrowserContext, session: JSON) -> None:
     page = context.new_page()
     page.goto(session["url"])
     go(page)
@@ -93,7 +99,7 @@ def test_cancelling_ends_the_session(mockserver, context, session):
     assert "token_exchange_failed" == read(mockserver, session["sessionId"])["reason"]
 
 
-def test_a_number_in_use_is_reported(mockserver, context, session):
+def test_a_number_in_use_is_reported(mockserver: Sandbox, context: BrowserContext, session: JSON) -> None:
     mockserver.end_user(create(mockserver)).connect(PHONE)
     page = context.new_page()
 
@@ -104,7 +110,7 @@ def test_a_number_in_use_is_reported(mockserver, context, session):
 
 
 @pytest.mark.mockserver(given=FUNNELS)
-def test_a_funnel_removed_meanwhile_is_reported(mockserver, context):
+def test_a_funnel_removed_meanwhile_is_reported(mockserver: Sandbox, context: BrowserContext) -> None:
     session = create_at_socket(mockserver, {"funnelStepId": "funnel_step_new", "returnUrl": BACK})
     page = context.new_page()
     complete_flow(page, session["url"], steps=3)
@@ -116,7 +122,9 @@ def test_a_funnel_removed_meanwhile_is_reported(mockserver, context):
     assert "funnel_not_found" == read(mockserver, session["sessionId"])["reason"]
 
 
-def test_a_session_that_expires_while_the_page_is_open_is_reported(mockserver, context, session):
+def test_a_session_that_expires_while_the_page_is_open_is_reported(
+    mockserver: Sandbox, context: BrowserContext, session: JSON
+) -> None:
     page = context.new_page()
     complete_flow(page, session["url"], steps=3)
 
@@ -128,7 +136,9 @@ def test_a_session_that_expires_while_the_page_is_open_is_reported(mockserver, c
 
 
 @pytest.mark.clause("session.url")
-def test_a_link_used_by_one_leads_the_other_nowhere(mockserver, context, browser, session):
+def test_a_link_used_by_one_leads_the_other_nowhere(
+    mockserver: Sandbox, context: BrowserContext, browser: Browser, session: JSON
+) -> None:
     page, stranger = context.new_page(), browser.new_context()
     late = stranger.new_page()
     page.goto(session["url"])
@@ -143,7 +153,9 @@ def test_a_link_used_by_one_leads_the_other_nowhere(mockserver, context, browser
     stranger.close()
 
 
-def test_back_and_reload_show_the_page_of_their_url_and_send_no_form_again(mockserver, context, session):
+def test_back_and_reload_show_the_page_of_their_url_and_send_no_form_again(
+    mockserver: Sandbox, context: BrowserContext, session: JSON
+) -> None:
     page = context.new_page()
     complete_flow(page, session["url"], steps=3)
     before, sent = mockserver.state(), []
@@ -163,7 +175,9 @@ def test_back_and_reload_show_the_page_of_their_url_and_send_no_form_again(mocks
     assert authorise == heading(page)
 
 
-def test_back_to_the_used_link_leads_forward_to_the_flow(mockserver, context, session):
+def test_back_to_the_used_link_leads_forward_to_the_flow(
+    mockserver: Sandbox, context: BrowserContext, session: JSON
+) -> None:
     page = context.new_page()
     page.goto(session["url"])
     go(page)
@@ -176,7 +190,9 @@ def test_back_to_the_used_link_leads_forward_to_the_flow(mockserver, context, se
     assert "Escolha a conta comercial" == heading(page)
 
 
-def test_a_second_tab_and_the_first_one_reach_the_same_end(mockserver, context, session):
+def test_a_second_tab_and_the_first_one_reach_the_same_end(
+    mockserver: Sandbox, context: BrowserContext, session: JSON
+) -> None:
     page = context.new_page()
     complete_flow(page, session["url"], steps=2)
     tab = context.new_page()
@@ -196,7 +212,9 @@ def test_a_second_tab_and_the_first_one_reach_the_same_end(mockserver, context, 
     assert 1 == len(mockserver.events)
 
 
-def test_an_error_is_in_the_title_and_has_the_focus_until_the_form_is_accepted(mockserver, context, session):
+def test_an_error_is_in_the_title_and_has_the_focus_until_the_form_is_accepted(
+    mockserver: Sandbox, context: BrowserContext, session: JSON
+) -> None:
     page = context.new_page()
     complete_flow(page, session["url"], steps=2)
     step = page.url
@@ -220,7 +238,7 @@ def test_an_error_is_in_the_title_and_has_the_focus_until_the_form_is_accepted(m
     assert (step, 0, "Escolha o número") == (page.url, page.get_by_role("alert").count(), heading(page))
 
 
-def test_a_cancellation_is_confirmed_first(mockserver, context, session):
+def test_a_cancellation_is_confirmed_first(mockserver: Sandbox, context: BrowserContext, session: JSON) -> None:
     page = context.new_page()
     page.goto(session["url"])
     go(page)
@@ -235,7 +253,7 @@ def test_a_cancellation_is_confirmed_first(mockserver, context, session):
     assert back.bounding_box()["width"] > 2 * cancel.bounding_box()["width"]
 
 
-def test_coexistence_pairs_with_the_phone_app(mockserver, context):
+def test_coexistence_pairs_with_the_phone_app(mockserver: Sandbox, context: BrowserContext) -> None:
     session = create_at_socket(mockserver, {"coexistence": True, "returnUrl": BACK})
     page = context.new_page()
     complete_flow(page, session["url"], steps=2)
@@ -251,7 +269,9 @@ def test_coexistence_pairs_with_the_phone_app(mockserver, context):
 
 
 @pytest.mark.clause("session.url")
-def test_a_frame_shows_nothing_of_the_page(mockserver, context, session, shop):
+def test_a_frame_shows_nothing_of_the_page(
+    mockserver: Sandbox, context: BrowserContext, session: JSON, shop: Callable[[str], str]
+) -> None:
     page = context.new_page()
 
     page.goto(shop(f"<iframe src='{session['url']}' width=300 height=300></iframe>"))
@@ -262,7 +282,9 @@ def test_a_frame_shows_nothing_of_the_page(mockserver, context, session, shop):
     assert 200 == page.goto(session["url"]).status
 
 
-def test_a_form_of_another_site_is_refused(mockserver, context, session, shop):
+def test_a_form_of_another_site_is_refused(
+    mockserver: Sandbox, context: BrowserContext, session: JSON, shop: Callable[[str], str]
+) -> None:
     """Even one that has the link, and the secret of its form."""
     secret = mockserver.end_user(session).open().forms[0].values["secret"]
     page = context.new_page()
@@ -275,11 +297,11 @@ def test_a_form_of_another_site_is_refused(mockserver, context, session, shop):
     assert 200 == page.goto(session["url"]).status
 
 
-def test_the_keyboard_is_enough(mockserver, context, session):
+def test_the_keyboard_is_enough(mockserver: Sandbox, context: BrowserContext, session: JSON) -> None:
     page = context.new_page()
     page.goto(session["url"])
 
-    def tab_to(locator):
+    def tab_to(locator: Locator) -> None:
         for _ in range(12):
             page.keyboard.press("Tab")
             if locator.and_(page.locator(":focus")).count():
@@ -314,7 +336,9 @@ def test_the_keyboard_is_enough(mockserver, context, session):
         ("Prazo esgotado", "expired", "expired"),
     ],
 )
-def test_the_mock_s_own_panel_forces_each_end(mockserver, context, session, button, status, reason):
+def test_the_mock_s_own_panel_forces_each_end(
+    mockserver: Sandbox, context: BrowserContext, session: JSON, button: str, status: int, reason: str
+) -> None:
     page = context.new_page()
     page.goto(session["url"])
     panel = page.get_by_role("complementary", name="Simular")
@@ -328,7 +352,9 @@ def test_the_mock_s_own_panel_forces_each_end(mockserver, context, session, butt
 
 
 @pytest.mark.parametrize("context", [PHONE_PX, DESKTOP_PX], ids=["phone", "desktop"], indirect=True)
-def test_no_page_is_wider_than_the_screen_and_each_has_one_heading(mockserver, context):
+def test_no_page_is_wider_than_the_screen_and_each_has_one_heading(
+    mockserver: Sandbox, context: BrowserContext
+) -> None:
     mockserver.admin.set_tenant(name="Associação-Interestadual-de-Odontologia-Reconstrutiva-" * 3)
     page = context.new_page()
     page.goto(create_at_socket(mockserver, {"coexistence": True})["url"])

@@ -1,7 +1,11 @@
 """The hosted page for everybody: axe-core, contrast, forced colours and a narrow screen, at every step and every end."""
 
-import pytest
+from collections.abc import Iterator
 
+import pytest
+from playwright.sync_api import Browser, Page
+
+from mockserver import Sandbox
 from tests.browser.axe import violations
 from tests.browser.looks import LOOKS as DESKTOP_LOOKS
 from tests.browser.test_hosted_page import BACK, PHONE_PX, create_at_socket, go, press
@@ -27,7 +31,7 @@ EDGES = """() => {
 
 
 @pytest.fixture
-def page(browser, request):
+def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A page that looks as the test's parameter says; axe-core needs scripts, the hosted page runs none."""
     context = browser.new_context(**LOOKS[request.param])
     context.set_default_timeout(10_000)
@@ -39,11 +43,11 @@ def page(browser, request):
 looks = pytest.mark.parametrize("page", list(LOOKS), indirect=True)
 
 
-def unfold(page) -> None:
+def unfold(page: Page) -> None:
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
 
 
-def each_step(mockserver, page):
+def each_step(mockserver: Sandbox, page: Page) -> Iterator[Page]:
     """Go through the coexistence flow, with an invalid number on the way; yields at each page, unfolded."""
     page.goto(create_at_socket(mockserver, {"coexistence": True})["url"])
     for number in (None, "12", PHONE, None, None, None):
@@ -54,7 +58,7 @@ def each_step(mockserver, page):
     yield page.title()
 
 
-def each_end(mockserver, page):
+def each_end(mockserver: Sandbox, page: Page) -> Iterator[Page]:
     """Every page without a step: the ends that are not a success, a number in use, and no link."""
     for end in SIMULATED:
         page.goto(create_at_socket(mockserver, {"returnUrl": BACK})["url"])
@@ -70,7 +74,7 @@ def each_end(mockserver, page):
 
 
 @looks
-def test_no_step_breaks_a_rule_of_accessibility(mockserver, page):
+def test_no_step_breaks_a_rule_of_accessibility(mockserver: Sandbox, page: Page) -> None:
     seen = [(title, violations(page)) for title in each_step(mockserver, page)]
 
     assert [] == [each for each in seen if each[1]]
@@ -78,7 +82,7 @@ def test_no_step_breaks_a_rule_of_accessibility(mockserver, page):
 
 
 @looks
-def test_no_end_breaks_a_rule_of_accessibility(mockserver, page):
+def test_no_end_breaks_a_rule_of_accessibility(mockserver: Sandbox, page: Page) -> None:
     seen = [(end, violations(page)) for end in each_end(mockserver, page)]
 
     assert [] == [each for each in seen if each[1]]
@@ -86,7 +90,7 @@ def test_no_end_breaks_a_rule_of_accessibility(mockserver, page):
 
 
 @pytest.mark.parametrize("page", ["light-320", "dark-320"], indirect=True)
-def test_edges_of_fields_and_buttons_have_contrast(mockserver, page):
+def test_edges_of_fields_and_buttons_have_contrast(mockserver: Sandbox, page: Page) -> None:
     edges = [page.evaluate(EDGES) for _ in each_step(mockserver, page) if page.locator(".second").count()]
 
     assert 5 == len(edges)
@@ -94,7 +98,7 @@ def test_edges_of_fields_and_buttons_have_contrast(mockserver, page):
 
 
 @pytest.mark.parametrize("page", ["light-320"], indirect=True)
-def test_a_screen_of_320_pixels_shows_everything(mockserver, page):
+def test_a_screen_of_320_pixels_shows_everything(mockserver: Sandbox, page: Page) -> None:
     mockserver.admin.set_tenant(name="Associação-Interestadual-de-Odontologia-Reconstrutiva " * 3)
     outside = "[...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > innerWidth || e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline').map((e) => e.outerHTML)"
 
@@ -104,7 +108,7 @@ def test_a_screen_of_320_pixels_shows_everything(mockserver, page):
 
 
 @pytest.mark.parametrize("page", ["forced-colours"], indirect=True)
-def test_in_forced_colours_buttons_have_an_edge_and_the_progress_its_value(mockserver, page):
+def test_in_forced_colours_buttons_have_an_edge_and_the_progress_its_value(mockserver: Sandbox, page: Page) -> None:
     edges = """[...document.querySelectorAll("button, a.main")].map((each) => getComputedStyle(each)).map((style) =>
         [style.borderTopWidth, style.borderTopStyle, style.borderTopColor === style.backgroundColor])"""
     for _ in each_step(mockserver, page):
@@ -116,7 +120,7 @@ def test_in_forced_colours_buttons_have_an_edge_and_the_progress_its_value(mocks
 
 
 @pytest.mark.parametrize("page", ["light-320", "dark-320"], indirect=True)
-def test_the_scheme_of_the_device_is_followed(mockserver, page, request):
+def test_the_scheme_of_the_device_is_followed(mockserver: Sandbox, page: Page, request: pytest.FixtureRequest) -> None:
     page.goto(create(mockserver)["url"])
 
     is_dark = request.node.callspec.params["page"].startswith("dark")

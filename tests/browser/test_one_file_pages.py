@@ -27,7 +27,9 @@ PAGES = {
 
 @pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
 @pytest.mark.parametrize("make", PAGES.values(), ids=PAGES)
-def test_a_page_breaks_no_rule_of_accessibility_and_fits(browser: Any, tmp_path: Path, make: Any, look: dict[str, Any]):
+def test_a_page_breaks_no_rule_of_accessibility_and_fits(
+    browser: Any, tmp_path: Path, make: Any, look: dict[str, Any]
+) -> None:
     file = tmp_path / "page.html"
     file.write_text(make(), encoding="utf-8")
     context = browser.new_context(**look)
@@ -45,7 +47,7 @@ def test_a_page_breaks_no_rule_of_accessibility_and_fits(browser: Any, tmp_path:
 
 
 @pytest.mark.parametrize("text", XSS)
-def test_no_text_of_a_run_is_run(browser: Any, tmp_path: Path, text: str):
+def test_no_text_of_a_run_is_run(browser: Any, tmp_path: Path, text: str) -> None:
     file = tmp_path / "page.html"
     file.write_text(explore_page.render([hostile(text)]), encoding="utf-8", errors="backslashreplace")
     context = browser.new_context()

@@ -69,7 +69,7 @@ def store(server: MockServer, kind: str, body: str) -> Sandbox:
 
 
 @pytest.mark.parametrize(("kind", "body"), PAGES.values(), ids=PAGES)
-def test_a_page_that_a_rule_returns_runs_no_script(server: MockServer, page: Any, kind: str, body: str):
+def test_a_page_that_a_rule_returns_runs_no_script(server: MockServer, page: Any, kind: str, body: str) -> None:
     other, evil = server.sandbox(), store(server, kind, body)
 
     page.goto(evil.base_url + LIST)
@@ -81,7 +81,7 @@ def test_a_page_that_a_rule_returns_runs_no_script(server: MockServer, page: Any
     assert "sandbox_1" in server._host.sandboxes
 
 
-def test_a_page_over_http_to_another_machine_runs_no_script(browser: Any, server: MockServer):
+def test_a_page_over_http_to_another_machine_runs_no_script(browser: Any, server: MockServer) -> None:
     """A browser sends no Sec-Fetch-Dest to a host that it does not trust; the proxy makes the server such a host."""
     evil = store(server, *PAGES["html"])
     context = browser.new_context(proxy={"server": server.url})
@@ -96,13 +96,13 @@ def test_a_page_over_http_to_another_machine_runs_no_script(browser: Any, server
 
 
 @pytest.mark.parametrize("load", LOADS.values(), ids=LOADS)
-def test_a_page_of_the_dashboard_loads_no_script_from_the_api(server: MockServer, page: Any, load: str):
+def test_a_page_of_the_dashboard_loads_no_script_from_the_api(server: MockServer, page: Any, load: str) -> None:
     evil = store(server, "text/css" if "stylesheet" in load else "text/javascript", WORKER)
 
     assert "refused" == page.evaluate(load, evil.base_url + LIST)
 
 
-def test_a_frame_of_the_origin_shows_a_page_of_another_origin(server: MockServer, page: Any):
+def test_a_frame_of_the_origin_shows_a_page_of_another_origin(server: MockServer, page: Any) -> None:
     evil = store(server, *PAGES["html"])
     page.goto(f"{server.url}/connect/none")  # a page that may have frames needs no token
     page.goto(store(server, "text/html", f"<iframe src='{evil.base_url}{LIST}'></iframe>").base_url + LIST)
@@ -111,7 +111,7 @@ def test_a_frame_of_the_origin_shows_a_page_of_another_origin(server: MockServer
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.svg", "a.html", "<script>.txt"])
-def test_an_upload_is_shown_as_what_it_was_accepted_for(server: MockServer, page: Any, name: str):
+def test_an_upload_is_shown_as_what_it_was_accepted_for(server: MockServer, page: Any, name: str) -> None:
     sandbox = server.sandbox()
     form = (
         f'--b\r\nContent-Disposition: form-data; name="files"; filename="{name}"\r\n'
@@ -125,7 +125,7 @@ def test_an_upload_is_shown_as_what_it_was_accepted_for(server: MockServer, page
     assert ("null", "text/plain") == (page.evaluate("self.origin"), page.evaluate("document.contentType"))
 
 
-def test_a_report_with_the_words_of_a_tenant_is_text(server: MockServer, page: Any):
+def test_a_report_with_the_words_of_a_tenant_is_text(server: MockServer, page: Any) -> None:
     sandbox = server.sandbox()
     sandbox.call("POST", "/v1/campaigns", json={"name": PAGES["html"][1]})
     page.set_extra_http_headers({"Authorization": f"Bearer {TOKEN}"})

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser
 
 from mockserver import Sandbox
 from mockserver.testing.report import trace_page
@@ -49,7 +51,7 @@ class Tab:
 
 
 @pytest.fixture
-def open_trace(browser, mockserver: Sandbox, tmp_path: Path):
+def open_trace(browser: Browser, mockserver: Sandbox, tmp_path: Path) -> Iterator[Callable[..., Tab]]:
     tabs = []
 
     def start(fragment: str = "", **options: Any) -> Tab:
@@ -64,7 +66,7 @@ def open_trace(browser, mockserver: Sandbox, tmp_path: Path):
 
 
 @pytest.mark.mockserver(now=NOW, given=SEED)
-def test_the_slider_shows_the_state_after_each_step(mockserver: Sandbox, open_trace):
+def test_the_slider_shows_the_state_after_each_step(mockserver: Sandbox, open_trace: Callable[..., Tab]) -> None:
     created = mockserver.call("POST", "/v1/campaigns", json={"name": "promo", **CAMPAIGN}).json()["campaignId"]
     mockserver.call("POST", f"/v1/campaigns/{created}/start")
     mockserver.advance("1h")
@@ -86,7 +88,9 @@ def test_the_slider_shows_the_state_after_each_step(mockserver: Sandbox, open_tr
 
 
 @pytest.mark.mockserver(now=NOW, given=SEED)
-def test_a_fragment_and_a_call_that_is_opened_lead_to_their_step(mockserver: Sandbox, open_trace):
+def test_a_fragment_and_a_call_that_is_opened_lead_to_their_step(
+    mockserver: Sandbox, open_trace: Callable[..., Tab]
+) -> None:
     for _ in range(3):
         mockserver.call("GET", "/v1/campaigns")
         mockserver.advance("1s")
@@ -115,7 +119,9 @@ def steps_of(mockserver: Sandbox) -> None:
 
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.mockserver(now=NOW, given=SEED)
-def test_a_jump_to_a_call_ends_with_the_call_at_the_top(mockserver: Sandbox, open_trace, width: int):
+def test_a_jump_to_a_call_ends_with_the_call_at_the_top(
+    mockserver: Sandbox, open_trace: Callable[..., Tab], width: int
+) -> None:
     steps_of(mockserver)
     for call in (40, 72):
         tab = open_trace(f"#call-{call}", viewport={"width": width, "height": 800})
@@ -124,7 +130,9 @@ def test_a_jump_to_a_call_ends_with_the_call_at_the_top(mockserver: Sandbox, ope
 
 
 @pytest.mark.mockserver(now=NOW, given=SEED)
-def test_the_keys_and_the_next_failure_move_the_slider_and_the_list(mockserver: Sandbox, open_trace):
+def test_the_keys_and_the_next_failure_move_the_slider_and_the_list(
+    mockserver: Sandbox, open_trace: Callable[..., Tab]
+) -> None:
     steps_of(mockserver)
     tab = open_trace("#step-1")
     seen = []
@@ -145,7 +153,9 @@ def test_the_keys_and_the_next_failure_move_the_slider_and_the_list(mockserver: 
 
 
 @pytest.mark.mockserver(now=NOW, given=SEED)
-def test_equal_steps_are_folded_and_a_search_and_the_failures_alone_show_theirs(mockserver: Sandbox, open_trace):
+def test_equal_steps_are_folded_and_a_search_and_the_failures_alone_show_theirs(
+    mockserver: Sandbox, open_trace: Callable[..., Tab]
+) -> None:
     steps_of(mockserver)
     tab = open_trace()
     fold = tab.page.locator(".fold > details > summary")
@@ -164,7 +174,9 @@ def test_equal_steps_are_folded_and_a_search_and_the_failures_alone_show_theirs(
 
 
 @pytest.mark.mockserver(now=NOW, given=SEED)
-def test_a_changed_record_shows_its_changed_fields_and_all_on_request(mockserver: Sandbox, open_trace):
+def test_a_changed_record_shows_its_changed_fields_and_all_on_request(
+    mockserver: Sandbox, open_trace: Callable[..., Tab]
+) -> None:
     created = mockserver.call("POST", "/v1/campaigns", json={"name": "promo", **CAMPAIGN}).json()["campaignId"]
     mockserver.call("POST", f"/v1/campaigns/{created}/start")
     tab = open_trace("#step-2")
@@ -179,7 +191,9 @@ def test_a_changed_record_shows_its_changed_fields_and_all_on_request(mockserver
 
 @pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.mockserver(now=NOW, given=SEED)
-def test_no_rule_of_accessibility_is_broken_and_nothing_is_wider_than_the_screen(mockserver, open_trace, look):
+def test_no_rule_of_accessibility_is_broken_and_nothing_is_wider_than_the_screen(
+    mockserver: Sandbox, open_trace: Callable[..., Tab], look: Callable[..., Any]
+) -> None:
     mockserver.admin.set_tenant(name="Associação-Interestadual-de-Odontologia-Reconstrutiva-" * 3)
     campaigns(mockserver, 12)
     mockserver.call("POST", "/v1/campaigns", json={"name": "x" * 300})
@@ -193,7 +207,7 @@ def test_no_rule_of_accessibility_is_broken_and_nothing_is_wider_than_the_screen
 
 
 @pytest.mark.mockserver(now=NOW)
-def test_no_text_of_a_run_is_run(mockserver: Sandbox, open_trace):
+def test_no_text_of_a_run_is_run(mockserver: Sandbox, open_trace: Callable[..., Tab]) -> None:
     for text in filter(str.strip, (*EVIL, *TEXTS)):
         mockserver.call("POST", "/v1/campaigns", json={"name": text, text: text, **CAMPAIGN})
         mockserver.admin.set_tenant(name=text)
@@ -212,7 +226,9 @@ def test_no_text_of_a_run_is_run(mockserver: Sandbox, open_trace):
 
 
 @pytest.mark.mockserver(now=NOW, given=SEED)
-def test_without_javascript_the_history_and_the_last_state_can_be_read(mockserver: Sandbox, open_trace):
+def test_without_javascript_the_history_and_the_last_state_can_be_read(
+    mockserver: Sandbox, open_trace: Callable[..., Tab]
+) -> None:
     created = mockserver.call("POST", "/v1/campaigns", json={"name": "promo", **CAMPAIGN}).json()["campaignId"]
     mockserver.call("POST", f"/v1/campaigns/{created}/start")
     tab = open_trace(java_script_enabled=False)
@@ -228,7 +244,7 @@ def test_without_javascript_the_history_and_the_last_state_can_be_read(mockserve
 
 
 @pytest.mark.mockserver(now=NOW, given=SEED)
-def test_on_a_server_the_slider_serves_the_state_of_its_position(browser, mockserver: Sandbox):
+def test_on_a_server_the_slider_serves_the_state_of_its_position(browser: Browser, mockserver: Sandbox) -> None:
     campaigns(mockserver, 4)
     ids, states = [], []
     for number in range(2):

@@ -31,12 +31,12 @@ def of(sandbox: Sandbox) -> set[str]:
     return chances(Evidence(Run.of(sandbox._hosted.sandbox)))
 
 
-def test_every_rule_that_a_run_can_show_has_a_situation():
+def test_every_rule_that_a_run_can_show_has_a_situation() -> None:
     assert tuple(JUDGES) == tuple(CHANCES)
 
 
 @EACH
-def test_a_rule_that_a_careless_client_broke_had_a_chance(mockserver: Sandbox, provocation: Provocation):
+def test_a_rule_that_a_careless_client_broke_had_a_chance(mockserver: Sandbox, provocation: Provocation) -> None:
     provocation.careless(Watched(mockserver))
 
     assert provocation.rule in of(mockserver)
@@ -45,14 +45,14 @@ def test_a_rule_that_a_careless_client_broke_had_a_chance(mockserver: Sandbox, p
 @EACH
 def test_a_rule_that_a_careful_client_did_not_break_at_the_same_task_had_a_chance_too(
     mockserver: Sandbox, provocation: Provocation
-):
+) -> None:
     provocation.careful(Watched(mockserver))
 
     assert (provocation.careful.__name__ not in ANOTHER_TASK) == (provocation.rule in of(mockserver))
 
 
 @EACH
-def test_what_a_rule_needs_is_part_of_its_situation(mockserver: Sandbox, provocation: Provocation):
+def test_what_a_rule_needs_is_part_of_its_situation(mockserver: Sandbox, provocation: Provocation) -> None:
     provocation.careless(Watched(mockserver))
     evidence = Evidence(Run.of(mockserver._hosted.sandbox))
     of_calls = [rule for rule in CHANCES if source_of(RULES[rule]) == "calls"]
@@ -60,17 +60,17 @@ def test_what_a_rule_needs_is_part_of_its_situation(mockserver: Sandbox, provoca
     assert {rule for rule in of_calls if CHANCES[rule].situation(evidence)} == chances(evidence, {*of_calls})
 
 
-def test_a_sandbox_without_a_call_gives_no_rule_a_chance(mockserver: Sandbox):
+def test_a_sandbox_without_a_call_gives_no_rule_a_chance(mockserver: Sandbox) -> None:
     assert set() == of(mockserver)
 
 
-def test_one_read_gives_a_chance_to_the_rules_of_every_call_alone(mockserver: Sandbox):
+def test_one_read_gives_a_chance_to_the_rules_of_every_call_alone(mockserver: Sandbox) -> None:
     mockserver.call("GET", "/v1/message-templates")
 
     assert {"key-in-wrong-place", "secret-in-browser"} == of(mockserver)
 
 
-def test_a_create_and_a_start_give_a_chance_to_the_rules_of_writes_alone(mockserver: Sandbox):
+def test_a_create_and_a_start_give_a_chance_to_the_rules_of_writes_alone(mockserver: Sandbox) -> None:
     Client(mockserver).launch()
 
     writes = {"cadence-units", "lost-filters", "nulls-for-omitted", "only-200-is-ok", "platform-is-not-audience"}

@@ -33,7 +33,7 @@ def started_twice() -> list[dict[str, Any]]:
         return [{"test": "test_launch", **row._asdict(), "exchanges": list(row.exchanges)} for row in sandbox.conduct]
 
 
-def test_the_page_shows_each_finding_with_its_calls_clause_and_advice():
+def test_the_page_shows_each_finding_with_its_calls_clause_and_advice() -> None:
     findings = started_twice()
     texts = Reader(conduct_page.render(findings)).texts
 
@@ -44,21 +44,21 @@ def test_the_page_shows_each_finding_with_its_calls_clause_and_advice():
     assert "calls 2, 3" in texts
 
 
-def test_the_most_severe_rule_is_first():
+def test_the_most_severe_rule_is_first() -> None:
     texts = Reader(conduct_page.render([finding("mild", 3), finding("grave", 1)])).texts
 
     assert texts.index("grave") < texts.index("mild")
 
 
 @pytest.mark.parametrize("text", XSS)
-def test_no_text_of_a_run_is_more_than_text(text: str):
+def test_no_text_of_a_run_is_more_than_text(text: str) -> None:
     plain, page = (Reader(conduct_page.render([finding(each)])) for each in ("plain", text))
 
     assert plain.tags == page.tags
     assert [] == [name for name, _ in page.attributes if name in ("src", "style") or name.startswith("on")]
 
 
-def test_the_page_has_no_address_and_a_policy_for_its_style_alone():
+def test_the_page_has_no_address_and_a_policy_for_its_style_alone() -> None:
     page = conduct_page.render([finding("plain")])
 
     assert [] == [each for each in ("http://", "https://", "url(", "@import") if each in page]
@@ -66,5 +66,5 @@ def test_the_page_has_no_address_and_a_policy_for_its_style_alone():
     assert re.fullmatch(r"default-src 'none'; style-src 'sha256-\S+'; base-uri 'none'; form-action 'none'", str(policy))
 
 
-def test_a_session_without_a_finding_gives_a_page_too():
+def test_a_session_without_a_finding_gives_a_page_too() -> None:
     assert "0 findings in 0 tests" in conduct_page.render([])

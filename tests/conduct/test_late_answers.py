@@ -55,7 +55,7 @@ def send(sandbox: Sandbox, over: http.client.HTTPConnection, path: str, method: 
 
 class TestAHeldAnswer:
     @pytest.mark.parametrize("hold", [{"delay-after": "1h"}, {"dribble": {"chunks": 2, "over": "1h"}}])
-    def test_it_is_not_received_while_it_is_delayed(self, mockserver: Sandbox, hold: dict[str, Any]):
+    def test_it_is_not_received_while_it_is_delayed(self, mockserver: Sandbox, hold: dict[str, Any]) -> None:
         campaign = Client(mockserver).create()
         mockserver.on("startCampaign").nth(1).do(hold)
 
@@ -71,7 +71,7 @@ class TestAHeldAnswer:
     @pytest.mark.parametrize("sent_ms, rules", [(1, ["only-200-is-ok"]), (3, ["duplicate-start"])])
     def test_who_repeats_before_it_is_sent_has_not_received_it(
         self, mockserver: Sandbox, sent_ms: int, rules: list[str]
-    ):
+    ) -> None:
         client = Client(mockserver)
         campaign, _ = client.launch()
         client.start(campaign)
@@ -80,7 +80,7 @@ class TestAHeldAnswer:
 
         assert rules == [rule for rule, _ in found(mockserver)]
 
-    def test_a_cancel_repeated_before_its_response_is_not_a_misread_204(self, mockserver: Sandbox):
+    def test_a_cancel_repeated_before_its_response_is_not_a_misread_204(self, mockserver: Sandbox) -> None:
         client = Client(mockserver)
         campaign = client.create()
         client.cancel(campaign)
@@ -89,7 +89,7 @@ class TestAHeldAnswer:
 
         assert [] == found(mockserver)
 
-    def test_a_client_that_waits_for_it_has_received_it(self, mockserver: Sandbox):
+    def test_a_client_that_waits_for_it_has_received_it(self, mockserver: Sandbox) -> None:
         campaign = Client(mockserver).create()
         mockserver.on("startCampaign").nth(1).delay_after("20ms")
 
@@ -98,7 +98,7 @@ class TestAHeldAnswer:
             assert 422 == send(mockserver, over, f"{CREATE}/{campaign}/start")
         assert [("only-200-is-ok", (2, 3))] == found(mockserver)
 
-    def test_a_slow_body_that_its_client_waits_for_has_been_received(self, mockserver: Sandbox):
+    def test_a_slow_body_that_its_client_waits_for_has_been_received(self, mockserver: Sandbox) -> None:
         client = Client(mockserver)
         campaign = client.create()
         mockserver.on("startCampaign").nth(1).do({"dribble": {"chunks": 3, "over": "20s"}})
@@ -107,7 +107,7 @@ class TestAHeldAnswer:
 
         assert [("only-200-is-ok", (2, 3))] == found(mockserver)
 
-    def test_a_slow_body_is_not_received_by_a_client_that_disconnects(self, mockserver: Sandbox):
+    def test_a_slow_body_is_not_received_by_a_client_that_disconnects(self, mockserver: Sandbox) -> None:
         client = Client(mockserver)
         campaign = client.create()
         mockserver.on("startCampaign").nth(1).do({"dribble": {"chunks": 3, "over": "20s"}})
@@ -116,7 +116,7 @@ class TestAHeldAnswer:
 
         assert [("duplicate-start", (2, 3))] == found(mockserver)
 
-    def test_a_clone_made_during_a_delayed_response_is_a_clone_after_a_lost_response(self, mockserver: Sandbox):
+    def test_a_clone_made_during_a_delayed_response_is_a_clone_after_a_lost_response(self, mockserver: Sandbox) -> None:
         client = Client(mockserver)
         client.launch("Spring")
         client.launch("Spring (2)")
@@ -149,12 +149,14 @@ def repeat_start(sandbox: Sandbox, ends: str = "drop", agent: str = CURL) -> Non
 
 class TestWhatATransportRepeats:
     @pytest.mark.parametrize("ends", ["drop", "reset"])
-    def test_a_repetition_after_a_reused_connection_without_a_byte_is_not_a_retry(self, mockserver: Sandbox, ends: str):
+    def test_a_repetition_after_a_reused_connection_without_a_byte_is_not_a_retry(
+        self, mockserver: Sandbox, ends: str
+    ) -> None:
         repeat_start(mockserver, ends)
 
         assert [] == found(mockserver)
 
-    def test_a_create_is_excused_too(self, mockserver: Sandbox):
+    def test_a_create_is_excused_too(self, mockserver: Sandbox) -> None:
         mockserver.on("createCampaign").nth(1).drop("before")
         client = Client(mockserver)
         client.create()
@@ -165,7 +167,7 @@ class TestWhatATransportRepeats:
         assert [] == found(mockserver)
 
     @pytest.mark.parametrize("agent", [CURL, "Mozilla/5.0 (X11)", "GuzzleHttp/7", "Java/17.0.10", "PycURL/7.45"])
-    def test_it_is_known_by_its_user_agent_however_slow_the_machine_is(self, mockserver: Sandbox, agent: str):
+    def test_it_is_known_by_its_user_agent_however_slow_the_machine_is(self, mockserver: Sandbox, agent: str) -> None:
         repeat_start(mockserver, agent=agent)
         change(mockserver, 2, monotonic_us=0)
         change(mockserver, 3, monotonic_us=3_600_000_000)
@@ -184,20 +186,22 @@ class TestWhatATransportRepeats:
             "",
         ],
     )
-    def test_of_any_other_client_the_finding_says_that_it_may_be_below_its_code(self, mockserver: Sandbox, agent: str):
+    def test_of_any_other_client_the_finding_says_that_it_may_be_below_its_code(
+        self, mockserver: Sandbox, agent: str
+    ) -> None:
         repeat_start(mockserver, agent=agent)
 
         assert [("duplicate-start", (2, 3))] == found(mockserver)
         assert mockserver.conduct.findings[0].message.endswith(BELOW)
 
-    def test_a_repetition_after_a_new_connection_is_a_retry_of_the_clients_own(self, mockserver: Sandbox):
+    def test_a_repetition_after_a_new_connection_is_a_retry_of_the_clients_own(self, mockserver: Sandbox) -> None:
         repeat_start(mockserver)
         change(mockserver, 2, is_reused=False)
 
         assert [("duplicate-start", (2, 3))] == found(mockserver)
         assert BELOW not in mockserver.conduct.findings[0].message
 
-    def test_one_with_other_headers_is_too(self, mockserver: Sandbox):
+    def test_one_with_other_headers_is_too(self, mockserver: Sandbox) -> None:
         repeat_start(mockserver)
         call = mockserver._hosted.sandbox.journal.exchanges[2].call
         change(mockserver, 3, call=call._replace(headers={**call.headers, "x-attempt": "2"}))
@@ -205,7 +209,7 @@ class TestWhatATransportRepeats:
         assert [("duplicate-start", (2, 3))] == found(mockserver)
         assert BELOW not in mockserver.conduct.findings[0].message
 
-    def test_one_after_another_call_is_too(self, mockserver: Sandbox):
+    def test_one_after_another_call_is_too(self, mockserver: Sandbox) -> None:
         mockserver.on("startCampaign").nth(1).drop("after")
         client = Client(mockserver)
         campaign = client.create()
@@ -217,7 +221,7 @@ class TestWhatATransportRepeats:
 
         assert [("duplicate-start", (2, 4))] == found(mockserver)
 
-    def test_an_answer_that_had_begun_is_never_excused(self, mockserver: Sandbox):
+    def test_an_answer_that_had_begun_is_never_excused(self, mockserver: Sandbox) -> None:
         mockserver.on("startCampaign").nth(1).do({"truncate": 5})
         client = Client(mockserver)
         campaign = client.create()
@@ -228,7 +232,7 @@ class TestWhatATransportRepeats:
 
         assert [("duplicate-start", (2, 3))] == found(mockserver)
 
-    def test_it_repeats_at_most_once(self, mockserver: Sandbox):
+    def test_it_repeats_at_most_once(self, mockserver: Sandbox) -> None:
         mockserver.on("startCampaign").times(2).drop("after")
         client = Client(mockserver)
         campaign = client.create()
@@ -240,7 +244,7 @@ class TestWhatATransportRepeats:
 
         assert [("duplicate-start", (3, 4))] == found(mockserver)
 
-    def test_in_process_nothing_is_excused(self, mockserver: Sandbox):
+    def test_in_process_nothing_is_excused(self, mockserver: Sandbox) -> None:
         mockserver.on("startCampaign").nth(1).drop("after")
         client = Client(mockserver)
         campaign = client.create()
@@ -249,7 +253,7 @@ class TestWhatATransportRepeats:
 
         assert [("duplicate-start", (2, 3))] == found(mockserver)
 
-    def test_a_socket_marks_the_calls_that_reuse_its_connection(self, mockserver: Sandbox):
+    def test_a_socket_marks_the_calls_that_reuse_its_connection(self, mockserver: Sandbox) -> None:
         mockserver.on("listCampaigns").times(3).delay("1ms")
         with connection(mockserver) as one, connection(mockserver) as other:
             for over in (one, one, other):
@@ -260,7 +264,9 @@ class TestWhatATransportRepeats:
 
     @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
     @pytest.mark.parametrize("ends", ["drop", "reset"])
-    def test_curl_repeats_so_and_is_not_blamed(self, mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, ends: str):
+    def test_curl_repeats_so_and_is_not_blamed(
+        self, mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, ends: str
+    ) -> None:
         campaign = Client(mockserver).create()
         mockserver.on("startCampaign").nth(1).do({ends: "after"})
         url = f"{mockserver.base_url}{CREATE}"
@@ -274,7 +280,7 @@ class TestWhatATransportRepeats:
         assert [] == found(mockserver)
 
 
-def test_polls_that_a_rule_delayed_to_one_instant_are_not_too_fast(mockserver: Sandbox):
+def test_polls_that_a_rule_delayed_to_one_instant_are_not_too_fast(mockserver: Sandbox) -> None:
     client = Client(mockserver)
     campaign, execution = client.launch(cadence=1)
     path = f"/v1/campaigns/{campaign}/executions/{execution}"
@@ -290,7 +296,7 @@ def test_polls_that_a_rule_delayed_to_one_instant_are_not_too_fast(mockserver: S
     assert [] == found(mockserver)
 
 
-def test_refusals_that_did_not_reach_the_client_are_repeated_for_good_reason(mockserver: Sandbox):
+def test_refusals_that_did_not_reach_the_client_are_repeated_for_good_reason(mockserver: Sandbox) -> None:
     mockserver.on("readCampaign").times(3).truncate(5)
     for _ in range(3):
         with pytest.raises(http.client.IncompleteRead):
@@ -302,7 +308,9 @@ def test_refusals_that_did_not_reach_the_client_are_repeated_for_good_reason(moc
 
 
 @pytest.mark.parametrize(("refused", "rules"), [(1, []), (2, ["ignore-retry-after"])])
-def test_a_read_after_a_repetition_that_succeeded_is_no_repetition(mockserver: Sandbox, refused: int, rules: list[str]):
+def test_a_read_after_a_repetition_that_succeeded_is_no_repetition(
+    mockserver: Sandbox, refused: int, rules: list[str]
+) -> None:
     mockserver.choose({"rate-limit-headers": "none"})
     mockserver.on("listCampaigns").times(refused).error("RATE_LIMIT_EXCEEDED")
     for _ in range(3):

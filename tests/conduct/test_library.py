@@ -24,7 +24,7 @@ TAUGHT = {
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_a_careful_client_has_no_finding(mockserver_server: MockServer, name: str):
+def test_a_careful_client_has_no_finding(mockserver_server: MockServer, name: str) -> None:
     with played(mockserver_server, name) as run:
         client = run.careful()
         client.follow(*client.launch(run.plan(), VALUES))
@@ -33,7 +33,7 @@ def test_a_careful_client_has_no_finding(mockserver_server: MockServer, name: st
 
 
 @pytest.mark.parametrize("name", TAUGHT)
-def test_a_naive_client_has_the_findings_that_the_scenario_names(mockserver_server: MockServer, name: str):
+def test_a_naive_client_has_the_findings_that_the_scenario_names(mockserver_server: MockServer, name: str) -> None:
     with played(mockserver_server, name) as run:
         client = run.naive(patience=30)
         with suppress(Failed, NeverEnds, Refused, requests.RequestException):

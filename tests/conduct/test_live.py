@@ -36,7 +36,7 @@ def finished(sandbox: Sandbox) -> str:
 
 
 @pytest.mark.parametrize("forge", FORGED)
-def test_a_receiver_that_accepts_forged_requests_has_findings(mockserver: Sandbox, forge: str):
+def test_a_receiver_that_accepts_forged_requests_has_findings(mockserver: Sandbox, forge: str) -> None:
     mockserver.receive_webhooks(lambda webhook: 204)
     mockserver.on("delivery").do({"deliver": {"forge": forge}})
     finished(mockserver)
@@ -45,7 +45,7 @@ def test_a_receiver_that_accepts_forged_requests_has_findings(mockserver: Sandbo
 
 
 @pytest.mark.parametrize("forge", FORGED)
-def test_a_receiver_that_refuses_what_is_forged_is_clean(mockserver: Sandbox, forge: str):
+def test_a_receiver_that_refuses_what_is_forged_is_clean(mockserver: Sandbox, forge: str) -> None:
     seen: list[Any] = []
 
     def receive(webhook: Any) -> int:
@@ -60,7 +60,7 @@ def test_a_receiver_that_refuses_what_is_forged_is_clean(mockserver: Sandbox, fo
     assert [] == list(mockserver.conduct)
 
 
-def test_refusing_an_unknown_event_kind_is_a_finding(mockserver: Sandbox):
+def test_refusing_an_unknown_event_kind_is_a_finding(mockserver: Sandbox) -> None:
     mockserver.receive_webhooks(
         lambda webhook: 204 if webhook.json()["event"].startswith("entrypoints.chatapp.conn") else 422
     )
@@ -71,7 +71,9 @@ def test_refusing_an_unknown_event_kind_is_a_finding(mockserver: Sandbox):
 
 
 @pytest.mark.parametrize("settings", [{"now": None}, {"now": NOON, "choices": {"wh-timestamp": "sandbox-clock"}}])
-def test_a_secret_that_is_misread_refuses_every_delivery(mockserver_server: MockServer, settings: dict[str, Any]):
+def test_a_secret_that_is_misread_refuses_every_delivery(
+    mockserver_server: MockServer, settings: dict[str, Any]
+) -> None:
     with mockserver_server.sandbox(given=GIVEN, **settings) as sandbox:
         sandbox.receive_webhooks(lambda webhook: 401)
         finished(sandbox)
@@ -94,7 +96,7 @@ def by_age(sandbox: Sandbox) -> set[str]:
     return {each.rule for each in sandbox.conduct.not_assessed if "choose `wh-timestamp: sandbox-clock`" in each.why}
 
 
-def test_a_receiver_that_has_the_sandboxs_clock_refuses_every_delivery_by_its_age(mockserver: Sandbox):
+def test_a_receiver_that_has_the_sandboxs_clock_refuses_every_delivery_by_its_age(mockserver: Sandbox) -> None:
     statuses: list[int] = []
     mockserver.receive_webhooks(has_age(mockserver, statuses))
     finished(mockserver)
@@ -103,7 +105,9 @@ def test_a_receiver_that_has_the_sandboxs_clock_refuses_every_delivery_by_its_ag
 
 
 @pytest.mark.mockserver(now=None)
-def test_a_receiver_that_has_the_sandboxs_clock_takes_a_fresh_delivery_and_refuses_late_ones(mockserver: Sandbox):
+def test_a_receiver_that_has_the_sandboxs_clock_takes_a_fresh_delivery_and_refuses_late_ones(
+    mockserver: Sandbox,
+) -> None:
     statuses: list[int] = []
     mockserver.receive_webhooks(has_age(mockserver, statuses))
     finished(mockserver)
@@ -118,7 +122,7 @@ def test_a_receiver_that_has_the_sandboxs_clock_takes_a_fresh_delivery_and_refus
 
 
 @pytest.mark.mockserver(now=None)
-def test_a_late_retry_is_refused_by_its_age_or_by_that_of_its_event(mockserver: Sandbox):
+def test_a_late_retry_is_refused_by_its_age_or_by_that_of_its_event(mockserver: Sandbox) -> None:
     statuses: list[int] = []
     receive = has_age(mockserver, statuses)
     mockserver.receive_webhooks(
@@ -135,7 +139,7 @@ def test_a_late_retry_is_refused_by_its_age_or_by_that_of_its_event(mockserver: 
 
 
 @pytest.mark.mockserver(choices={"wh-timestamp": "sandbox-clock"})
-def test_a_tolerance_on_the_events_instant_is_found_by_a_receiver_with_the_sandboxs_clock(mockserver: Sandbox):
+def test_a_tolerance_on_the_events_instant_is_found_by_a_receiver_with_the_sandboxs_clock(mockserver: Sandbox) -> None:
     def receive(request: Any) -> int:
         at = request.json()["data"].get("occurredAt")
         age = mockserver.now - datetime.fromisoformat(at) if at else timedelta(0)
@@ -150,7 +154,7 @@ def test_a_tolerance_on_the_events_instant_is_found_by_a_receiver_with_the_sandb
     assert ["tolerance-on-occurredAt"] == [each.rule for each in mockserver.conduct]
 
 
-def test_the_report_of_a_correct_receiver_lists_only_what_was_not_tried(mockserver: Sandbox):
+def test_the_report_of_a_correct_receiver_lists_only_what_was_not_tried(mockserver: Sandbox) -> None:
     mockserver.receive_webhooks(lambda webhook: 204)
     finished(mockserver)
 
@@ -158,7 +162,7 @@ def test_the_report_of_a_correct_receiver_lists_only_what_was_not_tried(mockserv
     assert {"no-verify", "missing-header-passes"} <= {each.rule for each in mockserver.conduct.not_assessed}
 
 
-def test_an_end_user_who_completes_the_flow_causes_no_finding(mockserver: Sandbox):
+def test_an_end_user_who_completes_the_flow_causes_no_finding(mockserver: Sandbox) -> None:
     client = Client(mockserver)
     session = client.connect()
     with mockserver.end_user(session) as person:
@@ -169,7 +173,7 @@ def test_an_end_user_who_completes_the_flow_causes_no_finding(mockserver: Sandbo
     assert "iframe" not in {each.rule for each in mockserver.conduct.not_assessed}
 
 
-def test_a_second_user_agent_on_the_link_is_a_finding(mockserver: Sandbox):
+def test_a_second_user_agent_on_the_link_is_a_finding(mockserver: Sandbox) -> None:
     client = Client(mockserver)
     session = client.connect()
     for agent in ("One/1.0", "Other/2.0"):
@@ -178,7 +182,7 @@ def test_a_second_user_agent_on_the_link_is_a_finding(mockserver: Sandbox):
     assert [("link-shared-or-cached", (1,))] == [(each.rule, each.exchanges) for each in mockserver.conduct]
 
 
-def test_requiring_parameters_on_the_return_url_is_a_finding(mockserver_server: MockServer):
+def test_requiring_parameters_on_the_return_url_is_a_finding(mockserver_server: MockServer) -> None:
     def client(sandbox: Sandbox) -> None:
         session = sandbox.call("POST", SESSIONS, json={"returnUrl": "https://crm.example/back"}).json()["sessionId"]
         with sandbox.end_user(session) as person:

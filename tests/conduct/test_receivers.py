@@ -17,7 +17,7 @@ SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 
 @EACH
 @pytest.mark.clause("advice.top-level", "advice.store-session")
-def test_a_careless_client_has_a_finding_with_its_exchanges(mockserver: Sandbox, provocation: Provocation):
+def test_a_careless_client_has_a_finding_with_its_exchanges(mockserver: Sandbox, provocation: Provocation) -> None:
     client = Watched(mockserver)
     provocation.careless(client)
 
@@ -27,14 +27,14 @@ def test_a_careless_client_has_a_finding_with_its_exchanges(mockserver: Sandbox,
 
 
 @EACH
-def test_a_careful_client_at_the_same_task_is_not(mockserver: Sandbox, provocation: Provocation):
+def test_a_careful_client_at_the_same_task_is_not(mockserver: Sandbox, provocation: Provocation) -> None:
     client = Watched(mockserver)
     provocation.careful(client)
 
     assert () == client.judged().findings
 
 
-def test_an_event_that_a_rule_sends_during_the_creation_precedes_the_response(mockserver: Sandbox):
+def test_an_event_that_a_rule_sends_during_the_creation_precedes_the_response(mockserver: Sandbox) -> None:
     mockserver.on("createConnectionSession").complete_session()
     mockserver.receive_webhooks(lambda webhook: 500)
     mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
@@ -44,7 +44,7 @@ def test_an_event_that_a_rule_sends_during_the_creation_precedes_the_response(mo
     assert "arrived before the create's response, got 500" in found.message
 
 
-def test_a_receiver_that_fails_at_the_instant_of_the_creation_is_not_reported_as_too_early(mockserver: Sandbox):
+def test_a_receiver_that_fails_at_the_instant_of_the_creation_is_not_reported_as_too_early(mockserver: Sandbox) -> None:
     mockserver.receive_webhooks(lambda webhook: 500)
     session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
     mockserver.complete_session(session)
@@ -52,7 +52,7 @@ def test_a_receiver_that_fails_at_the_instant_of_the_creation_is_not_reported_as
     assert [] == list(mockserver.conduct)
 
 
-def test_a_link_that_its_client_never_received_was_blocked_by_nobody(mockserver: Sandbox):
+def test_a_link_that_its_client_never_received_was_blocked_by_nobody(mockserver: Sandbox) -> None:
     mockserver.on("createConnectionSession").nth(1).drop("after")
     with pytest.raises(ConnectionError):
         mockserver.call("POST", SESSIONS, json={})
@@ -63,7 +63,7 @@ def test_a_link_that_its_client_never_received_was_blocked_by_nobody(mockserver:
     assert [] == [finding for finding in mockserver.conduct.findings if finding.rule == "popup-blocked"]
 
 
-def test_the_visit_of_a_scanner_does_not_imply_users_with_a_popup(mockserver: Sandbox):
+def test_the_visit_of_a_scanner_does_not_imply_users_with_a_popup(mockserver: Sandbox) -> None:
     client = Watched(mockserver)
     scanned, unopened = client.connect(), client.connect(funnelStepId="funnel_step_a")
     client.visit(scanned, agent="TelegramBot (like TwitterBot)")

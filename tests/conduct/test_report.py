@@ -44,13 +44,13 @@ def assessed_not(sandbox: Sandbox) -> dict[str, str]:
     return {each.rule: each.why for each in sandbox.conduct.not_assessed}
 
 
-def test_every_rule_is_provoked_compared_or_beyond_the_mock():
+def test_every_rule_is_provoked_compared_or_beyond_the_mock() -> None:
     assert set(RULES) == PROVOKED | set(COMPARED) | BEYOND
     assert set() == BEYOND & (PROVOKED | set(COMPARED))
     assert set(judge.JUDGES) == PROVOKED
 
 
-def test_a_rule_names_a_clause_a_line_and_one_line_of_advice():
+def test_a_rule_names_a_clause_a_line_and_one_line_of_advice() -> None:
     known = {each.id for each in clauses()}
 
     assert [] == [row.id for row in RULES.values() if row.clause not in known or not row.line.startswith("L")]
@@ -60,7 +60,7 @@ def test_a_rule_names_a_clause_a_line_and_one_line_of_advice():
     assert [] == [row.id for row in RULES.values() if "\n" in row.advice or not row.advice.endswith(".")]
 
 
-def test_a_rule_without_evidence_is_not_a_pass(mockserver: Sandbox):
+def test_a_rule_without_evidence_is_not_a_pass(mockserver: Sandbox) -> None:
     reported = assessed_not(mockserver)
 
     assert BEYOND <= set(reported)
@@ -70,7 +70,7 @@ def test_a_rule_without_evidence_is_not_a_pass(mockserver: Sandbox):
     assert "differential.compare" in reported["match-on-message"]
 
 
-def test_without_a_forged_request_a_receiver_is_not_judged(mockserver: Sandbox):
+def test_without_a_forged_request_a_receiver_is_not_judged(mockserver: Sandbox) -> None:
     client = Watched(mockserver)
     session = client.connect()
     client.deliver(session, 204)
@@ -79,7 +79,7 @@ def test_without_a_forged_request_a_receiver_is_not_judged(mockserver: Sandbox):
     assert "no such delivery was sent: no-signature" == reported["missing-header-passes"]
 
 
-def test_polls_with_no_time_between_them_are_not_judged(mockserver: Sandbox):
+def test_polls_with_no_time_between_them_are_not_judged(mockserver: Sandbox) -> None:
     client = Client(mockserver)
     pair = client.launch(cadence=1)
     for _ in range(5):
@@ -88,7 +88,7 @@ def test_polls_with_no_time_between_them_are_not_judged(mockserver: Sandbox):
     assert "no clock moved between the polls of 1 executions or sessions" == assessed_not(mockserver)["poll-too-fast"]
 
 
-def test_real_time_judges_polls_only_in_runs_of_sufficient_length(mockserver: Sandbox):
+def test_real_time_judges_polls_only_in_runs_of_sufficient_length(mockserver: Sandbox) -> None:
     client, core = Client(mockserver), mockserver._hosted.sandbox
     ticks = iter(range(0, 1000, 1))
     stopwatch = SimpleNamespace(monotonic_us=lambda: next(ticks) * 4_000_000, process_frozen_at=lambda: None)
@@ -101,7 +101,7 @@ def test_real_time_judges_polls_only_in_runs_of_sufficient_length(mockserver: Sa
     assert [("poll-too-fast", (3, 4, 5))] == [(each.rule, each.exchanges) for each in mockserver.conduct]
 
 
-def test_an_unreadable_retry_after_is_not_judged(mockserver: Sandbox):
+def test_an_unreadable_retry_after_is_not_judged(mockserver: Sandbox) -> None:
     client = Client(mockserver)
     mockserver.on("listTemplates").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=7)
     for _ in range(2):
@@ -111,7 +111,7 @@ def test_an_unreadable_retry_after_is_not_judged(mockserver: Sandbox):
     assert "no clock moved" in assessed_not(mockserver)["ignore-retry-after"]
 
 
-def test_a_last_poll_that_failed_at_the_end_of_the_run_is_not_judged(mockserver: Sandbox):
+def test_a_last_poll_that_failed_at_the_end_of_the_run_is_not_judged(mockserver: Sandbox) -> None:
     client = Client(mockserver)
     mockserver.on("readExecution").nth(2).error("INTERNAL_ERROR")
     pair = client.launch(cadence=1)
@@ -123,7 +123,7 @@ def test_a_last_poll_that_failed_at_the_end_of_the_run_is_not_judged(mockserver:
 
 
 @pytest.mark.mockserver(choices={"name-uniqueness-scope": "free-when-ended"})
-def test_a_repeated_create_that_makes_a_second_campaign_is_found(mockserver: Sandbox):
+def test_a_repeated_create_that_makes_a_second_campaign_is_found(mockserver: Sandbox) -> None:
     client = Client(mockserver)
     mockserver.on("createCampaign").nth(1).drop("after")
     client.create()
@@ -139,7 +139,9 @@ def test_a_repeated_create_that_makes_a_second_campaign_is_found(mockserver: San
 
 class TestLegitimateLookAlikes:
     @pytest.mark.parametrize("effect", [{"drop": "before"}, {"error": "INTERNAL_ERROR"}])
-    def test_a_repeated_create_whose_first_call_had_no_effect(self, mockserver: Sandbox, effect: dict[str, object]):
+    def test_a_repeated_create_whose_first_call_had_no_effect(
+        self, mockserver: Sandbox, effect: dict[str, object]
+    ) -> None:
         client = Client(mockserver)
         mockserver.on("createCampaign").nth(1).do(effect)
         client.create()
@@ -147,7 +149,7 @@ class TestLegitimateLookAlikes:
 
         assert [] == list(mockserver.conduct)
 
-    def test_workers_that_share_a_key_each_read_the_end(self, mockserver: Sandbox):
+    def test_workers_that_share_a_key_each_read_the_end(self, mockserver: Sandbox) -> None:
         client = Client(mockserver)
         pair = client.launch()
         mockserver.advance("10s")
@@ -157,7 +159,7 @@ class TestLegitimateLookAlikes:
 
         assert [] == list(mockserver.conduct)
 
-    def test_a_restarted_client_reads_again_much_later(self, mockserver: Sandbox):
+    def test_a_restarted_client_reads_again_much_later(self, mockserver: Sandbox) -> None:
         client = Client(mockserver)
         pair = client.launch()
         mockserver.advance("10s")
@@ -167,7 +169,7 @@ class TestLegitimateLookAlikes:
 
         assert [] == list(mockserver.conduct)
 
-    def test_a_failed_last_read_and_its_repetition_are_one_read(self, mockserver: Sandbox):
+    def test_a_failed_last_read_and_its_repetition_are_one_read(self, mockserver: Sandbox) -> None:
         client = Client(mockserver)
         mockserver.on("readExecution").nth(2).error("INTERNAL_ERROR")
         mockserver.on("readExecution").nth(3).drop("before")
@@ -179,7 +181,7 @@ class TestLegitimateLookAlikes:
 
         assert [] == list(mockserver.conduct)
 
-    def test_head_and_options_are_not_reads(self, mockserver: Sandbox):
+    def test_head_and_options_are_not_reads(self, mockserver: Sandbox) -> None:
         client = Client(mockserver)
         campaign, execution = client.launch()
         mockserver.advance("10s")
@@ -188,7 +190,7 @@ class TestLegitimateLookAlikes:
 
         assert [] == list(mockserver.conduct)
 
-    def test_one_read_after_the_event_is_good_practice(self, mockserver: Sandbox):
+    def test_one_read_after_the_event_is_good_practice(self, mockserver: Sandbox) -> None:
         client = Watched(mockserver)
         session = client.connect()
         client.session(session)
@@ -199,14 +201,14 @@ class TestLegitimateLookAlikes:
 
         assert () == client.judged().findings
 
-    def test_a_creation_with_a_taken_name_is_refused(self, mockserver: Sandbox):
+    def test_a_creation_with_a_taken_name_is_refused(self, mockserver: Sandbox) -> None:
         client = Client(mockserver)
         client.create()
         client.create()
 
         assert [] == list(mockserver.conduct)
 
-    def test_a_delayed_start_is_not_a_second_start(self, mockserver: Sandbox):
+    def test_a_delayed_start_is_not_a_second_start(self, mockserver: Sandbox) -> None:
         client = Client(mockserver)
         mockserver.on("startCampaign").nth(1).delay("1m")
         campaign = client.create()
@@ -217,7 +219,7 @@ class TestLegitimateLookAlikes:
 
         assert [] == list(mockserver.conduct)
 
-    def test_the_campaign_of_next_week_is_not_a_clone(self, mockserver: Sandbox):
+    def test_the_campaign_of_next_week_is_not_a_clone(self, mockserver: Sandbox) -> None:
         client = Client(mockserver)
         client.launch("Week 1")
         mockserver.advance("7d")
@@ -225,14 +227,14 @@ class TestLegitimateLookAlikes:
 
         assert [] == list(mockserver.conduct)
 
-    def test_a_second_worker_that_starts_too_has_not_misread_the_firsts_answer(self, mockserver: Sandbox):
+    def test_a_second_worker_that_starts_too_has_not_misread_the_firsts_answer(self, mockserver: Sandbox) -> None:
         campaign = Client(mockserver).create()
         for worker in ("a", "b"):
             mockserver.call("POST", f"/v1/campaigns/{campaign}/start", headers={"user-agent": worker})
 
         assert [] == list(mockserver.conduct)
 
-    def test_who_cancels_again_much_later_has_not_misread_the_204(self, mockserver: Sandbox):
+    def test_who_cancels_again_much_later_has_not_misread_the_204(self, mockserver: Sandbox) -> None:
         client = Client(mockserver)
         campaign, _ = client.launch(cadence=1)
         client.cancel(campaign)
@@ -241,7 +243,7 @@ class TestLegitimateLookAlikes:
 
         assert [] == list(mockserver.conduct)
 
-    def test_users_who_return_later_after_phone_in_use_are_not_a_storm(self, mockserver: Sandbox):
+    def test_users_who_return_later_after_phone_in_use_are_not_a_storm(self, mockserver: Sandbox) -> None:
         client = Client(mockserver)
         for _ in range(4):
             session = client.connect()
@@ -252,7 +254,7 @@ class TestLegitimateLookAlikes:
 
         assert [] == list(mockserver.conduct)
 
-    def test_sessions_of_two_users_are_not_a_storm(self, mockserver: Sandbox):
+    def test_sessions_of_two_users_are_not_a_storm(self, mockserver: Sandbox) -> None:
         client = Client(mockserver)
         for session in (client.connect(), client.connect()):
             mockserver.complete_session(session)
@@ -260,7 +262,7 @@ class TestLegitimateLookAlikes:
 
         assert [] == list(mockserver.conduct)
 
-    def test_a_session_created_again_after_a_5xx_has_nothing_to_be_read_first(self, mockserver: Sandbox):
+    def test_a_session_created_again_after_a_5xx_has_nothing_to_be_read_first(self, mockserver: Sandbox) -> None:
         client = Client(mockserver)
         mockserver.on("createConnectionSession").nth(1).error("INTERNAL_ERROR")
         client.connect()
@@ -276,7 +278,7 @@ class TestWaysToRead:
         client.create("Another", filter=TAGGED, description=None)
         client.create("Third", description=None)
 
-    def test_the_control_plane_returns_the_same_report(self, mockserver: Sandbox):
+    def test_the_control_plane_returns_the_same_report(self, mockserver: Sandbox) -> None:
         self.provoke(mockserver)
         answer = mockserver.call("GET", "/_mock/conduct", key="").json()
 
@@ -284,14 +286,14 @@ class TestWaysToRead:
         assert [each["rule"] for each in answer["findings"]] == [each.rule for each in mockserver.conduct]
         assert {"rule": "iframe", "why": "no hosted page was visited"} in answer["notAssessed"]
 
-    def test_the_most_severe_finding_is_first(self, mockserver: Sandbox):
+    def test_the_most_severe_finding_is_first(self, mockserver: Sandbox) -> None:
         self.provoke(mockserver)
 
         severities = [each.severity for each in mockserver.conduct]
         assert severities == sorted(severities)
         assert len(set(severities)) > 1
 
-    def test_a_finding_reads_well(self, mockserver: Sandbox):
+    def test_a_finding_reads_well(self, mockserver: Sandbox) -> None:
         provocations_of_campaigns.started_again(Client(mockserver))
 
         assert str(mockserver.conduct).splitlines()[:3] == [
@@ -303,7 +305,7 @@ class TestWaysToRead:
         ]
         assert "1 findings (duplicate-start)" in repr(mockserver.conduct)
 
-    def test_no_message_contains_a_key(self, mockserver: Sandbox):
+    def test_no_message_contains_a_key(self, mockserver: Sandbox) -> None:
         mockserver.call(
             "POST", "/v1/campaigns", json={"name": "A", mockserver.secret_key: 1, "cadence": mockserver.secret_key}
         )
@@ -313,7 +315,7 @@ class TestWaysToRead:
         assert {"cadence-units", "key-in-wrong-place", "funnel-misuse"} <= {each.rule for each in mockserver.conduct}
         assert mockserver.secret_key not in reported and mockserver.secret_key[:20] not in reported
 
-    def test_judging_changes_nothing(self, mockserver: Sandbox):
+    def test_judging_changes_nothing(self, mockserver: Sandbox) -> None:
         self.provoke(mockserver)
         before = mockserver.state(), mockserver.log.journal
         assert [*mockserver.conduct] == [*mockserver.conduct]
@@ -322,7 +324,7 @@ class TestWaysToRead:
 
 
 class TestAssertion:
-    def test_its_first_line_names_the_worst_bug(self, mockserver: Sandbox):
+    def test_its_first_line_names_the_worst_bug(self, mockserver: Sandbox) -> None:
         TestWaysToRead().provoke(mockserver)
 
         with pytest.raises(AssertionError, match=r"\A(duplicate-start|lost-filters), severity 1 ") as raised:
@@ -330,7 +332,7 @@ class TestAssertion:
         assert "nulls-for-omitted" in str(raised.value)
 
     @pytest.mark.parametrize(("most", "passes"), [(3, True), (2, True), (1, True), (None, False)])
-    def test_noise_passes_where_it_may(self, mockserver: Sandbox, most: int | None, passes: bool):
+    def test_noise_passes_where_it_may(self, mockserver: Sandbox, most: int | None, passes: bool) -> None:
         Client(mockserver).create(description=None)
 
         if passes:
@@ -339,12 +341,12 @@ class TestAssertion:
             with pytest.raises(AssertionError, match="nulls-for-omitted"):
                 mockserver.assert_conduct(max_severity=most)
 
-    def test_a_finding_above_the_threshold_fails(self, mockserver: Sandbox):
+    def test_a_finding_above_the_threshold_fails(self, mockserver: Sandbox) -> None:
         provocations_of_campaigns.started_again(Client(mockserver))
 
         with pytest.raises(AssertionError, match="duplicate-start"):
             mockserver.assert_conduct(max_severity=2)
 
-    def test_another_severity_is_refused(self, mockserver: Sandbox):
+    def test_another_severity_is_refused(self, mockserver: Sandbox) -> None:
         with pytest.raises(ValueError, match="expected 1, 2 or 3"):
             mockserver.assert_conduct(max_severity=0)

@@ -203,7 +203,7 @@ def virtual_sleep(mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("situation, library", CASES)
 def test_the_behaviour_of_a_retry_library_gets_the_right_findings(
     mockserver: Sandbox, situation: Situation, library: str
-):
+) -> None:
     ask = situation.arrange(mockserver)
     with suppress(OSError, urllib3.exceptions.HTTPError, httpx.HTTPError, aiohttp.ClientError, tenacity.RetryError):
         LIBRARIES[library](ask, situation.policy)  # what its last attempt raises does not matter here
@@ -211,5 +211,5 @@ def test_the_behaviour_of_a_retry_library_gets_the_right_findings(
     assert situation.by_library.get(library, situation.found) == {each.rule for each in mockserver.conduct}
 
 
-def test_the_table_has_thirty_two_cases():
+def test_the_table_has_thirty_two_cases() -> None:
     assert 32 == len(CASES)

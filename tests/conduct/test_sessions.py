@@ -15,7 +15,7 @@ EACH = pytest.mark.parametrize("provocation", PROVOCATIONS, ids=lambda each: eac
 
 @EACH
 @pytest.mark.clause("advice.poll-session")
-def test_a_careless_client_has_a_finding_with_its_exchanges(mockserver: Sandbox, provocation: Provocation):
+def test_a_careless_client_has_a_finding_with_its_exchanges(mockserver: Sandbox, provocation: Provocation) -> None:
     provocation.careless(Client(mockserver))
 
     assert [(provocation.rule, tuple(provocation.exchanges))] == [
@@ -24,7 +24,7 @@ def test_a_careless_client_has_a_finding_with_its_exchanges(mockserver: Sandbox,
 
 
 @EACH
-def test_a_careful_client_at_the_same_task_is_not(mockserver: Sandbox, provocation: Provocation):
+def test_a_careful_client_at_the_same_task_is_not(mockserver: Sandbox, provocation: Provocation) -> None:
     provocation.careful(Client(mockserver))
 
     assert [] == list(mockserver.conduct)

@@ -37,7 +37,7 @@ def why_not(sandbox: Sandbox) -> str | None:
 
 class TestADate:
     @pytest.mark.parametrize("ahead", BEHIND)
-    def test_a_client_that_subtracts_its_own_clock_obeys_it(self, mockserver: Sandbox, ahead: timedelta):
+    def test_a_client_that_subtracts_its_own_clock_obeys_it(self, mockserver: Sandbox, ahead: timedelta) -> None:
         date = parsedate_to_datetime(limited(mockserver, NOW + ahead).headers["retry-after"])
         mockserver.sleep((date - (NOW + ahead)).total_seconds())
         Client(mockserver).ask("GET", TEMPLATES)
@@ -45,7 +45,7 @@ class TestADate:
         assert ([], None) == (found(mockserver), why_not(mockserver))
 
     @pytest.mark.parametrize("ahead", BEHIND)
-    def test_a_client_whose_clock_has_whole_seconds_obeys_it(self, mockserver: Sandbox, ahead: timedelta):
+    def test_a_client_whose_clock_has_whole_seconds_obeys_it(self, mockserver: Sandbox, ahead: timedelta) -> None:
         date = parsedate_to_datetime(limited(mockserver, NOW + ahead).headers["retry-after"])
         mockserver.sleep(int((date - (NOW + ahead)).total_seconds()))
         Client(mockserver).ask("GET", TEMPLATES)
@@ -53,7 +53,9 @@ class TestADate:
         assert [] == found(mockserver)
 
     @pytest.mark.parametrize("ahead", BEHIND)
-    def test_a_client_that_subtracts_the_date_of_the_response_obeys_it(self, mockserver: Sandbox, ahead: timedelta):
+    def test_a_client_that_subtracts_the_date_of_the_response_obeys_it(
+        self, mockserver: Sandbox, ahead: timedelta
+    ) -> None:
         answer = limited(mockserver, NOW + ahead)
         date, sent = (parsedate_to_datetime(answer.headers[name]) for name in ("retry-after", "date"))
         mockserver.sleep((date - sent).total_seconds())
@@ -62,14 +64,14 @@ class TestADate:
         assert [] == found(mockserver)
 
     @pytest.mark.parametrize("ahead", BEHIND)
-    def test_a_client_that_waits_a_second_ignores_it(self, mockserver: Sandbox, ahead: timedelta):
+    def test_a_client_that_waits_a_second_ignores_it(self, mockserver: Sandbox, ahead: timedelta) -> None:
         limited(mockserver, NOW + ahead)
         mockserver.sleep(1)
         Client(mockserver).ask("GET", TEMPLATES)
 
         assert ["listTemplates was repeated after 1 s; its Retry-After was 30.699 s"] == found(mockserver)
 
-    def test_it_is_not_judged_if_the_clients_own_clock_has_passed_it(self, mockserver: Sandbox):
+    def test_it_is_not_judged_if_the_clients_own_clock_has_passed_it(self, mockserver: Sandbox) -> None:
         limited(mockserver, NOW + timedelta(minutes=1))
         mockserver.sleep(0.5)
         Client(mockserver).ask("GET", TEMPLATES)
@@ -80,7 +82,7 @@ class TestADate:
 
 class TestAWaitOnTheSandboxsClock:
     @pytest.mark.parametrize("wait_s, shown", [(0.001, "1 ms"), (0.337, "337 ms"), (2.5, "2.5 s")])
-    def test_it_is_measured_however_short_it_is(self, mockserver: Sandbox, wait_s: float, shown: str):
+    def test_it_is_measured_however_short_it_is(self, mockserver: Sandbox, wait_s: float, shown: str) -> None:
         mockserver.on("listTemplates").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=30)
         Client(mockserver).ask("GET", TEMPLATES)
         mockserver.sleep(wait_s)
@@ -89,7 +91,7 @@ class TestAWaitOnTheSandboxsClock:
         assert [f"listTemplates was repeated after {shown}; its Retry-After was 30 s"] == found(mockserver)
 
     @pytest.mark.mockserver(now=None, clock="follow")
-    def test_it_is_measured_on_a_clock_that_follows_the_processs(self, mockserver: Sandbox):
+    def test_it_is_measured_on_a_clock_that_follows_the_processs(self, mockserver: Sandbox) -> None:
         mockserver.on("listTemplates").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=30)
         Client(mockserver).ask("GET", TEMPLATES)
         mockserver.advance(seconds=0.337)
@@ -97,7 +99,7 @@ class TestAWaitOnTheSandboxsClock:
 
         assert [["ignore-retry-after", (1, 2)]] == [[each.rule, each.exchanges] for each in mockserver.conduct]
 
-    def test_real_time_counts_if_it_is_longer(self, mockserver: Sandbox):
+    def test_real_time_counts_if_it_is_longer(self, mockserver: Sandbox) -> None:
         mockserver.on("listTemplates").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=30)
         Client(mockserver).ask("GET", TEMPLATES)
         mockserver.advance(seconds=1)
@@ -121,7 +123,7 @@ class TestReadsAgain:
     @pytest.mark.parametrize("operation, times", READS)
     def test_retries_of_one_refused_or_unanswered_read_are_no_polls(
         self, mockserver: Sandbox, operation: str, times: int, refusal: dict[str, Any]
-    ):
+    ) -> None:
         client = Client(mockserver)
         pair = client.launch(cadence=1)
         mockserver.on(operation).times(times - 1).do(refusal)
@@ -132,7 +134,7 @@ class TestReadsAgain:
         assert [] == mockserver.conduct.of("poll-too-fast")
 
     @pytest.mark.parametrize("refusal", REFUSED, ids=lambda each: str(each)[1:-1])
-    def test_fast_polls_are_found_among_retries(self, mockserver: Sandbox, refusal: dict[str, Any]):
+    def test_fast_polls_are_found_among_retries(self, mockserver: Sandbox, refusal: dict[str, Any]) -> None:
         client = Client(mockserver)
         pair = client.launch(cadence=1)
         mockserver.on("readExecution").nth(2).do(refusal)
@@ -144,7 +146,7 @@ class TestReadsAgain:
         assert (3, 5, 6) == found.exchanges
         assert "was polled every 1 s, 4 times" in found.message
 
-    def test_a_read_that_is_refused_three_times_alike_is_hopeless(self, mockserver: Sandbox):
+    def test_a_read_that_is_refused_three_times_alike_is_hopeless(self, mockserver: Sandbox) -> None:
         client = Client(mockserver)
         pair = client.launch(cadence=1)
         mockserver.on("readExecution").times(3).error("API_KEY_INVALID")

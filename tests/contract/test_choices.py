@@ -2,10 +2,12 @@
 
 import ast
 import re
+import types
 from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -130,7 +132,7 @@ def test_an_id_has_one_row() -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_row_names_the_family_of_its_module(family) -> None:
+def test_a_row_names_the_family_of_its_module(family: types.ModuleType) -> None:
     assert {family.__name__.rpartition(".")[2]} == {row.family for row in (*family.CHOICES, *family.FIXED)}
 
 
@@ -190,7 +192,7 @@ def test_a_fixed_point_is_not_a_choice_and_the_refusal_contains_its_value() -> N
 
 
 @pytest.mark.parametrize("value", [None, 3, True, ["catalog"], {"catalog": 1}])
-def test_an_option_is_a_text(value) -> None:
+def test_an_option_is_a_text(value: Any) -> None:
     assert "expected one of catalog, guide" in (problem("dual-status", value) or "")
 
 
@@ -226,7 +228,7 @@ def test_a_rate_can_be_switched_off() -> None:
 
 
 @pytest.mark.parametrize(("id", "old", "new"), [("dual-status", "catalog", "guide"), ("media-max-files", 10, 3)])
-def test_what_has_no_keys_is_replaced_whole(id, old, new) -> None:
+def test_what_has_no_keys_is_replaced_whole(id: str, old: str | int, new: str | int) -> None:
     assert new == merged(id, old, new)
 
 
@@ -259,7 +261,7 @@ def claimed() -> dict[tuple[str, str], Path]:
         "CASES = [cases.option_case('a', 'b')]",
     ],
 )
-def test_a_claim_is_read_in_every_position(source) -> None:
+def test_a_claim_is_read_in_every_position(source: str) -> None:
     assert list(claims(source)) == [("a", "b")]
 
 

@@ -38,7 +38,7 @@ def marks_of_the_suite() -> dict[str, list[str]]:
     return marks_of(TESTS.rglob("*.py"))
 
 
-def test_the_list_is_complete_and_in_the_documents_order():
+def test_the_list_is_complete_and_in_the_documents_order() -> None:
     parts = list(dict.fromkeys(clause.part for clause in read()))
 
     assert 129 == len(read())
@@ -56,13 +56,13 @@ def test_the_list_is_complete_and_in_the_documents_order():
     ] == parts
 
 
-def test_an_id_names_one_clause():
+def test_an_id_names_one_clause() -> None:
     ids = [clause.id for clause in read()]
 
     assert [] == sorted({id for id in ids if ids.count(id) > 1})
 
 
-def test_a_clause_is_a_readable_sentence_with_its_choices_apart():
+def test_a_clause_is_a_readable_sentence_with_its_choices_apart() -> None:
     clauses = read()
 
     assert [] == [each.id for each in clauses if not re.fullmatch(r"[a-z]+\.[a-z0-9-]+", each.id)]
@@ -71,11 +71,11 @@ def test_a_clause_is_a_readable_sentence_with_its_choices_apart():
     assert [] == [each for each in clauses if len(each.choices) != len(set(each.choices))]
 
 
-def test_reading_twice_returns_the_same_list():
+def test_reading_twice_returns_the_same_list() -> None:
     assert read() is read()
 
 
-def test_every_open_point_of_a_clause_is_a_choice_or_a_recorded_decision():
+def test_every_open_point_of_a_clause_is_a_choice_or_a_recorded_decision() -> None:
     from mockserver.contract.choices import CHOICES, FIXED
 
     undecided = {
@@ -85,20 +85,20 @@ def test_every_open_point_of_a_clause_is_a_choice_or_a_recorded_decision():
     assert set() == undecided
 
 
-def test_every_clause_is_shown_by_a_test():
+def test_every_clause_is_shown_by_a_test() -> None:
     shown = marks_of_the_suite()
     missing = [clause.id for clause in read() if clause.id not in shown]
 
     assert not missing, f"{len(missing)} clauses that no test is marked with: {', '.join(missing)}"
 
 
-def test_every_mark_names_a_clause():
+def test_every_mark_names_a_clause() -> None:
     clauses = {clause.id for clause in read()}
 
     assert {} == {id: files for id, files in marks_of_the_suite().items() if id not in clauses}
 
 
-def test_marks_are_read_in_every_position_that_pytest_accepts():
+def test_marks_are_read_in_every_position_that_pytest_accepts() -> None:
     source = """
 pytestmark = [pytest.mark.slow, pytest.mark.clause("in.list")]
 
@@ -117,6 +117,6 @@ async def test_other(): ...
     )
 
 
-def test_a_mark_without_literal_arguments_is_refused():
+def test_a_mark_without_literal_arguments_is_refused() -> None:
     with pytest.raises(AssertionError, match="line 1: write the clause as a string"):
         list(marked(ast.parse("pytest.mark.clause(name)")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ class CountedNames:
 
 
 @pytest.mark.parametrize("typo", ["chat_an", "chat_anna", "chat_nAa", "chat-ana", "chat_aan", "CHAT_ANA", " chat_ana "])
-def test_of_many_names_one_at_edit_distance_one_is_matched_by_lookup(typo) -> None:
+def test_of_many_names_one_at_edit_distance_one_is_matched_by_lookup(typo: str) -> None:
     known = CountedNames("chat_ana", "chat_bia")
     near = closest_match(typo, known)
 
@@ -49,7 +50,7 @@ def test_a_name_without_a_neighbour_among_many_costs_a_bounded_number_of_lookups
 
 
 @pytest.mark.parametrize("known", [CountedNames("x"), ["x" * 10_000]], ids=["many", "few"])
-def test_a_text_too_long_for_a_name_is_searched_for_nowhere(known) -> None:
+def test_a_text_too_long_for_a_name_is_searched_for_nowhere(known: list[str] | CountedNames) -> None:
     assert closest_match("x" * 1_000_000, known) is None
     assert getattr(known, "lookups", 0) == 0
 
@@ -83,7 +84,7 @@ def test_a_name_in_another_case_is_the_closest() -> None:
         ("zzz", "size"),
     ],
 )
-def test_a_name_that_is_not_like_it_is_none(received, known) -> None:
+def test_a_name_that_is_not_like_it_is_none(received: str, known: str) -> None:
     assert closest_match(received, [known]) is None
 
 
@@ -100,5 +101,5 @@ def test_a_name_that_is_not_like_it_is_none(received, known) -> None:
         (["giude"], "guide"),
     ],
 )
-def test_a_misspelt_or_shortened_name_has_its_name(received, known) -> None:
+def test_a_misspelt_or_shortened_name_has_its_name(received: Any, known: str) -> None:
     assert known == closest_match(received, ["zebra", known])

@@ -86,14 +86,14 @@ NO_DATE_TIMES = [
 
 
 @pytest.mark.parametrize("text", AT_NOON)
-def test_every_form_of_a_date_time_is_its_instant(text):
+def test_every_form_of_a_date_time_is_its_instant(text: str) -> None:
     instant, has_offset = parse(text) or (None, None)
 
     assert (NOON if ",9999" not in text else NOON - 1, True) == (instant, has_offset)
 
 
 @pytest.mark.parametrize("text", NO_DATE_TIMES, ids=ascii)
-def test_a_text_that_is_not_a_date_time_is_not_an_instant(text):
+def test_a_text_that_is_not_a_date_time_is_not_an_instant(text: str) -> None:
     assert parse(text) is None
 
 
@@ -111,16 +111,16 @@ def test_a_text_that_is_not_a_date_time_is_not_an_instant(text):
         ("2026-03-02T05:29:60+05:30", 43_200),
     ],
 )
-def test_a_fraction_belongs_to_the_last_unit_and_a_day_may_end_with_its_last_second(text, seconds):
+def test_a_fraction_belongs_to_the_last_unit_and_a_day_may_end_with_its_last_second(text: str, seconds: float) -> None:
     assert (NOON + round(seconds * 1_000_000), True) == parse(text)
 
 
 @pytest.mark.parametrize("text", ["2026-03-01T12:00:00", "20260301T120000", "2026-W09-7T12", "2026-060T12:00,0"])
-def test_a_text_without_an_offset_is_read_as_utc_and_marked(text):
+def test_a_text_without_an_offset_is_read_as_utc_and_marked(text: str) -> None:
     assert (NOON, False) == parse(text)
 
 
-def test_a_fraction_of_any_length_is_read():
+def test_a_fraction_of_any_length_is_read() -> None:
     assert (NOON + 123_456, True) == parse(f"2026-03-01T12:00:00.123456{'9' * 100_000}Z")
 
 
@@ -129,7 +129,7 @@ OFFSETS = st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minute
 
 
 @given(moment=MOMENTS, zone=OFFSETS)
-def test_each_format_of_one_moment_is_one_instant(moment, zone):
+def test_each_format_of_one_moment_is_one_instant(moment: datetime, zone: timezone) -> None:
     local = moment.astimezone(zone)
     week, ordinal = local.isocalendar(), local.timetuple().tm_yday
     clock, offset = f"{local:%H:%M:%S.%f}", local.isoformat()[-6:]
@@ -142,7 +142,7 @@ def test_each_format_of_one_moment_is_one_instant(moment, zone):
 
 
 @given(text=st.from_regex(r"2[0-9]{3}-?(W?[0-9-]{2,6})T[0-9:.,]{2,12}([Z]|[+-][0-9:]{2,5})?", fullmatch=True))
-def test_a_text_that_resembles_a_date_time_never_raises(text):
+def test_a_text_that_resembles_a_date_time_never_raises(text: str) -> None:
     read = parse(text)
 
     assert read is None or to_datetime(read[0]).year in range(int(text[:4]) - 1, int(text[:4]) + 2)

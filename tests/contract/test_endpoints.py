@@ -6,7 +6,7 @@ from mockserver.contract.endpoints import ENDPOINTS, Route
 from mockserver.core.state.tenant import TABLE_OF
 
 
-def test_a_subject_is_a_kind_of_record_named_by_a_parameter_of_the_path():
+def test_a_subject_is_a_kind_of_record_named_by_a_parameter_of_the_path() -> None:
     subjects = {row.id: (row.path, *row.subject) for row in ENDPOINTS.values() if row.subject}
 
     wrong = {
@@ -19,5 +19,5 @@ def test_a_subject_is_a_kind_of_record_named_by_a_parameter_of_the_path():
     assert {"readConnectionSession", "readEntrypoint"} <= set(subjects)
 
 
-def test_type_checkers_read_the_methods_and_paths_of_the_table():
+def test_type_checkers_read_the_methods_and_paths_of_the_table() -> None:
     assert [f"{row.method} {row.path}" for row in ENDPOINTS.values()] == list(get_args(Route))

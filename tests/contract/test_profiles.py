@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mockserver import MockServer
 from mockserver.contract.choices import CHOICES, DEFAULTS, problem
 from mockserver.contract.choices.profiles import LEFT_OUT, PROFILES
 from mockserver.contract.errors import ERRORS
@@ -22,7 +23,7 @@ DRAFT = {"name": "A", "platform": "chatapp", "templateId": "t", "cadence": 60}
 
 
 @pytest.mark.parametrize("name", PROFILES)
-def test_each_option_of_a_profile_is_legal(name) -> None:
+def test_each_option_of_a_profile_is_legal(name: str) -> None:
     assert [] == [wrong for id, option in PROFILES[name].items() if (wrong := problem(id, option))]
 
 
@@ -56,7 +57,7 @@ def test_four_codes_have_another_status_in_the_guide() -> None:
 
 @pytest.mark.parametrize(("profile", "status"), [("literal", 400), ("guide", 422)])
 @pytest.mark.clause("base.error-guide")
-def test_guide_follows_the_campaign_guide(mockserver_server, profile, status) -> None:
+def test_guide_follows_the_campaign_guide(mockserver_server: MockServer, profile: str, status: int) -> None:
     with mockserver_server.sandbox(profile=profile, given={"templates": TEMPLATES}) as sandbox:
 
         def refused(path: str = "", **changes: object) -> tuple[int, str]:

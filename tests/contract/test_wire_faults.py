@@ -84,21 +84,21 @@ def found() -> dict[str, set[str]]:
     }
 
 
-def test_a_name_is_detected_in_any_expression():
+def test_a_name_is_detected_in_any_expression() -> None:
     assert ["garble", "drop"] == list(named("EFFECTS = frozenset(['garble'])\ndef f(x): return x == 'drop' or 'drops'"))
 
 
-def test_a_wire_fault_is_named_only_in_its_row():
+def test_a_wire_fault_is_named_only_in_its_row() -> None:
     others = {name: faults - set(ELSEWHERE.get(name, {})) for name, faults in found().items()}
 
     assert {} == {name: faults for name, faults in others.items() if faults}
 
 
-def test_every_word_that_is_excepted_is_there():
+def test_every_word_that_is_excepted_is_there() -> None:
     assert {name: set(words) for name, words in ELSEWHERE.items()} == found()
 
 
-def test_each_fault_is_a_method_of_its_own_name_which_begins_with_its_meaning():
+def test_each_fault_is_a_method_of_its_own_name_which_begins_with_its_meaning() -> None:
     methods = {name: method for name, method in vars(WireFaultMethods).items() if inspect.isfunction(method)}
     meanings = {name: (inspect.getdoc(method) or "").partition("\n\n")[0] for name, method in methods.items()}
     rows = {row.name.replace("-", "_"): f"{row.meaning[:1].upper()}{row.meaning[1:]}." for row in WIRE_FAULTS.values()}
@@ -106,14 +106,14 @@ def test_each_fault_is_a_method_of_its_own_name_which_begins_with_its_meaning():
     assert rows == {name: meaning for name, meaning in meanings.items() if name != "do"}
 
 
-def test_each_fault_describes_what_the_client_receives():
+def test_each_fault_describes_what_the_client_receives() -> None:
     assert {"truncate", "garble", "bad-gateway"} == UNREADABLE
     assert {"drop", "reset"} == WITHOUT_RESPONSE
     assert {"delay", "delay-after", "dribble"} == WAITING
 
 
 @pytest.mark.parametrize("name", WIRE_FAULTS)
-def test_a_row_has_its_meaning_and_an_example(name: str):
+def test_a_row_has_its_meaning_and_an_example(name: str) -> None:
     row = WIRE_FAULTS[name]
 
     assert row.meaning and "." not in row.meaning and row.meaning[0].islower()

@@ -18,21 +18,21 @@ def so_far(sandbox: Sandbox) -> list[str]:
     return covered
 
 
-def test_the_choices_of_one_call():
+def test_the_choices_of_one_call() -> None:
     with run() as counted:
         counted.client.campaigns()
 
         assert OF_A_LIST == counted["choices"]
 
 
-def test_numbers_are_one_item_and_off_is_another():
+def test_numbers_are_one_item_and_off_is_another() -> None:
     with run(choices={"rate-limit-numbers": {"requests": 5}}) as counted:
         counted.client.campaigns()
         assert "rate-limit-numbers=value" in counted["choices"]
         assert "rate-limit-numbers=off" not in counted["choices"]
 
 
-def test_the_option_in_force_at_the_call_counts():
+def test_the_option_in_force_at_the_call_counts() -> None:
     with run() as counted:
         counted.sandbox.choose({"list-order": "oldest-first", "dual-status": "guide"})
         counted.client.campaigns()
@@ -41,7 +41,7 @@ def test_the_option_in_force_at_the_call_counts():
         assert [] == [item for item in counted["choices"] if item.startswith("dual-status")]
 
 
-def test_a_reset_continues_to_record():
+def test_a_reset_continues_to_record() -> None:
     with run() as counted:
         counted.sandbox.reset()
         counted.client.campaigns()
@@ -62,7 +62,7 @@ def test_a_reset_continues_to_record():
         lambda sandbox: sandbox.call("GET", "/_mock/replay"),
     ],
 )
-def test_a_look_at_the_sandbox_reads_no_choice(look: Callable[[Sandbox], object]):
+def test_a_look_at_the_sandbox_reads_no_choice(look: Callable[[Sandbox], object]) -> None:
     with run(given={**GIVEN, **RUNNING}) as counted:
         session = counted.client.connect()
         counted.sandbox.complete_session(session)
@@ -72,7 +72,7 @@ def test_a_look_at_the_sandbox_reads_no_choice(look: Callable[[Sandbox], object]
         assert sorted(before) == counted["choices"]
 
 
-def test_a_call_counts_after_reads_of_the_same_choice_that_do_not():
+def test_a_call_counts_after_reads_of_the_same_choice_that_do_not() -> None:
     with run(given={**GIVEN, **RUNNING}) as counted:
         hosted = counted.sandbox._hosted
         assert hosted._coverage is not None
@@ -87,7 +87,7 @@ def test_a_call_counts_after_reads_of_the_same_choice_that_do_not():
         assert OF_A_LIST == counted["choices"]
 
 
-def test_the_journal_has_the_choices_that_differ_from_their_default():
+def test_the_journal_has_the_choices_that_differ_from_their_default() -> None:
     with run(choices={"dual-status": "guide"}) as counted:
         counted.client.campaigns()
         counted.sandbox.choose({"list-order": "oldest-first"})
@@ -101,7 +101,7 @@ def test_the_journal_has_the_choices_that_differ_from_their_default():
         assert [{"dual-status": "guide"}] == [entry.choices for entry in sandbox.journal.exchanges]
 
 
-def test_seed_data_that_is_added_later_reads_no_choice_that_counts():
+def test_seed_data_that_is_added_later_reads_no_choice_that_counts() -> None:
     with run() as counted:
         counted.client.campaigns()
         counted.sandbox.apply(given={"chats": [{"id": "chat_born", "birthDate": "1990-02-01"}]})
@@ -109,7 +109,7 @@ def test_seed_data_that_is_added_later_reads_no_choice_that_counts():
         assert OF_A_LIST == counted["choices"]
 
 
-def test_the_timer_of_a_record_of_seed_data_reads_no_choice_that_counts():
+def test_the_timer_of_a_record_of_seed_data_reads_no_choice_that_counts() -> None:
     with run(given={**GIVEN, **RUNNING}) as counted:
         counted.client.campaigns()
         counted.client.wait("2h")
@@ -117,7 +117,7 @@ def test_the_timer_of_a_record_of_seed_data_reads_no_choice_that_counts():
         assert OF_A_LIST == counted["choices"]
 
 
-def test_the_timer_of_a_record_of_the_client_does():
+def test_the_timer_of_a_record_of_the_client_does() -> None:
     with run() as counted:
         counted.client.connect()
         before = {*so_far(counted.sandbox)}
@@ -126,7 +126,7 @@ def test_the_timer_of_a_record_of_the_client_does():
         assert {"expiry-driver=timer", "wh-no-endpoint=dropped"} == {*counted["choices"]} - before
 
 
-def test_strict_answers_read_the_same_choices():
+def test_strict_answers_read_the_same_choices() -> None:
     from mockserver import Coverage, MockServer
 
     covered = []

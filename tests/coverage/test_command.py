@@ -44,7 +44,9 @@ def whole() -> Coverage:
     return coverage
 
 
-def test_a_report_has_the_table_and_each_gap_with_what_closes_it(capsys: pytest.CaptureFixture[str], file: Path):
+def test_a_report_has_the_table_and_each_gap_with_what_closes_it(
+    capsys: pytest.CaptureFixture[str], file: Path
+) -> None:
     report = printed(capsys, "report", file)
 
     assert render.table(Coverage.load(file)) == report.splitlines()[:11]
@@ -55,18 +57,18 @@ def test_a_report_has_the_table_and_each_gap_with_what_closes_it(capsys: pytest.
         assert f"\n  {item}\n" not in report
 
 
-def test_a_report_as_json_is_the_file(capsys: pytest.CaptureFixture[str], file: Path):
+def test_a_report_as_json_is_the_file(capsys: pytest.CaptureFixture[str], file: Path) -> None:
     assert json.loads(file.read_text(encoding="utf-8")) == json.loads(printed(capsys, "report", "--json", file))
 
 
-def test_a_threshold_of_a_report_decides_its_status(capsys: pytest.CaptureFixture[str], file: Path):
+def test_a_threshold_of_a_report_decides_its_status(capsys: pytest.CaptureFixture[str], file: Path) -> None:
     assert 1 == main(["coverage", "report", str(file), "--fail-under", "operations=50"])
     assert "operations: got 12 % (2 of 16); expected at least 50 %" in capsys.readouterr().out
     assert 0 == main(["coverage", "report", str(file), "--fail-under", "operations=12"])
     assert 2 == main(["coverage", "report", str(file), "--fail-under", "operation=12"])
 
 
-def test_a_url_is_read_as_a_file_is(capsys: pytest.CaptureFixture[str]):
+def test_a_url_is_read_as_a_file_is(capsys: pytest.CaptureFixture[str]) -> None:
     with MockServer() as server, server.sandbox() as sandbox:
         sandbox.call("GET", "/v1/campaigns")
         document = json.loads(printed(capsys, "report", "--json", sandbox.base_url))
@@ -75,7 +77,9 @@ def test_a_url_is_read_as_a_file_is(capsys: pytest.CaptureFixture[str]):
     assert [] == document["dimensions"]["choices"]["covered"]  # they are not tracked
 
 
-def test_a_client_of_another_language_has_choices_counted_once_they_are_tracked(capsys: pytest.CaptureFixture[str]):
+def test_a_client_of_another_language_has_choices_counted_once_they_are_tracked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with MockServer() as server, server.sandbox() as sandbox:
         sandbox.call("POST", "/_mock/choices/watch")
         sandbox.call("GET", "/v1/campaigns")
@@ -84,7 +88,9 @@ def test_a_client_of_another_language_has_choices_counted_once_they_are_tracked(
     assert "list-order=newest-first" in document["dimensions"]["choices"]["covered"]
 
 
-def test_combined_files_have_what_one_of_them_has(capsys: pytest.CaptureFixture[str], file: Path, tmp_path: Path):
+def test_combined_files_have_what_one_of_them_has(
+    capsys: pytest.CaptureFixture[str], file: Path, tmp_path: Path
+) -> None:
     other = Coverage()
     other.add("operations", "uploadMedia")
     other.save(tmp_path / "other.json")
@@ -98,7 +104,7 @@ def test_combined_files_have_what_one_of_them_has(capsys: pytest.CaptureFixture[
 
 def test_a_bad_file_is_refused_in_one_line_and_nothing_is_written(
     capsys: pytest.CaptureFixture[str], file: Path, tmp_path: Path
-):
+) -> None:
     (tmp_path / "bad.json").write_text("[]", encoding="utf-8")
 
     assert 2 == main(["coverage", "combine", str(file), str(tmp_path / "bad.json"), "-o", str(tmp_path / "all.json")])
@@ -108,7 +114,7 @@ def test_a_bad_file_is_refused_in_one_line_and_nothing_is_written(
     assert not (tmp_path / "all.json").exists()
 
 
-def test_a_missing_file_is_refused_with_the_way_to_make_one(capsys: pytest.CaptureFixture[str], tmp_path: Path):
+def test_a_missing_file_is_refused_with_the_way_to_make_one(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert 2 == main(["coverage", "report", str(tmp_path / "none.json")])
     expected = "none.json, which does not exist; expected a file that `pytest --mockserver-cov` has written"
     assert expected in capsys.readouterr().err
@@ -146,7 +152,7 @@ def parsed(html: str) -> Reader:
     return reader
 
 
-def test_the_page_is_one_file_without_script_address_or_inline_style(file: Path):
+def test_the_page_is_one_file_without_script_address_or_inline_style(file: Path) -> None:
     html = page.render(Coverage.load(file))
     reader = parsed(html)
 
@@ -161,7 +167,7 @@ def test_the_page_is_one_file_without_script_address_or_inline_style(file: Path)
     )
 
 
-def test_the_policy_of_the_page_allows_its_own_style_alone(file: Path):
+def test_the_policy_of_the_page_allows_its_own_style_alone(file: Path) -> None:
     from base64 import b64encode
     from hashlib import sha256
 
@@ -176,7 +182,7 @@ def test_the_policy_of_the_page_allows_its_own_style_alone(file: Path):
     assert f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'" == policy
 
 
-def test_the_page_shows_every_item_once_and_the_sentence_of_each_missing_clause(file: Path):
+def test_the_page_shows_every_item_once_and_the_sentence_of_each_missing_clause(file: Path) -> None:
     coverage = Coverage.load(file)
     texts = parsed(page.render(coverage)).texts
     sentences = {clause.id: clause.text for clause in clauses.read()}
@@ -186,7 +192,7 @@ def test_the_page_shows_every_item_once_and_the_sentence_of_each_missing_clause(
     assert [] == [clause for clause in coverage.missing("clauses") if sentences[clause] not in texts]
 
 
-def test_the_page_is_readable_by_assistive_tools(file: Path):
+def test_the_page_is_readable_by_assistive_tools(file: Path) -> None:
     reader = parsed(page.render(Coverage.load(file)))
     attributes = reader.attributes
 
@@ -198,7 +204,7 @@ def test_the_page_is_readable_by_assistive_tools(file: Path):
     assert "color-scheme: light dark" in reader.style and "prefers-color-scheme: dark" in reader.style
 
 
-def test_the_page_of_everything_has_no_gap():
+def test_the_page_of_everything_has_no_gap() -> None:
     reader = parsed(page.render(whole()))
     total = sum(map(len, universe().values()))
 
@@ -206,7 +212,9 @@ def test_the_page_of_everything_has_no_gap():
     assert [] == [text for text in reader.texts if text.endswith("not covered")]
 
 
-def test_markdown_is_a_table_with_the_first_gaps_and_fits_a_summary(capsys: pytest.CaptureFixture[str], file: Path):
+def test_markdown_is_a_table_with_the_first_gaps_and_fits_a_summary(
+    capsys: pytest.CaptureFixture[str], file: Path
+) -> None:
     markdown = printed(capsys, "markdown", file)
 
     assert "| operations | 2 | 16 | 12 % |" in markdown
@@ -215,7 +223,7 @@ def test_markdown_is_a_table_with_the_first_gaps_and_fits_a_summary(capsys: pyte
     assert 16_000 > len(markdown.encode())
 
 
-def test_a_badge_is_an_svg_with_the_share_and_refers_to_nothing(capsys: pytest.CaptureFixture[str], file: Path):
+def test_a_badge_is_an_svg_with_the_share_and_refers_to_nothing(capsys: pytest.CaptureFixture[str], file: Path) -> None:
     svg = printed(capsys, "badge", file)
     root = ElementTree.parse(io.StringIO(svg)).getroot()
     count = Coverage.load(file).count()
@@ -225,14 +233,16 @@ def test_a_badge_is_an_svg_with_the_share_and_refers_to_nothing(capsys: pytest.C
     assert 1 == svg.count("http")  # the namespace
 
 
-def test_a_share_is_rounded_down_so_that_100_percent_is_everything():
+def test_a_share_is_rounded_down_so_that_100_percent_is_everything() -> None:
     almost = whole()
     almost._covered["filters"].discard("chat.platform equals")
 
     assert ("100 %", "99 %") == (whole().count().text, almost.count().text)
 
 
-def test_forms_are_written_to_a_file_and_print_nothing(capsys: pytest.CaptureFixture[str], file: Path, tmp_path: Path):
+def test_forms_are_written_to_a_file_and_print_nothing(
+    capsys: pytest.CaptureFixture[str], file: Path, tmp_path: Path
+) -> None:
     for form in ("report", "html", "markdown", "badge"):
         assert "" == printed(capsys, form, file, "-o", tmp_path / "out" / form)
         assert (tmp_path / "out" / form).read_text(encoding="utf-8")

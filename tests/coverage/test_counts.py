@@ -40,14 +40,14 @@ def run(**settings: object) -> Iterator[Counted]:
         yield Counted(sandbox, coverage)
 
 
-def test_a_read():
+def test_a_read() -> None:
     with run() as counted:
         counted.client.campaigns()
 
         assert {"operations": ["listCampaigns"], "answers": ["listCampaigns success"]} == counted.everything()
 
 
-def test_equal_calls_are_one_item():
+def test_equal_calls_are_one_item() -> None:
     with run() as counted:
         for _ in range(5):
             counted.client.campaigns()
@@ -55,7 +55,7 @@ def test_equal_calls_are_one_item():
         assert {"operations": ["listCampaigns"], "answers": ["listCampaigns success"]} == counted.everything()
 
 
-def test_a_refusal_of_the_api():
+def test_a_refusal_of_the_api() -> None:
     with run() as counted:
         counted.client.start("campaign_none")
 
@@ -63,7 +63,7 @@ def test_a_refusal_of_the_api():
         assert expected == counted.everything()
 
 
-def test_an_injected_refusal_is_an_answer_and_a_fault():
+def test_an_injected_refusal_is_an_answer_and_a_fault() -> None:
     with run() as counted:
         counted.sandbox.on("listCampaigns").nth(1).error("RATE_LIMIT_EXCEEDED")
         counted.client.campaigns()
@@ -75,7 +75,7 @@ def test_an_injected_refusal_is_an_answer_and_a_fault():
         } == counted.everything()
 
 
-def test_a_code_that_the_operation_does_not_declare_is_no_answer_of_it():
+def test_a_code_that_the_operation_does_not_declare_is_no_answer_of_it() -> None:
     with run() as counted:
         counted.sandbox.on("listCampaigns").nth(1).error("FORM_INACTIVE")
         counted.client.campaigns()
@@ -83,7 +83,7 @@ def test_a_code_that_the_operation_does_not_declare_is_no_answer_of_it():
         assert {"operations": ["listCampaigns"], "faults": ["listCampaigns error"]} == counted.everything()
 
 
-def test_an_answer_that_is_lost_is_not_received_and_its_step_counts():
+def test_an_answer_that_is_lost_is_not_received_and_its_step_counts() -> None:
     with run() as counted:
         counted.sandbox.on("startCampaign").nth(1).drop("after")
         counted.client.start(counted.client.create())
@@ -96,7 +96,7 @@ def test_an_answer_that_is_lost_is_not_received_and_its_step_counts():
         } == counted.everything()
 
 
-def test_a_call_that_is_dropped_before_the_operation_causes_no_step():
+def test_a_call_that_is_dropped_before_the_operation_causes_no_step() -> None:
     with run() as counted:
         counted.sandbox.on("startCampaign").nth(1).drop("before")
         counted.client.start(counted.client.create())
@@ -108,7 +108,7 @@ def test_a_call_that_is_dropped_before_the_operation_causes_no_step():
         } == counted.everything()
 
 
-def test_a_run_that_no_call_looked_at_has_only_started():
+def test_a_run_that_no_call_looked_at_has_only_started() -> None:
     with run() as counted:
         counted.client.launch()
         counted.client.wait("1h")
@@ -116,7 +116,7 @@ def test_a_run_that_no_call_looked_at_has_only_started():
         assert ["campaign draft start"] == counted["steps"]
 
 
-def test_a_read_of_the_execution_shows_its_end_and_not_the_campaign_s():
+def test_a_read_of_the_execution_shows_its_end_and_not_the_campaign_s() -> None:
     with run() as counted:
         pair = counted.client.launch()
         counted.client.wait("1h")
@@ -125,7 +125,7 @@ def test_a_read_of_the_execution_shows_its_end_and_not_the_campaign_s():
         assert ["campaign draft start", "execution processing finish"] == counted["steps"]
 
 
-def test_a_read_of_the_campaign_shows_both_ends():
+def test_a_read_of_the_campaign_shows_both_ends() -> None:
     with run() as counted:
         campaign, _ = counted.client.launch()
         counted.client.wait("1h")
@@ -137,7 +137,7 @@ def test_a_read_of_the_campaign_shows_both_ends():
 @pytest.mark.parametrize(
     "encode", [str.encode, lambda text: text.replace("c", "\\u0063").encode()], ids=["plain", "escaped"]
 )
-def test_a_reply_of_a_rule_shows_a_state_however_it_is_encoded(encode: Callable[[str], bytes]):
+def test_a_reply_of_a_rule_shows_a_state_however_it_is_encoded(encode: Callable[[str], bytes]) -> None:
     with run() as counted:
         campaign, _ = counted.client.launch()
         counted.client.wait("1h")
@@ -148,7 +148,7 @@ def test_a_reply_of_a_rule_shows_a_state_however_it_is_encoded(encode: Callable[
         assert ["campaign draft start", "campaign processing finish"] == counted["steps"]
 
 
-def test_a_read_before_the_end_does_not_show_it():
+def test_a_read_before_the_end_does_not_show_it() -> None:
     with run() as counted:
         pair = counted.client.launch()
         counted.client.execution(pair)
@@ -157,7 +157,7 @@ def test_a_read_before_the_end_does_not_show_it():
         assert ["campaign draft start"] == counted["steps"]
 
 
-def test_a_cancel_causes_the_steps_of_campaign_and_execution():
+def test_a_cancel_causes_the_steps_of_campaign_and_execution() -> None:
     with run() as counted:
         campaign, _ = counted.client.launch()
         counted.client.cancel(campaign)
@@ -166,14 +166,14 @@ def test_a_cancel_causes_the_steps_of_campaign_and_execution():
         assert steps == counted["steps"]
 
 
-def test_the_cancel_of_a_draft():
+def test_the_cancel_of_a_draft() -> None:
     with run() as counted:
         counted.client.cancel(counted.client.create())
 
         assert ["campaign draft cancel"] == counted["steps"]
 
 
-def test_an_act_of_another_counts_where_a_read_shows_it():
+def test_an_act_of_another_counts_where_a_read_shows_it() -> None:
     with run() as counted:
         unread, read = counted.client.connect(), counted.client.connect(funnelStepId="funnel_step_a")
         counted.sandbox.complete_session(unread)
@@ -183,7 +183,7 @@ def test_an_act_of_another_counts_where_a_read_shows_it():
         assert ["session pending fail"] == counted["steps"]
 
 
-def test_an_expiry_by_the_deadline_is_two_items_and_a_forced_one_is_one():
+def test_an_expiry_by_the_deadline_is_two_items_and_a_forced_one_is_one() -> None:
     with run() as counted:
         session = counted.client.connect()
         counted.client.wait("21m")
@@ -196,13 +196,13 @@ def test_an_expiry_by_the_deadline_is_two_items_and_a_forced_one_is_one():
         assert ["session pending expire"] == counted["steps"]
 
 
-def test_seed_data_and_the_mock_alone_cover_nothing():
+def test_seed_data_and_the_mock_alone_cover_nothing() -> None:
     with run(given={**GIVEN, **RUNNING}) as counted:
         counted.client.wait("2h")
         assert [] == [item for name in DIMENSIONS for item in counted[name]]
 
 
-def test_the_past_of_seed_data_is_no_step_of_the_client_who_reads_it():
+def test_the_past_of_seed_data_is_no_step_of_the_client_who_reads_it() -> None:
     ended = {"campaigns": [{"id": "campaign_e", "templateId": "template_t", "status": "completed"}]}
     with run(given={**GIVEN, **ended}) as counted:
         counted.client.campaign("campaign_e")
@@ -211,7 +211,7 @@ def test_the_past_of_seed_data_is_no_step_of_the_client_who_reads_it():
 
 
 @pytest.mark.parametrize("status", ["failed", "canceled", "processing"])
-def test_seed_data_may_create_a_campaign_in_any_state(status: str):
+def test_seed_data_may_create_a_campaign_in_any_state(status: str) -> None:
     given = {**GIVEN, "campaigns": [{"id": "campaign_e", "templateId": "template_t", "status": status}]}
     with run(given=given) as counted:
         counted.client.campaign("campaign_e")
@@ -219,7 +219,7 @@ def test_seed_data_may_create_a_campaign_in_any_state(status: str):
         assert {"operations": ["readCampaign"], "answers": ["readCampaign success"]} == counted.everything()
 
 
-def test_filters_count_where_they_are_accepted():
+def test_filters_count_where_they_are_accepted() -> None:
     refused = [{"combinator": "and", "statements": [{"field": "chat.status", "operator": "between", "value": 1}]}]
     date = {"field": "chat.virtual.lastMessageAt", "operator": "less-than", "value": "2026-01-01T00:00:00Z"}
     with run() as counted:
@@ -232,7 +232,7 @@ def test_filters_count_where_they_are_accepted():
         assert "previewAudience CAMPAIGN_INVALID_FILTERS" in counted["answers"]
 
 
-def test_an_event_that_a_receiver_accepts():
+def test_an_event_that_a_receiver_accepts() -> None:
     with run() as counted:
         counted.sandbox.receive_webhooks(lambda webhook: 204)
         counted.sandbox.complete_session(counted.client.connect())
@@ -245,7 +245,7 @@ def test_an_event_that_a_receiver_accepts():
         } == counted.everything()
 
 
-def test_an_event_that_is_accepted_at_the_second_attempt():
+def test_an_event_that_is_accepted_at_the_second_attempt() -> None:
     answers = iter((500, 204))
     with run() as counted:
         counted.sandbox.receive_webhooks(lambda webhook: next(answers))
@@ -257,7 +257,7 @@ def test_an_event_that_is_accepted_at_the_second_attempt():
         assert steps == counted["steps"]
 
 
-def test_an_event_that_is_abandoned_and_sent_again():
+def test_an_event_that_is_abandoned_and_sent_again() -> None:
     answers = iter((410, 204))
     with run() as counted:
         webhook = counted.sandbox.receive_webhooks(lambda webhook: next(answers))
@@ -269,7 +269,7 @@ def test_an_event_that_is_abandoned_and_sent_again():
         assert steps == counted["steps"]
 
 
-def test_an_event_that_a_rule_loses_reaches_no_receiver():
+def test_an_event_that_a_rule_loses_reaches_no_receiver() -> None:
     with run() as counted:
         counted.sandbox.receive_webhooks(lambda webhook: 204)
         counted.sandbox.on("delivery").deliver(lose=True)
@@ -278,7 +278,7 @@ def test_an_event_that_a_rule_loses_reaches_no_receiver():
         assert ([], []) == (counted["deliveries"], counted["steps"])
 
 
-def test_a_body_that_is_cut_is_not_received():
+def test_a_body_that_is_cut_is_not_received() -> None:
     with run() as counted:
         counted.sandbox.on("listCampaigns").truncate(3)
         counted.client.campaigns()
@@ -289,7 +289,7 @@ def test_a_body_that_is_cut_is_not_received():
 @pytest.mark.parametrize(
     ("alias", "item"), [("EMPTY_RESPONSE", "drop before"), ("MALFORMED_RESPONSE_CHUNK", "truncate")]
 )
-def test_another_name_of_a_fault_is_the_fault(alias: str, item: str):
+def test_another_name_of_a_fault_is_the_fault(alias: str, item: str) -> None:
     with run() as counted:
         counted.sandbox.on("listCampaigns").do({alias: True})
         counted.client.campaigns()
@@ -297,7 +297,7 @@ def test_another_name_of_a_fault_is_the_fault(alias: str, item: str):
         assert [f"listCampaigns {item}"] == counted["faults"]
 
 
-def test_a_preflight_is_no_call():
+def test_a_preflight_is_no_call() -> None:
     with run() as counted:
         counted.sandbox.call("OPTIONS", "/v1/campaigns")
         counted.sandbox.call("HEAD", "/v1/campaigns")
@@ -305,7 +305,7 @@ def test_a_preflight_is_no_call():
         assert {} == counted.everything()
 
 
-def test_what_a_reset_discards_has_counted():
+def test_what_a_reset_discards_has_counted() -> None:
     with run() as counted:
         counted.client.campaigns()
         counted.sandbox.reset()
@@ -314,7 +314,7 @@ def test_what_a_reset_discards_has_counted():
         assert ["createCampaign", "listCampaigns"] == counted["operations"]
 
 
-def test_what_a_checkpoint_discards_has_counted():
+def test_what_a_checkpoint_discards_has_counted() -> None:
     with run() as counted:
         with counted.sandbox.checkpoint():
             counted.client.campaigns()

@@ -42,7 +42,7 @@ def played(*runs: Provocation) -> Coverage:
 
 
 @given(COVERAGES, COVERAGES, COVERAGES)
-def test_merging_is_a_union(one: Coverage, two: Coverage, three: Coverage):
+def test_merging_is_a_union(one: Coverage, two: Coverage, three: Coverage) -> None:
     assert combine([one, two]) == combine([two, one])
     assert combine([combine([one, two]), three]) == combine([one, combine([two, three])])
     assert one == combine([one, one]) == combine([one, Coverage()])
@@ -52,23 +52,23 @@ def test_merging_is_a_union(one: Coverage, two: Coverage, three: Coverage):
 
 
 @given(st.lists(st.sampled_from(RUNS), max_size=6), st.integers(0, 6))
-def test_two_sessions_merged_equal_one_session(runs: list[Provocation], cut: int):
+def test_two_sessions_merged_equal_one_session(runs: list[Provocation], cut: int) -> None:
     assert played(*runs) == combine([played(*runs[:cut]), played(*runs[cut:])])
 
 
 @given(COVERAGES)
-def test_a_document_is_read_as_it_was_written(coverage: Coverage):
+def test_a_document_is_read_as_it_was_written(coverage: Coverage) -> None:
     assert coverage == Coverage.from_json(json.loads(json.dumps(coverage.as_json())))
 
 
-def test_a_merge_leaves_its_parts_as_they_are():
+def test_a_merge_leaves_its_parts_as_they_are() -> None:
     one, two = _of([("operations", "createCampaign")]), _of([("operations", "startCampaign")])
     combine([one, two])
 
     assert (("createCampaign",), ("startCampaign",)) == (one.covered("operations"), two.covered("operations"))
 
 
-def test_a_file_has_each_item_once_in_the_order_of_the_tables(tmp_path: Path):
+def test_a_file_has_each_item_once_in_the_order_of_the_tables(tmp_path: Path) -> None:
     _of([("operations", "startCampaign"), ("operations", "listTemplates")]).save(tmp_path / "new" / "coverage.json")
     document = json.loads((tmp_path / "new" / "coverage.json").read_text(encoding="utf-8"))
 
@@ -121,7 +121,7 @@ def _of_another_version(document: Any) -> None:
         ),
     ],
 )
-def test_another_document_is_refused_with_the_reason(change: Callable[[Any], None], message: str):
+def test_another_document_is_refused_with_the_reason(change: Callable[[Any], None], message: str) -> None:
     document = Coverage().as_json()
     change(document)
 
@@ -130,13 +130,13 @@ def test_another_document_is_refused_with_the_reason(change: Callable[[Any], Non
 
 
 @pytest.mark.parametrize("document", [None, [], 3, "text", {}, {"dimensions": []}])
-def test_what_is_no_document_is_refused(document: Any):
+def test_what_is_no_document_is_refused(document: Any) -> None:
     with pytest.raises(CoverageError, match="without dimensions; expected a file that --mockserver-cov wrote"):
         Coverage.from_json(document)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000])
-def test_a_file_that_is_not_json_is_refused(tmp_path: Path, text: str):
+def test_a_file_that_is_not_json_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "coverage.json").write_text(text, encoding="utf-8")
 
     with pytest.raises(CoverageError, match=r"coverage\.json: got a file that is not JSON"):

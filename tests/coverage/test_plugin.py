@@ -43,7 +43,7 @@ HEADING = "*mockserver: coverage of the contract*"
 
 
 @pytest.fixture(autouse=True)
-def without_company(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
+def without_company(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the suites without other plugins, which take most of the time of a process, and one of which warns."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(PLUGIN))
@@ -59,7 +59,7 @@ def in_one_process(pytester: pytest.Pytester) -> Coverage:
     return loaded(pytester)
 
 
-def test_a_session_prints_a_table_of_the_dimensions_and_writes_its_file(pytester: pytest.Pytester):
+def test_a_session_prints_a_table_of_the_dimensions_and_writes_its_file(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(SUITE)
     result = run_in_process(pytester, "--mockserver-cov", "-p", "no:randomly")
 
@@ -72,7 +72,7 @@ def test_a_session_prints_a_table_of_the_dimensions_and_writes_its_file(pytester
     assert ("readEntrypoint drop before", "readFormPolicy drop before") == coverage.covered("faults")
 
 
-def test_a_session_without_the_option_writes_and_imports_nothing(pytester: pytest.Pytester):
+def test_a_session_without_the_option_writes_and_imports_nothing(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
         import sys
@@ -89,7 +89,7 @@ def test_a_session_without_the_option_writes_and_imports_nothing(pytester: pytes
     assert not (pytester.path / FILE).exists()
 
 
-def test_the_ini_file_asks_for_it_too(pytester: pytest.Pytester):
+def test_the_ini_file_asks_for_it_too(pytester: pytest.Pytester) -> None:
     pytester.makeini(
         "[pytest]\nmockserver_cov = true\nmockserver_cov_file = out/cov.json\nmockserver_cov_fail_under = 99"
     )
@@ -100,7 +100,7 @@ def test_the_ini_file_asks_for_it_too(pytester: pytest.Pytester):
     assert OPERATIONS == Coverage.load(pytester.path / "out" / "cov.json").covered("operations")
 
 
-def test_workers_cover_together_what_one_process_covers(pytester: pytest.Pytester):
+def test_workers_cover_together_what_one_process_covers(pytester: pytest.Pytester) -> None:
     alone = in_one_process(pytester)
     result = pytester.runpytest_subprocess("--mockserver-cov", "-p", "xdist", "-n", "2")
 
@@ -109,7 +109,9 @@ def test_workers_cover_together_what_one_process_covers(pytester: pytest.Pyteste
     assert alone == loaded(pytester)
 
 
-def test_without_a_terminal_the_file_is_written_and_the_status_is_that_of_the_threshold(pytester: pytest.Pytester):
+def test_without_a_terminal_the_file_is_written_and_the_status_is_that_of_the_threshold(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makepyfile(SUITE)
     arguments = ("--mockserver-cov", "--mockserver-cov-fail-under=50", "-p", "no:terminal")
     result = pytester.runpytest_subprocess(*arguments)
@@ -119,7 +121,7 @@ def test_without_a_terminal_the_file_is_written_and_the_status_is_that_of_the_th
 
 
 @pytest.mark.parametrize("option", [(), ("-x",)])
-def test_a_failing_session_has_covered_what_it_called(pytester: pytest.Pytester, option: tuple[str, ...]):
+def test_a_failing_session_has_covered_what_it_called(pytester: pytest.Pytester, option: tuple[str, ...]) -> None:
     pytester.makepyfile(
         """
         def test_one(mockserver, mockserver_server):
@@ -137,7 +139,7 @@ def test_a_failing_session_has_covered_what_it_called(pytester: pytest.Pytester,
     assert ("listTemplates", "listCampaigns") == loaded(pytester).covered("operations")
 
 
-def test_a_session_without_a_test_covers_nothing_and_ends_as_always(pytester: pytest.Pytester):
+def test_a_session_without_a_test_covers_nothing_and_ends_as_always(pytester: pytest.Pytester) -> None:
     result = run_in_process(pytester, "--mockserver-cov", "--mockserver-cov-fail-under=1")
 
     assert pytest.ExitCode.NO_TESTS_COLLECTED == result.ret
@@ -156,7 +158,7 @@ def test_a_session_without_a_test_covers_nothing_and_ends_as_always(pytester: py
         ("operations=31,0", []),
     ],
 )
-def test_a_threshold_fails_a_session_that_covers_less(pytester: pytest.Pytester, least: str, lines: list[str]):
+def test_a_threshold_fails_a_session_that_covers_less(pytester: pytest.Pytester, least: str, lines: list[str]) -> None:
     pytester.makepyfile(SUITE)
     result = run_in_process(pytester, f"--mockserver-cov-fail-under={least}")
 
@@ -172,14 +174,16 @@ def test_a_threshold_fails_a_session_that_covers_less(pytester: pytest.Pytester,
         ("most", "got 'most'; expected a percentage from 0 to 100, or DIMENSION=PERCENTAGE"),
     ],
 )
-def test_a_threshold_that_is_none_is_refused_before_any_test(pytester: pytest.Pytester, least: str, message: str):
+def test_a_threshold_that_is_none_is_refused_before_any_test(
+    pytester: pytest.Pytester, least: str, message: str
+) -> None:
     result = run_in_process(pytester, f"--mockserver-cov-fail-under={least}")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines([f"*--mockserver-cov-fail-under: {message}*"])
 
 
-def test_a_session_adds_to_the_file_of_an_earlier_one_if_it_is_asked_to(pytester: pytest.Pytester):
+def test_a_session_adds_to_the_file_of_an_earlier_one_if_it_is_asked_to(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(SUITE)
     for name in ("test_list", "test_several"):
         run_in_process(pytester, "--mockserver-cov", "--mockserver-cov-append", "-k", f"{name} and not otherwise")
@@ -189,7 +193,7 @@ def test_a_session_adds_to_the_file_of_an_earlier_one_if_it_is_asked_to(pytester
     assert (("listCampaigns", *OPERATIONS[3:]), OPERATIONS[3:]) == (both, loaded(pytester).covered("operations"))
 
 
-def test_a_file_of_another_version_is_not_added_to(pytester: pytest.Pytester):
+def test_a_file_of_another_version_is_not_added_to(pytester: pytest.Pytester) -> None:
     in_one_process(pytester)
     document = json.loads((pytester.path / FILE).read_text(encoding="utf-8"))
     (pytester.path / FILE).write_text(json.dumps({**document, "version": "0.0.1"}), encoding="utf-8")
@@ -199,7 +203,7 @@ def test_a_file_of_another_version_is_not_added_to(pytester: pytest.Pytester):
     result.stderr.fnmatch_lines(["*--mockserver-cov-append: *got version '0.0.1' of mockserver; expected *"])
 
 
-def test_a_server_that_the_suite_makes_and_a_unittest_case_are_gathered_too(pytester: pytest.Pytester):
+def test_a_server_that_the_suite_makes_and_a_unittest_case_are_gathered_too(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
         from mockserver import MockServer, SandboxTestCase
@@ -218,7 +222,7 @@ def test_a_server_that_the_suite_makes_and_a_unittest_case_are_gathered_too(pyte
     run_in_process(pytester).assert_outcomes(passed=2)
 
 
-def test_sandboxes_on_a_running_server_cover_what_they_cover_in_process(pytester: pytest.Pytester):
+def test_sandboxes_on_a_running_server_cover_what_they_cover_in_process(pytester: pytest.Pytester) -> None:
     alone = in_one_process(pytester)
     with MockServer() as server:
         pytester.runpytest_subprocess("--mockserver-cov", f"--mockserver-url={server.url}").assert_outcomes(passed=3)
@@ -226,7 +230,7 @@ def test_sandboxes_on_a_running_server_cover_what_they_cover_in_process(pytester
     assert alone == loaded(pytester)
 
 
-def test_a_suite_of_unittest_alone_saves_its_coverage_itself(tmp_path: Path):
+def test_a_suite_of_unittest_alone_saves_its_coverage_itself(tmp_path: Path) -> None:
     (tmp_path / "test_list.py").write_text(
         "import atexit\n"
         "from mockserver import Coverage, SandboxTestCase\n"
@@ -246,7 +250,7 @@ def test_a_suite_of_unittest_alone_saves_its_coverage_itself(tmp_path: Path):
     assert ("listCampaigns",) == Coverage.load(tmp_path / "coverage.json").covered("operations")
 
 
-def test_the_runs_of_an_exploration_count_with_their_faults_and_options(pytester: pytest.Pytester):
+def test_the_runs_of_an_exploration_count_with_their_faults_and_options(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
         import pytest
@@ -268,7 +272,7 @@ def test_the_runs_of_an_exploration_count_with_their_faults_and_options(pytester
     assert {"list-order=newest-first", "list-order=oldest-first"} <= set(covered.covered("choices"))
 
 
-def test_what_lacks_shrinks_with_what_is_added():
+def test_what_lacks_shrinks_with_what_is_added() -> None:
     coverage, other = Coverage(), Coverage()
     other.add("operations", "listTemplates")
     before = set(coverage.lacking("operations"))

@@ -39,7 +39,7 @@ def gaps() -> Iterator[tuple[Dimension, str]]:
 
 
 @pytest.mark.deep
-def test_a_scenario_closes_each_gap_that_it_is_offered_for(played: Mapping[str, Any]):
+def test_a_scenario_closes_each_gap_that_it_is_offered_for(played: Mapping[str, Any]) -> None:
     offered = [(dimension, item, remedy(dimension, item).scenario) for dimension, item in gaps()]
     open_ = [row for row in offered if row[2] and row[1] not in played["covered"][row[2]][row[0]]]
 
@@ -47,23 +47,23 @@ def test_a_scenario_closes_each_gap_that_it_is_offered_for(played: Mapping[str, 
 
 
 @pytest.mark.deep
-def test_every_gap_that_a_scenario_closes_is_offered_one(played: Mapping[str, Any]):
+def test_every_gap_that_a_scenario_closes_is_offered_one(played: Mapping[str, Any]) -> None:
     assert offers.FILE.read_text(encoding="utf-8") == played["offers"], RECORD
 
 
 @pytest.mark.deep
-def test_every_scenario_was_played_but_those_that_a_naive_client_always_shares(played: Mapping[str, Any]):
+def test_every_scenario_was_played_but_those_that_a_naive_client_always_shares(played: Mapping[str, Any]) -> None:
     shared = {"audience-grows-after-preview", "messages-reworded"}
 
     assert {*library.paths()} - {"demo"} - shared == {*played["covered"]}
 
 
 @pytest.mark.deep
-def test_every_rule_that_any_client_of_the_library_broke_had_a_chance(played: Mapping[str, Any]):
+def test_every_rule_that_any_client_of_the_library_broke_had_a_chance(played: Mapping[str, Any]) -> None:
     assert [] == played["contradictions"]
 
 
-def test_a_gap_names_a_scenario_of_the_library_and_the_line_that_applies_it():
+def test_a_gap_names_a_scenario_of_the_library_and_the_line_that_applies_it() -> None:
     for dimension, item in gaps():
         found = remedy(dimension, item)
         if found.scenario is not None:
@@ -71,7 +71,7 @@ def test_a_gap_names_a_scenario_of_the_library_and_the_line_that_applies_it():
             assert f'@pytest.mark.mockserver(scenario="{found.scenario}")' == found.line
 
 
-def test_a_gap_that_nothing_is_known_to_close_reports_that():
+def test_a_gap_that_nothing_is_known_to_close_reports_that() -> None:
     unknown = [(dimension, item) for dimension, item in gaps() if remedy(dimension, item).line is None]
 
     of_seed_data = [("choices", "birthdate-zone=utc"), ("choices", "birthdate-zone=brazil")]
@@ -79,7 +79,7 @@ def test_a_gap_that_nothing_is_known_to_close_reports_that():
     assert "no scenario and no line of Python is known that closes it" == remedy("conduct", "naive-dates").text
 
 
-def test_a_clause_is_closed_by_an_item_whose_row_names_it():
+def test_a_clause_is_closed_by_an_item_whose_row_names_it() -> None:
     for clause in universe()["clauses"]:
         items = [item for item, clauses in clauses_of_items().items() if clause in clauses]
         lines = {remedy(dimension, item) for dimension, item in gaps() if item in items}
@@ -108,7 +108,7 @@ def call(sandbox: Any, operation: str) -> None:
 
 
 @pytest.mark.parametrize("dimension", ["faults", "answers"])
-def test_a_rule_closes_each_gap_of_faults_and_codes_that_no_scenario_does(dimension: Dimension):
+def test_a_rule_closes_each_gap_of_faults_and_codes_that_no_scenario_does(dimension: Dimension) -> None:
     lines = {item: remedy(dimension, item) for item in universe()[dimension]}
     rules = {
         item: found.line for item, found in lines.items() if found.scenario is None and not item.endswith("success")
@@ -124,7 +124,7 @@ def test_a_rule_closes_each_gap_of_faults_and_codes_that_no_scenario_does(dimens
     assert {*rules} <= {*combine(coverages).covered(dimension)}
 
 
-def test_a_preview_closes_each_gap_of_filters_that_no_scenario_does():
+def test_a_preview_closes_each_gap_of_filters_that_no_scenario_does() -> None:
     coverage = Coverage()
     with MockServer(coverage=coverage) as server, server.sandbox(given=GIVEN) as sandbox:
         for item in universe()["filters"]:
@@ -136,7 +136,7 @@ def test_a_preview_closes_each_gap_of_filters_that_no_scenario_does():
     assert {*universe()["filters"]} == {*coverage.covered("filters")} | offered
 
 
-def test_a_mark_with_an_option_is_valid_for_each_choice_that_no_scenario_shows():
+def test_a_mark_with_an_option_is_valid_for_each_choice_that_no_scenario_shows() -> None:
     class Mark:
         @staticmethod
         def mockserver(choices: Mapping[str, object]) -> Mapping[str, object]:
@@ -152,7 +152,7 @@ def test_a_mark_with_an_option_is_valid_for_each_choice_that_no_scenario_shows()
                 server.sandbox(choices=eval(str(found.line).removeprefix("@"), {"pytest": Pytest})).close()
 
 
-def test_the_lines_of_acts_close_the_gaps_of_steps_and_ends():
+def test_the_lines_of_acts_close_the_gaps_of_steps_and_ends() -> None:
     coverage = Coverage()
     with MockServer(coverage=coverage) as server, server.sandbox(given=GIVEN) as mockserver:
         webhook = run_line(remedy("steps", "delivery due abandon").line, mockserver=mockserver)

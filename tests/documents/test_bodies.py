@@ -17,7 +17,7 @@ GIVEN = {
 
 
 @pytest.mark.parametrize("formats", [True, False])  # an annotation alone for many tools (JSON Schema, 7.2.1)
-def test_the_document_accepts_and_refuses_the_bodies_of_the_table(formats: bool):
+def test_the_document_accepts_and_refuses_the_bodies_of_the_table(formats: bool) -> None:
     document = of_profile("literal")
     checks = {
         name: validator(
@@ -31,7 +31,7 @@ def test_the_document_accepts_and_refuses_the_bodies_of_the_table(formats: bool)
 
 
 @pytest.mark.mockserver(given=GIVEN)
-def test_the_mock_accepts_and_refuses_them_too(mockserver: Sandbox):
+def test_the_mock_accepts_and_refuses_them_too(mockserver: Sandbox) -> None:
     wrong = []
     for body in bodies():
         row = ENDPOINTS[body.operation]

@@ -53,17 +53,17 @@ CAMPAIGN = {"name": "Março", "platform": "chatapp", "templateId": TEMPLATE, "ca
 OTHER_CODES = {"MOCK_WRONG_METHOD", "MOCK_LOOP_BLOCKED", "MOCK_HEAD_TOO_LARGE"}
 
 
-def test_the_document_is_valid_openapi():
+def test_the_document_is_valid_openapi() -> None:
     assert [] == list(OpenAPIV31SpecValidator(control()).iter_errors())
 
 
-def test_the_document_has_the_commands_of_the_table():
+def test_the_document_has_the_commands_of_the_table() -> None:
     assert {row.id: (row.method, row.path) for row in ROUTES} == {
         name: (row.method, row.path) for name, row in operations(control()).items()
     }
 
 
-def test_the_document_holds_no_key():
+def test_the_document_holds_no_key() -> None:
     assert [] == KEY.findall(texts(control()))
 
 
@@ -75,7 +75,7 @@ WITHOUT_EXAMPLE = {
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_every_body_answer_and_own_refusal_has_an_example_that_fits_its_schema(profile: str):
+def test_every_body_answer_and_own_refusal_has_an_example_that_fits_its_schema(profile: str) -> None:
     document = documents.document("control", chosen(PROFILES[profile]), BASE_URL, ROUTES)
     shown = {name: _examples(row.raw) for name, row in operations(document).items()}
 
@@ -103,12 +103,12 @@ def _names(body: dict[str, Any]) -> set[str]:
     return {name for content in body.get("content", {}).values() for name in content.get("examples", {})}
 
 
-def test_every_example_of_a_schema_fits_it():
+def test_every_example_of_a_schema_fits_it() -> None:
     assert [] == unfit_examples_of_schemas(control()) + unfit_examples_of_schemas(of_profile("hostile"))
 
 
 @pytest.mark.deep
-def test_the_examples_fit_under_each_option_of_each_choice():
+def test_the_examples_fit_under_each_option_of_each_choice() -> None:
     options = [(row.id, option) for row in CHOICES.values() for option in row.options if option != row.default]
     documented = {
         (choice, option): documents.document("control", chosen({choice: option}), BASE_URL, ROUTES)
@@ -118,7 +118,7 @@ def test_the_examples_fit_under_each_option_of_each_choice():
     assert {} == {pair: unfit for pair, document in documented.items() if (unfit := unfit_examples(document))}
 
 
-def test_the_same_choices_give_the_same_bytes_on_any_day(monkeypatch: pytest.MonkeyPatch):
+def test_the_same_choices_give_the_same_bytes_on_any_day(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", lambda *_: pytest.fail("a sample was sent to a server"))
     first = documents.document("control", DEFAULTS, BASE_URL, ROUTES)
     with freeze_time("2031-05-01T12:00:00Z"):
@@ -127,7 +127,7 @@ def test_the_same_choices_give_the_same_bytes_on_any_day(monkeypatch: pytest.Mon
     assert texts(first) == texts(second)
 
 
-def test_a_command_has_the_parameters_that_its_query_may_have():
+def test_a_command_has_the_parameters_that_its_query_may_have() -> None:
     documented = {
         row.id: tuple(each["name"] for each in row.raw.get("parameters", ()) if each["in"] == "query")
         for row in operations(control()).values()
@@ -136,7 +136,7 @@ def test_a_command_has_the_parameters_that_its_query_may_have():
     assert {row.id: query_names(row) for row in ROUTES} == documented
 
 
-def test_a_label_is_required_only_where_sandboxes_are_ended():
+def test_a_label_is_required_only_where_sandboxes_are_ended() -> None:
     required = {
         row.id: [parameter.get("required", False) for parameter in row.raw["parameters"]]
         for row in operations(control()).values()
@@ -146,7 +146,7 @@ def test_a_label_is_required_only_where_sandboxes_are_ended():
     assert {"listSandboxes": [False], "deleteSandboxes": [True]} == required
 
 
-def test_a_body_has_the_properties_of_its_schema_file():
+def test_a_body_has_the_properties_of_its_schema_file() -> None:
     bodies = {name: row.raw["requestBody"] for name, row in operations(control()).items() if "requestBody" in row.raw}
     shown = {name: _properties(body["content"]["application/json"]["schema"]) for name, body in bodies.items()}
     files = {row.id: set(schemas.load(row.schema).get("properties", ())) for row in ROUTES if row.schema}
@@ -162,7 +162,7 @@ def _properties(schema: dict[str, Any]) -> set[str]:
     return {name for alternative in alternatives for name in alternative.get("properties", ())}
 
 
-def test_every_effect_rule_and_seed_is_a_component():
+def test_every_effect_rule_and_seed_is_a_component() -> None:
     definitions = schemas.read("scenario")["$defs"]
     components = control()["components"]["schemas"]
     effects = components["Effects"]["properties"]
@@ -172,7 +172,7 @@ def test_every_effect_rule_and_seed_is_a_component():
     assert [] == [name for name, effect in effects.items() if effect["$ref"].rpartition("/")[2] not in components]
 
 
-def test_every_code_in_the_source_of_the_server_is_described():
+def test_every_code_in_the_source_of_the_server_is_described() -> None:
     own = SERVER / "control" / "openapi"
     source = "".join(file.read_text(encoding="utf-8") for file in SERVER.rglob("*.py") if not file.is_relative_to(own))
     codes = set(re.findall(r'"(MOCK_[A-Z_]+)"', source)) | {"MOCK_BAD_QUERY", "MOCK_BAD_PLANE", "MOCK_BAD_PROFILE"}
@@ -180,7 +180,7 @@ def test_every_code_in_the_source_of_the_server_is_described():
     assert codes - OTHER_CODES == set(STATUSES)
 
 
-def test_an_undocumented_status_field_or_code_is_detected():
+def test_an_undocumented_status_field_or_code_is_detected() -> None:
     health = {"status": "ok", "version": "1"}
     refusal = {"statusCode": 404, "code": "MOCK_NOT_FOUND", "message": "no"}
 
@@ -560,18 +560,20 @@ def _play_access(controls: Controls) -> None:
 
 
 @pytest.mark.deep
-def test_every_command_succeeds_as_described(played: Controls):
+def test_every_command_succeeds_as_described(played: Controls) -> None:
     assert {row.id for row in ROUTES} == played.succeeded
 
 
 @pytest.mark.deep
-def test_every_described_refusal_happens_and_no_other(played: Controls):
+def test_every_described_refusal_happens_and_no_other(played: Controls) -> None:
     failures = {(row.id, 500, "MOCK_INTERNAL_ERROR") for row in ROUTES}
 
     assert described_refusals() == played.refused | failures
 
 
-def test_a_bug_of_the_mock_is_refused_as_described(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
+def test_a_bug_of_the_mock_is_refused_as_described(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     controls = Controls()
     control()  # its samples are answers of the control plane, recorded before the bug
     monkeypatch.setattr(routes, "_match", lambda request: 1 / 0)
@@ -583,13 +585,13 @@ def test_a_bug_of_the_mock_is_refused_as_described(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.deep
-def test_every_described_field_of_an_answer_is_in_one(played: Controls):
+def test_every_described_field_of_an_answer_is_in_one(played: Controls) -> None:
     assert set() == described_parts() - played.parts
 
 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.mockserver(scenario="demo")
-def test_a_record_of_the_api_has_the_shape_of_the_profile(mockserver: Sandbox, profile: str):
+def test_a_record_of_the_api_has_the_shape_of_the_profile(mockserver: Sandbox, profile: str) -> None:
     mockserver.choose(PROFILES[profile])
     document = mockserver.call("GET", "/_mock/openapi.json?plane=control").json()
     session = mockserver.call("POST", SESSIONS, json={}).json()["sessionId"]

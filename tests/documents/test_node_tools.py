@@ -119,7 +119,7 @@ def documents() -> Iterator[tuple[str, JSON]]:
     yield "control.json", control()
 
 
-def test_redocly_has_no_error_and_no_warning(tools: Tools):
+def test_redocly_has_no_error_and_no_warning(tools: Tools) -> None:
     for name, document in documents():
         done = tools.run("redocly", "lint", tools.write(name, document), "--format=json")
         report = json.loads(done.output[done.output.index("{\n") : done.output.rindex("}") + 1])
@@ -127,7 +127,7 @@ def test_redocly_has_no_error_and_no_warning(tools: Tools):
         assert (name, {"errors": 0, "warnings": 0, "ignored": 0}) == (name, report["totals"])
 
 
-def test_spectral_has_no_error_and_no_warning(tools: Tools):
+def test_spectral_has_no_error_and_no_warning(tools: Tools) -> None:
     (tools.folder / ".spectral.yaml").write_text('extends: ["spectral:oas"]\n', encoding="utf-8")
     for name, document in documents():
         done = tools.run("spectral", "lint", tools.write(name, document), "--fail-severity=hint")
@@ -143,11 +143,11 @@ def types(tools: Tools) -> Tools:
     return tools
 
 
-def test_the_client_compiles_with_the_generated_types(types: Tools):
+def test_the_client_compiles_with_the_generated_types(types: Tools) -> None:
     assert Done(0, "") == types.run(*TSC, "client.ts")
 
 
-def test_the_examples_of_the_pages_compile_with_the_generated_types(types: Tools):
+def test_the_examples_of_the_pages_compile_with_the_generated_types(types: Tools) -> None:
     names = []
     for number, block in enumerate(every_block("typescript")):
         names.append(f"page{number}.ts")
@@ -158,7 +158,7 @@ def test_the_examples_of_the_pages_compile_with_the_generated_types(types: Tools
 
 
 @pytest.mark.parametrize(("method", "status"), [("receive", 0), ("recieve", 2)])
-def test_the_glue_of_the_page_has_strict_types(tools: Tools, method: str, status: int):
+def test_the_glue_of_the_page_has_strict_types(tools: Tools, method: str, status: int) -> None:
     (glue,) = (block for block in every_block("javascript") if block.markers.get("file") == "mockserver.mjs")
     (tools.folder / "mockserver.mjs").write_text(glue.text, encoding="utf-8")
     (tools.folder / "glued.ts").write_text(GLUED.replace("receive", method), encoding="utf-8")
@@ -167,7 +167,7 @@ def test_the_glue_of_the_page_has_strict_types(tools: Tools, method: str, status
     assert status == done.status, done.output
 
 
-def test_the_fixture_of_the_page_for_playwright_attaches_the_report_of_a_failing_test(tools: Tools):
+def test_the_fixture_of_the_page_for_playwright_attaches_the_report_of_a_failing_test(tools: Tools) -> None:
     folder = tools.folder / "played"
     folder.mkdir(exist_ok=True)
     page = list(every_block("javascript"))
@@ -207,7 +207,7 @@ def test_the_fixture_of_the_page_for_playwright_attaches_the_report_of_a_failing
         ("state.clock.now", "state.clock.time"),
     ],
 )  # fmt: skip
-def test_a_client_with_a_typo_does_not_compile(types: Tools, right: str, wrong: str):
+def test_a_client_with_a_typo_does_not_compile(types: Tools, right: str, wrong: str) -> None:
     source = (SOURCE / "client.ts").read_text("utf-8")
     assert right in source
     wrong_source = source.replace(right, wrong)
@@ -220,7 +220,7 @@ def test_a_client_with_a_typo_does_not_compile(types: Tools, right: str, wrong: 
     assert "typo.ts" in done.output
 
 
-def test_prism_serves_the_document(tools: Tools):
+def test_prism_serves_the_document(tools: Tools) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -64,7 +64,7 @@ OFFSETS = CHOICES["date-offset"].options
 @example(["%31", ".", "256"])
 @example(["1", "..", "?"])
 @example(["a", ":", "0", "65535"])
-def test_the_pattern_of_a_return_url_accepts_what_the_server_accepts(parts: list[str]):
+def test_the_pattern_of_a_return_url_accepts_what_the_server_accepts(parts: list[str]) -> None:
     url = "https://" + "".join(parts)
 
     if not return_urls.problem(url, allows_loopback_http=False):
@@ -83,7 +83,7 @@ def _edited_dates(draw: st.DrawFn) -> str:
 @pytest.mark.parametrize(("lenient", "offset"), list(product(LENIENT, OFFSETS)))
 def test_the_pattern_of_a_date_accepts_what_the_server_accepts(
     mockserver_server: MockServer, lenient: str, offset: str
-):
+) -> None:
     pattern = filter_date({"date-only-and-naive": lenient, "date-offset": offset})
     with mockserver_server.sandbox(choices={"date-only-and-naive": lenient, "date-offset": offset}) as sandbox:
 
@@ -125,7 +125,7 @@ def _previewed(sandbox: Sandbox, date: str) -> bool:
 )
 def test_a_date_operand_is_accepted_by_the_options_that_admit_it(
     mockserver_server: MockServer, date: str, accepting: set[tuple[str, str]]
-):
+) -> None:
     for lenient, offset in (("reject", "any"), ("reject", "z-only"), ("midnight-utc", "any")):
         options = {"date-only-and-naive": lenient, "date-offset": offset}
         document = public(**options)
@@ -142,7 +142,9 @@ def test_a_date_operand_is_accepted_by_the_options_that_admit_it(
 
 
 @pytest.mark.parametrize(("option", "most"), [("reject", 500), ("vacuous", 1000), ("ignore", 1000)])
-def test_the_document_bounds_the_groups_as_the_server_does(mockserver_server: MockServer, option: str, most: int):
+def test_the_document_bounds_the_groups_as_the_server_does(
+    mockserver_server: MockServer, option: str, most: int
+) -> None:
     document = public(**{"group-no-statements": option})
     body = validator(document, document["components"]["schemas"]["PreviewAudienceRequest"])
     statements = [] if option != "reject" else [{"field": "chat.status", "operator": "exists"}]
@@ -154,7 +156,7 @@ def test_the_document_bounds_the_groups_as_the_server_does(mockserver_server: Mo
     assert [True, False] == [body.is_valid({"filters": [group] * n}) for n in (most, most + 1)]
 
 
-def test_a_number_that_is_no_double_is_refused_by_document_and_server(mockserver: Sandbox):
+def test_a_number_that_is_no_double_is_refused_by_document_and_server(mockserver: Sandbox) -> None:
     document = public()
     body = validator(document, document["components"]["schemas"]["PreviewAudienceRequest"])
     verdicts = {}

@@ -38,16 +38,16 @@ KEY = re.compile(r"\b(?:sk|pk|whsec)_[A-Za-z0-9+/=]{8,}")
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_the_document_is_valid_openapi(profile: str):
+def test_the_document_is_valid_openapi(profile: str) -> None:
     assert [] == list(OpenAPIV31SpecValidator(of_profile(profile)).iter_errors())
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_the_version_is_that_of_the_interface_description(profile: str):
+def test_the_version_is_that_of_the_interface_description(profile: str) -> None:
     assert "1.0" == of_profile(profile)["info"]["version"]
 
 
-def test_the_document_has_the_operations_of_the_table():
+def test_the_document_has_the_operations_of_the_table() -> None:
     documented = operations(of_profile("literal"))
 
     assert {row.id: (row.method, row.path) for row in ENDPOINTS.values()} == {
@@ -57,7 +57,7 @@ def test_the_document_has_the_operations_of_the_table():
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_an_operation_has_the_statuses_and_codes_of_its_row(profile: str):
+def test_an_operation_has_the_statuses_and_codes_of_its_row(profile: str) -> None:
     success = SUCCESS_STATUS[str(chosen(PROFILES[profile])["success-status"])]
     is_guide = PROFILES[profile].get("dual-status") == "guide"
     for row in ENDPOINTS.values():
@@ -79,7 +79,7 @@ def _schema(answer: JSON) -> JSON:
     return schema
 
 
-def test_an_operation_has_the_parameters_body_and_keys_of_its_row():
+def test_an_operation_has_the_parameters_body_and_keys_of_its_row() -> None:
     for name, operation in operations(of_profile("literal")).items():
         row = ENDPOINTS[name]
         parameters = {
@@ -98,7 +98,7 @@ def test_an_operation_has_the_parameters_body_and_keys_of_its_row():
 
 
 @pytest.mark.parametrize("profile", ["literal", "guide", "hostile"])
-def test_a_field_whose_values_the_api_document_does_not_list_has_no_enumeration(profile: str):
+def test_a_field_whose_values_the_api_document_does_not_list_has_no_enumeration(profile: str) -> None:
     schemas = of_profile(profile)["components"]["schemas"]
     record = schemas["MessageRecord"]["properties"]
     fields = {
@@ -115,7 +115,7 @@ def test_a_field_whose_values_the_api_document_does_not_list_has_no_enumeration(
     assert [] == [name for name, schema in fields.items() if {"enum", "const", "oneOf"} & schema.keys()]
 
 
-def test_the_webhooks_are_the_events_of_a_session():
+def test_the_webhooks_are_the_events_of_a_session() -> None:
     webhooks = of_profile("literal")["webhooks"]
     examples = {
         event: set(item["post"]["requestBody"]["content"]["application/json"]["examples"])
@@ -132,7 +132,7 @@ def test_the_webhooks_are_the_events_of_a_session():
 @pytest.mark.parametrize("repetition", CHOICES["wh-idempotency"].options)
 def test_a_webhook_has_the_headers_of_a_delivery_and_describes_its_signature(
     mockserver: Sandbox, signature: str, repetition: str
-):
+) -> None:
     options = {"wh-signature": signature, "wh-idempotency": repetition}
     requests = []
     mockserver.choose(options)
@@ -172,7 +172,7 @@ def _verified(described: dict[str, str], sent: dict[str, str], body: bytes, secr
     return signatures[0] == "v1," + base64.b64encode(hmac.digest(key, signed, "sha256")).decode()
 
 
-def test_a_link_names_an_operation_and_its_parameters():
+def test_a_link_names_an_operation_and_its_parameters() -> None:
     documented = operations(of_profile("literal"))
     links = {
         (name, target): (link["operationId"], set(link["parameters"]))
@@ -186,7 +186,7 @@ def test_a_link_names_an_operation_and_its_parameters():
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_every_answer_and_every_code_has_an_example(profile: str):
+def test_every_answer_and_every_code_has_an_example(profile: str) -> None:
     for operation in operations(of_profile(profile)).values():
         for status, answer in operation.raw["responses"].items():
             bodies = list(answer.get("content", {}).values())
@@ -200,19 +200,19 @@ def test_every_answer_and_every_code_has_an_example(profile: str):
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_every_example_fits_its_schema(profile: str):
+def test_every_example_fits_its_schema(profile: str) -> None:
     assert [] == unfit_examples(of_profile(profile))
 
 
 @pytest.mark.deep
-def test_the_document_holds_under_each_option_of_each_choice():
+def test_the_document_holds_under_each_option_of_each_choice() -> None:
     options = [(row.id, option) for row in CHOICES.values() for option in row.options if option != row.default]
     documented = {pair: public(**{pair[0]: pair[1]}) for pair in options}
 
     assert {} == {pair: unfit for pair, document in documented.items() if (unfit := unfit_examples(document))}
 
 
-def test_clauses_and_choices_are_those_of_the_tables_with_the_options_in_force():
+def test_clauses_and_choices_are_those_of_the_tables_with_the_options_in_force() -> None:
     clauses = {clause.id for clause in read_clauses()}
     for profile, options in PROFILES.items():
         in_force: dict[str, Any] = {**DEFAULTS, **options}
@@ -232,7 +232,7 @@ def test_clauses_and_choices_are_those_of_the_tables_with_the_options_in_force()
         ("previewAudience", "platform-value-unknown"),
     ],
 )
-def test_an_operation_names_the_choices_that_show_in_it(operation_id: str, choice: str):
+def test_an_operation_names_the_choices_that_show_in_it(operation_id: str, choice: str) -> None:
     assert choice in operations(of_profile("literal"))[operation_id].raw["x-choices"]
 
 
@@ -252,7 +252,7 @@ RETURN_URLS = {
 @pytest.mark.parametrize(("place", "option"), [(0, "https-only"), (1, "loopback-http")])
 def test_a_return_url_of_this_machine_may_be_plain_http_by_choice(
     mockserver_server: MockServer, place: int, option: str
-):
+) -> None:
     document = public(**{"return-url-scheme": option, "null-for-optional": "omit"})
     documented = validator(document, document["components"]["schemas"]["CreateConnectionSessionRequest"])
     with mockserver_server.sandbox(choices={"return-url-scheme": option}) as sandbox:
@@ -266,7 +266,7 @@ def test_a_return_url_of_this_machine_may_be_plain_http_by_choice(
 @pytest.mark.parametrize("additive", CHOICES["additive-fields"].options)
 def test_filters_with_an_unknown_key_are_refused_though_answers_have_more_fields(
     mockserver_server: MockServer, additive: str
-):
+) -> None:
     choices = {"additive-fields": additive, "unknown-body-keys": "reject", "detail-fields": "full"}
     statement = {"field": "chat.status", "operator": "equals", "value": "open"}
     known = [{"combinator": "and", "statements": [statement]}]
@@ -287,7 +287,7 @@ def test_filters_with_an_unknown_key_are_refused_though_answers_have_more_fields
     assert validator(document, detail).is_valid(shown)
 
 
-def test_an_operand_that_is_a_date_names_the_decision_on_its_format():
+def test_an_operand_that_is_a_date_names_the_decision_on_its_format() -> None:
     statement = of_profile("literal")["components"]["schemas"]["ChatVirtualLastMessageAtStatement"]
 
     value = statement["oneOf"][0]["properties"]["value"]
@@ -295,7 +295,7 @@ def test_an_operand_that_is_a_date_names_the_decision_on_its_format():
     assert "date-format" in value["description"]
 
 
-def test_every_filter_field_has_a_statement_with_its_operators():
+def test_every_filter_field_has_a_statement_with_its_operators() -> None:
     schemas = of_profile("literal")["components"]["schemas"]
     references = [each["$ref"].rpartition("/")[2] for each in schemas["FilterStatement"]["oneOf"]]
     shown: dict[str, set[str]] = {}
@@ -307,7 +307,7 @@ def test_every_filter_field_has_a_statement_with_its_operators():
     assert {field.name: set(OPERATORS[field.type]) for field in FIELDS.values()} == shown
 
 
-def test_the_same_choices_give_the_same_bytes():
+def test_the_same_choices_give_the_same_bytes() -> None:
     for form in ("json", "yaml"):
         first, second = (
             documents._text.__wrapped__("public", CHOICES_AS_JSON, (), form).at(BASE_URL) for _ in range(2)
@@ -317,13 +317,13 @@ def test_the_same_choices_give_the_same_bytes():
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_the_document_holds_no_key(profile: str):
+def test_the_document_holds_no_key(profile: str) -> None:
     text = texts(of_profile(profile))
 
     assert [] == KEY.findall(text)
 
 
-def test_the_links_of_the_samples_open_no_session_of_a_server():
+def test_the_links_of_the_samples_open_no_session_of_a_server() -> None:
     (url,) = re.findall(r"/connect/(\w+)", texts(of_profile("literal")))[:1]
     with MockServer() as server, server.sandbox("demo") as sandbox:
         session = sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()

@@ -30,7 +30,7 @@ def read(sandbox: Sandbox, path: str, **headers: str) -> Any:
     return sandbox.call("GET", f"/_mock/{path}", headers=headers)
 
 
-def test_the_documents_are_served_as_json_and_as_yaml(mockserver: Sandbox):
+def test_the_documents_are_served_as_json_and_as_yaml(mockserver: Sandbox) -> None:
     base_url = mockserver.base_url
     as_json, as_yaml = read(mockserver, "openapi.json"), read(mockserver, "openapi.yaml")
 
@@ -40,7 +40,9 @@ def test_the_documents_are_served_as_json_and_as_yaml(mockserver: Sandbox):
     assert base_url == as_json.json()["servers"][0]["url"]
 
 
-def test_the_address_in_a_text_is_that_by_which_the_client_has_addressed_the_server(mockserver_server: MockServer):
+def test_the_address_in_a_text_is_that_by_which_the_client_has_addressed_the_server(
+    mockserver_server: MockServer,
+) -> None:
     sandbox, port = mockserver_server.sandbox(), mockserver_server.url.rpartition(":")[2]
     base_url = f"http://localhost:{port}/sandboxes/{sandbox.id}"
     sandbox.call("GET", "/v1/campaigns")
@@ -58,12 +60,12 @@ def test_the_address_in_a_text_is_that_by_which_the_client_has_addressed_the_ser
     assert f"http://localhost:{port}/sandboxes/{example['sandboxId']}" == example["baseUrl"]
 
 
-def test_the_public_plane_is_the_default_one(mockserver: Sandbox):
+def test_the_public_plane_is_the_default_one(mockserver: Sandbox) -> None:
     assert operations(of_profile("literal")).keys() == operations(read(mockserver, "openapi.json").json()).keys()
     assert operations(control()).keys() == operations(read(mockserver, "openapi.json?plane=control").json()).keys()
 
 
-def test_the_document_follows_the_choices_of_the_sandbox(mockserver: Sandbox):
+def test_the_document_follows_the_choices_of_the_sandbox(mockserver: Sandbox) -> None:
     mockserver.choose({"success-status": "all-200"})
 
     own = operations(read(mockserver, "openapi.json").json())["createCampaign"].raw["responses"]
@@ -74,7 +76,7 @@ def test_the_document_follows_the_choices_of_the_sandbox(mockserver: Sandbox):
     assert "CAMPAIGN_NAME_ALREADY_EXISTS" in of_guide["422"]["description"]
 
 
-def test_reading_a_document_changes_nothing_and_uses_no_choice(mockserver: Sandbox):
+def test_reading_a_document_changes_nothing_and_uses_no_choice(mockserver: Sandbox) -> None:
     mockserver.call("POST", "/_mock/choices/watch")
     before = mockserver.state()
     read(mockserver, "openapi.json")
@@ -84,7 +86,7 @@ def test_reading_a_document_changes_nothing_and_uses_no_choice(mockserver: Sandb
 
 
 @pytest.mark.parametrize("command", ["openapi.json", "openapi.yaml", "docs", "report"])
-def test_every_answer_that_depends_on_accept_varies_with_it(mockserver: Sandbox, command: str):
+def test_every_answer_that_depends_on_accept_varies_with_it(mockserver: Sandbox, command: str) -> None:
     answers = [
         read(mockserver, command),
         read(mockserver, command, Accept="image/png"),
@@ -102,7 +104,7 @@ def test_every_answer_that_depends_on_accept_varies_with_it(mockserver: Sandbox,
 @pytest.mark.parametrize("plane", ["public", "control"])
 @pytest.mark.parametrize("form", ["openapi.json", pytest.param("openapi.yaml", marks=pytest.mark.deep), "docs"])
 @pytest.mark.mockserver(scenario="demo")
-def test_no_document_holds_a_key(mockserver: Sandbox, form: str, plane: str, profile: str):
+def test_no_document_holds_a_key(mockserver: Sandbox, form: str, plane: str, profile: str) -> None:
     mockserver.receive_webhooks(lambda request: 204)
     text = read(mockserver, f"{form}?plane={plane}&profile={profile}").body.decode()
 
@@ -131,7 +133,7 @@ def test_no_document_holds_a_key(mockserver: Sandbox, form: str, plane: str, pro
 )  # fmt: skip
 def test_a_wrong_plane_profile_or_accept_is_refused_with_the_nearest_name(
     code: str, query: str, accept: str, message: str
-):
+) -> None:
     assert message == Controls().refuse("readOpenapi", code, query=query, headers={"accept": accept})
 
 
@@ -150,12 +152,12 @@ def test_a_wrong_plane_profile_or_accept_is_refused_with_the_nearest_name(
         "application/json;charset=UTF-8;q=0.1",
     ],
 )
-def test_a_client_that_accepts_json_gets_it(accept: str):
+def test_a_client_that_accepts_json_gets_it(accept: str) -> None:
     assert "3.1.0" == Controls().run("readOpenapi", headers={"accept": accept})["openapi"]
 
 
 @pytest.mark.deep
-def test_the_command_prints_either_document_in_either_format(capsys: pytest.CaptureFixture[str]):
+def test_the_command_prints_either_document_in_either_format(capsys: pytest.CaptureFixture[str]) -> None:
     printed = {}
     for plane in ([], ["--control"]):
         for form in (["--json"], ["--yaml"], []):
@@ -167,7 +169,7 @@ def test_the_command_prints_either_document_in_either_format(capsys: pytest.Capt
     assert control() == printed["--control", "--json"] == printed["--control", "--yaml"] == printed["--control",]
 
 
-def test_the_command_takes_a_profile_by_name_or_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_command_takes_a_profile_by_name_or_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text("choices: {success-status: all-200}\n", encoding="utf-8")
 
@@ -180,7 +182,7 @@ def test_the_command_takes_a_profile_by_name_or_file(tmp_path: Path, capsys: pyt
     assert of_profile("hostile") == hostile
 
 
-def test_a_wrong_profile_is_one_error_with_the_nearest_name(capsys: pytest.CaptureFixture[str]):
+def test_a_wrong_profile_is_one_error_with_the_nearest_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert 2 == main(["openapi", "--profile", "gide"])
     assert "did you mean 'guide'?" in capsys.readouterr().err
 
@@ -213,7 +215,7 @@ def ask(path: str, name: str) -> bytes:
 
 @pytest.mark.parametrize("plane", ["public", "control"])
 @pytest.mark.parametrize("path", FORMS)
-def test_a_document_is_made_once_for_all_addresses_and_sandboxes(made: list[str], path: str, plane: str):
+def test_a_document_is_made_once_for_all_addresses_and_sandboxes(made: list[str], path: str, plane: str) -> None:
     seen = [ask(f"{path}?plane={plane}", f"host-{number}.example:80") for number in range(40)]
 
     assert [plane] == made
@@ -223,7 +225,7 @@ def test_a_document_is_made_once_for_all_addresses_and_sandboxes(made: list[str]
 
 @pytest.mark.parametrize("plane", ["public", "control"])
 @pytest.mark.parametrize("name", ["127.0.0.1:5055", "[::1]:80", "a&b'c(d)%25.example", "address.mockserver.test"])
-def test_a_document_has_the_address_as_if_it_had_been_made_with_it(plane: Any, name: str):
+def test_a_document_has_the_address_as_if_it_had_been_made_with_it(plane: Any, name: str) -> None:
     url = f"http://{name}/sandboxes/sandbox_1"
     expected = json.loads(json.dumps(documents.document(plane, DEFAULTS, url, ROUTES)))
 
@@ -233,7 +235,7 @@ def test_a_document_has_the_address_as_if_it_had_been_made_with_it(plane: Any, n
     assert expected == YAML(typ="safe").load(as_yaml)
 
 
-def test_threads_that_ask_for_a_document_together_make_it_once(made: list[str]):
+def test_threads_that_ask_for_a_document_together_make_it_once(made: list[str]) -> None:
     begin = threading.Barrier(8)
     bodies: list[bytes] = []
 

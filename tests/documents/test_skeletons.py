@@ -31,7 +31,7 @@ def comparable(value: Any) -> Any:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("profile", PROFILES)
-def test_the_examples_under_a_profile_are_those_of_a_run(name: Name, profile: str):
+def test_the_examples_under_a_profile_are_those_of_a_run(name: Name, profile: str) -> None:
     choices = chosen(PROFILES[profile])
     shown = skeleton.examples(skeleton.read(name), choices)
 
@@ -40,18 +40,18 @@ def test_the_examples_under_a_profile_are_those_of_a_run(name: Name, profile: st
 
 @pytest.mark.deep
 @pytest.mark.parametrize("name", NAMES)
-def test_the_changes_by_option_are_those_of_a_run(name: Name):
+def test_the_changes_by_option_are_those_of_a_run(name: Name) -> None:
     whole = skeleton.read(name)
 
     assert comparable(changes(name, recorded(name, DEFAULTS))) == comparable(whole["changes"]), WRITE
 
 
-def test_a_skeleton_has_each_operation_of_the_table_and_no_other():
+def test_a_skeleton_has_each_operation_of_the_table_and_no_other() -> None:
     assert list(ENDPOINTS) == list(skeleton.read("api")["operations"])
     assert [row.id for row in ROUTES] == list(skeleton.read("control")["operations"])
 
 
-def test_a_skeleton_has_the_options_of_the_choices_that_it_names():
+def test_a_skeleton_has_the_options_of_the_choices_that_it_names() -> None:
     whole = skeleton.read("api")
     named = {**whole["headers"], "wh-idempotency": whole["texts"]["webhookId"]}
 
@@ -60,7 +60,7 @@ def test_a_skeleton_has_the_options_of_the_choices_that_it_names():
     }
 
 
-def test_what_changes_the_document_is_an_option_of_its_row():
+def test_what_changes_the_document_is_an_option_of_its_row() -> None:
     changing = {(row.id, option) for row in CHOICES.values() for option in row.document}
 
     assert ("error-extra-keys", "details") in changing
@@ -68,7 +68,7 @@ def test_what_changes_the_document_is_an_option_of_its_row():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_skeleton_is_as_the_command_writes_it(name: Name):
+def test_a_skeleton_is_as_the_command_writes_it(name: Name) -> None:
     text = (data_dir("schemas") / "openapi" / f"{name}.json").read_text(encoding="utf-8")
 
     assert written(skeleton.read(name)) + "\n" == text, WRITE
@@ -85,7 +85,7 @@ def test_a_skeleton_is_as_the_command_writes_it(name: Name):
         ({"a": 1}, {"a": True}),
     ],
 )
-def test_a_difference_makes_the_new_of_the_old_with_its_order(old: Any, new: Any):
+def test_a_difference_makes_the_new_of_the_old_with_its_order(old: Any, new: Any) -> None:
     shown = {"examples": old}
     skeleton.apply(shown, difference({"examples": json.loads(json.dumps(old))}, {"examples": new}))
 
@@ -94,7 +94,7 @@ def test_a_difference_makes_the_new_of_the_old_with_its_order(old: Any, new: Any
 
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(40))
-def test_the_examples_fit_under_options_drawn_at_random(seed: int):
+def test_the_examples_fit_under_options_drawn_at_random(seed: int) -> None:
     drawn = random.Random(seed)
     choices = chosen(PROFILES["hostile"] if seed % 2 else {})
     for row in drawn.sample(list(CHOICES.values()), drawn.choice((1, 2, 10, 40))):
@@ -105,7 +105,7 @@ def test_the_examples_fit_under_options_drawn_at_random(seed: int):
         assert [] == unfit_examples(documents.document(plane, choices, BASE_URL, ROUTES))
 
 
-def test_a_server_that_is_asked_for_no_document_reads_no_skeleton(monkeypatch: pytest.MonkeyPatch):
+def test_a_server_that_is_asked_for_no_document_reads_no_skeleton(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(skeleton, "read", lambda name: pytest.fail(f"{name} was read"))
     with MockServer() as server, server.sandbox("demo") as sandbox:
         assert 200 == sandbox.call("GET", "/v1/campaigns").status

@@ -53,7 +53,7 @@ def first_swept(pytester: pytest.Pytester, sweeps: dict[str, Swept]) -> Swept:
     return sweeps["FirstCrm"]
 
 
-def test_the_sweep_lists_the_assumptions_of_the_client(pytester: pytest.Pytester, sweeps: dict[str, Swept]):
+def test_the_sweep_lists_the_assumptions_of_the_client(pytester: pytest.Pytester, sweeps: dict[str, Swept]) -> None:
     words, result = first_swept(pytester, sweeps)
 
     assert {"PASSED"} == {word for (_, option), word in words.items() if not option}
@@ -61,7 +61,7 @@ def test_the_sweep_lists_the_assumptions_of_the_client(pytester: pytest.Pytester
     result.stdout.fnmatch_lines(["This run has the choice 'next-cursor-end' set to 'absent' (the default is 'null')."])
 
 
-def test_each_assumption_is_reported_at_its_test(pytester: pytest.Pytester, sweeps: dict[str, Swept]):
+def test_each_assumption_is_reported_at_its_test(pytester: pytest.Pytester, sweeps: dict[str, Swept]) -> None:
     words, _ = first_swept(pytester, sweeps)
 
     found = {
@@ -83,7 +83,7 @@ def test_each_assumption_is_reported_at_its_test(pytester: pytest.Pytester, swee
     assert set() == found["test_a_user_who_cancels_connects_nothing"]
 
 
-def test_the_mended_client_passes_the_whole_sweep(pytester: pytest.Pytester):
+def test_the_mended_client_passes_the_whole_sweep(pytester: pytest.Pytester) -> None:
     words, result = swept(pytester, "Crm")
 
     assert 0 == result.ret
@@ -91,7 +91,7 @@ def test_the_mended_client_passes_the_whole_sweep(pytester: pytest.Pytester):
     assert set().union(*PLANTED.values()) <= {option for _, option in words}
 
 
-def test_the_mended_client_passes_under_the_hostile_profile(pytester: pytest.Pytester):
+def test_the_mended_client_passes_under_the_hostile_profile(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(
         """
         import pytest

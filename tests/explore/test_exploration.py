@@ -11,7 +11,7 @@ import random
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import astuple
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,7 +59,7 @@ def names(report: ExploreReport) -> list[str]:
     return list(dict.fromkeys(fault for _, fault in report.matrix))
 
 
-def test_the_faults_have_the_names_of_the_document_formats():
+def test_the_faults_have_the_names_of_the_document_formats() -> None:
     assert WIRE == tuple(FAULTS)
     assert ("duplicate", "delay", "reorder", "lose", "before-answer", "unknown-kind") == tuple(
         name for name in DELIVERY_FAULTS if not name.startswith("forge-")
@@ -67,8 +67,8 @@ def test_the_faults_have_the_names_of_the_document_formats():
     assert {f"forge-{forgery}" for forgery in FORGERIES} < set(DELIVERY_FAULTS)
 
 
-def test_a_write_has_every_fault_and_a_read_each_that_differs(mockserver_server: MockServer):
-    def test(sandbox):
+def test_a_write_has_every_fault_and_a_read_each_that_differs(mockserver_server: MockServer) -> None:
+    def test(sandbox: Sandbox) -> None:
         sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}, timeout=5)
         sandbox.call("GET", "/v1/campaigns", timeout=5)
 
@@ -89,7 +89,7 @@ def test_a_write_has_every_fault_and_a_read_each_that_differs(mockserver_server:
     )
 
 
-def test_every_act_and_every_fault_of_a_delivery_is_tried_where_it_has_an_object(mockserver_server: MockServer):
+def test_every_act_and_every_fault_of_a_delivery_is_tried_where_it_has_an_object(mockserver_server: MockServer) -> None:
     tried = {
         name
         for test in (canceling, connecting, receiving)
@@ -99,7 +99,7 @@ def test_every_act_and_every_fault_of_a_delivery_is_tried_where_it_has_an_object
     assert {*ACTS, *DELIVERY_FAULTS} == tried
 
 
-def test_an_entrypoint_is_removed_if_the_tenant_has_one(mockserver_server: MockServer):
+def test_an_entrypoint_is_removed_if_the_tenant_has_one(mockserver_server: MockServer) -> None:
     given = {"entrypoints": [{"id": "entrypoint_a", "platform": "chatapp"}]}
 
     report = mockserver_server.explore(list_once, settings={"given": given}, faults=("entrypoint-removed",), choices=())
@@ -107,7 +107,9 @@ def test_an_entrypoint_is_removed_if_the_tenant_has_one(mockserver_server: MockS
     assert ["entrypoint-removed"] == names(report)
 
 
-def test_an_entrypoint_that_the_client_has_connected_is_removed_before_each_later_call(mockserver_server: MockServer):
+def test_an_entrypoint_that_the_client_has_connected_is_removed_before_each_later_call(
+    mockserver_server: MockServer,
+) -> None:
     def connect_and_read(sandbox: Sandbox) -> None:
         session = sandbox.call("POST", SESSIONS, json={}).json()["sessionId"]
         sandbox.complete_session(session)
@@ -121,7 +123,7 @@ def test_an_entrypoint_that_the_client_has_connected_is_removed_before_each_late
     assert {"readConnectionSession", "readEntrypoint"} == {operation for operation, _ in report.matrix}
 
 
-def test_an_act_concerns_each_running_campaign_by_itself(mockserver_server: MockServer):
+def test_an_act_concerns_each_running_campaign_by_itself(mockserver_server: MockServer) -> None:
     draft = {"platform": "chatapp", "templateId": "template_t", "cadence": 1}
     given = {"templates": [{"id": "template_t"}], "chats": {"count": 3}}
 
@@ -149,7 +151,7 @@ def test_an_act_concerns_each_running_campaign_by_itself(mockserver_server: Mock
     assert [(4, 0), (5, 0), (5, 1)] == ended
 
 
-def test_of_several_campaigns_that_no_call_names_an_act_concerns_one(mockserver_server: MockServer):
+def test_of_several_campaigns_that_no_call_names_an_act_concerns_one(mockserver_server: MockServer) -> None:
     running = [
         {"id": f"campaign_{name}", "name": name, "templateId": "template_t", "cadence": 1, "status": "processing"}
         for name in "abc"
@@ -163,7 +165,7 @@ def test_of_several_campaigns_that_no_call_names_an_act_concerns_one(mockserver_
     assert len(faults) == report.coverage.singles.tried
 
 
-def test_placements_are_tried_in_the_order_of_the_calls(mockserver_server: MockServer):
+def test_placements_are_tried_in_the_order_of_the_calls(mockserver_server: MockServer) -> None:
     exploration = Exploration(ExploreOptions(faults=("drop-before", "drop-after"), choices=()), test="order")
     seen = []
     for placement in exploration.placements():
@@ -185,7 +187,7 @@ def _outcome(test: Any, sandbox: Sandbox) -> BaseException | None:
     return None
 
 
-def test_each_other_option_of_each_choice_that_was_read_is_tried(mockserver_server: MockServer):
+def test_each_other_option_of_each_choice_that_was_read_is_tried(mockserver_server: MockServer) -> None:
     report = mockserver_server.explore(list_once, faults=())
     one = mockserver_server.explore(list_once, faults=(), choices=("list-order",))
     chosen = mockserver_server.explore(
@@ -196,10 +198,10 @@ def test_each_other_option_of_each_choice_that_was_read_is_tried(mockserver_serv
     assert (2, 2) == (one.coverage.singles.tried, chosen.coverage.singles.tried)
 
 
-def test_combinations_of_choices_meet_in_pairs_and_shrink_to_those_that_matter(mockserver_server: MockServer):
+def test_combinations_of_choices_meet_in_pairs_and_shrink_to_those_that_matter(mockserver_server: MockServer) -> None:
     choices = ("list-order", "datetime-spelling", "additive-fields", "detail-fields")
 
-    def test(sandbox):
+    def test(sandbox: Sandbox) -> None:
         view = sandbox.state()["choices"]
         assert (view.get("datetime-spelling"), view.get("additive-fields")) != ("offset", "unknown-fields")
         sandbox.call("GET", "/v1/campaigns")
@@ -210,7 +212,7 @@ def test_combinations_of_choices_meet_in_pairs_and_shrink_to_those_that_matter(m
     assert {"datetime-spelling": "offset", "additive-fields": "unknown-fields"} == finding.placements[0].choices
 
 
-def test_combinations_have_the_runs_that_pairs_leave(mockserver_server: MockServer):
+def test_combinations_have_the_runs_that_pairs_leave(mockserver_server: MockServer) -> None:
     options = {"faults": (), "choices": ("list-order", "datetime-spelling", "additive-fields")}
     planned = mockserver_server.explore(list_once, **options, pairs=1000).coverage.combinations_planned
 
@@ -221,7 +223,7 @@ def test_combinations_have_the_runs_that_pairs_leave(mockserver_server: MockServ
     assert "beyond the budget" not in report.text()
 
 
-def test_pairs_precede_all_but_a_third_of_the_combinations(mockserver_server: MockServer):
+def test_pairs_precede_all_but_a_third_of_the_combinations(mockserver_server: MockServer) -> None:
     choices = ("list-order", "datetime-spelling", "additive-fields")
     options = ExploreOptions(faults=("internal-error", "rate-limit"), choices=choices, pairs=6)
     exploration = Exploration(options, test="order")
@@ -235,7 +237,7 @@ def test_pairs_precede_all_but_a_third_of_the_combinations(mockserver_server: Mo
     assert ["choice", "choice", "fault", "fault", "choice", "choice"] == kinds
 
 
-def test_an_act_of_another_follows_a_fault_in_a_pair(mockserver_server: MockServer):
+def test_an_act_of_another_follows_a_fault_in_a_pair(mockserver_server: MockServer) -> None:
     def test(sandbox: Sandbox) -> None:
         sandbox.apply(given={"templates": [{"id": "template_t"}], "chats": {"count": 3}})
         body = {"name": "Natal", "platform": "chatapp", "templateId": "template_t", "cadence": 1}
@@ -253,7 +255,7 @@ def test_an_act_of_another_follows_a_fault_in_a_pair(mockserver_server: MockServ
     ]
 
 
-def test_without_the_library_for_combinations_the_way_to_install_it_is_named(monkeypatch: pytest.MonkeyPatch):
+def test_without_the_library_for_combinations_the_way_to_install_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "allpairspy", None)
 
     with pytest.raises(ImportError, match=r"crm-gateway-mockserver\[explore\]"):
@@ -276,12 +278,12 @@ def test_without_the_library_for_combinations_the_way_to_install_it_is_named(mon
         ({"tolerates": (("*", "drop-before", "crashed", " "),)}, "tolerates: got no reason"),
     ],
 )
-def test_a_wrong_setting_is_refused(options: dict[str, Any], problem: str):
+def test_a_wrong_setting_is_refused(options: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         ExploreOptions(**options)
 
 
-def test_a_text_for_a_tuple_is_refused():
+def test_a_text_for_a_tuple_is_refused() -> None:
     with pytest.raises(TypeError, match="expected a tuple, such as"):
         ExploreOptions(faults="stale")  # type: ignore[arg-type]
 
@@ -289,8 +291,8 @@ def test_a_text_for_a_tuple_is_refused():
 # The clean run
 
 
-def test_a_clean_run_that_fails_is_not_explored(mockserver_server: MockServer):
-    def test(sandbox):
+def test_a_clean_run_that_fails_is_not_explored(mockserver_server: MockServer) -> None:
+    def test(sandbox: Sandbox) -> None:
         raise LookupError("no such shop")
 
     report = mockserver_server.explore(test)
@@ -299,10 +301,10 @@ def test_a_clean_run_that_fails_is_not_explored(mockserver_server: MockServer):
     assert "the clean run failed, so nothing was explored: LookupError: no such shop" in report.text()
 
 
-def test_the_first_difference_of_two_clean_runs_is_named(mockserver_server: MockServer):
+def test_the_first_difference_of_two_clean_runs_is_named(mockserver_server: MockServer) -> None:
     numbers = itertools.count()
 
-    def test(sandbox):
+    def test(sandbox: Sandbox) -> None:
         sandbox.call("GET", "/v1/campaigns", timeout=5)
         sandbox.call("GET", ["/v1/message-templates", "/v1/campaigns/filters/schema"][next(numbers) % 2], timeout=5)
 
@@ -326,10 +328,10 @@ def test_the_first_difference_of_two_clean_runs_is_named(mockserver_server: Mock
 )
 def test_a_test_whose_second_run_lacks_calls_of_the_first_is_not_explored(
     mockserver_server: MockServer, second: tuple[Any, ...], difference: str
-):
+) -> None:
     runs = iter([(CREATE, LIST), second])
 
-    def test(sandbox):
+    def test(sandbox: Sandbox) -> None:
         for method, path, body in next(runs):
             sandbox.call(method, path, json=body, timeout=5)
 
@@ -341,10 +343,10 @@ def test_a_test_whose_second_run_lacks_calls_of_the_first_is_not_explored(
     assert report.as_json()["tests"][0]["notes"][0].startswith("not explored: run 2 did not make the calls of run 1")
 
 
-def test_a_second_run_that_makes_fewer_calls_of_each_operation_is_explored(mockserver_server: MockServer):
+def test_a_second_run_that_makes_fewer_calls_of_each_operation_is_explored(mockserver_server: MockServer) -> None:
     numbers = itertools.count()
 
-    def test(sandbox):
+    def test(sandbox: Sandbox) -> None:
         for _ in range(3 if next(numbers) % 2 else 5):
             list_once(sandbox)
 
@@ -355,10 +357,10 @@ def test_a_second_run_that_makes_fewer_calls_of_each_operation_is_explored(mocks
 
 def test_the_pairs_of_a_client_that_is_not_deterministic_are_counted_by_operation_and_none_is_left_out(
     mockserver_server: MockServer,
-):
+) -> None:
     numbers = itertools.count()
 
-    def test(sandbox):
+    def test(sandbox: Sandbox) -> None:
         sandbox.call("GET", f"/v1/message-templates/template_{next(numbers)}?number{next(numbers)}", timeout=5)
         for _ in range(3):
             sandbox.call("GET", "/v1/campaigns", timeout=5)
@@ -379,10 +381,10 @@ def test_the_pairs_of_a_client_that_is_not_deterministic_are_counted_by_operatio
     assert all(step.call == step.nth for step in steps)
 
 
-def test_random_ids_and_instants_are_no_difference(mockserver_server: MockServer):
+def test_random_ids_and_instants_are_no_difference(mockserver_server: MockServer) -> None:
     numbers = itertools.count(10)
 
-    def test(sandbox):
+    def test(sandbox: Sandbox) -> None:
         sandbox.call("GET", f"/v1/campaigns/campaign_{next(numbers)}abcdefgh", timeout=5)
 
     assert mockserver_server.explore(test, choices=(), faults=("drop-before",)).deterministic
@@ -396,23 +398,23 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return asked
 
 
-def default_sleeper(sandbox, sleep=time.sleep):
+def default_sleeper(sandbox: Sandbox, sleep: Callable[..., Any] = time.sleep) -> None:
     sleep(0.2)
 
 
-def keyword_sleeper(sandbox, *, sleep=time.sleep):
+def keyword_sleeper(sandbox: Sandbox, *, sleep: Callable[..., Any] = time.sleep) -> None:
     sleep(0.2)
 
 
-async def async_sleeper(sandbox):
+async def async_sleeper(sandbox: Sandbox) -> None:
     await asyncio.sleep(0.06)
 
 
-def waiter(sandbox):
+def waiter(sandbox: Sandbox) -> None:
     threading.Event().wait(0.06)
 
 
-def in_thread(sandbox):
+def in_thread(sandbox: Sandbox) -> None:
     thread = threading.Thread(target=lambda: time.sleep(0.2))
     thread.start()
     thread.join()
@@ -430,8 +432,10 @@ SLEEPERS = [
 
 @pytest.mark.parametrize("sleeper, text", SLEEPERS)
 @pytest.mark.usefixtures("slept")
-def test_a_sleep_in_real_time_is_seen_at_its_call_however_short(mockserver_server: MockServer, sleeper: Any, text: str):
-    def test(sandbox):
+def test_a_sleep_in_real_time_is_seen_at_its_call_however_short(
+    mockserver_server: MockServer, sleeper: Any, text: str
+) -> None:
+    def test(sandbox: Sandbox) -> Coroutine[Any, Any, Any] | None:
         list_once(sandbox)
         return sleeper(sandbox)
 
@@ -441,8 +445,8 @@ def test_a_sleep_in_real_time_is_seen_at_its_call_however_short(mockserver_serve
     assert 'sleep=mockserver.sleep, or monkeypatch.setattr(time, "sleep", mockserver.sleep)' in report.text()
 
 
-def test_a_sleep_only_after_a_fault_is_named_with_it(mockserver_server: MockServer, slept: list[float]):
-    def test(sandbox):
+def test_a_sleep_only_after_a_fault_is_named_with_it(mockserver_server: MockServer, slept: list[float]) -> None:
+    def test(sandbox: Sandbox) -> None:
         while sandbox.call("GET", "/v1/campaigns", timeout=5).status == 429:
             time.sleep(1)
 
@@ -452,11 +456,11 @@ def test_a_sleep_only_after_a_fault_is_named_with_it(mockserver_server: MockServ
     assert ", with rate-limit at call 1 (listCampaigns))" in text
 
 
-def test_a_loaded_machine_is_no_sleep(mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch):
+def test_a_loaded_machine_is_no_sleep(mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch) -> None:
     passed = itertools.count(step=30_000_000)
     monkeypatch.setattr(real_time, "microseconds", lambda: next(passed))
 
-    def test(sandbox):
+    def test(sandbox: Sandbox) -> None:
         list_once(sandbox)
         threading.Event().wait(0.001)  # for what another thread does
         list_once(sandbox)
@@ -466,7 +470,7 @@ def test_a_loaded_machine_is_no_sleep(mockserver_server: MockServer, monkeypatch
     assert "real time" not in report.text()
 
 
-def test_what_an_exploration_replaces_is_as_before_after_it(mockserver_server: MockServer):
+def test_what_an_exploration_replaces_is_as_before_after_it(mockserver_server: MockServer) -> None:
     before = time.sleep, asyncio.sleep, threading.Event.wait, default_sleeper.__defaults__
     random.seed(5)
     state = random.getstate()
@@ -478,8 +482,8 @@ def test_what_an_exploration_replaces_is_as_before_after_it(mockserver_server: M
 
 
 @pytest.mark.usefixtures("slept")
-def test_a_sleep_is_seen_while_freezegun_freezes_the_process(mockserver_server: MockServer):
-    def test(sandbox):
+def test_a_sleep_is_seen_while_freezegun_freezes_the_process(mockserver_server: MockServer) -> None:
+    def test(sandbox: Sandbox) -> None:
         list_once(sandbox)
         time.sleep(0.2)
         assert datetime.now(UTC) == sandbox.now
@@ -493,14 +497,14 @@ def test_a_sleep_is_seen_while_freezegun_freezes_the_process(mockserver_server: 
 
 
 def jittered(draw: Callable[[], float]) -> Callable[[Any], None]:
-    def test(sandbox):
+    def test(sandbox: Sandbox) -> None:
         while sandbox.call("GET", "/v1/campaigns", timeout=5).status == 429:
             sandbox.sleep(draw())
 
     return test
 
 
-def test_a_wait_with_jitter_is_equal_in_each_run(mockserver_server: MockServer):
+def test_a_wait_with_jitter_is_equal_in_each_run(mockserver_server: MockServer) -> None:
     test = jittered(lambda: random.uniform(0.001, 60))
     first, second = (mockserver_server.explore(test, choices=(), faults=("rate-limit",)) for _ in range(2))
 
@@ -508,13 +512,13 @@ def test_a_wait_with_jitter_is_equal_in_each_run(mockserver_server: MockServer):
     assert [each.message for each in first.findings] == [each.message for each in second.findings]
 
 
-def test_a_jitter_below_half_a_second_ignores_retry_after(mockserver_server: MockServer):
+def test_a_jitter_below_half_a_second_ignores_retry_after(mockserver_server: MockServer) -> None:
     report = mockserver_server.explore(jittered(lambda: random.uniform(0.001, 0.4)), choices=(), faults=("rate-limit",))
 
     assert ["ignore-retry-after"] == [each.cause for each in report.findings]
 
 
-def test_a_client_that_still_differs_between_equal_runs_is_not_deterministic(mockserver_server: MockServer):
+def test_a_client_that_still_differs_between_equal_runs_is_not_deterministic(mockserver_server: MockServer) -> None:
     waits_s = itertools.count(30)
 
     report = mockserver_server.explore(jittered(lambda: next(waits_s)), choices=(), faults=("rate-limit",))
@@ -523,10 +527,10 @@ def test_a_client_that_still_differs_between_equal_runs_is_not_deterministic(moc
     assert "two runs with rate-limit at call 1 (listCampaigns) differ: the wait before call 2 is 30 s" in report.text()
 
 
-def test_a_client_whose_waits_differ_in_the_clean_runs_is_not_deterministic(mockserver_server: MockServer):
+def test_a_client_whose_waits_differ_in_the_clean_runs_is_not_deterministic(mockserver_server: MockServer) -> None:
     waits_s = itertools.count(30)
 
-    def test(sandbox):
+    def test(sandbox: Sandbox) -> None:
         list_once(sandbox)
         sandbox.sleep(next(waits_s))
         list_once(sandbox)
@@ -537,8 +541,8 @@ def test_a_client_whose_waits_differ_in_the_clean_runs_is_not_deterministic(mock
     assert "two clean runs differ: the wait before call 2 is 30 s in one run, and 31 s in the other" in report.text()
 
 
-def test_a_sleep_on_the_sandbox_clock_is_no_real_one(mockserver_server: MockServer):
-    def test(sandbox):
+def test_a_sleep_on_the_sandbox_clock_is_no_real_one(mockserver_server: MockServer) -> None:
+    def test(sandbox: Sandbox) -> None:
         list_once(sandbox)
         sandbox.sleep(30)
         list_once(sandbox)
@@ -549,10 +553,12 @@ def test_a_sleep_on_the_sandbox_clock_is_no_real_one(mockserver_server: MockServ
 # Bounds
 
 
-def test_a_client_without_a_timeout_waits_an_hour_of_the_sandbox_clock_and_no_real_time(mockserver_server: MockServer):
+def test_a_client_without_a_timeout_waits_an_hour_of_the_sandbox_clock_and_no_real_time(
+    mockserver_server: MockServer,
+) -> None:
     waited = []
 
-    def test(sandbox):
+    def test(sandbox: Sandbox) -> None:
         before = sandbox.now
         try:
             sandbox.call("GET", "/v1/campaigns")
@@ -564,8 +570,8 @@ def test_a_client_without_a_timeout_waits_an_hour_of_the_sandbox_clock_and_no_re
     assert [3600] == waited
 
 
-def test_over_a_socket_nothing_that_takes_real_time_is_tried(mockserver_server: MockServer):
-    def test(sandbox):
+def test_over_a_socket_nothing_that_takes_real_time_is_tried(mockserver_server: MockServer) -> None:
+    def test(sandbox: Sandbox) -> None:
         headers = {"X-API-Key": sandbox.secret_key}
         requests.get(f"{sandbox.base_url}/v1/campaigns", headers=headers, timeout=5)
 
@@ -576,8 +582,8 @@ def test_over_a_socket_nothing_that_takes_real_time_is_tried(mockserver_server: 
     assert "timeout-before, timeout-after, dribble at calls over a socket" in report.text()
 
 
-def test_over_a_socket_no_second_fault_takes_real_time(mockserver_server: MockServer):
-    def test(sandbox):
+def test_over_a_socket_no_second_fault_takes_real_time(mockserver_server: MockServer) -> None:
+    def test(sandbox: Sandbox) -> None:
         for _ in range(2):
             try:
                 requests.get(f"{sandbox.base_url}/v1/campaigns", headers={"X-API-Key": sandbox.secret_key}, timeout=5)
@@ -599,7 +605,7 @@ def test_over_a_socket_no_second_fault_takes_real_time(mockserver_server: MockSe
     assert 0 == exploration.report().coverage.pairs.left
 
 
-def test_no_run_begins_after_the_budget_of_processor_seconds(mockserver_server: MockServer):
+def test_no_run_begins_after_the_budget_of_processor_seconds(mockserver_server: MockServer) -> None:
     report = mockserver_server.explore(canceling, seconds=1e-9)
 
     assert (2, 0) == (report.runs, report.coverage.singles.tried)
@@ -608,7 +614,7 @@ def test_no_run_begins_after_the_budget_of_processor_seconds(mockserver_server: 
 
 def test_what_did_not_fit_into_the_time_is_named_with_its_kind(
     mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     used = itertools.count()
     monkeypatch.setattr(engine, "_PROCESS_TIME", (lambda: next(used),))
     options: dict[str, Any] = {"faults": ("internal-error", "drop-before"), "choices": (), "pairs": 1000}
@@ -623,7 +629,7 @@ def test_what_did_not_fit_into_the_time_is_named_with_its_kind(
     assert all("beyond the budget" not in text for text in texts.values())
 
 
-def test_what_the_time_did_not_suffice_for_is_not_taken_for_absent(mockserver_server: MockServer):
+def test_what_the_time_did_not_suffice_for_is_not_taken_for_absent(mockserver_server: MockServer) -> None:
     options: dict[str, Any] = {"faults": ("drop-before", *ACTS, "lose"), "choices": ()}
 
     whole, cut = (mockserver_server.explore(receiving, **options, seconds=seconds).text() for seconds in (None, 1e-9))
@@ -636,7 +642,7 @@ def test_what_the_time_did_not_suffice_for_is_not_taken_for_absent(mockserver_se
 def reads_with(wait_s: Callable[[Any], float], attempts: int = 4) -> Callable[[Sandbox], None]:
     """A test whose client waits after a 429 as long as the function says, and calls a few times."""
 
-    def test(sandbox):
+    def test(sandbox: Sandbox) -> None:
         for _ in range(attempts):
             with contextlib.suppress(ConnectionError):
                 answer = sandbox.call("GET", "/v1/campaigns")
@@ -665,7 +671,9 @@ WAITS = {
 
 
 @pytest.mark.parametrize("waits", WAITS)
-def test_a_429_has_variants_that_find_what_a_client_makes_of_its_header(mockserver_server: MockServer, waits: str):
+def test_a_429_has_variants_that_find_what_a_client_makes_of_its_header(
+    mockserver_server: MockServer, waits: str
+) -> None:
     wait_s, expected = WAITS[waits]
     report = mockserver_server.explore(reads_with(wait_s), faults=("rate-limit",), choices=())
 
@@ -676,8 +684,8 @@ def test_a_429_has_variants_that_find_what_a_client_makes_of_its_header(mockserv
     assert 6 == len(verdicts)
 
 
-def test_a_variant_is_tried_once_for_each_operation(mockserver_server: MockServer):
-    def test(sandbox):
+def test_a_variant_is_tried_once_for_each_operation(mockserver_server: MockServer) -> None:
+    def test(sandbox: Sandbox) -> None:
         for limit in (1, 2, 3):
             sandbox.call("GET", f"/v1/campaigns?limit={limit}")
         sandbox.call("GET", "/v1/message-templates")
@@ -690,14 +698,14 @@ def test_a_variant_is_tried_once_for_each_operation(mockserver_server: MockServe
 @pytest.mark.parametrize(("attempts", "found"), [(2, {"outage": "crashed"}), (4, {})])
 def test_an_outage_concerns_three_calls_or_all_that_follow(
     mockserver_server: MockServer, attempts: int, found: dict[str, str]
-):
+) -> None:
     report = mockserver_server.explore(reads_with(seconds_of, attempts), faults=("outage",), choices=())
 
     verdicts = {name: next(iter(counts)) for (_, name), counts in report.matrix.items()}
     assert {"outage": "survived", "outage-for-good": "reported"} | found == verdicts
 
 
-def test_a_client_that_calls_without_end_in_an_outage_is_found(mockserver_server: MockServer):
+def test_a_client_that_calls_without_end_in_an_outage_is_found(mockserver_server: MockServer) -> None:
     report = mockserver_server.explore(reads_with(seconds_of, 10_000), faults=("outage",), choices=())
 
     assert [("breach", "endless", "outage-for-good")] == [
@@ -707,8 +715,8 @@ def test_a_client_that_calls_without_end_in_an_outage_is_found(mockserver_server
 
 def test_a_client_that_waits_between_its_calls_may_have_a_deadline_that_the_mock_does_not_see(
     mockserver_server: MockServer,
-):
-    def test(sandbox):
+) -> None:
+    def test(sandbox: Sandbox) -> None:
         end = real_time.seconds() + 60  # of the computer's clock, which its sleeps on the sandbox's do not move
         while real_time.seconds() < end:
             try:
@@ -725,10 +733,10 @@ def test_a_client_that_waits_between_its_calls_may_have_a_deadline_that_the_mock
 
 
 @pytest.mark.parametrize("name", ["outage", "outage-for-good", "rate-limit-date", "rate-limit-twice"])
-def test_the_document_and_the_lines_of_a_variant_replay_it(mockserver_server: MockServer, name: str):
+def test_the_document_and_the_lines_of_a_variant_replay_it(mockserver_server: MockServer, name: str) -> None:
     answers: list[Any] = []
 
-    def test(sandbox):
+    def test(sandbox: Sandbox) -> None:
         seen = []
         for _ in range(5):
             try:
@@ -779,7 +787,7 @@ IMPATIENT = {
 @pytest.mark.parametrize("client", PATIENT)
 def test_a_client_without_a_timeout_is_named_in_the_first_lines(
     mockserver_server: MockServer, client: str, strict: bool
-):
+) -> None:
     call, options = PATIENT[client]
     faults = ("timeout-before", "drop-before", "dribble")
     report = mockserver_server.explore(lambda box: call(box, **options), faults=faults, choices=(), strict=strict)
@@ -793,7 +801,7 @@ def test_a_client_without_a_timeout_is_named_in_the_first_lines(
 
 
 @pytest.mark.parametrize("client", IMPATIENT)
-def test_a_client_with_a_timeout_is_not(mockserver_server: MockServer, client: str):
+def test_a_client_with_a_timeout_is_not(mockserver_server: MockServer, client: str) -> None:
     call, options = IMPATIENT[client]
     report = mockserver_server.explore(lambda box: call(box, **options), faults=("timeout-before",), choices=())
 
@@ -801,8 +809,8 @@ def test_a_client_with_a_timeout_is_not(mockserver_server: MockServer, client: s
     assert 1 == report.coverage.singles.tried
 
 
-def test_over_a_socket_it_is_said_not_to_be_known(mockserver_server: MockServer):
-    def test(sandbox):
+def test_over_a_socket_it_is_said_not_to_be_known(mockserver_server: MockServer) -> None:
+    def test(sandbox: Sandbox) -> None:
         requests.get(f"{sandbox.base_url}/v1/campaigns", headers={"X-API-Key": sandbox.secret_key}, timeout=60)
 
     report = mockserver_server.explore(test, faults=("timeout-before",), choices=())
@@ -820,8 +828,8 @@ class ItemType(enum.Enum):
 @pytest.mark.parametrize("tolerates", [(), (ValueError,)], ids=["not tolerated", "tolerated"])
 def test_a_crash_under_an_unlisted_value_is_named_by_its_cause(
     mockserver_server: MockServer, tolerates: tuple[type[Exception], ...]
-):
-    def test(sandbox):
+) -> None:
+    def test(sandbox: Sandbox) -> None:
         template = sandbox.call("GET", "/v1/message-templates/template_one").json()
         assert [ItemType.TEXT] == [ItemType(item["type"]) for item in template["items"]]
 
@@ -840,10 +848,10 @@ def test_a_crash_under_an_unlisted_value_is_named_by_its_cause(
 FEW_FAULTS = ("drop-before", "internal-error", "garble", "truncate")
 
 
-def test_an_interrupt_ends_the_exploration_and_shows_what_was_found_before(mockserver_server: MockServer):
+def test_an_interrupt_ends_the_exploration_and_shows_what_was_found_before(mockserver_server: MockServer) -> None:
     runs = itertools.count()
 
-    def test(sandbox):
+    def test(sandbox: Sandbox) -> None:
         if next(runs) == 5:
             raise KeyboardInterrupt
         list_once(sandbox)
@@ -858,8 +866,10 @@ def test_an_interrupt_ends_the_exploration_and_shows_what_was_found_before(mocks
     assert "crashed: RemoteDisconnected at 1 placement" in lines
 
 
-def test_beyond_the_budget_each_fault_is_tried_at_the_first_calls_of_each_operation(mockserver_server: MockServer):
-    def test(sandbox):
+def test_beyond_the_budget_each_fault_is_tried_at_the_first_calls_of_each_operation(
+    mockserver_server: MockServer,
+) -> None:
+    def test(sandbox: Sandbox) -> None:
         for limit in (1, 2, 3):
             sandbox.call("GET", f"/v1/campaigns?limit={limit}")
         sandbox.call("GET", "/v1/message-templates")
@@ -891,8 +901,8 @@ def test_beyond_the_budget_each_fault_is_tried_at_the_first_calls_of_each_operat
 )
 def test_the_status_of_a_program_and_the_outcomes_of_pytest_are_answers_of_the_test(
     mockserver_server: MockServer, end: Callable[[], Any], verdict: str
-):
-    def test(sandbox):
+) -> None:
+    def test(sandbox: Sandbox) -> None:
         if sandbox.call("GET", "/v1/campaigns").status != 200:
             end()
 
@@ -901,7 +911,7 @@ def test_the_status_of_a_program_and_the_outcomes_of_pytest_are_answers_of_the_t
     assert {verdict: 1} == report.verdicts
 
 
-def test_the_progress_shows_placements_findings_and_seconds(mockserver_server: MockServer):
+def test_the_progress_shows_placements_findings_and_seconds(mockserver_server: MockServer) -> None:
     exploration = Exploration(ExploreOptions(faults=("drop-before", "internal-error"), choices=()), test="it")
     seen = []
     for placement in exploration.placements():
@@ -919,8 +929,8 @@ def test_the_progress_shows_placements_findings_and_seconds(mockserver_server: M
     assert [*clean, "0 of 2, 0 findings", "1 of 2, 1 finding"] == seen
 
 
-def test_a_coroutine_function_is_explored_too(mockserver_server: MockServer):
-    async def test(sandbox):
+def test_a_coroutine_function_is_explored_too(mockserver_server: MockServer) -> None:
+    async def test(sandbox: Sandbox) -> None:
         await asyncio.sleep(0)
         await sandbox.aio.call("GET", "/v1/campaigns", timeout=5)
 
@@ -932,7 +942,7 @@ def test_a_coroutine_function_is_explored_too(mockserver_server: MockServer):
 # The report
 
 
-def test_the_json_has_the_members_of_its_format(mockserver_server: MockServer):
+def test_the_json_has_the_members_of_its_format(mockserver_server: MockServer) -> None:
     document = hunt(mockserver_server, "duplicate-start", choices=(), faults=("drop-after",)).report.as_json()
 
     assert ["tests"] == list(document)
@@ -979,11 +989,11 @@ def test_the_json_has_the_members_of_its_format(mockserver_server: MockServer):
         ),
     ],
 )
-def test_a_step_has_the_members_of_its_kind(step: ExploreStep, view: dict[str, Any]):
+def test_a_step_has_the_members_of_its_kind(step: ExploreStep, view: dict[str, Any]) -> None:
     assert view == step.as_json()
 
 
-def test_the_same_seed_gives_the_same_report(mockserver_server: MockServer):
+def test_the_same_seed_gives_the_same_report(mockserver_server: MockServer) -> None:
     def both() -> tuple[str, str]:
         options = {"pairs": 20, "faults": ("drop-after", "internal-error", "lose", "key-revoked"), "choices": ()}
         report = mockserver_server.explore(canceling, seed=7, **options)
@@ -992,8 +1002,8 @@ def test_the_same_seed_gives_the_same_report(mockserver_server: MockServer):
     assert both() == both()
 
 
-def test_addresses_of_one_run_are_not_in_the_report(mockserver_server: MockServer):
-    def test(sandbox):
+def test_addresses_of_one_run_are_not_in_the_report(mockserver_server: MockServer) -> None:
+    def test(sandbox: Sandbox) -> None:
         answer = sandbox.call("GET", "/v1/campaigns", timeout=5)
         assert answer.status == 200, f"{sandbox.base_url}/v1/campaigns failed for {object()!r}"
 
@@ -1002,7 +1012,7 @@ def test_addresses_of_one_run_are_not_in_the_report(mockserver_server: MockServe
     assert "AssertionError: {base_url}/v1/campaigns failed for <object object at 0x...>" == report.findings[0].message
 
 
-def test_the_text_shows_what_was_covered_and_what_was_not(mockserver_server: MockServer):
+def test_the_text_shows_what_was_covered_and_what_was_not(mockserver_server: MockServer) -> None:
     text = hunt(mockserver_server, "duplicate-start", choices=(), faults=("drop-after", "stale")).report.text()
 
     assert "explored duplicate-start: " in text
@@ -1037,7 +1047,7 @@ class Unarmed(Placement):
 )
 def test_the_document_of_a_finding_and_its_lines_replay_it(
     mockserver_server: MockServer, tmp_path: Path, bug: str, options: Any
-):
+) -> None:
     explored = hunt(mockserver_server, bug, **{"choices": (), **options})
     finding = explored.finding
     assert finding is not None
@@ -1078,7 +1088,7 @@ def _run(test: Any, sandbox: Sandbox) -> BaseException | None:
     return None
 
 
-def test_a_document_contains_the_seed_data_of_the_settings(mockserver_server: MockServer):
+def test_a_document_contains_the_seed_data_of_the_settings(mockserver_server: MockServer) -> None:
     given = {"templates": [{"id": "template_of_settings"}]}
     scenario = {"given": {"templates": [{"id": "template_of_scenario"}]}}
 
@@ -1090,7 +1100,9 @@ def test_a_document_contains_the_seed_data_of_the_settings(mockserver_server: Mo
     assert ["template_of_scenario", "template_of_settings"] == ids
 
 
-def test_tests_of_equal_names_in_two_folders_have_documents_of_their_own(mockserver_server: MockServer, tmp_path: Path):
+def test_tests_of_equal_names_in_two_folders_have_documents_of_their_own(
+    mockserver_server: MockServer, tmp_path: Path
+) -> None:
     tests = ("one/test_mine.py::test_listing", "two/test_mine.py::test_listing")
     for test in tests:
         report = mockserver_server.explore(list_once, test=test, faults=("drop-before",), choices=())
@@ -1104,17 +1116,19 @@ def test_tests_of_equal_names_in_two_folders_have_documents_of_their_own(mockser
     ("one", "other"),
     [("a/b.py::test", "a-b.py::test"), ("t.py::test[a/b]", "t.py::test[a-b]"), ("t.py::test[a b]", "t.py::test[a/b]"), ("bash a", "bash-a")],
 )  # fmt: skip
-def test_tests_whose_names_differ_in_a_sign_have_documents_of_their_own(one: str, other: str):
+def test_tests_whose_names_differ_in_a_sign_have_documents_of_their_own(one: str, other: str) -> None:
     assert file_name(one) != file_name(other)
 
 
-def test_an_ordinary_test_has_a_document_of_its_plain_name():
+def test_an_ordinary_test_has_a_document_of_its_plain_name() -> None:
     names = {"tests/test_mine.py::TestIt::test_it[dual-status=guide]": "tests-test_mine.py.TestIt.test_it-dual-status=guide", "launching": "launching"}  # fmt: skip
 
     assert names == {test: file_name(test) for test in names}
 
 
-def test_a_paused_template_is_equal_before_each_call_up_to_the_first_that_depends_on_it(mockserver_server: MockServer):
+def test_a_paused_template_is_equal_before_each_call_up_to_the_first_that_depends_on_it(
+    mockserver_server: MockServer,
+) -> None:
     given = {"templates": [{"id": "template_a"}], "chats": {"count": 1}}
 
     def test(sandbox: Sandbox) -> None:
@@ -1131,7 +1145,7 @@ def test_a_paused_template_is_equal_before_each_call_up_to_the_first_that_depend
     assert {"placements": 7, "merged": 4, "tried": 3} == report.coverage.singles.as_json()
 
 
-def test_a_lost_answer_of_a_refused_call_is_equal_to_a_lost_call(mockserver_server: MockServer):
+def test_a_lost_answer_of_a_refused_call_is_equal_to_a_lost_call(mockserver_server: MockServer) -> None:
     def test(sandbox: Sandbox) -> None:
         assert 404 == sandbox.call("POST", "/v1/campaigns/campaign_unknown/start").status
 

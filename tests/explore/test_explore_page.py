@@ -68,7 +68,7 @@ def hostile(text: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_the_page_shows_each_finding_and_the_verdict_on_each_fault():
+def test_the_page_shows_each_finding_and_the_verdict_on_each_fault() -> None:
     with MockServer() as server:
         report = server.explore(retrying, choices=())
     texts = Reader(explore_page.render([report.entry()])).texts
@@ -89,7 +89,7 @@ def test_the_page_shows_each_finding_and_the_verdict_on_each_fault():
     assert [] == [cell for cell in set(cells) if texts.count(cell) < cells.count(cell)]
 
 
-def test_equal_runs_give_equal_bytes():
+def test_equal_runs_give_equal_bytes() -> None:
     with MockServer() as server:
         first, second = (server.explore(retrying, faults=("drop-after",), choices=()).entry() for _ in range(2))
 
@@ -97,7 +97,7 @@ def test_equal_runs_give_equal_bytes():
 
 
 @pytest.mark.parametrize("text", XSS)
-def test_no_text_of_a_run_is_more_than_text(text: str):
+def test_no_text_of_a_run_is_more_than_text(text: str) -> None:
     plain, page = (Reader(explore_page.render([hostile(each)] * 2)) for each in ("plain", text))
 
     assert plain.tags == page.tags
@@ -106,7 +106,7 @@ def test_no_text_of_a_run_is_more_than_text(text: str):
     assert {"#test-1", "#test-2"} == {value for name, value in page.attributes if name == "href"}
 
 
-def test_the_page_has_no_address_and_a_policy_for_its_style_alone():
+def test_the_page_has_no_address_and_a_policy_for_its_style_alone() -> None:
     page = explore_page.render([hostile("plain")])
 
     assert [] == [each for each in ("http://", "https://", "url(", "@import") if each in page]
@@ -114,11 +114,11 @@ def test_the_page_has_no_address_and_a_policy_for_its_style_alone():
     assert re.fullmatch(r"default-src 'none'; style-src 'sha256-\S+'; base-uri 'none'; form-action 'none'", str(policy))
 
 
-def test_a_run_without_an_exploration_gives_a_page_too():
+def test_a_run_without_an_exploration_gives_a_page_too() -> None:
     assert "0 tests, 0 runs, 0 findings" in explore_page.render([])
 
 
-def test_the_pages_of_one_file_have_the_colours_of_the_dashboard():
+def test_the_pages_of_one_file_have_the_colours_of_the_dashboard() -> None:
     package = Path(mockserver.__file__).parent
     files = ("coverage/static/page.css", "server/dashboard/static/style.css")
     one_file, dashboard = ((package / file).read_text(encoding="utf-8").partition("* {")[0] for file in files)

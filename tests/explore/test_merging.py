@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mockserver import MockServer
+from mockserver import MockServer, Sandbox
 from mockserver.testing.explore import ExploreReport
 from tests.depth import at_depth
 from tests.explore.random_clients import draw, running
@@ -15,7 +15,7 @@ def found(report: ExploreReport) -> set[tuple[str, str]]:
 
 
 @pytest.mark.law
-def test_the_merged_search_finds_exactly_what_the_full_one_finds(mockserver_server: MockServer):
+def test_the_merged_search_finds_exactly_what_the_full_one_finds(mockserver_server: MockServer) -> None:
     left_out = with_findings = 0
     for seed in range(at_depth(2, 50)):
         client = running(draw(seed))
@@ -32,10 +32,10 @@ def test_the_merged_search_finds_exactly_what_the_full_one_finds(mockserver_serv
 
 
 @pytest.mark.parametrize("seed", [0, 3])
-def test_placements_left_out_are_counted_by_hand(mockserver_server: MockServer, seed: int):
+def test_placements_left_out_are_counted_by_hand(mockserver_server: MockServer, seed: int) -> None:
     """Two reads of one list, of which nothing changes: what fails at the first fails at the second."""
 
-    def reads(sandbox):
+    def reads(sandbox: Sandbox) -> None:
         for _ in range(2 + seed):
             sandbox.call("GET", "/v1/campaigns")
 
@@ -50,8 +50,10 @@ def test_placements_left_out_are_counted_by_hand(mockserver_server: MockServer, 
 
 @pytest.mark.parametrize("rounds", [10, 250])
 @pytest.mark.parametrize("paths", [("campaigns", "message-templates"), ("campaigns", "campaigns", "message-templates")])
-def test_calls_that_repeat_in_turn_count_once(mockserver_server: MockServer, paths: tuple[str, ...], rounds: int):
-    def polls(sandbox):
+def test_calls_that_repeat_in_turn_count_once(
+    mockserver_server: MockServer, paths: tuple[str, ...], rounds: int
+) -> None:
+    def polls(sandbox: Sandbox) -> None:
         for _ in range(rounds):
             for path in paths:
                 sandbox.call("GET", f"/v1/{path}")

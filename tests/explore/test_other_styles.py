@@ -18,7 +18,7 @@ def explored(server: MockServer, style: str, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_no_single_placement_finds_anything(mockserver_server: MockServer, style: str):
+def test_no_single_placement_finds_anything(mockserver_server: MockServer, style: str) -> None:
     report = explored(mockserver_server, style)
 
     assert [] == report.findings, report.text()
@@ -27,7 +27,7 @@ def test_no_single_placement_finds_anything(mockserver_server: MockServer, style
 
 @pytest.mark.deep
 @pytest.mark.parametrize("style", STYLES)
-def test_no_pair_of_faults_finds_anything(mockserver_server: MockServer, style: str):
+def test_no_pair_of_faults_finds_anything(mockserver_server: MockServer, style: str) -> None:
     report = explored(mockserver_server, style, pairs=400)
 
     assert [] == report.findings, report.text()

@@ -26,7 +26,7 @@ FRESH = tuple(name for name in NAMES if name != "stale")
 
 
 @pytest.mark.parametrize("bug", QUICK)
-def test_a_seeded_bug_is_found_by_a_single_placement(mockserver_server: MockServer, bug: str):
+def test_a_seeded_bug_is_found_by_a_single_placement(mockserver_server: MockServer, bug: str) -> None:
     explored = hunt(mockserver_server, bug, **({} if bug in BY_CHOICE else {"choices": ()}))
 
     assert explored.case is not None, explored.report.text()
@@ -35,7 +35,7 @@ def test_a_seeded_bug_is_found_by_a_single_placement(mockserver_server: MockServ
 
 @pytest.mark.deep
 @pytest.mark.parametrize("bug", SINGLES)
-def test_each_seeded_bug_is_found_by_all_single_placements(mockserver_server: MockServer, bug: str):
+def test_each_seeded_bug_is_found_by_all_single_placements(mockserver_server: MockServer, bug: str) -> None:
     explored = hunt(mockserver_server, bug)
 
     assert explored.case is not None, explored.report.text()
@@ -47,7 +47,7 @@ def test_each_seeded_bug_is_found_by_all_single_placements(mockserver_server: Mo
 @pytest.mark.parametrize("bug", list(planted_pairs.BUGS))
 def test_a_bug_that_needs_two_faults_is_found_by_a_pair_or_by_a_fault_of_several_calls_alone(
     mockserver_server: MockServer, bug: str
-):
+) -> None:
     explored = hunt(mockserver_server, bug, operations=WRITES, faults=tuple(FAULTS))
 
     assert explored.case is not None, explored.report.text()
@@ -57,7 +57,7 @@ def test_a_bug_that_needs_two_faults_is_found_by_a_pair_or_by_a_fault_of_several
 
 
 @pytest.mark.parametrize("bug", ["retry-hopeless", "poll-too-fast"])
-def test_a_bug_of_the_least_severity_is_advice_and_fails_nothing(mockserver_server: MockServer, bug: str):
+def test_a_bug_of_the_least_severity_is_advice_and_fails_nothing(mockserver_server: MockServer, bug: str) -> None:
     report = hunt(mockserver_server, bug, faults=(), choices=()).report
 
     assert [("advice", bug)] == [(row.verdict, row.cause) for row in report.findings]
@@ -65,12 +65,12 @@ def test_a_bug_of_the_least_severity_is_advice_and_fails_nothing(mockserver_serv
     assert not report.failed
 
 
-def test_no_other_bug_is_mere_advice():
+def test_no_other_bug_is_mere_advice() -> None:
     assert ["retry-hopeless", "poll-too-fast"] == [bug for bug, (verdict, _) in SHOWS.items() if verdict == "advice"]
 
 
 @pytest.mark.parametrize("test", CAREFUL)
-def test_in_the_careful_clients_nothing_is_found(mockserver_server: MockServer, test: str):
+def test_in_the_careful_clients_nothing_is_found(mockserver_server: MockServer, test: str) -> None:
     report = mockserver_server.explore(
         getattr(working_day, test), test=test, faults=FRESH, strict=True, tolerates=KNOWN
     )
@@ -80,21 +80,23 @@ def test_in_the_careful_clients_nothing_is_found(mockserver_server: MockServer, 
 
 
 @pytest.mark.parametrize("test", CAREFUL)
-def test_an_outdated_read_damages_nothing_in_the_careful_clients(mockserver_server: MockServer, test: str):
+def test_an_outdated_read_damages_nothing_in_the_careful_clients(mockserver_server: MockServer, test: str) -> None:
     report = mockserver_server.explore(getattr(working_day, test), test=test, faults=("stale",), choices=())
 
     assert not report.failed, report.text()
 
 
 @pytest.mark.deep
-def test_two_faults_damage_nothing_in_the_careful_client(mockserver_server: MockServer):
+def test_two_faults_damage_nothing_in_the_careful_client(mockserver_server: MockServer) -> None:
     report = mockserver_server.explore(working_day.canceling, faults=tuple(FAULTS), choices=(), pairs=200)
 
     assert 200 == report.coverage.pairs.tried
     assert not report.failed, report.text()
 
 
-def test_an_act_of_another_after_a_lost_call_damages_nothing_in_the_careful_client(mockserver_server: MockServer):
+def test_an_act_of_another_after_a_lost_call_damages_nothing_in_the_careful_client(
+    mockserver_server: MockServer,
+) -> None:
     faults = ("drop-before", "campaign-canceled", "campaign-fails")
 
     report = mockserver_server.explore(working_day.canceling, faults=faults, choices=(), pairs=1000)
@@ -104,7 +106,7 @@ def test_an_act_of_another_after_a_lost_call_damages_nothing_in_the_careful_clie
 
 
 @pytest.mark.deep
-def test_in_a_whole_day_of_the_careful_client_nothing_is_found(mockserver_server: MockServer):
+def test_in_a_whole_day_of_the_careful_client_nothing_is_found(mockserver_server: MockServer) -> None:
     report = mockserver_server.explore(working_day.working_day, faults=FRESH, strict=True, tolerates=KNOWN)
 
     assert [] == report.findings, report.text()

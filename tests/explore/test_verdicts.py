@@ -54,8 +54,8 @@ def swallowing(call: Callable[[], object]) -> None:
         pass
 
 
-def test_a_start_that_fails_unnoticed_is_silent(explore):
-    def test(sandbox):
+def test_a_start_that_fails_unnoticed_is_silent(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
         prepared(sandbox)
         campaign = create(sandbox)
         swallowing(lambda: start(sandbox, campaign))
@@ -67,8 +67,8 @@ def test_a_start_that_fails_unnoticed_is_silent(explore):
     assert report.failed
 
 
-def test_a_start_whose_answer_alone_is_lost_has_caused_the_same(explore):
-    def test(sandbox):
+def test_a_start_whose_answer_alone_is_lost_has_caused_the_same(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
         prepared(sandbox)
         campaign = create(sandbox)
         swallowing(lambda: start(sandbox, campaign))
@@ -76,8 +76,10 @@ def test_a_start_whose_answer_alone_is_lost_has_caused_the_same(explore):
     assert not explore(test, faults=("drop-after",), operations=("startCampaign",)).findings
 
 
-def test_a_test_that_starts_twice_in_any_case_does_not_repeat_because_of_the_fault(explore):
-    def test(sandbox):
+def test_a_test_that_starts_twice_in_any_case_does_not_repeat_because_of_the_fault(
+    explore: Callable[..., ExploreReport],
+) -> None:
+    def test(sandbox: Sandbox) -> None:
         prepared(sandbox)
         campaign = create(sandbox)
         for _ in range(2):
@@ -87,8 +89,8 @@ def test_a_test_that_starts_twice_in_any_case_does_not_repeat_because_of_the_fau
     assert set() == causes(explore(test, faults=("drop-after", "internal-error"), operations=("startCampaign",)))
 
 
-def test_a_start_repeated_because_of_the_fault_is_a_breach(explore):
-    def test(sandbox):
+def test_a_start_repeated_because_of_the_fault_is_a_breach(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
         prepared(sandbox)
         campaign = create(sandbox)
         try:
@@ -112,22 +114,26 @@ def recreated(sandbox: Sandbox, adopts: bool) -> None:
         assert "Natal" in names
 
 
-def test_a_create_that_is_repeated_and_looked_up_if_its_name_is_taken_is_no_breach(explore):
+def test_a_create_that_is_repeated_and_looked_up_if_its_name_is_taken_is_no_breach(
+    explore: Callable[..., ExploreReport],
+) -> None:
     report = explore(lambda sandbox: recreated(sandbox, adopts=True), faults=("drop-before", "drop-after"), pairs=20)
 
     assert set() == causes(report)
     assert report.coverage.pairs.tried > 0
 
 
-def test_a_create_that_is_repeated_and_not_looked_up_is_a_breach(explore):
+def test_a_create_that_is_repeated_and_not_looked_up_is_a_breach(explore: Callable[..., ExploreReport]) -> None:
     report = explore(lambda sandbox: recreated(sandbox, adopts=False), faults=("drop-before", "drop-after"))
 
     assert {"blind-post-retry"} == causes(report)
     assert ["drop-after at call 1 (createCampaign)"] == [each.describe() for each in report.findings[0].placements]
 
 
-def test_each_list_of_the_ledger_that_has_more_than_in_the_clean_run_is_a_breach(explore):
-    def test(sandbox):
+def test_each_list_of_the_ledger_that_has_more_than_in_the_clean_run_is_a_breach(
+    explore: Callable[..., ExploreReport],
+) -> None:
+    def test(sandbox: Sandbox) -> None:
         prepared(sandbox)
         campaign = create(sandbox)
         try:
@@ -146,8 +152,10 @@ def test_each_list_of_the_ledger_that_has_more_than_in_the_clean_run_is_a_breach
     assert "the ledger's list of duplicate sends has 3, and in the clean run none" == messages["duplicate-sends"]
 
 
-def test_two_campaigns_of_similar_names_are_no_clones_if_the_clean_run_has_both(explore):
-    def test(sandbox):
+def test_two_campaigns_of_similar_names_are_no_clones_if_the_clean_run_has_both(
+    explore: Callable[..., ExploreReport],
+) -> None:
+    def test(sandbox: Sandbox) -> None:
         prepared(sandbox)
         for name in ("Natal", "Natal 2"):
             campaign = create(sandbox, name)
@@ -159,8 +167,10 @@ def test_two_campaigns_of_similar_names_are_no_clones_if_the_clean_run_has_both(
     assert set() == causes(report)
 
 
-def test_a_session_that_is_created_again_after_a_lost_answer_is_no_difference(explore):
-    def test(sandbox):
+def test_a_session_that_is_created_again_after_a_lost_answer_is_no_difference(
+    explore: Callable[..., ExploreReport],
+) -> None:
+    def test(sandbox: Sandbox) -> None:
         try:
             answer = sandbox.call("POST", SESSIONS, json={}, timeout=5)
             json.loads(answer.body)["sessionId"]
@@ -173,8 +183,8 @@ def test_a_session_that_is_created_again_after_a_lost_answer_is_no_difference(ex
     assert {"survived": 6} == {name: count for name, count in report.verdicts.items() if count}
 
 
-def test_a_session_too_many_is_a_difference(explore):
-    def test(sandbox):
+def test_a_session_too_many_is_a_difference(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
         answer = sandbox.call("POST", SESSIONS, json={}, timeout=5)
         for _ in range(3 if answer.status == 429 else 0):
             sandbox.sleep(60)
@@ -188,10 +198,12 @@ def test_a_session_too_many_is_a_difference(explore):
 
 
 @pytest.mark.parametrize("reads_first", [False, True])
-def test_a_cancel_during_which_the_campaign_ends_is_no_difference(explore, reads_first: bool):
+def test_a_cancel_during_which_the_campaign_ends_is_no_difference(
+    explore: Callable[..., ExploreReport], reads_first: bool
+) -> None:
     """The timeout of the read takes ten seconds, in which the campaign completes; a client that read it need not cancel."""
 
-    def test(sandbox):
+    def test(sandbox: Sandbox) -> None:
         prepared(sandbox)
         campaign = create(sandbox, cadence=60)
         start(sandbox, campaign)
@@ -209,10 +221,12 @@ def test_a_cancel_during_which_the_campaign_ends_is_no_difference(explore, reads
     assert not explore(test, faults=("timeout-before",), operations=("readCampaign",)).failed
 
 
-def test_a_campaign_that_another_has_canceled_after_a_lost_cancel_needs_none(explore):
+def test_a_campaign_that_another_has_canceled_after_a_lost_cancel_needs_none(
+    explore: Callable[..., ExploreReport],
+) -> None:
     read = []
 
-    def test(sandbox):
+    def test(sandbox: Sandbox) -> None:
         prepared(sandbox)
         campaign = create(sandbox)
         start(sandbox, campaign)
@@ -230,8 +244,8 @@ def test_a_campaign_that_another_has_canceled_after_a_lost_cancel_needs_none(exp
     assert {"processing", "canceled"} == set(read)
 
 
-def test_a_cancel_repeated_after_an_outdated_read_is_no_breach(explore):
-    def test(sandbox):
+def test_a_cancel_repeated_after_an_outdated_read_is_no_breach(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
         prepared(sandbox)
         campaign = create(sandbox)
         start(sandbox, campaign)
@@ -243,7 +257,7 @@ def test_a_cancel_repeated_after_an_outdated_read_is_no_breach(explore):
     assert set() == causes(explore(test, faults=("stale",)))
 
 
-def test_a_client_whose_sleeps_are_taken_out_is_not_blamed_for_its_pace(explore):
+def test_a_client_whose_sleeps_are_taken_out_is_not_blamed_for_its_pace(explore: Callable[..., ExploreReport]) -> None:
     def client(sandbox: Sandbox, wait: Callable[[float], object]) -> None:
         prepared(sandbox)
         while sandbox.call("GET", "/v1/campaigns", timeout=5).status == 429:
@@ -257,8 +271,8 @@ def test_a_client_whose_sleeps_are_taken_out_is_not_blamed_for_its_pace(explore)
     assert (set(), {"ignore-retry-after"}) == (causes(taken_out), causes(impatient))
 
 
-def test_a_client_that_reports_a_failed_poll_has_not_forgotten_it(explore):
-    def test(sandbox):
+def test_a_client_that_reports_a_failed_poll_has_not_forgotten_it(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
         prepared(sandbox)
         campaign = create(sandbox)
         start(sandbox, campaign)
@@ -271,10 +285,10 @@ def test_a_client_that_reports_a_failed_poll_has_not_forgotten_it(explore):
     assert report.verdicts["reported"] == report.coverage.singles.tried
 
 
-def test_waiting_for_a_session_to_its_deadline_has_an_end(explore):
+def test_waiting_for_a_session_to_its_deadline_has_an_end(explore: Callable[..., ExploreReport]) -> None:
     """The end user finishes at the first creation only, whose answer is lost."""
 
-    def test(sandbox):
+    def test(sandbox: Sandbox) -> None:
         sandbox.on("createConnectionSession").nth(1).complete_session()
         for _ in range(3):
             try:
@@ -290,8 +304,8 @@ def test_waiting_for_a_session_to_its_deadline_has_an_end(explore):
     assert set() == causes(explore(test, faults=("drop-before",), operations=("createConnectionSession",)))
 
 
-def test_reads_without_end_are_ended_and_are_a_breach(explore):
-    def test(sandbox):
+def test_reads_without_end_are_ended_and_are_a_breach(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
         prepared(sandbox)
         campaign = create(sandbox)
         start(sandbox, campaign)
@@ -305,8 +319,8 @@ def test_reads_without_end_are_ended_and_are_a_breach(explore):
     assert "was read 21 more times after its final state was answered" in endless.message
 
 
-def test_a_row_of_equal_calls_that_changes_nothing_is_endless(explore):
-    def test(sandbox):
+def test_a_row_of_equal_calls_that_changes_nothing_is_endless(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
         prepared(sandbox)
         campaign = create(sandbox)
         swallowing(lambda: start(sandbox, campaign))
@@ -319,10 +333,10 @@ def test_a_row_of_equal_calls_that_changes_nothing_is_endless(explore):
     assert "52 equal calls in a row changed nothing" == report.findings[0].message
 
 
-def test_sends_that_stall_go_on_after_twenty_reads(explore):
+def test_sends_that_stall_go_on_after_twenty_reads(explore: Callable[..., ExploreReport]) -> None:
     polls: list[int] = []
 
-    def test(sandbox):
+    def test(sandbox: Sandbox) -> None:
         prepared(sandbox)
         campaign, count = create(sandbox), 0
         start(sandbox, campaign)
@@ -337,8 +351,8 @@ def test_sends_that_stall_go_on_after_twenty_reads(explore):
     assert polls[0] + 20 <= polls[-1] <= polls[0] + 40
 
 
-def test_the_stall_of_one_of_two_campaigns_ends_too(explore):
-    def test(sandbox):
+def test_the_stall_of_one_of_two_campaigns_ends_too(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
         prepared(sandbox)
         campaigns = [create(sandbox, name) for name in ("Natal", "Carnaval")]
         for campaign in campaigns:
@@ -353,8 +367,8 @@ def test_the_stall_of_one_of_two_campaigns_ends_too(explore):
     assert [] == report.findings, report.text()
 
 
-def test_what_another_did_is_no_difference_of_the_client(explore):
-    def test(sandbox):
+def test_what_another_did_is_no_difference_of_the_client(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
         prepared(sandbox)
         campaign = create(sandbox)
         start(sandbox, campaign)
@@ -364,8 +378,8 @@ def test_what_another_did_is_no_difference_of_the_client(explore):
     assert not explore(test, faults=("campaign-canceled", "campaign-fails", "template-paused")).failed
 
 
-def test_a_draft_that_another_has_canceled_needs_no_start(mockserver_server: MockServer):
-    def test(sandbox):
+def test_a_draft_that_another_has_canceled_needs_no_start(mockserver_server: MockServer) -> None:
+    def test(sandbox: Sandbox) -> None:
         prepared(sandbox)
         campaign = create(sandbox)
         if status(sandbox, campaign) == "draft":
@@ -382,8 +396,8 @@ def test_a_draft_that_another_has_canceled_needs_no_start(mockserver_server: Moc
     assert [] == exploration.report().findings, exploration.report().text()
 
 
-def test_a_refusal_under_an_option_excuses_less(explore):
-    def test(sandbox):
+def test_a_refusal_under_an_option_excuses_less(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
         prepared(sandbox)
         campaign = create(sandbox)
         sandbox.call("POST", f"/v1/campaigns/{campaign}/cancel")
@@ -393,10 +407,10 @@ def test_a_refusal_under_an_option_excuses_less(explore):
     assert (1, not report.failed) == (report.coverage.singles.tried, True)
 
 
-def test_a_test_that_causes_another_number_each_time_is_never_silent(explore):
+def test_a_test_that_causes_another_number_each_time_is_never_silent(explore: Callable[..., ExploreReport]) -> None:
     numbers = itertools.cycle((3, 1, 2))
 
-    def test(sandbox):
+    def test(sandbox: Sandbox) -> None:
         prepared(sandbox)
         for number in range(next(numbers)):
             create(sandbox, f"Natal {number}")
@@ -407,8 +421,8 @@ def test_a_test_that_causes_another_number_each_time_is_never_silent(explore):
     assert "what its calls cause differs too, so no placement is silent" in report.text()
 
 
-def test_a_crash_fails_only_a_strict_exploration(explore):
-    def test(sandbox):
+def test_a_crash_fails_only_a_strict_exploration(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
         assert sandbox.call("GET", "/v1/campaigns", timeout=5).status == 200
 
     lax, strict = (explore(test, faults=("internal-error",), strict=strict) for strict in (False, True))
@@ -418,8 +432,8 @@ def test_a_crash_fails_only_a_strict_exploration(explore):
     ]
 
 
-def test_a_tolerated_exception_is_reported_and_a_tolerated_row_too(explore):
-    def test(sandbox):
+def test_a_tolerated_exception_is_reported_and_a_tolerated_row_too(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
         sandbox.call("GET", "/v1/campaigns", timeout=5)
 
     row = ("listCampaigns", "drop-before", "crashed", "the caller repeats it")
@@ -431,8 +445,8 @@ def test_a_tolerated_exception_is_reported_and_a_tolerated_row_too(explore):
     assert "tolerated crashed of drop-before at listCampaigns: 1 case (the caller repeats it)" in by_row.text()
 
 
-def test_damage_is_a_breach_even_if_the_exception_is_tolerated(explore):
-    def test(sandbox):
+def test_damage_is_a_breach_even_if_the_exception_is_tolerated(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
         prepared(sandbox)
         campaign = create(sandbox)
         try:
@@ -446,8 +460,10 @@ def test_damage_is_a_breach_even_if_the_exception_is_tolerated(explore):
     )
 
 
-def test_a_reported_failure_whose_campaign_exists_is_counted_as_left_behind(explore):
-    def test(sandbox):
+def test_a_reported_failure_whose_campaign_exists_is_counted_as_left_behind(
+    explore: Callable[..., ExploreReport],
+) -> None:
+    def test(sandbox: Sandbox) -> None:
         prepared(sandbox)
         start(sandbox, create(sandbox))
 
@@ -462,8 +478,10 @@ def test_a_reported_failure_whose_campaign_exists_is_counted_as_left_behind(expl
 
 
 @pytest.mark.parametrize("looks", ["GET /v1/campaigns", "cancels"])
-def test_what_the_client_reads_or_cancels_before_it_reports_is_not_left_behind(explore, looks):
-    def test(sandbox):
+def test_what_the_client_reads_or_cancels_before_it_reports_is_not_left_behind(
+    explore: Callable[..., ExploreReport], looks: str
+) -> None:
+    def test(sandbox: Sandbox) -> None:
         prepared(sandbox)
         campaign = create(sandbox)
         try:
@@ -480,8 +498,8 @@ def test_what_the_client_reads_or_cancels_before_it_reports_is_not_left_behind(e
     assert (1, {}) == (report.verdicts["reported"], dict(report.left_behind))
 
 
-def test_a_session_whose_answer_is_lost_is_left_behind(explore):
-    def test(sandbox):
+def test_a_session_whose_answer_is_lost_is_left_behind(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
         sandbox.call("POST", SESSIONS, json={}, timeout=5)
 
     report = explore(test, faults=("drop-after",), tolerates=LOST)

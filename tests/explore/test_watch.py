@@ -22,7 +22,7 @@ from mockserver.testing.run_end import RunEnded
         (Bounds(virtual=DAY), "the run took more than 1 days of the sandbox's clock, until 2026-03-03T12:00:00+00:00"),
     ],
 )
-def test_a_run_ends_at_its_bound(mockserver_server: MockServer, bounds: Bounds, reason: str):
+def test_a_run_ends_at_its_bound(mockserver_server: MockServer, bounds: Bounds, reason: str) -> None:
     with mockserver_server.sandbox(now="2026-03-01T12:00:00Z") as sandbox:
         watch = Watch(sandbox._hosted, bounds)
         with pytest.raises(RunEnded) as ended:
@@ -33,7 +33,7 @@ def test_a_run_ends_at_its_bound(mockserver_server: MockServer, bounds: Bounds, 
         assert (reason, reason) == (watch.ended, str(ended.value))
 
 
-def test_a_run_ends_after_its_real_time(mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch):
+def test_a_run_ends_after_its_real_time(mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch) -> None:
     passed = [0]
     monkeypatch.setattr(real_time, "microseconds", lambda: passed[0])
     with mockserver_server.sandbox() as sandbox:
@@ -45,7 +45,7 @@ def test_a_run_ends_after_its_real_time(mockserver_server: MockServer, monkeypat
             sandbox.call("GET", "/v1/campaigns")
 
 
-def test_no_client_catches_the_end_by_accident(mockserver_server: MockServer):
+def test_no_client_catches_the_end_by_accident(mockserver_server: MockServer) -> None:
     with mockserver_server.sandbox() as sandbox:
         Watch(sandbox._hosted, Bounds(calls=0))
         with pytest.raises(RunEnded):
@@ -55,7 +55,7 @@ def test_no_client_catches_the_end_by_accident(mockserver_server: MockServer):
                 pytest.fail("caught")
 
 
-def test_a_client_that_catches_the_end_has_its_later_calls_refused_at_once(mockserver_server: MockServer):
+def test_a_client_that_catches_the_end_has_its_later_calls_refused_at_once(mockserver_server: MockServer) -> None:
     def outcome(sandbox: Any) -> object:
         try:
             return sandbox.call("GET", "/v1/campaigns").status
@@ -69,7 +69,7 @@ def test_a_client_that_catches_the_end_has_its_later_calls_refused_at_once(mocks
         assert (2, "the run made more than 1 calls") == (state.journal.last_exchange, watch.ended)
 
 
-def test_over_a_socket_later_calls_get_410(mockserver_server: MockServer):
+def test_over_a_socket_later_calls_get_410(mockserver_server: MockServer) -> None:
     with mockserver_server.sandbox() as sandbox:
         url, headers = f"{sandbox.base_url}/v1/campaigns", {"X-API-Key": sandbox.secret_key}
         watch = Watch(sandbox._hosted, Bounds(calls=1))
@@ -80,7 +80,7 @@ def test_over_a_socket_later_calls_get_410(mockserver_server: MockServer):
         assert {1, 2} == watch.by_socket
 
 
-def test_a_watch_that_was_stopped_ends_nothing(mockserver_server: MockServer):
+def test_a_watch_that_was_stopped_ends_nothing(mockserver_server: MockServer) -> None:
     with mockserver_server.sandbox() as sandbox:
         before: Any = sandbox._hosted.listeners
         watch = Watch(sandbox._hosted, Bounds(calls=0))

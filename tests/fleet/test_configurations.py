@@ -32,7 +32,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 @pytest.mark.parametrize("processes", ["1", "3", "40"])
 def test_a_printed_configuration_is_accepted(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, proxy: str, processes: str
-):
+) -> None:
     file = tmp_path / proxies.PROXIES[proxy].file
     file.write_text(printed(capsys, proxy, "--processes", processes, "--port", "7000"), encoding="utf-8")
     program = proxies.find_program(proxy)
@@ -44,7 +44,7 @@ def test_a_printed_configuration_is_accepted(
 
 
 @pytest.mark.parametrize("proxy", proxies.PROXIES)
-def test_every_proxy_has_every_rule(capsys: pytest.CaptureFixture[str], proxy: str):
+def test_every_proxy_has_every_rule(capsys: pytest.CaptureFixture[str], proxy: str) -> None:
     text = printed(capsys, proxy, "--processes", "3", "--port", "7000")
 
     for shard in range(3):
@@ -55,7 +55,9 @@ def test_every_proxy_has_every_rule(capsys: pytest.CaptureFixture[str], proxy: s
 
 
 @pytest.mark.parametrize("proxy", proxies.PROXIES)
-def test_the_commands_of_the_shards_have_the_options_of_the_fleet(capsys: pytest.CaptureFixture[str], proxy: str):
+def test_the_commands_of_the_shards_have_the_options_of_the_fleet(
+    capsys: pytest.CaptureFixture[str], proxy: str
+) -> None:
     text = printed(capsys, proxy, "--strict", "--choose", "dual-status=guide", "--idle", "30m")
 
     assert 2 == len(
@@ -74,7 +76,7 @@ def test_the_commands_of_the_shards_have_the_options_of_the_fleet(capsys: pytest
 )
 def test_each_caddy_gets_options_that_it_has_and_sends_a_body_again_only_if_it_can(
     tmp_path: Path, version: str, words: list[str]
-):
+) -> None:
     program = tmp_path / "caddy"
     program.write_text(f"#!/bin/sh\necho '{version}'\n", encoding="utf-8")
     program.chmod(0o755)
@@ -87,12 +89,12 @@ def test_each_caddy_gets_options_that_it_has_and_sends_a_body_again_only_if_it_c
 
 
 @pytest.mark.parametrize("port", ["0", "65534", "-1"])
-def test_a_port_without_others_after_it_is_refused(capsys: pytest.CaptureFixture[str], port: str):
+def test_a_port_without_others_after_it_is_refused(capsys: pytest.CaptureFixture[str], port: str) -> None:
     assert 2 == main(["fleet", "--print-config", "haproxy", f"--port={port}"])
     assert f"got --port {port}; expected a port from 1 to 65533" in capsys.readouterr().err
 
 
-def test_no_prefix_of_a_shard_is_one_of_another():
+def test_no_prefix_of_a_shard_is_one_of_another() -> None:
     prefixes = [
         path
         for route in routing(Address("127.0.0.1", 1), tuple(Address("127.0.0.1", n) for n in range(120))).routes
@@ -107,7 +109,7 @@ def manifests(text: str) -> list[dict[str, object]]:
 
 
 @pytest.mark.deep
-def test_the_manifests_are_valid_for_kubernetes(capsys: pytest.CaptureFixture[str]):
+def test_the_manifests_are_valid_for_kubernetes(capsys: pytest.CaptureFixture[str]) -> None:
     validate = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
     rows = manifests(printed(capsys, "kubernetes", "--processes", "3", "--idle", "30m"))
 
@@ -119,7 +121,7 @@ def test_the_manifests_are_valid_for_kubernetes(capsys: pytest.CaptureFixture[st
         validate.validate(rows[1], validate.latest_version(), strict=True)
 
 
-def test_the_ordinal_of_a_pod_is_its_shard(capsys: pytest.CaptureFixture[str]):
+def test_the_ordinal_of_a_pod_is_its_shard(capsys: pytest.CaptureFixture[str]) -> None:
     _, pods, config, *_ = manifests(printed(capsys, "kubernetes", "--processes", "3", "--idle", "30m"))
     (container,) = pods["spec"]["template"]["spec"]["containers"]
     environment = {row["name"]: row.get("value", row.get("valueFrom")) for row in container["env"]}
@@ -133,7 +135,9 @@ def test_the_ordinal_of_a_pod_is_its_shard(capsys: pytest.CaptureFixture[str]):
 
 
 @each_proxy("haproxy")
-def test_the_configuration_in_the_manifests_is_accepted(capsys: pytest.CaptureFixture[str], tmp_path: Path, proxy: str):
+def test_the_configuration_in_the_manifests_is_accepted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, proxy: str
+) -> None:
     _, _, config, *_ = manifests(printed(capsys, "kubernetes", "--processes", "3"))
     file = tmp_path / "haproxy.cfg"
     file.write_text(config["data"]["haproxy.cfg"], encoding="utf-8")

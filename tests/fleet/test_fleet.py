@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from mockserver import MockServer
 from mockserver.testing.remote import RemoteServer
 from mockserver.version import VERSION
 from tests.fleet.fleets import (
@@ -52,7 +53,7 @@ def run(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
 
 
 @each_proxy()
-def test_every_call_reaches_the_owner_of_its_sandbox(start_fleet: Start, proxy: str):
+def test_every_call_reaches_the_owner_of_its_sandbox(start_fleet: Start, proxy: str) -> None:
     fleet = start_fleet(proxy)
     client = fleet.client()
 
@@ -76,7 +77,7 @@ def test_every_call_reaches_the_owner_of_its_sandbox(start_fleet: Start, proxy: 
 
 
 @one_proxy_or_each()
-def test_the_default_sandbox_is_that_of_the_first_shard(start_fleet: Start, proxy: str):
+def test_the_default_sandbox_is_that_of_the_first_shard(start_fleet: Start, proxy: str) -> None:
     fleet = start_fleet(proxy)
     key = re.findall(r"secret key\s+(\S+)", fleet.greeting)[0]
     client = fleet.client()
@@ -102,7 +103,7 @@ def raw_call(fleet: Fleet, path: str, key: str) -> list[bytes | str]:
 
 
 @each_proxy()
-def test_faults_on_the_wire_pass_through_and_no_call_is_sent_twice(start_fleet: Start, proxy: str):
+def test_faults_on_the_wire_pass_through_and_no_call_is_sent_twice(start_fleet: Start, proxy: str) -> None:
     fleet = start_fleet(proxy)
     ends = {}
     with RemoteServer(fleet.url).sandbox(clock="follow") as sandbox:
@@ -139,7 +140,7 @@ def test_faults_on_the_wire_pass_through_and_no_call_is_sent_twice(start_fleet: 
 
 
 @one_proxy_or_each()
-def test_status_merges_the_sandboxes_and_the_metrics_of_all_shards(start_fleet: Start, proxy: str):
+def test_status_merges_the_sandboxes_and_the_metrics_of_all_shards(start_fleet: Start, proxy: str) -> None:
     fleet = start_fleet(proxy, "--token", TOKEN)
     client, port = fleet.client(), str(urlsplit(fleet.url).port)
     made = [client.create(labels={"job": "a"}) for _ in range(2)]
@@ -163,7 +164,7 @@ def test_status_merges_the_sandboxes_and_the_metrics_of_all_shards(start_fleet: 
 
 
 @one_proxy_or_each()
-def test_a_supervisor_that_is_killed_takes_its_processes_along(start_fleet: Start, proxy: str):
+def test_a_supervisor_that_is_killed_takes_its_processes_along(start_fleet: Start, proxy: str) -> None:
     fleet = start_fleet(proxy)
 
     fleet.send(signal.SIGKILL)
@@ -174,7 +175,7 @@ def test_a_supervisor_that_is_killed_takes_its_processes_along(start_fleet: Star
 
 
 @one_proxy_or_each()
-def test_a_proxy_that_ends_starts_again_at_its_address(start_fleet: Start, proxy: str):
+def test_a_proxy_that_ends_starts_again_at_its_address(start_fleet: Start, proxy: str) -> None:
     fleet = start_fleet(proxy)
     client = fleet.client()
     made = client.create()
@@ -189,7 +190,7 @@ def test_a_proxy_that_ends_starts_again_at_its_address(start_fleet: Start, proxy
 
 
 @one_proxy_or_each()
-def test_a_fleet_that_drains_ends_with_its_last_sandbox(start_fleet: Start, proxy: str):
+def test_a_fleet_that_drains_ends_with_its_last_sandbox(start_fleet: Start, proxy: str) -> None:
     fleet = start_fleet(proxy, "--drain", "10m")
     client = fleet.client()
     made = [client.create() for _ in range(2)]
@@ -208,7 +209,7 @@ def test_a_fleet_that_drains_ends_with_its_last_sandbox(start_fleet: Start, prox
     assert 0 == fleet.process.wait(DEADLINE_SECONDS)
 
 
-def test_a_second_signal_ends_a_fleet_that_drains(start_fleet: Start):
+def test_a_second_signal_ends_a_fleet_that_drains(start_fleet: Start) -> None:
     fleet = start_fleet(INSTALLED[0], "--drain", "10m")
     client = fleet.client()
     client.create()
@@ -221,7 +222,7 @@ def test_a_second_signal_ends_a_fleet_that_drains(start_fleet: Start):
     assert seconds < END_SECONDS
 
 
-def test_what_shards_print_is_on_standard_error_behind_their_name_without_urls(start_fleet: Start):
+def test_what_shards_print_is_on_standard_error_behind_their_name_without_urls(start_fleet: Start) -> None:
     fleet = start_fleet(INSTALLED[0], "--log-format", "text")
     client = fleet.client()
     made = client.create()
@@ -233,7 +234,7 @@ def test_what_shards_print_is_on_standard_error_behind_their_name_without_urls(s
     assert [] == re.findall(r"^shard_\d.*https?://.*", log, re.MULTILINE)
 
 
-def test_a_fleet_writes_its_own_address_to_the_ready_file(start_fleet: Start, tmp_path: Path):
+def test_a_fleet_writes_its_own_address_to_the_ready_file(start_fleet: Start, tmp_path: Path) -> None:
     file = tmp_path / "ready.json"
     fleet = start_fleet(INSTALLED[0], "--ready-file", str(file))
 
@@ -248,14 +249,14 @@ def test_a_fleet_writes_its_own_address_to_the_ready_file(start_fleet: Start, tm
 
 
 @pytest.mark.parametrize("count", ["0", "-1", "257", "two", "1.5", ""])
-def test_a_wrong_number_of_processes_is_refused(count: str):
+def test_a_wrong_number_of_processes_is_refused(count: str) -> None:
     refused = run("--processes", count)
 
     assert 2 == refused.returncode
     assert f"got {count!r}; expected a whole number from 1 to 256" in refused.stderr.splitlines()[-1]
 
 
-def test_a_proxy_that_is_not_installed_is_refused(tmp_path: Path):
+def test_a_proxy_that_is_not_installed_is_refused(tmp_path: Path) -> None:
     script = "import mockserver.fleet.proxies as p, mockserver.cli as c; p.find_program = lambda name: None; "
     refused = subprocess.run(
         [sys.executable, "-c", script + "raise SystemExit(c.main(['fleet', '--proxy', 'caddy', '--port', '0']))"],
@@ -267,7 +268,7 @@ def test_a_proxy_that_is_not_installed_is_refused(tmp_path: Path):
     assert "expected one of haproxy, caddy, nginx to be installed" in refused.stderr
 
 
-def test_a_taken_port_is_refused_and_nothing_is_left():
+def test_a_taken_port_is_refused_and_nothing_is_left() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -280,7 +281,7 @@ def test_a_taken_port_is_refused_and_nothing_is_left():
     assert [] == [each for each in children(os.getpid()) if "mockserver" in each.command]
 
 
-def test_a_shard_that_dies_at_its_start_ends_the_fleet():
+def test_a_shard_that_dies_at_its_start_ends_the_fleet() -> None:
     refused = run("--port", "0", "--choose", "dual-status=gide")
 
     assert (1, 1, "") == (refused.returncode, refused.stderr.count("\n"), refused.stdout)
@@ -288,7 +289,9 @@ def test_a_shard_that_dies_at_its_start_ends_the_fleet():
     assert [] == [each for each in children(os.getpid()) if "mockserver" in each.command]
 
 
-def test_all_lines_of_a_process_that_dies_at_its_start_are_logged_if_the_message_has_not_room_for_them(tmp_path: Path):
+def test_all_lines_of_a_process_that_dies_at_its_start_are_logged_if_the_message_has_not_room_for_them(
+    tmp_path: Path,
+) -> None:
     program = tmp_path / "haproxy"
     program.write_text("#!/bin/sh\nfor n in 1 2 3 4 5 6; do echo line $n >&2; done\nexit 3\n", encoding="utf-8")
     program.chmod(0o755)
@@ -298,7 +301,7 @@ def test_all_lines_of_a_process_that_dies_at_its_start_are_logged_if_the_message
     assert last.endswith("ended with status 3 at its start: line 2 / line 3 / line 4 / line 5 / line 6")
 
 
-def test_a_proxy_that_dies_at_its_start_ends_the_fleet(tmp_path: Path):
+def test_a_proxy_that_dies_at_its_start_ends_the_fleet(tmp_path: Path) -> None:
     program = tmp_path / "haproxy"
     program.write_text("#!/bin/sh\necho broken >&2\nexit 3\n", encoding="utf-8")
     program.chmod(0o755)
@@ -321,21 +324,21 @@ def test_a_proxy_that_dies_at_its_start_ends_the_fleet(tmp_path: Path):
         (["status", "--port", str(free_port())], {}, "no fleet answers"),
     ],
 )
-def test_wrong_input_is_refused_in_one_line(arguments: list[str], environ: dict[str, str], words: str):
+def test_wrong_input_is_refused_in_one_line(arguments: list[str], environ: dict[str, str], words: str) -> None:
     refused = run(*arguments, **environ)
 
     assert words in refused.stderr.splitlines()[-1]
     assert (1 if arguments[:1] == ["status"] else 2) == refused.returncode
 
 
-def test_status_of_a_single_server_is_refused(mockserver_server):
+def test_status_of_a_single_server_is_refused(mockserver_server: MockServer) -> None:
     refused = run("status", "--port", str(urlsplit(mockserver_server.url).port))
 
     assert (2, 1) == (refused.returncode, refused.stderr.count("\n"))
     assert "got a server without shards; expected a fleet" in refused.stderr
 
 
-def test_a_fleet_beyond_loopback_requires_a_token(start_fleet: Start):
+def test_a_fleet_beyond_loopback_requires_a_token(start_fleet: Start) -> None:
     fleet = start_fleet(INSTALLED[0], "--host", "0.0.0.0")
     address = f"http://127.0.0.1:{urlsplit(fleet.url).port}"
     token = re.findall(r"token\s+(\S+)", fleet.greeting)[0]

@@ -53,7 +53,7 @@ by_proxy = each_proxy(fixture="observed")
 
 
 @by_proxy
-def test_each_event_of_a_stream_arrives_before_the_next_call(observed: Observed):
+def test_each_event_of_a_stream_arrives_before_the_next_call(observed: Observed) -> None:
     with Reader(observed.sandbox, Authorization=f"Bearer {TOKEN}") as reader:
         first = reader.event()
         seen = []
@@ -67,7 +67,7 @@ def test_each_event_of_a_stream_arrives_before_the_next_call(observed: Observed)
 
 
 @by_proxy
-def test_a_reader_that_connects_again_gets_what_follows(observed: Observed):
+def test_a_reader_that_connects_again_gets_what_follows(observed: Observed) -> None:
     with Reader(observed.sandbox, Authorization=f"Bearer {TOKEN}") as reader:
         reader.event()
         session(observed.sandbox)
@@ -79,7 +79,7 @@ def test_a_reader_that_connects_again_gets_what_follows(observed: Observed):
 
 
 @by_proxy
-def test_a_stream_ends_with_its_sandbox(observed: Observed):
+def test_a_stream_ends_with_its_sandbox(observed: Observed) -> None:
     server = RemoteServer(f"http://{observed.address}", token=TOKEN)
     sandboxes = [server.sandbox() for _ in range(2)]  # one of each shard
 
@@ -92,7 +92,7 @@ def test_a_stream_ends_with_its_sandbox(observed: Observed):
 
 
 @by_proxy
-def test_the_cookie_of_a_sandbox_opens_its_pages_and_its_stream_below_its_prefix(observed: Observed):
+def test_the_cookie_of_a_sandbox_opens_its_pages_and_its_stream_below_its_prefix(observed: Observed) -> None:
     page, form = observed.path + "/_mock/calls", urlencode({"token": TOKEN, "next": f"{observed.path}/_mock/calls"})
 
     refused, _ = observed.ask("GET", page)
@@ -111,7 +111,7 @@ def test_the_cookie_of_a_sandbox_opens_its_pages_and_its_stream_below_its_prefix
 
 @by_proxy
 @pytest.mark.parametrize("host", ["", "{id}.mock.example"])
-def test_every_link_and_asset_of_a_page_has_the_prefix_of_the_sandbox(observed: Observed, host: str):
+def test_every_link_and_asset_of_a_page_has_the_prefix_of_the_sandbox(observed: Observed, host: str) -> None:
     named = {"Host": host.format(id=observed.sandbox.id)} if host else {}
     bearer = {"Authorization": f"Bearer {TOKEN}", **named}
     path = "/_mock/" if host else f"{observed.path}/_mock/"

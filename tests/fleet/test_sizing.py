@@ -7,7 +7,7 @@ from tests.benchmarks.fleet import UTILIZATION, Figures, Job, need
 FIGURES = Figures(per_second=10_000, shard_us=100, proxy_us=50)
 
 
-def test_shards_and_proxy_follow_from_the_time_of_a_call_and_memory_from_the_sandboxes():
+def test_shards_and_proxy_follow_from_the_time_of_a_call_and_memory_from_the_sandboxes() -> None:
     result = need(1_000, Job(calls_per_second=13, sandboxes=2, sandbox_mb=0.5), FIGURES, 100)
 
     assert 13_000 == result.calls_per_second
@@ -16,5 +16,5 @@ def test_shards_and_proxy_follow_from_the_time_of_a_call_and_memory_from_the_san
     assert 0.65 / UTILIZATION == result.proxy_cores
 
 
-def test_one_job_needs_one_shard():
+def test_one_job_needs_one_shard() -> None:
     assert 1 == need(1, Job(0.1, 1, 0.5), FIGURES, 100).shards

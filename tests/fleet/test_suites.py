@@ -106,7 +106,7 @@ def verdicts(sandbox: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("is_drained", [False, True])
 def test_a_suite_has_the_same_outcomes(
     start_fleet: Start, tmp_path: Path, proxy: str, is_drained: bool, suite_alone: dict[str, str]
-):
+) -> None:
     fleet = start_fleet(proxy, "--drain", "10m")
     if is_drained:
         drain(fleet)
@@ -129,7 +129,7 @@ def passes_alone() -> set[str]:
 
 
 @each_proxy("haproxy", "caddy")
-def test_the_suite_of_the_api_passes(start_fleet: Start, proxy: str, passes_alone: set[str]):
+def test_the_suite_of_the_api_passes(start_fleet: Start, proxy: str, passes_alone: set[str]) -> None:
     expected = {name for name in passes_alone if not any(words in name for words in NOT_THROUGH_A_PROXY)}
 
     outcomes = suite_outcomes(ROOT, start_fleet(proxy, "--strict").url, "tests/operations")
@@ -142,7 +142,7 @@ def test_the_suite_of_the_api_passes(start_fleet: Start, proxy: str, passes_alon
 @pytest.mark.parametrize("is_drained", [False, pytest.param(True, marks=pytest.mark.deep)])
 def test_the_api_keeps_to_its_document(
     start_fleet: Start, proxy: str, is_drained: bool, verdicts_alone: dict[str, Any]
-):
+) -> None:
     fleet = start_fleet(proxy)
     with world(RemoteServer(fleet.url)) as sandbox:
         if is_drained:
@@ -157,7 +157,7 @@ def test_the_api_keeps_to_its_document(
 
 @each_proxy("haproxy", "caddy")
 @pytest.mark.deep
-def test_the_typescript_page_works(start_fleet: Start, folder: Path, proxy: str):
+def test_the_typescript_page_works(start_fleet: Start, folder: Path, proxy: str) -> None:
     fleet = start_fleet(proxy, "--freeze", "2026-03-01T12:00:00Z")
     (folder / "one.test.mjs").write_text(MANY, encoding="utf-8")
 
@@ -168,7 +168,7 @@ def test_the_typescript_page_works(start_fleet: Start, folder: Path, proxy: str)
 
 
 @each_proxy()
-def test_late_calls_of_every_shard_are_counted(start_fleet: Start, proxy: str):
+def test_late_calls_of_every_shard_are_counted(start_fleet: Start, proxy: str) -> None:
     server = RemoteServer(start_fleet(proxy).url)
     sandboxes = [server.sandbox() for _ in range(4)]
     for sandbox in sandboxes:

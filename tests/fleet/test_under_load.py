@@ -35,7 +35,7 @@ def slowest(by_shard: dict[int, list[Answer]]) -> float:
 
 
 @each_proxy()
-def test_a_shard_that_is_killed_loses_no_call_of_another(start_fleet: Start, proxy: str):
+def test_a_shard_that_is_killed_loses_no_call_of_another(start_fleet: Start, proxy: str) -> None:
     fleet = start_fleet(proxy)
     load = Load(fleet, CLIENTS, may_lose_creations=True)
     load.await_calls(CALLS)
@@ -57,7 +57,7 @@ def test_a_shard_that_is_killed_loses_no_call_of_another(start_fleet: Start, pro
 
 
 @each_proxy()
-def test_a_sandbox_of_a_killed_shard_is_gone_with_the_reason(start_fleet: Start, proxy: str):
+def test_a_sandbox_of_a_killed_shard_is_gone_with_the_reason(start_fleet: Start, proxy: str) -> None:
     fleet = start_fleet(proxy)
     client = fleet.client()
     made = next(each for each in (client.create() for _ in range(4)) if each["shard"] == 1)
@@ -72,7 +72,9 @@ def test_a_sandbox_of_a_killed_shard_is_gone_with_the_reason(start_fleet: Start,
 
 
 @each_proxy()
-def test_a_shard_that_does_not_run_has_the_answer_503_and_creations_go_to_others(start_fleet: Start, proxy: str):
+def test_a_shard_that_does_not_run_has_the_answer_503_and_creations_go_to_others(
+    start_fleet: Start, proxy: str
+) -> None:
     fleet = start_fleet(proxy)
     client = fleet.client()
     made = next(each for each in (client.create() for _ in range(4)) if each["shard"] == 1)
@@ -93,7 +95,7 @@ def test_a_shard_that_does_not_run_has_the_answer_503_and_creations_go_to_others
 
 
 @each_proxy()
-def test_a_rolling_restart_loses_no_call_of_a_client_that_tries_again(start_fleet: Start, proxy: str):
+def test_a_rolling_restart_loses_no_call_of_a_client_that_tries_again(start_fleet: Start, proxy: str) -> None:
     fleet = start_fleet(proxy)
     load = Load(fleet, CLIENTS)
     load.await_calls(CALLS)
@@ -113,7 +115,7 @@ def test_a_rolling_restart_loses_no_call_of_a_client_that_tries_again(start_flee
 @each_proxy()
 def test_a_rolling_restart_that_drains_loses_no_call_and_no_sandbox_of_clients_that_end_theirs(
     start_fleet: Start, proxy: str
-):
+) -> None:
     fleet = start_fleet(proxy, "--drain", "10m")
     load = Load(fleet, CLIENTS, calls_of_a_sandbox=50)
     load.await_calls(CALLS)
@@ -128,7 +130,7 @@ def test_a_rolling_restart_that_drains_loses_no_call_and_no_sandbox_of_clients_t
 
 
 @each_proxy()
-def test_sigterm_under_load_ends_within_a_second(start_fleet: Start, proxy: str):
+def test_sigterm_under_load_ends_within_a_second(start_fleet: Start, proxy: str) -> None:
     fleet = start_fleet(proxy)
     load = Load(fleet, CLIENTS, may_lose_creations=True)
     load.await_calls(CALLS)
@@ -141,7 +143,7 @@ def test_sigterm_under_load_ends_within_a_second(start_fleet: Start, proxy: str)
 
 
 @each_proxy()
-def test_a_long_answer_to_a_request_with_a_body_arrives_whole(start_fleet: Start, proxy: str):
+def test_a_long_answer_to_a_request_with_a_body_arrives_whole(start_fleet: Start, proxy: str) -> None:
     fleet = start_fleet(proxy)
 
     def choose(worker: int) -> list[int]:
@@ -155,7 +157,7 @@ def test_a_long_answer_to_a_request_with_a_body_arrives_whole(start_fleet: Start
 
 
 @each_proxy()
-def test_2000_sandboxes_of_200_workers_never_see_each_other(start_fleet: Start, proxy: str):
+def test_2000_sandboxes_of_200_workers_never_see_each_other(start_fleet: Start, proxy: str) -> None:
     fleet = start_fleet(proxy, "--token", TOKEN)
 
     assert [] == wrong_answers(fleet.url)
@@ -167,7 +169,7 @@ def test_2000_sandboxes_of_200_workers_never_see_each_other(start_fleet: Start, 
 
 @each_proxy("haproxy", "caddy")
 @pytest.mark.deep
-def test_a_rolling_restart_that_drains_loses_no_sandbox(start_fleet: Start, proxy: str):
+def test_a_rolling_restart_that_drains_loses_no_sandbox(start_fleet: Start, proxy: str) -> None:
     fleet = start_fleet(proxy, "--drain", "10m")
     client = fleet.client()
     made = [client.create() for _ in range(4)]

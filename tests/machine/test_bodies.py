@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS
 from mockserver.testing.strategies import GIVEN, bodies, invalid_bodies
+from mockserver.testing.transports.in_process import Response
 from tests.machine.steady import STEADY, find, generate_one
 
 TAKEN = "Já existe"
@@ -18,7 +22,7 @@ WITH_JSON = [row.id for row in ENDPOINTS.values() if row.body == "json"]
 
 
 @pytest.fixture(scope="module")
-def world(mockserver_server: MockServer):
+def world(mockserver_server: MockServer) -> Iterator[Sandbox]:
     """A sandbox with the records to which bodies refer, and a draft with the name that is taken."""
     with mockserver_server.sandbox(given=dict(GIVEN), now="2026-03-01T12:00:00Z") as sandbox:
         draft(sandbox, TAKEN)
@@ -30,7 +34,7 @@ def draft(sandbox: Sandbox, name: str) -> str:
     return str(sandbox.call("POST", "/v1/campaigns", json=body).json()["campaignId"])
 
 
-def send(sandbox: Sandbox, operation: str, body: object):
+def send(sandbox: Sandbox, operation: str, body: object) -> Response:
     """The answer to the operation with this body, on a draft of its own where it starts one."""
     path = ENDPOINTS[operation].path
     if operation == "startCampaign":
@@ -41,7 +45,7 @@ def send(sandbox: Sandbox, operation: str, body: object):
 @pytest.mark.parametrize("operation", WITH_JSON)
 @STEADY
 @given(data=st.data())
-def test_a_valid_body_is_taken(world: Sandbox, operation: str, data: st.DataObject):
+def test_a_valid_body_is_taken(world: Sandbox, operation: str, data: st.DataObject) -> None:
     body = data.draw(bodies(operation))
 
     with world.checkpoint():
@@ -53,7 +57,7 @@ def test_a_valid_body_is_taken(world: Sandbox, operation: str, data: st.DataObje
 @pytest.mark.parametrize("operation", WITH_JSON)
 @STEADY
 @given(data=st.data())
-def test_an_invalid_body_gets_its_code(world: Sandbox, operation: str, data: st.DataObject):
+def test_an_invalid_body_gets_its_code(world: Sandbox, operation: str, data: st.DataObject) -> None:
     wrong = data.draw(invalid_bodies(operation, taken=(TAKEN,) if operation == "createCampaign" else ()))
 
     with world.checkpoint():
@@ -64,7 +68,7 @@ def test_an_invalid_body_gets_its_code(world: Sandbox, operation: str, data: st.
 
 @STEADY
 @given(files=bodies("uploadMedia"))
-def test_files_are_taken(world: Sandbox, files):
+def test_files_are_taken(world: Sandbox, files: list[tuple[str, tuple[str, bytes, str]]]) -> None:
     with world.checkpoint():
         uploaded = world.requests_session().post(
             f"{world.base_url}/v1/messaging/media", files=files, headers={"X-API-Key": world.secret_key}
@@ -86,7 +90,7 @@ def test_files_are_taken(world: Sandbox, files):
         ("createConnectionSession", "VALIDATION_ERROR"),
     ],
 )
-def test_every_refusal_of_a_body_can_be_generated(operation: str, code: str):
+def test_every_refusal_of_a_body_can_be_generated(operation: str, code: str) -> None:
     assert code == generate_one(invalid_bodies(operation, taken=(TAKEN,)), lambda wrong: wrong.code == code).code
 
 
@@ -106,12 +110,12 @@ BOUNDARIES = {
 
 
 @pytest.mark.parametrize("operation", BOUNDARIES)
-def test_boundaries_are_generated_often(operation: str):
+def test_boundaries_are_generated_often(operation: str) -> None:
     seen: Counter[str] = Counter()
 
     @settings(STEADY, max_examples=300)
     @given(bodies(operation))
-    def count(body):
+    def count(body: JSON) -> None:
         seen["all"] += 1
         seen.update(name for name, (is_boundary, _) in BOUNDARIES[operation].items() if is_boundary(body))
 
@@ -121,7 +125,7 @@ def test_boundaries_are_generated_often(operation: str):
     assert {} == {name: (seen[name], wanted) for name, wanted in least.items() if seen[name] < wanted}
 
 
-def test_a_body_shrinks_to_a_plain_one():
+def test_a_body_shrinks_to_a_plain_one() -> None:
     body = find(bodies("createCampaign"), lambda body: body["cadence"] == 2**53 - 1)
 
     assert {
@@ -133,11 +137,11 @@ def test_a_body_shrinks_to_a_plain_one():
 
 
 @pytest.mark.parametrize("operation", sorted(set(OPERATIONS) - {*WITH_JSON, "uploadMedia"}))
-def test_an_operation_without_a_body_draws_none(operation: str):
+def test_an_operation_without_a_body_draws_none(operation: str) -> None:
     assert find(bodies(operation), lambda _: True) is None
 
 
-def test_bodies_refer_to_the_named_records():
+def test_bodies_refer_to_the_named_records() -> None:
     given = {"templates": [{"id": "template_mine"}]}
 
     assert "template_mine" == find(bodies("createCampaign", given=given), lambda _: True)["templateId"]
@@ -159,6 +163,6 @@ def test_bodies_refer_to_the_named_records():
         ),
     ],
 )
-def test_a_wrong_question_is_refused(ask, problem: str):
+def test_a_wrong_question_is_refused(ask: Callable[..., Any], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         ask()

@@ -49,7 +49,7 @@ def lose(machine: Plain, operation: str, when: str, times: int = 1) -> None:
     machine.inject_fault({"on": operation, "skip": 0, "times": times, "do": {"drop": when}})
 
 
-def test_two_steps_that_launch_the_same_are_intended(machine: Plain):
+def test_two_steps_that_launch_the_same_are_intended(machine: Plain) -> None:
     for name in ("Natal", "Carnaval"):
         machine.launch(name)
         machine.step()
@@ -59,7 +59,7 @@ def test_two_steps_that_launch_the_same_are_intended(machine: Plain):
     assert 2 == len(machine.sandbox.ledger.executions)
 
 
-def test_one_step_that_launches_the_same_twice_is_a_duplicate(machine: Plain):
+def test_one_step_that_launches_the_same_twice_is_a_duplicate(machine: Plain) -> None:
     machine.launch("Natal")
     machine.launch("Carnaval")
 
@@ -67,7 +67,7 @@ def test_one_step_that_launches_the_same_twice_is_a_duplicate(machine: Plain):
         machine.step()
 
 
-def test_the_sends_of_one_step_that_launched_twice_are_duplicates():
+def test_the_sends_of_one_step_that_launched_twice_are_duplicates() -> None:
     machine: Any = type("Sends", (Plain,), {"invariants": ("no-duplicate-send",)})()
     machine.launch("Natal")
     machine.launch("Carnaval")
@@ -77,7 +77,7 @@ def test_the_sends_of_one_step_that_launched_twice_are_duplicates():
     machine.teardown()
 
 
-def test_a_taken_name_does_not_make_a_later_launch_a_clone(machine: Plain):
+def test_a_taken_name_does_not_make_a_later_launch_a_clone(machine: Plain) -> None:
     machine.launch("Natal")
     machine.step()
     machine.create("Natal")
@@ -89,7 +89,7 @@ def test_a_taken_name_does_not_make_a_later_launch_a_clone(machine: Plain):
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_session_is_created_again_after_a_lost_response(machine: Plain, when: str):
+def test_a_session_is_created_again_after_a_lost_response(machine: Plain, when: str) -> None:
     lose(machine, "createConnectionSession", when)
     with pytest.raises(OSError):
         machine.sandbox.call("POST", SESSIONS, json={}, timeout=5)
@@ -99,7 +99,7 @@ def test_a_session_is_created_again_after_a_lost_response(machine: Plain, when: 
     machine.step()
 
 
-def test_sessions_whose_answers_were_lost_make_no_storm(machine: Plain):
+def test_sessions_whose_answers_were_lost_make_no_storm(machine: Plain) -> None:
     lose(machine, "createConnectionSession", "after", times=3)
     for wait in (1, 2, 4):
         with pytest.raises(OSError):
@@ -110,7 +110,7 @@ def test_sessions_whose_answers_were_lost_make_no_storm(machine: Plain):
     machine.step()
 
 
-def test_a_session_after_each_created_one_is_a_storm():
+def test_a_session_after_each_created_one_is_a_storm() -> None:
     machine: Any = type("Storm", (Plain,), {"invariants": ("no-session-storm",)})()
     for _ in range(3):
         machine.sandbox.call("POST", SESSIONS, json={})
@@ -121,7 +121,7 @@ def test_a_session_after_each_created_one_is_a_storm():
     machine.teardown()
 
 
-def test_a_create_that_is_repeated_after_a_lost_one_without_effect_leaves_one_campaign(machine: Plain):
+def test_a_create_that_is_repeated_after_a_lost_one_without_effect_leaves_one_campaign(machine: Plain) -> None:
     lose(machine, "createCampaign", "before")
     with pytest.raises(OSError):
         machine.create("Natal")
@@ -131,7 +131,7 @@ def test_a_create_that_is_repeated_after_a_lost_one_without_effect_leaves_one_ca
     machine.step()
 
 
-def test_a_create_whose_name_is_taken_then_has_to_look_for_the_campaign(machine: Plain):
+def test_a_create_whose_name_is_taken_then_has_to_look_for_the_campaign(machine: Plain) -> None:
     lose(machine, "createCampaign", "after")
     with pytest.raises(OSError):
         machine.create("Natal")
@@ -142,7 +142,7 @@ def test_a_create_whose_name_is_taken_then_has_to_look_for_the_campaign(machine:
         machine.step()
 
 
-def test_a_read_right_after_the_cancel_is_not_too_fast(machine: Plain):
+def test_a_read_right_after_the_cancel_is_not_too_fast(machine: Plain) -> None:
     execution = machine.launch("Natal")
     machine.step()
     assert "processing" == machine.read(execution).json()["status"]
@@ -152,7 +152,7 @@ def test_a_read_right_after_the_cancel_is_not_too_fast(machine: Plain):
     machine.step()
 
 
-def test_a_failed_last_read_is_repeated(machine: Plain):
+def test_a_failed_last_read_is_repeated(machine: Plain) -> None:
     execution = machine.launch("Natal")
     machine.sandbox.advance("1h")
     machine.step()
@@ -165,7 +165,7 @@ def test_a_failed_last_read_is_repeated(machine: Plain):
     machine.step()
 
 
-def test_a_read_delayed_by_a_fault_is_not_too_fast(machine: Plain):
+def test_a_read_delayed_by_a_fault_is_not_too_fast(machine: Plain) -> None:
     path = f"{SESSIONS}/{machine.sandbox.call('POST', SESSIONS, json={}).json()['sessionId']}"
     machine.step()
     late = {"on": "readConnectionSession", "skip": 0, "times": 1, "do": {"delay": 30}}
@@ -180,7 +180,7 @@ def test_a_read_delayed_by_a_fault_is_not_too_fast(machine: Plain):
     assert 7 == len(machine.sandbox.calls("*"))
 
 
-def test_a_create_delayed_by_a_fault_is_not_a_blind_retry(machine: Plain):
+def test_a_create_delayed_by_a_fault_is_not_a_blind_retry(machine: Plain) -> None:
     """The campaign is searched for and not found, created again, and then both exist."""
     machine.inject_fault({"on": "createCampaign", "skip": 0, "times": 2, "do": {"delay": 54}})
     for _ in range(2):
@@ -193,7 +193,7 @@ def test_a_create_delayed_by_a_fault_is_not_a_blind_retry(machine: Plain):
     assert 2 == len(machine.sandbox.calls("createCampaign"))
 
 
-def test_starts_delayed_by_a_fault_are_not_blind_restarts(machine: Plain):
+def test_starts_delayed_by_a_fault_are_not_blind_restarts(machine: Plain) -> None:
     made = machine.create("Natal")
     path = f"/v1/campaigns/{made.json()['campaignId']}"
     machine.inject_fault({"on": "startCampaign", "skip": 0, "times": 2, "do": {"delay": 54}})

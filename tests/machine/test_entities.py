@@ -11,6 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from mockserver.contract.filters import FIELDS, OPERATORS
 from mockserver.testing.strategies import (
     audience,
@@ -37,7 +38,7 @@ def preview(sandbox: Sandbox, groups: object) -> int:
 
 @STEADY
 @drawn(world=given(max_tenants=2))
-def test_a_generated_scenario_applies(mockserver_server: MockServer, world: dict):
+def test_a_generated_scenario_applies(mockserver_server: MockServer, world: dict) -> None:
     with mockserver_server.sandbox(given=world) as sandbox:
         assert 1 + len(world.get("tenants", ())) == len(sandbox.state()["tenants"])
         assert len(world["chats"]) == preview(sandbox, [])
@@ -45,7 +46,9 @@ def test_a_generated_scenario_applies(mockserver_server: MockServer, world: dict
 
 @STEADY
 @drawn(others=tenants(), hooks=webhooks(), rows=templates())
-def test_the_parts_of_a_scenario_apply_by_themselves(mockserver_server: MockServer, others, hooks, rows):
+def test_the_parts_of_a_scenario_apply_by_themselves(
+    mockserver_server: MockServer, others: list[JSON], hooks: list[JSON], rows: list[JSON]
+) -> None:
     with mockserver_server.sandbox(given={"tenants": others, "webhooks": hooks, "templates": rows}) as sandbox:
         own = sandbox.state()["tenants"][0]
 
@@ -54,7 +57,7 @@ def test_the_parts_of_a_scenario_apply_by_themselves(mockserver_server: MockServ
 
 @STEADY
 @drawn(data=st.data())
-def test_the_second_opinion_on_an_audience_is_the_previews(mockserver_server: MockServer, data: st.DataObject):
+def test_the_second_opinion_on_an_audience_is_the_previews(mockserver_server: MockServer, data: st.DataObject) -> None:
     rows = data.draw(chats(max_size=4), "chats")
     with mockserver_server.sandbox(given={"chats": rows}, now=NOON) as sandbox:
         for _ in range(8):
@@ -64,7 +67,7 @@ def test_the_second_opinion_on_an_audience_is_the_previews(mockserver_server: Mo
 
 @STEADY
 @drawn(data=st.data())
-def test_the_audience_of_a_start_is_the_computed_one(mockserver_server: MockServer, data: st.DataObject):
+def test_the_audience_of_a_start_is_the_computed_one(mockserver_server: MockServer, data: st.DataObject) -> None:
     rows = data.draw(chats(min_size=1, max_size=4), "chats")
     groups, selected = data.draw(filters_with_audience(rows, made_at=NOON), "filters")
     world = {"chats": rows, "templates": [{"id": "template_t"}]}
@@ -85,12 +88,12 @@ ONE_FIELD_A_TYPE = {row.type: field for field, row in FIELDS.items()}.values()
     "field",
     [pytest.param(field, marks=() if field in ONE_FIELD_A_TYPE else pytest.mark.deep) for field in sorted(FIELDS)],
 )
-def test_every_operator_of_a_field_can_be_generated(field: str):
+def test_every_operator_of_a_field_can_be_generated(field: str) -> None:
     operators: set[str] = set()
 
     @settings(STEADY, max_examples=120)
     @drawn(filters(fields=[field]))
-    def collect(groups):
+    def collect(groups: list[JSON]) -> None:
         operators.update(statement["operator"] for group in groups for statement in group["statements"])
 
     collect()
@@ -99,7 +102,7 @@ def test_every_operator_of_a_field_can_be_generated(field: str):
 
 
 @pytest.mark.law
-def test_audiences_are_often_neither_empty_nor_everyone():
+def test_audiences_are_often_neither_empty_nor_everyone() -> None:
     seen: Counter[str] = Counter()
     rows = [
         {"id": "chat_1", "monetization": 10, "tagIds": ["tag_vip"], "contact": "+5511999990000"},
@@ -109,7 +112,7 @@ def test_audiences_are_often_neither_empty_nor_everyone():
 
     @settings(STEADY, max_examples=at_depth(100, 300))
     @drawn(filters_with_audience(rows, made_at=NOON))
-    def count(pair):
+    def count(pair: tuple[list[JSON], list[JSON]]) -> None:
         seen["some" if 0 < len(pair[1]) < len(rows) else "none or all"] += 1
 
     count()
@@ -117,7 +120,7 @@ def test_audiences_are_often_neither_empty_nor_everyone():
     assert seen["some"] >= 0.2 * sum(seen.values())
 
 
-def test_a_filter_shrinks_to_one_statement():
+def test_a_filter_shrinks_to_one_statement() -> None:
     rows = [{"id": "chat_1"}, {"id": "chat_2", "platform": "photoapp"}]
 
     groups, _ = find(filters_with_audience(rows), lambda pair: [each["id"] for each in pair[1]] == ["chat_2"])
@@ -125,7 +128,7 @@ def test_a_filter_shrinks_to_one_statement():
     assert [1] == [len(group["statements"]) for group in groups]
 
 
-def test_without_creation_dates_of_chats_no_filter_uses_them():
+def test_without_creation_dates_of_chats_no_filter_uses_them() -> None:
     with pytest.raises(ValueError, match="expected made_at"):
         audience([{"id": "chat_1"}], [
             {"combinator": "and", "statements": [{"field": "chat.virtual.lastUpdateAt", "operator": "exists"}]}
@@ -133,13 +136,13 @@ def test_without_creation_dates_of_chats_no_filter_uses_them():
 
 
 @pytest.mark.parametrize("seconds", [1200, 1199.999999, 1200.000001, 0, 300, 6])
-def test_instants_of_transitions_are_generated(seconds: float):
+def test_instants_of_transitions_are_generated(seconds: float) -> None:
     assert seconds == generate_one(durations(cadence=10), lambda span: span == seconds)
 
 
 @STEADY
 @drawn(spans=timelines(cadence=7, at_most=60))
-def test_a_timeline_respects_its_bounds_and_can_be_played(mockserver_server: MockServer, spans):
+def test_a_timeline_respects_its_bounds_and_can_be_played(mockserver_server: MockServer, spans: list[float]) -> None:
     assert all(0 <= span <= 60 for span in spans)
     with mockserver_server.sandbox(now=NOON) as sandbox:
         began = sandbox.now

@@ -17,7 +17,7 @@ print(sorted(loaded & {"mockserver", "flask", "werkzeug", "jinja2", "jsonschema"
 """
 
 
-def test_the_first_example_loads_nothing_and_meets_the_deadline_of_the_others():
+def test_the_first_example_loads_nothing_and_meets_the_deadline_of_the_others() -> None:
     done = subprocess.run([sys.executable, "-c", FIRST_EXAMPLE], capture_output=True, encoding="utf-8", check=True)
 
     assert "[]\n" == done.stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,11 +47,11 @@ def calls(machine: Campaigns) -> list[Any]:
     return [(each["operation"], each["at"], each["response"] and each["response"]["status"]) for each in exchanges]
 
 
-def test_the_clean_client_violates_no_invariant(mockserver_server: MockServer):
+def test_the_clean_client_violates_no_invariant(mockserver_server: MockServer) -> None:
     Campaigns.check(mockserver_server, settings=FEW)
 
 
-def test_the_scenario_of_a_machine_replays_its_run():
+def test_the_scenario_of_a_machine_replays_its_run() -> None:
     machine = played()
     lived(machine)
     document = machine.as_scenario()
@@ -70,7 +71,7 @@ def test_the_scenario_of_a_machine_replays_its_run():
     assert machine.sandbox.state()["tenants"] == again.sandbox.state()["tenants"]
 
 
-def test_a_scenario_contains_the_seed_data_and_no_key():
+def test_a_scenario_contains_the_seed_data_and_no_key() -> None:
     keys = {"secretKey": "sk_of_the_other", "publicKey": "pk_of_the_other"}
     machine = played(
         given={**Campaigns.given, "tenants": [{"id": "tenant_other", **keys}]}, choices={"dual-status": "guide"}
@@ -86,8 +87,8 @@ def test_a_scenario_contains_the_seed_data_and_no_key():
 
 
 def test_a_failure_prints_and_stores_a_scenario_that_creates_a_sandbox(
-    mockserver_server: MockServer, tmp_path, capsys, monkeypatch
-):
+    mockserver_server: MockServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     machine = type("Mine", (with_bug("lost-filters"),), {"failures": str(tmp_path), "faults": (), "operator": False})
 
@@ -105,11 +106,11 @@ def test_a_failure_prints_and_stores_a_scenario_that_creates_a_sandbox(
         assert 5 == len(sandbox.call("GET", "/v1/messaging/chats/chat_ana").json()["records"])
 
 
-def test_a_machine_runs_as_a_test_case_of_its_own():
+def test_a_machine_runs_as_a_test_case_of_its_own() -> None:
     run_state_machine_as_test(Campaigns, settings=settings(FEW, max_examples=3))
 
 
-def test_examples_do_not_see_one_another(mockserver_server: MockServer):
+def test_examples_do_not_see_one_another(mockserver_server: MockServer) -> None:
     seen = []
 
     class Counting(GatewayMachine):
@@ -132,7 +133,7 @@ def test_examples_do_not_see_one_another(mockserver_server: MockServer):
 
 
 @pytest.mark.parametrize("actor", ["time", "end_user", "operator"])
-def test_an_actor_that_is_switched_off_does_nothing(mockserver_server: MockServer, actor: str):
+def test_an_actor_that_is_switched_off_does_nothing(mockserver_server: MockServer, actor: str) -> None:
     happened: list[str] = []
     machine = type("Quiet", (Campaigns,), {actor: False})
 
@@ -149,7 +150,7 @@ def test_an_actor_that_is_switched_off_does_nothing(mockserver_server: MockServe
     assert set() == off[actor] & set(happened)
 
 
-def test_no_faults_means_no_faults(mockserver_server: MockServer):
+def test_no_faults_means_no_faults(mockserver_server: MockServer) -> None:
     class Calm(Campaigns):
         faults = ()
 
@@ -160,7 +161,7 @@ def test_no_faults_means_no_faults(mockserver_server: MockServer):
     Calm.check(mockserver_server, settings=FEW)
 
 
-def test_a_text_is_not_a_tuple_of_names():
+def test_a_text_is_not_a_tuple_of_names() -> None:
     with pytest.raises(TypeError, match=r"expected a tuple of names, such as \('polls-gently',\)"):
         type("Mine", (GatewayMachine,), {"invariants": "polls-gently"})
 
@@ -174,12 +175,12 @@ def test_a_text_is_not_a_tuple_of_names():
         ({"varied": ("dual-statu",)}, "got 'dual-statu'; expected a choice or a family; did you mean 'dual-status'?"),
     ],
 )  # fmt: skip
-def test_an_unknown_name_is_refused_with_the_closest_match(attributes: dict[str, Any], problem: str):
+def test_an_unknown_name_is_refused_with_the_closest_match(attributes: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         type("Misspelt", (GatewayMachine,), attributes)
 
 
-def test_a_violation_contains_what_the_client_did_why_it_is_wrong_and_the_calls():
+def test_a_violation_contains_what_the_client_did_why_it_is_wrong_and_the_calls() -> None:
     machine = played("duplicate-start")
     machine.inject_fault(LOST)
     machine.launch(60)
@@ -195,7 +196,7 @@ def test_a_violation_contains_what_the_client_did_why_it_is_wrong_and_the_calls(
     assert any("startCampaign" in line and "no answer, took effect" in line for line in calls)
 
 
-def test_a_client_that_the_service_refuses_need_not_repeat_its_cancel():
+def test_a_client_that_the_service_refuses_need_not_repeat_its_cancel() -> None:
     machine = played()
     machine.launch(1)
     machine.inject_fault({"on": "cancelCampaign", "skip": 0, "times": 1, "do": {"drop": "before"}})
@@ -206,7 +207,7 @@ def test_a_client_that_the_service_refuses_need_not_repeat_its_cancel():
     assert not machine._is_broken(), machine._violation
 
 
-def test_waiting_without_end_is_a_violation():
+def test_waiting_without_end_is_a_violation() -> None:
     machine = played(waits_at_most=3)
 
     with pytest.raises(AssertionError, match="^no-endless-wait: the client waited 3 times in one step"):
@@ -214,7 +215,7 @@ def test_waiting_without_end_is_a_violation():
             machine.sleep(1)
 
 
-def test_a_client_may_await_its_waits_which_count_as_well():
+def test_a_client_may_await_its_waits_which_count_as_well() -> None:
     machine = played(waits_at_most=2)
     before = machine.sandbox.now
 
@@ -228,18 +229,18 @@ def test_a_client_may_await_its_waits_which_count_as_well():
         asyncio.run(wait(1))
 
 
-def test_a_wait_that_is_not_a_number_of_seconds_is_refused():
+def test_a_wait_that_is_not_a_number_of_seconds_is_refused() -> None:
     with pytest.raises(ValueError, match="sleep: got '60'; expected a number of seconds"):
         played().sleep("60")  # type: ignore[arg-type]
 
 
-def test_every_invariant_and_fault_has_a_description():
+def test_every_invariant_and_fault_has_a_description() -> None:
     assert all(row.why.endswith(".") for row in INVARIANTS.values())
     assert all(row.meaning and row.operations for row in FAULTS.values())
 
 
 @pytest.mark.parametrize("name", sorted(FAULTS))
-def test_every_fault_applies_at_its_operations(mockserver_server: MockServer, name: str):
+def test_every_fault_applies_at_its_operations(mockserver_server: MockServer, name: str) -> None:
     with mockserver_server.sandbox() as sandbox:
         for operation in FAULTS[name].operations:
             strategy = drawn([name], [operation])
@@ -260,7 +261,7 @@ def test_every_fault_applies_at_its_operations(mockserver_server: MockServer, na
 )
 def test_only_who_chooses_the_phases_has_a_failure_explained(
     mockserver_server: MockServer, asked: tuple[Phase, ...], run: set[Phase]
-):
+) -> None:
     seen: set[Phase] = set()
 
     class Looking(GatewayMachine):

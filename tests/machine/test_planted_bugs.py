@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from hypothesis import Phase, settings
@@ -20,7 +21,7 @@ LATE = ("cancel-and-forget", "no-dedupe", "page-early-stop", "poll-too-fast", "s
 
 
 @pytest.mark.parametrize("bug", [pytest.param(bug, marks=[pytest.mark.deep] * (bug in LATE)) for bug in sorted(BUGS)])
-def test_a_seeded_bug_is_detected_and_named_first(mockserver_server: MockServer, bug: str):
+def test_a_seeded_bug_is_detected_and_named_first(mockserver_server: MockServer, bug: str) -> None:
     found = hunt(mockserver_server, bug, QUICK)
 
     assert str(found.failure).startswith(SHOWS[bug])
@@ -28,7 +29,7 @@ def test_a_seeded_bug_is_detected_and_named_first(mockserver_server: MockServer,
 
 @pytest.mark.law
 @pytest.mark.parametrize("machine", [Campaigns, Receiving])
-def test_without_a_bug_nothing_is_reported(mockserver_server: MockServer, machine):
+def test_without_a_bug_nothing_is_reported(mockserver_server: MockServer, machine: type[Any]) -> None:
     examples = at_depth(15, 200)
 
     found = hunt(mockserver_server, None, settings(QUICK, max_examples=examples), machine)
@@ -48,7 +49,7 @@ def test_without_a_bug_nothing_is_reported(mockserver_server: MockServer, machin
 )
 def test_a_failure_shrinks_to_the_relevant_call(
     mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch, bug: str, rule: dict
-):
+) -> None:
     # A derandomized run takes its seed from the text of the code: each edit would start it at another example, and the
     # shrinker ends at a local minimum from some of them. This is what `--hypothesis-seed=0` sets.
     monkeypatch.setattr("hypothesis.core.global_force_seed", 0)
@@ -60,7 +61,7 @@ def test_a_failure_shrinks_to_the_relevant_call(
     ]  # fmt: skip
 
 
-def test_the_page_lists_every_bug_as_detected():
+def test_the_page_lists_every_bug_as_detected() -> None:
     rows = re.findall(
         r"^\| ([a-z0-9-]+) \|.*\| (\d+|-) \| [\d.]+ \| \d+ \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE
     )

@@ -23,13 +23,13 @@ ROOT = Path(__file__).resolve().parents[2]
 FEW = settings(STEADY, max_examples=5, phases=[Phase.generate])
 
 
-def test_the_entry_point_names_the_function():
+def test_the_entry_point_names_the_function() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
     assert {"mockserver": "mockserver.testing.hypothesis_types:register"} == project["entry-points"]["hypothesis"]
 
 
-def test_every_body_is_generated_from_its_type_as_json():
+def test_every_body_is_generated_from_its_type_as_json() -> None:
     hypothesis_types.register()
     drawn: set[str] = set()
 
@@ -37,7 +37,7 @@ def test_every_body_is_generated_from_its_type_as_json():
 
         @FEW
         @given(st.from_type(getattr(bodies, name)))
-        def check(body: Any):
+        def check(body: Any) -> None:
             assert body == json.loads(json.dumps(body))
 
         check()
@@ -48,20 +48,20 @@ def test_every_body_is_generated_from_its_type_as_json():
 
 @pytest.mark.mockserver(given=dict(GIVEN), now="2026-03-01T12:00:00Z")
 @pytest.mark.parametrize("operation", ["previewAudience", "createCampaign", "createConnectionSession"])
-def test_a_request_generated_from_its_type_is_accepted(mockserver: Sandbox, operation: str):
+def test_a_request_generated_from_its_type_is_accepted(mockserver: Sandbox, operation: str) -> None:
     hypothesis_types.register()
     kind = getattr(bodies, f"{operation[0].upper()}{operation[1:]}Request")
 
     @FEW
     @given(st.from_type(kind))
-    def check(body: Any):
+    def check(body: Any) -> None:
         with mockserver.checkpoint():
             assert mockserver.call("POST", ENDPOINTS[operation].path, json=body).status < 300
 
     check()
 
 
-def test_a_field_of_any_type_is_json():
+def test_a_field_of_any_type_is_json() -> None:
     hypothesis_types.register()
     messages = st.from_type(bodies.ListMessagesAnswer)
 
@@ -81,7 +81,7 @@ def test_a_field_of_any_type_is_json():
         ("mockserver.testing.server", ("hypothesis",)),
     ],
 )
-def test_importing_it_imports_nothing_heavy(imported: str, heavy: tuple[str, ...]):
+def test_importing_it_imports_nothing_heavy(imported: str, heavy: tuple[str, ...]) -> None:
     code = f"import sys, {imported}; print([name for name in {heavy!r} if name in sys.modules])"
 
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8", check=True)

@@ -6,6 +6,9 @@ import zipfile
 import zlib
 from typing import NamedTuple
 
+from mockserver import Sandbox
+from mockserver.testing.transports.in_process import Response
+
 UPLOAD = "/v1/messaging/media"
 BOUNDARY = "------------------------boundary"
 
@@ -27,19 +30,19 @@ class File(NamedTuple):
         return f"Content-Disposition: {disposition}{declared}\r\n\r\n".encode() + self.content
 
 
-def multipart(files) -> bytes:
+def multipart(files: list[File] | tuple[File, ...]) -> bytes:
     """The body of an upload of these files."""
     parts = b"".join(f"--{BOUNDARY}\r\n".encode() + file.part() + b"\r\n" for file in files)
     return parts + f"--{BOUNDARY}--\r\n".encode()
 
 
-def upload(sandbox, *files, key=None):
+def upload(sandbox: Sandbox, *files: File, key: str | None = None) -> Response:
     """The answer to an upload of these files, in this order."""
     content_type = f"multipart/form-data; boundary={BOUNDARY}"
     return sandbox.call("POST", UPLOAD, body=multipart(files), headers={"content-type": content_type}, key=key)
 
 
-def stored(sandbox) -> list[dict]:
+def stored(sandbox: Sandbox) -> list[dict]:
     """The files that the default tenant has by now."""
     return sandbox.state()["tenants"][0]["media"]
 

@@ -2,6 +2,10 @@
 
 from urllib.parse import quote, urlencode
 
+from mockserver import Sandbox
+from mockserver._json import JSON
+from mockserver.testing.transports.in_process import Response
+
 CHAT = "chat_ana"
 NOON = "2026-03-01T12:00:00Z"
 GIVEN = {"chats": [{"id": CHAT}, {"id": "chat_bruno"}]}
@@ -22,30 +26,30 @@ OPTIONAL = {
 FOREIGN = {"id": "tenant_other", "secretKey": "sk_other", "chats": [{"id": "chat_theirs"}]}
 
 
-def page_of(sandbox, chat_id=CHAT, *, key=None, **query):
+def page_of(sandbox: Sandbox, chat_id: str = CHAT, *, key: str | None = None, **query: str | int) -> Response:
     """The answer to a listing with this query."""
     target = f"/v1/messaging/chats/{quote(chat_id, safe='')}" + (f"?{urlencode(query)}" if query else "")
     return sandbox.call("GET", target, key=key)
 
 
-def page(sandbox, chat_id=CHAT, **query) -> dict:
+def page(sandbox: Sandbox, chat_id: str = CHAT, **query: str | int) -> dict:
     """The page of this query."""
     reply = page_of(sandbox, chat_id, **query)
     assert 200 == reply.status, reply.body
     return reply.json()
 
 
-def ids(shown) -> list[str]:
+def ids(shown: JSON) -> list[str]:
     return [record["id"] for record in shown["records"]]
 
 
-def add(sandbox, *entries, chat_id=CHAT) -> list[str]:
+def add(sandbox: Sandbox, *entries: JSON, chat_id: str = CHAT) -> list[str]:
     """Let messages arrive; answers their ids in the order of arrival."""
     messages = [{"chatId": chat_id, **entry} for entry in entries]
     return sandbox.apply({"given": {"messages": messages}})["created"]["messages"]
 
 
-def read_all_pages(sandbox, limit, chat_id=CHAT) -> list[list[str]]:
+def read_all_pages(sandbox: Sandbox, limit: int, chat_id: str = CHAT) -> list[list[str]]:
     """The ids of every page, to the end."""
     pages = [page(sandbox, chat_id, limit=limit)]
     while pages[-1].get("nextCursor"):

@@ -1,5 +1,7 @@
 """The calls of the tests of connection sessions, and their seed data."""
 
+from mockserver import Sandbox
+from mockserver._json import JSON
 from tests.clients.operations import SESSIONS
 
 NOON = "2026-03-01T12:00:00Z"
@@ -23,25 +25,25 @@ FUNNELS = {
 }
 
 
-def create(sandbox, body=None, *, key=None) -> dict:
+def create(sandbox: Sandbox, body: JSON | None = None, *, key: str | None = None) -> dict:
     """What the creation of a session answers."""
     reply = sandbox.call("POST", SESSIONS, json=body or {}, key=key)
     assert 202 == reply.status, reply.body
     return reply.json()
 
 
-def begin(sandbox, body=None, *, key=None) -> str:
+def begin(sandbox: Sandbox, body: JSON | None = None, *, key: str | None = None) -> str:
     """The id of a fresh session."""
     return create(sandbox, body, key=key)["sessionId"]
 
 
-def read(sandbox, session_id, *, key=None) -> dict:
+def read(sandbox: Sandbox, session_id: str, *, key: str | None = None) -> dict:
     """The session as it is read."""
     reply = sandbox.call("GET", f"{SESSIONS}/{session_id}", key=key)
     assert 200 == reply.status, reply.body
     return reply.json()
 
 
-def entrypoints(sandbox, tenant_id="tenant_default") -> list[dict]:
+def entrypoints(sandbox: Sandbox, tenant_id: str = "tenant_default") -> list[dict]:
     """The entrypoints that a tenant has by now."""
     return next(each["entrypoints"] for each in sandbox.state()["tenants"] if each["tenantId"] == tenant_id)

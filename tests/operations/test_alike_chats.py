@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from mockserver.core.state.records import Chat
 from mockserver.core.state.tenant import Chats
 from tests.depth import at_depth
@@ -65,8 +67,8 @@ def positions(sandbox: Any, filters: Any) -> list[int]:
 @pytest.mark.clause("filters.groups-and", "filters.combinator", "filters.semantics", "audience.preview")
 @given(pattern=patterns(), filters=FILTERS, chosen=CHOSEN)
 def test_a_pattern_has_the_audience_of_the_reference_filters_under_every_choice(
-    mockserver_server, pattern, filters, chosen
-):
+    mockserver_server: MockServer, pattern: JSON, filters: list[JSON], chosen: dict[str, tuple[str, JSON]]
+) -> None:
     rules = Rules(**{name: value for _, argument in chosen.values() for name, value in argument.items()})
     choices = {choice: option for choice, (option, _) in chosen.items()}
     chats = listed(pattern)
@@ -79,7 +81,7 @@ def test_a_pattern_has_the_audience_of_the_reference_filters_under_every_choice(
 
 @settings(max_examples=at_depth(10, 100))
 @given(pattern=patterns())
-def test_the_state_shows_a_pattern_as_the_same_chats_listed(mockserver_server, pattern):
+def test_the_state_shows_a_pattern_as_the_same_chats_listed(mockserver_server: MockServer, pattern: JSON) -> None:
     with (
         mockserver_server.sandbox(given=world(pattern), now=NOW) as one,
         mockserver_server.sandbox(given=world(listed(pattern)), now=NOW) as other,
@@ -91,7 +93,9 @@ def test_the_state_shows_a_pattern_as_the_same_chats_listed(mockserver_server, p
 
 
 @pytest.mark.mockserver(given=world(PATTERN), now=NOW)
-def test_chats_with_the_same_values_are_one_group_and_those_that_differ_none(mockserver, mockserver_server):
+def test_chats_with_the_same_values_are_one_group_and_those_that_differ_none(
+    mockserver: Sandbox, mockserver_server: MockServer
+) -> None:
     assert [10, 10, 10, 10] == list(mockserver._hosted.tenant.chats.group_sizes().values())
 
     with mockserver_server.sandbox(given=world(listed(PATTERN))) as other:
@@ -99,7 +103,7 @@ def test_chats_with_the_same_values_are_one_group_and_those_that_differ_none(moc
 
 
 @pytest.mark.mockserver(given=world(PATTERN), now=NOW)
-def test_chats_added_after_a_preview_are_in_the_next_one(mockserver):
+def test_chats_added_after_a_preview_are_in_the_next_one(mockserver: Sandbox) -> None:
     assert 20 == estimated(mockserver, OPEN)
 
     mockserver.apply({"given": {"chats": [{"id": "chat_new", "status": "open"}]}})
@@ -110,7 +114,7 @@ def test_chats_added_after_a_preview_are_in_the_next_one(mockserver):
 
 
 @pytest.mark.mockserver(given=world(PATTERN), now=NOW)
-def test_a_reset_takes_chats_out_of_the_preview_and_others_may_follow(mockserver):
+def test_a_reset_takes_chats_out_of_the_preview_and_others_may_follow(mockserver: Sandbox) -> None:
     mockserver.apply({"given": {"chats": {"count": 8, "each": {"status": "open"}}}})
     assert 28 == estimated(mockserver, OPEN)
 
@@ -122,7 +126,7 @@ def test_a_reset_takes_chats_out_of_the_preview_and_others_may_follow(mockserver
 
 
 @pytest.mark.mockserver(given=world([{"status": "open", "contact": f"+55{n}"} for n in range(30)]), now=NOW)
-def test_alike_chats_count_also_after_a_preview_of_many_that_differ(mockserver):
+def test_alike_chats_count_also_after_a_preview_of_many_that_differ(mockserver: Sandbox) -> None:
     assert 30 == estimated(mockserver, OPEN)
 
     mockserver.apply({"given": {"chats": PATTERN | {"count": 400}}})
@@ -136,7 +140,7 @@ def test_alike_chats_count_also_after_a_preview_of_many_that_differ(mockserver):
     now=NOW,
     choices={"audience-off-channel": "fail"},
 )
-def test_the_sends_to_alike_chats_of_another_platform_fail(mockserver):
+def test_the_sends_to_alike_chats_of_another_platform_fail(mockserver: Sandbox) -> None:
     targets(mockserver, [])
 
     mockserver.advance("1h")

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from tests.operations.filter_world import (
     CREATE,
     NOW,
@@ -67,7 +69,9 @@ def names(sandbox: Any, filters: Any) -> list[str]:
         ([group("and", OPEN, TEN), group("and", statement("chat.status", "equals", "closed"))], []),
     ],
 )
-def test_groups_are_joined_by_and_and_statements_by_their_groups_word(mockserver, filters, wanted):
+def test_groups_are_joined_by_and_and_statements_by_their_groups_word(
+    mockserver: Sandbox, filters: list[JSON], wanted: list[str]
+) -> None:
     assert wanted == names(mockserver, filters)
 
 
@@ -103,7 +107,7 @@ def test_groups_are_joined_by_and_and_statements_by_their_groups_word(mockserver
         pytest.param(statement("chat.platform", "starts-with", "chatapp"), ["ana", "bia", "caio", "grupo"], id="both chat-apps"),
     ],
 )  # fmt: skip
-def test_a_statement_selects_the_chats_it_describes(mockserver, made, wanted):
+def test_a_statement_selects_the_chats_it_describes(mockserver: Sandbox, made: JSON, wanted: list[str]) -> None:
     assert wanted == names(mockserver, alone(made))
 
 
@@ -123,7 +127,7 @@ def test_a_statement_selects_the_chats_it_describes(mockserver, made, wanted):
             pytest.mark.mockserver(choices={"exists-meaning": "not-null"}), pytest.mark.option("exists-meaning", "not-null")]),
     ],
 )  # fmt: skip
-def test_an_option_selects_the_chats_it_describes(mockserver, made, wanted):
+def test_an_option_selects_the_chats_it_describes(mockserver: Sandbox, made: JSON, wanted: list[str]) -> None:
     assert wanted == names(mockserver, alone(made))
 
 
@@ -135,7 +139,9 @@ def test_an_option_selects_the_chats_it_describes(mockserver, made, wanted):
         pytest.param("brazil", ["1990-05-17T03:00:00Z", "1990-05-17T00:00:00-03:00"], marks=pytest.mark.option("birthdate-zone", "brazil")),
     ],
 )  # fmt: skip
-def test_a_birth_date_begins_at_the_chosen_midnight(mockserver_server, zone, wanted):
+def test_a_birth_date_begins_at_the_chosen_midnight(
+    mockserver_server: MockServer, zone: str, wanted: list[str]
+) -> None:
     asked = ["1990-05-17T00:00:00Z", "1990-05-16T21:00:00-03:00", "1990-05-17T03:00:00Z", "1990-05-17T00:00:00-03:00"]
     given = {"chats": [{"birthDate": "1990-05-17"}]}
 
@@ -147,7 +153,7 @@ def test_a_birth_date_begins_at_the_chosen_midnight(mockserver_server, zone, wan
 
 
 @pytest.mark.clause("audience.all", "audience.preview", "base.tenant-scope")
-def test_without_filters_every_chat_of_the_organisation_is_counted_and_no_other(mockserver):
+def test_without_filters_every_chat_of_the_organisation_is_counted_and_no_other(mockserver: Sandbox) -> None:
     their_key, _ = mockserver.admin.keys("tenant_other")
 
     assert {"estimatedCount": 6} == mockserver.call("POST", PREVIEW, json={}).json()
@@ -155,7 +161,7 @@ def test_without_filters_every_chat_of_the_organisation_is_counted_and_no_other(
 
 
 @pytest.mark.clause("audience.all", "campaigns.create")
-def test_a_campaign_without_filters_targets_every_chat(mockserver):
+def test_a_campaign_without_filters_targets_every_chat(mockserver: Sandbox) -> None:
     made = mockserver.call("POST", CREATE, json=campaign()).json()["campaignId"]
     mockserver.call("POST", f"{CREATE}/{made}/start")
 
@@ -164,7 +170,7 @@ def test_a_campaign_without_filters_targets_every_chat(mockserver):
 
 @pytest.mark.clause("filters.groups-and")
 @pytest.mark.option("filters-empty-list", "everyone")
-def test_an_empty_list_of_filters_is_everyone(mockserver):
+def test_an_empty_list_of_filters_is_everyone(mockserver: Sandbox) -> None:
     assert [each.removeprefix("chat_") for each in EVERYONE] == names(mockserver, [])
 
 
@@ -174,7 +180,7 @@ def test_an_empty_list_of_filters_is_everyone(mockserver):
     ("split", "wanted"),
     [("split", (400, "VALIDATION_ERROR")), ("all-invalid-filters", (422, "CAMPAIGN_INVALID_FILTERS"))],
 )
-def test_an_empty_list_of_filters_may_be_refused(mockserver, split, wanted):
+def test_an_empty_list_of_filters_may_be_refused(mockserver: Sandbox, split: str, wanted: tuple[int, str]) -> None:
     mockserver.choose({"filters-empty-list": "reject", "filter-error-split": split})
 
     assert [wanted] * 2 == outcomes(mockserver, [])
@@ -191,7 +197,7 @@ def outcomes(sandbox: Any, filters: Any) -> list[tuple[int, Any]]:
 @pytest.mark.clause("filters.groups-and", "filters.invalid", "audience.same-filters")
 @pytest.mark.option("group-no-statements", "reject")
 @pytest.mark.parametrize("combinator", ["and", "or"])
-def test_a_group_without_statements_is_refused(mockserver, combinator):
+def test_a_group_without_statements_is_refused(mockserver: Sandbox, combinator: str) -> None:
     refused = (400, "VALIDATION_ERROR")
 
     assert [refused] * 2 == outcomes(mockserver, [group(combinator)])
@@ -208,7 +214,9 @@ def test_a_group_without_statements_is_refused(mockserver, combinator):
         pytest.param("ignore", "or", 6, 4, marks=pytest.mark.option("group-no-statements", "ignore")),
     ],
 )
-def test_a_group_without_statements_may_mean_something(mockserver, option, combinator, without, beside_open):
+def test_a_group_without_statements_may_mean_something(
+    mockserver: Sandbox, option: str, combinator: str, without: int, beside_open: int
+) -> None:
     mockserver.choose({"group-no-statements": option})
 
     assert without == len(names(mockserver, [group(combinator)]))
@@ -220,7 +228,7 @@ def test_a_group_without_statements_may_mean_something(mockserver, option, combi
 @pytest.mark.mockserver(choices={"platform-value-unknown": "platform-unsupported"})
 @pytest.mark.option("platform-value-unknown", "platform-unsupported")
 @pytest.mark.parametrize(("operator", "value"), [("equals", "telegram"), ("not-in", ["chatapp", "telegram"])])
-def test_an_unknown_platform_may_have_a_code_of_its_own(mockserver, operator, value):
+def test_an_unknown_platform_may_have_a_code_of_its_own(mockserver: Sandbox, operator: str, value: Any) -> None:
     assert [(400, "PLATFORM_UNSUPPORTED")] * 2 == outcomes(
         mockserver, alone(statement("chat.platform", operator, value))
     )
@@ -241,7 +249,7 @@ def test_an_unknown_platform_may_have_a_code_of_its_own(mockserver, operator, va
         ("not-in", ["x"], 6),
     ],
 )
-def test_an_unknown_platform_may_match_no_chat(mockserver, operator, value, count):
+def test_an_unknown_platform_may_match_no_chat(mockserver: Sandbox, operator: str, value: Any, count: int) -> None:
     assert count == len(names(mockserver, alone(statement("chat.platform", operator, value))))
 
 
@@ -260,7 +268,7 @@ PARTS = [
 @pytest.mark.clause("filters.platform-values", "filters.operators")
 @pytest.mark.option("platform-text-operators", "whole-values")
 @pytest.mark.parametrize(("operator", "part", "count"), PARTS)
-def test_a_part_of_a_platform_is_not_a_platform(mockserver, operator, part, count):
+def test_a_part_of_a_platform_is_not_a_platform(mockserver: Sandbox, operator: str, part: str, count: int) -> None:
     refused = outcomes(mockserver, alone(statement("chat.platform", operator, part)))
 
     assert [(422, "CAMPAIGN_INVALID_FILTERS")] * 2 == refused
@@ -270,7 +278,7 @@ def test_a_part_of_a_platform_is_not_a_platform(mockserver, operator, part, coun
 @pytest.mark.mockserver(choices={"platform-text-operators": "text"})
 @pytest.mark.option("platform-text-operators", "text")
 @pytest.mark.parametrize(("operator", "part", "count"), PARTS)
-def test_a_platform_may_be_compared_as_a_text(mockserver, operator, part, count):
+def test_a_platform_may_be_compared_as_a_text(mockserver: Sandbox, operator: str, part: str, count: int) -> None:
     assert count == len(names(mockserver, alone(statement("chat.platform", operator, part))))
 
 
@@ -278,7 +286,9 @@ def test_a_platform_may_be_compared_as_a_text(mockserver, operator, part, count)
 @pytest.mark.mockserver(choices={"platform-text-operators": "text"})
 @pytest.mark.option("platform-text-operators", "text")
 @pytest.mark.parametrize(("operator", "value"), [("equals", "chat"), ("not-in", ["chatapp", "chat"]), ("contains", 1)])
-def test_operators_on_whole_values_and_other_types_stay_as_they_are(mockserver, operator, value):
+def test_operators_on_whole_values_and_other_types_stay_as_they_are(
+    mockserver: Sandbox, operator: str, value: Any
+) -> None:
     refused = outcomes(mockserver, alone(statement("chat.platform", operator, value)))
 
     assert [(422, "CAMPAIGN_INVALID_FILTERS")] * 2 == refused
@@ -287,14 +297,16 @@ def test_operators_on_whole_values_and_other_types_stay_as_they_are(mockserver, 
 @pytest.mark.clause("filters.platform-values")
 @pytest.mark.mockserver(choices={"platform-value-unknown": "match-none"})
 @pytest.mark.parametrize(("operator", "count"), [("contains", 0), ("starts-with", 0), ("not-contains", 6)])
-def test_a_part_of_a_platform_matches_no_chat_if_an_unknown_platform_matches_none(mockserver, operator, count):
+def test_a_part_of_a_platform_matches_no_chat_if_an_unknown_platform_matches_none(
+    mockserver: Sandbox, operator: str, count: int
+) -> None:
     assert count == len(names(mockserver, alone(statement("chat.platform", operator, "chat"))))
 
 
 @pytest.mark.clause("filters.platform-values", "filters.semantics")
 @pytest.mark.mockserver(choices={"case-sensitivity": "insensitive"})
 @pytest.mark.option("case-sensitivity", "insensitive")
-def test_platforms_and_tags_have_their_letter_case_where_that_of_texts_does_not_count(mockserver):
+def test_platforms_and_tags_have_their_letter_case_where_that_of_texts_does_not_count(mockserver: Sandbox) -> None:
     tagged = names(mockserver, alone(statement("chat.tagIds", "has-any", ["tag_vip"])))
     shouted = alone(statement("chat.tagIds", "has-any", ["TAG_VIP"]))
     refused = outcomes(mockserver, alone(statement("chat.platform", "equals", "CHATAPP")))
@@ -306,7 +318,7 @@ def test_platforms_and_tags_have_their_letter_case_where_that_of_texts_does_not_
 
 @pytest.mark.clause("audience.platform-free", "campaigns.platform")
 @pytest.mark.parametrize("platform", ["chatapp", "chatapp_lite", "photoapp"])
-def test_the_campaigns_platform_does_not_restrict_its_audience(mockserver, platform):
+def test_the_campaigns_platform_does_not_restrict_its_audience(mockserver: Sandbox, platform: str) -> None:
     body = campaign(platform=platform, filters=alone(OPEN))
     made = mockserver.call("POST", CREATE, json=body).json()["campaignId"]
     mockserver.call("POST", f"{CREATE}/{made}/start")

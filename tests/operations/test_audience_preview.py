@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mockserver import Sandbox
 from tests.operations.filter_world import CREATE, NOW, PREVIEW, TEMPLATE, alone, estimated, statement, targets
 
 OPEN = alone(statement("chat.status", "equals", "open"))
@@ -19,7 +20,7 @@ def below(amount: int) -> list[dict[str, Any]]:
 
 @pytest.mark.clause("audience.preview")
 @pytest.mark.mockserver(given={"templates": [TEMPLATE], "chats": {"count": 3}}, now=NOW)
-def test_a_preview_makes_no_campaign_and_sends_nothing(mockserver):
+def test_a_preview_makes_no_campaign_and_sends_nothing(mockserver: Sandbox) -> None:
     before = mockserver.state()
 
     reply = mockserver.call("POST", PREVIEW, json={"filters": OPEN})
@@ -33,7 +34,7 @@ def test_a_preview_makes_no_campaign_and_sends_nothing(mockserver):
 
 @pytest.mark.clause("audience.preview")
 @pytest.mark.mockserver(given={"templates": [TEMPLATE]}, now=NOW)
-def test_an_organisation_without_chats_has_an_audience_of_none(mockserver):
+def test_an_organisation_without_chats_has_an_audience_of_none(mockserver: Sandbox) -> None:
     assert 0 == estimated(mockserver, [])
     assert 0 == estimated(mockserver, OPEN)
 
@@ -41,7 +42,7 @@ def test_an_organisation_without_chats_has_an_audience_of_none(mockserver):
 @pytest.mark.clause("audience.preview", "audience.same-filters")
 @pytest.mark.option("estimated-count-exactness", "exact")
 @pytest.mark.mockserver(given={"templates": [TEMPLATE], "chats": {"count": 3}}, now=NOW)
-def test_the_target_is_the_estimate_unless_chats_change_between(mockserver):
+def test_the_target_is_the_estimate_unless_chats_change_between(mockserver: Sandbox) -> None:
     assert 3 == estimated(mockserver, OPEN)
     with mockserver.checkpoint():
         assert 3 == len(targets(mockserver, OPEN))
@@ -55,14 +56,14 @@ def test_the_target_is_the_estimate_unless_chats_change_between(mockserver):
 @pytest.mark.clause("audience.preview")
 @pytest.mark.option("estimated-count-exactness", "exact")
 @pytest.mark.mockserver(given=MANY, now=NOW)
-def test_an_exact_estimate_is_the_number_itself(mockserver):
+def test_an_exact_estimate_is_the_number_itself(mockserver: Sandbox) -> None:
     assert [4 * amount for amount in range(101)] == [estimated(mockserver, below(amount)) for amount in range(101)]
 
 
 @pytest.mark.clause("audience.preview")
 @pytest.mark.option("estimated-count-exactness", "rough")
 @pytest.mark.mockserver(given=MANY, now=NOW, choices={"estimated-count-exactness": "rough"})
-def test_a_rough_estimate_is_at_most_five_per_cent_off_and_sometimes_is(mockserver):
+def test_a_rough_estimate_is_at_most_five_per_cent_off_and_sometimes_is(mockserver: Sandbox) -> None:
     counted = {amount: estimated(mockserver, below(amount)) for amount in range(101)}
 
     assert [] == [(amount, found) for amount, found in counted.items() if abs(found - 4 * amount) > 0.05 * 4 * amount]
@@ -76,7 +77,7 @@ def test_a_rough_estimate_is_at_most_five_per_cent_off_and_sometimes_is(mockserv
 @pytest.mark.mockserver(
     given={"templates": [TEMPLATE], "chats": {"count": 3}}, now=NOW, choices={"estimated-count-exactness": "cached"}
 )
-def test_a_cached_estimate_lags_behind_the_chats_and_a_start_does_not(mockserver):
+def test_a_cached_estimate_lags_behind_the_chats_and_a_start_does_not(mockserver: Sandbox) -> None:
     assert 3 == estimated(mockserver, OPEN)
     mockserver.apply({"given": {"chats": [{"id": "chat_late"}]}})
 
@@ -92,7 +93,7 @@ def test_a_cached_estimate_lags_behind_the_chats_and_a_start_does_not(mockserver
 @pytest.mark.mockserver(
     given={"templates": [TEMPLATE], "chats": {"count": 3}}, now=NOW, choices={"estimated-count-exactness": "cached"}
 )
-def test_a_cached_estimate_is_forgotten_after_a_minute_to_the_microsecond(mockserver):
+def test_a_cached_estimate_is_forgotten_after_a_minute_to_the_microsecond(mockserver: Sandbox) -> None:
     estimated(mockserver, OPEN)
     mockserver.apply({"given": {"chats": [{"id": "chat_late"}]}})
     mockserver.advance(timedelta(minutes=1, microseconds=-1))

@@ -2,6 +2,8 @@
 
 import pytest
 
+from mockserver import Sandbox
+from mockserver._json import JSON
 from tests.operations.world import (
     DRAFT,
     GIVEN,
@@ -20,26 +22,26 @@ PUBLIC = {"readFormPolicy"}
 WRITES = {"createCampaign", "startCampaign", "cancelCampaign", "createConnectionSession", "uploadMedia"}
 
 
-def refusals(sandbox, key=None):
+def refusals(sandbox: Sandbox, key: str | None = None) -> dict[str, tuple[int, str]]:
     """The status and code of each operation's refusal with this key."""
     return {operation: refused(sandbox.call(*call, key=key)) for operation, call in OPERATIONS.items()}
 
 
 @pytest.mark.clause("auth.header")
-def test_a_secret_key_in_the_header_opens_every_operation(mockserver):
+def test_a_secret_key_in_the_header_opens_every_operation(mockserver: Sandbox) -> None:
     replies = every_success(mockserver)
 
     assert {} == {operation: reply for operation, reply in replies.items() if reply.status >= 300}
 
 
 @pytest.mark.clause("auth.header")
-def test_a_call_without_a_key_is_refused_everywhere(mockserver):
+def test_a_call_without_a_key_is_refused_everywhere(mockserver: Sandbox) -> None:
     assert dict.fromkeys(OPERATIONS, (401, "API_KEY_MISSING")) == refusals(mockserver, key="")
 
 
 @pytest.mark.clause("auth.header")
 @pytest.mark.parametrize("blank", ["", " ", "\t \t"])
-def test_a_blank_key_counts_as_none(mockserver, blank):
+def test_a_blank_key_counts_as_none(mockserver: Sandbox, blank: str) -> None:
     reply = mockserver.call("GET", "/v1/campaigns", key="", headers={"X-API-Key": blank})
 
     assert (401, "API_KEY_MISSING") == refused(reply)
@@ -47,7 +49,7 @@ def test_a_blank_key_counts_as_none(mockserver, blank):
 
 @pytest.mark.clause("auth.header")
 @pytest.mark.parametrize("name", ["Authorization", "Api-Key", "X-Api-Token", "Cookie"])
-def test_a_key_in_another_place_is_ignored(mockserver, name):
+def test_a_key_in_another_place_is_ignored(mockserver: Sandbox, name: str) -> None:
     by_header = mockserver.call("GET", "/v1/campaigns", key="", headers={name: mockserver.secret_key})
     by_query = mockserver.call("GET", f"/v1/campaigns?X-API-Key={mockserver.secret_key}", key="")
 
@@ -56,7 +58,7 @@ def test_a_key_in_another_place_is_ignored(mockserver, name):
 
 
 @pytest.mark.clause("auth.header")
-def test_the_name_of_the_header_ignores_case(mockserver):
+def test_the_name_of_the_header_ignores_case(mockserver: Sandbox) -> None:
     for name in ("x-api-key", "X-API-KEY", "X-Api-Key"):
         assert 200 == mockserver.call("GET", "/v1/campaigns", key="", headers={name: mockserver.secret_key}).status
 
@@ -79,25 +81,25 @@ def test_the_name_of_the_header_ignores_case(mockserver):
         "\xa0",
     ],
 )
-def test_a_key_that_is_not_recognised_is_refused(mockserver, key):
+def test_a_key_that_is_not_recognised_is_refused(mockserver: Sandbox, key: str) -> None:
     sent = key.format(key=mockserver.secret_key)
 
     assert (401, "API_KEY_INVALID") == refused(mockserver.call("GET", "/v1/campaigns", key=sent))
 
 
 @pytest.mark.clause("auth.unknown")
-def test_an_unknown_public_key_is_refused_as_unknown_and_not_as_of_the_wrong_type(mockserver):
+def test_an_unknown_public_key_is_refused_as_unknown_and_not_as_of_the_wrong_type(mockserver: Sandbox) -> None:
     assert dict.fromkeys(OPERATIONS, (401, "API_KEY_INVALID")) == refusals(mockserver, key="pk_nobodys")
 
 
 @pytest.mark.clause("auth.secret-only")
-def test_a_secret_key_begins_with_its_prefix(mockserver):
+def test_a_secret_key_begins_with_its_prefix(mockserver: Sandbox) -> None:
     assert mockserver.secret_key.startswith("sk_")
     assert not mockserver.public_key.startswith("sk_")
 
 
 @pytest.mark.clause("auth.secret-only", "auth.public-elsewhere")
-def test_a_public_key_is_of_the_wrong_type_there(mockserver):
+def test_a_public_key_is_of_the_wrong_type_there(mockserver: Sandbox) -> None:
     calls = {operation: call for operation, call in OPERATIONS.items() if operation not in PUBLIC}
     refusals = {
         operation: refused(mockserver.call(*call, key=mockserver.public_key)) for operation, call in calls.items()
@@ -107,7 +109,7 @@ def test_a_public_key_is_of_the_wrong_type_there(mockserver):
 
 
 @pytest.mark.clause("auth.public-elsewhere")
-def test_the_embed_policy_takes_a_public_key_and_a_secret_one(mockserver):
+def test_the_embed_policy_takes_a_public_key_and_a_secret_one(mockserver: Sandbox) -> None:
     replies = [
         mockserver.call(*OPERATIONS["readFormPolicy"], key=key)
         for key in (mockserver.public_key, mockserver.secret_key)
@@ -119,14 +121,14 @@ def test_the_embed_policy_takes_a_public_key_and_a_secret_one(mockserver):
 
 
 @pytest.mark.clause("auth.developers-disabled")
-def test_nothing_is_open_while_the_developer_environment_is_off(mockserver):
+def test_nothing_is_open_while_the_developer_environment_is_off(mockserver: Sandbox) -> None:
     mockserver.admin.set_tenant(developersEnabled=False)
 
     assert dict.fromkeys(OPERATIONS, (401, "DEVELOPERS_DISABLED")) == refusals(mockserver)
 
 
 @pytest.mark.clause("auth.developers-disabled")
-def test_the_developer_environment_of_one_tenant_does_not_affect_another(mockserver):
+def test_the_developer_environment_of_one_tenant_does_not_affect_another(mockserver: Sandbox) -> None:
     mockserver.admin.set_tenant(developersEnabled=False)
     assert 200 == mockserver.call("GET", "/v1/campaigns", key=OTHER_KEY).status
 
@@ -137,14 +139,14 @@ def test_the_developer_environment_of_one_tenant_does_not_affect_another(mockser
 @pytest.mark.clause("auth.subscription")
 @pytest.mark.option("subscription-scope", "all")
 @pytest.mark.parametrize("state", ["suspended", "canceled", "none"])
-def test_without_an_active_subscription_nothing_is_open(mockserver, state):
+def test_without_an_active_subscription_nothing_is_open(mockserver: Sandbox, state: str) -> None:
     mockserver.admin.set_tenant(subscription=state)
 
     assert dict.fromkeys(OPERATIONS, (403, "SUBSCRIPTION_INACTIVE")) == refusals(mockserver)
 
 
 @pytest.mark.clause("auth.subscription")
-def test_a_subscription_can_lapse_between_two_polls(mockserver):
+def test_a_subscription_can_lapse_between_two_polls(mockserver: Sandbox) -> None:
     session_id = session(mockserver)
 
     mockserver.admin.set_tenant(subscription="suspended")
@@ -156,7 +158,7 @@ def test_a_subscription_can_lapse_between_two_polls(mockserver):
 
 @pytest.mark.clause("auth.subscription")
 @pytest.mark.option("subscription-scope", "writes-only")
-def test_a_lapsed_subscription_may_leave_reading_open(mockserver):
+def test_a_lapsed_subscription_may_leave_reading_open(mockserver: Sandbox) -> None:
     mockserver.choose({"subscription-scope": "writes-only"})
     mockserver.admin.set_tenant(subscription="canceled")
     codes = {
@@ -185,14 +187,14 @@ ACROSS = {
 NOBODYS = dict.fromkeys(("template", "campaign", "execution", "session", "entrypoint", "chat", "form"), "nobodys_id")
 
 
-def reach(sandbox, what, ids):
+def reach(sandbox: Sandbox, what: str, ids: JSON) -> tuple[int, str]:
     method, path, body, _ = ACROSS[what]
     if body and "templateId" in body:
         body = DRAFT | {"templateId": ids["template"]}
     return refused(sandbox.call(method, path.format(**ids), json=body))
 
 
-def neighbours_ids(sandbox):
+def neighbours_ids(sandbox: Sandbox) -> JSON:
     campaign_id, execution_id = running(sandbox, key=OTHER_KEY, templateId="template_other")
     made = {"campaign": campaign_id, "execution": execution_id, "session": session(sandbox, key=OTHER_KEY)}
     return made | {kind: f"{kind}_other" for kind in ("template", "entrypoint", "chat", "form")}
@@ -201,7 +203,7 @@ def neighbours_ids(sandbox):
 @pytest.mark.clause("auth.denied", "base.tenant-scope")
 @pytest.mark.option("cross-tenant-code", "not-found")
 @pytest.mark.parametrize("what", ACROSS)
-def test_another_tenants_record_is_not_there(mockserver, what):
+def test_another_tenants_record_is_not_there(mockserver: Sandbox, what: str) -> None:
     theirs = neighbours_ids(mockserver)
     code = ACROSS[what][3]
 
@@ -211,7 +213,7 @@ def test_another_tenants_record_is_not_there(mockserver, what):
 @pytest.mark.clause("auth.denied", "base.tenant-scope")
 @pytest.mark.option("cross-tenant-code", "access-denied")
 @pytest.mark.parametrize("what", ACROSS)
-def test_another_tenants_record_may_be_denied_instead(mockserver, what):
+def test_another_tenants_record_may_be_denied_instead(mockserver: Sandbox, what: str) -> None:
     mockserver.choose({"cross-tenant-code": "access-denied"})
     theirs = neighbours_ids(mockserver)
 
@@ -221,7 +223,7 @@ def test_another_tenants_record_may_be_denied_instead(mockserver, what):
 
 @pytest.mark.clause("auth.denied")
 @pytest.mark.parametrize("option", ["not-found", "access-denied"])
-def test_reaching_across_tenants_changes_nothing(mockserver, option):
+def test_reaching_across_tenants_changes_nothing(mockserver: Sandbox, option: str) -> None:
     theirs = neighbours_ids(mockserver)
     mockserver.choose({"cross-tenant-code": option})
     before = mockserver.state()
@@ -233,7 +235,7 @@ def test_reaching_across_tenants_changes_nothing(mockserver, option):
 
 
 @pytest.mark.clause("auth.any-secret-key")
-def test_a_session_is_read_with_whatever_secret_key_the_tenant_has_now(mockserver):
+def test_a_session_is_read_with_whatever_secret_key_the_tenant_has_now(mockserver: Sandbox) -> None:
     old = mockserver.secret_key
     at = f"{SESSIONS}/{session(mockserver, key=old)}"
 
@@ -245,7 +247,7 @@ def test_a_session_is_read_with_whatever_secret_key_the_tenant_has_now(mockserve
     assert (404, "RESOURCE_NOT_FOUND") == refused(mockserver.call("GET", at, key=OTHER_KEY))
 
 
-def test_no_answer_invites_a_page_of_another_site(mockserver):
+def test_no_answer_invites_a_page_of_another_site(mockserver: Sandbox) -> None:
     headers = {"Origin": "https://www.clinica.example", "Access-Control-Request-Method": "GET"}
     for method in ("GET", "OPTIONS"):
         reply = mockserver.call(method, "/v1/campaigns", headers=headers)

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from mockserver import Sandbox
 from tests.operations.world import (
     DRAFT,
     GIVEN,
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 
 @pytest.mark.clause("base.prefix", "base.unknown-path")
 @pytest.mark.parametrize("prefix", ["", "/v2", "/V1", "/v1/v1", "/api/v1", "/v1/."])
-def test_an_operation_outside_the_prefix_is_an_unknown_path(mockserver, prefix):
+def test_an_operation_outside_the_prefix_is_an_unknown_path(mockserver: Sandbox, prefix: str) -> None:
     replies = {
         operation: refused(mockserver.call(method, prefix + path.removeprefix("/v1")))
         for operation, (method, path) in OPERATIONS.items()
@@ -36,7 +37,7 @@ def test_an_operation_outside_the_prefix_is_an_unknown_path(mockserver, prefix):
 
 
 @pytest.mark.clause("base.json")
-def test_success_answers_are_json_and_a_cancel_has_no_content(mockserver):
+def test_success_answers_are_json_and_a_cancel_has_no_content(mockserver: Sandbox) -> None:
     replies = every_success(mockserver)
     cancelled = replies.pop("cancelCampaign")
 
@@ -51,7 +52,7 @@ def test_success_answers_are_json_and_a_cancel_has_no_content(mockserver):
 @pytest.mark.parametrize(
     "content_type", ["application/json", "application/json; charset=utf-8", "Application/JSON", "application/json ;a=b"]
 )
-def test_a_json_body_is_taken_under_its_own_type(mockserver, content_type):
+def test_a_json_body_is_taken_under_its_own_type(mockserver: Sandbox, content_type: str) -> None:
     reply = mockserver.call(
         "POST", "/v1/campaigns", body=json.dumps(DRAFT).encode(), headers={"Content-Type": content_type}
     )
@@ -64,7 +65,7 @@ def test_a_json_body_is_taken_under_its_own_type(mockserver, content_type):
     "content_type",
     [None, "", "text/plain", "text/json", "application/jsonp", "application/x-www-form-urlencoded", MULTIPART, "json"],
 )
-def test_a_body_under_another_type_is_refused(mockserver, content_type):
+def test_a_body_under_another_type_is_refused(mockserver: Sandbox, content_type: str | None) -> None:
     headers = {} if content_type is None else {"Content-Type": content_type}
     reply = mockserver.call("POST", "/v1/campaigns", body=json.dumps(DRAFT).encode(), headers=headers)
 
@@ -73,7 +74,7 @@ def test_a_body_under_another_type_is_refused(mockserver, content_type):
 
 
 @pytest.mark.clause("base.json")
-def test_media_is_accepted_as_multipart_and_not_as_json(mockserver):
+def test_media_is_accepted_as_multipart_and_not_as_json(mockserver: Sandbox) -> None:
     files = form(("nota.txt", "text/plain", b"nota"))
     as_multipart = mockserver.call("POST", "/v1/messaging/media", body=files, headers={"Content-Type": MULTIPART})
     as_json = mockserver.call("POST", "/v1/messaging/media", json={"files": ["nota"]})
@@ -83,7 +84,7 @@ def test_media_is_accepted_as_multipart_and_not_as_json(mockserver):
 
 
 @pytest.mark.clause("base.ids")
-def test_ids_are_assigned_and_begin_with_their_kind(mockserver):
+def test_ids_are_assigned_and_begin_with_their_kind(mockserver: Sandbox) -> None:
     campaign_id, execution_id = running(mockserver)
     session_id = session(mockserver)
     completed = mockserver.complete_session(session_id)
@@ -103,7 +104,7 @@ def test_ids_are_assigned_and_begin_with_their_kind(mockserver):
 
 
 @pytest.mark.clause("base.ids")
-def test_seed_data_without_ids_gets_ids_of_its_kind(mockserver):
+def test_seed_data_without_ids_gets_ids_of_its_kind(mockserver: Sandbox) -> None:
     given = {"funnels": [{"steps": [{}]}], "templates": [{}], "chats": [{}], "forms": [{}], "entrypoints": [{}]}
 
     created = mockserver.apply({"given": given})["created"]
@@ -114,7 +115,7 @@ def test_seed_data_without_ids_gets_ids_of_its_kind(mockserver):
 
 
 @pytest.mark.clause("base.ids")
-def test_no_id_is_assigned_twice(mockserver):
+def test_no_id_is_assigned_twice(mockserver: Sandbox) -> None:
     ids = [draft(mockserver, name=f"Campaign {number}") for number in range(20)]
     ids += [session(mockserver) for _ in range(20)]
 
@@ -122,15 +123,15 @@ def test_no_id_is_assigned_twice(mockserver):
 
 
 @pytest.mark.clause("base.ids")
-def test_an_id_that_a_caller_sends_along_is_not_the_records_id(mockserver):
+def test_an_id_that_a_caller_sends_along_is_not_the_records_id(mockserver: Sandbox) -> None:
     assert "campaign_mine" != draft(mockserver, id="campaign_mine", campaignId="campaign_mine")
 
 
 @pytest.mark.clause("base.tenant-scope")
-def test_lists_and_counts_contain_only_records_of_the_tenant(mockserver):
+def test_lists_and_counts_contain_only_records_of_the_tenant(mockserver: Sandbox) -> None:
     mine, theirs = draft(mockserver), draft(mockserver, key=OTHER_KEY, templateId="template_other")
 
-    def seen(key):
+    def seen(key: str | None) -> tuple[list[str], set[str], int]:
         campaigns = mockserver.call("GET", "/v1/campaigns", key=key).json()["campaigns"]
         templates = mockserver.call("GET", "/v1/message-templates", key=key).json()["templates"]
         count = mockserver.call("POST", "/v1/campaigns/audience-preview", key=key, json={}).json()["estimatedCount"]
@@ -141,7 +142,7 @@ def test_lists_and_counts_contain_only_records_of_the_tenant(mockserver):
 
 
 @pytest.mark.clause("base.tenant-scope")
-def test_a_campaign_reaches_the_chats_of_its_own_tenant(mockserver):
+def test_a_campaign_reaches_the_chats_of_its_own_tenant(mockserver: Sandbox) -> None:
     running(mockserver)
     mockserver.advance(until="idle")
 
@@ -172,7 +173,7 @@ UNDOCUMENTED = [
 
 @pytest.mark.clause("base.unknown-path")
 @pytest.mark.parametrize(("method", "path"), UNDOCUMENTED)
-def test_an_unknown_path_gets_the_error_body_with_or_without_a_key(mockserver, method, path):
+def test_an_unknown_path_gets_the_error_body_with_or_without_a_key(mockserver: Sandbox, method: str, path: str) -> None:
     for key in (None, "", "sk_nobodys"):
         assert (404, "RESOURCE_NOT_FOUND") == refused(mockserver.call(method, path, key=key))
 
@@ -192,7 +193,9 @@ def test_an_unknown_path_gets_the_error_body_with_or_without_a_key(mockserver, m
         ("/v1/forms/form_1/embed_frame_policy", "/v1/forms/form_1/embed-frame-policy"),
     ],
 )
-def test_the_reason_of_an_unknown_path_proposes_the_nearest_one_with_the_ids_of_the_call(mockserver, path, nearest):
+def test_the_reason_of_an_unknown_path_proposes_the_nearest_one_with_the_ids_of_the_call(
+    mockserver: Sandbox, path: str, nearest: str
+) -> None:
     reason = mockserver.call("GET", path).headers["x-mock-reason"]
 
     assert reason.endswith(f"; did you mean {nearest!r}?")
@@ -202,13 +205,15 @@ def test_the_reason_of_an_unknown_path_proposes_the_nearest_one_with_the_ids_of_
     "path",
     ["/", "/v1", "/v1/messaging/messages", "/v1/forms/form_visit", "/favicon.ico", "/v1/%00", "/v1/campaigns" * 9],
 )
-def test_the_reason_of_a_path_without_a_near_one_proposes_none(mockserver, path):
+def test_the_reason_of_a_path_without_a_near_one_proposes_none(mockserver: Sandbox, path: str) -> None:
     assert "did you mean" not in mockserver.call("GET", path).headers["x-mock-reason"]
 
 
 @pytest.mark.clause("base.unknown-path")
 @pytest.mark.parametrize("path", sorted({path for _, path in OPERATIONS.values()}))
-def test_a_method_that_the_path_lacks_gets_the_error_body_and_the_methods_it_has(mockserver, path):
+def test_a_method_that_the_path_lacks_gets_the_error_body_and_the_methods_it_has(
+    mockserver: Sandbox, path: str
+) -> None:
     has = {method for method, other in OPERATIONS.values() if other == path}
     # A GET of the preview may also read a campaign of that id, so nothing is asserted about it.
     unclear = {"GET"} if path == "/v1/campaigns/audience-preview" else set()
@@ -220,7 +225,7 @@ def test_a_method_that_the_path_lacks_gets_the_error_body_and_the_methods_it_has
         assert has == set(reply.headers["allow"].split(", ")) - {"HEAD"} - unclear
 
 
-def test_a_head_is_a_get_without_its_body(mockserver):
+def test_a_head_is_a_get_without_its_body(mockserver: Sandbox) -> None:
     for path in ("/v1/campaigns", "/v1/campaigns/nobodys"):
         head, get = (mockserver.call(method, path) for method in ("HEAD", "GET"))
 
@@ -240,7 +245,9 @@ POSTS = ("createCampaign", "startCampaign", "previewAudience", "uploadMedia")
         pytest.param("all-201", (201, 201, 201, 201), marks=pytest.mark.option("success-status", "all-201")),
     ],
 )
-def test_the_success_status_of_every_operation(mockserver, option, of_posts):
+def test_the_success_status_of_every_operation(
+    mockserver: Sandbox, option: str, of_posts: tuple[int, int, int, int]
+) -> None:
     mockserver.choose({"success-status": option})
     documented = {"createConnectionSession": 202, "cancelCampaign": 204}
     expected = dict.fromkeys(OPERATIONS, 200) | dict(zip(POSTS, of_posts, strict=True)) | documented
@@ -248,7 +255,7 @@ def test_the_success_status_of_every_operation(mockserver, option, of_posts):
     assert expected == {operation: reply.status for operation, reply in every_success(mockserver).items()}
 
 
-def test_every_answer_is_dated_by_the_sandboxs_own_clock(mockserver):
+def test_every_answer_is_dated_by_the_sandboxs_own_clock(mockserver: Sandbox) -> None:
     assert "Sun, 01 Mar 2026 12:00:00 GMT" == mockserver.call("GET", "/v1/campaigns").headers["date"]
     assert "Sun, 01 Mar 2026 12:00:00 GMT" == mockserver.call("GET", f"{SESSIONS}/nobodys").headers["date"]
 
@@ -258,5 +265,7 @@ def test_every_answer_is_dated_by_the_sandboxs_own_clock(mockserver):
     ("path", "code"),
     [("/v1/campaigns/filters", "CAMPAIGN_NOT_FOUND"), ("/v1/entrypoints/chatapp", "ENTRYPOINT_NOT_FOUND")],
 )
-def test_an_id_that_reads_like_a_word_of_another_path_is_an_unknown_id(mockserver, path, code):
+def test_an_id_that_reads_like_a_word_of_another_path_is_an_unknown_id(
+    mockserver: Sandbox, path: str, code: str
+) -> None:
     assert (404, code) == refused(mockserver.call("GET", path))

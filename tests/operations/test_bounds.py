@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from mockserver import Sandbox
 from mockserver.contract.limits import FILTER_ENTRIES_MAX, JSON_BODY_MAX_BYTES, JSON_DEPTH_MAX, JSON_VALUES_MAX
 from tests.depth import at_depth
 from tests.harness.steps import python_calls
@@ -81,7 +83,9 @@ HOSTILE: dict[str, bytes] = {
     ],
 )
 @pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE.keys())
-def test_no_body_within_the_bounds_makes_a_call_work_long(mockserver, body, choices) -> None:
+def test_no_body_within_the_bounds_makes_a_call_work_long(
+    mockserver: Sandbox, body: bytes, choices: dict[str, Any]
+) -> None:
     started = draft(mockserver)
     mockserver.choose(choices)
     for path in (PREVIEW, "/v1/campaigns", SESSIONS, f"/v1/campaigns/{started}/start"):
@@ -93,7 +97,7 @@ def test_no_body_within_the_bounds_makes_a_call_work_long(mockserver, body, choi
 
 
 @pytest.mark.clause("filters.invalid")
-def test_the_maximum_number_of_statements_is_accepted_and_one_more_is_refused(mockserver) -> None:
+def test_the_maximum_number_of_statements_is_accepted_and_one_more_is_refused(mockserver: Sandbox) -> None:
     groups = [group(*[STATEMENT] * 9)] * (FILTER_ENTRIES_MAX // 10)
     most, more = {"filters": groups}, {"filters": [*groups, group()]}
 
@@ -110,14 +114,14 @@ def test_the_maximum_number_of_statements_is_accepted_and_one_more_is_refused(mo
 
 
 @pytest.mark.option("filter-error-split", "all-invalid-filters")
-def test_too_many_statements_are_a_wrong_structure(mockserver) -> None:
+def test_too_many_statements_are_a_wrong_structure(mockserver: Sandbox) -> None:
     mockserver.choose({"filter-error-split": "all-invalid-filters"})
     reply = mockserver.call("POST", PREVIEW, json={"filters": [{}] * (FILTER_ENTRIES_MAX + 1)})
 
     assert (422, "CAMPAIGN_INVALID_FILTERS") == refused(reply)
 
 
-def test_as_many_values_as_are_read_are_taken_and_more_are_refused(mockserver) -> None:
+def test_as_many_values_as_are_read_are_taken_and_more_are_refused(mockserver: Sandbox) -> None:
     values = JSON_VALUES_MAX - 8  # the body has eight other elements and members
     most = comparing(field="chat.monetization", operator="in", value=list(range(values)))
     more = comparing(field="chat.monetization", operator="in", value=list(range(JSON_VALUES_MAX + 1)))
@@ -129,13 +133,13 @@ def test_as_many_values_as_are_read_are_taken_and_more_are_refused(mockserver) -
 
 
 @pytest.mark.parametrize("text", [",", "[", "{", '\\",[{', "\\\\"])
-def test_signs_within_a_text_count_neither_as_values_nor_as_depth(mockserver, text) -> None:
+def test_signs_within_a_text_count_neither_as_values_nor_as_depth(mockserver: Sandbox, text: str) -> None:
     body = b'{"colour": "' + (text * (JSON_VALUES_MAX + 1)).encode() + b'"}'
 
     assert mockserver.call("POST", PREVIEW, body=body, headers=JSON).status == 200
 
 
-def test_brackets_after_a_text_count_as_depth(mockserver) -> None:
+def test_brackets_after_a_text_count_as_depth(mockserver: Sandbox) -> None:
     deep = "[" * JSON_DEPTH_MAX + "]" * JSON_DEPTH_MAX
     reply = mockserver.call("POST", PREVIEW, body=f'{{"a": "\\\\", "b": {deep}}}'.encode(), headers=JSON)
 
@@ -146,7 +150,7 @@ def test_brackets_after_a_text_count_as_depth(mockserver) -> None:
 @pytest.mark.parametrize(
     ("written", "value"), [("60.0", 60), ("6e1", 60), ("6.0e1", 60), ("600e-1", 60), ("60.00000000000000", 60)]
 )
-def test_an_integral_number_equals_the_integer_in_every_format(mockserver, written, value) -> None:
+def test_an_integral_number_equals_the_integer_in_every_format(mockserver: Sandbox, written: str, value: int) -> None:
     body = json.dumps({**DRAFT, "cadence": 0}).replace('"cadence": 0', f'"cadence": {written}').encode()
     campaign_id = mockserver.call("POST", "/v1/campaigns", body=body, headers=JSON).json()["campaignId"]
 
@@ -154,7 +158,7 @@ def test_an_integral_number_equals_the_integer_in_every_format(mockserver, writt
 
 
 @pytest.mark.parametrize("written", ["60.00000000000000000001", "1e-400", "0.99999999999999999999"])
-def test_a_fraction_that_a_double_would_round_stays_a_fraction(mockserver, written) -> None:
+def test_a_fraction_that_a_double_would_round_stays_a_fraction(mockserver: Sandbox, written: str) -> None:
     body = json.dumps({**DRAFT, "cadence": 0}).replace('"cadence": 0', f'"cadence": {written}').encode()
 
     assert INVALID == refused(mockserver.call("POST", "/v1/campaigns", body=body, headers=JSON))
@@ -162,7 +166,9 @@ def test_a_fraction_that_a_double_would_round_stays_a_fraction(mockserver, writt
 
 @pytest.mark.law
 @pytest.mark.parametrize("form", [lambda key: key, lambda key: "".join(f"%{ord(char):02x}" for char in key)])
-def test_a_reason_that_is_cut_within_a_key_shows_nothing_of_the_key(mockserver, form) -> None:
+def test_a_reason_that_is_cut_within_a_key_shows_nothing_of_the_key(
+    mockserver: Sandbox, form: Callable[..., Any]
+) -> None:
     key = form(mockserver.secret_key)
     for filler in range(0, 600, at_depth(29, 7)):
         value = "x" * filler + key + "y" * 5_000

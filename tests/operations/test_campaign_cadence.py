@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mockserver import Sandbox
 from tests.operations.filter_world import TEMPLATE, campaign
 from tests.operations.world import refused
 
@@ -37,7 +38,9 @@ def create(sandbox: Any, written: str) -> Any:
         ("9.007199254740991e15", LARGEST),
     ],
 )
-def test_a_whole_number_in_the_range_is_accepted_and_read_back_as_it_is(mockserver, written, cadence):
+def test_a_whole_number_in_the_range_is_accepted_and_read_back_as_it_is(
+    mockserver: Sandbox, written: str, cadence: int
+) -> None:
     reply = create(mockserver, written)
 
     assert 201 == reply.status
@@ -56,14 +59,14 @@ def test_a_whole_number_in_the_range_is_accepted_and_read_back_as_it_is(mockserv
         "1e-400", "1" + "0" * 400, '"60"', '""', "true", "false", "null", "[]", "[60]", "{}", "60.", "+60", "060", "NaN", "Infinity",
     ],
 )  # fmt: skip
-def test_anything_else_is_refused(mockserver, written):
+def test_anything_else_is_refused(mockserver: Sandbox, written: str) -> None:
     assert (400, "VALIDATION_ERROR") == refused(create(mockserver, written))
     assert {"campaigns": []} == mockserver.call("GET", CAMPAIGNS).json()
 
 
 @pytest.mark.clause("campaigns.cadence-kept", "send.cadence")
 @pytest.mark.parametrize("platform", ["chatapp", "chatapp_lite", "photoapp"])
-def test_a_cadence_above_the_ceiling_of_the_platform_is_stored(mockserver, platform):
+def test_a_cadence_above_the_ceiling_of_the_platform_is_stored(mockserver: Sandbox, platform: str) -> None:
     mockserver.choose({"throughput-ceilings": {platform: 2}})
     body = campaign(platform=platform, cadence=LARGEST)
     campaign_id = mockserver.call("POST", CAMPAIGNS, json=body).json()["campaignId"]

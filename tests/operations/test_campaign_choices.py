@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from mockserver import Sandbox
+from mockserver._json import JSON
 from tests.operations.filter_world import alone, campaign, statement
 from tests.operations.world import DRAFT, GIVEN, draft, refused
 
@@ -44,7 +46,9 @@ def answers(sandbox: Any, filters: Any) -> list[Any]:
         ),
     ],
 )  # fmt: skip
-def test_an_unknown_template_has_one_of_two_codes(mockserver, option, code, template_id):
+def test_an_unknown_template_has_one_of_two_codes(
+    mockserver: Sandbox, option: str, code: str, template_id: str
+) -> None:
     mockserver.choose({"template-not-found-code": option})
 
     assert (404, code) == refused(mockserver.call("POST", CAMPAIGNS, json=campaign(templateId=template_id)))
@@ -55,7 +59,7 @@ def test_an_unknown_template_has_one_of_two_codes(mockserver, option, code, temp
 
 @pytest.mark.clause("campaigns.platform")
 @pytest.mark.option("platform-required", "required")
-def test_a_creation_without_a_platform_is_refused(mockserver):
+def test_a_creation_without_a_platform_is_refused(mockserver: Sandbox) -> None:
     body = {key: value for key, value in DRAFT.items() if key != "platform"}
 
     assert INVALID == refused(mockserver.call("POST", CAMPAIGNS, json=body))
@@ -64,7 +68,7 @@ def test_a_creation_without_a_platform_is_refused(mockserver):
 @pytest.mark.clause("campaigns.platform", "campaigns.template-mismatch")
 @pytest.mark.mockserver(choices={"platform-required": "default-chatapp"})
 @pytest.mark.option("platform-required", "default-chatapp")
-def test_a_creation_without_a_platform_may_be_for_chatapp(mockserver):
+def test_a_creation_without_a_platform_may_be_for_chatapp(mockserver: Sandbox) -> None:
     body = {key: value for key, value in DRAFT.items() if key != "platform"} | {"templateId": "template_official"}
 
     campaign_id = mockserver.call("POST", CAMPAIGNS, json=body).json()["campaignId"]
@@ -81,7 +85,7 @@ FULL = {"id", "name", "description", "status", "platform", "templateId", "cadenc
 @pytest.mark.clause("campaigns.detail")
 @pytest.mark.mockserver(choices={"detail-fields": "full"})
 @pytest.mark.option("detail-fields", "full")
-def test_the_detail_may_show_description_and_filters_as_they_were_sent(mockserver):
+def test_the_detail_may_show_description_and_filters_as_they_were_sent(mockserver: Sandbox) -> None:
     filters = [
         {"combinator": "or", "statements": [OPEN, statement("chat.monetization", "between", 1, 2.5)]},
         {"combinator": "and", "statements": [statement("chat.tagIds", "has-any", ["tag_b", "tag_a"])]},
@@ -98,7 +102,7 @@ def test_the_detail_may_show_description_and_filters_as_they_were_sent(mockserve
 @pytest.mark.clause("campaigns.detail", "campaigns.description")
 @pytest.mark.mockserver(choices={"detail-fields": "full"})
 @pytest.mark.option("detail-fields", "full")
-def test_a_full_detail_has_null_for_no_description_and_an_empty_list_for_no_filters(mockserver):
+def test_a_full_detail_has_null_for_no_description_and_an_empty_list_for_no_filters(mockserver: Sandbox) -> None:
     detail = mockserver.call("GET", f"{CAMPAIGNS}/{draft(mockserver)}").json()
 
     assert set(detail) == FULL
@@ -107,7 +111,7 @@ def test_a_full_detail_has_null_for_no_description_and_an_empty_list_for_no_filt
 
 @pytest.mark.clause("campaigns.detail")
 @pytest.mark.option("detail-fields", "literal")
-def test_the_literal_detail_shows_neither(mockserver):
+def test_the_literal_detail_shows_neither(mockserver: Sandbox) -> None:
     detail = mockserver.call("GET", f"{CAMPAIGNS}/{draft(mockserver, filters=alone(OPEN))}").json()
 
     assert FULL - {"description", "filters"} == set(detail)
@@ -115,7 +119,7 @@ def test_the_literal_detail_shows_neither(mockserver):
 
 @pytest.mark.clause("base.input", "campaigns.description", "audience.same-filters")
 @pytest.mark.option("null-for-optional", "reject")
-def test_null_means_no_description_and_no_filters(mockserver):
+def test_null_means_no_description_and_no_filters(mockserver: Sandbox) -> None:
     assert INVALID == refused(mockserver.call("POST", CAMPAIGNS, json=campaign(description=None)))
     assert [INVALID] * 2 == [refused(each) for each in answers(mockserver, None)]
 
@@ -123,7 +127,7 @@ def test_null_means_no_description_and_no_filters(mockserver):
 @pytest.mark.clause("base.input", "campaigns.description", "audience.all", "audience.same-filters")
 @pytest.mark.mockserver(choices={"null-for-optional": "omit"})
 @pytest.mark.option("null-for-optional", "omit")
-def test_null_may_mean_no_description_and_no_filters(mockserver):
+def test_null_may_mean_no_description_and_no_filters(mockserver: Sandbox) -> None:
     preview, creation = answers(mockserver, None)
 
     assert (200, {"estimatedCount": 3}) == (preview.status, preview.json())
@@ -142,7 +146,7 @@ def test_null_may_mean_no_description_and_no_filters(mockserver):
         (statement("chat.monetization", "not-exists", None), 3),
     ],
 )
-def test_null_may_replace_an_optional_value(mockserver, made, count):
+def test_null_may_replace_an_optional_value(mockserver: Sandbox, made: JSON, count: int) -> None:
     preview, creation = answers(mockserver, alone(made))
 
     assert (200, {"estimatedCount": count}) == (preview.status, preview.json())
@@ -163,7 +167,7 @@ def test_null_may_replace_an_optional_value(mockserver, made, count):
     ],
     ids=str,
 )
-def test_null_never_replaces_a_required_value(mockserver, option, made):
+def test_null_never_replaces_a_required_value(mockserver: Sandbox, option: str, made: JSON) -> None:
     mockserver.choose({"null-for-optional": option})
 
     assert [BAD_FILTERS] * 2 == [refused(each) for each in answers(mockserver, alone(made))]
@@ -183,7 +187,9 @@ def test_null_never_replaces_a_required_value(mockserver, option, made):
     ],
     ids=str,
 )
-def test_null_never_replaces_a_required_part_of_filters(mockserver, option, filters):
+def test_null_never_replaces_a_required_part_of_filters(
+    mockserver: Sandbox, option: str, filters: list[JSON | None]
+) -> None:
     mockserver.choose({"null-for-optional": option})
 
     assert [INVALID] * 2 == [refused(each) for each in answers(mockserver, filters)]
@@ -200,7 +206,7 @@ UNKNOWN: dict[str, list[dict[str, Any]]] = {
 @pytest.mark.clause("base.input", "audience.same-filters")
 @pytest.mark.option("unknown-body-keys", "ignore")
 @pytest.mark.parametrize("filters", UNKNOWN.values(), ids=UNKNOWN)
-def test_unknown_keys_inside_filters_are_ignored(mockserver, filters):
+def test_unknown_keys_inside_filters_are_ignored(mockserver: Sandbox, filters: list[JSON]) -> None:
     preview, creation = answers(mockserver, filters)
 
     assert (200, {"estimatedCount": 3}) == (preview.status, preview.json())
@@ -211,7 +217,7 @@ def test_unknown_keys_inside_filters_are_ignored(mockserver, filters):
 @pytest.mark.mockserver(choices={"detail-fields": "full"})
 @pytest.mark.option("unknown-body-keys", "ignore")
 @pytest.mark.parametrize("filters", UNKNOWN.values(), ids=UNKNOWN)
-def test_an_ignored_key_appears_in_no_response(mockserver, filters):
+def test_an_ignored_key_appears_in_no_response(mockserver: Sandbox, filters: list[JSON]) -> None:
     campaign_id = draft(mockserver, filters=filters, colour="red")
 
     detail = mockserver.call("GET", f"{CAMPAIGNS}/{campaign_id}").json()
@@ -225,14 +231,14 @@ def test_an_ignored_key_appears_in_no_response(mockserver, filters):
 @pytest.mark.mockserver(choices={"unknown-body-keys": "reject"})
 @pytest.mark.option("unknown-body-keys", "reject")
 @pytest.mark.parametrize("filters", UNKNOWN.values(), ids=UNKNOWN)
-def test_unknown_keys_inside_filters_may_be_refused(mockserver, filters):
+def test_unknown_keys_inside_filters_may_be_refused(mockserver: Sandbox, filters: list[JSON]) -> None:
     assert [INVALID] * 2 == [refused(each) for each in answers(mockserver, filters)]
 
 
 @pytest.mark.clause("base.input", "campaigns.validation", "filters.value2")
 @pytest.mark.mockserver(choices={"unknown-body-keys": "reject"})
 @pytest.mark.option("unknown-body-keys", "reject")
-def test_where_unknown_keys_are_refused_the_known_ones_are_not(mockserver):
+def test_where_unknown_keys_are_refused_the_known_ones_are_not(mockserver: Sandbox) -> None:
     made = statement("chat.monetization", "between", 1, 2), statement("chat.status", "exists", {"any": "thing"})
     preview, creation = answers(mockserver, alone(*made))
 

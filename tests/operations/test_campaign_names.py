@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import requests
 
+from mockserver import Sandbox
 from tests.operations.filter_world import campaign
 from tests.operations.world import GIVEN, OTHER_KEY, campaigns_in_each_status, draft, refused
 
@@ -36,7 +37,7 @@ def names(sandbox: Any) -> list[str]:
 
 
 @pytest.mark.clause("campaigns.name")
-def test_a_taken_name_is_refused_whatever_else_the_body_contains(mockserver):
+def test_a_taken_name_is_refused_whatever_else_the_body_contains(mockserver: Sandbox) -> None:
     first = draft(mockserver, name="Março")
 
     reply = mockserver.call(
@@ -48,7 +49,7 @@ def test_a_taken_name_is_refused_whatever_else_the_body_contains(mockserver):
 
 
 @pytest.mark.clause("campaigns.name", "base.tenant-scope")
-def test_a_name_is_unique_in_its_organisation_and_not_across_organisations(mockserver):
+def test_a_name_is_unique_in_its_organisation_and_not_across_organisations(mockserver: Sandbox) -> None:
     draft(mockserver, name="Março")
 
     assert draft(mockserver, key=OTHER_KEY, name="Março", templateId="template_other")
@@ -58,7 +59,7 @@ def test_a_name_is_unique_in_its_organisation_and_not_across_organisations(mocks
 
 @pytest.mark.clause("campaigns.name")
 @pytest.mark.parametrize("transport", ["in process", "socket"])
-def test_of_concurrent_creations_with_one_name_exactly_one_succeeds(mockserver, transport):
+def test_of_concurrent_creations_with_one_name_exactly_one_succeeds(mockserver: Sandbox, transport: str) -> None:
     together = Barrier(12)
     url, key = f"{mockserver.base_url}{CAMPAIGNS}", mockserver.secret_key
 
@@ -81,7 +82,7 @@ def test_of_concurrent_creations_with_one_name_exactly_one_succeeds(mockserver, 
 
 
 @pytest.mark.clause("campaigns.name")
-def test_concurrent_creations_with_different_names_all_succeed(mockserver):
+def test_concurrent_creations_with_different_names_all_succeed(mockserver: Sandbox) -> None:
     wanted = [f"Campanha {number}" for number in range(24)]
 
     with ThreadPoolExecutor(8) as threads:
@@ -93,7 +94,7 @@ def test_concurrent_creations_with_different_names_all_succeed(mockserver):
 
 @pytest.mark.clause("campaigns.name")
 @pytest.mark.option("name-uniqueness-scope", "exact")
-def test_names_are_equal_if_every_character_is_equal(mockserver):
+def test_names_are_equal_if_every_character_is_equal(mockserver: Sandbox) -> None:
     different = ["Março", "março", "MARÇO", " Março", "Março ", "Marco", DECOMPOSED]
 
     assert different == accepted(mockserver, *different, "Março", COMPOSED, "março")
@@ -103,7 +104,7 @@ def test_names_are_equal_if_every_character_is_equal(mockserver):
 @pytest.mark.clause("campaigns.name")
 @pytest.mark.mockserver(choices={"name-uniqueness-scope": "case-insensitive"})
 @pytest.mark.option("name-uniqueness-scope", "case-insensitive")
-def test_names_may_be_the_same_without_regard_to_case(mockserver):
+def test_names_may_be_the_same_without_regard_to_case(mockserver: Sandbox) -> None:
     asked = ["Março", "março", "MARÇO", " Março", "Marco", "Abril", "ABRIL"]
 
     assert ["Março", " Março", "Marco", "Abril"] == accepted(mockserver, *asked)
@@ -112,7 +113,7 @@ def test_names_may_be_the_same_without_regard_to_case(mockserver):
 @pytest.mark.clause("campaigns.name")
 @pytest.mark.mockserver(choices={"name-uniqueness-scope": "trimmed"})
 @pytest.mark.option("name-uniqueness-scope", "trimmed")
-def test_names_may_be_the_same_but_for_blanks_at_their_ends(mockserver):
+def test_names_may_be_the_same_but_for_blanks_at_their_ends(mockserver: Sandbox) -> None:
     asked = [" Março", "Março", "Março \t", "março", "Mar ço", "  ", " "]
 
     assert [" Março", "março", "Mar ço", "  "] == accepted(mockserver, *asked)
@@ -133,7 +134,9 @@ def test_names_may_be_the_same_but_for_blanks_at_their_ends(mockserver):
         ),
     ],
 )
-def test_whether_the_names_of_canceled_and_failed_campaigns_are_free_again(mockserver, option, free):
+def test_whether_the_names_of_canceled_and_failed_campaigns_are_free_again(
+    mockserver: Sandbox, option: str, free: set[str]
+) -> None:
     mockserver.choose({"name-uniqueness-scope": option})
     ids = campaigns_in_each_status(mockserver)
 

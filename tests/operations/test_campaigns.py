@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mockserver import Sandbox
 from tests.operations.filter_world import alone, campaign, statement
 from tests.operations.world import DRAFT, GIVEN, OTHER_KEY, campaigns_in_each_status, draft, refused
 
@@ -37,7 +38,7 @@ def without(key: str) -> dict[str, Any]:
 
 
 @pytest.mark.clause("campaigns.create", "base.ids", "campaigns.status-values")
-def test_a_creation_answers_the_id_of_a_draft_and_sends_nothing(mockserver):
+def test_a_creation_answers_the_id_of_a_draft_and_sends_nothing(mockserver: Sandbox) -> None:
     reply = create(mockserver)
 
     assert 201 == reply.status
@@ -50,7 +51,7 @@ def test_a_creation_answers_the_id_of_a_draft_and_sends_nothing(mockserver):
 
 
 @pytest.mark.clause("campaigns.create")
-def test_a_creation_cannot_set_its_status_or_id(mockserver):
+def test_a_creation_cannot_set_its_status_or_id(mockserver: Sandbox) -> None:
     created = create(mockserver, status="processing", id="campaign_mine", campaignId="campaign_mine").json()
 
     assert "draft" == created["status"]
@@ -58,7 +59,7 @@ def test_a_creation_cannot_set_its_status_or_id(mockserver):
 
 
 @pytest.mark.clause("campaigns.list", "campaigns.cadence-kept", "campaigns.description")
-def test_the_list_shows_seven_fields_and_null_for_no_description(mockserver):
+def test_the_list_shows_seven_fields_and_null_for_no_description(mockserver: Sandbox) -> None:
     first = create(mockserver, name="Maio", description="Volta às aulas").json()["campaignId"]
     second = create(mockserver, name="Junho", platform="photoapp", cadence=7, filters=BEYOND[:0]).json()["campaignId"]
 
@@ -75,7 +76,7 @@ def test_the_list_shows_seven_fields_and_null_for_no_description(mockserver):
 
 
 @pytest.mark.clause("campaigns.list", "base.tenant-scope")
-def test_the_list_contains_only_campaigns_of_the_organisation(mockserver):
+def test_the_list_contains_only_campaigns_of_the_organisation(mockserver: Sandbox) -> None:
     assert {"campaigns": []} == mockserver.call("GET", CAMPAIGNS).json()
 
     theirs = draft(mockserver, key=OTHER_KEY, templateId="template_other")
@@ -86,7 +87,7 @@ def test_the_list_contains_only_campaigns_of_the_organisation(mockserver):
 
 @pytest.mark.clause("campaigns.detail")
 @pytest.mark.option("detail-fields", "literal")
-def test_the_detail_shows_seven_fields_and_neither_description_nor_filters(mockserver):
+def test_the_detail_shows_seven_fields_and_neither_description_nor_filters(mockserver: Sandbox) -> None:
     open_chats = alone(statement("chat.status", "equals", "open"))
     campaign_id = create(mockserver, description="Volta às aulas", filters=open_chats).json()["campaignId"]
 
@@ -105,7 +106,7 @@ def test_the_detail_shows_seven_fields_and_neither_description_nor_filters(mocks
 
 
 @pytest.mark.clause("campaigns.detail-executions", "campaigns.detail")
-def test_an_execution_in_the_detail_has_seven_fields_and_an_instant_as_its_end(mockserver):
+def test_an_execution_in_the_detail_has_seven_fields_and_an_instant_as_its_end(mockserver: Sandbox) -> None:
     campaign_id = create(mockserver).json()["campaignId"]
     started = mockserver.call("POST", f"{CAMPAIGNS}/{campaign_id}/start").json()["executionId"]
     mockserver.advance("1s")
@@ -120,7 +121,7 @@ def test_an_execution_in_the_detail_has_seven_fields_and_an_instant_as_its_end(m
 
 
 @pytest.mark.clause("campaigns.status-values")
-def test_a_campaign_passes_through_the_documented_statuses(mockserver):
+def test_a_campaign_passes_through_the_documented_statuses(mockserver: Sandbox) -> None:
     ids = campaigns_in_each_status(mockserver)
 
     details = {name: mockserver.call("GET", f"{CAMPAIGNS}/{ids[name]}").json() for name in ids}
@@ -138,7 +139,7 @@ def test_a_campaign_passes_through_the_documented_statuses(mockserver):
 
 
 @pytest.mark.clause("campaigns.detail", "base.tenant-scope")
-def test_a_campaign_that_is_unknown_or_another_tenants_is_not_found(mockserver):
+def test_a_campaign_that_is_unknown_or_another_tenants_is_not_found(mockserver: Sandbox) -> None:
     theirs = draft(mockserver, key=OTHER_KEY, templateId="template_other")
 
     for campaign_id in ("campaign_none", theirs, "%20", "a" * 300):
@@ -149,7 +150,7 @@ def test_a_campaign_that_is_unknown_or_another_tenants_is_not_found(mockserver):
 @pytest.mark.parametrize(
     "name", ["a", "a" * 100, "😀" * 100, "e\u0301" * 50, "   ", " Março ", "\u00a0", "0", "null", "\n"]
 )
-def test_a_name_of_1_to_100_code_points_is_stored_as_sent(mockserver, name):
+def test_a_name_of_1_to_100_code_points_is_stored_as_sent(mockserver: Sandbox, name: str) -> None:
     assert 201 == create(mockserver, name=name).status
 
     assert [name] == [each["name"] for each in listed(mockserver)]
@@ -157,7 +158,7 @@ def test_a_name_of_1_to_100_code_points_is_stored_as_sent(mockserver, name):
 
 @pytest.mark.clause("campaigns.name", "campaigns.validation")
 @pytest.mark.parametrize("name", ["", "a" * 101, "😀" * 101, "e\u0301" * 51, None, 1, True, [], ["Março"], {}])
-def test_any_other_name_is_refused(mockserver, name):
+def test_any_other_name_is_refused(mockserver: Sandbox, name: Any) -> None:
     assert INVALID == refused(create(mockserver, name=name))
     assert [] == listed(mockserver)
 
@@ -165,14 +166,14 @@ def test_any_other_name_is_refused(mockserver, name):
 @pytest.mark.clause("campaigns.name", "campaigns.validation", "campaigns.template", "campaigns.cadence")
 @pytest.mark.parametrize("key", ["name", "platform", "templateId", "cadence"])
 @pytest.mark.option("platform-required", "required")
-def test_four_fields_are_required(mockserver, key):
+def test_four_fields_are_required(mockserver: Sandbox, key: str) -> None:
     assert INVALID == refused(mockserver.call("POST", CAMPAIGNS, json=without(key)))
     assert [] == listed(mockserver)
 
 
 @pytest.mark.clause("campaigns.description")
 @pytest.mark.parametrize("description", ["", "a" * 2000, "😀" * 2000, " "])
-def test_a_description_of_up_to_2000_code_points_is_stored(mockserver, description):
+def test_a_description_of_up_to_2000_code_points_is_stored(mockserver: Sandbox, description: str) -> None:
     assert 201 == create(mockserver, description=description).status
 
     assert [description] == [each["description"] for each in listed(mockserver)]
@@ -180,7 +181,7 @@ def test_a_description_of_up_to_2000_code_points_is_stored(mockserver, descripti
 
 @pytest.mark.clause("campaigns.description", "campaigns.validation")
 @pytest.mark.parametrize("description", ["a" * 2001, "😀" * 2001, None, 1, True, [], {}])
-def test_any_other_description_is_refused(mockserver, description):
+def test_any_other_description_is_refused(mockserver: Sandbox, description: Any) -> None:
     assert INVALID == refused(create(mockserver, description=description))
     assert [] == listed(mockserver)
 
@@ -189,21 +190,21 @@ def test_any_other_description_is_refused(mockserver, description):
 @pytest.mark.parametrize(
     "platform", ["botapp", "CHATAPP", "chatapp ", "chatapp-lite", "whatsapp", "", None, 1, ["chatapp"], {}]
 )
-def test_a_platform_outside_the_three_is_refused(mockserver, platform):
+def test_a_platform_outside_the_three_is_refused(mockserver: Sandbox, platform: Any) -> None:
     assert INVALID == refused(create(mockserver, platform=platform))
     assert [] == listed(mockserver)
 
 
 @pytest.mark.clause("campaigns.template", "campaigns.validation")
 @pytest.mark.parametrize("template_id", [None, 1, True, [], ["template_plain"], {}])
-def test_a_template_is_named_by_a_text(mockserver, template_id):
+def test_a_template_is_named_by_a_text(mockserver: Sandbox, template_id: Any) -> None:
     assert INVALID == refused(create(mockserver, templateId=template_id))
 
 
 @pytest.mark.clause("campaigns.template", "base.tenant-scope")
 @pytest.mark.option("template-not-found-code", "message-template")
 @pytest.mark.parametrize("template_id", ["template_none", "template_other", "Template_plain", "template_plain ", ""])
-def test_a_template_that_is_unknown_or_another_tenants_is_not_found(mockserver, template_id):
+def test_a_template_that_is_unknown_or_another_tenants_is_not_found(mockserver: Sandbox, template_id: str) -> None:
     assert UNKNOWN_TEMPLATE == refused(create(mockserver, templateId=template_id))
     assert [] == listed(mockserver)
 
@@ -211,7 +212,9 @@ def test_a_template_that_is_unknown_or_another_tenants_is_not_found(mockserver, 
 @pytest.mark.clause("campaigns.template-mismatch", "campaigns.platform")
 @pytest.mark.parametrize("platform", ["chatapp", "chatapp_lite", "photoapp"])
 @pytest.mark.parametrize("template_id", ["template_plain", "template_official", "template_pending"])
-def test_only_an_official_template_on_the_lite_channel_is_a_mismatch(mockserver, template_id, platform):
+def test_only_an_official_template_on_the_lite_channel_is_a_mismatch(
+    mockserver: Sandbox, template_id: str, platform: str
+) -> None:
     reply = create(mockserver, templateId=template_id, platform=platform)
 
     if (template_id, platform) == ("template_official", "chatapp_lite"):
@@ -233,7 +236,7 @@ FAULTS: dict[str, tuple[dict[str, Any], tuple[int, str]]] = {
 
 @pytest.mark.clause("auth.precedence", "campaigns.validation", "campaigns.template-mismatch")
 @pytest.mark.parametrize("first", FAULTS)
-def test_of_several_errors_the_first_in_the_order_of_the_checks_is_returned(mockserver, first):
+def test_of_several_errors_the_first_in_the_order_of_the_checks_is_returned(mockserver: Sandbox, first: str) -> None:
     create(mockserver, name="Taken")
     names = list(FAULTS)
     fields: dict[str, Any] = {}
@@ -246,7 +249,7 @@ def test_of_several_errors_the_first_in_the_order_of_the_checks_is_returned(mock
 
 @pytest.mark.clause("campaigns.name", "campaigns.create")
 @pytest.mark.parametrize("fault", [each for each in FAULTS if each != "name"])
-def test_a_refused_creation_takes_no_name(mockserver, fault):
+def test_a_refused_creation_takes_no_name(mockserver: Sandbox, fault: str) -> None:
     refused(create(mockserver, **FAULTS[fault][0]))
 
     assert 201 == create(mockserver).status
@@ -256,7 +259,7 @@ def test_a_refused_creation_takes_no_name(mockserver, fault):
 @pytest.mark.parametrize(
     "body", [b"", b"[]", b"null", b'"Mar\\u00e7o"', b"1", b"{", b'{"name": "M\xe7"}', json.dumps([DRAFT]).encode()]
 )
-def test_a_body_that_is_not_a_json_object_is_refused(mockserver, body):
+def test_a_body_that_is_not_a_json_object_is_refused(mockserver: Sandbox, body: bytes) -> None:
     reply = mockserver.call("POST", CAMPAIGNS, body=body, headers={"Content-Type": "application/json"})
 
     assert INVALID == refused(reply)

@@ -5,6 +5,7 @@ import json
 import pytest
 import requests
 
+from mockserver import Sandbox
 from tests.operations.campaigning import (
     NOON,
     cancel,
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.mockserver(now=NOON, given={"templates": [{"id": "templ
 
 
 @pytest.mark.clause("cancel.processing", "base.success")
-def test_a_running_campaign_is_canceled_and_sends_no_more(mockserver):
+def test_a_running_campaign_is_canceled_and_sends_no_more(mockserver: Sandbox) -> None:
     ids = run(mockserver, cadence=60)
     mockserver.advance(seconds=10)
 
@@ -39,7 +40,7 @@ def test_a_running_campaign_is_canceled_and_sends_no_more(mockserver):
 
 
 @pytest.mark.clause("cancel.processing", "cancel.no-body")
-def test_cancelling_over_the_socket_takes_no_body_and_answers_none(mockserver):
+def test_cancelling_over_the_socket_takes_no_body_and_answers_none(mockserver: Sandbox) -> None:
     ids = run(mockserver)
     url = f"{mockserver.base_url}/v1/campaigns/{ids[0]}/cancel"
 
@@ -50,14 +51,14 @@ def test_cancelling_over_the_socket_takes_no_body_and_answers_none(mockserver):
 
 @pytest.mark.clause("cancel.no-body")
 @pytest.mark.parametrize("headers", [{}, {"content-type": "application/json"}, {"content-type": "text/plain"}])
-def test_cancelling_needs_no_body_whatever_the_content_type(mockserver, headers):
+def test_cancelling_needs_no_body_whatever_the_content_type(mockserver: Sandbox, headers: dict[str, str]) -> None:
     campaign_id, _ = run(mockserver)
 
     assert 204 == mockserver.call("POST", f"/v1/campaigns/{campaign_id}/cancel", headers=headers).status
 
 
 @pytest.mark.clause("cancel.unknown", "base.tenant-scope")
-def test_an_unknown_campaign_and_another_tenants_cannot_be_canceled(mockserver):
+def test_an_unknown_campaign_and_another_tenants_cannot_be_canceled(mockserver: Sandbox) -> None:
     key = mockserver.apply({"given": {"tenants": [{"id": "tenant_other"}]}})["tenants"][0]["secretKey"]
     campaign_id, _ = run(mockserver)
     before = mockserver.state()
@@ -70,7 +71,7 @@ def test_an_unknown_campaign_and_another_tenants_cannot_be_canceled(mockserver):
 
 @pytest.mark.clause("cancel.draft", "campaigns.status-values")
 @pytest.mark.option("cancel-draft", "canceled")
-def test_a_draft_is_canceled_and_has_no_execution(mockserver):
+def test_a_draft_is_canceled_and_has_no_execution(mockserver: Sandbox) -> None:
     campaign_id = create(mockserver)
 
     assert (204, b"") == cancel(mockserver, campaign_id)[::2]
@@ -79,7 +80,7 @@ def test_a_draft_is_canceled_and_has_no_execution(mockserver):
 
 @pytest.mark.clause("cancel.draft")
 @pytest.mark.option("cancel-draft", "unprocessable")
-def test_a_draft_may_be_out_of_reach_of_cancel(mockserver):
+def test_a_draft_may_be_out_of_reach_of_cancel(mockserver: Sandbox) -> None:
     mockserver.choose({"cancel-draft": "unprocessable"})
     campaign_id = create(mockserver)
 
@@ -89,7 +90,7 @@ def test_a_draft_may_be_out_of_reach_of_cancel(mockserver):
     assert 204 == cancel(mockserver, ids[0]).status
 
 
-def _end(mockserver, how):
+def _end(mockserver: Sandbox, how: str) -> str:
     ids = run(mockserver, cadence=4800)
     if how == "canceled":
         cancel(mockserver, ids[0])
@@ -115,7 +116,7 @@ REPEATED = [
 ]
 
 
-def _cancel_and_expect(mockserver, campaign_id, expected):
+def _cancel_and_expect(mockserver: Sandbox, campaign_id: str, expected: tuple[int, str] | None) -> None:
     """The cancel is refused like this, or answers 204; either way nothing changes."""
     before = json.dumps(mockserver.state())
     reply = cancel(mockserver, campaign_id)
@@ -127,7 +128,9 @@ def _cancel_and_expect(mockserver, campaign_id, expected):
 @pytest.mark.clause("cancel.final")
 @pytest.mark.parametrize("how", ["completed", "failed"])
 @pytest.mark.parametrize(("choice", "option", "expected"), ENDED)
-def test_cancelling_what_completed_or_failed_changes_nothing(mockserver, choice, option, expected, how):
+def test_cancelling_what_completed_or_failed_changes_nothing(
+    mockserver: Sandbox, choice: str, option: str, expected: tuple[int, str] | None, how: str
+) -> None:
     mockserver.choose({choice: option})
 
     _cancel_and_expect(mockserver, _end(mockserver, how), expected)
@@ -136,7 +139,9 @@ def test_cancelling_what_completed_or_failed_changes_nothing(mockserver, choice,
 @pytest.mark.clause("cancel.final")
 @pytest.mark.parametrize("draft", [True, False])
 @pytest.mark.parametrize(("choice", "option", "expected"), REPEATED)
-def test_cancelling_again_changes_nothing(mockserver, choice, option, expected, draft):
+def test_cancelling_again_changes_nothing(
+    mockserver: Sandbox, choice: str, option: str, expected: tuple[int, str] | None, draft: bool
+) -> None:
     mockserver.choose({choice: option})
     if draft:
         campaign_id = create(mockserver)
@@ -148,7 +153,7 @@ def test_cancelling_again_changes_nothing(mockserver, choice, option, expected, 
 
 
 @pytest.mark.clause("cancel.final")
-def test_the_two_choices_about_what_has_ended_are_apart(mockserver):
+def test_the_two_choices_about_what_has_ended_are_apart(mockserver: Sandbox) -> None:
     mockserver.choose({"cancel-final": "no-op", "repeat-cancel": "unprocessable"})
     assert REFUSED == refused(cancel(mockserver, _end(mockserver, "canceled")))
 
@@ -178,7 +183,9 @@ LATE = [
 @pytest.mark.clause("cancel.queued", "cancel.processing")
 @pytest.mark.mockserver(now=START)
 @pytest.mark.parametrize(("option", "canceled_after", "last"), LATE)
-def test_after_a_cancel_the_chosen_number_of_queued_messages_is_still_sent(mockserver, option, canceled_after, last):
+def test_after_a_cancel_the_chosen_number_of_queued_messages_is_still_sent(
+    mockserver: Sandbox, option: str, canceled_after: float, last: int
+) -> None:
     mockserver.choose({"late-sends-after-cancel": option})
     ids = run(mockserver, cadence=60)
     mockserver.advance(seconds=canceled_after)
@@ -200,7 +207,9 @@ def test_after_a_cancel_the_chosen_number_of_queued_messages_is_still_sent(mocks
 @pytest.mark.clause("cancel.queued", "send.counts")
 @pytest.mark.mockserver(given={"templates": [{"id": "template_plain"}], "chats": [{"id": "chat_a"}, {"id": "chat_b"}]})
 @pytest.mark.parametrize("option", ["five-seconds", "current-minute"])
-def test_late_sends_may_include_all_remaining_messages_and_the_campaign_remains_canceled(mockserver, option):
+def test_late_sends_may_include_all_remaining_messages_and_the_campaign_remains_canceled(
+    mockserver: Sandbox, option: str
+) -> None:
     mockserver.choose({"late-sends-after-cancel": option})
     ids = run(mockserver, cadence=60)
     cancel(mockserver, ids[0])

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from standardwebhooks import Webhook
 
+from mockserver import Sandbox
+from mockserver._json import JSON
 from mockserver.core import scheduler
 from mockserver.core.instants import MINUTE
+from mockserver.server.webhooks.local_receivers import ReceivedWebhook
 from tests.operations.inbox import Inbox, attempts
 from tests.operations.session_calls import FUNNELS, NOON, PHONE, begin, read
 
@@ -17,7 +23,7 @@ pytestmark = pytest.mark.mockserver(now=NOON)
 
 
 @pytest.mark.clause("events.connected", "events.session-id")
-def test_a_completed_session_is_delivered_with_its_channel(mockserver):
+def test_a_completed_session_is_delivered_with_its_channel(mockserver: Sandbox) -> None:
     inbox = Inbox()
     receiver = mockserver.receive_webhooks(inbox)
     session_id = begin(mockserver)
@@ -39,7 +45,7 @@ def test_a_completed_session_is_delivered_with_its_channel(mockserver):
 
 
 @pytest.mark.clause("events.failed", "events.session-id")
-def test_a_session_that_fails_or_expires_is_delivered_with_its_reason(mockserver):
+def test_a_session_that_fails_or_expires_is_delivered_with_its_reason(mockserver: Sandbox) -> None:
     inbox = Inbox()
     mockserver.receive_webhooks(inbox)
     failed, expired = begin(mockserver), begin(mockserver)
@@ -55,7 +61,7 @@ def test_a_session_that_fails_or_expires_is_delivered_with_its_reason(mockserver
 
 @pytest.mark.mockserver(given=FUNNELS)
 @pytest.mark.clause("events.subscribed")
-def test_only_the_endpoints_that_are_registered_for_an_event_get_it(mockserver):
+def test_only_the_endpoints_that_are_registered_for_an_event_get_it(mockserver: Sandbox) -> None:
     everything, group, connected, failed, other = (Inbox() for _ in range(5))
     mockserver.receive_webhooks(everything)
     mockserver.receive_webhooks(group, ["entrypoints"])
@@ -70,13 +76,13 @@ def test_only_the_endpoints_that_are_registered_for_an_event_get_it(mockserver):
 
 
 @pytest.mark.clause("events.subscribed")
-def test_an_event_that_does_not_exist_cannot_be_registered_for(mockserver):
+def test_an_event_that_does_not_exist_cannot_be_registered_for(mockserver: Sandbox) -> None:
     with pytest.raises(ValueError, match="'campaigns'; expected some of entrypoints"):
         mockserver.receive_webhooks(Inbox(), ["campaigns"])
 
 
 @pytest.mark.clause("events.once")
-def test_a_tenant_that_no_longer_pays_is_still_sent_its_events(mockserver):
+def test_a_tenant_that_no_longer_pays_is_still_sent_its_events(mockserver: Sandbox) -> None:
     inbox, session_id = Inbox(), begin(mockserver)
     mockserver.receive_webhooks(inbox)
 
@@ -88,7 +94,7 @@ def test_a_tenant_that_no_longer_pays_is_still_sent_its_events(mockserver):
 
 @pytest.mark.clause("events.nothing-lost")
 @pytest.mark.option("wh-retry", "svix")
-def test_a_refused_delivery_is_retried_after_growing_waits_and_then_abandoned(mockserver):
+def test_a_refused_delivery_is_retried_after_growing_waits_and_then_abandoned(mockserver: Sandbox) -> None:
     receiver = mockserver.receive_webhooks(lambda _: 503)
     mockserver.complete_session(begin(mockserver))
 
@@ -120,7 +126,7 @@ def test_a_refused_delivery_is_retried_after_growing_waits_and_then_abandoned(mo
     ],
 )  # fmt: skip
 @pytest.mark.clause("events.nothing-lost")
-def test_the_schedule_is_a_choice(mockserver, option, at):
+def test_the_schedule_is_a_choice(mockserver: Sandbox, option: str, at: list[str]) -> None:
     mockserver.choose({"wh-retry": option})
     receiver = mockserver.receive_webhooks(lambda _: 500)
     mockserver.complete_session(begin(mockserver))
@@ -131,7 +137,7 @@ def test_the_schedule_is_a_choice(mockserver, option, at):
 
 
 @pytest.mark.clause("events.nothing-lost", "events.once")
-def test_many_small_waits_try_as_often_as_one_long_one(mockserver):
+def test_many_small_waits_try_as_often_as_one_long_one(mockserver: Sandbox) -> None:
     receiver = mockserver.receive_webhooks(lambda _: 503)
     mockserver.complete_session(begin(mockserver))
 
@@ -142,7 +148,7 @@ def test_many_small_waits_try_as_often_as_one_long_one(mockserver):
 
 
 @pytest.mark.clause("events.nothing-lost")
-def test_a_wait_counts_from_when_the_attempt_was_due_however_late_it_was_made(mockserver):
+def test_a_wait_counts_from_when_the_attempt_was_due_however_late_it_was_made(mockserver: Sandbox) -> None:
     receiver = mockserver.receive_webhooks(lambda _: 503)
     mockserver.complete_session(begin(mockserver))
 
@@ -154,7 +160,7 @@ def test_a_wait_counts_from_when_the_attempt_was_due_however_late_it_was_made(mo
 
 
 @pytest.mark.clause("events.nothing-lost")
-def test_deliveries_that_come_due_under_the_lock_are_sent_after_its_release(mockserver):
+def test_deliveries_that_come_due_under_the_lock_are_sent_after_its_release(mockserver: Sandbox) -> None:
     inbox, session_id = Inbox(), begin(mockserver)
     mockserver.receive_webhooks(inbox)
     core = mockserver._hosted.sandbox
@@ -168,10 +174,12 @@ def test_deliveries_that_come_due_under_the_lock_are_sent_after_its_release(mock
 
 
 @pytest.mark.clause("events.nothing-lost", "events.once")
-def test_a_receiver_that_is_down_for_half_an_hour_then_gets_every_event_once_in_order_of_happening(mockserver):
+def test_a_receiver_that_is_down_for_half_an_hour_then_gets_every_event_once_in_order_of_happening(
+    mockserver: Sandbox,
+) -> None:
     inbox, back = Inbox(), mockserver.now.replace(minute=30)
 
-    def receive(received):
+    def receive(received: ReceivedWebhook) -> int | None:
         return 503 if mockserver.now < back else inbox(received)
 
     receiver = mockserver.receive_webhooks(receive)
@@ -189,7 +197,7 @@ def test_a_receiver_that_is_down_for_half_an_hour_then_gets_every_event_once_in_
 
 
 @pytest.mark.clause("events.once")
-def test_a_waiting_endpoint_does_not_delay_another(mockserver):
+def test_a_waiting_endpoint_does_not_delay_another(mockserver: Sandbox) -> None:
     quick = Inbox()
     mockserver.receive_webhooks(lambda _: 500)
     mockserver.receive_webhooks(quick)
@@ -216,7 +224,9 @@ def test_a_waiting_endpoint_does_not_delay_another(mockserver):
     ],
 )
 @pytest.mark.clause("events.nothing-lost")
-def test_the_wait_after_a_failure_is_the_retry_after_of_the_endpoint_within_bounds(mockserver, answer, second):
+def test_the_wait_after_a_failure_is_the_retry_after_of_the_endpoint_within_bounds(
+    mockserver: Sandbox, answer: tuple[int, JSON, bytes] | RuntimeError | TimeoutError, second: str
+) -> None:
     receiver = mockserver.receive_webhooks(Inbox(answer))
     mockserver.complete_session(begin(mockserver))
 
@@ -227,7 +237,7 @@ def test_the_wait_after_a_failure_is_the_retry_after_of_the_endpoint_within_boun
 
 
 @pytest.mark.clause("events.subscribed")
-def test_an_endpoint_that_answered_410_gets_no_delivery_until_it_is_recovered(mockserver):
+def test_an_endpoint_that_answered_410_gets_no_delivery_until_it_is_recovered(mockserver: Sandbox) -> None:
     inbox = Inbox(503, 410)
     receiver = mockserver.receive_webhooks(inbox)
     sessions = [begin(mockserver) for _ in range(3)]
@@ -248,7 +258,7 @@ def test_an_endpoint_that_answered_410_gets_no_delivery_until_it_is_recovered(mo
 
 @pytest.mark.option("wh-idempotency", "same-per-event")
 @pytest.mark.clause("events.subscribed")
-def test_every_attempt_to_every_endpoint_carries_the_id_of_the_event(mockserver):
+def test_every_attempt_to_every_endpoint_carries_the_id_of_the_event(mockserver: Sandbox) -> None:
     one, two = Inbox(500), Inbox()
     mockserver.receive_webhooks(one)
     mockserver.receive_webhooks(two)
@@ -262,7 +272,7 @@ def test_every_attempt_to_every_endpoint_carries_the_id_of_the_event(mockserver)
 @pytest.mark.mockserver(choices={"wh-idempotency": "new-per-try"})
 @pytest.mark.option("wh-idempotency", "new-per-try")
 @pytest.mark.clause("events.subscribed")
-def test_every_attempt_may_carry_an_id_of_its_own(mockserver):
+def test_every_attempt_may_carry_an_id_of_its_own(mockserver: Sandbox) -> None:
     inbox = Inbox(500, 500)
     receiver = mockserver.receive_webhooks(inbox)
     mockserver.complete_session(begin(mockserver))
@@ -276,7 +286,7 @@ def test_every_attempt_may_carry_an_id_of_its_own(mockserver):
 @pytest.mark.mockserver(choices={"wh-idempotency": "none"})
 @pytest.mark.option("wh-idempotency", "none")
 @pytest.mark.clause("events.subscribed")
-def test_an_attempt_may_carry_no_id(mockserver):
+def test_an_attempt_may_carry_no_id(mockserver: Sandbox) -> None:
     inbox = Inbox()
     mockserver.receive_webhooks(inbox)
     mockserver.complete_session(begin(mockserver))
@@ -288,7 +298,7 @@ def test_an_attempt_may_carry_no_id(mockserver):
 
 @pytest.mark.option("wh-no-endpoint", "dropped")
 @pytest.mark.clause("events.subscribed")
-def test_an_event_without_a_registered_endpoint_is_recorded_and_never_sent(mockserver):
+def test_an_event_without_a_registered_endpoint_is_recorded_and_never_sent(mockserver: Sandbox) -> None:
     inbox = Inbox()
     mockserver.complete_session(begin(mockserver))
     mockserver.receive_webhooks(inbox)
@@ -301,7 +311,7 @@ def test_an_event_without_a_registered_endpoint_is_recorded_and_never_sent(mocks
 @pytest.mark.mockserver(choices={"wh-no-endpoint": "stored"})
 @pytest.mark.option("wh-no-endpoint", "stored")
 @pytest.mark.clause("events.subscribed")
-def test_an_event_without_a_registered_endpoint_may_wait_for_one(mockserver):
+def test_an_event_without_a_registered_endpoint_may_wait_for_one(mockserver: Sandbox) -> None:
     failures, inbox, late = Inbox(), Inbox(), Inbox()
     sessions = [begin(mockserver), begin(mockserver)]
     for session_id in sessions:
@@ -316,7 +326,7 @@ def test_an_event_without_a_registered_endpoint_may_wait_for_one(mockserver):
 
 @pytest.mark.option("state-vs-event-order", "state-first")
 @pytest.mark.clause("events.connected")
-def test_a_receiver_that_reads_immediately_gets_the_state_of_the_event(mockserver):
+def test_a_receiver_that_reads_immediately_gets_the_state_of_the_event(mockserver: Sandbox) -> None:
     seen, session_id = [], begin(mockserver)
     mockserver.receive_webhooks(lambda _: seen.append(read(mockserver, session_id)["status"]))
 
@@ -328,7 +338,7 @@ def test_a_receiver_that_reads_immediately_gets_the_state_of_the_event(mockserve
 @pytest.mark.mockserver(choices={"state-vs-event-order": "event-first"})
 @pytest.mark.option("state-vs-event-order", "event-first")
 @pytest.mark.clause("events.connected")
-def test_an_event_may_be_sent_before_the_end_of_its_session_can_be_read(mockserver):
+def test_an_event_may_be_sent_before_the_end_of_its_session_can_be_read(mockserver: Sandbox) -> None:
     seen, session_id = [], begin(mockserver)
     mockserver.receive_webhooks(lambda _: seen.append(read(mockserver, session_id)) or 500)
 
@@ -339,11 +349,11 @@ def test_an_event_may_be_sent_before_the_end_of_its_session_can_be_read(mockserv
 
 
 @pytest.mark.clause("events.once")
-def test_events_that_a_receiver_causes_are_delivered_after_its_response(mockserver):
+def test_events_that_a_receiver_causes_are_delivered_after_its_response(mockserver: Sandbox) -> None:
     inbox, second = Inbox(), begin(mockserver)
     depth = []
 
-    def receive(received):
+    def receive(received: ReceivedWebhook) -> None:
         depth.append(len(depth))
         if not inbox.webhooks:
             inbox(received)
@@ -360,7 +370,7 @@ def test_events_that_a_receiver_causes_are_delivered_after_its_response(mockserv
 
 
 @pytest.mark.clause("events.once")
-def test_a_receiver_may_advance_the_clock(mockserver):
+def test_a_receiver_may_advance_the_clock(mockserver: Sandbox) -> None:
     inbox = Inbox(lambda: mockserver.advance("20m") and None)
     mockserver.receive_webhooks(inbox)
     first, second = begin(mockserver), begin(mockserver)
@@ -373,7 +383,7 @@ def test_a_receiver_may_advance_the_clock(mockserver):
 
 @pytest.mark.mockserver(choices={"expiry-driver": "on-read"})
 @pytest.mark.clause("events.once")
-def test_deliveries_of_a_call_in_process_are_sent_after_its_response(mockserver):
+def test_deliveries_of_a_call_in_process_are_sent_after_its_response(mockserver: Sandbox) -> None:
     inbox, session_id = Inbox(), begin(mockserver)
     mockserver.receive_webhooks(inbox)
     mockserver.advance("20m")
@@ -386,7 +396,7 @@ def test_deliveries_of_a_call_in_process_are_sent_after_its_response(mockserver)
 
 
 @pytest.mark.clause("events.subscribed")
-def test_an_event_is_sent_again_on_demand(mockserver):
+def test_an_event_is_sent_again_on_demand(mockserver: Sandbox) -> None:
     inbox = Inbox()
     mockserver.receive_webhooks(inbox)
     mockserver.complete_session(begin(mockserver))
@@ -399,7 +409,7 @@ def test_an_event_is_sent_again_on_demand(mockserver):
 
 
 @pytest.mark.clause("events.subscribed")
-def test_an_old_event_is_sent_to_a_later_endpoint_on_demand(mockserver):
+def test_an_old_event_is_sent_to_a_later_endpoint_on_demand(mockserver: Sandbox) -> None:
     inbox = Inbox()
     mockserver.complete_session(begin(mockserver))
     mockserver.receive_webhooks(inbox)
@@ -409,7 +419,7 @@ def test_an_old_event_is_sent_to_a_later_endpoint_on_demand(mockserver):
     assert 1 == len(inbox.webhooks)
 
 
-def test_a_pending_delivery_is_not_sent_again(mockserver):
+def test_a_pending_delivery_is_not_sent_again(mockserver: Sandbox) -> None:
     mockserver.receive_webhooks(lambda _: 500)
     mockserver.complete_session(begin(mockserver))
     before = mockserver.state()
@@ -424,7 +434,7 @@ def test_a_pending_delivery_is_not_sent_again(mockserver):
 
 
 @pytest.mark.clause("events.nothing-lost")
-def test_abandoned_deliveries_are_recovered_in_the_order_of_their_events(mockserver):
+def test_abandoned_deliveries_are_recovered_in_the_order_of_their_events(mockserver: Sandbox) -> None:
     inbox = Inbox(*[500] * 3)
     mockserver.choose({"wh-retry": "none"})
     receiver = mockserver.receive_webhooks(inbox)
@@ -441,7 +451,7 @@ def test_abandoned_deliveries_are_recovered_in_the_order_of_their_events(mockser
 
 
 @pytest.mark.clause("events.nothing-lost")
-def test_a_restored_checkpoint_has_pending_again_what_was_pending(mockserver):
+def test_a_restored_checkpoint_has_pending_again_what_was_pending(mockserver: Sandbox) -> None:
     inbox = Inbox(500)
     mockserver.receive_webhooks(inbox)
     mockserver.complete_session(begin(mockserver))
@@ -457,7 +467,7 @@ def test_a_restored_checkpoint_has_pending_again_what_was_pending(mockserver):
     assert 1 == len({received.headers["webhook-id"] for received in inbox.webhooks})
 
 
-def test_a_reset_clears_endpoints_and_deliveries(mockserver):
+def test_a_reset_clears_endpoints_and_deliveries(mockserver: Sandbox) -> None:
     inbox = Inbox(500)
     mockserver.receive_webhooks(inbox)
     mockserver.complete_session(begin(mockserver))
@@ -470,7 +480,7 @@ def test_a_reset_clears_endpoints_and_deliveries(mockserver):
     assert [] == mockserver.state()["deliveries"]
 
 
-def test_a_reset_by_a_receiver_throws_its_own_attempt_away(mockserver):
+def test_a_reset_by_a_receiver_throws_its_own_attempt_away(mockserver: Sandbox) -> None:
     inbox = Inbox(mockserver.reset)
     mockserver.receive_webhooks(inbox)
 
@@ -481,7 +491,7 @@ def test_a_reset_by_a_receiver_throws_its_own_attempt_away(mockserver):
 
 
 @pytest.mark.clause("events.subscribed")
-def test_a_test_that_ends_itself_within_its_receiver_ends_and_the_event_is_attempted_again(mockserver):
+def test_a_test_that_ends_itself_within_its_receiver_ends_and_the_event_is_attempted_again(mockserver: Sandbox) -> None:
     inbox = Inbox(lambda: pytest.fail("seen enough"))
     mockserver.receive_webhooks(inbox)
     session_id = begin(mockserver)
@@ -495,7 +505,7 @@ def test_a_test_that_ends_itself_within_its_receiver_ends_and_the_event_is_attem
 
 
 @pytest.mark.clause("session.no-secrets")
-def test_no_view_contains_a_secret(mockserver):
+def test_no_view_contains_a_secret(mockserver: Sandbox) -> None:
     receiver = mockserver.receive_webhooks(Inbox(500), secret="whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ=")
     mockserver.webhooks.rotate(receiver.id, "whsec_b3RoZXItb3RoZXItb3RoZXItb3RoZXI=")
     mockserver.complete_session(begin(mockserver))
@@ -507,7 +517,7 @@ def test_no_view_contains_a_secret(mockserver):
 
 
 @pytest.mark.clause("events.subscribed")
-def test_the_journal_records_each_transition_of_a_delivery(mockserver):
+def test_the_journal_records_each_transition_of_a_delivery(mockserver: Sandbox) -> None:
     mockserver.receive_webhooks(Inbox(500))
     mockserver.complete_session(begin(mockserver))
     mockserver.advance("5s")
@@ -521,13 +531,13 @@ def test_the_journal_records_each_transition_of_a_delivery(mockserver):
     ] == [(each["from"], each["to"], each["cause"]) for each in moves]
 
 
-def test_after_a_jump_of_the_clock_what_was_due_first_is_sent_first(mockserver):
+def test_after_a_jump_of_the_clock_what_was_due_first_is_sent_first(mockserver: Sandbox) -> None:
     order: list[tuple[str, str]] = []
 
-    def receiver(name: str, *answers: int):
+    def receiver(name: str, *answers: int) -> Callable[..., Any]:
         left = [*answers]
 
-        def receive(received) -> int:
+        def receive(received: ReceivedWebhook) -> int:
             order.append((name, received.json()["data"]["sessionId"]))
             return left.pop(0) if left else 200
 

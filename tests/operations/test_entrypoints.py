@@ -2,6 +2,8 @@
 
 import pytest
 
+from mockserver import Sandbox
+from mockserver._json import JSON
 from tests.operations import world
 from tests.operations.world import SESSIONS, refused, session
 
@@ -29,13 +31,13 @@ CONNECTED = {
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 
 
-def read(sandbox, id):
+def read(sandbox: Sandbox, id: str) -> JSON:
     reply = sandbox.call("GET", f"/v1/entrypoints/{id}")
     assert 200 == reply.status, reply.body
     return reply.json()["entrypoint"]
 
 
-def connected(sandbox, **fields):
+def connected(sandbox: Sandbox, **fields: str | bool) -> tuple[JSON, JSON, JSON]:
     """The entrypoint as the completed session, the event and its own read show it."""
     session_id = session(sandbox, **fields)
     sandbox.complete_session(session_id, phone="+5511999990000", name="Vendas")
@@ -44,7 +46,7 @@ def connected(sandbox, **fields):
 
 
 @pytest.mark.clause("entrypoints.read")
-def test_an_entrypoint_is_read_by_its_id(mockserver):
+def test_an_entrypoint_is_read_by_its_id(mockserver: Sandbox) -> None:
     reply = mockserver.call("GET", "/v1/entrypoints/entrypoint_desk")
 
     assert 200 == reply.status
@@ -62,7 +64,7 @@ def test_an_entrypoint_is_read_by_its_id(mockserver):
 
 @pytest.mark.clause("entrypoints.read")
 @pytest.mark.parametrize("platform", ["chatapp_lite", "photoapp", "botapp"])
-def test_an_entrypoint_of_another_platform_has_the_same_shape(mockserver, platform):
+def test_an_entrypoint_of_another_platform_has_the_same_shape(mockserver: Sandbox, platform: str) -> None:
     id = f"entrypoint_{platform}"
 
     assert {
@@ -77,12 +79,12 @@ def test_an_entrypoint_of_another_platform_has_the_same_shape(mockserver, platfo
 
 @pytest.mark.clause("entrypoints.read")
 @pytest.mark.parametrize("id", ["nobodys", "entrypoint_des", "chatapp", "ENTRYPOINT_DESK", "%00", "a%2Fb", "0"])
-def test_an_unknown_entrypoint_is_not_found(mockserver, id):
+def test_an_unknown_entrypoint_is_not_found(mockserver: Sandbox, id: str) -> None:
     assert (404, "ENTRYPOINT_NOT_FOUND") == refused(mockserver.call("GET", f"/v1/entrypoints/{id}"))
 
 
 @pytest.mark.clause("entrypoints.read", "session.completed")
-def test_a_completed_session_leaves_an_entrypoint_that_can_be_read(mockserver):
+def test_a_completed_session_leaves_an_entrypoint_that_can_be_read(mockserver: Sandbox) -> None:
     in_session, _, by_id = connected(mockserver, funnelStepId="funnel_step_first", coexistence=True)
 
     assert {
@@ -97,7 +99,7 @@ def test_a_completed_session_leaves_an_entrypoint_that_can_be_read(mockserver):
 
 @pytest.mark.clause("entrypoints.read", "session.completed")
 @pytest.mark.option("entrypoint-two-shapes", "literal")
-def test_the_session_and_the_read_return_different_fields(mockserver):
+def test_the_session_and_the_read_return_different_fields(mockserver: Sandbox) -> None:
     in_session, in_event, by_id = connected(mockserver, funnelStepId="funnel_step_first")
 
     assert CONNECTED == set(in_session)
@@ -107,7 +109,7 @@ def test_the_session_and_the_read_return_different_fields(mockserver):
 
 @pytest.mark.clause("entrypoints.read", "session.completed")
 @pytest.mark.option("entrypoint-two-shapes", "union")
-def test_session_and_read_may_show_all_the_fields_of_both(mockserver):
+def test_session_and_read_may_show_all_the_fields_of_both(mockserver: Sandbox) -> None:
     mockserver.choose({"entrypoint-two-shapes": "union"})
     in_session, in_event, by_id = connected(mockserver, funnelId="funnel_sales", funnelStepId="funnel_step_first")
 
@@ -127,7 +129,9 @@ def test_session_and_read_may_show_all_the_fields_of_both(mockserver):
         pytest.param("absent", "nothing", marks=pytest.mark.option("funnel-null", "absent")),
     ],
 )
-def test_an_entrypoint_without_a_funnel_shows_it_in_one_way_everywhere(mockserver, option, shown, shapes):
+def test_an_entrypoint_without_a_funnel_shows_it_in_one_way_everywhere(
+    mockserver: Sandbox, option: str, shown: str | None, shapes: str
+) -> None:
     mockserver.choose({"funnel-null": option, "entrypoint-two-shapes": shapes})
 
     in_session, in_event, by_id = connected(mockserver)
@@ -140,7 +144,7 @@ def test_an_entrypoint_without_a_funnel_shows_it_in_one_way_everywhere(mockserve
 
 @pytest.mark.clause("session.completed")
 @pytest.mark.parametrize("option", ["null", "absent"])
-def test_a_linked_funnel_appears_under_both_options(mockserver, option):
+def test_a_linked_funnel_appears_under_both_options(mockserver: Sandbox, option: str) -> None:
     mockserver.choose({"funnel-null": option})
 
     in_session, _, by_id = connected(mockserver, funnelId="funnel_sales", funnelStepId="funnel_step_first")

@@ -5,16 +5,19 @@ import json
 import pytest
 import requests
 
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from mockserver.contract.errors import ERRORS, INJECTED_ONLY
 from mockserver.core.operations.dispatch import READERS
 from mockserver.core.state.calls import Success
-from tests.operations.refusals import REFUSALS
+from mockserver.testing.transports.in_process import Response
+from tests.operations.refusals import REFUSALS, Refusal
 from tests.operations.world import DRAFT, GIVEN, OPERATIONS, SESSIONS, refused, session
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 
 
-def provoked(server, choices):
+def provoked(server: MockServer, choices: JSON) -> dict[str, tuple[Refusal, Response]]:
     """Each refusal, by its code, with its reply under these choices; each in a sandbox of its own."""
     replies = {}
     for refusal in REFUSALS:
@@ -55,7 +58,7 @@ SESSION_TEXTS = {
 }
 
 
-def ended_session(sandbox, reason):
+def ended_session(sandbox: Sandbox, reason: str) -> JSON:
     session_id = session(sandbox)
     if reason == "expired":
         sandbox.expire_session(session_id)
@@ -65,7 +68,7 @@ def ended_session(sandbox, reason):
 
 
 @pytest.mark.clause("base.error-catalog")
-def test_every_code_of_the_catalogue_is_provoked_here_or_only_injected():
+def test_every_code_of_the_catalogue_is_provoked_here_or_only_injected() -> None:
     provoked = [refusal.code for refusal in REFUSALS]
 
     assert 39 == len(ERRORS)
@@ -75,7 +78,7 @@ def test_every_code_of_the_catalogue_is_provoked_here_or_only_injected():
 
 
 @pytest.mark.clause("base.error-catalog")
-def test_an_injected_code_has_the_status_of_the_catalogue():
+def test_an_injected_code_has_the_status_of_the_catalogue() -> None:
     rows = {code: ERRORS[code] for code in UNPROVOKED}
 
     assert {code: (code, status, status) for code, status in UNPROVOKED.items()} == {
@@ -87,7 +90,7 @@ def test_an_injected_code_has_the_status_of_the_catalogue():
 @pytest.mark.option("error-extra-keys", "none")
 @pytest.mark.option("message-text", "canonical")
 @pytest.mark.option("dual-status", "catalog")
-def test_a_refusal_is_its_status_its_code_and_a_portuguese_sentence(mockserver_server):
+def test_a_refusal_is_its_status_its_code_and_a_portuguese_sentence(mockserver_server: MockServer) -> None:
     replies = provoked(mockserver_server, {})
 
     assert {code: body(refusal, refusal.message) for code, (refusal, _) in replies.items()} == {
@@ -98,12 +101,12 @@ def test_a_refusal_is_its_status_its_code_and_a_portuguese_sentence(mockserver_s
     assert [] == [code for code, (refusal, reply) in replies.items() if refusal.message.encode() not in reply.body]
 
 
-def body(refusal, message):
+def body(refusal: Refusal, message: str) -> JSON:
     return {"statusCode": refusal.status, "code": refusal.code, "message": message}
 
 
 @pytest.mark.clause("base.error-portuguese")
-def test_the_message_is_portuguese_whatever_language_the_client_accepts(mockserver):
+def test_the_message_is_portuguese_whatever_language_the_client_accepts(mockserver: Sandbox) -> None:
     replies = [
         mockserver.call("GET", "/v1/campaigns/nobodys", headers={"Accept-Language": language})
         for language in ("en", "pt-BR", "de, en;q=0.5")
@@ -114,7 +117,7 @@ def test_the_message_is_portuguese_whatever_language_the_client_accepts(mockserv
 
 @pytest.mark.clause("base.error-portuguese")
 @pytest.mark.option("message-text", "reworded")
-def test_a_message_may_have_another_wording(mockserver_server):
+def test_a_message_may_have_another_wording(mockserver_server: MockServer) -> None:
     replies = provoked(mockserver_server, {"message-text": "reworded"})
 
     assert {code: (refusal.status, code) for code, (refusal, _) in replies.items()} == {
@@ -127,7 +130,7 @@ def test_a_message_may_have_another_wording(mockserver_server):
 
 @pytest.mark.clause("base.error-portuguese")
 @pytest.mark.option("message-text", "empty")
-def test_a_message_may_be_empty(mockserver_server):
+def test_a_message_may_be_empty(mockserver_server: MockServer) -> None:
     replies = provoked(mockserver_server, {"message-text": "empty"})
 
     assert {code: body(refusal, "") for code, (refusal, _) in replies.items()} == {
@@ -137,7 +140,7 @@ def test_a_message_may_be_empty(mockserver_server):
 
 @pytest.mark.option("message-text", "canonical")
 @pytest.mark.parametrize(("reason", "text"), SESSION_TEXTS.items())
-def test_the_reason_of_a_session_is_portuguese(mockserver, reason, text):
+def test_the_reason_of_a_session_is_portuguese(mockserver: Sandbox, reason: str, text: str) -> None:
     read = ended_session(mockserver, reason)
 
     assert (reason, text) == (read["reason"], read["message"])
@@ -145,7 +148,7 @@ def test_the_reason_of_a_session_is_portuguese(mockserver, reason, text):
 
 @pytest.mark.option("message-text", "reworded")
 @pytest.mark.parametrize(("reason", "text"), SESSION_TEXTS.items())
-def test_a_sessions_message_may_be_reworded_too(mockserver, reason, text):
+def test_a_sessions_message_may_be_reworded_too(mockserver: Sandbox, reason: str, text: str) -> None:
     mockserver.choose({"message-text": "reworded"})
     read = ended_session(mockserver, reason)
 
@@ -155,7 +158,7 @@ def test_a_sessions_message_may_be_reworded_too(mockserver, reason, text):
 
 @pytest.mark.option("message-text", "empty")
 @pytest.mark.parametrize("reason", SESSION_TEXTS)
-def test_a_sessions_message_may_be_empty_too(mockserver, reason):
+def test_a_sessions_message_may_be_empty_too(mockserver: Sandbox, reason: str) -> None:
     mockserver.choose({"message-text": "empty"})
     read = ended_session(mockserver, reason)
 
@@ -164,7 +167,7 @@ def test_a_sessions_message_may_be_empty_too(mockserver, reason):
 
 @pytest.mark.clause("base.error-body")
 @pytest.mark.option("error-extra-keys", "details")
-def test_an_error_may_have_more_than_its_three_keys(mockserver_server):
+def test_an_error_may_have_more_than_its_three_keys(mockserver_server: MockServer) -> None:
     replies = provoked(mockserver_server, {"error-extra-keys": "details"})
     extra = {
         code: {key for key in reply.json() if key not in body(refusal, "")}
@@ -181,7 +184,7 @@ def test_an_error_may_have_more_than_its_three_keys(mockserver_server):
 
 @pytest.mark.clause("base.error-guide")
 @pytest.mark.option("dual-status", "guide")
-def test_the_guide_answers_four_codes_with_422(mockserver_server):
+def test_the_guide_answers_four_codes_with_422(mockserver_server: MockServer) -> None:
     replies = provoked(mockserver_server, {"dual-status": "guide"})
 
     assert {code: (422 if code in GUIDE_422 else refusal.status, code) for code, (refusal, _) in replies.items()} == {
@@ -204,7 +207,9 @@ CAMPAIGN_VALIDATION = {
 @pytest.mark.clause("base.error-guide")
 @pytest.mark.option("dual-status", "guide")
 @pytest.mark.parametrize(("method", "path", "body"), OTHER_VALIDATION.values(), ids=OTHER_VALIDATION)
-def test_the_guide_is_about_campaigns_and_no_other_endpoint(mockserver, method, path, body):
+def test_the_guide_is_about_campaigns_and_no_other_endpoint(
+    mockserver: Sandbox, method: str, path: str, body: JSON | None
+) -> None:
     mockserver.choose({"dual-status": "guide"})
 
     assert (400, "VALIDATION_ERROR") == refused(mockserver.call(method, path, json=body))
@@ -219,21 +224,25 @@ def test_the_guide_is_about_campaigns_and_no_other_endpoint(mockserver, method, 
     ],
 )
 @pytest.mark.parametrize(("method", "path", "body"), CAMPAIGN_VALIDATION.values(), ids=CAMPAIGN_VALIDATION)
-def test_every_campaign_endpoint_follows_the_chosen_status(mockserver, option, status, method, path, body):
+def test_every_campaign_endpoint_follows_the_chosen_status(
+    mockserver: Sandbox, option: str, status: int, method: str, path: str, body: JSON
+) -> None:
     mockserver.choose({"dual-status": option})
 
     assert (status, "VALIDATION_ERROR") == refused(mockserver.call(method, path, json=body))
 
 
-def break_listing(monkeypatch):
-    def broken(*_):
+def break_listing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
         raise RuntimeError("<h1>Traceback</h1>")
 
     monkeypatch.setattr("mockserver.core.operations.dispatch.READERS", {**READERS, "listTemplates": broken})
 
 
 @pytest.mark.clause("base.internal")
-def test_what_breaks_unexpectedly_is_an_internal_error_and_no_page(mockserver, monkeypatch, caplog):
+def test_what_breaks_unexpectedly_is_an_internal_error_and_no_page(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     break_listing(monkeypatch)
 
     reply = mockserver.call(*OPERATIONS["listTemplates"])
@@ -246,7 +255,9 @@ def test_what_breaks_unexpectedly_is_an_internal_error_and_no_page(mockserver, m
 
 
 @pytest.mark.clause("base.internal")
-def test_an_outcome_that_cannot_be_serialized_is_an_internal_error(mockserver, monkeypatch):
+def test_an_outcome_that_cannot_be_serialized_is_an_internal_error(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(
         "mockserver.core.operations.dispatch.READERS", {**READERS, "listTemplates": lambda *_: Success(object())}
     )
@@ -255,7 +266,7 @@ def test_an_outcome_that_cannot_be_serialized_is_an_internal_error(mockserver, m
 
 
 @pytest.mark.clause("base.internal")
-def test_over_a_socket_it_is_the_same_body(mockserver, monkeypatch):
+def test_over_a_socket_it_is_the_same_body(mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     break_listing(monkeypatch)
     url = f"{mockserver.base_url}/v1/message-templates"
     reply = requests.get(url, headers={"X-API-Key": mockserver.secret_key}, timeout=10)
@@ -265,7 +276,9 @@ def test_over_a_socket_it_is_the_same_body(mockserver, monkeypatch):
 
 
 @pytest.mark.clause("base.internal", "base.error-body")
-def test_the_journal_records_an_unexpected_failure_with_its_response(mockserver, monkeypatch):
+def test_the_journal_records_an_unexpected_failure_with_its_response(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     break_listing(monkeypatch)
     reply = mockserver.call(*OPERATIONS["listTemplates"])
 

@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from mockserver.contract import schemas
 from mockserver.contract.lifecycles import CAMPAIGN, EVENTS, LIFECYCLES
 from mockserver.core import lifecycle
@@ -15,7 +17,7 @@ CONNECTED = "entrypoints.chatapp.connected"
 FAILED = "entrypoints.chatapp.connection_failed"
 
 
-def body(event) -> dict:
+def body(event: JSON) -> dict:
     """The envelope of a recorded event, without the record's own keys."""
     assert {"id", "at", "event", "data", "deliveries"} == set(event)
     return {"event": event["event"], "data": event["data"]}
@@ -23,7 +25,7 @@ def body(event) -> dict:
 
 @pytest.mark.mockserver(now=EXACT_NOON, given=FUNNELS)
 @pytest.mark.clause("events.connected", "events.session-id")
-def test_a_completed_session_emits_the_channel_as_it_is_read(mockserver):
+def test_a_completed_session_emits_the_channel_as_it_is_read(mockserver: Sandbox) -> None:
     session_id = begin(mockserver, {"funnelStepId": "funnel_step_new", "funnelId": "funnel_sales", "coexistence": True})
     mockserver.advance(61.5)
 
@@ -45,7 +47,7 @@ def test_a_completed_session_emits_the_channel_as_it_is_read(mockserver):
 
 @pytest.mark.parametrize("reason", ["token_exchange_failed", "phone_in_use", "funnel_not_found"])
 @pytest.mark.clause("events.failed", "events.session-id")
-def test_a_failed_session_emits_only_its_status_reason_and_id(mockserver, reason):
+def test_a_failed_session_emits_only_its_status_reason_and_id(mockserver: Sandbox, reason: str) -> None:
     session_id = begin(mockserver)
 
     mockserver.fail_session(session_id, reason=reason)
@@ -57,7 +59,7 @@ def test_a_failed_session_emits_only_its_status_reason_and_id(mockserver, reason
 
 @pytest.mark.mockserver(given=FUNNELS)
 @pytest.mark.clause("events.failed")
-def test_a_failed_completion_emits_its_reason(mockserver):
+def test_a_failed_completion_emits_its_reason(mockserver: Sandbox) -> None:
     mockserver.complete_session(begin(mockserver), phone=PHONE)
     in_use, no_funnel = begin(mockserver), begin(mockserver, {"funnelStepId": "funnel_step_care", "funnelId": "f"})
 
@@ -73,7 +75,7 @@ def test_a_failed_completion_emits_its_reason(mockserver):
 @pytest.mark.mockserver(now=NOON)
 @pytest.mark.clause("events.failed", "session.expired")
 @pytest.mark.option("wh-data-asymmetry", "literal")
-def test_an_expired_session_emits_at_its_deadline_however_late_it_is_read(mockserver):
+def test_an_expired_session_emits_at_its_deadline_however_late_it_is_read(mockserver: Sandbox) -> None:
     session_id = begin(mockserver)
 
     mockserver.advance("3d")
@@ -86,7 +88,7 @@ def test_an_expired_session_emits_at_its_deadline_however_late_it_is_read(mockse
     } == body(event)
 
 
-def same_keys_event(status, reason, session_id) -> dict:
+def same_keys_event(status: str, reason: str, session_id: str) -> dict:
     """The event of a failure at a minute past noon, with the keys of the connected one too."""
     own = {"status": status, "reason": reason, "sessionId": session_id}
     shared = {"tenantId": "tenant_default", "occurredAt": "2026-03-01T12:01:00.000Z", "entrypoint": None}
@@ -96,7 +98,7 @@ def same_keys_event(status, reason, session_id) -> dict:
 @pytest.mark.mockserver(now=NOON, choices={"wh-data-asymmetry": "same-keys"})
 @pytest.mark.clause("events.failed")
 @pytest.mark.option("wh-data-asymmetry", "same-keys")
-def test_a_failure_may_carry_the_keys_of_the_connected_event_with_no_entrypoint(mockserver):
+def test_a_failure_may_carry_the_keys_of_the_connected_event_with_no_entrypoint(mockserver: Sandbox) -> None:
     failed, expired = begin(mockserver), begin(mockserver)
     mockserver.advance("1m")
 
@@ -113,7 +115,7 @@ def test_a_failure_may_carry_the_keys_of_the_connected_event_with_no_entrypoint(
 
 @pytest.mark.mockserver(choices={"wh-data-asymmetry": "same-keys"})
 @pytest.mark.clause("events.connected")
-def test_the_connected_event_is_the_same_under_both(mockserver):
+def test_the_connected_event_is_the_same_under_both(mockserver: Sandbox) -> None:
     mockserver.complete_session(begin(mockserver))
 
     [event] = mockserver.events
@@ -121,7 +123,7 @@ def test_the_connected_event_is_the_same_under_both(mockserver):
 
 
 @pytest.mark.clause("events.failed")
-def test_a_session_that_is_made_to_expire_emits_the_same(mockserver):
+def test_a_session_that_is_made_to_expire_emits_the_same(mockserver: Sandbox) -> None:
     session_id = begin(mockserver)
 
     mockserver.expire_session(session_id)
@@ -133,7 +135,7 @@ def test_a_session_that_is_made_to_expire_emits_the_same(mockserver):
 
 @pytest.mark.clause("events.once")
 @pytest.mark.mockserver(now=EXACT_NOON)
-def test_a_pending_session_has_emitted_nothing(mockserver):
+def test_a_pending_session_has_emitted_nothing(mockserver: Sandbox) -> None:
     begin(mockserver)
     mockserver.advance(1199.999999)
 
@@ -142,7 +144,7 @@ def test_a_pending_session_has_emitted_nothing(mockserver):
 
 @pytest.mark.mockserver(given=FUNNELS)
 @pytest.mark.clause("events.connected")
-def test_an_event_contains_the_tenant_of_its_session(mockserver):
+def test_an_event_contains_the_tenant_of_its_session(mockserver: Sandbox) -> None:
     for key in (mockserver.secret_key, "sk_other"):
         mockserver.complete_session(begin(mockserver, key=key))
 
@@ -151,7 +153,7 @@ def test_an_event_contains_the_tenant_of_its_session(mockserver):
 
 @pytest.mark.mockserver(now=NOON, choices={"datetime-spelling": "seconds"})
 @pytest.mark.clause("events.connected", "base.output")
-def test_an_event_spells_its_instant_as_answers_do(mockserver):
+def test_an_event_spells_its_instant_as_answers_do(mockserver: Sandbox) -> None:
     mockserver.complete_session(begin(mockserver))
 
     assert "2026-03-01T12:00:00Z" == mockserver.events[0]["data"]["occurredAt"]
@@ -159,14 +161,14 @@ def test_an_event_spells_its_instant_as_answers_do(mockserver):
 
 @pytest.mark.mockserver(given=FUNNELS)
 @pytest.mark.clause("events.once")
-def test_an_event_without_a_registered_endpoint_is_recorded(mockserver):
+def test_an_event_without_a_registered_endpoint_is_recorded(mockserver: Sandbox) -> None:
     mockserver.complete_session(begin(mockserver))
 
     assert [[]] == [each["deliveries"] for each in mockserver.events]
 
 
 @pytest.mark.clause("session.no-secrets")
-def test_no_event_contains_a_key(mockserver):
+def test_no_event_contains_a_key(mockserver: Sandbox) -> None:
     mockserver.complete_session(begin(mockserver), name=mockserver.tenant_id)
     mockserver.fail_session(begin(mockserver))
 
@@ -175,7 +177,7 @@ def test_no_event_contains_a_key(mockserver):
 
 
 @pytest.mark.clause("events.once")
-def test_reading_does_not_emit(mockserver):
+def test_reading_does_not_emit(mockserver: Sandbox) -> None:
     session_id = begin(mockserver)
     mockserver.complete_session(session_id)
     events = mockserver.events
@@ -188,7 +190,9 @@ def test_reading_does_not_emit(mockserver):
 
 @given(ends=st.lists(st.sampled_from(["complete", "fail", "expire", "wait"]), max_size=8), minutes=st.integers(0, 25))
 @pytest.mark.clause("events.once", "events.session-id", "session.final")
-def test_every_final_session_emits_one_event_in_the_order_of_happening(mockserver_server, ends, minutes):
+def test_every_final_session_emits_one_event_in_the_order_of_happening(
+    mockserver_server: MockServer, ends: list[str], minutes: int
+) -> None:
     with mockserver_server.sandbox(now=NOON) as sandbox:
         session_ids = [begin(sandbox) for _ in ends]
         moves = {
@@ -215,7 +219,9 @@ def test_every_final_session_emits_one_event_in_the_order_of_happening(mockserve
 
 
 @pytest.mark.mockserver(given={"templates": [campaigning.TEMPLATE], "chats": {"count": 1}})
-def test_an_event_of_any_lifecycle_row_is_emitted_and_delivered(mockserver, monkeypatch):
+def test_an_event_of_any_lifecycle_row_is_emitted_and_delivered(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The table of campaigns has no event, so this adds one to a copy of it: no record's event may be dropped."""
     finish = next(step for step in CAMPAIGN.steps if step.trigger == "finish")
     steps = tuple(step._replace(event="campaigns.completed") if step is finish else step for step in CAMPAIGN.steps)
@@ -231,5 +237,5 @@ def test_an_event_of_any_lifecycle_row_is_emitted_and_delivered(mockserver, monk
     assert [{"event": "campaigns.completed", "data": {"campaignId": campaign_id}}] == received
 
 
-def test_each_kind_of_event_has_its_data():
+def test_each_kind_of_event_has_its_data() -> None:
     assert set(EVENTS) == set(serializers.EVENT_DATA)

@@ -1,7 +1,11 @@
 """What an execution shows where the document is silent: rounding, the end of progress, lag, completedAt, odd ends."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
+from mockserver import Sandbox
 from tests.operations.campaigning import (
     EXACT_NOON,
     NOON,
@@ -37,7 +41,7 @@ ROUNDED = {
         pytest.param("ceil", marks=pytest.mark.option("progress-rounding", "ceil")),
     ],
 )
-def test_progress_is_rounded_as_chosen(mockserver, option):
+def test_progress_is_rounded_as_chosen(mockserver: Sandbox, option: str) -> None:
     mockserver.choose({"progress-rounding": option})
     ids = run(mockserver, cadence=60)
     shown = {}
@@ -59,7 +63,7 @@ def test_progress_is_rounded_as_chosen(mockserver, option):
         pytest.param("ceil", [34, 67, 100], marks=pytest.mark.option("progress-rounding", "ceil")),
     ],
 )
-def test_thirds_distinguish_the_three_roundings(mockserver, option, shown):
+def test_thirds_distinguish_the_three_roundings(mockserver: Sandbox, option: str, shown: list[int]) -> None:
     mockserver.choose({"progress-rounding": option})
     ids = run(mockserver, cadence=60)
     seen = []
@@ -71,7 +75,7 @@ def test_thirds_distinguish_the_three_roundings(mockserver, option, shown):
 
 
 @pytest.mark.clause("send.progress")
-def test_failed_sends_count_in_progress_too(mockserver):
+def test_failed_sends_count_in_progress_too(mockserver: Sandbox) -> None:
     mockserver.apply({"given": {"chats": {"count": 200, "each": {"platform": "photoapp"}}}})
     ids = run(mockserver, cadence=4800)
     mockserver.advance(seconds=3)
@@ -88,7 +92,9 @@ def test_failed_sends_count_in_progress_too(mockserver):
         pytest.param("hundred", 100, marks=pytest.mark.option("progress-zero-target", "hundred")),
     ],
 )
-def test_a_target_of_none_shows_the_chosen_progress_until_it_completes(mockserver, option, running):
+def test_a_target_of_none_shows_the_chosen_progress_until_it_completes(
+    mockserver: Sandbox, option: str, running: int
+) -> None:
     mockserver.choose({"progress-zero-target": option, "execution-status-lag": "campaign-first"})
     ids = run(mockserver, filters=NOBODY)
 
@@ -102,7 +108,9 @@ def test_a_target_of_none_shows_the_chosen_progress_until_it_completes(mockserve
 @pytest.mark.clause("send.progress")
 @pytest.mark.parametrize(("option", "shown"), [("zero", 0), ("hundred", 100)])
 @pytest.mark.parametrize("end", ["failed", "canceled"])
-def test_a_target_of_none_shows_the_chosen_progress_if_it_failed_or_was_canceled(mockserver, option, shown, end):
+def test_a_target_of_none_shows_the_chosen_progress_if_it_failed_or_was_canceled(
+    mockserver: Sandbox, option: str, shown: int, end: str
+) -> None:
     lag = {"execution-status-lag": "campaign-first"} if end == "canceled" else {}
     mockserver.choose({"progress-zero-target": option, "start-empty-audience": "failed", **lag})
     if end == "canceled":
@@ -122,7 +130,7 @@ def test_a_target_of_none_shows_the_chosen_progress_if_it_failed_or_was_canceled
         pytest.param("hundred", 100, marks=pytest.mark.option("progress-after-cancel", "hundred")),
     ],
 )
-def test_a_canceled_execution_shows_the_chosen_progress(mockserver, option, shown):
+def test_a_canceled_execution_shows_the_chosen_progress(mockserver: Sandbox, option: str, shown: int) -> None:
     mockserver.choose({"progress-after-cancel": option})
     ids = run(mockserver, cadence=60)
     mockserver.advance(seconds=99)
@@ -144,7 +152,7 @@ def test_a_canceled_execution_shows_the_chosen_progress(mockserver, option, show
     ],
 )
 @pytest.mark.mockserver(now=EXACT_NOON)
-def test_a_campaign_whose_every_send_failed_ends_as_chosen(mockserver, option, status):
+def test_a_campaign_whose_every_send_failed_ends_as_chosen(mockserver: Sandbox, option: str, status: str) -> None:
     mockserver.choose({"all-sends-failed": option})
     ids = run(mockserver, platform="photoapp", cadence=60)
     mockserver.advance(198.999999)
@@ -157,7 +165,7 @@ def test_a_campaign_whose_every_send_failed_ends_as_chosen(mockserver, option, s
 
 
 @pytest.mark.clause("send.completed")
-def test_one_send_that_succeeds_is_enough_to_complete_under_either_option(mockserver):
+def test_one_send_that_succeeds_is_enough_to_complete_under_either_option(mockserver: Sandbox) -> None:
     mockserver.choose({"all-sends-failed": "failed"})
     mockserver.apply({"given": {"chats": [{"platform": "photoapp"}]}})
     ids = run(mockserver, platform="photoapp", cadence=60)
@@ -167,17 +175,17 @@ def test_one_send_that_succeeds_is_enough_to_complete_under_either_option(mockse
     assert ("completed", "completed") == statuses(mockserver, ids)
 
 
-def _cancel(mockserver, ids):
+def _cancel(mockserver: Sandbox, ids: tuple[str, str]) -> str:
     cancel(mockserver, ids[0])
     return "canceled"
 
 
-def _fail(mockserver, ids):
+def _fail(mockserver: Sandbox, ids: tuple[str, str]) -> str:
     mockserver.admin.fail_campaign(ids[0])
     return "failed"
 
 
-def _complete(mockserver, ids):
+def _complete(mockserver: Sandbox, ids: tuple[str, str]) -> str:
     mockserver.advance("199s")  # exactly the instant of the last send
     return "completed"
 
@@ -191,7 +199,9 @@ def _complete(mockserver, ids):
     ],
 )
 @pytest.mark.parametrize("end", [_cancel, _fail])
-def test_a_canceled_or_failed_execution_has_a_completed_at_or_null(mockserver, option, shown, end):
+def test_a_canceled_or_failed_execution_has_a_completed_at_or_null(
+    mockserver: Sandbox, option: str, shown: str | None, end: Callable[..., Any]
+) -> None:
     mockserver.choose({"completedAt-on-cancel-fail": option})
     ids = run(mockserver, cadence=60)
     mockserver.advance(seconds=1.5)
@@ -203,7 +213,7 @@ def test_a_canceled_or_failed_execution_has_a_completed_at_or_null(mockserver, o
 
 
 @pytest.mark.clause("campaigns.detail-executions")
-def test_a_completed_execution_has_its_completed_at_under_either_option(mockserver):
+def test_a_completed_execution_has_its_completed_at_under_either_option(mockserver: Sandbox) -> None:
     mockserver.choose({"completedAt-on-cancel-fail": "null"})
     ids = run(mockserver, cadence=60)
     mockserver.advance(until="idle")
@@ -214,7 +224,7 @@ def test_a_completed_execution_has_its_completed_at_under_either_option(mockserv
 @pytest.mark.clause("campaigns.status-values")
 @pytest.mark.parametrize("end", [_cancel, _fail, _complete])
 @pytest.mark.option("execution-status-lag", "none")
-def test_campaign_and_execution_end_at_one_instant(mockserver, end):
+def test_campaign_and_execution_end_at_one_instant(mockserver: Sandbox, end: Callable[..., Any]) -> None:
     ids = run(mockserver, cadence=60)
     status = end(mockserver, ids)
 
@@ -224,7 +234,7 @@ def test_campaign_and_execution_end_at_one_instant(mockserver, end):
 @pytest.mark.clause("campaigns.status-values", "campaigns.detail-executions")
 @pytest.mark.parametrize("end", [_cancel, _fail, _complete])
 @pytest.mark.option("execution-status-lag", "campaign-first")
-def test_the_execution_may_follow_its_campaign_later(mockserver, end):
+def test_the_execution_may_follow_its_campaign_later(mockserver: Sandbox, end: Callable[..., Any]) -> None:
     mockserver.choose({"execution-status-lag": "campaign-first"})
     ids = run(mockserver, cadence=60)
     status = end(mockserver, ids)
@@ -251,7 +261,7 @@ def test_the_execution_may_follow_its_campaign_later(mockserver, end):
         ),
     ],
 )
-def test_an_unknown_execution_gets_the_chosen_code(mockserver, option, code):
+def test_an_unknown_execution_gets_the_chosen_code(mockserver: Sandbox, option: str, code: str) -> None:
     mockserver.choose({"execution-not-found-code": option})
     campaign_id, _ = run(mockserver, name="One")
     _, other = run(mockserver, name="Two")
@@ -262,7 +272,7 @@ def test_an_unknown_execution_gets_the_chosen_code(mockserver, option, code):
 
 
 @pytest.mark.clause("execution.read", "base.tenant-scope")
-def test_the_execution_of_an_unknown_or_foreign_campaign_is_campaign_not_found(mockserver):
+def test_the_execution_of_an_unknown_or_foreign_campaign_is_campaign_not_found(mockserver: Sandbox) -> None:
     key = mockserver.apply({"given": {"tenants": [{"id": "tenant_other"}]}})["tenants"][0]["secretKey"]
     campaign_id, execution_id = run(mockserver)
 
@@ -272,7 +282,7 @@ def test_the_execution_of_an_unknown_or_foreign_campaign_is_campaign_not_found(m
 
 
 @pytest.mark.clause("campaigns.status-values", "execution.read")
-def test_a_draft_has_no_execution_to_read(mockserver):
+def test_a_draft_has_no_execution_to_read(mockserver: Sandbox) -> None:
     campaign_id = create(mockserver)
 
     assert [] == read(mockserver, campaign_id)["executions"]

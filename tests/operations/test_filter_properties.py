@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mockserver import MockServer
+from mockserver._json import JSON
 from tests.depth import at_depth
 from tests.harness.filter_oracle import ARRAYS, BOOLEANS, DATES, NUMBERS, STRINGS, Rules, selected
 from tests.operations.filter_world import (
@@ -98,8 +100,8 @@ CHOSEN = st.fixed_dictionaries(
 @pytest.mark.clause("filters.groups-and", "filters.combinator", "filters.semantics", "audience.preview")
 @given(seeds=POPULATIONS, filters=FILTERS, chosen=CHOSEN)
 def test_the_preview_is_the_count_of_the_reference_filters_under_every_choice(
-    mockserver_server, seeds, filters, chosen
-):
+    mockserver_server: MockServer, seeds: list[JSON], filters: list[JSON], chosen: dict[str, tuple[str, JSON]]
+) -> None:
     rules = Rules(**{name: value for _, argument in chosen.values() for name, value in argument.items()})
     judged = [chat["id"] for chat in selected([documented(each) for each in seeds], filters, rules)]
     choices = {choice: option for choice, (option, _) in chosen.items()}
@@ -111,7 +113,9 @@ def test_the_preview_is_the_count_of_the_reference_filters_under_every_choice(
 
 @pytest.mark.clause("filters.groups-and", "filters.combinator")
 @given(seeds=POPULATIONS, filters=FILTERS, order=st.randoms(use_true_random=False))
-def test_the_order_of_groups_and_of_statements_does_not_matter(mockserver_server, seeds, filters, order):
+def test_the_order_of_groups_and_of_statements_does_not_matter(
+    mockserver_server: MockServer, seeds: list[JSON], filters: list[JSON], order: Any
+) -> None:
     mixed = [{**group, "statements": order.sample(group["statements"], len(group["statements"]))} for group in filters]
     order.shuffle(mixed)
 
@@ -122,7 +126,7 @@ def test_the_order_of_groups_and_of_statements_does_not_matter(mockserver_server
 @pytest.mark.clause("filters.semantics", "filters.combinator", "filters.value2")
 @settings(max_examples=at_depth(10, 100))
 @given(seeds=POPULATIONS, data=st.data())
-def test_operators_agree_with_each_other(mockserver_server, seeds, data):
+def test_operators_agree_with_each_other(mockserver_server: MockServer, seeds: list[JSON], data: st.DataObject) -> None:
     field = data.draw(st.sampled_from([*STRINGS, *NUMBERS, *DATES]))
     one, other = data.draw(operands(field)), data.draw(operands(field))
 
@@ -144,7 +148,9 @@ def test_operators_agree_with_each_other(mockserver_server, seeds, data):
 @pytest.mark.clause("filters.semantics")
 @settings(max_examples=at_depth(10, 100))
 @given(seeds=POPULATIONS, made=a_statement())
-def test_a_negative_operator_is_the_complement_of_its_positive_one(mockserver_server, seeds, made):
+def test_a_negative_operator_is_the_complement_of_its_positive_one(
+    mockserver_server: MockServer, seeds: list[JSON], made: JSON
+) -> None:
     negatives = {"has-any": "has-none", "exists": "not-exists"}
     opposite = negatives.get(made["operator"], f"not-{made['operator']}")
     if opposite not in OPERATORS[made["field"]]:
@@ -159,7 +165,9 @@ def test_a_negative_operator_is_the_complement_of_its_positive_one(mockserver_se
 @pytest.mark.clause("filters.semantics")
 @settings(max_examples=at_depth(10, 100))
 @given(seeds=POPULATIONS, tags=st.lists(st.sampled_from(OPERANDS["chat.tagIds"]), min_size=1, max_size=3))
-def test_has_any_is_or_over_the_tags_and_has_all_is_and(mockserver_server, seeds, tags):
+def test_has_any_is_or_over_the_tags_and_has_all_is_and(
+    mockserver_server: MockServer, seeds: list[JSON], tags: list[str]
+) -> None:
     singly = [statement(ARRAYS[0], "has-any", [tag]) for tag in tags]
 
     with mockserver_server.sandbox(given=world(seeds), now=NOW) as sandbox:
@@ -173,7 +181,7 @@ def test_has_any_is_or_over_the_tags_and_has_all_is_and(mockserver_server, seeds
 @pytest.mark.clause("filters.types", "filters.semantics")
 @settings(max_examples=at_depth(10, 100))
 @given(seeds=POPULATIONS, field=st.sampled_from(BOOLEANS))
-def test_a_boolean_is_true_or_false_in_every_chat(mockserver_server, seeds, field):
+def test_a_boolean_is_true_or_false_in_every_chat(mockserver_server: MockServer, seeds: list[JSON], field: str) -> None:
     with mockserver_server.sandbox(given=world(seeds), now=NOW) as sandbox:
         yes, no = (estimated(sandbox, alone(statement(field, "equals", value))) for value in (True, False))
         not_yes = estimated(sandbox, alone(statement(field, "not-equals", True)))

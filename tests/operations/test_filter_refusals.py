@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from mockserver import Sandbox
+from mockserver._json import JSON
 from mockserver.scenario.parsing import value_of
 from tests.harness.filter_oracle import ARRAYS, BOOLEANS, DATES, NUMBERS, STRINGS
 from tests.operations.filter_world import (
@@ -56,7 +58,7 @@ def taken_or_misnamed(sandbox: Any, cases: Iterable[Any], wanted: tuple[int, str
 
 
 @pytest.mark.clause("filters.operators", "filters.invalid", "audience.same-filters")
-def test_an_operator_of_another_type_is_refused(mockserver):
+def test_an_operator_of_another_type_is_refused(mockserver: Sandbox) -> None:
     cases = [statement(field, operator, *operand_for(field, operator)) for field, operator in ILLEGAL]
 
     assert [] == taken_or_misnamed(mockserver, map(alone, cases))
@@ -64,7 +66,7 @@ def test_an_operator_of_another_type_is_refused(mockserver):
 
 @pytest.mark.clause("filters.operators", "filters.invalid")
 @pytest.mark.parametrize("field", ["chat.status", "chat.monetization", "chat.tagIds"])
-def test_an_operator_that_no_type_has_is_refused(mockserver, field):
+def test_an_operator_that_no_type_has_is_refused(mockserver: Sandbox, field: str) -> None:
     operators = ["", "eq", "EQUALS", "equals ", "not_equals", "is", "between-dates", "=="]
     cases = [statement(field, each, *operand_for(field, "equals")) for each in operators]
 
@@ -72,7 +74,7 @@ def test_an_operator_that_no_type_has_is_refused(mockserver, field):
 
 
 @pytest.mark.clause("filters.fields", "filters.invalid", "audience.same-filters")
-def test_a_field_that_is_not_listed_is_refused(mockserver):
+def test_a_field_that_is_not_listed_is_refused(mockserver: Sandbox) -> None:
     fields = [
         "", "status", "chat.Status", "chat.status ", "chat.name", "chat.id", "chat.custom.dentist", "chat.virtual.contact",
         "chat.virtual.participantsCount", "chat.virtual.lastmessageat", "chat.tagIds.0", "chat.__class__", "chat.status == 'open' or chat.status",
@@ -123,7 +125,7 @@ def wrong_values(field: str, operator: str) -> list[dict[str, Any]]:
 @pytest.mark.clause("filters.types", "filters.value2", "filters.dates", "filters.invalid", "audience.same-filters")
 @pytest.mark.option("date-only-and-naive", "reject")
 @pytest.mark.parametrize("field", OPERATORS)
-def test_a_value_of_another_type_or_shape_is_refused(mockserver, field):
+def test_a_value_of_another_type_or_shape_is_refused(mockserver: Sandbox, field: str) -> None:
     operators = [each for each in OPERATORS[field] if each not in ("exists", "not-exists")]
     cases = [made for operator in operators for made in wrong_values(field, operator)]
     got = {str(made): outcomes(mockserver, alone(made)) for made in cases}
@@ -141,7 +143,7 @@ def outcomes(sandbox: Any, filters: Any) -> list[tuple[int, Any]]:
     "written", ["1e999", "-1e999", "1E400", "1" + "0" * 400], ids=["e999", "-e999", "E400", "digits"]
 )
 @pytest.mark.parametrize("field", NUMBERS)
-def test_a_number_beyond_every_number_is_refused(mockserver, field, written):
+def test_a_number_beyond_every_number_is_refused(mockserver: Sandbox, field: str, written: str) -> None:
     wanted = (
         f'[{{"combinator": "and", "statements": [{{"field": "{field}", "operator": "equals", "value": {written}}}]}}]'
     )
@@ -156,7 +158,7 @@ def test_a_number_beyond_every_number_is_refused(mockserver, field, written):
 
 @pytest.mark.clause("filters.types")
 @pytest.mark.parametrize("written", ["60", "60.0", "6e1", "600E-1", "60.000"])
-def test_a_number_is_the_same_in_every_format(mockserver, written):
+def test_a_number_is_the_same_in_every_format(mockserver: Sandbox, written: str) -> None:
     made = f'{{"field": "chat.monetization", "operator": "equals", "value": {written}}}'
     body = f'{{"filters": [{{"combinator": "and", "statements": [{made}]}}]}}'.encode()
 
@@ -180,7 +182,7 @@ def counted(sandbox: Any, operator: str, operand: str) -> int:
 @pytest.mark.clause("filters.types", "filters.semantics")
 @pytest.mark.mockserver(given={"chats": [{"monetization": LARGE + near} for near in (-2, -1, 0, 1, 2)]}, now=NOW)
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_a_number_that_is_no_double_is_compared_exactly_in_every_format(mockserver, spelling):
+def test_a_number_that_is_no_double_is_compared_exactly_in_every_format(mockserver: Sandbox, spelling: str) -> None:
     value = spelling.format(LARGE)
     counts = {operator: counted(mockserver, operator, f'"value": {value}') for operator in RANGES}
     lists = {operator: counted(mockserver, operator, f'"value": [{value}]') for operator in ("in", "not-in")}
@@ -195,7 +197,7 @@ def test_a_number_that_is_no_double_is_compared_exactly_in_every_format(mockserv
 @pytest.mark.clause("base.json", "filters.types")
 @pytest.mark.mockserver(given={"chats": [{"monetization": 0}, {"monetization": 1}]}, now=NOW)
 @pytest.mark.parametrize("written", ["1e-400", f"1e-{'9' * 30}", f"-1e-{'9' * 30}", f"0.{'9' * 5000}e-{'9' * 30}"])
-def test_a_number_below_every_double_is_a_number_however_small(mockserver, written):
+def test_a_number_below_every_double_is_a_number_however_small(mockserver: Sandbox, written: str) -> None:
     ignored = f'{{"estimate": {written}}}'.encode()
     reply = mockserver.call("POST", PREVIEW, body=ignored, headers={"Content-Type": "application/json"})
 
@@ -214,7 +216,7 @@ SEEDED = {
 @pytest.mark.mockserver(given={}, now=NOW)
 @pytest.mark.parametrize("form", [*SEEDED, "http"])
 @pytest.mark.parametrize("written", [f"{LARGE}", f"{LARGE}.0", f"{LARGE}e0", "9007199254740993.5", "1e308", "-1e22"])
-def test_a_number_of_seed_data_is_found_as_it_was_written(mockserver, form, written):
+def test_a_number_of_seed_data_is_found_as_it_was_written(mockserver: Sandbox, form: str, written: str) -> None:
     if form == "http":
         mockserver.call(
             "POST",
@@ -233,7 +235,7 @@ def test_a_number_of_seed_data_is_found_as_it_was_written(mockserver, form, writ
 
 @pytest.mark.clause("filters.types")
 @pytest.mark.parametrize("value", [1e308, 2.0**60, -1e22, float(2**53)])
-def test_a_double_of_python_is_found_by_its_own_text(mockserver, value):
+def test_a_double_of_python_is_found_by_its_own_text(mockserver: Sandbox, value: float) -> None:
     mockserver.apply(given={"chats": [{"monetization": value}]})
     filters = alone(statement("chat.monetization", "equals", value))
 
@@ -242,7 +244,7 @@ def test_a_double_of_python_is_found_by_its_own_text(mockserver, value):
 
 @pytest.mark.clause("filters.platform-values", "filters.invalid", "audience.same-filters")
 @pytest.mark.option("platform-value-unknown", "invalid-filters")
-def test_a_platform_outside_the_four_is_refused(mockserver):
+def test_a_platform_outside_the_four_is_refused(mockserver: Sandbox) -> None:
     values = ["telegram", "", "CHATAPP", "chatapp-lite", " chatapp"]
     operands = [(operator, value) for value in values for operator in ("equals", "not-equals")]
     operands += [(operator, ["chatapp", value]) for value in values for operator in ("in", "not-in")]
@@ -256,7 +258,7 @@ def test_a_platform_outside_the_four_is_refused(mockserver):
 @pytest.mark.option("date-offset", "z-only")
 @pytest.mark.parametrize("field", DATES)
 @pytest.mark.parametrize("offset", ["+00:00", "-03:00", "+05:45"])
-def test_an_offset_is_refused_where_only_z_is_taken(mockserver, field, offset):
+def test_an_offset_is_refused_where_only_z_is_taken(mockserver: Sandbox, field: str, offset: str) -> None:
     for operator in OPERATORS[field]:
         if operator not in ("exists", "not-exists"):
             operands = {"in": ([f"2026-01-01T00:00:00{offset}"],)}.get(operator.removeprefix("not-"))
@@ -293,14 +295,14 @@ BROKEN_SHAPES: list[Any] = [
     ],
     ids=["split", "all"],
 )
-def test_filters_of_a_wrong_structure_are_refused(mockserver, wanted):
+def test_filters_of_a_wrong_structure_are_refused(mockserver: Sandbox, wanted: tuple[int, str]) -> None:
     assert [] == taken_or_misnamed(mockserver, BROKEN_SHAPES, wanted)
 
 
 @pytest.mark.clause("filters.invalid")
 @pytest.mark.mockserver(choices={"filter-error-split": "all-invalid-filters"})
 @pytest.mark.option("filter-error-split", "all-invalid-filters")
-def test_a_semantic_error_has_the_same_code_in_both_operations(mockserver):
+def test_a_semantic_error_has_the_same_code_in_both_operations(mockserver: Sandbox) -> None:
     assert [INVALID] * 2 == verdicts(mockserver, alone(statement("chat.status", "greater-than", "open")))
     assert [INVALID] * 2 == verdicts(mockserver, "all")
     refused = mockserver.call("POST", CREATE, json=campaign(cadence=0))
@@ -312,7 +314,9 @@ def test_a_semantic_error_has_the_same_code_in_both_operations(mockserver):
 @pytest.mark.option("filter-error-split", "all-invalid-filters")
 @pytest.mark.parametrize("more", [{"name": ""}, {"cadence": 0}, {"platform": "botapp"}, {"templateId": None}], ids=str)
 @pytest.mark.parametrize("filters", ["all", [{}], alone(5), alone({"field": "chat.status"})], ids=str)
-def test_the_schema_of_the_body_is_checked_before_the_structure_of_its_filters(mockserver, more, filters):
+def test_the_schema_of_the_body_is_checked_before_the_structure_of_its_filters(
+    mockserver: Sandbox, more: JSON, filters: Any
+) -> None:
     refused = mockserver.call("POST", CREATE, json={**campaign(**more), "filters": filters})
 
     assert SCHEMA == (refused.status, refused.json()["code"])
@@ -322,7 +326,9 @@ def test_the_schema_of_the_body_is_checked_before_the_structure_of_its_filters(m
 @pytest.mark.mockserver(choices={"unknown-body-keys": "reject"})
 @pytest.mark.option("unknown-body-keys", "reject")
 @pytest.mark.parametrize(("split", "wanted"), [("split", SCHEMA), ("all-invalid-filters", INVALID)])
-def test_an_unknown_key_in_filters_is_a_wrong_structure_where_it_is_refused(mockserver, split, wanted):
+def test_an_unknown_key_in_filters_is_a_wrong_structure_where_it_is_refused(
+    mockserver: Sandbox, split: str, wanted: tuple[int, str]
+) -> None:
     mockserver.choose({"filter-error-split": split})
     known = statement("chat.status", "equals", "open")
 
@@ -334,7 +340,7 @@ def test_an_unknown_key_in_filters_is_a_wrong_structure_where_it_is_refused(mock
 
 @pytest.mark.clause("filters.invalid", "filters.groups-and")
 @pytest.mark.parametrize("combinator", ["and", "or"])
-def test_one_bad_statement_anywhere_invalidates_the_filters(mockserver, combinator):
+def test_one_bad_statement_anywhere_invalidates_the_filters(mockserver: Sandbox, combinator: str) -> None:
     good, bad = statement("chat.status", "equals", "open"), statement("chat.status", "equals", 1)
 
     assert [INVALID] * 2 == verdicts(mockserver, alone(good, bad, combinator=combinator))
@@ -342,7 +348,7 @@ def test_one_bad_statement_anywhere_invalidates_the_filters(mockserver, combinat
 
 
 @pytest.mark.clause("filters.no-value", "filters.value2")
-def test_exists_takes_no_notice_of_a_value(mockserver):
+def test_exists_takes_no_notice_of_a_value(mockserver: Sandbox) -> None:
     def counts(field: str, *value: Any) -> list[int]:
         return [estimated(mockserver, alone(statement(field, each, *value))) for each in ("exists", "not-exists")]
 
@@ -357,7 +363,7 @@ def test_exists_takes_no_notice_of_a_value(mockserver):
 
 
 @pytest.mark.clause("filters.value2")
-def test_value2_counts_for_nothing_outside_the_two_ranges(mockserver):
+def test_value2_counts_for_nothing_outside_the_two_ranges(mockserver: Sandbox) -> None:
     cases = [statement(field, each, *operand_for(field, each)) for field, each in LEGAL if "between" not in each]
 
     assert [] == [
@@ -369,7 +375,7 @@ def test_value2_counts_for_nothing_outside_the_two_ranges(mockserver):
 
 
 @pytest.mark.clause("filters.schema", "filters.fields", "filters.operators", "filters.platform-values")
-def test_the_served_schema_lists_exactly_what_is_accepted(mockserver):
+def test_the_served_schema_lists_exactly_what_is_accepted(mockserver: Sandbox) -> None:
     served = mockserver.call("GET", "/v1/campaigns/filters/schema").json()
     accepted = {
         field: [operator for operator in EVERY_OPERATOR if accepts(mockserver, field, operator)] for field in OPERATORS

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mockserver import MockServer, Sandbox
 from tests.depth import at_depth
 from tests.harness.filter_oracle import DATES, Rules, selected
 from tests.operations.filter_world import (
@@ -47,7 +48,7 @@ def every_statement() -> list[dict[str, Any]]:
 
 
 @pytest.mark.clause("filters.fields", "filters.operators")
-def test_the_table_is_the_documents_seventeen_fields_with_their_operators():
+def test_the_table_is_the_documents_seventeen_fields_with_their_operators() -> None:
     assert 17 == len(OPERATORS)
     assert 8 * 12 + 2 * 12 + 3 * 4 + 3 * 12 + 5 == len(LEGAL)
 
@@ -56,7 +57,7 @@ def test_the_table_is_the_documents_seventeen_fields_with_their_operators():
 @pytest.mark.option("estimated-count-exactness", "exact")
 @pytest.mark.mockserver(given=WORLD, now=NOW)
 @pytest.mark.parametrize("field", OPERATORS)
-def test_an_operator_of_the_type_of_the_field_selects_its_chats(mockserver, field):
+def test_an_operator_of_the_type_of_the_field_selects_its_chats(mockserver: Sandbox, field: str) -> None:
     made = [each for operator in OPERATORS[field] for each in statements(field, operator)]
 
     assert [] == disagreements(mockserver, Rules(), made)
@@ -66,7 +67,7 @@ def test_an_operator_of_the_type_of_the_field_selects_its_chats(mockserver, fiel
 @pytest.mark.mockserver(given=WORLD, now=NOW)
 @pytest.mark.law
 @pytest.mark.parametrize("field", OPERATORS)
-def test_a_started_campaign_targets_the_very_chats_that_match(mockserver, field):
+def test_a_started_campaign_targets_the_very_chats_that_match(mockserver: Sandbox, field: str) -> None:
     made = [each for operator in OPERATORS[field] for each in statements(field, operator)[: at_depth(1, 3)]]
 
     found = {}
@@ -79,7 +80,7 @@ def test_a_started_campaign_targets_the_very_chats_that_match(mockserver, field)
 
 @pytest.mark.clause("filters.fields", "campaigns.create", "start.audience-fixed")
 @pytest.mark.mockserver(given=WORLD, now=NOW)
-def test_the_chats_that_match_are_the_ones_in_which_the_message_appears(mockserver):
+def test_the_chats_that_match_are_the_ones_in_which_the_message_appears(mockserver: Sandbox) -> None:
     filters = alone(statement("chat.platform", "equals", "chatapp"), statement("chat.monetization", "greater-than", 0))
     targets(mockserver, filters)
 
@@ -162,7 +163,7 @@ def test_the_chats_that_match_are_the_ones_in_which_the_message_appears(mockserv
         ),
     ],
 )
-def test_an_option_of_meaning_changes_every_operator_as_described(mockserver, rules):
+def test_an_option_of_meaning_changes_every_operator_as_described(mockserver: Sandbox, rules: Rules) -> None:
     assert [] == disagreements(mockserver, rules, every_statement())
 
 
@@ -182,7 +183,9 @@ def test_an_option_of_meaning_changes_every_operator_as_described(mockserver, ru
 @pytest.mark.parametrize("field", ["chat.virtual.lastMessageAt", "chat.virtual.lastUpdateAt"])
 @pytest.mark.option("date-offset", "any")
 @pytest.mark.clause("filters.dates")
-def test_a_date_may_have_any_form_of_iso_8601_with_an_offset(mockserver_server, field, noon):
+def test_a_date_may_have_any_form_of_iso_8601_with_an_offset(
+    mockserver_server: MockServer, field: str, noon: str
+) -> None:
     dates = [f"2026-03-01T{clock}Z" for clock in ("11:59:59.999", "12:00:00.000", "12:00:00.001")]
     chats = [{"id": f"chat_{n}", field.rpartition(".")[2]: written} for n, written in enumerate(dates)]
     group = {"combinator": "and", "statements": [{"field": field, "operator": "equals", "value": noon}]}
@@ -196,7 +199,7 @@ def test_a_date_may_have_any_form_of_iso_8601_with_an_offset(mockserver_server, 
 @pytest.mark.mockserver(given=WORLD, now=NOW, choices={"date-offset": "z-only"})
 @pytest.mark.option("date-offset", "z-only")
 @pytest.mark.parametrize("field", DATES)
-def test_dates_in_utc_mean_the_same_where_only_z_is_taken(mockserver, field):
+def test_dates_in_utc_mean_the_same_where_only_z_is_taken(mockserver: Sandbox, field: str) -> None:
     in_utc = [each for each in OPERANDS[field] if each.endswith("Z")]
     made = [each for operator in OPERATORS[field] for each in statements(field, operator, in_utc)]
 
@@ -231,7 +234,9 @@ def test_dates_in_utc_mean_the_same_where_only_z_is_taken(mockserver, field):
         ),
     ],
 )
-def test_dates_without_a_time_or_an_offset_begin_at_the_chosen_midnight(mockserver, field, rules):
+def test_dates_without_a_time_or_an_offset_begin_at_the_chosen_midnight(
+    mockserver: Sandbox, field: str, rules: Rules
+) -> None:
     made = [each for operator in OPERATORS[field] for each in statements(field, operator, NAIVE)]
 
     assert [] == disagreements(mockserver, rules, made)
@@ -241,7 +246,9 @@ def test_dates_without_a_time_or_an_offset_begin_at_the_chosen_midnight(mockserv
 @pytest.mark.option("missing-value-negative-ops", "match")
 @pytest.mark.mockserver(given=WORLD, now=NOW)
 @pytest.mark.parametrize(("field", "operator"), [(field, each) for field, each in LEGAL if each.startswith("not-")])
-def test_a_negative_operator_and_its_positive_one_share_the_chats_between_them(mockserver, field, operator):
+def test_a_negative_operator_and_its_positive_one_share_the_chats_between_them(
+    mockserver: Sandbox, field: str, operator: str
+) -> None:
     for negative in statements(field, operator):
         positive = {**negative, "operator": operator.removeprefix("not-")}
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+from mockserver import Sandbox
+from mockserver.testing.transports.in_process import Response
 from tests.operations.world import refused
 
 ORIGINS = ["https://www.clinica.example", "https://agenda.clinica.example:8443"]
@@ -19,34 +21,34 @@ pytestmark = [
 ]
 
 
-def policy(sandbox, id, key=None):
+def policy(sandbox: Sandbox, id: str, key: str | None = None) -> Response:
     return sandbox.call("GET", f"/v1/forms/{id}/embed-frame-policy", key=key)
 
 
-def test_the_policy_is_the_list_of_allowed_origins(mockserver):
+def test_the_policy_is_the_list_of_allowed_origins(mockserver: Sandbox) -> None:
     reply = policy(mockserver, "form_open")
 
     assert 200 == reply.status
     assert {"iframeEmbedAllowedOrigins": ORIGINS} == reply.json()
 
 
-def test_a_form_need_not_be_active(mockserver):
+def test_a_form_need_not_be_active(mockserver: Sandbox) -> None:
     reply = policy(mockserver, "form_closed")
 
     assert (200, {"iframeEmbedAllowedOrigins": ORIGINS[:1]}) == (reply.status, reply.json())
 
 
-def test_a_form_that_may_be_embedded_nowhere_has_an_empty_list(mockserver):
+def test_a_form_that_may_be_embedded_nowhere_has_an_empty_list(mockserver: Sandbox) -> None:
     assert {"iframeEmbedAllowedOrigins": []} == policy(mockserver, "form_nowhere").json()
 
 
 @pytest.mark.parametrize("id", ["nobodys", "form_ope", "FORM_OPEN", "%00", "a%2Fb", "0"])
-def test_an_unknown_form_is_not_found_with_either_key(mockserver, id):
+def test_an_unknown_form_is_not_found_with_either_key(mockserver: Sandbox, id: str) -> None:
     for key in (mockserver.secret_key, mockserver.public_key):
         assert (404, "FORM_NOT_FOUND") == refused(policy(mockserver, id, key))
 
 
-def test_the_policy_contains_nothing_else_of_the_form(mockserver):
+def test_the_policy_contains_nothing_else_of_the_form(mockserver: Sandbox) -> None:
     assert {"iframeEmbedAllowedOrigins"} == set(policy(mockserver, "form_closed", mockserver.public_key).json())
     assert (404, "RESOURCE_NOT_FOUND") == refused(mockserver.call("GET", "/v1/forms/form_open"))
 
@@ -67,7 +69,7 @@ def test_the_policy_contains_nothing_else_of_the_form(mockserver):
         "https://a.example,https://b.example",
     ],
 )
-def test_an_origin_in_another_form_than_https_and_host_cannot_be_seeded(mockserver, origin):
+def test_an_origin_in_another_form_than_https_and_host_cannot_be_seeded(mockserver: Sandbox, origin: str) -> None:
     with pytest.raises(ValueError, match="iframeEmbedAllowedOrigins.*expected an https origin"):
         mockserver.apply({"given": {"forms": [{"id": "form_bad", "iframeEmbedAllowedOrigins": [origin]}]}})
 

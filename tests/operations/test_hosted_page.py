@@ -2,6 +2,7 @@
 
 import pytest
 
+from mockserver import Sandbox
 from tests.operations.session_calls import EXACT_NOON, FUNNELS, NOON, PHONE, begin, create, entrypoints, read
 
 BACK = "https://clinic.example/back?tab=2&q=a%20b#done"
@@ -9,7 +10,7 @@ GONE = "Este link não está mais disponível. Peça um novo link a quem o envio
 
 
 @pytest.mark.clause("session.completed", "session.url")
-def test_the_end_user_connects_a_number(mockserver):
+def test_the_end_user_connects_a_number(mockserver: Sandbox) -> None:
     session = create(mockserver)
 
     page = mockserver.end_user(session).connect(phone="+55 (11) 99999-0000", name="Matriz")
@@ -25,7 +26,7 @@ def test_the_end_user_connects_a_number(mockserver):
 
 
 @pytest.mark.clause("session.coexistence")
-def test_coexistence_has_steps_of_its_own_and_is_mirrored(mockserver):
+def test_coexistence_has_steps_of_its_own_and_is_mirrored(mockserver: Sandbox) -> None:
     session = create(mockserver, {"coexistence": True})
     user = mockserver.end_user(session)
     user.open()
@@ -42,7 +43,7 @@ def test_coexistence_has_steps_of_its_own_and_is_mirrored(mockserver):
     assert read(mockserver, session["sessionId"])["entrypoint"]["isCoexistence"] is True
 
 
-def test_the_standard_flow_requires_account_number_and_authorisation(mockserver):
+def test_the_standard_flow_requires_account_number_and_authorisation(mockserver: Sandbox) -> None:
     user = mockserver.end_user(create(mockserver))
 
     steps = [user.open().step, user.proceed().step, user.choose_account().step, user.choose_number().step]
@@ -52,7 +53,7 @@ def test_the_standard_flow_requires_account_number_and_authorisation(mockserver)
 
 @pytest.mark.clause("session.return")
 @pytest.mark.option("return-query", "nothing")
-def test_after_success_the_end_user_is_redirected_to_the_return_url_as_sent(mockserver):
+def test_after_success_the_end_user_is_redirected_to_the_return_url_as_sent(mockserver: Sandbox) -> None:
     page = mockserver.end_user(create(mockserver, {"returnUrl": BACK})).connect()
 
     assert (303, BACK) == (page.status, page.location)
@@ -69,7 +70,7 @@ def test_after_success_the_end_user_is_redirected_to_the_return_url_as_sent(mock
     ],
 )
 @pytest.mark.clause("session.return")
-def test_a_return_url_beyond_ascii_is_encoded_by_the_url_standard(mockserver, url, location):
+def test_a_return_url_beyond_ascii_is_encoded_by_the_url_standard(mockserver: Sandbox, url: str, location: str) -> None:
     page = mockserver.end_user(create(mockserver, {"returnUrl": url})).connect()
 
     assert (303, location) == (page.status, page.location)
@@ -87,7 +88,7 @@ def test_a_return_url_beyond_ascii_is_encoded_by_the_url_standard(mockserver, ur
         ("https://clinic.example/?a=1&#part?x", "https://clinic.example/?a=1&{}#part?x"),
     ],
 )
-def test_session_and_status_are_appended_to_the_url_s_own_query(mockserver, url, location):
+def test_session_and_status_are_appended_to_the_url_s_own_query(mockserver: Sandbox, url: str, location: str) -> None:
     session = create(mockserver, {"returnUrl": url})
 
     page = mockserver.end_user(session).connect()
@@ -98,7 +99,7 @@ def test_session_and_status_are_appended_to_the_url_s_own_query(mockserver, url,
 @pytest.mark.clause("session.return", "session.failed")
 @pytest.mark.option("return-on-failure", "stay")
 @pytest.mark.mockserver(choices={"return-query": "session-and-status"})
-def test_after_a_failure_the_hosted_page_is_the_end(mockserver):
+def test_after_a_failure_the_hosted_page_is_the_end(mockserver: Sandbox) -> None:
     session = create(mockserver, {"returnUrl": BACK})
     user = mockserver.end_user(session)
     user.open()
@@ -122,7 +123,7 @@ def test_after_a_failure_the_hosted_page_is_the_end(mockserver):
         ("expire", "expired"),
     ],
 )
-def test_a_failure_may_return_with_an_error(mockserver, end, error):
+def test_a_failure_may_return_with_an_error(mockserver: Sandbox, end: str, error: str) -> None:
     user = mockserver.end_user(create(mockserver, {"returnUrl": "https://clinic.example/?a=1"}))
     user.open()
 
@@ -130,7 +131,7 @@ def test_a_failure_may_return_with_an_error(mockserver, end, error):
 
 
 @pytest.mark.mockserver(choices={"return-on-failure": "return-with-error"})
-def test_without_a_return_url_every_end_is_a_page(mockserver):
+def test_without_a_return_url_every_end_is_a_page(mockserver: Sandbox) -> None:
     user = mockserver.end_user(create(mockserver))
     user.open()
 
@@ -138,7 +139,7 @@ def test_without_a_return_url_every_end_is_a_page(mockserver):
 
 
 @pytest.mark.clause("session.user-cancels")
-def test_a_cancellation_on_the_page_fails_the_session(mockserver):
+def test_a_cancellation_on_the_page_fails_the_session(mockserver: Sandbox) -> None:
     session_id = begin(mockserver)
     user = mockserver.end_user(session_id)
     user.open()
@@ -154,7 +155,7 @@ def test_a_cancellation_on_the_page_fails_the_session(mockserver):
 
 @pytest.mark.clause("session.user-cancels")
 @pytest.mark.mockserver(choices={"user-cancels": "pending"})
-def test_an_unnoticed_cancellation_ends_the_flow_and_the_session_waits(mockserver):
+def test_an_unnoticed_cancellation_ends_the_flow_and_the_session_waits(mockserver: Sandbox) -> None:
     session_id = begin(mockserver)
     user = mockserver.end_user(session_id)
     user.open()
@@ -167,7 +168,7 @@ def test_an_unnoticed_cancellation_ends_the_flow_and_the_session_waits(mockserve
     assert "pending" == read(mockserver, session_id)["status"]
 
 
-def test_a_closed_tab_leaves_the_session_waiting_for_its_deadline(mockserver):
+def test_a_closed_tab_leaves_the_session_waiting_for_its_deadline(mockserver: Sandbox) -> None:
     session_id = begin(mockserver)
     user = mockserver.end_user(session_id)
     user.open()
@@ -181,7 +182,7 @@ def test_a_closed_tab_leaves_the_session_waiting_for_its_deadline(mockserver):
 
 
 @pytest.mark.clause("session.phone-in-use")
-def test_a_number_that_is_in_use_fails_when_it_is_authorised(mockserver):
+def test_a_number_that_is_in_use_fails_when_it_is_authorised(mockserver: Sandbox) -> None:
     mockserver.end_user(begin(mockserver)).connect(PHONE)
     session_id = begin(mockserver)
 
@@ -193,7 +194,7 @@ def test_a_number_that_is_in_use_fails_when_it_is_authorised(mockserver):
 
 @pytest.mark.mockserver(given=FUNNELS)
 @pytest.mark.clause("session.funnel-checked-late")
-def test_a_funnel_that_is_removed_meanwhile_fails_when_it_is_authorised(mockserver):
+def test_a_funnel_that_is_removed_meanwhile_fails_when_it_is_authorised(mockserver: Sandbox) -> None:
     session_id = begin(mockserver, {"funnelStepId": "funnel_step_new"})
     user = mockserver.end_user(session_id)
     for go in (user.open, user.proceed, user.choose_account, user.choose_number):
@@ -209,7 +210,7 @@ def test_a_funnel_that_is_removed_meanwhile_fails_when_it_is_authorised(mockserv
 
 @pytest.mark.parametrize("driver", ["timer", "sweeper", "on-read"])
 @pytest.mark.clause("session.expired")
-def test_nothing_is_completed_at_the_deadline_whatever_drives_the_expiry(mockserver, driver):
+def test_nothing_is_completed_at_the_deadline_whatever_drives_the_expiry(mockserver: Sandbox, driver: str) -> None:
     mockserver.choose({"expiry-driver": driver})
     session_id = begin(mockserver)
     user = mockserver.end_user(session_id)
@@ -225,7 +226,7 @@ def test_nothing_is_completed_at_the_deadline_whatever_drives_the_expiry(mockser
 
 
 @pytest.mark.mockserver(now=EXACT_NOON)
-def test_the_last_microsecond_is_in_time(mockserver):
+def test_the_last_microsecond_is_in_time(mockserver: Sandbox) -> None:
     user = mockserver.end_user(begin(mockserver))
     for go in (user.open, user.proceed, user.choose_account, user.choose_number):
         go()
@@ -236,7 +237,7 @@ def test_the_last_microsecond_is_in_time(mockserver):
 
 @pytest.mark.clause("session.url")
 @pytest.mark.option("link-consumed-when", "continue")
-def test_the_link_is_used_up_when_continue_is_pressed(mockserver):
+def test_the_link_is_used_up_when_continue_is_pressed(mockserver: Sandbox) -> None:
     session_id = begin(mockserver)
     first, second = mockserver.end_user(session_id), mockserver.end_user(session_id)
 
@@ -250,7 +251,7 @@ def test_the_link_is_used_up_when_continue_is_pressed(mockserver):
 @pytest.mark.clause("session.url")
 @pytest.mark.option("link-consumed-when", "first-get")
 @pytest.mark.mockserver(choices={"link-consumed-when": "first-get"})
-def test_the_link_may_be_used_up_by_the_first_get(mockserver):
+def test_the_link_may_be_used_up_by_the_first_get(mockserver: Sandbox) -> None:
     session_id = begin(mockserver)
     first, second = mockserver.end_user(session_id), mockserver.end_user(session_id)
 
@@ -263,7 +264,7 @@ def test_the_link_may_be_used_up_by_the_first_get(mockserver):
 @pytest.mark.clause("session.url")
 @pytest.mark.option("link-consumed-when", "completion")
 @pytest.mark.mockserver(choices={"link-consumed-when": "completion"})
-def test_the_link_may_lead_on_until_the_session_has_ended(mockserver):
+def test_the_link_may_lead_on_until_the_session_has_ended(mockserver: Sandbox) -> None:
     session_id = begin(mockserver)
     first, second = mockserver.end_user(session_id), mockserver.end_user(session_id)
     first.open()
@@ -275,7 +276,7 @@ def test_the_link_may_lead_on_until_the_session_has_ended(mockserver):
 
 
 @pytest.mark.mockserver(choices={"link-consumed-when": "completion", "user-cancels": "pending"})
-def test_a_valid_link_restarts_a_cancelled_flow(mockserver):
+def test_a_valid_link_restarts_a_cancelled_flow(mockserver: Sandbox) -> None:
     user = mockserver.end_user(begin(mockserver))
     user.open()
     user.proceed()
@@ -285,7 +286,7 @@ def test_a_valid_link_restarts_a_cancelled_flow(mockserver):
     assert "account" == user.proceed().step
 
 
-def test_the_link_of_a_flow_follows_the_choice_at_its_next_start(mockserver):
+def test_the_link_of_a_flow_follows_the_choice_at_its_next_start(mockserver: Sandbox) -> None:
     mockserver.choose({"link-consumed-when": "completion"})
     user = mockserver.end_user(begin(mockserver))
     user.open()
@@ -299,7 +300,7 @@ def test_the_link_of_a_flow_follows_the_choice_at_its_next_start(mockserver):
 
 @pytest.mark.clause("session.url")
 @pytest.mark.mockserver(now=NOON)
-def test_an_expired_link_and_a_finished_one_lead_nowhere(mockserver):
+def test_an_expired_link_and_a_finished_one_lead_nowhere(mockserver: Sandbox) -> None:
     waiting, finished = begin(mockserver), begin(mockserver)
     mockserver.complete_session(finished)
 
@@ -309,7 +310,7 @@ def test_an_expired_link_and_a_finished_one_lead_nowhere(mockserver):
 
 
 @pytest.mark.mockserver(choices={"expiry-driver": "on-read"})
-def test_reading_an_overdue_link_expires_nothing(mockserver):
+def test_reading_an_overdue_link_expires_nothing(mockserver: Sandbox) -> None:
     session_id = begin(mockserver)
     mockserver.advance("21m")
 
@@ -318,7 +319,7 @@ def test_reading_an_overdue_link_expires_nothing(mockserver):
 
 
 @pytest.mark.clause("session.url")
-def test_the_url_does_not_reveal_the_id_of_the_session(mockserver):
+def test_the_url_does_not_reveal_the_id_of_the_session(mockserver: Sandbox) -> None:
     session = create(mockserver)
 
     token = session["url"].rpartition("/")[2]

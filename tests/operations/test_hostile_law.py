@@ -1,12 +1,15 @@
 """A law: whatever request is made up, the answer is a success or the documented error, and never an internal one."""
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from mockserver import MockServer, Sandbox
 from tests.depth import at_depth
-from tests.harness.access import in_process, over_socket, verdict
+from tests.harness.access import Answer, in_process, over_socket, verdict
 from tests.operations.world import DRAFT, GIVEN, MULTIPART, OPERATIONS, SESSIONS, form
 
 SCENARIO = {"given": GIVEN, "now": "2026-03-01T12:00:00Z"}
@@ -35,7 +38,7 @@ documented = st.sampled_from(sorted({path for _, path in OPERATIONS.values()}))
 
 
 @st.composite
-def mangled(draw):
+def mangled(draw: st.DrawFn) -> str:
     """A documented path with another id, now and then cut, doubled, or with a query."""
     parts = draw(documented).split("/")
     parts[draw(st.integers(2, len(parts) - 1))] = draw(ids)
@@ -67,7 +70,7 @@ json_bodies = st.one_of(bodies_near_the_document, st.recursive(values, lambda de
 
 
 @st.composite
-def broken(draw):
+def broken(draw: st.DrawFn) -> bytes:
     """A body with a few bytes of it cut out or written over."""
     whole = draw(
         st.one_of(json_bodies, st.just(form(("a.txt", "text/plain", b"a"), ("b.png", "image/png", b"\x89PNG"))))
@@ -94,7 +97,7 @@ keys = st.one_of(st.sampled_from(["secret", "secret", "secret", "public", "none"
 requests = st.tuples(methods, targets, keys, content_types, further_headers, bodies)
 
 
-def headers_of(sandbox, key, content_type, further):
+def headers_of(sandbox: Sandbox, key: str, content_type: str, further: list[tuple[str, str]]) -> list[tuple[str, str]]:
     sent = {"secret": sandbox.secret_key, "public": sandbox.public_key}.get(key, key)
     own = [("Content-Type", content_type)] if key == "none" else [("X-API-Key", sent), ("Content-Type", content_type)]
     # A generated header does not repeat the headers that frame a request, nor the two above.
@@ -102,7 +105,7 @@ def headers_of(sandbox, key, content_type, further):
     return own + [(name, value) for name, value in further if name.lower() not in taken]
 
 
-def is_documented(method, got):
+def is_documented(method: str, got: Answer) -> bool:
     """Whether an answer is a success in JSON or nothing, or the documented error."""
     if method == "HEAD":
         return got.body == b"" and got.status != 500
@@ -111,7 +114,11 @@ def is_documented(method, got):
     return verdict(got)[1] != "INTERNAL_ERROR"
 
 
-def ask(mockserver_server, access, request):
+def ask(
+    mockserver_server: MockServer,
+    access: Callable[..., Any],
+    request: tuple[str, str, str, str, list[tuple[str, str]], bytes],
+) -> None:
     method, target, key, content_type, further, body = request
     with mockserver_server.sandbox(**SCENARIO) as sandbox:
         got = access(sandbox).ask(method, target, headers_of(sandbox, key, content_type, further), body)
@@ -124,20 +131,24 @@ def ask(mockserver_server, access, request):
 @example(request=("POST", "/v1/campaigns", "secret", "application/json", [], b'{"filters": 1e400}'))
 @example(request=("POST", PREVIEW, "secret", "application/json", [], HUGE))
 @example(request=("GET", f"{SESSIONS}/%00", "secret", "", [], b"\0"))
-def test_in_process_no_request_breaks_the_mock(mockserver_server, request):
+def test_in_process_no_request_breaks_the_mock(
+    mockserver_server: MockServer, request: tuple[str, str, str, str, list[tuple[str, str]], bytes]
+) -> None:
     ask(mockserver_server, in_process, request)
 
 
 @settings(max_examples=at_depth(10, 100))
 @given(request=requests)
-def test_over_a_socket_no_request_breaks_the_mock(mockserver_server, request):
+def test_over_a_socket_no_request_breaks_the_mock(
+    mockserver_server: MockServer, request: tuple[str, str, str, str, list[tuple[str, str]], bytes]
+) -> None:
     ask(mockserver_server, over_socket, request)
 
 
 @given(
     bodies=st.lists(st.tuples(st.sampled_from(["", "/start", "/cancel", "/audience-preview"]), json_bodies), max_size=6)
 )
-def test_no_body_breaks_a_campaign(mockserver_server, bodies):
+def test_no_body_breaks_a_campaign(mockserver_server: MockServer, bodies: list[tuple[str, bytes]]) -> None:
     with mockserver_server.sandbox(**SCENARIO) as sandbox:
         headers = [("X-API-Key", sandbox.secret_key), ("Content-Type", "application/json")]
         made = sandbox.call("POST", "/v1/campaigns", json=DRAFT | {"templateId": "template_coupon"}).json()[

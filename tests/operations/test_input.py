@@ -2,9 +2,11 @@
 
 import gzip
 import json
+from typing import Any
 
 import pytest
 
+from mockserver import Sandbox
 from tests.documents.reading import public, validator
 from tests.operations.world import DRAFT, GIVEN, SESSIONS, draft, refused
 
@@ -16,21 +18,21 @@ GROUP = {"combinator": "and", "statements": [{"field": "chat.status", "operator"
 invalid = (400, "VALIDATION_ERROR")
 
 
-def optional_bodies(sandbox, *, name="Optional"):
+def optional_bodies(sandbox: Sandbox, *, name: str = "Optional") -> list[tuple[str, int]]:
     """The calls whose body may be left out, with the status of their success."""
     return [(f"/v1/campaigns/{draft(sandbox, name=name)}/start", 202), (PREVIEW, 200), (SESSIONS, 202)]
 
 
 @pytest.mark.clause("base.input")
 @pytest.mark.option("empty-json-body", "accept")
-def test_an_empty_body_with_a_json_type_is_a_missing_body(mockserver):
+def test_an_empty_body_with_a_json_type_is_a_missing_body(mockserver: Sandbox) -> None:
     for path, status in optional_bodies(mockserver):
         assert status == mockserver.call("POST", path, headers=JSON).status
 
 
 @pytest.mark.clause("base.input")
 @pytest.mark.option("empty-json-body", "reject")
-def test_an_empty_body_under_a_json_type_may_be_refused(mockserver):
+def test_an_empty_body_under_a_json_type_may_be_refused(mockserver: Sandbox) -> None:
     mockserver.choose({"empty-json-body": "reject"})
 
     for path, _ in optional_bodies(mockserver):
@@ -39,7 +41,7 @@ def test_an_empty_body_under_a_json_type_may_be_refused(mockserver):
 
 @pytest.mark.clause("base.input")
 @pytest.mark.parametrize("option", ["accept", "reject"])
-def test_no_body_and_an_empty_object_are_always_taken(mockserver, option):
+def test_no_body_and_an_empty_object_are_always_taken(mockserver: Sandbox, option: str) -> None:
     mockserver.choose({"empty-json-body": option})
 
     for path, status in optional_bodies(mockserver, name="Without"):
@@ -50,11 +52,11 @@ def test_no_body_and_an_empty_object_are_always_taken(mockserver, option):
 
 @pytest.mark.clause("base.input", "campaigns.validation")
 @pytest.mark.parametrize("headers", [{}, JSON], ids=["without a type", "with a type"])
-def test_a_creation_needs_a_body(mockserver, headers):
+def test_a_creation_needs_a_body(mockserver: Sandbox, headers: dict[str, str]) -> None:
     assert invalid == refused(mockserver.call("POST", "/v1/campaigns", headers=headers))
 
 
-def with_unknown_keys(sandbox):
+def with_unknown_keys(sandbox: Sandbox) -> Any:
     """Bodies with an undocumented key, at each depth, and the status without it."""
     statement = GROUP["statements"][0] | {"colour": "red"}
     return {
@@ -68,14 +70,14 @@ def with_unknown_keys(sandbox):
 
 @pytest.mark.clause("base.input")
 @pytest.mark.option("unknown-body-keys", "ignore")
-def test_unknown_keys_are_ignored(mockserver):
+def test_unknown_keys_are_ignored(mockserver: Sandbox) -> None:
     for path, body, status in with_unknown_keys(mockserver).values():
         assert status == mockserver.call("POST", path, json=body).status
 
 
 @pytest.mark.clause("base.input")
 @pytest.mark.option("unknown-body-keys", "reject")
-def test_unknown_keys_may_be_refused_at_every_depth(mockserver):
+def test_unknown_keys_may_be_refused_at_every_depth(mockserver: Sandbox) -> None:
     bodies = with_unknown_keys(mockserver)
     mockserver.choose({"unknown-body-keys": "reject"})
 
@@ -86,7 +88,7 @@ def test_unknown_keys_may_be_refused_at_every_depth(mockserver):
 
 @pytest.mark.clause("base.input")
 @pytest.mark.option("unknown-body-keys", "reject")
-def test_known_keys_and_the_names_of_variables_are_never_unknown(mockserver):
+def test_known_keys_and_the_names_of_variables_are_never_unknown(mockserver: Sandbox) -> None:
     mockserver.choose({"unknown-body-keys": "reject"})
     whole = DRAFT | {"description": "d", "filters": [GROUP], "templateId": "template_coupon"}
     campaign_id = mockserver.call("POST", "/v1/campaigns", json=whole).json()["campaignId"]
@@ -97,13 +99,13 @@ def test_known_keys_and_the_names_of_variables_are_never_unknown(mockserver):
 
 @pytest.mark.clause("base.input", "session.no-extra")
 @pytest.mark.parametrize("option", ["ignore", "reject"])
-def test_a_session_never_takes_an_unknown_key(mockserver, option):
+def test_a_session_never_takes_an_unknown_key(mockserver: Sandbox, option: str) -> None:
     mockserver.choose({"unknown-body-keys": option})
 
     assert invalid == refused(mockserver.call("POST", SESSIONS, json={"colour": "red"}))
 
 
-def with_nulls(sandbox):
+def with_nulls(sandbox: Sandbox) -> Any:
     """Bodies whose optional fields are null, and the status that leaving them out has."""
     start = f"/v1/campaigns/{draft(sandbox, name='Nulls')}/start"
     return {
@@ -120,7 +122,7 @@ def with_nulls(sandbox):
 
 @pytest.mark.clause("base.input")
 @pytest.mark.option("null-for-optional", "reject")
-def test_null_is_not_a_missing_optional_field(mockserver):
+def test_null_is_not_a_missing_optional_field(mockserver: Sandbox) -> None:
     bodies = with_nulls(mockserver)
 
     assert dict.fromkeys(bodies, invalid) == {
@@ -130,7 +132,7 @@ def test_null_is_not_a_missing_optional_field(mockserver):
 
 @pytest.mark.clause("base.input")
 @pytest.mark.option("null-for-optional", "omit")
-def test_null_may_be_a_missing_optional_field(mockserver):
+def test_null_may_be_a_missing_optional_field(mockserver: Sandbox) -> None:
     mockserver.choose({"null-for-optional": "omit"})
 
     for field, (path, body, status) in with_nulls(mockserver).items():
@@ -142,7 +144,7 @@ def test_null_may_be_a_missing_optional_field(mockserver):
 
 @pytest.mark.clause("base.input", "campaigns.platform")
 @pytest.mark.parametrize(("nulls", "status"), [("reject", 400), ("omit", 201)])
-def test_a_platform_that_may_be_left_out_is_an_optional_field(mockserver, nulls, status):
+def test_a_platform_that_may_be_left_out_is_an_optional_field(mockserver: Sandbox, nulls: str, status: int) -> None:
     mockserver.choose({"platform-required": "default-chatapp", "null-for-optional": nulls})
     document = public(**{"platform-required": "default-chatapp", "null-for-optional": nulls})
     documented = validator(document, document["components"]["schemas"]["CreateCampaignRequest"])
@@ -155,7 +157,7 @@ def test_a_platform_that_may_be_left_out_is_an_optional_field(mockserver, nulls,
 @pytest.mark.clause("base.input")
 @pytest.mark.parametrize("option", ["reject", "omit"])
 @pytest.mark.parametrize("field", ["name", "templateId", "cadence", "platform"])
-def test_a_required_field_is_never_null(mockserver, option, field):
+def test_a_required_field_is_never_null(mockserver: Sandbox, option: str, field: str) -> None:
     mockserver.choose({"null-for-optional": option})
 
     assert invalid == refused(mockserver.call("POST", "/v1/campaigns", json=DRAFT | {field: None}))
@@ -164,20 +166,20 @@ def test_a_required_field_is_never_null(mockserver, option, field):
 @pytest.mark.clause("base.input")
 @pytest.mark.parametrize("option", ["reject", "omit"])
 @pytest.mark.parametrize("body", [None, [], "text", 7, True])
-def test_a_body_is_an_object(mockserver, option, body):
+def test_a_body_is_an_object(mockserver: Sandbox, option: str, body: Any) -> None:
     mockserver.choose({"null-for-optional": option})
 
     for path in ("/v1/campaigns", PREVIEW, SESSIONS):
         assert invalid == refused(mockserver.call("POST", path, body=json.dumps(body).encode(), headers=JSON))
 
 
-def test_unknown_query_parameters_are_ignored(mockserver):
+def test_unknown_query_parameters_are_ignored(mockserver: Sandbox) -> None:
     assert 200 == mockserver.call("GET", "/v1/campaigns?page=2&limit=0&colour=red&colour=blue&=&&").status
     assert 201 == mockserver.call("POST", "/v1/campaigns?dryRun=true", json=DRAFT).status
 
 
 @pytest.mark.clause("base.input")
-def test_of_a_repeated_name_the_last_value_counts(mockserver):
+def test_of_a_repeated_name_the_last_value_counts(mockserver: Sandbox) -> None:
     body = json.dumps(DRAFT).removesuffix("}") + ', "name": "Second", "cadence": "60", "cadence": 60}'
 
     assert 201 == mockserver.call("POST", "/v1/campaigns", body=body.encode(), headers=JSON).status
@@ -186,7 +188,7 @@ def test_of_a_repeated_name_the_last_value_counts(mockserver):
 
 @pytest.mark.clause("base.input")
 @pytest.mark.parametrize("charset", ["latin-1", "utf-16", "nonsense"])
-def test_a_json_body_is_utf_8_whatever_charset_it_declares(mockserver, charset):
+def test_a_json_body_is_utf_8_whatever_charset_it_declares(mockserver: Sandbox, charset: str) -> None:
     body = json.dumps({**DRAFT, "name": "Promoção"}, ensure_ascii=False).encode()
     headers = {"Content-Type": f"application/json; charset={charset}"}
 
@@ -195,7 +197,7 @@ def test_a_json_body_is_utf_8_whatever_charset_it_declares(mockserver, charset):
 
 
 @pytest.mark.clause("base.input")
-def test_a_compressed_body_is_not_decompressed(mockserver):
+def test_a_compressed_body_is_not_decompressed(mockserver: Sandbox) -> None:
     body = gzip.compress(json.dumps(DRAFT).encode())
 
     reply = mockserver.call("POST", "/v1/campaigns", body=body, headers={**JSON, "Content-Encoding": "gzip"})
@@ -203,13 +205,13 @@ def test_a_compressed_body_is_not_decompressed(mockserver):
 
 
 @pytest.mark.clause("base.input")
-def test_a_plain_body_is_read_whatever_content_encoding_it_has(mockserver):
+def test_a_plain_body_is_read_whatever_content_encoding_it_has(mockserver: Sandbox) -> None:
     assert 201 == mockserver.call("POST", "/v1/campaigns", json=DRAFT, headers={"Content-Encoding": "gzip"}).status
 
 
 @pytest.mark.clause("cancel.no-body", "base.input")
 @pytest.mark.parametrize("body", [b"{broken", b"\xff", b'{"force": true}', b"a" * 2_000_000], ids=len)
-def test_a_body_where_none_is_documented_is_ignored(mockserver, body):
+def test_a_body_where_none_is_documented_is_ignored(mockserver: Sandbox, body: bytes) -> None:
     campaign_id = draft(mockserver, name="Not needed")
 
     assert 200 == mockserver.call("GET", f"/v1/campaigns/{campaign_id}", body=body, headers=JSON).status

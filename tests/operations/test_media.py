@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from tests.operations.media_files import (
     ACCEPTED,
     BOUNDARY,
@@ -51,7 +53,7 @@ VARIANTS = [
     + VARIANTS,
 )
 @pytest.mark.clause("media.upload", "media.format")
-def test_a_true_file_of_an_accepted_type_is_taken(mockserver, declared, content):
+def test_a_true_file_of_an_accepted_type_is_taken(mockserver: Sandbox, declared: str, content: bytes) -> None:
     reply = upload(mockserver, File(content, declared, "nome.bin"))
 
     assert 201 == reply.status, reply.headers
@@ -64,7 +66,7 @@ def test_a_true_file_of_an_accepted_type_is_taken(mockserver, declared, content)
 
 @pytest.mark.parametrize("declared", [row[0] for row in ACCEPTED])
 @pytest.mark.clause("media.format")
-def test_a_content_of_another_accepted_type_is_refused(mockserver, declared):
+def test_a_content_of_another_accepted_type_is_refused(mockserver: Sandbox, declared: str) -> None:
     near = {declared}.union(*(each for each in CONTAINERS if declared in each))
     others = [content for other, _, contents in ACCEPTED if other not in near for content in contents]
 
@@ -94,7 +96,7 @@ def test_a_content_of_another_accepted_type_is_refused(mockserver, declared):
     ids=lambda file: f"{file.type}-{len(file.content)}",
 )
 @pytest.mark.clause("media.format")
-def test_another_type_or_a_content_that_is_nothing_is_refused(mockserver, file):
+def test_another_type_or_a_content_that_is_nothing_is_refused(mockserver: Sandbox, file: File) -> None:
     assert (400, "MEDIA_INVALID_FORMAT") == refused(upload(mockserver, file))
     assert [] == stored(mockserver)
 
@@ -110,7 +112,7 @@ def test_another_type_or_a_content_that_is_nothing_is_refused(mockserver, file):
     ],
 )
 @pytest.mark.clause("media.empty")
-def test_an_upload_without_a_file_is_empty(mockserver, files):
+def test_an_upload_without_a_file_is_empty(mockserver: Sandbox, files: list[File]) -> None:
     assert (400, "MEDIA_UPLOAD_EMPTY") == refused(upload(mockserver, *files))
 
 
@@ -128,14 +130,16 @@ def test_an_upload_without_a_file_is_empty(mockserver, files):
     ],
 )
 @pytest.mark.clause("media.empty")
-def test_a_body_that_is_not_multipart_is_an_empty_upload(mockserver, content_type, body):
+def test_a_body_that_is_not_multipart_is_an_empty_upload(
+    mockserver: Sandbox, content_type: str | None, body: bytes
+) -> None:
     headers = {"content-type": content_type} if content_type else {}
 
     assert (400, "MEDIA_UPLOAD_EMPTY") == refused(mockserver.call("POST", UPLOAD, body=body, headers=headers))
 
 
 @pytest.mark.clause("media.empty", "media.upload")
-def test_next_to_a_file_other_parts_do_not_count(mockserver):
+def test_next_to_a_file_other_parts_do_not_count(mockserver: Sandbox) -> None:
     nameless = File(b"", "application/octet-stream", "")
 
     reply = upload(mockserver, nameless, GOOD._replace(field="other"), OTHER, File(b"x", None, None))
@@ -145,7 +149,7 @@ def test_next_to_a_file_other_parts_do_not_count(mockserver):
 
 @pytest.mark.option("media-max-files", "10")
 @pytest.mark.clause("media.too-many", "media.upload")
-def test_ten_files_are_taken_and_eleven_are_too_many(mockserver):
+def test_ten_files_are_taken_and_eleven_are_too_many(mockserver: Sandbox) -> None:
     assert 10 == len(upload(mockserver, *[GOOD] * 10).json())
     assert (400, "MEDIA_UPLOAD_TOO_MANY_FILES") == refused(upload(mockserver, *[GOOD] * 11))
     assert 10 == len(stored(mockserver))
@@ -154,7 +158,7 @@ def test_ten_files_are_taken_and_eleven_are_too_many(mockserver):
 @pytest.mark.parametrize("most", [1, 2, 30])
 @pytest.mark.option("media-max-files", "any")
 @pytest.mark.clause("media.too-many")
-def test_how_many_files_are_too_many_can_be_chosen(mockserver, most):
+def test_how_many_files_are_too_many_can_be_chosen(mockserver: Sandbox, most: int) -> None:
     mockserver.choose({"media-max-files": most})
 
     assert 201 == upload(mockserver, *[GOOD] * most).status
@@ -164,7 +168,7 @@ def test_how_many_files_are_too_many_can_be_chosen(mockserver, most):
 @pytest.mark.parametrize("kind", ONE_OF_EACH)
 @pytest.mark.option("media-max-size", "any")
 @pytest.mark.clause("media.too-large")
-def test_a_file_of_exactly_the_limit_passes_and_one_byte_more_does_not(mockserver, kind):
+def test_a_file_of_exactly_the_limit_passes_and_one_byte_more_does_not(mockserver: Sandbox, kind: str) -> None:
     file = File(ONE_OF_EACH[kind], TYPE_OF[kind])
     mockserver.choose({"media-max-size": {kind: len(file.content)}})
 
@@ -179,7 +183,9 @@ def test_a_file_of_exactly_the_limit_passes_and_one_byte_more_does_not(mockserve
 )
 @pytest.mark.option("media-max-size", "default")
 @pytest.mark.clause("media.too-large")
-def test_a_picture_has_five_megabytes_and_a_sticker_five_hundred_kilobytes(mockserver, content, declared, limit):
+def test_a_picture_has_five_megabytes_and_a_sticker_five_hundred_kilobytes(
+    mockserver: Sandbox, content: bytes, declared: str, limit: int
+) -> None:
     at, above = (File(content.ljust(size, b"\0"), declared) for size in (limit, limit + 1))
 
     assert 201 == upload(mockserver, at).status
@@ -188,7 +194,7 @@ def test_a_picture_has_five_megabytes_and_a_sticker_five_hundred_kilobytes(mocks
 
 @pytest.mark.mockserver(choices={"media-max-files": 2, "media-max-size": {"image": 10}})
 @pytest.mark.clause("media.empty", "media.too-many", "media.format", "media.too-large")
-def test_count_is_looked_at_before_format_and_format_before_size(mockserver):
+def test_count_is_looked_at_before_format_and_format_before_size(mockserver: Sandbox) -> None:
     too_large = GOOD
 
     assert (400, "MEDIA_UPLOAD_TOO_MANY_FILES") == refused(upload(mockserver, too_large, BAD_FORMAT, too_large))
@@ -200,7 +206,7 @@ def test_count_is_looked_at_before_format_and_format_before_size(mockserver):
 
 @pytest.mark.option("media-partial-failure", "all-or-nothing")
 @pytest.mark.clause("media.format")
-def test_one_bad_file_refuses_all(mockserver):
+def test_one_bad_file_refuses_all(mockserver: Sandbox) -> None:
     assert (400, "MEDIA_INVALID_FORMAT") == refused(upload(mockserver, GOOD, BAD_FORMAT, OTHER))
     assert [] == stored(mockserver)
 
@@ -215,7 +221,7 @@ def test_one_bad_file_refuses_all(mockserver):
 )
 @pytest.mark.option("media-partial-failure", "per-file")
 @pytest.mark.clause("media.format", "media.upload", "media.too-large")
-def test_one_bad_file_may_fail_alone(mockserver, shape, nothing):
+def test_one_bad_file_may_fail_alone(mockserver: Sandbox, shape: str, nothing: JSON) -> None:
     mockserver.choose({"media-partial-failure": "per-file", "media-failed-item-shape": shape})
     mockserver.choose({"media-max-size": {"document": 10}})
 
@@ -236,7 +242,9 @@ def test_one_bad_file_may_fail_alone(mockserver, shape, nothing):
     ],
 )
 @pytest.mark.clause("media.upload")
-def test_results_come_in_the_chosen_order_and_names_may_repeat(mockserver, order, names):
+def test_results_come_in_the_chosen_order_and_names_may_repeat(
+    mockserver: Sandbox, order: str, names: list[str]
+) -> None:
     mockserver.choose({"media-result-order": order})
     sent = names if order == "request" else names[::-1]
 
@@ -247,18 +255,18 @@ def test_results_come_in_the_chosen_order_and_names_may_repeat(mockserver, order
 
 
 @pytest.mark.clause("media.audio-single")
-def test_several_audios_may_be_uploaded_in_one_request(mockserver):
+def test_several_audios_may_be_uploaded_in_one_request(mockserver: Sandbox) -> None:
     assert 201 == upload(mockserver, File(MP3, "audio/mpeg", "a.mp3"), File(MP3, "audio/mpeg", "b.mp3")).status
 
 
 @pytest.mark.clause("media.upload", "auth.secret-only")
-def test_a_public_key_uploads_nothing(mockserver):
+def test_a_public_key_uploads_nothing(mockserver: Sandbox) -> None:
     assert (401, "API_KEY_WRONG_TYPE") == refused(upload(mockserver, GOOD, key=mockserver.public_key))
 
 
 @given(cut=st.integers(0, len(multipart([GOOD, OTHER]))), noise=st.binary(max_size=3))
 @pytest.mark.clause("media.empty", "media.format")
-def test_a_broken_upload_is_a_documented_refusal(mockserver_server, cut, noise):
+def test_a_broken_upload_is_a_documented_refusal(mockserver_server: MockServer, cut: int, noise: bytes) -> None:
     whole = multipart([GOOD, OTHER])
     with mockserver_server.sandbox() as sandbox:
         reply = sandbox.call("POST", UPLOAD, body=whole[:cut] + noise, headers={"content-type": MULTIPART})
@@ -266,7 +274,7 @@ def test_a_broken_upload_is_a_documented_refusal(mockserver_server, cut, noise):
         assert 201 == reply.status or refused(reply)[1] in ("MEDIA_UPLOAD_EMPTY", "MEDIA_INVALID_FORMAT")
 
 
-def archive(*members):
+def archive(*members: str) -> bytes:
     """A zip archive with these members."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as writing:
@@ -284,7 +292,7 @@ OFFICE = "application/vnd.openxmlformats-officedocument."
     [("notas.txt",), ("word/document.xml",), ("[Content_Types].xml", "xl/workbook.xml")],
     ids=["any archive", "no content types", "a spreadsheet"],
 )
-def test_an_archive_is_a_document_only_by_its_entries(mockserver, members):
+def test_an_archive_is_a_document_only_by_its_entries(mockserver: Sandbox, members: tuple[str, ...]) -> None:
     reply = upload(mockserver, File(archive(*members), f"{OFFICE}wordprocessingml.document", "a.docx"))
 
     assert (400, "MEDIA_INVALID_FORMAT") == refused(reply)

@@ -5,12 +5,15 @@ import io
 import struct
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mockserver import Sandbox
 from mockserver.contract.media_types import KINDS
 from mockserver.contract.samples import FOLDER as SAMPLES
 from mockserver.core.operations.file_types import TEXT_READ_MAX_BYTES, is_text, media_types
@@ -101,13 +104,13 @@ def branded(*brands: str) -> bytes:
     return box + film[int.from_bytes(film[:4], "big") :]
 
 
-def test_each_real_file_has_its_row():
+def test_each_real_file_has_its_row() -> None:
     files = [path for folder in (OWN, SAMPLES) for path in folder.iterdir()]
     assert sorted(REAL) == sorted(path.name for path in files if path.suffix != ".md")
 
 
 @pytest.mark.clause("media.format", "media.upload")
-def test_a_real_file_is_taken_as_its_own_type_and_as_no_other(mockserver):
+def test_a_real_file_is_taken_as_its_own_type_and_as_no_other(mockserver: Sandbox) -> None:
     taken = {
         name: [kind for kind in KINDS if upload(mockserver, File(content_of(name), kind)).status == 201]
         for name in REAL
@@ -116,7 +119,7 @@ def test_a_real_file_is_taken_as_its_own_type_and_as_no_other(mockserver):
     assert {name: [kind] if kind else [] for name, kind in REAL.items()} == taken
 
 
-def test_every_type_that_an_upload_takes_has_a_real_file():
+def test_every_type_that_an_upload_takes_has_a_real_file() -> None:
     assert set(KINDS) == {kind for kind in REAL.values() if kind}
 
 
@@ -137,7 +140,7 @@ def test_every_type_that_an_upload_takes_has_a_real_file():
     ids="+".join,
 )
 @pytest.mark.clause("media.format")
-def test_a_film_of_any_general_brand_is_an_mp4(mockserver, brands):
+def test_a_film_of_any_general_brand_is_an_mp4(mockserver: Sandbox, brands: list[str]) -> None:
     assert 201 == upload(mockserver, File(branded(*brands), "video/mp4")).status
 
 
@@ -156,7 +159,9 @@ def test_a_film_of_any_general_brand_is_an_mp4(mockserver, brands):
     ids=str,
 )
 @pytest.mark.clause("media.format")
-def test_a_file_of_another_brand_is_not_mp4_however_long_the_list(mockserver, brands, kind):
+def test_a_file_of_another_brand_is_not_mp4_however_long_the_list(
+    mockserver: Sandbox, brands: list[str], kind: str
+) -> None:
     for declared in ("video/mp4", "audio/mp4", "video/3gpp"):
         reply = upload(mockserver, File(branded(*brands), declared))
 
@@ -173,7 +178,7 @@ def test_a_file_of_another_brand_is_not_mp4_however_long_the_list(mockserver, br
     ],
 )
 @pytest.mark.clause("media.format")
-def test_not_every_riff_is_a_webp(mockserver, content):
+def test_not_every_riff_is_a_webp(mockserver: Sandbox, content: bytes) -> None:
     assert (400, "MEDIA_INVALID_FORMAT") == refused(upload(mockserver, File(content, "image/webp")))
 
 
@@ -182,13 +187,13 @@ def test_not_every_riff_is_a_webp(mockserver, content):
     ["ID3 é uma etiqueta", "RIFF raff", "%PDF-1.4 é um formato", "OggS", "#!AMR\n", "ADIF", "PK", "MZ", "GIF89a"],
 )
 @pytest.mark.clause("media.format")
-def test_a_text_may_begin_as_a_file_of_another_type_does(mockserver, text):
+def test_a_text_may_begin_as_a_file_of_another_type_does(mockserver: Sandbox, text: str) -> None:
     assert 201 == upload(mockserver, File(text.encode(), "text/plain")).status
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
 @pytest.mark.clause("media.format")
-def test_a_text_in_a_wide_encoding_is_a_text_by_its_mark_or_its_charset(mockserver, encoding):
+def test_a_text_in_a_wide_encoding_is_a_text_by_its_mark_or_its_charset(mockserver: Sandbox, encoding: str) -> None:
     text = "Olá, 9h?\r\n"
     marked, bare = ("\ufeff" + text).encode(encoding), text.encode(encoding)
 
@@ -200,11 +205,11 @@ def test_a_text_in_a_wide_encoding_is_a_text_by_its_mark_or_its_charset(mockserv
 
 @pytest.mark.parametrize("binary", [b"\0", b"\x01", b"\x08", b"\x0b", b"\x1a", b"\xff\xfe\x01\x00"], ids=repr)
 @pytest.mark.clause("media.format")
-def test_a_content_with_a_binary_byte_is_not_text(mockserver, binary):
+def test_a_content_with_a_binary_byte_is_not_text(mockserver: Sandbox, binary: bytes) -> None:
     assert (400, "MEDIA_INVALID_FORMAT") == refused(upload(mockserver, File(binary + b" ", "text/plain")))
 
 
-def test_a_text_that_is_longer_than_what_is_read_may_be_cut_within_a_character():
+def test_a_text_that_is_longer_than_what_is_read_may_be_cut_within_a_character() -> None:
     text = "\ufeff" + "a" * (TEXT_READ_MAX_BYTES // 2 - 2) + "\U0001f600" * 3
 
     assert is_text(text.encode("utf-16-le"))
@@ -219,7 +224,7 @@ def with_needed_version(content: bytes, version: int) -> bytes:
 
 
 @pytest.mark.clause("media.format")
-def test_how_an_office_document_is_packed_does_not_matter(mockserver):
+def test_how_an_office_document_is_packed_does_not_matter(mockserver: Sandbox) -> None:
     newer = with_needed_version(content_of("writer.docx"), 255)
     with pytest.raises(NotImplementedError):
         zipfile.ZipFile(io.BytesIO(newer))
@@ -233,7 +238,9 @@ WHOLE = [content_of(name) for name in REAL if len(content_of(name)) < 5_000] + [
 
 
 @given(content=st.sampled_from(WHOLE), data=st.data())
-def test_a_content_that_is_cut_or_changed_anywhere_is_read_without_an_exception(content, data):
+def test_a_content_that_is_cut_or_changed_anywhere_is_read_without_an_exception(
+    content: bytes, data: st.DataObject
+) -> None:
     cut = data.draw(st.integers(0, len(content)))
     at = data.draw(st.integers(0, len(content)))
     noise = data.draw(st.binary(max_size=8))
@@ -262,10 +269,10 @@ def box(kind: bytes, body: bytes) -> bytes:
         pytest.param(b"\xff\xfb" * 500_000, id="frames"),
     ],
 )
-def test_a_content_of_very_many_parts_is_read_in_bounded_steps(content):
+def test_a_content_of_very_many_parts_is_read_in_bounded_steps(content: bytes) -> None:
     steps = 0
 
-    def count(*_):
+    def count(*_: object) -> Callable[..., Any]:
         nonlocal steps
         steps += 1
         return count
@@ -282,7 +289,7 @@ def test_a_content_of_very_many_parts_is_read_in_bounded_steps(content):
 
 @pytest.mark.option("media-missing-type", "text-plain")
 @pytest.mark.clause("media.format")
-def test_a_file_without_a_type_is_a_text(mockserver):
+def test_a_file_without_a_type_is_a_text(mockserver: Sandbox) -> None:
     assert 201 == upload(mockserver, File("Olá".encode(), None)).status
     assert ["text/plain"] == [media["mimeType"] for media in stored(mockserver)]
     assert (400, "MEDIA_INVALID_FORMAT") == refused(upload(mockserver, File(content_of("rgb.png"), None)))
@@ -291,7 +298,7 @@ def test_a_file_without_a_type_is_a_text(mockserver):
 @pytest.mark.mockserver(choices={"media-missing-type": "sniff"})
 @pytest.mark.option("media-missing-type", "sniff")
 @pytest.mark.clause("media.format")
-def test_a_file_without_a_type_may_have_the_one_that_its_content_has(mockserver):
+def test_a_file_without_a_type_may_have_the_one_that_its_content_has(mockserver: Sandbox) -> None:
     for name in ("rgb.png", "calc.xls", "h264.mp4", "aac.m4a"):
         assert 201 == upload(mockserver, File(content_of(name), None)).status
     assert 201 == upload(mockserver, File("Olá".encode(), None)).status
@@ -306,7 +313,7 @@ def test_a_file_without_a_type_may_have_the_one_that_its_content_has(mockserver)
 @pytest.mark.mockserver(choices={"media-missing-type": "refuse"})
 @pytest.mark.option("media-missing-type", "refuse")
 @pytest.mark.clause("media.format")
-def test_a_file_without_a_type_may_be_refused(mockserver):
+def test_a_file_without_a_type_may_be_refused(mockserver: Sandbox) -> None:
     for content in (b"texto", content_of("rgb.png")):
         reply = upload(mockserver, File(content, None))
         assert (400, "MEDIA_INVALID_FORMAT") == refused(reply)

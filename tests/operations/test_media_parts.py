@@ -4,10 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mockserver import Sandbox
 from mockserver.contract.limits import PART_HEAD_MAX_BYTES, UPLOAD_OTHER_PARTS_MAX
 from mockserver.core.state.calls import ApiError
 from mockserver.server.api import request
 from mockserver.server.api.request import read_uploads
+from mockserver.testing.transports.in_process import Response
 from tests.operations.media_files import BOUNDARY, PNG, TEXT, UPLOAD, File, multipart, upload
 from tests.operations.world import refused
 
@@ -15,7 +17,7 @@ MULTIPART = f"multipart/form-data; boundary={BOUNDARY}"
 FILE = File(TEXT, "text/plain", "a.txt")
 
 
-def send(sandbox, body, content_type=MULTIPART):
+def send(sandbox: Sandbox, body: bytes, content_type: str = MULTIPART) -> Response:
     return sandbox.call("POST", UPLOAD, body=body, headers={"content-type": content_type})
 
 
@@ -27,7 +29,7 @@ def named(filename: bytes) -> bytes:
 
 @pytest.mark.parametrize("media_type", ["Multipart/Form-Data", "MULTIPART/FORM-DATA", "multipart/form-data "])
 @pytest.mark.clause("media.upload")
-def test_the_type_of_an_upload_ignores_case(mockserver, media_type):
+def test_the_type_of_an_upload_ignores_case(mockserver: Sandbox, media_type: str) -> None:
     reply = send(mockserver, multipart([FILE]), f"{media_type}; Boundary={BOUNDARY}")
 
     assert ["a.txt"] == [item["name"] for item in reply.json()]
@@ -56,7 +58,7 @@ def test_the_type_of_an_upload_ignores_case(mockserver, media_type):
     ],
 )
 @pytest.mark.clause("media.upload")
-def test_a_file_has_the_name_that_was_sent(mockserver, filename, name):
+def test_a_file_has_the_name_that_was_sent(mockserver: Sandbox, filename: bytes, name: str) -> None:
     reply = send(mockserver, named(filename))
 
     assert [name] == [item["name"] for item in reply.json()]
@@ -73,7 +75,7 @@ def test_a_file_has_the_name_that_was_sent(mockserver, filename, name):
     ],
 )
 @pytest.mark.clause("media.empty")
-def test_a_part_is_a_file_only_as_form_data_with_a_file_name(mockserver, disposition):
+def test_a_part_is_a_file_only_as_form_data_with_a_file_name(mockserver: Sandbox, disposition: str) -> None:
     other = FILE._replace(raw_disposition=disposition)
 
     assert (400, "MEDIA_UPLOAD_EMPTY") == refused(upload(mockserver, other))
@@ -81,14 +83,14 @@ def test_a_part_is_a_file_only_as_form_data_with_a_file_name(mockserver, disposi
 
 
 @pytest.mark.clause("media.upload")
-def test_the_disposition_of_a_part_ignores_case(mockserver):
+def test_the_disposition_of_a_part_ignores_case(mockserver: Sandbox) -> None:
     reply = upload(mockserver, FILE._replace(raw_disposition='Form-Data; Name="files"; FileName="a.txt"'))
 
     assert ["a.txt"] == [item["name"] for item in reply.json()]
 
 
 @pytest.mark.clause("media.upload")
-def test_an_upload_may_have_a_preamble_an_epilogue_blanks_and_bare_line_feeds(mockserver):
+def test_an_upload_may_have_a_preamble_an_epilogue_blanks_and_bare_line_feeds(mockserver: Sandbox) -> None:
     whole = multipart([FILE, FILE])
 
     for body in (
@@ -100,7 +102,7 @@ def test_an_upload_may_have_a_preamble_an_epilogue_blanks_and_bare_line_feeds(mo
 
 
 @pytest.mark.clause("media.upload")
-def test_a_content_retains_blank_lines_and_lines_that_resemble_a_boundary(mockserver):
+def test_a_content_retains_blank_lines_and_lines_that_resemble_a_boundary(mockserver: Sandbox) -> None:
     content = b"\r\n\r\na --" + BOUNDARY.encode() + b"\r\n--\r\n"
 
     reply = upload(mockserver, File(content, "text/plain"))
@@ -110,7 +112,7 @@ def test_a_content_retains_blank_lines_and_lines_that_resemble_a_boundary(mockse
 
 @pytest.mark.parametrize("count", [UPLOAD_OTHER_PARTS_MAX + 11, 100_000])
 @pytest.mark.clause("media.too-many")
-def test_more_parts_than_the_mock_reads_are_too_many(mockserver, count):
+def test_more_parts_than_the_mock_reads_are_too_many(mockserver: Sandbox, count: int) -> None:
     reply = send(mockserver, multipart([File(b"x", None, None, "field")] * count))
 
     assert (400, "MEDIA_UPLOAD_TOO_MANY_FILES") == refused(reply)
@@ -118,14 +120,14 @@ def test_more_parts_than_the_mock_reads_are_too_many(mockserver, count):
 
 
 @pytest.mark.clause("media.upload")
-def test_fields_besides_the_files_are_read_up_to_the_bound(mockserver):
+def test_fields_besides_the_files_are_read_up_to_the_bound(mockserver: Sandbox) -> None:
     fields = [File(b"x", None, None, "field")] * UPLOAD_OTHER_PARTS_MAX
 
     assert 10 == len(upload(mockserver, *fields, *[FILE] * 10).json())
 
 
 @pytest.mark.clause("media.upload")
-def test_the_bound_of_parts_follows_the_number_of_files(mockserver):
+def test_the_bound_of_parts_follows_the_number_of_files(mockserver: Sandbox) -> None:
     mockserver.choose({"media-max-files": 1_000})
 
     assert 1_000 == len(upload(mockserver, *[FILE] * 1_000).json())
@@ -133,7 +135,7 @@ def test_the_bound_of_parts_follows_the_number_of_files(mockserver):
 
 @pytest.mark.parametrize("size", [PART_HEAD_MAX_BYTES, 20 * 1024 * 1024])
 @pytest.mark.clause("media.empty")
-def test_a_head_longer_than_the_mock_reads_is_refused_with_the_bound(mockserver, size):
+def test_a_head_longer_than_the_mock_reads_is_refused_with_the_bound(mockserver: Sandbox, size: int) -> None:
     reply = send(mockserver, named(b'filename="' + b"a" * size + b'"'))
 
     assert (400, "MEDIA_UPLOAD_EMPTY") == refused(reply)
@@ -141,7 +143,7 @@ def test_a_head_longer_than_the_mock_reads_is_refused_with_the_bound(mockserver,
 
 
 @pytest.mark.clause("media.upload")
-def test_a_head_within_the_bound_is_read(mockserver):
+def test_a_head_within_the_bound_is_read(mockserver: Sandbox) -> None:
     name = "a" * (PART_HEAD_MAX_BYTES - 200)
 
     assert [name] == [item["name"] for item in send(mockserver, named(f'filename="{name}"'.encode())).json()]
@@ -157,7 +159,9 @@ PIECES = [
 @given(
     pieces=st.lists(st.sampled_from(PIECES), max_size=30), content_type=st.sampled_from(["boundary=b", 'boundary="b"'])
 )
-def test_any_pieces_of_an_upload_are_files_or_none_and_never_another_exception(pieces, content_type):
+def test_any_pieces_of_an_upload_are_files_or_none_and_never_another_exception(
+    pieces: list[bytes], content_type: str
+) -> None:
     try:
         files = read_uploads(f"multipart/form-data; {content_type}", b"".join(pieces), 3)
     except ApiError as refused:
@@ -167,7 +171,7 @@ def test_any_pieces_of_an_upload_are_files_or_none_and_never_another_exception(p
 
 
 @given(contents=st.lists(st.binary(max_size=40), max_size=5), line=st.sampled_from([b"\r\n", b"\n", b""]))
-def test_every_content_without_the_boundary_is_read_as_sent(contents, line):
+def test_every_content_without_the_boundary_is_read_as_sent(contents: list[bytes], line: bytes) -> None:
     files = [File(line + content + line, "text/plain") for content in contents]
 
     assert [file.content for file in files] == [part.content for part in read_uploads(MULTIPART, multipart(files), 10)]
@@ -191,7 +195,7 @@ def test_a_search_in_steps_ends_like_one_in_one_step() -> None:
         request._index(body, b"\r\n--b", request._STEP_BYTES)
 
 
-def test_a_large_upload_lets_other_threads_run_after_each_step(monkeypatch):
+def test_a_large_upload_lets_other_threads_run_after_each_step(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = []
     monkeypatch.setattr(request, "_let_others_run", lambda: steps.append(None))
     content = b"%PDF-1.7\r\n" + b"x" * (20 * request._STEP_BYTES)
@@ -203,7 +207,7 @@ def test_a_large_upload_lets_other_threads_run_after_each_step(monkeypatch):
     assert 20 + 20 <= len(steps)  # searched, and copied
 
 
-def test_a_small_upload_is_read_without_a_pause(monkeypatch):
+def test_a_small_upload_is_read_without_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = []
     monkeypatch.setattr(request, "_let_others_run", lambda: steps.append(None))
 

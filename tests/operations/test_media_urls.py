@@ -3,6 +3,7 @@
 import pytest
 import requests
 
+from mockserver import MockServer, Sandbox
 from tests.operations.media_files import ACCEPTED, JPEG, PNG, UPLOAD, File, upload
 
 GOOD = File(PNG, "image/png", "a.png")
@@ -24,7 +25,9 @@ NAMES = [
 
 @pytest.mark.parametrize(("declared", "content"), [pytest.param(row[0], row[2][0], id=row[0]) for row in ACCEPTED])
 @pytest.mark.clause("media.upload")
-def test_the_url_serves_the_bytes_without_a_key_and_without_being_guessed_at(mockserver, declared, content):
+def test_the_url_serves_the_bytes_without_a_key_and_without_being_guessed_at(
+    mockserver: Sandbox, declared: str, content: bytes
+) -> None:
     [item] = upload(mockserver, File(content, declared, "nome")).json()
 
     served = mockserver.call("GET", item["url"].partition(f"/{mockserver.id}")[2], key="")
@@ -37,7 +40,7 @@ def test_the_url_serves_the_bytes_without_a_key_and_without_being_guessed_at(moc
 
 @pytest.mark.parametrize("name", NAMES, ids=lambda name: name[:20])
 @pytest.mark.clause("media.upload")
-def test_no_file_name_does_any_harm(mockserver, name):
+def test_no_file_name_does_any_harm(mockserver: Sandbox, name: str) -> None:
     origin = mockserver.base_url
     files = [("files", (name.replace('\\"', '"'), JPEG, "image/jpeg"))]
 
@@ -54,7 +57,7 @@ def test_no_file_name_does_any_harm(mockserver, name):
 
 @pytest.mark.parametrize("raw", ["form-data; name=\"files\"; filename*=UTF-8''a%0D%0AX-Evil%3A%201.jpg"])
 @pytest.mark.clause("media.upload")
-def test_a_line_break_in_a_name_breaks_no_header(mockserver, raw):
+def test_a_line_break_in_a_name_breaks_no_header(mockserver: Sandbox, raw: str) -> None:
     [item] = upload(mockserver, File(JPEG, "image/jpeg", raw_disposition=raw)).json()
 
     served = mockserver.call("GET", f"/media/{item['id']}", key="")
@@ -64,7 +67,7 @@ def test_a_line_break_in_a_name_breaks_no_header(mockserver, raw):
 
 
 @pytest.mark.clause("media.upload")
-def test_a_plain_name_is_answered_as_it_was_sent(mockserver):
+def test_a_plain_name_is_answered_as_it_was_sent(mockserver: Sandbox) -> None:
     names = ["foto da clínica.png", "牙医 🦷.png", "a;b=c.png", "100%.png"]
 
     reply = upload(mockserver, *[File(PNG, "image/png", name) for name in names])
@@ -73,7 +76,7 @@ def test_a_plain_name_is_answered_as_it_was_sent(mockserver):
 
 
 @pytest.mark.clause("media.upload", "base.tenant-scope")
-def test_a_file_of_another_sandbox_is_not_served(mockserver, mockserver_server):
+def test_a_file_of_another_sandbox_is_not_served(mockserver: Sandbox, mockserver_server: MockServer) -> None:
     with mockserver_server.sandbox(seed=5) as other:
         [item] = upload(other, GOOD).json()
 

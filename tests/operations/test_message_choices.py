@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from tests.operations.message_pages import ALWAYS, CHAT, GIVEN, NOON, OPTIONAL, add, ids, page, read_all_pages
 
 SEVEN = {**GIVEN, "messages": [{"chatId": CHAT} for _ in range(7)]}
@@ -14,7 +16,7 @@ SEVEN = {**GIVEN, "messages": [{"chatId": CHAT} for _ in range(7)]}
 class TestFields:
     @pytest.mark.option("message-required-fields", "minimal")
     @pytest.mark.option("message-absent-vs-null", "absent")
-    def test_what_a_message_does_not_have_is_absent(self, mockserver):
+    def test_what_a_message_does_not_have_is_absent(self, mockserver: Sandbox) -> None:
         add(mockserver, {"type": "sticker"}, {"text": "oi"})
 
         with_text, without = page(mockserver)["records"]
@@ -23,7 +25,7 @@ class TestFields:
         assert ALWAYS | {"text"} == set(with_text)
 
     @pytest.mark.option("message-required-fields", "text-always")
-    def test_a_message_without_a_text_may_have_an_empty_one(self, mockserver):
+    def test_a_message_without_a_text_may_have_an_empty_one(self, mockserver: Sandbox) -> None:
         mockserver.choose({"message-required-fields": "text-always"})
         add(mockserver, {"type": "sticker"}, {"text": "oi"})
 
@@ -33,7 +35,7 @@ class TestFields:
         assert ALWAYS | {"text"} == set(without) == set(with_text)
 
     @pytest.mark.option("message-absent-vs-null", "null")
-    def test_what_a_message_does_not_have_may_be_null(self, mockserver):
+    def test_what_a_message_does_not_have_may_be_null(self, mockserver: Sandbox) -> None:
         mockserver.choose({"message-absent-vs-null": "null"})
         add(mockserver, {"type": "sticker"}, {"text": "oi", "isOfficialTemplate": True})
 
@@ -45,7 +47,7 @@ class TestFields:
 
     @pytest.mark.option("message-absent-vs-null", "null")
     @pytest.mark.option("message-required-fields", "text-always")
-    def test_a_text_that_is_always_there_is_not_null(self, mockserver):
+    def test_a_text_that_is_always_there_is_not_null(self, mockserver: Sandbox) -> None:
         mockserver.choose({"message-absent-vs-null": "null", "message-required-fields": "text-always"})
         add(mockserver, {"type": "sticker"})
 
@@ -65,7 +67,7 @@ class TestFields:
 @pytest.mark.mockserver(given=SEVEN)
 @pytest.mark.clause("messages.list")
 class TestEnd:
-    def test_the_last_page_is_marked_by_the_chosen_option(self, mockserver, option, end):
+    def test_the_last_page_is_marked_by_the_chosen_option(self, mockserver: Sandbox, option: str, end: JSON) -> None:
         mockserver.choose({"next-cursor-end": option})
 
         first = page(mockserver, limit=4)
@@ -74,7 +76,7 @@ class TestEnd:
         assert {"records", "nextCursor"} == set(first) and first["nextCursor"]
         assert {"records": last["records"], **end} == last
 
-    def test_a_single_page_is_marked_as_the_last(self, mockserver, option, end):
+    def test_a_single_page_is_marked_as_the_last(self, mockserver: Sandbox, option: str, end: JSON) -> None:
         mockserver.choose({"next-cursor-end": option})
 
         for only in (page(mockserver), page(mockserver, "chat_bruno")):
@@ -85,7 +87,7 @@ class TestEnd:
 @pytest.mark.option("short-pages", "short")
 @pytest.mark.clause("messages.list")
 class TestShortPages:
-    def test_a_page_may_have_fewer_records_than_its_limit_or_none_while_more_remain(self, mockserver):
+    def test_a_page_may_have_fewer_records_than_its_limit_or_none_while_more_remain(self, mockserver: Sandbox) -> None:
         sizes = [len(each) for each in read_all_pages(mockserver, 4)]
 
         assert 7 == sum(sizes)
@@ -93,14 +95,14 @@ class TestShortPages:
         assert any(0 < size < 4 for size in sizes[:-1])
         assert max(sizes) <= 4
 
-    def test_all_pages_together_are_the_whole_list(self, mockserver):
+    def test_all_pages_together_are_the_whole_list(self, mockserver: Sandbox) -> None:
         everything = [each for shown in read_all_pages(mockserver, 3) for each in shown]
 
         mockserver.choose({"short-pages": "full"})
 
         assert ids(page(mockserver)) == everything
 
-    def test_even_a_page_of_one_gets_to_the_end(self, mockserver):
+    def test_even_a_page_of_one_gets_to_the_end(self, mockserver: Sandbox) -> None:
         assert 7 == sum(len(each) for each in read_all_pages(mockserver, 1))
 
 
@@ -108,7 +110,7 @@ class TestShortPages:
 @pytest.mark.option("page-stability", "offset")
 @pytest.mark.clause("messages.list")
 class TestOffset:
-    def test_new_messages_push_known_ones_into_the_next_page(self, mockserver):
+    def test_new_messages_push_known_ones_into_the_next_page(self, mockserver: Sandbox) -> None:
         first = page(mockserver, limit=3)
         add(mockserver, {}, {})
 
@@ -116,14 +118,14 @@ class TestOffset:
 
         assert ids(first)[1:] == ids(second)[:2]
 
-    def test_while_nothing_arrives_the_pages_are_the_whole_list(self, mockserver):
+    def test_while_nothing_arrives_the_pages_are_the_whole_list(self, mockserver: Sandbox) -> None:
         assert ids(page(mockserver)) == [each for shown in read_all_pages(mockserver, 3) for each in shown]
 
 
 @pytest.mark.mockserver(given=SEVEN, now=NOON)
 @pytest.mark.option("page-stability", "keyset")
 @pytest.mark.clause("messages.list")
-def test_new_messages_move_nothing_behind_a_keyset_cursor(mockserver):
+def test_new_messages_move_nothing_behind_a_keyset_cursor(mockserver: Sandbox) -> None:
     everything, first = ids(page(mockserver)), page(mockserver, limit=3)
     add(mockserver, {}, {})
 
@@ -139,8 +141,8 @@ def test_new_messages_move_nothing_behind_a_keyset_cursor(mockserver):
 )
 @pytest.mark.clause("messages.list")
 def test_a_client_that_follows_the_cursor_reads_all_under_every_option(
-    mockserver_server, count, limit, stability, short, end
-):
+    mockserver_server: MockServer, count: int, limit: int, stability: str, short: str, end: str
+) -> None:
     choices = {"page-stability": stability, "short-pages": short, "next-cursor-end": end}
     given_ = {**GIVEN, "messages": [{"chatId": CHAT} for _ in range(count)]}
     with mockserver_server.sandbox(given=given_, choices=choices) as sandbox:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mockserver import MockServer, Sandbox
 from mockserver.scenario import library
 from tests.operations.message_pages import (
     ALWAYS,
@@ -56,13 +57,13 @@ FULL = {
 
 @pytest.mark.mockserver(given=GIVEN)
 @pytest.mark.clause("messages.list")
-def test_a_chat_without_messages_is_one_empty_page(mockserver):
+def test_a_chat_without_messages_is_one_empty_page(mockserver: Sandbox) -> None:
     assert {"records": [], "nextCursor": None} == page(mockserver)
 
 
 @pytest.mark.mockserver(given=GIVEN, now=NOON)
 @pytest.mark.clause("messages.list")
-def test_the_most_recent_messages_are_first(mockserver):
+def test_the_most_recent_messages_are_first(mockserver: Sandbox) -> None:
     hours = [10, 8, 11, 9]
     made = add(mockserver, *[{"createdAt": f"2026-03-01T{hour:02}:00:00Z"} for hour in hours])
 
@@ -74,7 +75,7 @@ def test_the_most_recent_messages_are_first(mockserver):
 @pytest.mark.mockserver(given=GIVEN, now=NOON)
 @pytest.mark.clause("messages.list")
 @pytest.mark.mockserver(now="2026-03-01T12:00:00.000000Z")
-def test_of_one_instant_what_was_made_later_is_the_newer(mockserver):
+def test_of_one_instant_what_was_made_later_is_the_newer(mockserver: Sandbox) -> None:
     made = add(mockserver, *[{"createdAt": NOON}] * 5) + add(mockserver, {}, {"createdAt": "2026-03-01T09:00:00-03:00"})
 
     assert made[::-1] == ids(page(mockserver))
@@ -83,7 +84,7 @@ def test_of_one_instant_what_was_made_later_is_the_newer(mockserver):
 
 @pytest.mark.mockserver(given=GIVEN)
 @pytest.mark.clause("messages.list", "base.tenant-scope")
-def test_each_chat_has_its_own_messages(mockserver):
+def test_each_chat_has_its_own_messages(mockserver: Sandbox) -> None:
     mine, theirs = add(mockserver, {}), add(mockserver, {}, {}, chat_id="chat_bruno")
 
     assert mine == ids(page(mockserver))
@@ -93,13 +94,13 @@ def test_each_chat_has_its_own_messages(mockserver):
 @pytest.mark.parametrize("chat_id", ["chat_unknown", "x", " ", "../campaigns", "chat_theirs"])
 @pytest.mark.mockserver(given={**GIVEN, "tenants": [FOREIGN]})
 @pytest.mark.clause("messages.list", "base.tenant-scope")
-def test_a_chat_of_no_or_another_tenant_is_not_found(mockserver, chat_id):
+def test_a_chat_of_no_or_another_tenant_is_not_found(mockserver: Sandbox, chat_id: str) -> None:
     assert (404, "CHAT_NOT_FOUND") == refused(page_of(mockserver, chat_id))
 
 
 @pytest.mark.mockserver(given={**GIVEN, "tenants": [FOREIGN]}, choices={"cross-tenant-code": "access-denied"})
 @pytest.mark.clause("auth.denied", "messages.list")
-def test_another_tenant_s_chat_may_be_denied(mockserver):
+def test_another_tenant_s_chat_may_be_denied(mockserver: Sandbox) -> None:
     assert (403, "RESOURCE_ACCESS_DENIED") == refused(page_of(mockserver, "chat_theirs"))
     assert (404, "CHAT_NOT_FOUND") == refused(page_of(mockserver, "chat_unknown"))
     assert 200 == page_of(mockserver, "chat_theirs", key="sk_other").status
@@ -107,7 +108,7 @@ def test_another_tenant_s_chat_may_be_denied(mockserver):
 
 @pytest.mark.mockserver(given={**GIVEN, "messages": [{"chatId": CHAT}] * 101})
 @pytest.mark.clause("messages.list")
-def test_a_page_has_fifty_records_by_default_and_at_most_a_hundred(mockserver):
+def test_a_page_has_fifty_records_by_default_and_at_most_a_hundred(mockserver: Sandbox) -> None:
     assert 50 == len(page(mockserver)["records"])
     assert 1 == len(page(mockserver, limit=1)["records"])
     assert 100 == len(page(mockserver, limit=100)["records"])
@@ -117,14 +118,14 @@ def test_a_page_has_fifty_records_by_default_and_at_most_a_hundred(mockserver):
 @pytest.mark.parametrize("limit", ["0", "101", "-1", "+5", "5.0", "1e1", "ten", "", " 5", "5 ", "٥", "99999999999999"])
 @pytest.mark.mockserver(given=GIVEN)
 @pytest.mark.clause("messages.list")
-def test_a_limit_out_of_bounds_is_refused(mockserver, limit):
+def test_a_limit_out_of_bounds_is_refused(mockserver: Sandbox, limit: str) -> None:
     assert (400, "VALIDATION_ERROR") == refused(page_of(mockserver, limit=limit))
 
 
 @pytest.mark.mockserver(given={**GIVEN, "messages": [{"chatId": CHAT}] * 4})
 @pytest.mark.clause("messages.list")
 @pytest.mark.parametrize("others", [1, 199, 200, 1000])
-def test_a_limit_counts_among_any_number_of_other_parameters(mockserver, others):
+def test_a_limit_counts_among_any_number_of_other_parameters(mockserver: Sandbox, others: int) -> None:
     query = "&".join(["limit=3", *(f"a{number}=1" for number in range(others))])
 
     assert 3 == len(mockserver.call("GET", f"/v1/messaging/chats/{CHAT}?{query}").json()["records"])
@@ -132,7 +133,7 @@ def test_a_limit_counts_among_any_number_of_other_parameters(mockserver, others)
 
 @pytest.mark.mockserver(given={**GIVEN, "messages": [{"chatId": CHAT}] * 4})
 @pytest.mark.clause("messages.list")
-def test_of_a_repeated_parameter_the_last_value_counts(mockserver):
+def test_of_a_repeated_parameter_the_last_value_counts(mockserver: Sandbox) -> None:
     target = f"/v1/messaging/chats/{CHAT}?limit=x&limit=3&limit=2"
 
     assert 2 == len(mockserver.call("GET", target).json()["records"])
@@ -140,7 +141,7 @@ def test_of_a_repeated_parameter_the_last_value_counts(mockserver):
 
 @pytest.mark.mockserver(given={**GIVEN, "messages": [{"chatId": CHAT}] * 4})
 @pytest.mark.clause("messages.list")
-def test_a_page_that_ends_exactly_at_the_last_message_is_the_last(mockserver):
+def test_a_page_that_ends_exactly_at_the_last_message_is_the_last(mockserver: Sandbox) -> None:
     assert [4] == [len(each) for each in read_all_pages(mockserver, 4)]
     assert [2, 2] == [len(each) for each in read_all_pages(mockserver, 2)]
 
@@ -151,13 +152,13 @@ THREE_EACH = {**GIVEN, "messages": [{"chatId": chat} for chat in (CHAT, "chat_br
 @pytest.mark.mockserver(given=THREE_EACH)
 @pytest.mark.clause("messages.list")
 class TestCursor:
-    def test_it_is_a_text_that_can_be_used_again(self, mockserver):
+    def test_it_is_a_text_that_can_be_used_again(self, mockserver: Sandbox) -> None:
         cursor = page(mockserver, limit=1)["nextCursor"]
 
         assert isinstance(cursor, str) and cursor
         assert page(mockserver, limit=1, cursor=cursor) == page(mockserver, limit=1, cursor=cursor)
 
-    def test_the_page_size_may_change_on_the_way(self, mockserver):
+    def test_the_page_size_may_change_on_the_way(self, mockserver: Sandbox) -> None:
         everything = ids(page(mockserver))
 
         cursor = page(mockserver, limit=1)["nextCursor"]
@@ -165,31 +166,31 @@ class TestCursor:
         assert everything[1:] == ids(page(mockserver, limit=100, cursor=cursor))
 
     @pytest.mark.parametrize("cursor", ["", "0", "1", "null", "x", "é", "AAAA", "-1", "'", "a" * 5000])
-    def test_one_that_was_made_up_is_refused(self, mockserver, cursor):
+    def test_one_that_was_made_up_is_refused(self, mockserver: Sandbox, cursor: str) -> None:
         assert (400, "VALIDATION_ERROR") == refused(page_of(mockserver, cursor=cursor))
 
-    def test_one_of_another_chat_is_refused(self, mockserver):
+    def test_one_of_another_chat_is_refused(self, mockserver: Sandbox) -> None:
         cursor = page(mockserver, "chat_bruno", limit=1)["nextCursor"]
 
         assert (400, "VALIDATION_ERROR") == refused(page_of(mockserver, cursor=cursor))
 
-    def test_one_of_another_run_is_refused(self, mockserver, mockserver_server):
+    def test_one_of_another_run_is_refused(self, mockserver: Sandbox, mockserver_server: MockServer) -> None:
         with mockserver_server.sandbox(seed=5, given=THREE_EACH) as other:
             cursor = page(other, limit=1)["nextCursor"]
 
         assert (400, "VALIDATION_ERROR") == refused(page_of(mockserver, cursor=cursor))
 
-    def test_the_id_of_a_message_is_not_a_cursor(self, mockserver):
+    def test_the_id_of_a_message_is_not_a_cursor(self, mockserver: Sandbox) -> None:
         assert (400, "VALIDATION_ERROR") == refused(page_of(mockserver, cursor=ids(page(mockserver))[0]))
 
-    def test_a_bad_one_is_refused_before_the_chat_is_looked_for(self, mockserver):
+    def test_a_bad_one_is_refused_before_the_chat_is_looked_for(self, mockserver: Sandbox) -> None:
         assert (400, "VALIDATION_ERROR") == refused(page_of(mockserver, "chat_unknown", cursor="x"))
 
 
 @pytest.mark.parametrize("character", [*"AZaz09-_=.!~ /+", "%00", "é"])
 @pytest.mark.mockserver(given=THREE_EACH)
 @pytest.mark.clause("messages.list")
-def test_a_cursor_with_one_character_altered_or_more_is_refused(mockserver, character):
+def test_a_cursor_with_one_character_altered_or_more_is_refused(mockserver: Sandbox, character: str) -> None:
     cursor = page(mockserver, limit=1)["nextCursor"]
     altered = {cursor[:at] + character + cursor[at + taken :] for at in range(len(cursor) + 1) for taken in (0, 1)} - {
         cursor
@@ -211,7 +212,9 @@ MINUTES = st.integers(0, 30)
 @pytest.mark.option("page-stability", "keyset")
 @pytest.mark.option("short-pages", "full")
 @pytest.mark.clause("messages.list")
-def test_pages_neither_skip_nor_repeat_while_messages_arrive(mockserver_server, old, arrivals, limits):
+def test_pages_neither_skip_nor_repeat_while_messages_arrive(
+    mockserver_server: MockServer, old: list[int], arrivals: list[list[int | None]], limits: list[int]
+) -> None:
     with mockserver_server.sandbox(now=NOON, given=GIVEN) as sandbox:
         if old:
             add(sandbox, *[{"createdAt": f"2026-03-01T11:{minute:02}:00Z"} for minute in old])
@@ -237,7 +240,7 @@ def test_pages_neither_skip_nor_repeat_while_messages_arrive(mockserver_server, 
 
 
 @pytest.mark.clause("messages.record")
-def test_every_documented_field_is_returned_with_its_type(mockserver):
+def test_every_documented_field_is_returned_with_its_type(mockserver: Sandbox) -> None:
     mockserver.apply({"given": {**GIVEN, "messages": [{"chatId": CHAT, **FULL}]}})
 
     [record] = page(mockserver)["records"]
@@ -248,7 +251,7 @@ def test_every_documented_field_is_returned_with_its_type(mockserver):
 
 @pytest.mark.mockserver(scenario="demo")
 @pytest.mark.clause("messages.record", "messages.list")
-def test_the_messages_of_the_demo_are_returned_as_written(mockserver):
+def test_the_messages_of_the_demo_are_returned_as_written(mockserver: Sandbox) -> None:
     written = library.document("demo")["given"]["messages"]
     chats = {each["chatId"] for each in written}
     shown = {record["id"]: record for chat in chats for record in page(mockserver, chat, limit=100)["records"]}
@@ -283,7 +286,7 @@ def test_the_messages_of_the_demo_are_returned_as_written(mockserver):
 )
 @pytest.mark.mockserver(given=GIVEN, now=NOON)
 @pytest.mark.clause("messages.record")
-def test_a_message_of_every_type_is_listed(mockserver, type_):
+def test_a_message_of_every_type_is_listed(mockserver: Sandbox, type_: str) -> None:
     [message_id] = add(mockserver, {"type": type_})
 
     [record] = page(mockserver)["records"]
@@ -297,7 +300,7 @@ def test_a_message_of_every_type_is_listed(mockserver, type_):
 @pytest.mark.parametrize("status", ["pending", "sent", "delivered", "read", "failed"])
 @pytest.mark.mockserver(given=GIVEN)
 @pytest.mark.clause("messages.record")
-def test_a_message_of_every_status_is_listed(mockserver, status):
+def test_a_message_of_every_status_is_listed(mockserver: Sandbox, status: str) -> None:
     add(mockserver, {"status": status})
 
     assert [status] == [each["status"] for each in page(mockserver)["records"]]

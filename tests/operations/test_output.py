@@ -1,16 +1,20 @@
 """Responses where the document is silent: date-times, further fields and values, the order of lists."""
 
 import re
+from collections.abc import Iterator
 from datetime import datetime
+from typing import Any
 
 import pytest
 
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from tests.operations.world import GIVEN, SESSIONS, draft, every_success, refused, running, session
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 
 
-def date_times(sandbox):
+def date_times(sandbox: Sandbox) -> JSON:
     """Every date-time that answers and events show, by its place."""
     campaign_id, _ = running(sandbox)
     sandbox.advance(until="idle")
@@ -40,7 +44,9 @@ SPELLINGS = [
 
 @pytest.mark.clause("base.output")
 @pytest.mark.parametrize(("option", "ending"), SPELLINGS)
-def test_every_date_time_is_the_same_instant_in_the_chosen_format(mockserver, option, ending):
+def test_every_date_time_is_the_same_instant_in_the_chosen_format(
+    mockserver: Sandbox, option: str, ending: str
+) -> None:
     mockserver.choose({"datetime-spelling": option})
 
     shown = date_times(mockserver)
@@ -54,7 +60,7 @@ def test_every_date_time_is_the_same_instant_in_the_chosen_format(mockserver, op
 
 @pytest.mark.clause("base.output")
 @pytest.mark.option("datetime-spelling", "microseconds")
-def test_microseconds_end_in_zeros_since_every_format_is_cut_to_the_millisecond(mockserver):
+def test_microseconds_end_in_zeros_since_every_format_is_cut_to_the_millisecond(mockserver: Sandbox) -> None:
     mockserver.choose({"datetime-spelling": "microseconds"})
     mockserver.advance(0.001234)
 
@@ -66,7 +72,9 @@ def test_microseconds_end_in_zeros_since_every_format_is_cut_to_the_millisecond(
 
 @pytest.mark.clause("base.output", "session.expires-at")
 @pytest.mark.parametrize(("option", "ending"), SPELLINGS)
-def test_the_deadline_of_a_session_is_in_utc_with_z_in_every_format(mockserver, option, ending):
+def test_the_deadline_of_a_session_is_in_utc_with_z_in_every_format(
+    mockserver: Sandbox, option: str, ending: str
+) -> None:
     mockserver.choose({"datetime-spelling": option})
 
     expires_at = mockserver.call("POST", SESSIONS, json={}).json()["expiresAt"]
@@ -75,7 +83,7 @@ def test_the_deadline_of_a_session_is_in_utc_with_z_in_every_format(mockserver, 
     assert datetime.fromisoformat("2026-03-01T12:20:00Z") == datetime.fromisoformat(expires_at)
 
 
-def objects(value):
+def objects(value: Any) -> Iterator[JSON]:
     """Every object of a JSON value, itself first."""
     if isinstance(value, dict):
         yield value
@@ -85,7 +93,7 @@ def objects(value):
 
 @pytest.mark.clause("base.output")
 @pytest.mark.option("additive-fields", "unknown-fields")
-def test_every_object_of_an_answer_may_have_a_field_more(mockserver):
+def test_every_object_of_an_answer_may_have_a_field_more(mockserver: Sandbox) -> None:
     plain = every_success(mockserver)
     mockserver.reset()
     mockserver.choose({"additive-fields": "unknown-fields"})
@@ -102,7 +110,7 @@ def test_every_object_of_an_answer_may_have_a_field_more(mockserver):
 
 @pytest.mark.clause("base.output")
 @pytest.mark.option("additive-fields", "unknown-fields")
-def test_events_may_have_a_field_more_too(mockserver):
+def test_events_may_have_a_field_more_too(mockserver: Sandbox) -> None:
     mockserver.choose({"additive-fields": "unknown-fields"})
     mockserver.complete_session(session(mockserver))
     data = mockserver.events[0]["data"]
@@ -112,7 +120,7 @@ def test_events_may_have_a_field_more_too(mockserver):
 
 @pytest.mark.clause("base.output")
 @pytest.mark.option("additive-fields", "none")
-def test_by_default_nothing_has_a_field_that_the_document_does_not_list(mockserver):
+def test_by_default_nothing_has_a_field_that_the_document_does_not_list(mockserver: Sandbox) -> None:
     replies = every_success(mockserver)
 
     assert {"campaignId", "status"} == set(replies["createCampaign"].json())
@@ -127,7 +135,7 @@ def test_by_default_nothing_has_a_field_that_the_document_does_not_list(mockserv
     )
 
 
-def open_values(sandbox):
+def open_values(sandbox: Sandbox) -> list[str]:
     """A value of every list that the document leaves open."""
     templates = {each["id"]: each for each in sandbox.call("GET", "/v1/message-templates").json()["templates"]}
     item = sandbox.call("GET", "/v1/message-templates/template_plain").json()["items"][0]
@@ -144,13 +152,13 @@ def open_values(sandbox):
 
 @pytest.mark.clause("base.output")
 @pytest.mark.option("new-enum-values", "listed")
-def test_by_default_only_listed_values_occur(mockserver):
+def test_by_default_only_listed_values_occur(mockserver: Sandbox) -> None:
     assert ["APPROVED", "text", "text", "delivered", "chatapp"] == open_values(mockserver)
 
 
 @pytest.mark.clause("base.output")
 @pytest.mark.option("new-enum-values", "unseen")
-def test_an_open_enum_may_have_an_undocumented_value(mockserver):
+def test_an_open_enum_may_have_an_undocumented_value(mockserver: Sandbox) -> None:
     listed = {"APPROVED", "PENDING", "REJECTED", "PAUSED", "DISABLED", "chatapp", "chatapp_lite", "photoapp", "botapp"}
     listed |= {"text", "image", "audio", "video", "document", "sticker", "location", "contact", "template", "comment"}
     listed |= {"system", "unsupported", "pending", "sent", "delivered", "read", "failed"}
@@ -164,7 +172,7 @@ def test_an_open_enum_may_have_an_undocumented_value(mockserver):
 
 @pytest.mark.clause("base.output")
 @pytest.mark.option("new-enum-values", "unseen")
-def test_closed_enums_have_only_documented_values(mockserver):
+def test_closed_enums_have_only_documented_values(mockserver: Sandbox) -> None:
     mockserver.choose({"new-enum-values": "unseen"})
     campaign_id, _ = running(mockserver)
     campaign = mockserver.call("GET", f"/v1/campaigns/{campaign_id}").json()
@@ -174,13 +182,13 @@ def test_closed_enums_have_only_documented_values(mockserver):
     assert (404, "CAMPAIGN_NOT_FOUND") == refused(mockserver.call("GET", "/v1/campaigns/nobodys"))
 
 
-def names_listed(sandbox):
+def names_listed(sandbox: Sandbox) -> tuple[list[str], list[str]]:
     campaigns = sandbox.call("GET", "/v1/campaigns").json()["campaigns"]
     templates = sandbox.call("GET", "/v1/message-templates").json()["templates"]
     return [each["name"] for each in campaigns], [each["name"] for each in templates]
 
 
-def fill(sandbox):
+def fill(sandbox: Sandbox) -> None:
     """Eight campaigns and, from the newest to the oldest, eight templates; the last two of each at one instant."""
     created = [f"2026-02-{day:02d}T00:00:00Z" for day in (8, 7, 6, 5, 4, 3, 2, 2)]
     templates = [{"name": f"T{number}", "createdAt": at} for number, at in enumerate(created)]
@@ -198,7 +206,7 @@ NEWEST_FIRST = ["C7", "C6", "C5", "C4", "C3", "C2", "C1", "C0"], ["T0", "T1", "T
 @pytest.mark.mockserver(given={}, now="2026-03-01T12:00:00Z")
 @pytest.mark.clause("templates.list", "campaigns.list")
 @pytest.mark.option("list-order", "newest-first")
-def test_lists_have_the_newest_first_and_of_one_instant_the_later_call_or_the_first_given(mockserver):
+def test_lists_have_the_newest_first_and_of_one_instant_the_later_call_or_the_first_given(mockserver: Sandbox) -> None:
     fill(mockserver)
 
     assert NEWEST_FIRST == names_listed(mockserver)
@@ -207,7 +215,7 @@ def test_lists_have_the_newest_first_and_of_one_instant_the_later_call_or_the_fi
 @pytest.mark.mockserver(given={}, now="2026-03-01T12:00:00Z")
 @pytest.mark.clause("templates.list", "campaigns.list")
 @pytest.mark.option("list-order", "oldest-first")
-def test_lists_may_have_the_oldest_first(mockserver):
+def test_lists_may_have_the_oldest_first(mockserver: Sandbox) -> None:
     mockserver.choose({"list-order": "oldest-first"})
     fill(mockserver)
 
@@ -218,7 +226,7 @@ def test_lists_may_have_the_oldest_first(mockserver):
 @pytest.mark.mockserver(given={}, now="2026-03-01T12:00:00Z", seed=1)
 @pytest.mark.clause("templates.list", "campaigns.list")
 @pytest.mark.option("list-order", "shuffled")
-def test_lists_may_have_no_order_that_a_client_could_use(mockserver):
+def test_lists_may_have_no_order_that_a_client_could_use(mockserver: Sandbox) -> None:
     fill(mockserver)
     mockserver.choose({"list-order": "shuffled"})
 
@@ -232,7 +240,7 @@ def test_lists_may_have_no_order_that_a_client_could_use(mockserver):
 
 @pytest.mark.clause("base.output")
 @pytest.mark.parametrize("option", ["milliseconds", "seconds", "microseconds", "offset"])
-def test_a_year_has_four_digits_in_every_format(mockserver_server, option):
+def test_a_year_has_four_digits_in_every_format(mockserver_server: MockServer, option: str) -> None:
     given = {"templates": [{"id": "template_old", "createdAt": "0001-01-02T00:00:00Z"}]}
     with mockserver_server.sandbox(choices={"datetime-spelling": option}, given=given) as sandbox:
         (listed,) = sandbox.call("GET", "/v1/message-templates").json()["templates"]
@@ -242,7 +250,7 @@ def test_a_year_has_four_digits_in_every_format(mockserver_server, option):
 
 
 @pytest.mark.clause("templates.automatic")
-def test_a_birth_date_of_the_first_year_is_sent_with_four_digits(mockserver_server):
+def test_a_birth_date_of_the_first_year_is_sent_with_four_digits(mockserver_server: MockServer) -> None:
     template = {"items": [{"text": "{{1}}"}], "variables": [{"key": "var1", "source": "chat.birthDate"}]}
     given = {
         "templates": [{"id": "template_plain", **template}],

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from mockserver import MockServer, Sandbox
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.limits import (
     JSON_BODY_MAX_BYTES,
@@ -13,6 +14,7 @@ from mockserver.contract.limits import (
     UPLOAD_MAX_BYTES,
     UPLOAD_OTHER_PARTS_MAX,
 )
+from mockserver.testing.transports.in_process import Response
 from tests.operations.media_files import PNG, TEXT, File, upload
 from tests.operations.world import DRAFT, GIVEN
 from tests.server.rawclient import RawClient
@@ -22,12 +24,12 @@ pytestmark = pytest.mark.mockserver(given=GIVEN)
 FILE = File(TEXT, "text/plain")
 
 
-def start(sandbox):
+def start(sandbox: Sandbox) -> Response:
     made = sandbox.call("POST", "/v1/campaigns", json=DRAFT).json()["campaignId"]
     return sandbox.call("POST", f"/v1/campaigns/{made}/start")
 
 
-def call_twice(sandbox):
+def call_twice(sandbox: Sandbox) -> Response:
     return [sandbox.call("GET", "/v1/campaigns") for _ in range(2)][1]
 
 
@@ -55,12 +57,12 @@ FIXED = {
 }
 
 
-def test_every_number_that_can_be_chosen_is_looked_at():
+def test_every_number_that_can_be_chosen_is_looked_at() -> None:
     assert {id for id, row in CHOICES.items() if row.value} == set(BY_CHOICE) | NEVER_REFUSES
 
 
 @pytest.mark.parametrize("choice", BY_CHOICE)
-def test_a_refusal_by_a_number_that_can_be_chosen_names_its_choice(mockserver, choice):
+def test_a_refusal_by_a_number_that_can_be_chosen_names_its_choice(mockserver: Sandbox, choice: str) -> None:
     value, refused = BY_CHOICE[choice]
     mockserver.choose({choice: value})
 
@@ -71,7 +73,9 @@ def test_a_refusal_by_a_number_that_can_be_chosen_names_its_choice(mockserver, c
 
 
 @pytest.mark.parametrize("bound", FIXED)
-def test_the_reason_of_a_refusal_by_a_fixed_limit_names_the_limit_as_the_mocks_own(mockserver, bound):
+def test_the_reason_of_a_refusal_by_a_fixed_limit_names_the_limit_as_the_mocks_own(
+    mockserver: Sandbox, bound: str
+) -> None:
     reply = FIXED[bound](mockserver)
 
     assert 400 <= reply.status < 500
@@ -81,7 +85,9 @@ def test_the_reason_of_a_refusal_by_a_fixed_limit_names_the_limit_as_the_mocks_o
 @pytest.mark.parametrize(
     ("path", "most"), [("/v1/messaging/media", UPLOAD_MAX_BYTES), ("/v1/campaigns", JSON_BODY_MAX_BYTES)]
 )
-def test_a_body_that_is_announced_beyond_the_bound_is_refused_with_it(mockserver, mockserver_server, path, most):
+def test_a_body_that_is_announced_beyond_the_bound_is_refused_with_it(
+    mockserver: Sandbox, mockserver_server: MockServer, path: str, most: int
+) -> None:
     prefix = f"/sandboxes/{mockserver.id}"
     lines = [f"POST {prefix}{path} HTTP/1.1", f"X-API-Key: {mockserver.secret_key}", f"Content-Length: {most + 1}"]
     with RawClient(int(mockserver_server.url.rpartition(":")[2])) as client:
@@ -101,7 +107,7 @@ def with_number(written: str, **body: object) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("written", LONG, ids=len)
-def test_a_long_number_that_is_not_read_is_ignored(mockserver, written):
+def test_a_long_number_that_is_not_read_is_ignored(mockserver: Sandbox, written: str) -> None:
     exists = {"combinator": "and", "statements": [{"field": "chat.status", "operator": "exists", "value": None}]}
     mockserver.choose({"detail-fields": "full"})
 
@@ -118,7 +124,7 @@ def test_a_long_number_that_is_not_read_is_ignored(mockserver, written):
 
 
 @pytest.mark.parametrize("written", LONG[:4], ids=len)
-def test_a_long_number_is_refused_as_any_other_out_of_range(mockserver, written):
+def test_a_long_number_is_refused_as_any_other_out_of_range(mockserver: Sandbox, written: str) -> None:
     statement = {"field": "chat.monetization", "operator": "equals", "value": None}
     preview = "/v1/campaigns/audience-preview"
 
@@ -132,7 +138,7 @@ def test_a_long_number_is_refused_as_any_other_out_of_range(mockserver, written)
     assert (422, "CAMPAIGN_INVALID_FILTERS") == (filters.status, filters.json()["code"])
 
 
-def test_a_number_of_a_command_has_a_bound_of_its_own(mockserver):
+def test_a_number_of_a_command_has_a_bound_of_its_own(mockserver: Sandbox) -> None:
     reply = mockserver.call("PUT", "/_mock/clock", body=b'{"freeze": ' + b"9" * 641 + b"}")
 
     assert (400, "MOCK_BAD_JSON") == (reply.status, reply.json()["code"])

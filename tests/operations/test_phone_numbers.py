@@ -5,6 +5,7 @@ import sys
 import phonenumbers
 import pytest
 
+from mockserver import MockServer, Sandbox
 from mockserver.core.phone_numbers import normalize_phone, readable
 from tests.operations.session_calls import begin, create
 
@@ -25,7 +26,7 @@ ABROAD = {"PT": ("912 345 678", "+351912345678"), "US": ("(201) 555-0123", "+120
 
 @pytest.mark.parametrize("text", BRAZILIAN)
 @pytest.mark.clause("session.completed")
-def test_a_number_typed_on_the_page_as_brazilians_write_it_is_a_brazilian_one(mockserver, text):
+def test_a_number_typed_on_the_page_as_brazilians_write_it_is_a_brazilian_one(mockserver: Sandbox, text: str) -> None:
     session = create(mockserver)
 
     mockserver.end_user(session).connect(phone=text)
@@ -36,7 +37,7 @@ def test_a_number_typed_on_the_page_as_brazilians_write_it_is_a_brazilian_one(mo
 
 @pytest.mark.parametrize("text", ["99876-5432", "1", "190", "+55 11 9987-543210", "11 99876 5432 ramal 3", "telefone"])
 @pytest.mark.clause("session.completed")
-def test_an_invalid_number_is_refused_on_the_page_with_an_example(mockserver, text):
+def test_an_invalid_number_is_refused_on_the_page_with_an_example(mockserver: Sandbox, text: str) -> None:
     user = mockserver.end_user(create(mockserver))
     user.open()
     user.proceed()
@@ -51,7 +52,7 @@ def test_an_invalid_number_is_refused_on_the_page_with_an_example(mockserver, te
 
 @pytest.mark.parametrize("country", ABROAD)
 @pytest.mark.clause("session.completed")
-def test_a_national_number_belongs_to_the_tenant_s_country(mockserver_server, country):
+def test_a_national_number_belongs_to_the_tenant_s_country(mockserver_server: MockServer, country: str) -> None:
     text, number = ABROAD[country]
     given = {"tenants": [{"id": "tenant_default", "country": country}]}
     with mockserver_server.sandbox(given=given) as sandbox:
@@ -63,7 +64,7 @@ def test_a_national_number_belongs_to_the_tenant_s_country(mockserver_server, co
         assert country == sandbox.state()["tenants"][0]["country"]
 
 
-def test_a_country_that_does_not_exist_is_refused(mockserver_server):
+def test_a_country_that_does_not_exist_is_refused(mockserver_server: MockServer) -> None:
     for country in ("XX", "BRA", "br", ""):
         with pytest.raises(ValueError, match="country"):
             mockserver_server.sandbox(given={"tenants": [{"id": "tenant_default", "country": country}]})
@@ -72,17 +73,17 @@ def test_a_country_that_does_not_exist_is_refused(mockserver_server):
 @pytest.mark.mockserver(given={"entrypoints": [{"displayPhone": "11 99876-5432"}]})
 @pytest.mark.clause("session.phone-in-use")
 @pytest.mark.parametrize("text", BRAZILIAN)
-def test_a_number_is_in_use_in_every_format(mockserver, text):
+def test_a_number_is_in_use_in_every_format(mockserver: Sandbox, text: str) -> None:
     assert "phone_in_use" == mockserver.complete_session(begin(mockserver), phone=text)["reason"]
 
 
-def test_the_refusal_of_a_command_contains_an_example(mockserver):
+def test_the_refusal_of_a_command_contains_an_example(mockserver: Sandbox) -> None:
     with pytest.raises(ValueError, match="got '99876-5432'; expected .* such as 11 99876-5432"):
         mockserver.complete_session(begin(mockserver), phone="99876-5432")
 
 
 @pytest.mark.parametrize("text", [text for text in BRAZILIAN if text.strip().startswith("+")] + ["+55 11 3333-0000"])
-def test_a_brazilian_number_with_its_code_needs_no_library(monkeypatch, text):
+def test_a_brazilian_number_with_its_code_needs_no_library(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     with_library = normalize_phone(text.replace("+", ""), "BR")
 
     monkeypatch.setitem(sys.modules, "phonenumbers", None)
@@ -102,12 +103,14 @@ def test_a_brazilian_number_with_its_code_needs_no_library(monkeypatch, text):
         ("", ""),
     ],
 )
-def test_a_number_is_shown_as_a_person_reads_it(phone, text):
+def test_a_number_is_shown_as_a_person_reads_it(phone: str, text: str) -> None:
     assert text == readable(phone)
 
 
 @pytest.mark.parametrize("phone", ["+5511911801108", "+551155500142"])
-def test_a_brazilian_number_is_shown_as_the_library_shows_it_without_it(monkeypatch, phone):
+def test_a_brazilian_number_is_shown_as_the_library_shows_it_without_it(
+    monkeypatch: pytest.MonkeyPatch, phone: str
+) -> None:
     international = phonenumbers.PhoneNumberFormat.INTERNATIONAL
     expected = phonenumbers.format_number(phonenumbers.parse(phone), international)
     monkeypatch.setitem(sys.modules, "phonenumbers", None)

@@ -4,19 +4,22 @@ from typing import Any
 
 import pytest
 
+from mockserver import Sandbox
+from mockserver._json import JSON
+from mockserver.testing.transports.in_process import Response
 from tests.operations.world import GIVEN, OPERATIONS, draft, refused
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 
 
 @pytest.mark.clause("auth.precedence")
-def test_of_everything_that_is_wrong_the_key_is_reported_first_and_the_body_last(mockserver):
+def test_of_everything_that_is_wrong_the_key_is_reported_first_and_the_body_last(mockserver: Sandbox) -> None:
     mockserver.choose({"rate-limit-numbers": {"requests": 1, "per": 60}})
     for key in (mockserver.public_key, mockserver.secret_key):
         assert 200 == mockserver.call(*OPERATIONS["readFormPolicy"], key=key).status
     mockserver.admin.set_tenant(developersEnabled=False, subscription="suspended")
 
-    def ask(key):
+    def ask(key: str) -> str:
         headers = {"Content-Type": "application/json"}
         return refused(mockserver.call("POST", "/v1/campaigns", key=key, body=b"{broken", headers=headers))[1]
 
@@ -33,7 +36,7 @@ def test_of_everything_that_is_wrong_the_key_is_reported_first_and_the_body_last
 
 
 @pytest.mark.clause("auth.precedence")
-def test_the_body_and_the_query_are_looked_at_before_the_resource(mockserver):
+def test_the_body_and_the_query_are_looked_at_before_the_resource(mockserver: Sandbox) -> None:
     start = mockserver.call("POST", "/v1/campaigns/campaign_none/start", json={"commonVariables": 7})
     messages = mockserver.call("GET", "/v1/messaging/chats/chat_none?limit=0")
 
@@ -42,7 +45,7 @@ def test_the_body_and_the_query_are_looked_at_before_the_resource(mockserver):
 
 
 @pytest.mark.clause("auth.precedence")
-def test_a_creation_is_checked_from_its_schema_to_its_name(mockserver):
+def test_a_creation_is_checked_from_its_schema_to_its_name(mockserver: Sandbox) -> None:
     draft(mockserver, name="Taken")
     no_such_field = [{"combinator": "and", "statements": [{"field": "chat.no", "operator": "exists"}]}]
     body = {
@@ -88,7 +91,9 @@ STRICT = {
 @pytest.mark.clause("auth.precedence", "filters.invalid")
 @pytest.mark.option("filter-error-split", "all-invalid-filters")
 @pytest.mark.parametrize("filters", WRONG_FILTERS.values(), ids=WRONG_FILTERS)
-def test_filters_of_any_fault_have_one_place_among_the_checks_where_they_have_one_code(mockserver, filters):
+def test_filters_of_any_fault_have_one_place_among_the_checks_where_they_have_one_code(
+    mockserver: Sandbox, filters: list[JSON] | None
+) -> None:
     draft(mockserver, name="Taken")
     mockserver.choose(STRICT)
     body = {
@@ -116,11 +121,11 @@ def test_filters_of_any_fault_have_one_place_among_the_checks_where_they_have_on
 
 
 @pytest.mark.clause("auth.precedence")
-def test_a_start_is_checked_from_the_campaign_to_its_audience(mockserver):
+def test_a_start_is_checked_from_the_campaign_to_its_audience(mockserver: Sandbox) -> None:
     mockserver.choose({"size-limit-values": {"chatapp": 2}})
     campaign_id = draft(mockserver, templateId="template_coupon")
 
-    def start(id, **values):
+    def start(id: str, **values: str) -> Response:
         return mockserver.call("POST", f"/v1/campaigns/{id}/start", json={"commonVariables": values})
 
     assert "CAMPAIGN_NOT_FOUND" == refused(start("campaign_none"))[1]

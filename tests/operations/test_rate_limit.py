@@ -4,6 +4,8 @@ from email.utils import parsedate_to_datetime
 
 import pytest
 
+from mockserver import Sandbox
+from mockserver.testing.transports.in_process import Response
 from tests.operations.world import GIVEN, OPERATIONS, OTHER_KEY, refused
 
 pytestmark = [
@@ -16,25 +18,25 @@ limited = (429, "RATE_LIMIT_EXCEEDED")
 
 
 @pytest.mark.option("rate-limit-numbers", "off")
-def test_by_default_there_is_no_rate_limit(mockserver):
+def test_by_default_there_is_no_rate_limit(mockserver: Sandbox) -> None:
     assert {200} == {mockserver.call(*LIST).status for _ in range(300)}
 
 
-def test_a_limit_switched_on_without_numbers_has_the_default_numbers(mockserver):
+def test_a_limit_switched_on_without_numbers_has_the_default_numbers(mockserver: Sandbox) -> None:
     mockserver.choose({"rate-limit-numbers": {"per": 60}})
     statuses = [mockserver.call(*LIST).status for _ in range(121)]
 
     assert [200] * 120 + [429] == statuses
 
 
-def test_only_requests_beyond_the_budget_are_refused(mockserver):
+def test_only_requests_beyond_the_budget_are_refused(mockserver: Sandbox) -> None:
     mockserver.choose({"rate-limit-numbers": {"requests": 3, "per": "1m"}})
 
     assert [200, 200, 200] == [mockserver.call(*LIST).status for _ in range(3)]
     assert limited == refused(mockserver.call(*LIST))
 
 
-def test_the_budget_slides_with_the_clock(mockserver):
+def test_the_budget_slides_with_the_clock(mockserver: Sandbox) -> None:
     mockserver.choose({"rate-limit-numbers": {"requests": 2, "per": 60}})
     assert 200 == mockserver.call(*LIST).status
     mockserver.advance("20s")
@@ -48,7 +50,7 @@ def test_the_budget_slides_with_the_clock(mockserver):
     assert "20" == mockserver.call(*LIST).headers["retry-after"]
 
 
-def test_a_refused_request_does_not_cost_anything(mockserver):
+def test_a_refused_request_does_not_cost_anything(mockserver: Sandbox) -> None:
     mockserver.choose({"rate-limit-numbers": {"requests": 1, "per": 60}})
     mockserver.call(*LIST)
     mockserver.advance("59s")
@@ -58,7 +60,7 @@ def test_a_refused_request_does_not_cost_anything(mockserver):
     assert 200 == mockserver.call(*LIST).status
 
 
-def test_each_key_has_a_budget_of_its_own(mockserver):
+def test_each_key_has_a_budget_of_its_own(mockserver: Sandbox) -> None:
     mockserver.choose({"rate-limit-numbers": {"requests": 1, "per": 60}})
     policy = OPERATIONS["readFormPolicy"]
 
@@ -67,7 +69,7 @@ def test_each_key_has_a_budget_of_its_own(mockserver):
     assert limited == refused(mockserver.call(*policy, key=mockserver.public_key))
 
 
-def test_other_refusals_of_the_operation_count_as_requests(mockserver):
+def test_other_refusals_of_the_operation_count_as_requests(mockserver: Sandbox) -> None:
     mockserver.choose({"rate-limit-numbers": {"requests": 2, "per": 60}})
     assert 404 == mockserver.call("GET", "/v1/campaigns/nobodys").status
     assert 400 == mockserver.call("POST", "/v1/campaigns", json={}).status
@@ -75,7 +77,7 @@ def test_other_refusals_of_the_operation_count_as_requests(mockserver):
     assert limited == refused(mockserver.call(*LIST))
 
 
-def test_calls_without_a_known_key_are_not_counted(mockserver):
+def test_calls_without_a_known_key_are_not_counted(mockserver: Sandbox) -> None:
     mockserver.choose({"rate-limit-numbers": {"requests": 1, "per": 60}})
     for key in ("", "sk_nobodys"):
         assert {401} == {mockserver.call(*LIST, key=key).status for _ in range(3)}
@@ -83,14 +85,14 @@ def test_calls_without_a_known_key_are_not_counted(mockserver):
     assert 200 == mockserver.call(*LIST).status
 
 
-def test_the_limit_applies_to_every_operation(mockserver):
+def test_the_limit_applies_to_every_operation(mockserver: Sandbox) -> None:
     mockserver.choose({"rate-limit-numbers": {"requests": 1, "per": 60}})
     mockserver.call(*LIST)
 
     assert {limited} == {refused(mockserver.call(*call)) for call in OPERATIONS.values()}
 
 
-def test_a_limited_start_or_creation_changes_nothing(mockserver):
+def test_a_limited_start_or_creation_changes_nothing(mockserver: Sandbox) -> None:
     mockserver.choose({"rate-limit-numbers": {"requests": 1, "per": 60}})
     mockserver.call(*LIST)
     before = mockserver.state()
@@ -100,7 +102,7 @@ def test_a_limited_start_or_creation_changes_nothing(mockserver):
     assert before == mockserver.state()
 
 
-def over_budget(sandbox, option, *, requests=1, per=60):
+def over_budget(sandbox: Sandbox, option: str, *, requests: int = 1, per: int = 60) -> Response:
     """The 429 in this format, half a second after the only request of the budget."""
     sandbox.choose({"rate-limit-numbers": {"requests": requests, "per": per}, "rate-limit-headers": option})
     for _ in range(requests):
@@ -113,7 +115,7 @@ def over_budget(sandbox, option, *, requests=1, per=60):
 
 @pytest.mark.option("rate-limit-headers", "seconds")
 @pytest.mark.parametrize("per", [1, 7, 60, 3600])
-def test_after_the_seconds_of_retry_after_the_next_request_passes(mockserver, per):
+def test_after_the_seconds_of_retry_after_the_next_request_passes(mockserver: Sandbox, per: int) -> None:
     wait = over_budget(mockserver, "seconds", per=per).headers["retry-after"]
 
     assert str(per) == wait  # half a second has passed, and a wait is never reported too short
@@ -125,7 +127,7 @@ def test_after_the_seconds_of_retry_after_the_next_request_passes(mockserver, pe
 
 @pytest.mark.option("rate-limit-headers", "http-date")
 @pytest.mark.parametrize("per", [1, 7, 60, 3600])
-def test_at_the_date_of_retry_after_the_next_request_passes(mockserver, per):
+def test_at_the_date_of_retry_after_the_next_request_passes(mockserver: Sandbox, per: int) -> None:
     reply = over_budget(mockserver, "http-date", per=per)
     retry_after = reply.headers["retry-after"]
     date = parsedate_to_datetime(retry_after)
@@ -137,7 +139,7 @@ def test_at_the_date_of_retry_after_the_next_request_passes(mockserver, per):
 
 
 @pytest.mark.option("rate-limit-headers", "draft-fields")
-def test_the_ratelimit_fields_contain_the_budget_and_the_wait(mockserver):
+def test_the_ratelimit_fields_contain_the_budget_and_the_wait(mockserver: Sandbox) -> None:
     reply = over_budget(mockserver, "draft-fields", requests=3, per=60)
 
     assert '"default";q=3;w=60' == reply.headers["ratelimit-policy"]
@@ -148,14 +150,14 @@ def test_the_ratelimit_fields_contain_the_budget_and_the_wait(mockserver):
 
 
 @pytest.mark.option("rate-limit-headers", "none")
-def test_a_429_may_have_no_retry_after(mockserver):
+def test_a_429_may_have_no_retry_after(mockserver: Sandbox) -> None:
     headers = over_budget(mockserver, "none").headers
 
     assert [] == [name for name in headers if "retry" in name or "ratelimit" in name]
 
 
 @pytest.mark.option("rate-limit-headers", "garbage")
-def test_a_429_may_have_an_unreadable_retry_after(mockserver):
+def test_a_429_may_have_an_unreadable_retry_after(mockserver: Sandbox) -> None:
     retry_after = over_budget(mockserver, "garbage").headers["retry-after"]
 
     assert not retry_after.isdigit()
@@ -164,7 +166,7 @@ def test_a_429_may_have_an_unreadable_retry_after(mockserver):
 
 
 @pytest.mark.parametrize("option", ["seconds", "http-date", "garbage", "draft-fields"])
-def test_only_a_429_has_retry_after(mockserver, option):
+def test_only_a_429_has_retry_after(mockserver: Sandbox, option: str) -> None:
     mockserver.choose({"rate-limit-numbers": {"requests": 5, "per": 60}, "rate-limit-headers": option})
     replies = [mockserver.call(*LIST), mockserver.call("GET", "/v1/campaigns/nobodys")]
 

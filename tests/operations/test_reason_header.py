@@ -1,12 +1,15 @@
 """The header X-Mock-Reason: why a call was refused, for the developer, next to a body as documented."""
 
+from collections.abc import Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from mockserver import MockServer
+from mockserver import MockServer, Sandbox
 from mockserver.contract import clauses
 from mockserver.core.operations.dispatch import READERS
+from mockserver.testing.transports.in_process import Response
 from tests.operations.refusals import REFUSALS
 from tests.operations.world import DRAFT, GIVEN, OPERATIONS
 from tests.server.rawclient import RawClient
@@ -14,7 +17,7 @@ from tests.server.rawclient import RawClient
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 
 
-def reason(reply):
+def reason(reply: Response) -> str:
     """The value of the header, which respects its rules."""
     value = reply.headers["x-mock-reason"]
 
@@ -23,11 +26,11 @@ def reason(reply):
     return value
 
 
-def keys(sandbox):
+def keys(sandbox: Sandbox) -> list[str]:
     return [sandbox.secret_key, sandbox.public_key, *sandbox.admin.keys("tenant_other")]
 
 
-def test_every_refusal_names_its_clause(mockserver_server):
+def test_every_refusal_names_its_clause(mockserver_server: MockServer) -> None:
     known = {clause.id for clause in clauses.read()}
     wrong = {}
     for refusal in REFUSALS:
@@ -41,11 +44,11 @@ def test_every_refusal_names_its_clause(mockserver_server):
     assert {} == wrong
 
 
-def test_a_success_has_no_reason(mockserver):
+def test_a_success_has_no_reason(mockserver: Sandbox) -> None:
     assert "x-mock-reason" not in mockserver.call(*OPERATIONS["listCampaigns"]).headers
 
 
-def test_it_contains_the_place_the_value_and_the_expectation(mockserver):
+def test_it_contains_the_place_the_value_and_the_expectation(mockserver: Sandbox) -> None:
     value = reason(mockserver.call("POST", "/v1/campaigns", json=DRAFT | {"cadence": "sixty"}))
 
     assert "/cadence" in value
@@ -57,7 +60,7 @@ HOSTILE = ["ã" * 500, "a\r\nSet-Cookie: x=1", "\0\x1b[31m", "😀" * 90, "'\"\\
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
-def test_the_text_of_a_caller_is_printable_ascii_and_truncated(mockserver, text):
+def test_the_text_of_a_caller_is_printable_ascii_and_truncated(mockserver: Sandbox, text: str) -> None:
     replies = [
         mockserver.call("POST", "/v1/campaigns", json=DRAFT | {"cadence": text}),
         mockserver.call("POST", "/v1/campaigns", json=DRAFT | {"templateId": text}),
@@ -73,14 +76,14 @@ def test_the_text_of_a_caller_is_printable_ascii_and_truncated(mockserver, text)
     assert [True] * 9 == [reply.status >= 400 and bool(reason(reply)) for reply in replies]
 
 
-def leaks(sandbox, reply):
+def leaks(sandbox: Sandbox, reply: Response) -> list[Any]:
     """The keys of which a reason or the body of an error contains ten characters or more after the prefix."""
     value = reason(reply) + reply.body.decode()
     return [key for key in keys(sandbox) if key[:13] in value]
 
 
 @pytest.mark.parametrize("before", ["", "x" * 40, "x" * 55, "x" * 90, "key=", "é"], ids=len)
-def test_a_key_in_the_wrong_place_does_not_show(mockserver, before):
+def test_a_key_in_the_wrong_place_does_not_show(mockserver: Sandbox, before: str) -> None:
     for key in keys(mockserver):
         text = before + key
         replies = [
@@ -97,8 +100,8 @@ def test_a_key_in_the_wrong_place_does_not_show(mockserver, before):
         assert [[]] * 8 == [leaks(mockserver, reply) for reply in replies]
 
 
-def test_an_unexpected_failure_is_explained_without_a_key(mockserver, monkeypatch):
-    def broken(*_):
+def test_an_unexpected_failure_is_explained_without_a_key(mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
         raise RuntimeError(f"broke on {mockserver.secret_key}")
 
     monkeypatch.setattr("mockserver.core.operations.dispatch.READERS", {**READERS, "listTemplates": broken})
@@ -109,8 +112,8 @@ def test_an_unexpected_failure_is_explained_without_a_key(mockserver, monkeypatc
     assert mockserver.secret_key not in value
 
 
-def test_a_server_that_does_not_explain_answers_the_same_without_the_header(mockserver_server):
-    def replies(server):
+def test_a_server_that_does_not_explain_answers_the_same_without_the_header(mockserver_server: MockServer) -> None:
+    def replies(server: MockServer) -> Iterator[tuple[str, Response]]:
         for refusal in REFUSALS:
             with server.sandbox(given=GIVEN, choices=refusal.choices) as sandbox:
                 yield refusal.code, refusal.provoke(sandbox)
@@ -126,7 +129,7 @@ def test_a_server_that_does_not_explain_answers_the_same_without_the_header(mock
     }
 
 
-def test_a_server_that_does_not_explain_is_silent_about_broken_http_too():
+def test_a_server_that_does_not_explain_is_silent_about_broken_http_too() -> None:
     with MockServer(explain=False) as server, RawClient(urlsplit(server.url).port) as client:
         answer = client.send("GET nowhere HTTP/1.1").answer()
 

@@ -10,7 +10,7 @@ import pytest
 import requests
 
 import mockserver as package
-from mockserver import MockServer
+from mockserver import MockServer, Sandbox
 from mockserver.contract.media_types import KINDS, MARKS
 from tests.operations.media_files import File, upload
 from tests.operations.world import refused
@@ -29,12 +29,12 @@ PNG_AND_FILLER = b"\x89PNG\r\n\x1a\n" + b"x" * 100
 
 @pytest.mark.clause("media.format", "media.upload")
 @pytest.mark.parametrize("media_type", KINDS)
-def test_an_upload_of_the_sample_is_accepted(mockserver, media_type):
+def test_an_upload_of_the_sample_is_accepted(mockserver: Sandbox, media_type: str) -> None:
     assert 201 == upload(mockserver, File(package.sample_file(media_type), media_type)).status
 
 
 @pytest.mark.parametrize("media_type", KINDS)
-def test_the_sample_is_served_with_its_type(mockserver_server, media_type):
+def test_the_sample_is_served_with_its_type(mockserver_server: MockServer, media_type: str) -> None:
     reply = get_sample(mockserver_server, type=media_type)
 
     assert (200, media_type) == (reply.status_code, reply.headers["content-type"])
@@ -43,7 +43,7 @@ def test_the_sample_is_served_with_its_type(mockserver_server, media_type):
 
 @pytest.mark.skipif(shutil.which("file") is None, reason="the program `file` is not installed")
 @pytest.mark.parametrize("media_type", KINDS)
-def test_another_program_reads_the_sample_as_its_type(media_type, tmp_path: Path):
+def test_another_program_reads_the_sample_as_its_type(media_type: str, tmp_path: Path) -> None:
     path = tmp_path / "sample"
     path.write_bytes(package.sample_file(media_type))
 
@@ -55,7 +55,7 @@ def test_another_program_reads_the_sample_as_its_type(media_type, tmp_path: Path
 
 
 @pytest.mark.parametrize("media_type", KINDS)
-def test_the_refusal_of_a_wrong_file_names_what_is_missing_and_the_sample(mockserver, media_type):
+def test_the_refusal_of_a_wrong_file_names_what_is_missing_and_the_sample(mockserver: Sandbox, media_type: str) -> None:
     reply = upload(mockserver, File(b"\x00\x01" * 40, media_type))
 
     assert (400, "MEDIA_INVALID_FORMAT") == refused(reply)
@@ -63,14 +63,14 @@ def test_the_refusal_of_a_wrong_file_names_what_is_missing_and_the_sample(mockse
     assert expected in reply.headers["x-mock-reason"]
 
 
-def test_the_signature_of_a_png_and_filler_are_refused_for_want_of_its_first_chunk(mockserver):
+def test_the_signature_of_a_png_and_filler_are_refused_for_want_of_its_first_chunk(mockserver: Sandbox) -> None:
     reply = upload(mockserver, File(PNG_AND_FILLER, "image/png"))
 
     assert "and IHDR at byte 12, as in mockserver.sample_file" in reply.headers["x-mock-reason"]
 
 
 @pytest.mark.parametrize(("received", "nearest"), [("image/jpg", "image/jpeg"), ("image/PNG", "image/png")])
-def test_another_type_is_refused_with_the_nearest(mockserver_server, received, nearest):
+def test_another_type_is_refused_with_the_nearest(mockserver_server: MockServer, received: str, nearest: str) -> None:
     hint = f"; did you mean {nearest!r}?"
     reply = get_sample(mockserver_server, type=received)
 
@@ -81,7 +81,7 @@ def test_another_type_is_refused_with_the_nearest(mockserver_server, received, n
         package.sample_file(received)
 
 
-def test_a_request_without_a_type_is_refused_with_the_types(mockserver_server):
+def test_a_request_without_a_type_is_refused_with_the_types(mockserver_server: MockServer) -> None:
     reply = get_sample(mockserver_server)
 
     assert "type: got no type; expected one of " + ", ".join(KINDS) == reply.json()["message"]

@@ -6,6 +6,7 @@ from math import ceil, floor
 
 import pytest
 
+from mockserver import MockServer, Sandbox
 from tests.operations.campaigning import (
     EXACT_NOON,
     NOON,
@@ -24,14 +25,16 @@ PLAIN = {"id": "template_plain"}
 pytestmark = pytest.mark.mockserver(now=NOON, given={"templates": [PLAIN], "chats": {"count": 9}})
 
 
-def _in(sandbox, microseconds, since):
+def _in(sandbox: Sandbox, microseconds: int, since: datetime) -> None:
     sandbox.advance(to=since + timedelta(microseconds=microseconds))
 
 
 @pytest.mark.clause("send.cadence")
 @pytest.mark.parametrize("cadence", [1, 7, 11, 60, 61, 997, 4799, 4800])
 @pytest.mark.parametrize("start_us", [0, 1, 333, 543])  # within the millisecond of the clock
-def test_sends_are_spread_evenly_from_the_start_on_to_the_microsecond(mockserver, cadence, start_us):
+def test_sends_are_spread_evenly_from_the_start_on_to_the_microsecond(
+    mockserver: Sandbox, cadence: int, start_us: int
+) -> None:
     mockserver.advance(timedelta(microseconds=start_us))
     started = mockserver.now.replace(microsecond=0)  # as startedAt shows it
     ids = run(mockserver, cadence=cadence)
@@ -44,12 +47,12 @@ def test_sends_are_spread_evenly_from_the_start_on_to_the_microsecond(mockserver
 
 
 @pytest.mark.clause("send.cadence")
-def test_the_first_message_is_sent_at_the_start(mockserver):
+def test_the_first_message_is_sent_at_the_start(mockserver: Sandbox) -> None:
     assert (9, 1, 0) == counts(mockserver, run(mockserver, cadence=1))
 
 
 @pytest.mark.clause("send.cadence", "send.message")
-def test_a_message_is_dated_by_its_exact_instant_cut_to_the_millisecond(mockserver):
+def test_a_message_is_dated_by_its_exact_instant_cut_to_the_millisecond(mockserver: Sandbox) -> None:
     chat_ids = mockserver.apply({"given": {"chats": {"count": 9}}})["created"]["chats"]
     run(mockserver, cadence=7)
     mockserver.advance(until="idle")
@@ -68,8 +71,8 @@ CEILINGS = [("chatapp", 4800), ("photoapp", 18000), ("chatapp_lite", 30)]
 @pytest.mark.parametrize(("platform", "ceiling"), CEILINGS)
 @pytest.mark.parametrize("above", [-1, 0, 1, "max"])
 def test_no_cadence_exceeds_the_platforms_ceiling_and_it_reads_back_as_sent(
-    mockserver_server, platform, ceiling, above
-):
+    mockserver_server: MockServer, platform: str, ceiling: int, above: str | int
+) -> None:
     cadence = MAX_CADENCE if above == "max" else ceiling + above
     given = {"templates": [PLAIN], "chats": {"count": 1000, "each": {"platform": platform}}}
     with mockserver_server.sandbox(now=NOON, given=given) as sandbox:
@@ -95,8 +98,8 @@ def test_no_cadence_exceeds_the_platforms_ceiling_and_it_reads_back_as_sent(
     ],
 )
 def test_the_coexistence_ceiling_applies_if_every_chatapp_channel_is_one(
-    mockserver_server, coexistences, platform, ceiling
-):
+    mockserver_server: MockServer, coexistences: list[bool], platform: str, ceiling: int
+) -> None:
     entrypoints = [{"platform": "chatapp", "isCoexistence": each} for each in coexistences] + [{"platform": "photoapp"}]
     chats = {"count": 500, "each": {"platform": platform}}
     given = {"templates": [PLAIN], "chats": chats, "entrypoints": entrypoints}
@@ -109,7 +112,7 @@ def test_the_coexistence_ceiling_applies_if_every_chatapp_channel_is_one(
 
 @pytest.mark.clause("send.cadence")
 @pytest.mark.mockserver(now=EXACT_NOON)
-def test_a_chosen_ceiling_applies_and_none_removes_it(mockserver):
+def test_a_chosen_ceiling_applies_and_none_removes_it(mockserver: Sandbox) -> None:
     mockserver.choose({"throughput-ceilings": {"chatapp": 2, "chatapp_lite": None}})
     slow = run(mockserver, name="Slow", cadence=MAX_CADENCE)
     fast = run(mockserver, name="Fast", cadence=MAX_CADENCE, platform="chatapp_lite")
@@ -129,7 +132,7 @@ OFF_AND_ON = {"platform": ["photoapp", "chatapp", "chatapp", "botapp", "chatapp_
 @pytest.mark.clause("send.counts", "send.failures", "audience.platform-free")
 @pytest.mark.option("audience-off-channel", "fail")
 @pytest.mark.mockserver(given={"templates": [PLAIN], "chats": {"count": 6, "vary": OFF_AND_ON}})
-def test_a_chat_off_the_channel_is_counted_and_fails_at_its_place(mockserver):
+def test_a_chat_off_the_channel_is_counted_and_fails_at_its_place(mockserver: Sandbox) -> None:
     ids = run(mockserver, cadence=60)
     seen = [counts(mockserver, ids)]
     for _ in range(5):
@@ -143,7 +146,7 @@ def test_a_chat_off_the_channel_is_counted_and_fails_at_its_place(mockserver):
 @pytest.mark.clause("send.failures")
 @pytest.mark.option("audience-off-channel", "exclude")
 @pytest.mark.mockserver(given={"templates": [PLAIN], "chats": {"count": 6, "vary": OFF_AND_ON}})
-def test_chats_off_the_channel_may_be_left_out_of_the_target(mockserver):
+def test_chats_off_the_channel_may_be_left_out_of_the_target(mockserver: Sandbox) -> None:
     mockserver.choose({"audience-off-channel": "exclude"})
     ids = run(mockserver, cadence=60)
     mockserver.advance(seconds=1)
@@ -154,7 +157,7 @@ def test_chats_off_the_channel_may_be_left_out_of_the_target(mockserver):
 @pytest.mark.clause("audience.preview")
 @pytest.mark.option("audience-off-channel", "exclude")
 @pytest.mark.mockserver(given={"templates": [PLAIN], "chats": {"count": 6, "vary": OFF_AND_ON}})
-def test_a_preview_counts_the_chats_that_are_left_out_of_a_target(mockserver):
+def test_a_preview_counts_the_chats_that_are_left_out_of_a_target(mockserver: Sandbox) -> None:
     mockserver.choose({"audience-off-channel": "exclude"})
 
     assert {"estimatedCount": 6} == mockserver.call("POST", "/v1/campaigns/audience-preview", json={}).json()
@@ -162,7 +165,7 @@ def test_a_preview_counts_the_chats_that_are_left_out_of_a_target(mockserver):
 
 @pytest.mark.clause("send.cadence")
 @pytest.mark.mockserver(now=EXACT_NOON)
-def test_the_ceiling_of_a_run_is_that_of_its_start(mockserver):
+def test_the_ceiling_of_a_run_is_that_of_its_start(mockserver: Sandbox) -> None:
     mockserver.choose({"throughput-ceilings": {"chatapp": 2}})
     ids = run(mockserver, cadence=MAX_CADENCE)
     mockserver.choose({"throughput-ceilings": {"chatapp": None}})
@@ -174,7 +177,7 @@ def test_the_ceiling_of_a_run_is_that_of_its_start(mockserver):
 @pytest.mark.clause("send.failures")
 @pytest.mark.option("audience-off-channel", "send")
 @pytest.mark.mockserver(given={"templates": [PLAIN], "chats": [{"id": "chat_photo", "platform": "photoapp"}]})
-def test_chats_off_the_channel_may_be_sent_to(mockserver):
+def test_chats_off_the_channel_may_be_sent_to(mockserver: Sandbox) -> None:
     mockserver.choose({"audience-off-channel": "send"})
     ids = run(mockserver)
 
@@ -183,7 +186,7 @@ def test_chats_off_the_channel_may_be_sent_to(mockserver):
 
 
 @pytest.mark.clause("send.counts")
-def test_counts_only_grow_and_never_pass_the_target(mockserver):
+def test_counts_only_grow_and_never_pass_the_target(mockserver: Sandbox) -> None:
     ids = run(mockserver, cadence=7)
     before = (0, 0)
     for _ in range(100):
@@ -197,7 +200,7 @@ def test_counts_only_grow_and_never_pass_the_target(mockserver):
 
 
 @pytest.mark.clause("send.completed", "campaigns.detail-executions")
-def test_a_campaign_completes_with_its_last_send_and_not_a_microsecond_before(mockserver):
+def test_a_campaign_completes_with_its_last_send_and_not_a_microsecond_before(mockserver: Sandbox) -> None:
     ids = run(mockserver, cadence=7)
     last = Fraction(60_000_000 * 8, 7)  # 68.571428571... s
     _in(mockserver, floor(last), mockserver.now.replace(microsecond=0))
@@ -222,7 +225,7 @@ def test_a_campaign_completes_with_its_last_send_and_not_a_microsecond_before(mo
 
 @pytest.mark.clause("send.completed")
 @pytest.mark.mockserver(now=EXACT_NOON)
-def test_a_campaign_whose_last_send_falls_on_a_whole_instant_completes_then(mockserver):
+def test_a_campaign_whose_last_send_falls_on_a_whole_instant_completes_then(mockserver: Sandbox) -> None:
     ids = run(mockserver, cadence=60)
     mockserver.advance(7.999999)
     assert ("processing", "processing") == statuses(mockserver, ids)
@@ -233,7 +236,7 @@ def test_a_campaign_whose_last_send_falls_on_a_whole_instant_completes_then(mock
 
 
 @pytest.mark.clause("send.failed", "send.counts")
-def test_an_unrecoverable_error_fails_the_campaign_immediately(mockserver):
+def test_an_unrecoverable_error_fails_the_campaign_immediately(mockserver: Sandbox) -> None:
     ids = run(mockserver, cadence=60)
     mockserver.advance(seconds=3)
 
@@ -246,7 +249,7 @@ def test_an_unrecoverable_error_fails_the_campaign_immediately(mockserver):
 
 
 @pytest.mark.clause("execution.read", "send.progress")
-def test_the_single_execution_response_has_its_six_fields(mockserver):
+def test_the_single_execution_response_has_its_six_fields(mockserver: Sandbox) -> None:
     ids = run(mockserver, cadence=60)
     mockserver.advance(seconds=1)
 
@@ -261,7 +264,7 @@ def test_the_single_execution_response_has_its_six_fields(mockserver):
 
 
 @pytest.mark.clause("send.completed", "send.cadence")
-def test_an_end_a_fraction_of_a_microsecond_before_a_millisecond_is_cut_not_rounded(mockserver):
+def test_an_end_a_fraction_of_a_microsecond_before_a_millisecond_is_cut_not_rounded(mockserver: Sandbox) -> None:
     ids = run(mockserver, cadence=2243)  # the last of nine is due 213999.1 microseconds later
     mockserver.advance(until="idle")
 

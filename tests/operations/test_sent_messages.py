@@ -2,6 +2,8 @@
 
 import pytest
 
+from mockserver import Sandbox
+from mockserver._json import JSON
 from tests.operations.campaigning import EXACT_NOON, NOON, cancel, counts, messages, run
 
 ANA = {
@@ -44,7 +46,7 @@ pytestmark = pytest.mark.mockserver(now=NOON, given=GIVEN)
 
 
 @pytest.mark.clause("send.message", "templates.varn", "templates.automatic", "start.common-variables")
-def test_a_message_is_rendered_for_its_recipient(mockserver):
+def test_a_message_is_rendered_for_its_recipient(mockserver: Sandbox) -> None:
     run(mockserver, {"var5": "DEZ {{1}}", "var6": "Centro"}, templateId="template_automatic")
     mockserver.advance(until="idle")
 
@@ -54,7 +56,7 @@ def test_a_message_is_rendered_for_its_recipient(mockserver):
 
 
 @pytest.mark.clause("templates.automatic")
-def test_a_chat_without_the_data_is_sent_to_all_the_same(mockserver):
+def test_a_chat_without_the_data_is_sent_to_all_the_same(mockserver: Sandbox) -> None:
     ids = run(mockserver, {"var5": ""}, templateId="template_automatic")
     mockserver.advance(until="idle")
 
@@ -71,7 +73,9 @@ def test_a_chat_without_the_data_is_sent_to_all_the_same(mockserver):
         ("template_several", "photoapp", "chat_off", True, False),
     ],
 )
-def test_a_sent_message_has_the_record_of_the_tenants_own(mockserver, template, platform, chat, official, charged):
+def test_a_sent_message_has_the_record_of_the_tenants_own(
+    mockserver: Sandbox, template: str, platform: str, chat: str, official: bool, charged: bool
+) -> None:
     run(mockserver, templateId=template, platform=platform)
     mockserver.advance(until="idle")
 
@@ -89,7 +93,7 @@ def test_a_sent_message_has_the_record_of_the_tenants_own(mockserver, template, 
 
 
 @pytest.mark.clause("send.message", "templates.items", "messages.list")
-def test_a_send_counts_once_and_leaves_a_message_an_item_in_order(mockserver):
+def test_a_send_counts_once_and_leaves_a_message_an_item_in_order(mockserver: Sandbox) -> None:
     ids = run(mockserver, templateId="template_several")
 
     newest_first = messages(mockserver, "chat_ana")
@@ -105,7 +109,7 @@ def test_a_send_counts_once_and_leaves_a_message_an_item_in_order(mockserver):
 
 @pytest.mark.clause("send.message")
 @pytest.mark.mockserver(now=EXACT_NOON)
-def test_a_message_is_visible_from_its_own_instant_and_never_changes(mockserver):
+def test_a_message_is_visible_from_its_own_instant_and_never_changes(mockserver: Sandbox) -> None:
     run(mockserver, cadence=60)
     mockserver.advance(0.999999)
     assert [] == messages(mockserver, "chat_bare")
@@ -117,7 +121,7 @@ def test_a_message_is_visible_from_its_own_instant_and_never_changes(mockserver)
 
 
 @pytest.mark.clause("send.message", "send.failures")
-def test_a_send_that_failed_leaves_no_message(mockserver):
+def test_a_send_that_failed_leaves_no_message(mockserver: Sandbox) -> None:
     ids = run(mockserver)
     mockserver.advance(until="idle")
 
@@ -126,7 +130,7 @@ def test_a_send_that_failed_leaves_no_message(mockserver):
 
 
 @pytest.mark.clause("send.message", "cancel.processing")
-def test_what_was_not_sent_before_a_cancel_leaves_no_message(mockserver):
+def test_what_was_not_sent_before_a_cancel_leaves_no_message(mockserver: Sandbox) -> None:
     ids = run(mockserver, cadence=60)
     cancel(mockserver, ids[0])
     mockserver.advance("1h")
@@ -135,7 +139,7 @@ def test_what_was_not_sent_before_a_cancel_leaves_no_message(mockserver):
 
 
 @pytest.mark.clause("send.message", "messages.list")
-def test_messages_of_several_campaigns_and_seeded_ones_are_listed_newest_first(mockserver):
+def test_messages_of_several_campaigns_and_seeded_ones_are_listed_newest_first(mockserver: Sandbox) -> None:
     seeded = [
         {"chatId": "chat_ana", "id": "message_old", "text": "old", "createdAt": "2026-03-01T11:59:59.999Z"},
         {"chatId": "chat_ana", "id": "message_same", "text": "same instant", "createdAt": NOON},
@@ -149,7 +153,7 @@ def test_messages_of_several_campaigns_and_seeded_ones_are_listed_newest_first(m
 
 
 @pytest.mark.clause("send.message")
-def test_the_oldest_chat_is_sent_to_first(mockserver):
+def test_the_oldest_chat_is_sent_to_first(mockserver: Sandbox) -> None:
     mockserver.apply({"given": {"chats": [{"id": "chat_aaa", "name": "Zoe"}]}})
     run(mockserver, cadence=60)
     mockserver.advance(until="idle")
@@ -161,7 +165,7 @@ def test_the_oldest_chat_is_sent_to_first(mockserver):
 
 
 @pytest.mark.clause("send.message", "base.tenant-scope")
-def test_a_campaign_sends_only_to_chats_of_its_tenant(mockserver):
+def test_a_campaign_sends_only_to_chats_of_its_tenant(mockserver: Sandbox) -> None:
     other = {"id": "tenant_other", "chats": [{"id": "chat_foreign"}]}
     key = mockserver.apply({"given": {"tenants": [other]}})["tenants"][0]["secretKey"]
     ids = run(mockserver)
@@ -171,7 +175,7 @@ def test_a_campaign_sends_only_to_chats_of_its_tenant(mockserver):
     assert [] == mockserver.call("GET", "/v1/messaging/chats/chat_foreign", key=key).json()["records"]
 
 
-def _only(status):
+def _only(status: str) -> list[JSON]:
     return [{"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": status}]}]
 
 
@@ -180,7 +184,7 @@ def _only(status):
     given={"templates": [{"id": "template_plain"}], "chats": [{}, {"id": "chat_b", "status": "vip"}]}
 )
 @pytest.mark.mockserver(now=EXACT_NOON)
-def test_of_two_sends_within_a_microsecond_the_exactly_later_one_is_the_newer(mockserver):
+def test_of_two_sends_within_a_microsecond_the_exactly_later_one_is_the_newer(mockserver: Sandbox) -> None:
     run(mockserver, name="Seventh", cadence=7)  # sends to the second chat 8571428 4/7 microseconds later
     mockserver.advance(8.571428)
     run(mockserver, name="Whole", filters=_only("vip"))
@@ -195,7 +199,7 @@ def test_of_two_sends_within_a_microsecond_the_exactly_later_one_is_the_newer(mo
 @pytest.mark.mockserver(
     given={"templates": [{"id": "template_plain"}], "chats": [{}, {"id": "chat_b", "status": "vip"}]}
 )
-def test_sends_within_a_microsecond_are_paged_one_by_one_without_a_gap(mockserver):
+def test_sends_within_a_microsecond_are_paged_one_by_one_without_a_gap(mockserver: Sandbox) -> None:
     run(mockserver, name="Seventh", cadence=7)
     mockserver.advance(8.571428)
     run(mockserver, name="Whole", filters=_only("vip"))

@@ -2,6 +2,8 @@
 
 import pytest
 
+from mockserver import Sandbox
+from mockserver._json import JSON
 from tests.operations.session_calls import FUNNELS, SESSIONS, begin, create, entrypoints, read
 from tests.operations.world import refused
 
@@ -24,7 +26,7 @@ OTHER = {"tenants": [{"id": "tenant_other", "secretKey": "sk_other"}]}
     ],
 )
 @pytest.mark.clause("session.read")
-def test_an_unknown_session_gets_the_chosen_code(mockserver, option, code):
+def test_an_unknown_session_gets_the_chosen_code(mockserver: Sandbox, option: str, code: str) -> None:
     mockserver.choose({"session-unknown-code": option})
 
     assert (404, code) == refused(mockserver.call("GET", f"{SESSIONS}/unknown"))
@@ -48,7 +50,9 @@ def test_an_unknown_session_gets_the_chosen_code(mockserver, option, code):
 )
 @pytest.mark.mockserver(given=OTHER)
 @pytest.mark.clause("session.read", "auth.denied", "base.tenant-scope")
-def test_a_session_of_another_tenant_is_hidden_or_denied(mockserver, choices, refusal):
+def test_a_session_of_another_tenant_is_hidden_or_denied(
+    mockserver: Sandbox, choices: JSON, refusal: tuple[int, str]
+) -> None:
     theirs = begin(mockserver, key="sk_other")
     mockserver.choose(choices)
 
@@ -58,7 +62,7 @@ def test_a_session_of_another_tenant_is_hidden_or_denied(mockserver, choices, re
 
 @pytest.mark.mockserver(choices={"cross-tenant-code": "access-denied"})
 @pytest.mark.clause("session.read")
-def test_an_unknown_session_is_not_forbidden(mockserver):
+def test_an_unknown_session_is_not_forbidden(mockserver: Sandbox) -> None:
     assert (404, "RESOURCE_NOT_FOUND") == refused(mockserver.call("GET", f"{SESSIONS}/unknown"))
 
 
@@ -66,13 +70,13 @@ def test_an_unknown_session_is_not_forbidden(mockserver):
 @pytest.mark.clause("session.read")
 class TestReadFields:
     @pytest.mark.option("session-read-fields", "literal")
-    def test_a_read_session_shows_neither_link_nor_deadline(self, mockserver, end):
+    def test_a_read_session_shows_neither_link_nor_deadline(self, mockserver: Sandbox, end: str) -> None:
         session_id = ended(mockserver, begin(mockserver), end)
 
         assert set() == {"url", "expiresAt"} & set(read(mockserver, session_id))
 
     @pytest.mark.option("session-read-fields", "all")
-    def test_a_read_session_shows_both_as_its_creation_did(self, mockserver, end):
+    def test_a_read_session_shows_both_as_its_creation_did(self, mockserver: Sandbox, end: str) -> None:
         mockserver.choose({"session-read-fields": "all"})
         made = create(mockserver)
 
@@ -82,7 +86,7 @@ class TestReadFields:
         assert (end, made["url"], made["expiresAt"]) == (shown["status"], shown["url"], shown["expiresAt"])
 
 
-def ended(sandbox, session_id, end) -> str:
+def ended(sandbox: Sandbox, session_id: str, end: str) -> str:
     """The session, brought to this status."""
     move = {
         "pending": lambda _: None,
@@ -98,13 +102,13 @@ def ended(sandbox, session_id, end) -> str:
 @pytest.mark.clause("session.read")
 class TestReasonWhenNone:
     @pytest.mark.option("reason-when-none", "absent")
-    def test_without_a_reason_there_is_no_such_key(self, mockserver, end):
+    def test_without_a_reason_there_is_no_such_key(self, mockserver: Sandbox, end: str) -> None:
         shown = read(mockserver, ended(mockserver, begin(mockserver), end))
 
         assert {"sessionId", "status", "entrypoint"} == set(shown)
 
     @pytest.mark.option("reason-when-none", "null")
-    def test_without_a_reason_both_keys_are_null(self, mockserver, end):
+    def test_without_a_reason_both_keys_are_null(self, mockserver: Sandbox, end: str) -> None:
         mockserver.choose({"reason-when-none": "null"})
 
         shown = read(mockserver, ended(mockserver, begin(mockserver), end))
@@ -117,14 +121,14 @@ class TestReasonWhenNone:
 @pytest.mark.clause("session.read", "session.failed", "session.expired")
 class TestEntrypointWhenFailed:
     @pytest.mark.option("entrypoint-when-failed", "null")
-    def test_a_session_that_did_not_complete_has_a_null_entrypoint(self, mockserver, end):
+    def test_a_session_that_did_not_complete_has_a_null_entrypoint(self, mockserver: Sandbox, end: str) -> None:
         shown = read(mockserver, ended(mockserver, begin(mockserver), end))
 
         assert {"sessionId", "status", "entrypoint", "reason", "message"} == set(shown)
         assert shown["entrypoint"] is None
 
     @pytest.mark.option("entrypoint-when-failed", "absent")
-    def test_a_session_that_did_not_complete_has_no_entrypoint_key(self, mockserver, end):
+    def test_a_session_that_did_not_complete_has_no_entrypoint_key(self, mockserver: Sandbox, end: str) -> None:
         mockserver.choose({"entrypoint-when-failed": "absent"})
         session_id = begin(mockserver)
         assert read(mockserver, session_id)["entrypoint"] is None
@@ -146,7 +150,7 @@ class TestEntrypointWhenFailed:
     ],
 )
 @pytest.mark.clause("session.funnel-pair", "base.invalid-request")
-def test_a_funnel_without_its_step_gets_the_chosen_code(mockserver, option, code):
+def test_a_funnel_without_its_step_gets_the_chosen_code(mockserver: Sandbox, option: str, code: str) -> None:
     mockserver.choose({"funnelId-alone": option})
 
     reply = mockserver.call("POST", SESSIONS, json={"funnelId": "funnel_sales"})
@@ -169,11 +173,11 @@ class TestFunnelCheckedAtCreation:
             {"funnelStepId": "funnel_step_theirs"},
         ],
     )
-    def test_an_unknown_funnel_is_refused_at_the_creation(self, mockserver, body):
+    def test_an_unknown_funnel_is_refused_at_the_creation(self, mockserver: Sandbox, body: JSON) -> None:
         assert (404, "RESOURCE_NOT_FOUND") == refused(mockserver.call("POST", SESSIONS, json=body))
         assert [] == mockserver.state()["tenants"][0]["sessions"]
 
-    def test_the_reason_names_the_funnel_that_has_the_step(self, mockserver):
+    def test_the_reason_names_the_funnel_that_has_the_step(self, mockserver: Sandbox) -> None:
         body = {"funnelStepId": "funnel_step_care", "funnelId": "funnel_sales"}
         owner = next(
             funnel["id"]
@@ -186,7 +190,7 @@ class TestFunnelCheckedAtCreation:
         assert f"got the step 'funnel_step_care' of funnel {owner!r}; expected one of 'funnel_sales'" in reason
         assert "no funnel of the tenant" not in reason
 
-    def test_the_reason_for_an_unknown_step_names_the_step(self, mockserver):
+    def test_the_reason_for_an_unknown_step_names_the_step(self, mockserver: Sandbox) -> None:
         reply = mockserver.call("POST", SESSIONS, json={"funnelStepId": "funnel_step_unknown"})
 
         assert (
@@ -194,12 +198,12 @@ class TestFunnelCheckedAtCreation:
             in reply.headers["x-mock-reason"]
         )
 
-    def test_a_funnel_that_is_there_makes_a_session_that_completes(self, mockserver):
+    def test_a_funnel_that_is_there_makes_a_session_that_completes(self, mockserver: Sandbox) -> None:
         session_id = begin(mockserver, {"funnelStepId": "funnel_step_new", "funnelId": "funnel_sales"})
 
         assert "completed" == mockserver.complete_session(session_id)["status"]
 
-    def test_without_a_funnel_there_is_nothing_to_check(self, mockserver):
+    def test_without_a_funnel_there_is_nothing_to_check(self, mockserver: Sandbox) -> None:
         assert "pending" == read(mockserver, begin(mockserver))["status"]
 
 
@@ -207,7 +211,9 @@ class TestFunnelCheckedAtCreation:
 @pytest.mark.option("expiry-driver", "sweeper")
 @pytest.mark.clause("session.expired", "events.failed")
 class TestSweeper:
-    def test_a_session_is_still_pending_after_its_deadline_and_expires_within_a_minute(self, mockserver):
+    def test_a_session_is_still_pending_after_its_deadline_and_expires_within_a_minute(
+        self, mockserver: Sandbox
+    ) -> None:
         session_id = begin(mockserver)
 
         mockserver.advance("20m")
@@ -217,7 +223,7 @@ class TestSweeper:
         assert ("pending", []) == late
         assert "expired" == read(mockserver, session_id)["status"]
 
-    def test_the_sweep_emits_exactly_one_event(self, mockserver):
+    def test_the_sweep_emits_exactly_one_event(self, mockserver: Sandbox) -> None:
         session_id = begin(mockserver)
 
         fired = mockserver.advance("1h")
@@ -225,7 +231,7 @@ class TestSweeper:
         assert ["2026-03-01T12:21:00.000Z"] == [each["at"] for each in mockserver.events]
         assert [{"at": "2026-03-01T12:21:00.000Z", "what": "session.expire", "id": session_id}] == fired
 
-    def test_no_session_completes_between_the_deadline_and_the_sweep(self, mockserver):
+    def test_no_session_completes_between_the_deadline_and_the_sweep(self, mockserver: Sandbox) -> None:
         session_id = begin(mockserver)
         mockserver.advance(1201)
 
@@ -237,14 +243,14 @@ class TestSweeper:
 @pytest.mark.option("expiry-driver", "on-read")
 @pytest.mark.clause("session.expired", "events.failed")
 class TestExpiryOnRead:
-    def test_nothing_happens_until_the_session_is_read(self, mockserver):
+    def test_nothing_happens_until_the_session_is_read(self, mockserver: Sandbox) -> None:
         begin(mockserver)
 
         fired = mockserver.advance("1h")
 
         assert ([], []) == (mockserver.events, fired)
 
-    def test_the_read_itself_expires_it_and_the_event_has_the_instant_of_the_read(self, mockserver):
+    def test_the_read_itself_expires_it_and_the_event_has_the_instant_of_the_read(self, mockserver: Sandbox) -> None:
         session_id = begin(mockserver)
         mockserver.advance("1h")
 
@@ -255,13 +261,13 @@ class TestExpiryOnRead:
         read(mockserver, session_id)
         assert 1 == len(mockserver.events)
 
-    def test_a_read_before_the_deadline_expires_nothing(self, mockserver):
+    def test_a_read_before_the_deadline_expires_nothing(self, mockserver: Sandbox) -> None:
         session_id = begin(mockserver)
         mockserver.advance(1199.999999)
 
         assert "pending" == read(mockserver, session_id)["status"]
 
-    def test_no_session_completes_after_the_deadline(self, mockserver):
+    def test_no_session_completes_after_the_deadline(self, mockserver: Sandbox) -> None:
         session_id = begin(mockserver)
         mockserver.advance("20m")
 
@@ -271,13 +277,13 @@ class TestExpiryOnRead:
 @pytest.mark.clause("session.completed")
 class TestShapeOfTheChannel:
     @pytest.mark.option("funnel-null", "null")
-    def test_no_funnel_is_null(self, mockserver):
+    def test_no_funnel_is_null(self, mockserver: Sandbox) -> None:
         entrypoint = mockserver.complete_session(begin(mockserver))["entrypoint"]
 
         assert (None, None) == (entrypoint["funnelId"], entrypoint["funnelStepId"])
 
     @pytest.mark.option("funnel-null", "absent")
-    def test_without_a_funnel_the_key_is_absent(self, mockserver):
+    def test_without_a_funnel_the_key_is_absent(self, mockserver: Sandbox) -> None:
         mockserver.choose({"funnel-null": "absent"})
 
         entrypoint = mockserver.complete_session(begin(mockserver))["entrypoint"]
@@ -285,13 +291,13 @@ class TestShapeOfTheChannel:
         assert set() == {"funnelId", "funnelStepId"} & set(entrypoint)
 
     @pytest.mark.option("entrypoint-two-shapes", "literal")
-    def test_a_session_s_channel_has_neither_platform_nor_display_name(self, mockserver):
+    def test_a_session_s_channel_has_neither_platform_nor_display_name(self, mockserver: Sandbox) -> None:
         entrypoint = mockserver.complete_session(begin(mockserver))["entrypoint"]
 
         assert set() == {"platform", "displayName"} & set(entrypoint)
 
     @pytest.mark.option("entrypoint-two-shapes", "union")
-    def test_a_session_s_channel_has_the_fields_of_both_places(self, mockserver):
+    def test_a_session_s_channel_has_the_fields_of_both_places(self, mockserver: Sandbox) -> None:
         mockserver.choose({"entrypoint-two-shapes": "union"})
 
         entrypoint = mockserver.complete_session(begin(mockserver), name="Recepção")["entrypoint"]
@@ -304,7 +310,7 @@ class TestShapeOfTheChannel:
 @pytest.mark.clause("session.return-url")
 @pytest.mark.option("return-url-scheme", "https-only")
 @pytest.mark.parametrize("url", ["http://localhost:5173/back", "http://127.0.0.1/", "http://clinic.example/"])
-def test_an_http_return_url_is_refused(mockserver, url):
+def test_an_http_return_url_is_refused(mockserver: Sandbox, url: str) -> None:
     reply = mockserver.call("POST", SESSIONS, json={"returnUrl": url})
 
     assert (400, "VALIDATION_ERROR") == refused(reply)
@@ -317,7 +323,7 @@ def test_an_http_return_url_is_refused(mockserver, url):
 @pytest.mark.parametrize(
     "url", ["http://localhost:5173/back?a=1", "http://127.0.0.1/", "http://[::1]:3000/", "https://clinic.example/"]
 )
-def test_an_http_return_url_of_this_machine_is_where_the_end_user_goes(mockserver, url):
+def test_an_http_return_url_of_this_machine_is_where_the_end_user_goes(mockserver: Sandbox, url: str) -> None:
     user = mockserver.end_user(create(mockserver, {"returnUrl": url}))
     page = user.open()
 
@@ -337,5 +343,5 @@ def test_an_http_return_url_of_this_machine_is_where_the_end_user_goes(mockserve
         "http://",
     ],
 )
-def test_an_http_return_url_of_another_machine_is_refused(mockserver, url):
+def test_an_http_return_url_of_another_machine_is_refused(mockserver: Sandbox, url: str) -> None:
     assert (400, "VALIDATION_ERROR") == refused(mockserver.call("POST", SESSIONS, json={"returnUrl": url}))

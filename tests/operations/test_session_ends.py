@@ -4,6 +4,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from tests.operations.session_calls import EXACT_NOON, FUNNELS, PHONE, begin, create, entrypoints, read
 
 BOTH = {"funnelId": "funnel_sales", "funnelStepId": "funnel_step_won"}
@@ -39,7 +41,7 @@ ENDS = {
 }
 
 
-def failed(session_id, status, reason, message) -> dict:
+def failed(session_id: str, status: str, reason: str, message: str) -> dict:
     return {
         "sessionId": session_id,
         "status": status,
@@ -50,7 +52,7 @@ def failed(session_id, status, reason, message) -> dict:
 
 
 @pytest.mark.clause("session.completed")
-def test_a_completed_session_shows_its_channel_as_created_after_its_removal(mockserver):
+def test_a_completed_session_shows_its_channel_as_created_after_its_removal(mockserver: Sandbox) -> None:
     session_id = begin(mockserver)
     shown = mockserver.complete_session(session_id)
 
@@ -62,7 +64,7 @@ def test_a_completed_session_shows_its_channel_as_created_after_its_removal(mock
 
 
 @pytest.mark.clause("session.completed", "session.no-secrets")
-def test_a_completed_session_shows_the_channel_and_nothing_more(mockserver):
+def test_a_completed_session_shows_the_channel_and_nothing_more(mockserver: Sandbox) -> None:
     session_id = begin(mockserver)
 
     completed = mockserver.complete_session(session_id, phone=PHONE, name="Recepção")
@@ -87,7 +89,9 @@ def test_a_completed_session_shows_the_channel_and_nothing_more(mockserver):
 @pytest.mark.parametrize(("body", "mirrored"), MIRRORED)
 @pytest.mark.mockserver(given=FUNNELS)
 @pytest.mark.clause("session.completed", "session.coexistence", "session.funnel-step")
-def test_a_channel_mirrors_what_its_session_was_created_with(mockserver, body, mirrored):
+def test_a_channel_mirrors_what_its_session_was_created_with(
+    mockserver: Sandbox, body: JSON, mirrored: tuple[str | None, str | None, bool]
+) -> None:
     session_id = begin(mockserver, body)
 
     entrypoint = mockserver.complete_session(session_id)["entrypoint"]
@@ -97,7 +101,7 @@ def test_a_channel_mirrors_what_its_session_was_created_with(mockserver, body, m
 
 @pytest.mark.mockserver(given=FUNNELS)
 @pytest.mark.clause("session.completed", "entrypoints.read")
-def test_the_channel_exists_once_its_session_is_completed_and_not_before(mockserver):
+def test_the_channel_exists_once_its_session_is_completed_and_not_before(mockserver: Sandbox) -> None:
     session_id = begin(mockserver, {**BOTH, "coexistence": True})
     assert [] == entrypoints(mockserver)
 
@@ -124,7 +128,7 @@ def test_the_channel_exists_once_its_session_is_completed_and_not_before(mockser
 @pytest.mark.option("funnel-checked-when", "completion")
 @pytest.mark.option("entrypoint-when-failed", "null")
 @pytest.mark.clause("session.funnel-step", "session.funnel-checked-late", "session.failed")
-def test_a_funnel_that_is_not_the_tenant_s_fails_the_session_at_its_completion(mockserver, body):
+def test_a_funnel_that_is_not_the_tenant_s_fails_the_session_at_its_completion(mockserver: Sandbox, body: JSON) -> None:
     session_id = begin(mockserver, body)
     assert "pending" == read(mockserver, session_id)["status"]
 
@@ -135,7 +139,7 @@ def test_a_funnel_that_is_not_the_tenant_s_fails_the_session_at_its_completion(m
 
 
 @pytest.mark.clause("session.funnel-checked-late")
-def test_a_funnel_created_before_the_completion_is_in_time(mockserver):
+def test_a_funnel_created_before_the_completion_is_in_time(mockserver: Sandbox) -> None:
     session_id = begin(mockserver, {"funnelStepId": "funnel_step_new", "funnelId": "funnel_sales"})
 
     mockserver.apply({"given": {"funnels": FUNNELS["funnels"]}})
@@ -146,7 +150,9 @@ def test_a_funnel_created_before_the_completion_is_in_time(mockserver):
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize(("tenant", "platform"), LINKED)
 @pytest.mark.clause("session.phone-in-use", "session.failed")
-def test_a_number_that_is_linked_already_fails_the_session(mockserver_server, tenant, platform, spelling):
+def test_a_number_that_is_linked_already_fails_the_session(
+    mockserver_server: MockServer, tenant: str, platform: str, spelling: str
+) -> None:
     linked = {"entrypoints": [{"platform": platform, "displayPhone": "+55 11 99999-0000"}]}
     with mockserver_server.sandbox(given={"tenants": [{"id": tenant, **linked}]}) as sandbox:
         before = len(entrypoints(sandbox))
@@ -161,14 +167,14 @@ def test_a_number_that_is_linked_already_fails_the_session(mockserver_server, te
 @pytest.mark.parametrize("phone", ["+5511999990001", "+551133330000", "+12015550123", "+351912345678"])
 @pytest.mark.mockserver(given={"entrypoints": [{"displayPhone": "+55 11 99999-0000"}]})
 @pytest.mark.clause("session.phone-in-use")
-def test_another_number_completes(mockserver, phone):
+def test_another_number_completes(mockserver: Sandbox, phone: str) -> None:
     shown = mockserver.complete_session(begin(mockserver), phone=phone)
 
     assert ("completed", phone) == (shown["status"], shown["entrypoint"]["displayPhone"])
 
 
 @pytest.mark.clause("session.phone-in-use")
-def test_of_two_sessions_with_one_number_the_first_wins(mockserver):
+def test_of_two_sessions_with_one_number_the_first_wins(mockserver: Sandbox) -> None:
     first, second = begin(mockserver), begin(mockserver)
 
     assert "completed" == mockserver.complete_session(second, phone=PHONE)["status"]
@@ -177,14 +183,14 @@ def test_of_two_sessions_with_one_number_the_first_wins(mockserver):
 
 @pytest.mark.mockserver(given=FUNNELS)
 @pytest.mark.clause("session.phone-in-use")
-def test_a_session_that_failed_links_no_number(mockserver):
+def test_a_session_that_failed_links_no_number(mockserver: Sandbox) -> None:
     mockserver.complete_session(begin(mockserver, {"funnelStepId": "funnel_step_unknown"}), phone=PHONE)
 
     assert "completed" == mockserver.complete_session(begin(mockserver), phone=PHONE)["status"]
 
 
 @pytest.mark.clause("session.completed")
-def test_a_number_generated_for_the_end_user_is_in_e164_and_unassigned(mockserver):
+def test_a_number_generated_for_the_end_user_is_in_e164_and_unassigned(mockserver: Sandbox) -> None:
     drawn = [mockserver.complete_session(begin(mockserver))["entrypoint"]["displayPhone"] for _ in range(20)]
 
     assert 20 == len(set(drawn))
@@ -197,7 +203,7 @@ def test_a_number_generated_for_the_end_user_is_in_e164_and_unassigned(mockserve
     + ["+55119999900000", "+1199999000", "00 99876-5432", "0800"],
 )
 @pytest.mark.clause("session.completed")
-def test_what_cannot_be_a_number_is_refused_and_the_session_waits_on(mockserver, phone):
+def test_what_cannot_be_a_number_is_refused_and_the_session_waits_on(mockserver: Sandbox, phone: str) -> None:
     session_id = begin(mockserver)
 
     with pytest.raises(ValueError):
@@ -215,7 +221,7 @@ def test_what_cannot_be_a_number_is_refused_and_the_session_waits_on(mockserver,
     ],
 )
 @pytest.mark.clause("session.failed", "session.user-cancels")
-def test_a_failed_session_has_its_reason(mockserver, reason):
+def test_a_failed_session_has_its_reason(mockserver: Sandbox, reason: str) -> None:
     session_id = begin(mockserver)
 
     shown = mockserver.fail_session(session_id, reason=reason)
@@ -227,7 +233,7 @@ def test_a_failed_session_has_its_reason(mockserver, reason):
 
 @pytest.mark.parametrize("reason", ["expired", "phone_in_us", "", "completed"])
 @pytest.mark.clause("session.failed")
-def test_no_other_reason_fails_a_session(mockserver, reason):
+def test_no_other_reason_fails_a_session(mockserver: Sandbox, reason: str) -> None:
     session_id = begin(mockserver)
 
     with pytest.raises(ValueError):
@@ -241,7 +247,7 @@ def test_no_other_reason_fails_a_session(mockserver, reason):
 )
 @pytest.mark.option("expiry-driver", "timer")
 @pytest.mark.clause("session.expired")
-def test_a_session_expires_at_its_own_expires_at_to_the_microsecond(mockserver_server, now):
+def test_a_session_expires_at_its_own_expires_at_to_the_microsecond(mockserver_server: MockServer, now: str) -> None:
     with mockserver_server.sandbox(now=now) as sandbox:
         created = create(sandbox)
         session_id, expires_at = created["sessionId"], datetime.fromisoformat(created["expiresAt"])
@@ -257,7 +263,7 @@ def test_a_session_expires_at_its_own_expires_at_to_the_microsecond(mockserver_s
 
 @pytest.mark.clause("session.expired", "session.completed")
 @pytest.mark.mockserver(now=EXACT_NOON)
-def test_the_last_microsecond_before_the_deadline_is_in_time_and_the_deadline_is_not(mockserver):
+def test_the_last_microsecond_before_the_deadline_is_in_time_and_the_deadline_is_not(mockserver: Sandbox) -> None:
     in_time, late = begin(mockserver), begin(mockserver)
 
     mockserver.advance(1199.999999)
@@ -270,7 +276,7 @@ def test_the_last_microsecond_before_the_deadline_is_in_time_and_the_deadline_is
 
 
 @pytest.mark.clause("session.expired")
-def test_each_session_has_a_deadline_of_its_own(mockserver):
+def test_each_session_has_a_deadline_of_its_own(mockserver: Sandbox) -> None:
     first = begin(mockserver)
     mockserver.advance("10m")
     second = begin(mockserver)
@@ -284,7 +290,7 @@ def test_each_session_has_a_deadline_of_its_own(mockserver):
 @pytest.mark.parametrize("move", ENDS)
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.clause("session.final")
-def test_a_final_session_is_moved_by_nothing(mockserver, end, move):
+def test_a_final_session_is_moved_by_nothing(mockserver: Sandbox, end: str, move: str) -> None:
     session_id = begin(mockserver)
     ENDS[end](mockserver, session_id)
     shown, state, events = read(mockserver, session_id), mockserver.state(), mockserver.events
@@ -297,7 +303,7 @@ def test_a_final_session_is_moved_by_nothing(mockserver, end, move):
 
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.clause("session.final", "events.once")
-def test_time_changes_nothing_of_a_final_session(mockserver, end):
+def test_time_changes_nothing_of_a_final_session(mockserver: Sandbox, end: str) -> None:
     session_id = begin(mockserver)
     ENDS[end](mockserver, session_id)
     shown, events = read(mockserver, session_id), mockserver.events
@@ -309,7 +315,7 @@ def test_time_changes_nothing_of_a_final_session(mockserver, end):
 
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.clause("session.final")
-def test_after_an_end_a_new_session_begins_afresh(mockserver, end):
+def test_after_an_end_a_new_session_begins_afresh(mockserver: Sandbox, end: str) -> None:
     old = create(mockserver)
     ENDS[end](mockserver, old["sessionId"])
 
@@ -320,7 +326,7 @@ def test_after_an_end_a_new_session_begins_afresh(mockserver, end):
 
 
 @pytest.mark.clause("session.no-secrets")
-def test_only_the_creation_returns_the_token_of_the_link(mockserver):
+def test_only_the_creation_returns_the_token_of_the_link(mockserver: Sandbox) -> None:
     made = create(mockserver)
     token = made["url"].rpartition("/")[2]
 

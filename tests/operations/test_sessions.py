@@ -1,9 +1,11 @@
 """Connection sessions: what a creation accepts, what it returns, and what a pending session shows."""
 
 import re
+from typing import Any
 
 import pytest
 
+from mockserver import MockServer, Sandbox
 from tests.operations.session_calls import NOON, SESSIONS, begin, create, read
 from tests.operations.world import refused
 
@@ -87,13 +89,13 @@ WRONG_BODIES = [
 ]
 
 
-def sessions(sandbox) -> list[dict]:
+def sessions(sandbox: Sandbox) -> list[dict]:
     return sandbox.state()["tenants"][0]["sessions"]
 
 
 @pytest.mark.mockserver(now=NOON)
 @pytest.mark.clause("session.create", "session.expires-at", "base.success")
-def test_a_session_begins_pending_with_a_link_and_a_deadline_of_twenty_minutes(mockserver):
+def test_a_session_begins_pending_with_a_link_and_a_deadline_of_twenty_minutes(mockserver: Sandbox) -> None:
     reply = mockserver.call("POST", SESSIONS, json={})
 
     body = reply.json()
@@ -105,7 +107,9 @@ def test_a_session_begins_pending_with_a_link_and_a_deadline_of_twenty_minutes(m
 
 @pytest.mark.parametrize("spelling", ["milliseconds", "seconds", "microseconds", "offset"])
 @pytest.mark.clause("session.expires-at")
-def test_the_deadline_is_in_utc_with_z_whatever_the_format_of_other_dates(mockserver_server, spelling):
+def test_the_deadline_is_in_utc_with_z_whatever_the_format_of_other_dates(
+    mockserver_server: MockServer, spelling: str
+) -> None:
     with mockserver_server.sandbox(now=NOON, choices={"datetime-spelling": spelling}) as sandbox:
         expires_at = create(sandbox)["expiresAt"]
 
@@ -113,13 +117,13 @@ def test_the_deadline_is_in_utc_with_z_whatever_the_format_of_other_dates(mockse
 
 
 @pytest.mark.clause("session.create")
-def test_no_body_at_all_is_an_empty_one(mockserver):
+def test_no_body_at_all_is_an_empty_one(mockserver: Sandbox) -> None:
     assert 202 == mockserver.call("POST", SESSIONS).status
     assert 202 == mockserver.call("POST", SESSIONS, headers={"content-type": "application/json"}).status
 
 
 @pytest.mark.clause("session.create")
-def test_every_creation_makes_a_session_of_its_own(mockserver):
+def test_every_creation_makes_a_session_of_its_own(mockserver: Sandbox) -> None:
     made = [create(mockserver, {"coexistence": False}) for _ in range(30)]
 
     assert 30 == len({each["sessionId"] for each in made})
@@ -128,14 +132,14 @@ def test_every_creation_makes_a_session_of_its_own(mockserver):
 
 
 @pytest.mark.clause("session.read")
-def test_a_pending_session_shows_its_id_its_status_and_a_null_entrypoint(mockserver):
+def test_a_pending_session_shows_its_id_its_status_and_a_null_entrypoint(mockserver: Sandbox) -> None:
     session_id = begin(mockserver)
 
     assert {"sessionId": session_id, "status": "pending", "entrypoint": None} == read(mockserver, session_id)
 
 
 @pytest.mark.clause("session.url")
-def test_the_link_is_opaque_and_is_not_the_session_id(mockserver):
+def test_the_link_is_opaque_and_is_not_the_session_id(mockserver: Sandbox) -> None:
     made = create(mockserver)
     link = f"{mockserver.base_url}/connect/"
 
@@ -153,7 +157,7 @@ def test_the_link_is_opaque_and_is_not_the_session_id(mockserver):
 
 @pytest.mark.parametrize("extra", ["returnURL", "funnelstepid", "phone", "sessionId", "expiresAt", ""])
 @pytest.mark.clause("session.no-extra")
-def test_a_property_that_is_not_listed_is_refused(mockserver, extra):
+def test_a_property_that_is_not_listed_is_refused(mockserver: Sandbox, extra: str) -> None:
     reply = mockserver.call("POST", SESSIONS, json={"coexistence": True, extra: "x"})
 
     assert (400, "VALIDATION_ERROR") == refused(reply)
@@ -162,14 +166,14 @@ def test_a_property_that_is_not_listed_is_refused(mockserver, extra):
 
 @pytest.mark.parametrize("body", WRONG_BODIES)
 @pytest.mark.clause("session.create", "session.coexistence", "session.funnel-pair", "session.return-url")
-def test_a_field_of_another_type_or_length_is_refused(mockserver, body):
+def test_a_field_of_another_type_or_length_is_refused(mockserver: Sandbox, body: Any) -> None:
     assert (400, "VALIDATION_ERROR") == refused(mockserver.call("POST", SESSIONS, json=body))
     assert [] == sessions(mockserver)
 
 
 @pytest.mark.parametrize("raw", [b"{", b"\xff", b'{"coexistence": tru}', b"null"])
 @pytest.mark.clause("session.create")
-def test_a_body_that_cannot_be_read_is_refused(mockserver, raw):
+def test_a_body_that_cannot_be_read_is_refused(mockserver: Sandbox, raw: bytes) -> None:
     reply = mockserver.call("POST", SESSIONS, body=raw, headers={"content-type": "application/json"})
 
     assert (400, "VALIDATION_ERROR") == refused(reply)
@@ -177,7 +181,7 @@ def test_a_body_that_cannot_be_read_is_refused(mockserver, raw):
 
 @pytest.mark.option("funnelId-alone", "validation-error")
 @pytest.mark.clause("session.funnel-pair")
-def test_a_funnel_without_its_step_is_refused(mockserver):
+def test_a_funnel_without_its_step_is_refused(mockserver: Sandbox) -> None:
     reply = mockserver.call("POST", SESSIONS, json={"funnelId": "funnel_sales"})
 
     assert (400, "VALIDATION_ERROR") == refused(reply)
@@ -185,34 +189,34 @@ def test_a_funnel_without_its_step_is_refused(mockserver):
 
 
 @pytest.mark.clause("session.funnel-pair")
-def test_a_step_needs_no_funnel_and_one_character_is_enough(mockserver):
+def test_a_step_needs_no_funnel_and_one_character_is_enough(mockserver: Sandbox) -> None:
     assert 202 == mockserver.call("POST", SESSIONS, json={"funnelStepId": "s"}).status
     assert 202 == mockserver.call("POST", SESSIONS, json={"funnelStepId": "s", "funnelId": "f"}).status
 
 
 @pytest.mark.parametrize("url", GOOD_RETURN_URLS)
 @pytest.mark.clause("session.return-url")
-def test_an_https_url_without_a_user_is_taken(mockserver, url):
+def test_an_https_url_without_a_user_is_taken(mockserver: Sandbox, url: str) -> None:
     assert 202 == mockserver.call("POST", SESSIONS, json={"returnUrl": url}).status
 
 
 @pytest.mark.parametrize("url", BAD_RETURN_URLS)
 @pytest.mark.clause("session.return-url")
-def test_any_other_return_url_is_refused(mockserver, url):
+def test_any_other_return_url_is_refused(mockserver: Sandbox, url: str) -> None:
     assert (400, "VALIDATION_ERROR") == refused(mockserver.call("POST", SESSIONS, json={"returnUrl": url}))
     assert [] == sessions(mockserver)
 
 
 @pytest.mark.parametrize(("length", "status"), [(2000, 202), (2001, 400)])
 @pytest.mark.clause("session.return-url")
-def test_a_return_url_has_at_most_two_thousand_characters(mockserver, length, status):
+def test_a_return_url_has_at_most_two_thousand_characters(mockserver: Sandbox, length: int, status: int) -> None:
     url = "https://app.example/".ljust(length, "a")
 
     assert status == mockserver.call("POST", SESSIONS, json={"returnUrl": url}).status
 
 
 @pytest.mark.clause("session.return-url")
-def test_the_refusal_of_a_url_does_not_contain_its_password(mockserver):
+def test_the_refusal_of_a_url_does_not_contain_its_password(mockserver: Sandbox) -> None:
     reply = mockserver.call("POST", SESSIONS, json={"returnUrl": "https://user:hunter2@app.example/"})
 
     assert b"hunter2" not in reply.body
@@ -221,7 +225,7 @@ def test_the_refusal_of_a_url_does_not_contain_its_password(mockserver):
 
 @pytest.mark.parametrize("key", ["sk_unknown_to_the_sandbox", ""])
 @pytest.mark.clause("session.return-url")
-def test_the_truncated_refusal_of_a_url_contains_no_part_of_a_key(mockserver, key):
+def test_the_truncated_refusal_of_a_url_contains_no_part_of_a_key(mockserver: Sandbox, key: str) -> None:
     key = key or mockserver.secret_key
     url = "http://app.example/".ljust(75, "a") + f"/{key}"
 
@@ -232,14 +236,14 @@ def test_the_truncated_refusal_of_a_url_contains_no_part_of_a_key(mockserver, ke
 
 @pytest.mark.parametrize(("method", "path"), [("POST", SESSIONS), ("GET", f"{SESSIONS}/any")])
 @pytest.mark.clause("auth.secret-only")
-def test_a_public_key_neither_makes_nor_reads_sessions(mockserver, method, path):
+def test_a_public_key_neither_makes_nor_reads_sessions(mockserver: Sandbox, method: str, path: str) -> None:
     reply = mockserver.call(method, path, key=mockserver.public_key)
 
     assert (401, "API_KEY_WRONG_TYPE") == refused(reply)
 
 
 @pytest.mark.clause("auth.any-secret-key", "session.read")
-def test_a_later_secret_key_reads_the_sessions_of_an_earlier_one(mockserver):
+def test_a_later_secret_key_reads_the_sessions_of_an_earlier_one(mockserver: Sandbox) -> None:
     session_id = begin(mockserver)
 
     mockserver.apply({"given": {"tenants": [{"id": "tenant_default", "secretKey": "sk_rotated"}]}})
@@ -249,12 +253,12 @@ def test_a_later_secret_key_reads_the_sessions_of_an_earlier_one(mockserver):
 
 @pytest.mark.option("session-unknown-code", "resource-not-found")
 @pytest.mark.clause("session.read")
-def test_an_unknown_session_is_not_found(mockserver):
+def test_an_unknown_session_is_not_found(mockserver: Sandbox) -> None:
     assert (404, "RESOURCE_NOT_FOUND") == refused(mockserver.call("GET", f"{SESSIONS}/connection_session_x"))
 
 
 @pytest.mark.clause("session.create")
-def test_a_lapsed_tenant_makes_no_session(mockserver):
+def test_a_lapsed_tenant_makes_no_session(mockserver: Sandbox) -> None:
     mockserver.admin.set_tenant(subscription="suspended")
 
     assert (403, "SUBSCRIPTION_INACTIVE") == refused(mockserver.call("POST", SESSIONS, json={}))
@@ -262,7 +266,7 @@ def test_a_lapsed_tenant_makes_no_session(mockserver):
 
 
 @pytest.mark.clause("session.create", "session.url")
-def test_the_link_over_a_socket_starts_with_the_address_of_the_sandbox(mockserver):
+def test_the_link_over_a_socket_starts_with_the_address_of_the_sandbox(mockserver: Sandbox) -> None:
     import requests
 
     answer = requests.post(mockserver.base_url + SESSIONS, headers={"X-API-Key": mockserver.secret_key}, timeout=60)

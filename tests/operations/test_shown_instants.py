@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from mockserver import MockServer, Sandbox
 from tests.operations import campaigning, session_calls
 
 START = "2026-03-01T12:00:00.999654Z"
@@ -12,18 +13,20 @@ DAY = timedelta(days=1)
 pytestmark = pytest.mark.mockserver(now=START, given=GIVEN)
 
 
-def _shown(text):
+def _shown(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def _started(sandbox, ids):
+def _started(sandbox: Sandbox, ids: tuple[str, str]) -> datetime:
     return _shown(campaigning.entry(sandbox, ids[0])["startedAt"])
 
 
 @pytest.mark.clause("session.expires-at", "session.expired")
 @pytest.mark.parametrize("driver", ["timer", "on-read"])
 @pytest.mark.parametrize("format", ["milliseconds", "seconds", "microseconds", "offset"])
-def test_a_session_is_expired_at_its_own_expires_at_in_every_format(mockserver, driver, format):
+def test_a_session_is_expired_at_its_own_expires_at_in_every_format(
+    mockserver: Sandbox, driver: str, format: str
+) -> None:
     mockserver.choose({"datetime-spelling": format, "expiry-driver": driver})
     created = session_calls.create(mockserver)
     expires_at = _shown(created["expiresAt"])
@@ -36,7 +39,7 @@ def test_a_session_is_expired_at_its_own_expires_at_in_every_format(mockserver, 
 
 @pytest.mark.clause("session.expires-at", "events.failed")
 @pytest.mark.mockserver(choices={"wh-data-asymmetry": "same-keys"})
-def test_the_event_of_an_expiry_occurred_at_the_expires_at(mockserver):
+def test_the_event_of_an_expiry_occurred_at_the_expires_at(mockserver: Sandbox) -> None:
     expires_at = session_calls.create(mockserver)["expiresAt"]
     mockserver.advance(until="idle")
 
@@ -44,7 +47,7 @@ def test_the_event_of_an_expiry_occurred_at_the_expires_at(mockserver):
 
 
 @pytest.mark.clause("session.url")
-def test_the_link_is_valid_until_the_returned_expires_at(mockserver):
+def test_the_link_is_valid_until_the_returned_expires_at(mockserver: Sandbox) -> None:
     created = session_calls.create(mockserver)
     user = mockserver.end_user(created["sessionId"])
     mockserver.advance(to=_shown(created["expiresAt"]) - timedelta(microseconds=1))
@@ -56,7 +59,7 @@ def test_the_link_is_valid_until_the_returned_expires_at(mockserver):
 
 
 @pytest.mark.clause("send.cadence")
-def test_the_sends_count_from_the_returned_started_at(mockserver):
+def test_the_sends_count_from_the_returned_started_at(mockserver: Sandbox) -> None:
     ids = campaigning.run(mockserver, cadence=60)
     started = _started(mockserver, ids)
 
@@ -69,7 +72,7 @@ def test_the_sends_count_from_the_returned_started_at(mockserver):
 
 
 @pytest.mark.clause("send.message", "send.completed")
-def test_a_run_of_one_message_starts_sends_and_completes_at_one_returned_instant(mockserver_server):
+def test_a_run_of_one_message_starts_sends_and_completes_at_one_returned_instant(mockserver_server: MockServer) -> None:
     with mockserver_server.sandbox(now=START, given=GIVEN | {"chats": [{"id": "chat_only"}]}) as sandbox:
         ids = campaigning.run(sandbox)
         run = campaigning.entry(sandbox, ids[0])
@@ -80,8 +83,8 @@ def test_a_run_of_one_message_starts_sends_and_completes_at_one_returned_instant
 
 
 @pytest.mark.clause("messages.list")
-def test_a_message_is_never_listed_below_one_that_was_there_before_its_campaign_started(mockserver):
-    def add(text):
+def test_a_message_is_never_listed_below_one_that_was_there_before_its_campaign_started(mockserver: Sandbox) -> None:
+    def add(text: str) -> None:
         message = {"chatId": "chat_0", "id": f"message_{text}", "text": text}
         mockserver.apply({"given": {"messages": [message]}})
 
@@ -95,7 +98,7 @@ def test_a_message_is_never_listed_below_one_that_was_there_before_its_campaign_
 
 @pytest.mark.clause("cancel.queued")
 @pytest.mark.option("late-sends-after-cancel", "five-seconds")
-def test_the_five_seconds_after_a_cancel_count_from_the_returned_end(mockserver):
+def test_the_five_seconds_after_a_cancel_count_from_the_returned_end(mockserver: Sandbox) -> None:
     mockserver.choose({"late-sends-after-cancel": "five-seconds"})
     ids = campaigning.run(mockserver, cadence=60)
     campaigning.cancel(mockserver, ids[0])
@@ -112,7 +115,7 @@ def test_the_five_seconds_after_a_cancel_count_from_the_returned_end(mockserver)
 
 @pytest.mark.clause("start.size")
 @pytest.mark.option("size-limit-base", "moving-day")
-def test_a_message_returned_as_sent_a_day_ago_no_longer_counts(mockserver):
+def test_a_message_returned_as_sent_a_day_ago_no_longer_counts(mockserver: Sandbox) -> None:
     mockserver.choose({"size-limit-values": {"chatapp": 9}, "size-limit-base": "moving-day"})
     ids = campaigning.run(mockserver, cadence=7)
     mockserver.advance(until="idle")
@@ -127,7 +130,7 @@ def test_a_message_returned_as_sent_a_day_ago_no_longer_counts(mockserver):
 
 
 @pytest.mark.clause("filters.dates")
-def test_a_date_is_compared_as_it_is_returned(mockserver):
+def test_a_date_is_compared_as_it_is_returned(mockserver: Sandbox) -> None:
     mockserver.apply({"given": {"chats": [{"id": "chat_dated", "lastMessageAt": "2026-03-01T11:00:00.123999Z"}]}})
     statement = {"field": "chat.virtual.lastMessageAt", "operator": "equals", "value": "2026-03-01T11:00:00.123Z"}
     body = {"filters": [{"combinator": "and", "statements": [statement]}]}
@@ -139,7 +142,7 @@ def test_a_date_is_compared_as_it_is_returned(mockserver):
 
 @pytest.mark.clause("base.rate-limit")
 @pytest.mark.parametrize("headers", ["seconds", "http-date"])
-def test_the_next_request_passes_at_the_returned_retry_after(mockserver, headers):
+def test_the_next_request_passes_at_the_returned_retry_after(mockserver: Sandbox, headers: str) -> None:
     mockserver.choose({"rate-limit-numbers": {"requests": 1, "per": "7s"}, "rate-limit-headers": headers})
     asked_at = mockserver.now
     mockserver.call("GET", "/v1/campaigns")
@@ -157,7 +160,7 @@ def test_the_next_request_passes_at_the_returned_retry_after(mockserver, headers
 
 @pytest.mark.clause("templates.list")
 @pytest.mark.option("list-order", "newest-first")
-def test_templates_that_show_one_instant_are_in_the_order_given(mockserver_server):
+def test_templates_that_show_one_instant_are_in_the_order_given(mockserver_server: MockServer) -> None:
     times = {"template_first": "2026-02-01T08:00:00.000900Z", "template_second": "2026-02-01T08:00:00.000100Z"}
     given = {"templates": [{"id": each, "createdAt": at} for each, at in times.items()]}
     with mockserver_server.sandbox(now=START, given=given) as sandbox:

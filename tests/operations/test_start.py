@@ -1,12 +1,17 @@
 """Starting a campaign: what it takes, what it answers, and what a refused start leaves behind."""
 
 import json
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
+from typing import Any
 
 import pytest
 import requests
 
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
+from mockserver.testing.transports.in_process import Response
 from tests.operations.campaigning import NOON, cancel, counts, create, messages, progress, read, run, start
 from tests.operations.world import refused
 
@@ -35,7 +40,7 @@ pytestmark = pytest.mark.mockserver(now=NOON, given=GIVEN)
         pytest.param(b'{"commonVariables":{}}', {"content-type": "application/json"}, id="an empty map"),
     ],
 )
-def test_a_draft_starts_with_an_optional_body(mockserver, body, headers):
+def test_a_draft_starts_with_an_optional_body(mockserver: Sandbox, body: bytes, headers: dict[str, str]) -> None:
     campaign_id = create(mockserver)
 
     reply = mockserver.call("POST", f"/v1/campaigns/{campaign_id}/start", body=body, headers=headers)
@@ -48,7 +53,9 @@ def test_a_draft_starts_with_an_optional_body(mockserver, body, headers):
 
 
 @pytest.mark.clause("start.response")
-def test_the_response_has_the_status_processing_although_the_only_send_is_due_immediately(mockserver_server):
+def test_the_response_has_the_status_processing_although_the_only_send_is_due_immediately(
+    mockserver_server: MockServer,
+) -> None:
     with mockserver_server.sandbox(now=NOON, given={"templates": [PLAIN], "chats": {"count": 1}}) as sandbox:
         campaign_id = create(sandbox)
 
@@ -57,7 +64,7 @@ def test_the_response_has_the_status_processing_although_the_only_send_is_due_im
 
 
 @pytest.mark.clause("start.audience-fixed")
-def test_the_audience_is_taken_at_the_start_and_fixed_then(mockserver):
+def test_the_audience_is_taken_at_the_start_and_fixed_then(mockserver: Sandbox) -> None:
     campaign_id = create(mockserver)
     mockserver.apply({"given": {"chats": [{"id": "chat_before"}]}})
     execution_id = start(mockserver, campaign_id).json()["executionId"]
@@ -70,7 +77,7 @@ def test_the_audience_is_taken_at_the_start_and_fixed_then(mockserver):
 
 @pytest.mark.clause("start.missing-variables")
 @pytest.mark.parametrize("given", [None, {}, {"var3": "Centro"}, {"var1": "Ana"}, {"2": "X"}, {"{{2}}": "X"}])
-def test_a_required_variable_that_is_missing_refuses_the_start(mockserver, given):
+def test_a_required_variable_that_is_missing_refuses_the_start(mockserver: Sandbox, given: JSON | None) -> None:
     campaign_id = create(mockserver, templateId="template_asking")
 
     assert (400, "CAMPAIGN_MISSING_COMMON_VARIABLES") == refused(start(mockserver, campaign_id, given))
@@ -78,29 +85,29 @@ def test_a_required_variable_that_is_missing_refuses_the_start(mockserver, given
 
 
 @pytest.mark.clause("start.missing-variables")
-def test_an_optional_variable_may_be_left_out(mockserver):
+def test_an_optional_variable_may_be_left_out(mockserver: Sandbox) -> None:
     run(mockserver, {"var2": "DEZ"}, templateId="template_asking")
 
     assert "Ana, DEZ, " == messages(mockserver, "chat_ana")[0]["text"]
 
 
-def _canceled(mockserver, campaign_id):
+def _canceled(mockserver: Sandbox, campaign_id: str) -> None:
     cancel(mockserver, campaign_id)
 
 
-def _completed(mockserver, campaign_id):
+def _completed(mockserver: Sandbox, campaign_id: str) -> None:
     start(mockserver, campaign_id)
     mockserver.advance(until="idle")
 
 
-def _failed(mockserver, campaign_id):
+def _failed(mockserver: Sandbox, campaign_id: str) -> None:
     start(mockserver, campaign_id)
     mockserver.admin.fail_campaign(campaign_id)
 
 
 @pytest.mark.clause("start.not-draft")
 @pytest.mark.parametrize("end", [_canceled, _completed, _failed])
-def test_a_campaign_that_has_ended_is_not_a_draft(mockserver, end):
+def test_a_campaign_that_has_ended_is_not_a_draft(mockserver: Sandbox, end: Callable[..., Any]) -> None:
     campaign_id = create(mockserver)
     end(mockserver, campaign_id)
 
@@ -124,7 +131,7 @@ def test_a_campaign_that_has_ended_is_not_a_draft(mockserver, end):
         ),
     ],
 )
-def test_the_start_of_a_processing_campaign_gets_the_chosen_code(mockserver, option, code):
+def test_the_start_of_a_processing_campaign_gets_the_chosen_code(mockserver: Sandbox, option: str, code: str) -> None:
     mockserver.choose({"not-draft-vs-already-processing": option})
     campaign_id, execution_id = run(mockserver)
 
@@ -133,7 +140,7 @@ def test_the_start_of_a_processing_campaign_gets_the_chosen_code(mockserver, opt
 
 
 @pytest.mark.clause("start.already")
-def test_another_campaign_of_the_tenant_may_run_at_the_same_time(mockserver):
+def test_another_campaign_of_the_tenant_may_run_at_the_same_time(mockserver: Sandbox) -> None:
     run(mockserver, name="First")
     ids = run(mockserver, name="Second")
 
@@ -141,7 +148,7 @@ def test_another_campaign_of_the_tenant_may_run_at_the_same_time(mockserver):
 
 
 @pytest.mark.clause("start.unknown", "base.tenant-scope")
-def test_an_unknown_campaign_and_another_tenants_cannot_be_started(mockserver):
+def test_an_unknown_campaign_and_another_tenants_cannot_be_started(mockserver: Sandbox) -> None:
     made = mockserver.apply({"given": {"tenants": [{"id": "tenant_other"}]}})
     campaign_id = create(mockserver)
     before = mockserver.state()
@@ -154,7 +161,7 @@ def test_an_unknown_campaign_and_another_tenants_cannot_be_started(mockserver):
 
 @pytest.mark.clause("start.common-variables")
 @pytest.mark.parametrize("value", [1, True, None, ["DEZ"], {"text": "DEZ"}])
-def test_a_value_that_is_not_text_is_refused(mockserver, value):
+def test_a_value_that_is_not_text_is_refused(mockserver: Sandbox, value: Any) -> None:
     campaign_id = create(mockserver, templateId="template_asking")
 
     assert (400, "VALIDATION_ERROR") == refused(start(mockserver, campaign_id, {"var2": value}))
@@ -163,14 +170,14 @@ def test_a_value_that_is_not_text_is_refused(mockserver, value):
 
 @pytest.mark.clause("start.common-variables")
 @pytest.mark.parametrize("variables", [[], "var2", 3])
-def test_common_variables_are_a_map(mockserver, variables):
+def test_common_variables_are_a_map(mockserver: Sandbox, variables: Any) -> None:
     campaign_id = create(mockserver, templateId="template_asking")
 
     assert (400, "VALIDATION_ERROR") == refused(start(mockserver, campaign_id, variables))
 
 
 @pytest.mark.clause("start.missing-variables")
-def test_the_reason_of_a_missing_variable_names_the_misspelt_key_that_was_ignored(mockserver):
+def test_the_reason_of_a_missing_variable_names_the_misspelt_key_that_was_ignored(mockserver: Sandbox) -> None:
     campaign_id = create(mockserver, templateId="template_asking")
     mockserver.call("POST", f"/v1/campaigns/{campaign_id}/start", json={"variables": {"var2": "DEZ"}})
 
@@ -185,7 +192,7 @@ def test_the_reason_of_a_missing_variable_names_the_misspelt_key_that_was_ignore
 
 
 @pytest.mark.clause("start.common-variables")
-def test_a_value_applies_to_every_recipient(mockserver):
+def test_a_value_applies_to_every_recipient(mockserver: Sandbox) -> None:
     run(mockserver, {"var2": "DEZ", "var3": "Centro"}, templateId="template_asking")
     mockserver.advance(until="idle")
 
@@ -194,11 +201,11 @@ def test_a_value_applies_to_every_recipient(mockserver):
 
 
 @pytest.mark.clause("start.once")
-def test_of_concurrent_starts_exactly_one_creates_an_execution(mockserver):
+def test_of_concurrent_starts_exactly_one_creates_an_execution(mockserver: Sandbox) -> None:
     campaign_id = create(mockserver)
     together = Barrier(16)
 
-    def try_it(_):
+    def try_it(_: object) -> Response:
         together.wait()
         return start(mockserver, campaign_id)
 
@@ -211,13 +218,13 @@ def test_of_concurrent_starts_exactly_one_creates_an_execution(mockserver):
 
 
 @pytest.mark.clause("start.once")
-def test_of_concurrent_starts_over_the_socket_exactly_one_creates_an_execution(mockserver):
+def test_of_concurrent_starts_over_the_socket_exactly_one_creates_an_execution(mockserver: Sandbox) -> None:
     campaign_id = create(mockserver)
     url = f"{mockserver.base_url}/v1/campaigns/{campaign_id}/start"
     key = {"X-API-Key": mockserver.secret_key}
     together = Barrier(8)
 
-    def try_it(_):
+    def try_it(_: object) -> tuple[int, JSON]:
         together.wait()
         with requests.post(url, headers=key, timeout=10) as reply:
             return reply.status_code, reply.json()
@@ -230,36 +237,36 @@ def test_of_concurrent_starts_over_the_socket_exactly_one_creates_an_execution(m
     assert [won["executionId"]] == [each["id"] for each in read(mockserver, campaign_id)["executions"]]
 
 
-def _too_large(mockserver, campaign_id):
+def _too_large(mockserver: Sandbox, campaign_id: str) -> Response:
     mockserver.choose({"size-limit-values": {"chatapp": 1}})
     return start(mockserver, campaign_id, {"var2": "DEZ"})
 
 
-def _missing(mockserver, campaign_id):
+def _missing(mockserver: Sandbox, campaign_id: str) -> Response:
     return start(mockserver, campaign_id, {})
 
 
-def _malformed(mockserver, campaign_id):
+def _malformed(mockserver: Sandbox, campaign_id: str) -> Response:
     return start(mockserver, campaign_id, {"var2": 5})
 
 
-def _already(mockserver, campaign_id):
+def _already(mockserver: Sandbox, campaign_id: str) -> Response:
     start(mockserver, campaign_id, {"var2": "DEZ"})
     return start(mockserver, campaign_id, {"var2": "other"})
 
 
-def _not_draft(mockserver, campaign_id):
+def _not_draft(mockserver: Sandbox, campaign_id: str) -> Response:
     cancel(mockserver, campaign_id)
     return start(mockserver, campaign_id, {"var2": "DEZ"})
 
 
-def _without_key(mockserver, campaign_id):
+def _without_key(mockserver: Sandbox, campaign_id: str) -> Response:
     return mockserver.call("POST", f"/v1/campaigns/{campaign_id}/start", key="", json={})
 
 
 @pytest.mark.clause("start.refused-changes-nothing")
 @pytest.mark.parametrize("refuse", [_too_large, _missing, _malformed, _already, _not_draft, _without_key])
-def test_a_refused_start_changes_nothing(mockserver, refuse):
+def test_a_refused_start_changes_nothing(mockserver: Sandbox, refuse: Callable[..., Any]) -> None:
     campaign_id = create(mockserver, templateId="template_asking")
     refuse(mockserver, campaign_id)  # brings about what refuses the next one, too
     before = json.dumps(mockserver.state())
@@ -271,7 +278,7 @@ def test_a_refused_start_changes_nothing(mockserver, refuse):
 
 
 @pytest.mark.clause("start.refused-changes-nothing")
-def test_a_start_that_was_refused_can_be_mended(mockserver):
+def test_a_start_that_was_refused_can_be_mended(mockserver: Sandbox) -> None:
     campaign_id = create(mockserver, templateId="template_asking")
     start(mockserver, campaign_id, {})
 
@@ -279,7 +286,7 @@ def test_a_start_that_was_refused_can_be_mended(mockserver):
 
 
 @pytest.mark.clause("auth.precedence")
-def test_a_start_is_checked_for_existence_then_state_then_variables_then_audience(mockserver):
+def test_a_start_is_checked_for_existence_then_state_then_variables_then_audience(mockserver: Sandbox) -> None:
     mockserver.choose({"size-limit-values": {"chatapp": 1}})
     campaign_id = create(mockserver, templateId="template_asking")
 

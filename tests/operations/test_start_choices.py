@@ -2,6 +2,8 @@
 
 import pytest
 
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from tests.operations.campaigning import (
     NOON,
     counts,
@@ -28,7 +30,9 @@ TOO_LARGE = (422, "CAMPAIGN_SIZE_LIMIT_EXCEEDED")
 
 @pytest.mark.clause("start.size")
 @pytest.mark.parametrize(("platform", "limit"), [("chatapp", 2000), ("photoapp", 1000), ("chatapp_lite", 1000)])
-def test_an_audience_of_exactly_the_platforms_volume_starts_and_one_more_does_not(mockserver_server, platform, limit):
+def test_an_audience_of_exactly_the_platforms_volume_starts_and_one_more_does_not(
+    mockserver_server: MockServer, platform: str, limit: int
+) -> None:
     given = {"templates": [{"id": "template_plain"}], "chats": {"count": limit, "each": {"platform": platform}}}
     with mockserver_server.sandbox(now=NOON, given=given) as sandbox:
         ids = run(sandbox, name="Fits", platform=platform)
@@ -41,7 +45,7 @@ def test_an_audience_of_exactly_the_platforms_volume_starts_and_one_more_does_no
 
 
 @pytest.mark.clause("start.size")
-def test_the_volume_is_the_platforms_and_the_audience_the_filters(mockserver):
+def test_the_volume_is_the_platforms_and_the_audience_the_filters(mockserver: Sandbox) -> None:
     mockserver.choose({"size-limit-values": {"chatapp": 1, "photoapp": 2, "chatapp_lite": None}})
     vips = [{"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": "vip"}]}]
     mockserver.apply({"given": {"chats": [{"status": "vip"}]}})
@@ -53,7 +57,7 @@ def test_the_volume_is_the_platforms_and_the_audience_the_filters(mockserver):
 
 
 @pytest.mark.clause("start.size")
-def test_only_the_start_checks_the_size(mockserver):
+def test_only_the_start_checks_the_size(mockserver: Sandbox) -> None:
     mockserver.choose({"size-limit-values": {"chatapp": 1}})
 
     assert {"estimatedCount": 2} == mockserver.call("POST", "/v1/campaigns/audience-preview", json={}).json()
@@ -68,7 +72,7 @@ def test_only_the_start_checks_the_size(mockserver):
         pytest.param("moving-day", 422, marks=pytest.mark.option("size-limit-base", "moving-day")),
     ],
 )
-def test_what_was_sent_in_the_last_day_counts_by_choice(mockserver, option, second):
+def test_what_was_sent_in_the_last_day_counts_by_choice(mockserver: Sandbox, option: str, second: int) -> None:
     mockserver.choose({"size-limit-values": {"chatapp": 3, "photoapp": 3}, "size-limit-base": option})
     run(mockserver, name="First")
     mockserver.advance(until="idle")
@@ -80,7 +84,7 @@ def test_what_was_sent_in_the_last_day_counts_by_choice(mockserver, option, seco
 
 @pytest.mark.clause("start.size")
 @pytest.mark.option("size-limit-base", "moving-day")
-def test_a_rolling_day_drops_each_send_a_day_after_it(mockserver):
+def test_a_rolling_day_drops_each_send_a_day_after_it(mockserver: Sandbox) -> None:
     mockserver.choose({"size-limit-values": {"chatapp": 3}, "size-limit-base": "moving-day"})
     run(mockserver, name="First", cadence=1)  # the second send a minute after the first
     campaign_id = create(mockserver, "Second")
@@ -93,7 +97,7 @@ def test_a_rolling_day_drops_each_send_a_day_after_it(mockserver):
 
 @pytest.mark.clause("start.size")
 @pytest.mark.option("size-limit-base", "moving-day")
-def test_a_moving_day_counts_no_send_that_failed(mockserver):
+def test_a_moving_day_counts_no_send_that_failed(mockserver: Sandbox) -> None:
     mockserver.choose({"size-limit-values": {"photoapp": 3}, "size-limit-base": "moving-day"})
     ids = run(mockserver, name="First", platform="photoapp")
     mockserver.advance(until="idle")
@@ -104,7 +108,7 @@ def test_a_moving_day_counts_no_send_that_failed(mockserver):
 
 @pytest.mark.clause("start.size")
 @pytest.mark.option("size-limit-base", "moving-day")
-def test_a_moving_day_counts_no_send_that_is_still_queued(mockserver):
+def test_a_moving_day_counts_no_send_that_is_still_queued(mockserver: Sandbox) -> None:
     mockserver.choose({"size-limit-values": {"chatapp": 3}, "size-limit-base": "moving-day"})
     run(mockserver, name="First", cadence=1)  # two sends, of which one is made
     mockserver.advance(0.000001)
@@ -118,7 +122,7 @@ NOBODY = [{"combinator": "and", "statements": [{"field": "chat.status", "operato
 
 @pytest.mark.clause("send.progress", "send.completed")
 @pytest.mark.option("start-empty-audience", "complete")
-def test_an_empty_audience_completes_with_nothing_sent(mockserver):
+def test_an_empty_audience_completes_with_nothing_sent(mockserver: Sandbox) -> None:
     campaign_id = create(mockserver, filters=NOBODY)
     reply = start(mockserver, campaign_id)
     ids = (campaign_id, reply.json()["executionId"])
@@ -132,7 +136,7 @@ def test_an_empty_audience_completes_with_nothing_sent(mockserver):
 
 @pytest.mark.clause("start.refused-changes-nothing")
 @pytest.mark.option("start-empty-audience", "unprocessable")
-def test_an_empty_audience_may_be_refused(mockserver):
+def test_an_empty_audience_may_be_refused(mockserver: Sandbox) -> None:
     mockserver.choose({"start-empty-audience": "unprocessable"})
     campaign_id = create(mockserver, filters=NOBODY)
     before = mockserver.state()
@@ -143,7 +147,7 @@ def test_an_empty_audience_may_be_refused(mockserver):
 
 @pytest.mark.clause("send.failed")
 @pytest.mark.option("start-empty-audience", "failed")
-def test_an_empty_audience_may_fail_the_campaign(mockserver):
+def test_an_empty_audience_may_fail_the_campaign(mockserver: Sandbox) -> None:
     mockserver.choose({"start-empty-audience": "failed"})
     ids = run(mockserver, filters=NOBODY)
 
@@ -154,7 +158,7 @@ def test_an_empty_audience_may_fail_the_campaign(mockserver):
 @pytest.mark.clause("start.common-variables", "templates.automatic")
 @pytest.mark.option("common-vars-extra-keys", "ignore")
 @pytest.mark.parametrize("extra", [{"var1": "Somebody"}, {"var9": "x"}, {"coupon": "x"}])
-def test_values_that_the_template_does_not_use_are_ignored(mockserver, extra):
+def test_values_that_the_template_does_not_use_are_ignored(mockserver: Sandbox, extra: JSON) -> None:
     run(mockserver, {"var2": "DEZ", **extra}, templateId="template_asking")
 
     assert "Ana, DEZ" == messages(mockserver, "chat_ana")[0]["text"]
@@ -163,7 +167,7 @@ def test_values_that_the_template_does_not_use_are_ignored(mockserver, extra):
 @pytest.mark.clause("start.common-variables")
 @pytest.mark.option("common-vars-extra-keys", "reject")
 @pytest.mark.parametrize("extra", [{"var1": "Somebody"}, {"var9": "x"}, {"coupon": "x"}])
-def test_values_that_the_template_does_not_use_may_be_refused(mockserver, extra):
+def test_values_that_the_template_does_not_use_may_be_refused(mockserver: Sandbox, extra: JSON) -> None:
     mockserver.choose({"common-vars-extra-keys": "reject"})
     campaign_id = create(mockserver, templateId="template_asking")
     before = mockserver.state()
@@ -176,7 +180,9 @@ def test_values_that_the_template_does_not_use_may_be_refused(mockserver, extra)
 @pytest.mark.clause("start.common-variables", "send.failures")
 @pytest.mark.option("common-vars-extra-keys", "fail-sends")
 @pytest.mark.parametrize(("extra", "expected"), [({"var9": "x"}, (2, 0, 2)), ({}, (2, 2, 0))])
-def test_values_that_the_template_does_not_use_may_fail_every_send(mockserver, extra, expected):
+def test_values_that_the_template_does_not_use_may_fail_every_send(
+    mockserver: Sandbox, extra: JSON, expected: tuple[int, int, int]
+) -> None:
     mockserver.choose({"common-vars-extra-keys": "fail-sends"})
     ids = run(mockserver, {"var2": "DEZ", **extra}, templateId="template_asking")
     mockserver.advance(until="idle")
@@ -186,7 +192,7 @@ def test_values_that_the_template_does_not_use_may_fail_every_send(mockserver, e
 
 @pytest.mark.clause("start.common-variables")
 @pytest.mark.option("common-vars-empty", "accept")
-def test_an_empty_text_is_a_value(mockserver):
+def test_an_empty_text_is_a_value(mockserver: Sandbox) -> None:
     run(mockserver, {"var2": ""}, templateId="template_asking")
 
     assert "Ana, " == messages(mockserver, "chat_ana")[0]["text"]
@@ -194,7 +200,7 @@ def test_an_empty_text_is_a_value(mockserver):
 
 @pytest.mark.clause("start.missing-variables")
 @pytest.mark.option("common-vars-empty", "missing")
-def test_an_empty_text_may_count_as_missing(mockserver):
+def test_an_empty_text_may_count_as_missing(mockserver: Sandbox) -> None:
     mockserver.choose({"common-vars-empty": "missing"})
     campaign_id = create(mockserver, templateId="template_asking")
 
@@ -205,7 +211,7 @@ def test_an_empty_text_may_count_as_missing(mockserver):
 UNAPPROVED = ["PENDING", "REJECTED", "PAUSED", "DISABLED"]
 
 
-def _with_template(mockserver, status):
+def _with_template(mockserver: Sandbox, status: str) -> str:
     mockserver.apply({"given": {"templates": [{"id": "template_waiting", "providerTemplateStatus": status}]}})
     return create(mockserver, templateId="template_waiting")
 
@@ -213,7 +219,7 @@ def _with_template(mockserver, status):
 @pytest.mark.clause("send.failures", "templates.status")
 @pytest.mark.option("unapproved-template", "sends-fail")
 @pytest.mark.parametrize("status", UNAPPROVED)
-def test_an_unapproved_template_starts_and_its_sends_fail_at_their_pace(mockserver, status):
+def test_an_unapproved_template_starts_and_its_sends_fail_at_their_pace(mockserver: Sandbox, status: str) -> None:
     campaign_id = _with_template(mockserver, status)
     ids = (campaign_id, start(mockserver, campaign_id).json()["executionId"])
 
@@ -241,7 +247,9 @@ def test_an_unapproved_template_starts_and_its_sends_fail_at_their_pace(mockserv
     ],
 )
 @pytest.mark.clause("start.refused-changes-nothing")
-def test_an_unapproved_template_may_refuse_the_start(mockserver, option, expected, status):
+def test_an_unapproved_template_may_refuse_the_start(
+    mockserver: Sandbox, option: str, expected: tuple[int, str], status: str
+) -> None:
     mockserver.choose({"unapproved-template": option})
     campaign_id = _with_template(mockserver, status)
     before = mockserver.state()
@@ -253,7 +261,9 @@ def test_an_unapproved_template_may_refuse_the_start(mockserver, option, expecte
 @pytest.mark.clause("send.failures")
 @pytest.mark.parametrize("option", ["sends-fail", "unprocessable", "not-found"])
 @pytest.mark.parametrize("template", [{}, {"isOfficial": True}, {"providerTemplateStatus": "APPROVED"}])
-def test_internal_and_approved_templates_send_whatever_is_chosen_for_the_others(mockserver, option, template):
+def test_internal_and_approved_templates_send_whatever_is_chosen_for_the_others(
+    mockserver: Sandbox, option: str, template: JSON
+) -> None:
     mockserver.choose({"unapproved-template": option})
     mockserver.apply({"given": {"templates": [{"id": "template_good", **template}]}})
 

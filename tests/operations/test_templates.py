@@ -2,7 +2,8 @@
 
 import pytest
 
-from mockserver import ScenarioError
+from mockserver import Sandbox, ScenarioError
+from mockserver._json import JSON
 from tests.operations.world import DRAFT, refused
 
 pytestmark = pytest.mark.mockserver(now="2026-03-01T12:00:00Z")
@@ -31,18 +32,18 @@ PROMO = {
 INTERNAL = {"id": "template_internal", "name": "Interno", "createdAt": "2026-01-01T00:00:00Z"}
 
 
-def listed(sandbox):
+def listed(sandbox: Sandbox) -> list[JSON]:
     return sandbox.call("GET", TEMPLATES).json()["templates"]
 
 
-def read(sandbox, id):
+def read(sandbox: Sandbox, id: str) -> JSON:
     return sandbox.call("GET", f"{TEMPLATES}/{id}").json()
 
 
 @pytest.mark.clause("templates.list")
 @pytest.mark.option("provider-status-internal", "absent")
 @pytest.mark.mockserver(given={"templates": [PROMO, INTERNAL]})
-def test_the_list_has_these_fields_of_each_template(mockserver):
+def test_the_list_has_these_fields_of_each_template(mockserver: Sandbox) -> None:
     reply = mockserver.call("GET", TEMPLATES)
 
     assert 200 == reply.status
@@ -70,7 +71,7 @@ def test_the_list_has_these_fields_of_each_template(mockserver):
 
 
 @pytest.mark.clause("templates.list")
-def test_a_tenant_without_templates_has_an_empty_list(mockserver):
+def test_a_tenant_without_templates_has_an_empty_list(mockserver: Sandbox) -> None:
     assert {"templates": []} == mockserver.call("GET", TEMPLATES).json()
 
 
@@ -84,7 +85,9 @@ def test_a_tenant_without_templates_has_an_empty_list(mockserver):
         pytest.param("empty", "", marks=pytest.mark.option("provider-status-internal", "empty")),
     ],
 )
-def test_an_internal_template_shows_that_no_provider_ever_saw_it(mockserver, option, shown):
+def test_an_internal_template_shows_that_no_provider_ever_saw_it(
+    mockserver: Sandbox, option: str, shown: str | None
+) -> None:
     mockserver.choose({"provider-status-internal": option})
     official, internal = listed(mockserver)
 
@@ -94,7 +97,7 @@ def test_an_internal_template_shows_that_no_provider_ever_saw_it(mockserver, opt
 
 @pytest.mark.clause("templates.detail", "templates.items", "templates.common-variables")
 @pytest.mark.mockserver(given={"templates": [PROMO]})
-def test_the_detail_has_the_items_in_order_and_only_the_manual_variables(mockserver):
+def test_the_detail_has_the_items_in_order_and_only_the_manual_variables(mockserver: Sandbox) -> None:
     reply = mockserver.call("GET", f"{TEMPLATES}/template_promo")
     body = reply.json()
     item_ids = [item.pop("id") for item in body["items"]]
@@ -120,13 +123,13 @@ def test_the_detail_has_the_items_in_order_and_only_the_manual_variables(mockser
 
 @pytest.mark.clause("templates.common-variables")
 @pytest.mark.mockserver(given={"templates": [INTERNAL]})
-def test_a_template_without_variables_has_an_empty_list_of_them(mockserver):
+def test_a_template_without_variables_has_an_empty_list_of_them(mockserver: Sandbox) -> None:
     assert [] == read(mockserver, "template_internal")["commonVariables"]
 
 
 @pytest.mark.clause("templates.official", "templates.status")
 @pytest.mark.parametrize("status", STATUSES)
-def test_a_template_is_official_exactly_while_the_provider_approves_it(mockserver, status):
+def test_a_template_is_official_exactly_while_the_provider_approves_it(mockserver: Sandbox, status: str) -> None:
     mockserver.apply({"given": {"templates": [{"id": "template_t", "providerTemplateStatus": status}]}})
     official = status == "APPROVED"
 
@@ -140,7 +143,7 @@ def test_a_template_is_official_exactly_while_the_provider_approves_it(mockserve
     [{"isOfficial": False, "providerTemplateStatus": "APPROVED"}]
     + [{"isOfficial": True, "providerTemplateStatus": status} for status in STATUSES[1:]],
 )
-def test_seed_data_that_contradicts_the_approval_is_refused(mockserver, contradiction):
+def test_seed_data_that_contradicts_the_approval_is_refused(mockserver: Sandbox, contradiction: JSON) -> None:
     with pytest.raises(ScenarioError, match="isOfficial"):
         mockserver.apply({"given": {"templates": [{"id": "template_t"} | contradiction]}})
 
@@ -149,7 +152,9 @@ def test_seed_data_that_contradicts_the_approval_is_refused(mockserver, contradi
 
 @pytest.mark.clause("templates.official")
 @pytest.mark.parametrize("status", STATUSES[1:])
-def test_a_template_that_is_not_approved_counts_as_internal_on_the_lite_platform(mockserver, status):
+def test_a_template_that_is_not_approved_counts_as_internal_on_the_lite_platform(
+    mockserver: Sandbox, status: str
+) -> None:
     mockserver.apply({"given": {"templates": [{"id": "template_t", "providerTemplateStatus": status}]}})
     body = DRAFT | {"templateId": "template_t", "platform": "chatapp_lite"}
 
@@ -181,7 +186,7 @@ AUTOMATIC = {
 }
 
 
-def sent_texts(sandbox, template_id, **values):
+def sent_texts(sandbox: Sandbox, template_id: str, **values: str) -> list[str]:
     """What each recipient reads once a campaign of this template has run."""
     body = DRAFT | {"templateId": template_id}
     campaign_id = sandbox.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
@@ -194,7 +199,7 @@ def sent_texts(sandbox, template_id, **values):
 
 @pytest.mark.clause("templates.automatic", "templates.varn")
 @pytest.mark.mockserver(given={"templates": [AUTOMATIC], "chats": RECIPIENTS})
-def test_automatic_variables_are_never_listed(mockserver):
+def test_automatic_variables_are_never_listed(mockserver: Sandbox) -> None:
     keys = [each["key"] for each in read(mockserver, "template_automatic")["commonVariables"]]
 
     assert ["var5", "var6", "var12"] == keys
@@ -202,7 +207,7 @@ def test_automatic_variables_are_never_listed(mockserver):
 
 @pytest.mark.clause("templates.automatic", "templates.varn")
 @pytest.mark.mockserver(given={"templates": [AUTOMATIC], "chats": RECIPIENTS})
-def test_each_recipient_gets_its_own_data_and_blanks_for_missing_values(mockserver):
+def test_each_recipient_gets_its_own_data_and_blanks_for_missing_values(mockserver: Sandbox) -> None:
     texts = sent_texts(mockserver, "template_automatic", var5="OLA10", var12="XII")
 
     assert [
@@ -213,7 +218,7 @@ def test_each_recipient_gets_its_own_data_and_blanks_for_missing_values(mockserv
 
 @pytest.mark.clause("templates.automatic")
 @pytest.mark.mockserver(given={"templates": [AUTOMATIC], "chats": RECIPIENTS})
-def test_a_start_needs_no_automatic_variables(mockserver):
+def test_a_start_needs_no_automatic_variables(mockserver: Sandbox) -> None:
     body = DRAFT | {"templateId": "template_automatic"}
     campaign_id = mockserver.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
 
@@ -236,7 +241,7 @@ def test_a_start_needs_no_automatic_variables(mockserver):
         "chats": RECIPIENTS,
     }
 )
-def test_a_variable_fills_the_placeholder_of_its_number_whatever_the_order(mockserver):
+def test_a_variable_fills_the_placeholder_of_its_number_whatever_the_order(mockserver: Sandbox) -> None:
     keys = [each["key"] for each in read(mockserver, "template_swapped")["commonVariables"]]
     texts = sent_texts(mockserver, "template_swapped", var1="{{2}}", var2="dois", var11="onze")
 
@@ -247,7 +252,7 @@ def test_a_variable_fills_the_placeholder_of_its_number_whatever_the_order(mocks
 @pytest.mark.clause("templates.unknown")
 @pytest.mark.mockserver(given={"templates": [PROMO]})
 @pytest.mark.parametrize("id", ["nobodys", "template_prom", "TEMPLATE_PROMO", "template_promo%20", "%00", "0", "*"])
-def test_an_unknown_template_is_not_found(mockserver, id):
+def test_an_unknown_template_is_not_found(mockserver: Sandbox, id: str) -> None:
     reply = mockserver.call("GET", f"{TEMPLATES}/{id}")
 
     assert (404, "MESSAGE_TEMPLATE_NOT_FOUND") == refused(reply)
@@ -255,7 +260,7 @@ def test_an_unknown_template_is_not_found(mockserver, id):
 
 @pytest.mark.clause("templates.detail")
 @pytest.mark.mockserver(given={"templates": [PROMO]})
-def test_an_id_is_the_same_id_percent_encoded(mockserver):
+def test_an_id_is_the_same_id_percent_encoded(mockserver: Sandbox) -> None:
     assert "template_promo" == read(mockserver, "%74emplate%5Fpromo")["id"]
 
 
@@ -263,7 +268,7 @@ def test_an_id_is_the_same_id_percent_encoded(mockserver):
 @pytest.mark.mockserver(given={"templates": [PROMO]})
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 @pytest.mark.parametrize("path", [TEMPLATES, f"{TEMPLATES}/template_promo", f"{TEMPLATES}/template_new"])
-def test_no_call_writes_a_template(mockserver, method, path):
+def test_no_call_writes_a_template(mockserver: Sandbox, method: str, path: str) -> None:
     before = listed(mockserver), read(mockserver, "template_promo")
 
     reply = mockserver.call(method, path, json={"name": "Outro"})

@@ -2,21 +2,23 @@
 
 import pytest
 
+from mockserver import Sandbox
+from mockserver._json import JSON
 from tests.operations.session_calls import SESSIONS
 
 
-def read(mockserver, session_id):
+def read(mockserver: Sandbox, session_id: str) -> JSON:
     return mockserver.call("GET", f"{SESSIONS}/{session_id}").json()
 
 
 @pytest.fixture
-def session_id(mockserver):
+def session_id(mockserver: Sandbox) -> str:
     return mockserver.call("POST", SESSIONS, json={}).json()["sessionId"]
 
 
 @pytest.mark.clause("session.user-cancels", "session.failed")
 @pytest.mark.option("user-cancels", "failed")
-def test_a_cancellation_is_a_failed_token_exchange(mockserver, session_id):
+def test_a_cancellation_is_a_failed_token_exchange(mockserver: Sandbox, session_id: str) -> None:
     mockserver.cancel_session(session_id)
 
     assert ("failed", "token_exchange_failed") == (
@@ -29,7 +31,7 @@ def test_a_cancellation_is_a_failed_token_exchange(mockserver, session_id):
 @pytest.mark.clause("session.user-cancels")
 @pytest.mark.option("user-cancels", "pending")
 @pytest.mark.mockserver(choices={"user-cancels": "pending"})
-def test_a_cancellation_may_be_noticed_only_at_the_deadline(mockserver, session_id):
+def test_a_cancellation_may_be_noticed_only_at_the_deadline(mockserver: Sandbox, session_id: str) -> None:
     mockserver.cancel_session(session_id)
     assert "pending" == read(mockserver, session_id)["status"]
 
@@ -42,7 +44,7 @@ def test_a_cancellation_may_be_noticed_only_at_the_deadline(mockserver, session_
 
 
 @pytest.mark.clause("session.final")
-def test_a_session_that_has_ended_cannot_be_canceled(mockserver, session_id):
+def test_a_session_that_has_ended_cannot_be_canceled(mockserver: Sandbox, session_id: str) -> None:
     mockserver.complete_session(session_id)
 
     with pytest.raises(ValueError, match="in the state completed; expected pending"):

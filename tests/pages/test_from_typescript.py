@@ -76,14 +76,14 @@ def run(folder: Path, *files: str, **environment: str) -> subprocess.CompletedPr
     )
 
 
-def test_the_glue_is_short():
+def test_the_glue_is_short() -> None:
     (glue,) = (block for block in blocks(PAGE) if block.markers.get("file") == "mockserver.mjs")
 
     assert len(glue.text.splitlines()) <= GLUE_LINES_MAX
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the command is a shell script")
-def test_fifty_tests_in_two_processes_share_no_state(folder: Path):
+def test_fifty_tests_in_two_processes_share_no_state(folder: Path) -> None:
     names = ("one.test.mjs", "two.test.mjs")
     for name in names:
         (folder / name).write_text(MANY, encoding="utf-8")
@@ -119,7 +119,7 @@ def test_fifty_tests_in_two_processes_share_no_state(folder: Path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the command is a shell script")
-def test_without_a_server_it_starts_one_and_a_failing_test_prints_the_report(folder: Path):
+def test_without_a_server_it_starts_one_and_a_failing_test_prints_the_report(folder: Path) -> None:
     (folder / "failing.test.mjs").write_text(FAILING, encoding="utf-8")
 
     done = run(folder, "failing.test.mjs")
@@ -132,7 +132,7 @@ def test_without_a_server_it_starts_one_and_a_failing_test_prints_the_report(fol
     assert "did you mean 'scenario'?" in done.stdout
 
 
-def test_against_a_server_of_this_process_the_tests_of_the_page_pass(folder: Path):
+def test_against_a_server_of_this_process_the_tests_of_the_page_pass(folder: Path) -> None:
     (tests,) = (block for block in blocks(PAGE) if block.kind == "javascript" and block.is_run and not block.markers)
     (folder / "page.test.mjs").write_text(tests.text, encoding="utf-8")
     with MockServer() as server:

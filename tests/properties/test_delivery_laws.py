@@ -6,6 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
+from mockserver.server.webhooks.local_receivers import ReceivedWebhook
 from tests.operations.inbox import Inbox
 from tests.operations.session_calls import NOON, begin
 
@@ -18,7 +21,7 @@ FAILURES = st.sampled_from(
 ENDS = st.lists(st.sampled_from(["complete", "fail", "expire", "wait", "pass"]), min_size=1, max_size=8)
 
 
-def play(sandbox, ends) -> list[str]:
+def play(sandbox: Sandbox, ends: list[str]) -> list[str]:
     """Begin a session for each end and bring it about; `pass` lets three minutes pass before the next."""
     begun = []
     moves = {"complete": sandbox.complete_session, "fail": sandbox.fail_session, "expire": sandbox.expire_session}
@@ -34,12 +37,14 @@ def play(sandbox, ends) -> list[str]:
 
 @given(ends=ENDS, failures=st.lists(FAILURES, max_size=7))
 def test_refusals_within_the_schedule_leave_each_final_session_delivered_once_and_in_order(
-    mockserver_server, ends, failures
-):
+    mockserver_server: MockServer,
+    ends: list[str],
+    failures: list[int | tuple[int, JSON, bytes] | RuntimeError | TimeoutError],
+) -> None:
     accepted: list[str] = []
     inbox = Inbox(*failures)
 
-    def receive(webhook):
+    def receive(webhook: ReceivedWebhook) -> int | tuple[int, JSON, bytes] | None:
         answered = inbox(webhook)
         if answered is None:
             accepted.append(webhook.json()["data"]["sessionId"])
@@ -56,8 +61,13 @@ def test_refusals_within_the_schedule_leave_each_final_session_delivered_once_an
 
 
 @given(ends=ENDS, failures=st.lists(FAILURES, max_size=20), cuts=st.lists(st.integers(1, 40), max_size=6))
-def test_many_small_waits_deliver_what_one_long_one_does(mockserver_server, ends, failures, cuts):
-    def observed(waits) -> tuple:
+def test_many_small_waits_deliver_what_one_long_one_does(
+    mockserver_server: MockServer,
+    ends: list[str],
+    failures: list[int | tuple[int, JSON, bytes] | RuntimeError | TimeoutError],
+    cuts: list[int],
+) -> None:
+    def observed(waits: list[int]) -> tuple:
         with mockserver_server.sandbox(now=NOON) as sandbox:
             inbox = Inbox(*failures)
             sandbox.receive_webhooks(inbox)
@@ -70,7 +80,11 @@ def test_many_small_waits_deliver_what_one_long_one_does(mockserver_server, ends
 
 
 @given(ends=ENDS, failures=st.lists(FAILURES, max_size=10))
-def test_a_restored_checkpoint_delivers_again_what_it_had_pending(mockserver_server, ends, failures):
+def test_a_restored_checkpoint_delivers_again_what_it_had_pending(
+    mockserver_server: MockServer,
+    ends: list[str],
+    failures: list[int | tuple[int, JSON, bytes] | RuntimeError | TimeoutError],
+) -> None:
     with mockserver_server.sandbox(now=NOON) as sandbox:
         inbox = Inbox(*failures)
         sandbox.receive_webhooks(inbox)

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver import ScenarioError
+from mockserver import MockServer, Sandbox, ScenarioError
 from mockserver.contract.durations import PATTERN, parse_duration
 from tests.clients.operations import SESSIONS
 
 
 @pytest.mark.parametrize("instant", ["0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00"])
-def test_no_sandbox_is_moved_beyond_the_representable_instants(mockserver, instant):
+def test_no_sandbox_is_moved_beyond_the_representable_instants(mockserver: Sandbox, instant: str) -> None:
     before = mockserver.now
 
     with pytest.raises(ValueError, match="the instants that can be shown"):
@@ -25,7 +25,7 @@ def test_no_sandbox_is_moved_beyond_the_representable_instants(mockserver, insta
 
 
 @pytest.mark.mockserver(clock="follow")
-def test_a_following_clock_can_be_advanced_by_nothing(mockserver):
+def test_a_following_clock_can_be_advanced_by_nothing(mockserver: Sandbox) -> None:
     assert [] == mockserver.advance(0)
 
 
@@ -37,18 +37,18 @@ def test_a_following_clock_can_be_advanced_by_nothing(mockserver):
         ("9" * 400 + "s", None), (-1, None), (10**400, None), (True, None), (float("inf"), None), (float("nan"), None),
     ],
 )  # fmt: skip
-def test_a_duration_has_one_format_everywhere(written, microseconds):
+def test_a_duration_has_one_format_everywhere(written: str | float | bool, microseconds: int | None) -> None:
     assert microseconds == parse_duration(written)
 
 
 @given(st.from_regex(PATTERN, fullmatch=True) | st.text("019.dhmsPTDHMS", max_size=12))
-def test_the_pattern_of_durations_is_that_of_the_texts_that_are_durations(written):
+def test_the_pattern_of_durations_is_that_of_the_texts_that_are_durations(written: str) -> None:
     assert (re.fullmatch(PATTERN, written) is not None) == (parse_duration(written) is not None)
 
 
 @pytest.mark.clause("campaigns.validation")
 @pytest.mark.parametrize("number", ["1e-99999999999999999999", "1e99999999999999999999"])
-def test_a_number_with_an_endless_exponent_is_refused(mockserver, number):
+def test_a_number_with_an_endless_exponent_is_refused(mockserver: Sandbox, number: str) -> None:
     headers = {"content-type": "application/json"}
     reply = mockserver.call("POST", "/v1/campaigns", body=f'{{"cadence": {number}}}'.encode(), headers=headers)
 
@@ -57,7 +57,7 @@ def test_a_number_with_an_endless_exponent_is_refused(mockserver, number):
 
 @pytest.mark.clause("session.expired")
 @pytest.mark.mockserver(choices={"expiry-driver": "on-read"})
-def test_an_unnoticed_deadline_is_noticed_under_any_driver(mockserver):
+def test_an_unnoticed_deadline_is_noticed_under_any_driver(mockserver: Sandbox) -> None:
     session_id = mockserver.call("POST", SESSIONS, json={}).json()["sessionId"]
     mockserver.advance("21m")
 
@@ -68,7 +68,7 @@ def test_an_unnoticed_deadline_is_noticed_under_any_driver(mockserver):
 
 @pytest.mark.clause("session.expired", "session.user-cancels")
 @pytest.mark.mockserver(now="2026-03-01T12:00:30Z", choices={"expiry-driver": "sweeper"})
-def test_after_the_deadline_a_session_expires_whatever_ends_it(mockserver):
+def test_after_the_deadline_a_session_expires_whatever_ends_it(mockserver: Sandbox) -> None:
     canceled, failed = (mockserver.call("POST", SESSIONS, json={}).json()["sessionId"] for _ in range(2))
     mockserver.advance("20m")
 
@@ -78,7 +78,7 @@ def test_after_the_deadline_a_session_expires_whatever_ends_it(mockserver):
     )
 
 
-def test_the_journal_has_the_received_body(mockserver):
+def test_the_journal_has_the_received_body(mockserver: Sandbox) -> None:
     mockserver.choose({"platform-required": "default-chatapp", "null-for-optional": "omit"})
     mockserver.call("POST", "/v1/campaigns", json={"name": "Oi", "description": None})
     mockserver.call("POST", "/v1/campaigns/none/start")
@@ -90,40 +90,40 @@ def test_the_journal_has_the_received_body(mockserver):
 
 @pytest.mark.clause("filters.invalid")
 @pytest.mark.mockserver(choices={"group-no-statements": "ignore"})
-def test_an_ignored_group_retains_its_place_in_the_reason(mockserver):
+def test_an_ignored_group_retains_its_place_in_the_reason(mockserver: Sandbox) -> None:
     groups = [{"combinator": "and", "statements": []}, {"combinator": "xor", "statements": []}]
     reply = mockserver.call("POST", "/v1/campaigns/audience-preview", json={"filters": groups})
 
     assert "/filters/1/combinator" in reply.headers["x-mock-reason"]
 
 
-def test_an_unknown_or_contradictory_clock_is_refused(mockserver_server):
+def test_an_unknown_or_contradictory_clock_is_refused(mockserver_server: MockServer) -> None:
     for wrong in ({"clock": "folow"}, {"clock": "follow", "now": "2026-03-01T12:00:00Z"}):
         with pytest.raises(ValueError, match="expected now=INSTANT"):
             mockserver_server.sandbox(**wrong)
 
 
-def test_a_closed_sandbox_answers_410_over_every_transport(mockserver_server):
+def test_a_closed_sandbox_answers_410_over_every_transport(mockserver_server: MockServer) -> None:
     sandbox = mockserver_server.sandbox()
     sandbox.close()
 
     assert 410 == sandbox.call("GET", "/v1/campaigns").status
 
 
-def test_the_python_interface_refuses_what_the_control_plane_refuses(mockserver):
+def test_the_python_interface_refuses_what_the_control_plane_refuses(mockserver: Sandbox) -> None:
     for wrong in ({"developers_enabled": False}, {"subscription": "lapsd"}):
         with pytest.raises(ValueError, match="the body does not fit"):
             mockserver.admin.set_tenant(**wrong)
 
 
-def test_choices_given_with_a_scenario_leave_its_other_numbers(mockserver_server):
+def test_choices_given_with_a_scenario_leave_its_other_numbers(mockserver_server: MockServer) -> None:
     scenario = {"choices": {"size-limit-values": {"chatapp": 10}}}
     with mockserver_server.sandbox(scenario, choices={"size-limit-values": {"photoapp": 5}}) as sandbox:
         assert {"chatapp": 10, "chatapp_lite": 1000, "photoapp": 5} == sandbox.state()["choices"]["size-limit-values"]
 
 
 @pytest.mark.parametrize("keys", [("participantsCount", "isGroupChat"), ("isGroupChat", "participantsCount")])
-def test_a_given_number_of_participants_is_used(mockserver, keys):
+def test_a_given_number_of_participants_is_used(mockserver: Sandbox, keys: tuple[str, str]) -> None:
     values = {"participantsCount": [5], "isGroupChat": [True]}
     mockserver.apply({"given": {"chats": {"count": 1, "vary": {key: values[key] for key in keys}}}})
 

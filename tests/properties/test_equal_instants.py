@@ -2,6 +2,7 @@
 
 import pytest
 
+from mockserver import Sandbox
 from tests.clients.operations import SESSIONS
 from tests.operations.campaigning import create, run
 
@@ -10,12 +11,14 @@ GIVEN = {"templates": [{"id": "template_plain"}], "chats": {"count": 21}}
 pytestmark = pytest.mark.mockserver(now="2026-03-01T12:00:00Z", given=GIVEN)
 
 
-def _connect(sandbox):
+def _connect(sandbox: Sandbox) -> str:
     return sandbox.call("POST", SESSIONS, json={}).json()["sessionId"]
 
 
 @pytest.mark.parametrize("session_first", [True, False])
-def test_what_falls_due_at_one_instant_happens_in_the_order_of_creation(mockserver, session_first):
+def test_what_falls_due_at_one_instant_happens_in_the_order_of_creation(
+    mockserver: Sandbox, session_first: bool
+) -> None:
     if session_first:
         expected = [_connect(mockserver), run(mockserver, cadence=1)[1], _connect(mockserver)]
     else:
@@ -28,7 +31,7 @@ def test_what_falls_due_at_one_instant_happens_in_the_order_of_creation(mockserv
 
 @pytest.mark.clause("campaigns.list")
 @pytest.mark.option("list-order", "newest-first")
-def test_of_campaigns_made_at_one_instant_the_later_made_is_listed_first(mockserver):
+def test_of_campaigns_made_at_one_instant_the_later_made_is_listed_first(mockserver: Sandbox) -> None:
     made = [create(mockserver, name) for name in ("B", "A", "C")]
     listed = mockserver.call("GET", "/v1/campaigns").json()["campaigns"]
 

@@ -1,12 +1,16 @@
 """The laws of the hosted page, over whatever several people press in several tabs."""
 
+from typing import Any
 from urllib.parse import urlencode
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
 from mockserver.core.operations import hosted_flow
+from mockserver.testing.transports.in_process import Response
 from tests.operations.session_calls import NOON, create
 from tests.server.page_calls import FORM, fields, get, inside, post
 
@@ -40,10 +44,10 @@ ACTS = st.one_of(
 class Tab:
     """A tab at the link, or at the flow that it started."""
 
-    def __init__(self, sandbox, link):
+    def __init__(self, sandbox: Sandbox, link: str) -> None:
         self.sandbox, self.at, self.link = sandbox, link, link
 
-    def act(self, kind, *how):
+    def act(self, kind: str, *how: Any) -> Response:
         if kind == "open":
             return self._follow(get(self.sandbox, self.link))
         page = get(self.sandbox, self.at)
@@ -51,7 +55,7 @@ class Tab:
         form = fields(page) | given | {"press": button}
         return self._follow(post(self.sandbox, self.at, form if step is None else form | {"step": step}))
 
-    def _follow(self, reply):
+    def _follow(self, reply: Response) -> Response:
         location = reply.headers.get("location", "")
         if location.startswith("/"):
             self.at = inside(self.sandbox, location)
@@ -59,7 +63,9 @@ class Tab:
 
 
 @given(BODY, st.fixed_dictionaries(OPTIONS), st.lists(st.tuples(st.integers(0, 2), ACTS), max_size=25))
-def test_a_link_yields_one_end_at_most_and_every_press_gets_a_page(mockserver_server, body, choices, acts):
+def test_a_link_yields_one_end_at_most_and_every_press_gets_a_page(
+    mockserver_server: MockServer, body: JSON, choices: JSON, acts: list[tuple[int, tuple[Any, ...]]]
+) -> None:
     with mockserver_server.sandbox(now=NOON, choices=choices) as sandbox:
         session = create(sandbox, body)
         tabs = [Tab(sandbox, inside(sandbox, session["url"])) for _ in range(3)]
@@ -79,7 +85,9 @@ def test_a_link_yields_one_end_at_most_and_every_press_gets_a_page(mockserver_se
 
 
 @given(BODY, st.lists(PRESSES, max_size=8))
-def test_viewing_a_page_changes_nothing(mockserver_server, body, presses):
+def test_viewing_a_page_changes_nothing(
+    mockserver_server: MockServer, body: JSON, presses: list[tuple[str, str, str | None, JSON]]
+) -> None:
     with mockserver_server.sandbox(now=NOON) as sandbox:
         tab = Tab(sandbox, inside(sandbox, create(sandbox, body)["url"]))
         for each in presses:
@@ -94,7 +102,9 @@ def test_viewing_a_page_changes_nothing(mockserver_server, body, presses):
 
 
 @given(st.binary(max_size=200), st.sampled_from(("POST", "GET", "PUT", "HEAD")), st.text(max_size=30))
-def test_every_request_is_answered_with_a_page(mockserver_server, body, method, path):
+def test_every_request_is_answered_with_a_page(
+    mockserver_server: MockServer, body: bytes, method: str, path: str
+) -> None:
     with mockserver_server.sandbox(now=NOON) as sandbox:
         link = inside(sandbox, create(sandbox)["url"])
         secret = fields(get(sandbox, link))["secret"]

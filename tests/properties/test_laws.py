@@ -5,33 +5,36 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver import MockServer
-from tests.properties.playing import GIVEN, MOVES, NOON, TENANTS, Player, last_states, whole, world
+from mockserver._json import JSON
+from tests.properties.playing import GIVEN, MOVES, NOON, TENANTS, Played, Player, last_states, whole, world
 from tests.properties.programs import WAITS, programs
 
 
-def _answers_of(played):
+def _answers_of(played: list[Played]) -> list[tuple[int, Any]]:
     """The answers of the commands, without the waits."""
     return [(each.status, each.answer) for each in played if each.kind != "wait"]
 
 
-def _fired(played):
+def _fired(played: list[Played]) -> list[JSON]:
     return [each for one in played if one.kind == "wait" for each in one.answer]
 
 
-def _world(player):
+def _world(player: Player) -> str:
     return json.dumps(player.sandbox.state())
 
 
 @given(programs(), st.data())
-def test_many_small_waits_equal_one_long_wait(program, data):
+def test_many_small_waits_equal_one_long_wait(program: list[list[Any]], data: st.DataObject) -> None:
     small = []
     for command in program:
         if command[0] != "wait":
@@ -49,7 +52,7 @@ def test_many_small_waits_equal_one_long_wait(program, data):
 
 
 @given(programs())
-def test_a_refused_call_changes_nothing_but_the_journal(program):
+def test_a_refused_call_changes_nothing_but_the_journal(program: list[list[Any]]) -> None:
     with world() as player:
         before = _world(player)
         for command in program:
@@ -59,12 +62,12 @@ def test_a_refused_call_changes_nothing_but_the_journal(program):
 
 
 @given(programs())
-def test_refused_calls_do_not_affect_later_responses(program):
+def test_refused_calls_do_not_affect_later_responses(program: list[list[Any]]) -> None:
     _without_matters_not(program, lambda played: played.is_refused)
 
 
 @given(programs())
-def test_reading_never_changes_what_any_later_call_answers(program):
+def test_reading_never_changes_what_any_later_call_answers(program: list[list[Any]]) -> None:
     _without_matters_not(program, lambda played: played.kind == "read")
 
 
@@ -81,7 +84,7 @@ EPILOGUE = [
 ]
 
 
-def _without_matters_not(program, is_left_out):
+def _without_matters_not(program: list[list[Any]], is_left_out: Callable[..., Any]) -> None:
     """The program answers the same, ids included, where some of its commands are left out."""
     with world() as one, world() as other:
         kept = [played for played in one.play([*program, *EPILOGUE]) if not is_left_out(played)]
@@ -92,7 +95,7 @@ def _without_matters_not(program, is_left_out):
         assert [one.survey(each) for each in TENANTS] == [other.survey(each) for each in TENANTS]
 
 
-def _states(player):
+def _states(player: Player) -> dict[tuple[str, str], str]:
     """(kind, id) -> the state seen from outside."""
     seen = {}
     for tenant in TENANTS:
@@ -107,13 +110,15 @@ def _states(player):
     return seen
 
 
-def _reachable(kind, state):
+def _reachable(kind: str, state: str) -> set[str]:
     onwards = MOVES[kind].get(state, set())
     return {state}.union(*(_reachable(kind, each) for each in onwards)) if onwards else {state}
 
 
 @given(programs())
-def test_every_observed_state_is_in_the_table_and_every_step_is_one_or_more_transitions(program):
+def test_every_observed_state_is_in_the_table_and_every_step_is_one_or_more_transitions(
+    program: list[list[Any]],
+) -> None:
     with world() as player:
         before = {}
         for command in program:
@@ -128,7 +133,7 @@ def test_every_observed_state_is_in_the_table_and_every_step_is_one_or_more_tran
 
 
 @given(st.integers(0, 2**53 - 1), programs())
-def test_the_same_seed_calls_and_clock_give_the_same_bytes(seed, program):
+def test_the_same_seed_calls_and_clock_give_the_same_bytes(seed: int, program: list[list[Any]]) -> None:
     assert json.dumps(whole(seed, program)) == json.dumps(whole(seed, program))
 
 
@@ -155,7 +160,7 @@ EVERY_VERB = [
 
 
 @pytest.mark.parametrize("hash_seed", ["1", "2"])
-def test_another_process_gives_the_same_bytes(hash_seed):
+def test_another_process_gives_the_same_bytes(hash_seed: str) -> None:
     root = Path(__file__).parents[2]
     ran = subprocess.run(
         [sys.executable, "-m", "tests.properties.playing"],
@@ -172,7 +177,9 @@ def test_another_process_gives_the_same_bytes(hash_seed):
 
 
 @given(programs())
-def test_counts_only_grow_within_the_target_and_progress_is_100_exactly_when_all_is_processed(program):
+def test_counts_only_grow_within_the_target_and_progress_is_100_exactly_when_all_is_processed(
+    program: list[list[Any]],
+) -> None:
     with world() as player:
         before = {}
         for command in program:
@@ -190,7 +197,9 @@ def test_counts_only_grow_within_the_target_and_progress_is_100_exactly_when_all
 
 
 @given(programs(most=6), programs(most=6), programs(most=3))
-def test_after_a_checkpoint_is_restored_what_followed_it_never_happened(before, inside, after):
+def test_after_a_checkpoint_is_restored_what_followed_it_never_happened(
+    before: list[list[Any]], inside: list[list[Any]], after: list[list[Any]]
+) -> None:
     with world() as one, world() as other:
         one.play(before)
         other.play(before)
@@ -205,13 +214,15 @@ def test_after_a_checkpoint_is_restored_what_followed_it_never_happened(before, 
         assert _nameless(one.sandbox.events) == _nameless(other.sandbox.events)
 
 
-def _nameless(events):
+def _nameless(events: list[JSON]) -> list[JSON]:
     """Events but for their ids, into which the epoch enters."""
     return [{key: value for key, value in each.items() if key != "id"} for each in events]
 
 
 @given(programs(), programs())
-def test_two_sandboxes_of_one_server_never_see_each_other(program, neighbours):
+def test_two_sandboxes_of_one_server_never_see_each_other(
+    program: list[list[Any]], neighbours: list[list[Any]]
+) -> None:
     server = MockServer(strict=True)
     with (
         world() as alone,
@@ -235,19 +246,19 @@ DRAWN = re.compile(
 )
 
 
-def _known_by_order(bodies):
+def _known_by_order(bodies: list[JSON | tuple[int, str | None]]) -> str:
     """Drawn ids, tokens and numbers named by the order of their first appearance, which no other tenant moves."""
     names = {}
     return DRAWN.sub(lambda found: f"<{found[1]} {names.setdefault(found[0], len(names))}>", json.dumps(bodies))
 
 
-def _body(played):
+def _body(played: Played) -> tuple[int, str | None]:
     """Status and body alone: a refused control command names what there is, whosever it is."""
     return played.status, played.answer["body"] if played.kind in ("call", "read") else None
 
 
 @given(programs())
-def test_two_tenants_of_one_sandbox_never_see_each_other(program):
+def test_two_tenants_of_one_sandbox_never_see_each_other(program: list[list[Any]]) -> None:
     mine, theirs = TENANTS
     with world() as one, world() as other:
         played = [each for each in one.play(program) if theirs not in each.command[1:2]]
@@ -259,7 +270,7 @@ def test_two_tenants_of_one_sandbox_never_see_each_other(program):
 
 
 @given(st.lists(WAITS, max_size=5))
-def test_waiting_changes_only_the_clock(waits):
+def test_waiting_changes_only_the_clock(waits: list[int]) -> None:
     with world() as player:
         before = player.sandbox.state()
         player.play([["wait", each] for each in waits])

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
-from mockserver import MockServer
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from mockserver.contract import schemas
 from mockserver.core.operations import sending
 from mockserver.testing.strategies import scripts
@@ -28,31 +29,31 @@ DRAIN_US = 5_000_000  # an execution ends so much later than its campaign at mos
 class Shaken(Player):
     """A player whose calls may break, and who takes up nothing from an answer that cannot be read."""
 
-    def do(self, command):
+    def do(self, command: list[Any]) -> Played:
         """As a player's; a call or a wait that raises is a bug of the mock, where a control command may be refused."""
         if command[0] in ("fail", "end", "chat"):
             return super().do(command)
         verb, *arguments = command
         return Played(command, *getattr(self, f"_{verb}")(*arguments))
 
-    def _script(self, script):
+    def _script(self, script: list[JSON]) -> tuple[str, int, list[str]]:
         return "control", 200, self.sandbox.apply({"script": script})["rules"]
 
-    def _call(self, kind, tenant, method, path, body=None):
+    def _call(self, kind: str, tenant: str, method: str, path: str, body: JSON | None = None) -> tuple[str, int, JSON]:
         try:
             reply = self.sandbox.call(method, path, key=self.keys[tenant], json=body, timeout=PATIENCE_S)
         except (OSError, HTTPException) as failure:
             return kind, 0, {"body": "", "broken": type(failure).__name__}
         return kind, reply.status, {"headers": dict(reply.headers), "body": reply.body.decode(errors="replace")}
 
-    def _keep(self, kind, tenant, key, played):
+    def _keep(self, kind: str, tenant: str, key: str, played: tuple[str, int, JSON]) -> tuple[str, int, JSON]:
         try:
             return super()._keep(kind, tenant, key, played)
         except (ValueError, KeyError, TypeError):
             return played
 
 
-def shaken(script, seed=0, profile="literal"):
+def shaken(script: list[JSON], seed: int = 0, profile: str = "literal") -> Shaken:
     sandbox = MockServer(strict=True).sandbox(seed=seed, now=NOON, given=GIVEN, profile=profile)
     sandbox.apply({"script": script})
     return Shaken(sandbox)
@@ -68,7 +69,7 @@ class Snapshot(NamedTuple):
     counts: dict[str, sending.Counts]
 
 
-def _snapshot(sandbox):
+def _snapshot(sandbox: Sandbox) -> Snapshot:
     """Read from the core itself, since the whole state as JSON after each call takes most of a run."""
     core = sandbox._hosted.sandbox
     tables = ("campaigns", "executions", "sessions")
@@ -78,7 +79,7 @@ def _snapshot(sandbox):
     return Snapshot(core.now, *kept, {id: sending.counts(each.schedule, core.now) for id, each in kept[1].items()})
 
 
-def _assert_laws(before, after):
+def _assert_laws(before: Snapshot, after: Snapshot) -> None:
     """Counts only grow within the target, what has ended stays, and a campaign has one execution at most."""
     assert before.now <= after.now
     for execution_id, counts in after.counts.items():
@@ -95,7 +96,9 @@ def _assert_laws(before, after):
 @pytest.mark.parametrize("profile", ["literal", "hostile"])
 @settings(max_examples=2 * settings.default.max_examples)  # 10,000 calls and more where the checks run in full
 @given(programs(most=96), scripts(), scripts(), st.integers(2, 96), st.integers(0, 2**53 - 1))
-def test_no_script_breaks_a_law_of_the_core(profile, program, script, later_script, later, seed):
+def test_no_script_breaks_a_law_of_the_core(
+    profile: str, program: list[list[Any]], script: list[JSON], later_script: list[JSON], later: int, seed: int
+) -> None:
     player = shaken(script, seed, profile)
     before = _snapshot(player.sandbox)
     for command in [*program[:later], ["script", later_script], *program[later:], ["wait", DRAIN_US]]:
@@ -110,7 +113,7 @@ def test_no_script_breaks_a_law_of_the_core(profile, program, script, later_scri
 
 
 @given(programs(most=20), scripts(state=False))
-def test_a_call_that_was_not_applied_has_changed_nothing(program, script):
+def test_a_call_that_was_not_applied_has_changed_nothing(program: list[list[Any]], script: list[JSON]) -> None:
     player = shaken(script)
     before, seen = player.sandbox.state(), 0
     for command in program:
@@ -123,7 +126,7 @@ def test_a_call_that_was_not_applied_has_changed_nothing(program, script):
 
 
 @given(programs(most=20), scripts(state=False))
-def test_a_wire_fault_leaves_the_state_of_the_applied_calls(program, script):
+def test_a_wire_fault_leaves_the_state_of_the_applied_calls(program: list[list[Any]], script: list[JSON]) -> None:
     """If no rule advances the clock, the state under faults is the state of the calls that took effect."""
     waits = {"delay", "delay-after", "dribble"}
     player = shaken([each for each in script if not waits & set(each["do"])])
@@ -144,7 +147,9 @@ def test_a_wire_fault_leaves_the_state_of_the_applied_calls(program, script):
 
 
 @given(programs(most=10), programs(most=10), programs(most=10), scripts())
-def test_after_a_restore_the_script_continues_from_the_checkpoint(before, inside, after, script):
+def test_after_a_restore_the_script_continues_from_the_checkpoint(
+    before: list[list[Any]], inside: list[list[Any]], after: list[list[Any]], script: list[JSON]
+) -> None:
     script = [each for each in script if "rate-limit" not in each["do"]]  # budgets are not part of a checkpoint
     one, other = shaken(script), shaken(script)
     assert one.play(before) == other.play(before)
@@ -159,14 +164,16 @@ def test_after_a_restore_the_script_continues_from_the_checkpoint(before, inside
     assert one.sandbox.log.journal == other.sandbox.log.journal
 
 
-def _whole(seed, program, script):
+def _whole(seed: int, program: list[list[Any]], script: list[JSON]) -> str:
     player = shaken(script, seed)
     played = [each._asdict() for each in player.play(program)]
     return json.dumps([played, player.sandbox.log.journal, player.sandbox.state(), player.sandbox.events])
 
 
 @given(st.integers(0, 2**53 - 1), programs(), scripts())
-def test_the_same_seed_script_and_calls_give_the_same_bytes(seed, program, script):
+def test_the_same_seed_script_and_calls_give_the_same_bytes(
+    seed: int, program: list[list[Any]], script: list[JSON]
+) -> None:
     assert _whole(seed, program, script) == _whole(seed, program, script)
 
 
@@ -186,7 +193,7 @@ _PROGRAM = [
 
 
 @pytest.mark.parametrize("hash_seed", ["1", pytest.param("2", marks=pytest.mark.deep)])
-def test_another_process_plays_the_script_to_the_same_bytes(hash_seed):
+def test_another_process_plays_the_script_to_the_same_bytes(hash_seed: str) -> None:
     code = "from tests.properties.test_laws_under_faults import _FIXED, _PROGRAM, _whole; print(_whole(5, _PROGRAM, _FIXED), end='')"
     root = str(Path(__file__).parents[2])
     environment = os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": root}
@@ -198,14 +205,14 @@ def test_another_process_plays_the_script_to_the_same_bytes(hash_seed):
 
 
 @given(scripts())
-def test_every_generated_script_is_valid(script):
+def test_every_generated_script_is_valid(script: list[JSON]) -> None:
     assert [] == schemas.check("scenario", {"script": script})
     with MockServer().sandbox() as sandbox:
         assert len(script) == len(sandbox.apply({"script": script})["rules"])
 
 
-def test_a_failing_script_shrinks_to_one_rule_that_names_its_call():
-    def fails(script):
+def test_a_failing_script_shrinks_to_one_rule_that_names_its_call() -> None:
+    def fails(script: list[JSON]) -> bool:
         with MockServer().sandbox() as sandbox:
             sandbox.apply({"script": script})
             try:

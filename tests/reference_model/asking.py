@@ -1,14 +1,17 @@
 """Asking the mock and the naive model the same, and holding the answers to each other."""
 
 import json
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 from hypothesis.stateful import RuleBasedStateMachine
 
+from mockserver._json import JSON
 from tests.clients.operations import SESSIONS
 from tests.reference_model import naive_answers as answers
 from tests.reference_model.draws import LIMITS, TENANTS, naive_tenant, seeds
-from tests.reference_model.naive import EPOCH, Refused, Service
+from tests.reference_model.naive import EPOCH, Campaign, Chat, Refused, Service, Session, Tenant
 
 
 class Asking(RuleBasedStateMachine):
@@ -17,7 +20,7 @@ class Asking(RuleBasedStateMachine):
     server = None
     connection = None
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.model = Service([naive_tenant(each) for each in TENANTS], LIMITS)
         self.sandbox = self.server.sandbox(
@@ -31,7 +34,9 @@ class Asking(RuleBasedStateMachine):
 
     # asking and comparing
 
-    def ask(self, transport, tenant, method, path, body=None):
+    def ask(
+        self, transport: str, tenant: Tenant, method: str, path: str, body: JSON | None = None
+    ) -> tuple[int, JSON | None]:
         """Status and JSON of a response, over one of the three transports."""
         key = self.sandbox.admin.keys(tenant.id)[0]
         if transport == "socket":
@@ -46,7 +51,9 @@ class Asking(RuleBasedStateMachine):
         reply = self.sandbox.call(method, path, key=key, json=body)
         return reply.status, reply.json() if reply.body else None
 
-    def agree(self, asked, status, expected, *arguments):
+    def agree(
+        self, asked: tuple[int, JSON | None], status: int, expected: Callable[..., Any], *arguments: Any
+    ) -> tuple[JSON | None, Any] | None:
         """The success of the mock if the model succeeds, with the result of the model; else the same refusal, and None."""
         found_status, body = asked
         try:
@@ -58,18 +65,18 @@ class Asking(RuleBasedStateMachine):
         assert status == found_status, body
         return body, modelled
 
-    def same(self, asked, expected, *arguments):
+    def same(self, asked: tuple[int, JSON], expected: Callable[..., Any], *arguments: Any) -> None:
         """A read whose whole body the model computes."""
         agreed = self.agree(asked, 200, expected, *arguments)
         assert agreed is None or agreed[0] == agreed[1]
 
-    def pick(self, tenant, owner, table, number):
+    def pick(self, tenant: Tenant, owner: int, table: str, number: int) -> Any:
         """A record of the caller's or of its neighbour's; None if there is none."""
         position = self.model.tenants.index(tenant) + owner
         records = getattr(self.model.tenants[position % len(TENANTS)], table)
         return records[number % len(records)] if records else None
 
-    def force(self, command, moves):
+    def force(self, command: Callable[..., Any], moves: bool) -> None:
         """A control command, which is refused where the record has no such move."""
         try:
             command()
@@ -80,14 +87,14 @@ class Asking(RuleBasedStateMachine):
 
     # reads that compare everything
 
-    def read_campaign(self, transport, tenant, campaign):
+    def read_campaign(self, transport: str, tenant: Tenant, campaign: Campaign | None) -> None:
         path = f"/v1/campaigns/{campaign.id if campaign else 'campaign_nowhere'}"
         self.same(self.ask(transport, tenant, "GET", path), answers.campaign_detail, self.model, tenant, campaign)
         wanted = campaign.execution.id if campaign and campaign.execution else "execution_nowhere"
         asked = self.ask(transport, tenant, "GET", f"{path}/executions/{wanted}")
         self.same(asked, answers.execution_progress, self.model, tenant, campaign, wanted)
 
-    def read_messages(self, transport, tenant, chat):
+    def read_messages(self, transport: str, tenant: Tenant, chat: Chat) -> None:
         asked = self.ask(transport, tenant, "GET", f"/v1/messaging/chats/{chat.id}?limit=100")
         agreed = self.agree(asked, 200, answers.message_list, self.model, tenant, chat)
         if agreed:
@@ -100,7 +107,7 @@ class Asking(RuleBasedStateMachine):
             known = [each for some in self.message_ids.values() for each in some]
             assert len(known) == len(set(known))
 
-    def read_session(self, transport, tenant, session):
+    def read_session(self, transport: str, tenant: Tenant, session: Session | None) -> None:
         asked = self.ask(transport, tenant, "GET", f"{SESSIONS}/{session.id if session else 'none'}")
         agreed = self.agree(asked, 200, answers.session_read, self.model, tenant, session)
         if agreed is None:
@@ -115,12 +122,12 @@ class Asking(RuleBasedStateMachine):
 
     # time
 
-    def advance(self, microseconds):
+    def advance(self, microseconds: int) -> None:
         """Let as much time pass in the mock and in the model."""
         self.sandbox.advance(timedelta(microseconds=microseconds))
         self.model.advance(microseconds)
 
-    def teardown(self):
+    def teardown(self) -> None:
         try:
             for wait in (0, 3 * 3600 * 1_000_000):
                 self.advance(wait)
@@ -129,7 +136,7 @@ class Asking(RuleBasedStateMachine):
         finally:
             self.sandbox.close()
 
-    def read_everything(self, tenant):
+    def read_everything(self, tenant: Tenant) -> None:
         transport = "in process"
         self.same(self.ask(transport, tenant, "GET", "/v1/campaigns"), answers.campaign_list, self.model, tenant)
         for campaign in tenant.campaigns:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import requests
@@ -28,7 +30,7 @@ def gaps_s(run: ScenarioRun, operation: str) -> list[float]:
 
 
 @pytest.mark.parametrize("name", READS)
-def test_a_careful_client_has_its_answer_in_the_end(mockserver_server: MockServer, name: str):
+def test_a_careful_client_has_its_answer_in_the_end(mockserver_server: MockServer, name: str) -> None:
     with played(mockserver_server, name) as run:
         (template,) = run.careful().templates()
 
@@ -36,13 +38,13 @@ def test_a_careful_client_has_its_answer_in_the_end(mockserver_server: MockServe
 
 
 @pytest.mark.parametrize("name", ["cut-answer", "garbled-answer", "broken-connections", "rate-limited-burst"])
-def test_so_it_has_on_the_socket(mockserver_server: MockServer, name: str):
+def test_so_it_has_on_the_socket(mockserver_server: MockServer, name: str) -> None:
     with played(mockserver_server, name, on_socket=True) as run:
         assert 1 == len(run.careful().templates())
 
 
 @pytest.mark.parametrize("name", ["cut-answer", "garbled-answer", "broken-connections"])
-def test_half_an_answer_is_the_end_of_a_naive_client(mockserver_server: MockServer, name: str):
+def test_half_an_answer_is_the_end_of_a_naive_client(mockserver_server: MockServer, name: str) -> None:
     """The same end in process and on the socket: the kind of exception, and the number of calls."""
     ends = []
     for on_socket in (False, True):
@@ -55,7 +57,7 @@ def test_half_an_answer_is_the_end_of_a_naive_client(mockserver_server: MockServ
 
 
 @pytest.mark.parametrize("name", ["rate-limited-burst", "outage-of-a-minute"])
-def test_a_naive_client_does_not_wait(mockserver_server: MockServer, name: str):
+def test_a_naive_client_does_not_wait(mockserver_server: MockServer, name: str) -> None:
     with played(mockserver_server, name, to_the_end=False) as run:
         began = run.sandbox.now
         with pytest.raises(Failed):
@@ -64,14 +66,14 @@ def test_a_naive_client_does_not_wait(mockserver_server: MockServer, name: str):
         assert began == run.sandbox.now
 
 
-def test_a_careful_client_respects_retry_after_and_backs_off_without_it(mockserver_server: MockServer):
+def test_a_careful_client_respects_retry_after_and_backs_off_without_it(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "rate-limited-burst", now="2026-03-01T12:00:00.000000Z") as run:
         run.careful().templates()
 
         assert [7, 11, 4, 8] == gaps_s(run, "listTemplates")
 
 
-def test_a_wait_is_understood_in_seconds_and_as_a_date_by_the_answer_s_own_clock():
+def test_a_wait_is_understood_in_seconds_and_as_a_date_by_the_answer_s_own_clock() -> None:
     date = "Sun, 01 Mar 2026 12:00:00 GMT"
 
     assert 7 == retry_after_s({"Retry-After": "7"})
@@ -84,7 +86,7 @@ def test_a_wait_is_understood_in_seconds_and_as_a_date_by_the_answer_s_own_clock
 @pytest.mark.parametrize(
     ("name", "calls", "refused"), [("rate-limit-true-budget", 12, 2), ("rate-limit-draft-headers", 4, 6)]
 )
-def test_a_careful_client_respects_a_budget(mockserver_server: MockServer, name: str, calls: int, refused: int):
+def test_a_careful_client_respects_a_budget(mockserver_server: MockServer, name: str, calls: int, refused: int) -> None:
     """Told the wait, it is refused once a window; untold, it knocks a few times more."""
     with played(mockserver_server, name) as run:
         client = run.careful()
@@ -95,7 +97,7 @@ def test_a_careful_client_respects_a_budget(mockserver_server: MockServer, name:
         assert refused == run.codes("listTemplates").count("RATE_LIMIT_EXCEEDED")
 
 
-def test_a_naive_client_is_thrown_off_by_a_budget(mockserver_server: MockServer):
+def test_a_naive_client_is_thrown_off_by_a_budget(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "rate-limit-true-budget") as run:
         client = run.naive()
         for _ in range(5):
@@ -105,7 +107,7 @@ def test_a_naive_client_is_thrown_off_by_a_budget(mockserver_server: MockServer)
             client.templates()
 
 
-def test_a_client_without_a_timeout_waits_the_hour(mockserver_server: MockServer):
+def test_a_client_without_a_timeout_waits_the_hour(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "hanging-answer") as run:
         began = run.sandbox.now
 
@@ -115,7 +117,7 @@ def test_a_client_without_a_timeout_waits_the_hour(mockserver_server: MockServer
 
 
 @pytest.mark.parametrize(("name", "least_s", "most_s"), [("dribbled-answer", 8, 8), ("slow-answers", 0.05, 30)])
-def test_a_slow_answer_is_waited_for(mockserver_server: MockServer, name: str, least_s: float, most_s: float):
+def test_a_slow_answer_is_waited_for(mockserver_server: MockServer, name: str, least_s: float, most_s: float) -> None:
     """Within a client's timeout, which is for the next byte and not for the whole response."""
     with played(mockserver_server, name) as run:
         began = run.sandbox.now
@@ -125,7 +127,7 @@ def test_a_slow_answer_is_waited_for(mockserver_server: MockServer, name: str, l
         assert least_s <= (run.sandbox.now - began).total_seconds() <= most_s
 
 
-def test_a_client_with_a_timeout_repeats_the_call(mockserver_server: MockServer):
+def test_a_client_with_a_timeout_repeats_the_call(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "hanging-answer") as run:
         began = run.sandbox.now
 
@@ -134,7 +136,7 @@ def test_a_client_with_a_timeout_repeats_the_call(mockserver_server: MockServer)
         assert timedelta(seconds=11) == run.sandbox.now - began
 
 
-def test_a_flaky_network_is_borne_by_both_and_draws_the_same_again(mockserver_server: MockServer):
+def test_a_flaky_network_is_borne_by_both_and_draws_the_same_again(mockserver_server: MockServer) -> None:
     reached = []
     for _ in range(2):
         with played(mockserver_server, "flaky-network") as run:
@@ -147,7 +149,7 @@ def test_a_flaky_network_is_borne_by_both_and_draws_the_same_again(mockserver_se
     assert 0 < reached[0].count(False) < 30
 
 
-def test_a_lapsed_subscription_stops_the_watching_and_not_the_run(mockserver_server: MockServer):
+def test_a_lapsed_subscription_stops_the_watching_and_not_the_run(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "subscription-lapses") as run:
         client = run.careful()
         ids = client.launch(run.plan())
@@ -161,7 +163,7 @@ def test_a_lapsed_subscription_stops_the_watching_and_not_the_run(mockserver_ser
         assert Outcome("completed", 20, 20, 0) == client.follow(*ids)
 
 
-def test_a_rotated_key_is_requested_and_used(mockserver_server: MockServer):
+def test_a_rotated_key_is_requested_and_used(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "key-rotated") as run:
         client = run.careful(renew_key=lambda: run.sandbox.secret_key)
         ids = client.launch(run.plan())
@@ -172,7 +174,7 @@ def test_a_rotated_key_is_requested_and_used(mockserver_server: MockServer):
 
 
 @pytest.mark.parametrize("name", ["key-rotated", "key-revoked-midway"])
-def test_a_client_with_a_revoked_key_cannot_read_the_end_of_its_run(mockserver_server: MockServer, name: str):
+def test_a_client_with_a_revoked_key_cannot_read_the_end_of_its_run(mockserver_server: MockServer, name: str) -> None:
     with played(mockserver_server, name) as run:
         client = run.careful()
         ids = client.launch(run.plan())
@@ -185,7 +187,7 @@ def test_a_client_with_a_revoked_key_cannot_read_the_end_of_its_run(mockserver_s
         assert ["completed"] == [each["status"] for each in run.campaigns]
 
 
-def test_a_developer_environment_that_is_switched_off_is_not_knocked_at(mockserver_server: MockServer):
+def test_a_developer_environment_that_is_switched_off_is_not_knocked_at(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "developers-switched-off") as run:
         client = run.careful()
         client.templates()
@@ -209,7 +211,7 @@ def test_a_developer_environment_that_is_switched_off_is_not_knocked_at(mockserv
 )
 def test_access_to_records_of_another_tenant_is_refused_and_changes_nothing(
     mockserver_server: MockServer, name: str, codes: list[str]
-):
+) -> None:
     with played(mockserver_server, name) as run:
         client, stem = run.careful(), name.replace("-ids-", "_").replace("-", "_")
         reads = [
@@ -223,13 +225,13 @@ def test_access_to_records_of_another_tenant_is_refused_and_changes_nothing(
         assert [f"chat_{stem}"] == [each["id"] for each in run.sandbox.state()["tenants"][1]["chats"]]
 
 
-def refused(call) -> str | None:
+def refused(call: Callable[..., Any]) -> str | None:
     with pytest.raises(Refused) as refusal:
         call()
     return refusal.value.code
 
 
-def test_retries_end_after_a_maximum_time(mockserver_server: MockServer):
+def test_retries_end_after_a_maximum_time(mockserver_server: MockServer) -> None:
     with mockserver_server.sandbox({"script": [{"on": "*", "do": {"error": "INTERNAL_ERROR"}}]}) as sandbox:
         with pytest.raises(Unreachable):
             ScenarioRun("", sandbox, sandbox.requests_session()).careful().templates()

@@ -50,7 +50,7 @@ VALUES = {"var1": "SORRISO10", "var2": "31/03"}
 @pytest.mark.parametrize("name", ENDS)
 def test_a_careful_client_sends_once_and_learns_how_it_ended(
     mockserver_server: MockServer, name: str, world: str | None
-):
+) -> None:
     """Also in a sandbox with other records: filters and ids concern only the scenario's own."""
     with played(mockserver_server, name, joins=world) as run:
         client = run.careful()
@@ -69,7 +69,7 @@ BENT_ON_THE_WIRE = [
 
 
 @pytest.mark.parametrize("name", BENT_ON_THE_WIRE)
-def test_so_it_does_on_the_socket(mockserver_server: MockServer, name: str):
+def test_so_it_does_on_the_socket(mockserver_server: MockServer, name: str) -> None:
     with played(mockserver_server, name, on_socket=True) as run:
         client = run.careful()
 
@@ -91,7 +91,7 @@ MET = {
 
 
 @pytest.mark.parametrize("name", MET)
-def test_a_careful_client_survives_errors_during_a_run(mockserver_server: MockServer, name: str):
+def test_a_careful_client_survives_errors_during_a_run(mockserver_server: MockServer, name: str) -> None:
     operation, codes = MET[name]
     with played(mockserver_server, name) as run:
         client = run.careful()
@@ -100,7 +100,7 @@ def test_a_careful_client_survives_errors_during_a_run(mockserver_server: MockSe
         assert codes == run.codes(operation)
 
 
-def test_a_delayed_start_conflicts_with_its_repetition(mockserver_server: MockServer):
+def test_a_delayed_start_conflicts_with_its_repetition(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "start-arrives-late") as run:
         client = run.careful()
         ids = client.launch(run.plan())
@@ -111,7 +111,7 @@ def test_a_delayed_start_conflicts_with_its_repetition(mockserver_server: MockSe
         assert 1 == len(run.executions)
 
 
-def test_an_audience_that_grows_after_the_start_is_not_sent_to(mockserver_server: MockServer):
+def test_an_audience_that_grows_after_the_start_is_not_sent_to(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "audience-grows-after-start") as run:
         client = run.careful()
         ids = client.launch(run.plan())
@@ -121,7 +121,7 @@ def test_an_audience_that_grows_after_the_start_is_not_sent_to(mockserver_server
         assert (14, 10) == (client.audience(run.plan().filters), outcome.target)
 
 
-def test_a_slow_channel_takes_its_time_whatever_the_cadence(mockserver_server: MockServer):
+def test_a_slow_channel_takes_its_time_whatever_the_cadence(mockserver_server: MockServer) -> None:
     """Ten messages at two per minute: the last is sent after four and a half."""
     with played(mockserver_server, "slow-run") as run:
         client = run.careful()
@@ -137,7 +137,7 @@ def test_a_slow_channel_takes_its_time_whatever_the_cadence(mockserver_server: M
 @pytest.mark.parametrize(
     ("name", "status"), [("campaign-fails-midway", "failed"), ("campaign-canceled-by-another", "canceled")]
 )
-def test_a_poll_for_completed_alone_never_ends(mockserver_server: MockServer, name: str, status: str):
+def test_a_poll_for_completed_alone_never_ends(mockserver_server: MockServer, name: str, status: str) -> None:
     with played(mockserver_server, name) as run:
         client = run.naive(patience=60)
         ids = client.launch(run.plan().body())
@@ -151,7 +151,7 @@ def test_a_poll_for_completed_alone_never_ends(mockserver_server: MockServer, na
         assert 40 < served.count(status)
 
 
-def test_a_careful_client_stops_where_a_colleague_cancels(mockserver_server: MockServer):
+def test_a_careful_client_stops_where_a_colleague_cancels(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "campaign-canceled-by-another") as run:
         client = run.careful()
         ids = client.launch(run.plan())
@@ -163,7 +163,7 @@ def test_a_careful_client_stops_where_a_colleague_cancels(mockserver_server: Moc
 
 
 @pytest.mark.parametrize("name", ["all-sends-fail", "half-fail-then-complete", "audience-crosses-channels"])
-def test_completed_is_not_sent(mockserver_server: MockServer, name: str):
+def test_completed_is_not_sent(mockserver_server: MockServer, name: str) -> None:
     with played(mockserver_server, name) as run:
         careful = run.careful()
 
@@ -172,7 +172,7 @@ def test_completed_is_not_sent(mockserver_server: MockServer, name: str):
         assert ("completed", False) == (outcome.status, outcome.reached_everyone)
 
 
-def test_a_client_that_stops_waiting_for_a_stalled_run_reports_that_it_continues(mockserver_server: MockServer):
+def test_a_client_that_stops_waiting_for_a_stalled_run_reports_that_it_continues(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "stalled-run") as run:
         client = run.careful()
         ids = client.launch(run.plan())
@@ -181,7 +181,7 @@ def test_a_client_that_stops_waiting_for_a_stalled_run_reports_that_it_continues
         assert Outcome("completed", 10, 10, 0) == client.follow(*ids)
 
 
-def test_a_full_bar_is_not_the_end(mockserver_server: MockServer):
+def test_a_full_bar_is_not_the_end(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "progress-rounds-up") as run:
         client = run.naive(patience=300)
 
@@ -190,7 +190,7 @@ def test_a_full_bar_is_not_the_end(mockserver_server: MockServer):
         assert ("processing", 199, 200) == (seen["status"], seen["sentCount"], seen["targetCount"])
 
 
-def test_the_preview_is_not_the_target(mockserver_server: MockServer):
+def test_the_preview_is_not_the_target(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "audience-grows-after-preview") as run:
         plan, careful, naive = run.plan(), run.careful(), run.naive()
         expected = naive.audience(plan.filters)
@@ -201,7 +201,7 @@ def test_the_preview_is_not_the_target(mockserver_server: MockServer):
         assert 1.4 == outcome.sent / expected  # a bar that a naive client would draw
 
 
-def test_a_stale_template_fails_the_start_and_the_clone_too(mockserver_server: MockServer):
+def test_a_stale_template_fails_the_start_and_the_clone_too(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "template-gains-variable") as run:
         client = run.naive()
         keys = {each["key"] for each in client.template(run.plan().template_id)["commonVariables"]}
@@ -220,7 +220,9 @@ def test_a_stale_template_fails_the_start_and_the_clone_too(mockserver_server: M
         ("template-removed-before-start", "MESSAGE_TEMPLATE_NOT_FOUND"),
     ],
 )
-def test_a_start_without_hope_is_tried_once_and_leaves_a_draft(mockserver_server: MockServer, name: str, code: str):
+def test_a_start_without_hope_is_tried_once_and_leaves_a_draft(
+    mockserver_server: MockServer, name: str, code: str
+) -> None:
     with played(mockserver_server, name) as run:
         with pytest.raises(Refused) as refusal:
             run.careful().launch(run.plan())
@@ -230,7 +232,7 @@ def test_a_start_without_hope_is_tried_once_and_leaves_a_draft(mockserver_server
         assert [] == run.executions
 
 
-def test_an_audience_that_is_too_big_is_too_big_for_the_clone(mockserver_server: MockServer):
+def test_an_audience_that_is_too_big_is_too_big_for_the_clone(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "audience-too-big") as run:
         with pytest.raises(Failed):
             run.naive().launch(run.plan().body())
@@ -238,7 +240,7 @@ def test_an_audience_that_is_too_big_is_too_big_for_the_clone(mockserver_server:
         assert 2 == len(run.campaigns)
 
 
-def test_a_canceled_draft_is_abandoned(mockserver_server: MockServer):
+def test_a_canceled_draft_is_abandoned(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "draft-canceled") as run:
         client, plan = run.careful(), run.plan()
         campaign_id = client.create(plan)

@@ -25,7 +25,7 @@ CANCELS = {
 
 
 @pytest.mark.parametrize("name", CANCELS)
-def test_a_careful_client_cancels_until_the_campaign_has_ended(mockserver_server: MockServer, name: str):
+def test_a_careful_client_cancels_until_the_campaign_has_ended(mockserver_server: MockServer, name: str) -> None:
     with played(mockserver_server, name) as run:
         client = run.careful()
         ids = client.launch(run.plan())
@@ -39,7 +39,7 @@ def test_a_careful_client_cancels_until_the_campaign_has_ended(mockserver_server
         assert (settled.sent > at_once.sent) == (name == "cancel-while-sending-with-stragglers")
 
 
-def test_a_late_cancel_is_refused_because_the_campaign_is_completed(mockserver_server: MockServer):
+def test_a_late_cancel_is_refused_because_the_campaign_is_completed(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "cancel-races-completion") as run:
         client = run.careful()
         ids = client.launch(run.plan())
@@ -50,7 +50,7 @@ def test_a_late_cancel_is_refused_because_the_campaign_is_completed(mockserver_s
         assert ["UNPROCESSABLE_REQUEST"] == run.codes("cancelCampaign")
 
 
-def test_a_naive_client_stumbles_over_the_empty_body_of_a_cancel_that_worked(mockserver_server: MockServer):
+def test_a_naive_client_stumbles_over_the_empty_body_of_a_cancel_that_worked(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "cancel-while-sending-with-stragglers") as run:
         client = run.naive()
         ids = client.launch(run.plan().body())
@@ -61,7 +61,7 @@ def test_a_naive_client_stumbles_over_the_empty_body_of_a_cancel_that_worked(moc
         assert ["canceled"] == [each["status"] for each in run.campaigns]
 
 
-def test_a_naive_client_takes_a_cancel_that_worked_for_one_that_failed(mockserver_server: MockServer):
+def test_a_naive_client_takes_a_cancel_that_worked_for_one_that_failed(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "cancel-answer-lost") as run:
         client = run.naive()
         ids = client.launch(run.plan().body())
@@ -72,7 +72,7 @@ def test_a_naive_client_takes_a_cancel_that_worked_for_one_that_failed(mockserve
         assert ["canceled"] == [each["status"] for each in run.campaigns]
 
 
-def test_a_client_that_accepts_only_200_abandons_a_created_campaign(mockserver_server: MockServer):
+def test_a_client_that_accepts_only_200_abandons_a_created_campaign(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "every-post-answers-201") as run:
         with pytest.raises(Failed):
             run.only_two_hundred().launch(run.plan().body())
@@ -81,7 +81,7 @@ def test_a_client_that_accepts_only_200_abandons_a_created_campaign(mockserver_s
         assert ["draft"] == [each["status"] for each in run.campaigns]
 
 
-def test_who_counts_only_200_as_a_success_works_where_all_is_200(mockserver_server: MockServer):
+def test_who_counts_only_200_as_a_success_works_where_all_is_200(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "every-post-answers-200") as run:
         run.only_two_hundred().launch(run.plan().body())
 
@@ -91,7 +91,7 @@ def test_who_counts_only_200_as_a_success_works_where_all_is_200(mockserver_serv
 @pytest.mark.parametrize(
     ("name", "statuses"), [("every-post-answers-200", [200, 200]), ("every-post-answers-201", [201, 201])]
 )
-def test_a_careful_client_takes_any_success(mockserver_server: MockServer, name: str, statuses: list[int]):
+def test_a_careful_client_takes_any_success(mockserver_server: MockServer, name: str, statuses: list[int]) -> None:
     with played(mockserver_server, name) as run:
         run.careful().launch(run.plan())
 
@@ -99,7 +99,7 @@ def test_a_careful_client_takes_any_success(mockserver_server: MockServer, name:
         assert statuses == [each["response"]["status"] for each in made]
 
 
-def test_a_campaign_may_have_ended_before_its_execution_reports_it(mockserver_server: MockServer):
+def test_a_campaign_may_have_ended_before_its_execution_reports_it(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "execution-status-lags") as run:
         client = run.careful()
         ids = client.launch(run.plan())
@@ -109,7 +109,7 @@ def test_a_campaign_may_have_ended_before_its_execution_reports_it(mockserver_se
         assert "completed" == client.follow(*ids).status
 
 
-def test_a_lost_channel_fails_the_remaining_messages(mockserver_server: MockServer):
+def test_a_lost_channel_fails_the_remaining_messages(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "channel-lost-midrun") as run:
         client = run.careful()
 
@@ -121,7 +121,7 @@ def test_a_lost_channel_fails_the_remaining_messages(mockserver_server: MockServ
 @pytest.mark.parametrize(
     ("name", "status"), [("contradicting-catalogue-catalog", 400), ("contradicting-catalogue-guide", 422)]
 )
-def test_the_four_codes_have_the_status_of_one_side(mockserver_server: MockServer, name: str, status: int):
+def test_the_four_codes_have_the_status_of_one_side(mockserver_server: MockServer, name: str, status: int) -> None:
     with played(mockserver_server, name) as run:
         plan, call = run.plan(), run.sandbox.call
         draft_id = run.careful().create(plan)
@@ -142,7 +142,7 @@ def test_the_four_codes_have_the_status_of_one_side(mockserver_server: MockServe
 )
 def test_a_client_that_branches_on_the_status_messages_everyone(
     mockserver_server: MockServer, name: str, audience: int
-):
+) -> None:
     """To it a 422 means bad filters, so that it leaves them out; two chats carry no tag."""
     with played(mockserver_server, name) as run:
         run.sandbox.apply({"given": {"chats": {"count": 2}}})
@@ -155,7 +155,9 @@ def test_a_client_that_branches_on_the_status_messages_everyone(
 
 
 @pytest.mark.parametrize("name", ["contradicting-catalogue-catalog", "contradicting-catalogue-guide"])
-def test_a_client_that_branches_on_the_code_does_the_same_under_both_statuses(mockserver_server: MockServer, name: str):
+def test_a_client_that_branches_on_the_code_does_the_same_under_both_statuses(
+    mockserver_server: MockServer, name: str
+) -> None:
     with played(mockserver_server, name) as run:
         client, plan = run.careful(), run.plan()
         client.create(plan)
@@ -167,7 +169,7 @@ def test_a_client_that_branches_on_the_code_does_the_same_under_both_statuses(mo
         assert (1, 0) == (len(run.campaigns), len(run.executions))
 
 
-def test_a_client_that_reads_messages_is_lost_where_they_are_reworded(mockserver_server: MockServer):
+def test_a_client_that_reads_messages_is_lost_where_they_are_reworded(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "messages-reworded") as run:
         careful, naive, plan = run.careful(), run.naive(), run.plan()
         drafted = careful.create(plan)

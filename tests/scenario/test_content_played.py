@@ -26,7 +26,7 @@ FILES = {
 )
 def test_a_careful_client_stores_every_file_and_sends_none_twice_that_was_stored(
     mockserver_server: MockServer, name: str, parts: list[int]
-):
+) -> None:
     with played(mockserver_server, name) as run:
         uploaded = run.careful().upload(FILES)
 
@@ -36,7 +36,7 @@ def test_a_careful_client_stores_every_file_and_sends_none_twice_that_was_stored
         assert len(parts) == len(run.calls("uploadMedia"))
 
 
-def test_a_file_that_is_not_taken_is_named(mockserver_server: MockServer):
+def test_a_file_that_is_not_taken_is_named(mockserver_server: MockServer) -> None:
     files = FILES | {"planilha.bin": (b"\x00\x01", "application/octet-stream")}
     with played(mockserver_server, "media-one-refused-file") as run:
         uploaded = run.careful().upload(files)
@@ -46,7 +46,7 @@ def test_a_file_that_is_not_taken_is_named(mockserver_server: MockServer):
         assert 3 == len(run.tenant["media"])
 
 
-def test_a_client_that_expects_every_file_to_be_stored_crashes_or_stores_nothing(mockserver_server: MockServer):
+def test_a_client_that_expects_every_file_to_be_stored_crashes_or_stores_nothing(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "media-one-bad-file") as run:
         with pytest.raises(KeyError):
             run.naive().upload(FILES)
@@ -56,7 +56,7 @@ def test_a_client_that_expects_every_file_to_be_stored_crashes_or_stores_nothing
         assert dict.fromkeys(FILES) == run.naive().upload(FILES)
 
 
-def test_results_paired_by_position_swap_the_ids_of_files(mockserver_server: MockServer):
+def test_results_paired_by_position_swap_the_ids_of_files(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "media-one-bad-file", to_the_end=False) as run:
         run.sandbox.admin.remove_rules()
 
@@ -66,12 +66,12 @@ def test_results_paired_by_position_swap_the_ids_of_files(mockserver_server: Moc
         assert ("recado.txt", "vitrine.png") == (stored[ids["vitrine.png"]], stored[ids["recado.txt"]])
 
 
-def test_a_page_of_a_proxy_is_not_json(mockserver_server: MockServer):
+def test_a_page_of_a_proxy_is_not_json(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "media-proxy-413") as run, pytest.raises(requests.JSONDecodeError):
         run.naive().upload(FILES)
 
 
-def test_a_file_that_is_too_large_for_a_proxy_remains_refused(mockserver_server: MockServer):
+def test_a_file_that_is_too_large_for_a_proxy_remains_refused(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "media-proxy-413") as run, pytest.raises(Refused) as refusal:
         run.careful().upload({"video.mp4": (b"", "video/mp4")})
 
@@ -88,7 +88,9 @@ CHATS = [
 
 
 @pytest.mark.parametrize(("name", "chat_id", "count"), CHATS)
-def test_a_careful_client_reads_every_message_once(mockserver_server: MockServer, name: str, chat_id: str, count: int):
+def test_a_careful_client_reads_every_message_once(
+    mockserver_server: MockServer, name: str, chat_id: str, count: int
+) -> None:
     with played(mockserver_server, name) as run:
         there = [each["id"] for each in run.tenant["messages"]]
 
@@ -98,7 +100,7 @@ def test_a_careful_client_reads_every_message_once(mockserver_server: MockServer
         assert there[::-1] == read
 
 
-def test_unknown_fields_and_values_do_no_harm(mockserver_server: MockServer):
+def test_unknown_fields_and_values_do_no_harm(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "answers-gain-fields") as run:
         (message,) = run.careful().messages("chat_gain_fields")
 
@@ -107,7 +109,7 @@ def test_unknown_fields_and_values_do_no_harm(mockserver_server: MockServer):
         assert set(message) - set(schemas.load("messageRecord")["properties"])
 
 
-def test_a_failed_page_is_requested_again_with_its_own_cursor(mockserver_server: MockServer):
+def test_a_failed_page_is_requested_again_with_its_own_cursor(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "page-read-fails-midway") as run:
         list(run.careful().messages("chat_page_fails", limit=2))
 
@@ -116,7 +118,7 @@ def test_a_failed_page_is_requested_again_with_its_own_cursor(mockserver_server:
         assert (None, cursors[2]) == (cursors[0], cursors[1])
 
 
-def test_a_page_that_is_not_full_is_not_the_last(mockserver_server: MockServer):
+def test_a_page_that_is_not_full_is_not_the_last(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "long-chat-moving", to_the_end=False) as run:
         read = run.naive().messages("chat_moving", limit=4)
 
@@ -124,13 +126,13 @@ def test_a_page_that_is_not_full_is_not_the_last(mockserver_server: MockServer):
         assert 1 == len(run.calls("listMessages"))
 
 
-def test_a_client_that_requires_a_cursor_crashes_without_one(mockserver_server: MockServer):
+def test_a_client_that_requires_a_cursor_crashes_without_one(mockserver_server: MockServer) -> None:
     """With pages of five the last one is full, and what follows it depends on the end marker."""
     with played(mockserver_server, "long-chat-ends-without-cursor") as run, pytest.raises(KeyError):
         run.naive().messages("chat_ends_absent", limit=5)
 
 
-def test_a_client_that_sends_null_as_a_cursor_reads_the_first_page_for_ever(mockserver_server: MockServer):
+def test_a_client_that_sends_null_as_a_cursor_reads_the_first_page_for_ever(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "long-chat-ends-with-null") as run:
         with pytest.raises(NeverEnds):
             run.naive(patience=20).messages("chat_ends_null", limit=5)
@@ -138,7 +140,7 @@ def test_a_client_that_sends_null_as_a_cursor_reads_the_first_page_for_ever(mock
         assert 20 == len(run.calls("listMessages"))
 
 
-def test_a_client_that_sends_an_empty_cursor_is_refused(mockserver_server: MockServer):
+def test_a_client_that_sends_an_empty_cursor_is_refused(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "long-chat-ends-with-null") as run:
         run.sandbox.choose({"next-cursor-end": "empty"})
         with pytest.raises(Failed):
@@ -147,7 +149,9 @@ def test_a_client_that_sends_an_empty_cursor_is_refused(mockserver_server: MockS
         assert [None, "VALIDATION_ERROR"] == run.codes("listMessages")
 
 
-def test_a_client_that_does_not_deduplicate_reads_messages_twice_when_new_ones_arrive(mockserver_server: MockServer):
+def test_a_client_that_does_not_deduplicate_reads_messages_twice_when_new_ones_arrive(
+    mockserver_server: MockServer,
+) -> None:
     with played(mockserver_server, "long-chat-moving") as run:
         run.sandbox.choose({"short-pages": "full"})
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies
+from hypothesis import strategies as st
 
-from mockserver import MockServer, ScenarioError
+from mockserver import MockServer, Sandbox, ScenarioError
+from mockserver._json import JSON
 from mockserver.cli import main
 from mockserver.contract.limits import PROBLEMS_MAX
 from mockserver.scenario import choices, library
@@ -74,11 +78,13 @@ def broken(tmp_path: Path) -> Path:
     return path
 
 
-def problems_of(refusal):
+def problems_of(refusal: pytest.ExceptionInfo) -> list[tuple[str, str | None, str | None]]:
     return [(each.path, each.position, each.nearest) for each in refusal.value.problems]
 
 
-def test_every_problem_of_a_file_is_shown_in_its_order_with_line_and_column(mockserver_server, broken):
+def test_every_problem_of_a_file_is_shown_in_its_order_with_line_and_column(
+    mockserver_server: MockServer, broken: Path
+) -> None:
     with pytest.raises(ScenarioError) as refusal:
         mockserver_server.sandbox(str(broken))
 
@@ -88,7 +94,9 @@ def test_every_problem_of_a_file_is_shown_in_its_order_with_line_and_column(mock
 
 
 @pytest.mark.parametrize("command", [["serve", "--scenario"], ["play"], ["replay"]], ids=" ".join)
-def test_each_command_shows_every_problem_of_a_file(command, broken, capsys):
+def test_each_command_shows_every_problem_of_a_file(
+    command: list[str], broken: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     code = main([*command, str(broken), *(["--port", "0"] if command != ["replay"] else [])])
 
     output = capsys.readouterr().err
@@ -96,21 +104,21 @@ def test_each_command_shows_every_problem_of_a_file(command, broken, capsys):
     assert [] == [path for path, position, _ in PROBLEMS if f"{path} ({position}): got " not in output]
 
 
-def test_a_document_without_a_file_has_its_problems_in_the_same_order(mockserver, broken):
+def test_a_document_without_a_file_has_its_problems_in_the_same_order(mockserver: Sandbox, broken: Path) -> None:
     with pytest.raises(ScenarioError) as refusal:
         mockserver.apply(dict(read(broken)))
 
     assert [(path, None, nearest) for path, _, nearest in PROBLEMS] == problems_of(refusal)
 
 
-def test_a_document_refused_over_http_has_every_problem(mockserver_server, broken):
+def test_a_document_refused_over_http_has_every_problem(mockserver_server: MockServer, broken: Path) -> None:
     reply = control(mockserver_server.url, "POST", "/sandboxes", {"scenario": dict(read(broken))})
 
     assert 400 == reply.status_code
     assert [f"/scenario{path}" for path, _, _ in PROBLEMS] == [each["path"] for each in reply.json()["problems"]]
 
 
-def test_a_setting_outside_the_file_has_no_line_number(mockserver_server, tmp_path):
+def test_a_setting_outside_the_file_has_no_line_number(mockserver_server: MockServer, tmp_path: Path) -> None:
     path = tmp_path / "own.yaml"
     path.write_text("choices: {dual-status: guide}\nseed: x\n", encoding="utf-8")
 
@@ -120,7 +128,7 @@ def test_a_setting_outside_the_file_has_no_line_number(mockserver_server, tmp_pa
     assert [("/choices/dual-statsu", None, "dual-status"), ("/seed", "line 2, column 1", None)] == problems_of(refusal)
 
 
-def test_problems_that_follow_from_a_refused_record_are_omitted(mockserver):
+def test_problems_that_follow_from_a_refused_record_are_omitted(mockserver: Sandbox) -> None:
     seeds = {
         "funnels": [{"id": "funnel_a", "steps": [{"id": "step_a", "nme": "A"}]}],
         "chats": [{"id": 5}, {"id": "chat_b", "funnelStepId": "step_a"}],
@@ -160,7 +168,9 @@ WORDED = [
 @pytest.mark.parametrize(
     ("document", "path", "found", "wanted", "nearest"), WORDED, ids=[str(each[0])[:60] for each in WORDED]
 )
-def test_a_problem_contains_the_value_and_the_expectation(mockserver, document, path, found, wanted, nearest):
+def test_a_problem_contains_the_value_and_the_expectation(
+    mockserver: Sandbox, document: JSON | list[Any], path: str, found: str, wanted: str, nearest: str | None
+) -> None:
     with pytest.raises(ScenarioError) as refusal:
         mockserver.apply(document)
 
@@ -181,7 +191,7 @@ def test_a_problem_contains_the_value_and_the_expectation(mockserver, document, 
     ],
     ids=["set", "bytes", "inf", "nan", "surrogate", "digits"],
 )
-def test_a_value_that_json_has_no_form_for_is_refused_at_its_place(mockserver, value, found):
+def test_a_value_that_json_has_no_form_for_is_refused_at_its_place(mockserver: Sandbox, value: Any, found: str) -> None:
     rule = {"on": "*", "do": {"reply": {"status": 200, "body": {"a": [value]}}}}
 
     with pytest.raises(ScenarioError) as refusal:
@@ -190,14 +200,14 @@ def test_a_value_that_json_has_no_form_for_is_refused_at_its_place(mockserver, v
     assert [("/script/0/do/reply/body/a/0", found)] == [(each.path, each.found) for each in refusal.value.problems]
 
 
-def test_a_rule_for_an_instant_beyond_the_calendar_is_refused(mockserver):
+def test_a_rule_for_an_instant_beyond_the_calendar_is_refused(mockserver: Sandbox) -> None:
     with pytest.raises(
         ScenarioError, match='/script/0/at: got "20000000d"; expected an instant that can be shown, from'
     ):
         mockserver.apply({"script": [{"at": "20000000d", "do": {"advance": 1}}]})
 
 
-def test_thousands_of_problems_are_counted_and_the_first_hundred_listed(mockserver):
+def test_thousands_of_problems_are_counted_and_the_first_hundred_listed(mockserver: Sandbox) -> None:
     script = [{"on": f"startCampain{number}", "do": {"garble": True}} for number in range(250)]
 
     with pytest.raises(ScenarioError) as refusal:
@@ -207,7 +217,7 @@ def test_thousands_of_problems_are_counted_and_the_first_hundred_listed(mockserv
     assert str(refusal.value).endswith("\n  and 150 more")
 
 
-def test_more_problems_than_a_schema_explains_are_a_refusal(mockserver):
+def test_more_problems_than_a_schema_explains_are_a_refusal(mockserver: Sandbox) -> None:
     script = [{"on": "startCampain", "do": {"garbel": True}} for _ in range(PROBLEMS_MAX + 1)]
 
     with pytest.raises(ScenarioError, match='/script/0/do/garbel: got the key "garbel"'):
@@ -222,7 +232,9 @@ def test_more_problems_than_a_schema_explains_are_a_refusal(mockserver):
     ],
     ids=["choices", "a rule"],
 )
-def test_the_nearest_choice_is_searched_for_a_bounded_number_of_times(mockserver, monkeypatch, document):
+def test_the_nearest_choice_is_searched_for_a_bounded_number_of_times(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, document: JSON
+) -> None:
     searched = []
     monkeypatch.setattr(choices, "closest_match", lambda name, known: searched.append(name))
 
@@ -235,7 +247,7 @@ def test_the_nearest_choice_is_searched_for_a_bounded_number_of_times(mockserver
 JUNK = [None, 5, -1, 1.5, "", "x", "²", True, [], {}, ["a"], [5], {"id": "a"}, {"²": 1}, 10**20]
 
 
-def places(value, place=()):
+def places(value: Any, place: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
     """The place of each value below this one."""
     for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
         yield (*place, key)
@@ -243,7 +255,7 @@ def places(value, place=()):
 
 
 @given(data=strategies.data())
-def test_whatever_is_wrong_with_a_document_it_is_refused_whole(data):
+def test_whatever_is_wrong_with_a_document_it_is_refused_whole(data: st.DataObject) -> None:
     document = to_plain(library.document(data.draw(strategies.sampled_from(list(library.paths())))))
     for _ in range(data.draw(strategies.integers(1, 4))):
         *parents, last = data.draw(strategies.sampled_from(list(places(document))))
@@ -267,7 +279,7 @@ def test_whatever_is_wrong_with_a_document_it_is_refused_whole(data):
         assert before == sandbox.state()
 
 
-def test_each_document_of_the_library_is_valid_by_its_schema():
+def test_each_document_of_the_library_is_valid_by_its_schema() -> None:
     assert [] == [name for name, path in library.paths().items() if validate(read(path)) is None]
 
 
@@ -296,7 +308,7 @@ def test_each_document_of_the_library_is_valid_by_its_schema():
         ),
     ],
 )
-def test_a_problem_names_what_is_valid_in_the_words_of_the_document(document: dict[str, object], line: str):
+def test_a_problem_names_what_is_valid_in_the_words_of_the_document(document: dict[str, object], line: str) -> None:
     with MockServer() as server, pytest.raises(ScenarioError) as refusal:
         server.sandbox(document)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from mockserver import ScenarioError
+from mockserver import MockServer, Sandbox, ScenarioError
 from mockserver.cli import main
 from mockserver.scenario.documents import read
 from tests.harness.steps import python_calls
@@ -64,7 +64,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_text_is_refused_in_few_steps(tmp_path: Path, name: str, mockserver_server):
+def test_a_hostile_text_is_refused_in_few_steps(tmp_path: Path, name: str, mockserver_server: MockServer) -> None:
     text, reason = HOSTILE[name]
     (tmp_path / name).write_text(text, encoding="utf-8")
     read_before(tmp_path)
@@ -91,7 +91,9 @@ def read_before(folder: Path) -> None:
 @pytest.mark.parametrize(
     "command", [["serve", "--scenario"], ["play"], ["replay"], ["serve", "--profile"]], ids=" ".join
 )
-def test_each_command_refuses_a_hostile_text(tmp_path: Path, command, name: str, capsys):
+def test_each_command_refuses_a_hostile_text(
+    tmp_path: Path, command: list[str], name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     text, reason = HOSTILE[name]
     (tmp_path / name).write_text(text, encoding="utf-8")
 
@@ -102,7 +104,7 @@ def test_each_command_refuses_a_hostile_text(tmp_path: Path, command, name: str,
 
 
 @pytest.mark.parametrize("path", ["scenarios", "sandboxes"])
-def test_a_deep_document_is_refused_over_http(mockserver_server, path: str):
+def test_a_deep_document_is_refused_over_http(mockserver_server: MockServer, path: str) -> None:
     body = '{"scenario": {"given": ' + "[" * LEVELS + "]" * LEVELS + "}}"
     sandbox = mockserver_server.sandbox()
     url = f"{sandbox.base_url if path == 'scenarios' else mockserver_server.url}/_mock/{path}"
@@ -112,7 +114,7 @@ def test_a_deep_document_is_refused_over_http(mockserver_server, path: str):
     assert "deeper than 64 levels" in reply.json()["message"]
 
 
-def test_a_python_document_that_contains_itself_is_refused(mockserver):
+def test_a_python_document_that_contains_itself_is_refused(mockserver: Sandbox) -> None:
     given: dict = {}
     given["chats"] = [given, given]
 
@@ -120,7 +122,7 @@ def test_a_python_document_that_contains_itself_is_refused(mockserver):
         mockserver.apply({"given": given})
 
 
-def test_an_alias_is_taken(mockserver_server, tmp_path: Path):
+def test_an_alias_is_taken(mockserver_server: MockServer, tmp_path: Path) -> None:
     path = tmp_path / "aliases.yaml"
     path.write_text(
         "given:\n  chats:\n    - &ana {id: chat_ana, name: Ana}\n    - {<<: *ana, id: chat_bia}\n", encoding="utf-8"
@@ -130,7 +132,9 @@ def test_an_alias_is_taken(mockserver_server, tmp_path: Path):
 
 
 @pytest.mark.parametrize("levels", [64, 65, 400])
-def test_a_body_of_any_depth_is_in_the_document_of_its_run(mockserver_server, tmp_path: Path, levels: int):
+def test_a_body_of_any_depth_is_in_the_document_of_its_run(
+    mockserver_server: MockServer, tmp_path: Path, levels: int
+) -> None:
     body = json.loads("[" * levels + "]" * levels)
     with mockserver_server.sandbox() as sandbox:
         sandbox.call("POST", "/v1/campaigns", json=body)
@@ -153,7 +157,7 @@ def test_a_body_of_any_depth_is_in_the_document_of_its_run(mockserver_server, tm
         ("a: b: c\n", f"line 1, column 5: got {NO_YAML} (mapping values are not allowed here); expected YAML 1.2"),
     ],
 )
-def test_invalid_yaml_is_reported_in_one_sentence(tmp_path: Path, text: str, message: str):
+def test_invalid_yaml_is_reported_in_one_sentence(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "broken.yaml").write_text(text, encoding="utf-8")
 
     with pytest.raises(ScenarioError) as refused:

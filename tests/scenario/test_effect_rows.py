@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 
+from mockserver._json import JSON
 from mockserver.cli.docs import scenario_schema
 from mockserver.contract import schemas
 from mockserver.contract.effects import ALIASES, BODY_SPELLINGS, EFFECTS, FORGERIES, of_group
@@ -41,17 +43,17 @@ KNOWN_AS = {
 
 
 @pytest.mark.parametrize("group", DOCUMENTED)
-def test_each_group_is_the_documented_one(group):
+def test_each_group_is_the_documented_one(group: str) -> None:
     assert sorted(DOCUMENTED[group].split()) == sorted(of_group(group))
 
 
-def test_the_schema_has_the_faults_of_the_wire_as_their_rows_have_them():
+def test_the_schema_has_the_faults_of_the_wire_as_their_rows_have_them() -> None:
     text = (Path(__file__).parents[2] / "schemas" / "scenario.json").read_text(encoding="utf-8")
 
     assert scenario_schema() == text, "write it again: mockserver scenarios --schema"
 
 
-def test_no_two_faults_of_a_rule_set_one_field_of_it_unless_they_exclude_each_other():
+def test_no_two_faults_of_a_rule_set_one_field_of_it_unless_they_exclude_each_other() -> None:
     wait = {"$ref": "#/$defs/latency"}
     rows = WIRE_FAULTS.values()
     fields = {row.name: set(row.fields(row.examples[0], lambda *_: wait)) - {"skips_operation"} for row in rows}
@@ -64,12 +66,12 @@ def test_no_two_faults_of_a_rule_set_one_field_of_it_unless_they_exclude_each_ot
     assert [] == shared
 
 
-def test_the_schema_has_every_effect_and_every_other_name_and_no_more():
+def test_the_schema_has_every_effect_and_every_other_name_and_no_more() -> None:
     assert sorted([*EFFECTS, *ALIASES]) == sorted(DO)
     assert KNOWN_AS == {name: own for name, (own, _) in ALIASES.items()}
 
 
-def test_every_effect_has_a_test():
+def test_every_effect_has_a_test() -> None:
     """State effects are rows of `test_state_effects`, wire effects of the clients' parity, deliveries a list of calls."""
     wire = {name for rule in faults.EFFECTS.values() for name in rule}
     calls = "".join(file.read_text(encoding="utf-8") for file in Path(__file__).parents[1].rglob("test_*.py"))
@@ -83,29 +85,29 @@ def test_every_effect_has_a_test():
     }
 
 
-def library_deliveries():
+def library_deliveries() -> Iterator[JSON]:
     """What the scenarios of the library do to deliveries; each of them is played by a test."""
     for name in library.paths():
         for rule in library.document(name).get("script", ()):
             yield rule["do"].get("deliver", {})
 
 
-def test_every_state_effect_has_its_function():
+def test_every_state_effect_has_its_function() -> None:
     assert set(of_group("state")) == set(STATE_EFFECTS)
 
 
-def test_closed_sets_of_the_schema_are_those_of_the_tables():
+def test_closed_sets_of_the_schema_are_those_of_the_tables() -> None:
     codes = DO["error"]["anyOf"]
     assert set(ERRORS) == set(codes[0]["enum"]) == set(codes[1]["properties"]["code"]["enum"])
     assert list(FORGERIES) == DO["deliver"]["properties"]["forge"]["enum"]
     assert list(BODY_SPELLINGS) == DO["deliver"]["properties"]["spell"]["enum"]
 
 
-def _resolved(place):
+def _resolved(place: JSON) -> JSON:
     return DEFINITIONS[place["$ref"].rpartition("/")[2]] if "$ref" in place else place
 
 
-def _properties(place, path):
+def _properties(place: JSON, path: str) -> Iterator[tuple[str, JSON]]:
     """Every property at or below this place, as (pointer, schema)."""
     for name, inner in place.get("properties", {}).items():
         yield f"{path}/{name}", inner
@@ -118,14 +120,14 @@ def _properties(place, path):
 
 
 @pytest.mark.parametrize("name", ["rule", "effects", "latency", "when", "clock", "choiceValue"])
-def test_every_property_has_a_title_for_editors(name):
+def test_every_property_has_a_title_for_editors(name: str) -> None:
     nameless = [
         path for path, place in _properties(DEFINITIONS[name], name) if not {**_resolved(place), **place}.get("title")
     ]
     assert [] == nameless
 
 
-def test_every_example_of_a_rule_and_of_an_effect_is_valid():
+def test_every_example_of_a_rule_and_of_an_effect_is_valid() -> None:
     rules = list(DEFINITIONS["rule"]["examples"])
     rules += [{"on": each, "do": {"advance": "1s"}} for each in DEFINITIONS["rule"]["properties"]["on"]["examples"]]
     rules += [{"on": "*", "do": each} for each in DEFINITIONS["effects"]["examples"]]
@@ -139,7 +141,7 @@ def test_every_example_of_a_rule_and_of_an_effect_is_valid():
         assert [] == schemas.check("scenario", {"script": [rule]}), rule
 
 
-def test_the_example_of_the_page_is_valid():
+def test_the_example_of_the_page_is_valid() -> None:
     validate(
         {
             "scenario": "start-timeout-applied",

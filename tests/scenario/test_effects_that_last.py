@@ -6,18 +6,19 @@ import json
 
 import pytest
 
+from mockserver import Sandbox
 from tests.operations.world import DRAFT, GIVEN, running, upload
 from tests.scenario.effects import apply_now
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 
 
-def _counts(sandbox, ids):
+def _counts(sandbox: Sandbox, ids: tuple[str, str]) -> tuple[str, int, int]:
     read = sandbox.call("GET", f"/v1/campaigns/{ids[0]}/executions/{ids[1]}").json()
     return read["status"], read["sentCount"], read["failedCount"]
 
 
-def test_a_template_paused_midrun_fails_messages_until_it_is_approved_again(mockserver):
+def test_a_template_paused_midrun_fails_messages_until_it_is_approved_again(mockserver: Sandbox) -> None:
     ids = running(mockserver, templateId="template_official", cadence=1)
     seen = []
     for status in ("PAUSED", "APPROVED"):
@@ -32,7 +33,7 @@ def test_a_template_paused_midrun_fails_messages_until_it_is_approved_again(mock
     assert ("completed", 3, 0) == _counts(mockserver, other)
 
 
-def test_an_approval_midrun_allows_the_remaining_messages(mockserver):
+def test_an_approval_midrun_allows_the_remaining_messages(mockserver: Sandbox) -> None:
     mockserver.apply({"given": {"templates": [{"id": "template_pending", "providerTemplateStatus": "PENDING"}]}})
     ids = running(mockserver, templateId="template_pending", cadence=1)
     apply_now(mockserver, "set-template", {"id": "template_pending", "status": "APPROVED"})
@@ -41,7 +42,7 @@ def test_an_approval_midrun_allows_the_remaining_messages(mockserver):
     assert ("completed", 2, 1) == _counts(mockserver, ids)
 
 
-def test_storage_fails_for_the_very_upload_that_a_rule_fires_at(mockserver):
+def test_storage_fails_for_the_very_upload_that_a_rule_fires_at(mockserver: Sandbox) -> None:
     mockserver.on("uploadMedia").nth(2).do({"fail-media": {"every": 1}, "set-tenant": {"name": "After"}})
     files = ("a.txt", "text/plain", b"nota")
 
@@ -51,7 +52,7 @@ def test_storage_fails_for_the_very_upload_that_a_rule_fires_at(mockserver):
     assert 1 == len(mockserver.state()["tenants"][0]["media"]) - 1
 
 
-def test_a_general_storage_failure_continues_after_an_upload_with_its_own_rule(mockserver):
+def test_a_general_storage_failure_continues_after_an_upload_with_its_own_rule(mockserver: Sandbox) -> None:
     apply_now(mockserver, "fail-media", {"names": ["a.txt"]})
     mockserver.on("uploadMedia").times(1).do(
         {"fail-media": {"names": ["b.txt"]}, "set-tenant": {"subscription": "suspended"}}
@@ -66,7 +67,7 @@ def test_a_general_storage_failure_continues_after_an_upload_with_its_own_rule(m
     ]
 
 
-def test_a_call_deferred_by_a_rule_has_its_own_number_and_transitions(mockserver):
+def test_a_call_deferred_by_a_rule_has_its_own_number_and_transitions(mockserver: Sandbox) -> None:
     mockserver.on("createCampaign").nth(1).delay("10s")
     mockserver.on("createCampaign").nth(2).advance("1h")
     with pytest.raises(TimeoutError):
@@ -79,7 +80,7 @@ def test_a_call_deferred_by_a_rule_has_its_own_number_and_transitions(mockserver
     assert [(1, "Second"), (2, DRAFT["name"])] == [(each["cause"]["exchange"], names[each["id"]]) for each in moves]
 
 
-def test_no_view_contains_a_whole_key_that_a_rule_creates(mockserver):
+def test_no_view_contains_a_whole_key_that_a_rule_creates(mockserver: Sandbox) -> None:
     old = mockserver.secret_key
     apply_now(mockserver, "rotate-key", {"key": "sk_written_in_the_script"})
     mockserver.call("GET", "/v1/campaigns/" + old)
@@ -90,7 +91,7 @@ def test_no_view_contains_a_whole_key_that_a_rule_creates(mockserver):
     assert old not in shown
 
 
-def test_effects_of_a_rule_are_applied_in_the_order_of_the_document(mockserver):
+def test_effects_of_a_rule_are_applied_in_the_order_of_the_document(mockserver: Sandbox) -> None:
     ids = running(mockserver)
     mockserver.on("listCampaigns").do(
         {"stall-sends": {}, "advance": "1h", "resume-sends": {}, "given": {"chats": [{"id": "chat_x"}]}}
@@ -101,7 +102,7 @@ def test_effects_of_a_rule_are_applied_in_the_order_of_the_document(mockserver):
     assert "chat_x" in [each["id"] for each in mockserver.state()["tenants"][0]["chats"]]
 
 
-def test_an_effect_with_invalid_seed_data_changes_nothing_and_the_call_is_answered(mockserver):
+def test_an_effect_with_invalid_seed_data_changes_nothing_and_the_call_is_answered(mockserver: Sandbox) -> None:
     rule = mockserver.on("createCampaign").do(
         {"given": {"chats": [{"id": "chat_new"}, {"id": "chat_ana"}]}, "set-tenant": {"name": "Next"}}
     )

@@ -127,7 +127,7 @@ def scenario_of(code: str) -> str:
     return f"error-{code.lower().replace('_', '-')}"
 
 
-def test_each_code_is_provoked_at_an_operation_that_declares_it(mockserver_server: MockServer):
+def test_each_code_is_provoked_at_an_operation_that_declares_it(mockserver_server: MockServer) -> None:
     expected = {code: (ERRORS[code].status, code, PLAYS[code].operation) for code in ERRORS}
     refusals = {}
     for code in ERRORS:
@@ -142,7 +142,7 @@ def test_each_code_is_provoked_at_an_operation_that_declares_it(mockserver_serve
 
 def test_a_reachable_code_is_provoked_by_seed_data_choices_or_the_call(
     mockserver_server: MockServer,
-):
+) -> None:
     injected = set()
     for code in ERRORS:
         with mockserver_server.sandbox(scenario_of(code)) as sandbox:
@@ -151,7 +151,7 @@ def test_a_reachable_code_is_provoked_by_seed_data_choices_or_the_call(
     assert set(INJECTED_ONLY) == injected
 
 
-def test_a_careful_client_recognises_each_error_by_its_code(mockserver_server: MockServer):
+def test_a_careful_client_recognises_each_error_by_its_code(mockserver_server: MockServer) -> None:
     """A refusal is one, whatever its status; the two codes after which a call may be made again are apart."""
     passing = ("INTERNAL_ERROR", "RATE_LIMIT_EXCEEDED")
     expected = {code: (Unreachable, 8, None) if code in passing else (Refused, 1, code) for code in ERRORS}

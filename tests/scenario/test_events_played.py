@@ -7,6 +7,7 @@ from threading import Event
 import pytest
 
 from mockserver import MockServer
+from mockserver.server.webhooks.local_receivers import ReceivedWebhook
 from tests.clients.receiving import WebhookRequest
 from tests.clients.trusting import ForgettingReceiver, KnowingReceiver, NaiveReceiver, NarrowReceiver, SlowReceiver
 from tests.scenario.receivers import attempts, begin, careful_app, connect, served
@@ -16,7 +17,9 @@ NOON = "2026-03-01T12:00:00Z"
 
 
 @pytest.mark.parametrize("on_socket", [False, True])
-def test_an_event_before_the_answer_waits_until_its_session_is_known(mockserver_server: MockServer, on_socket: bool):
+def test_an_event_before_the_answer_waits_until_its_session_is_known(
+    mockserver_server: MockServer, on_socket: bool
+) -> None:
     with played(mockserver_server, "connect-complete-before-202", now=NOON, on_socket=on_socket) as run:
         app, receiver = careful_app(run)
         statuses: list[int] = []
@@ -32,7 +35,7 @@ def test_an_event_before_the_answer_waits_until_its_session_is_known(mockserver_
         assert ("+551155500203", 1) == (app.number, len(app.welcomed))
 
 
-def test_an_event_before_the_answer_breaks_who_wants_the_session_known(mockserver_server: MockServer):
+def test_an_event_before_the_answer_breaks_who_wants_the_session_known(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "connect-complete-before-202", now=NOON) as run:
         app = KnowingReceiver()
         receiver = run.sandbox.receive_webhooks(app)
@@ -43,7 +46,7 @@ def test_an_event_before_the_answer_breaks_who_wants_the_session_known(mockserve
         assert [[("12:00:00", None, 500), ("12:00:05", None, 200)]] == attempts(receiver)
 
 
-def test_an_event_before_the_answer_is_lost_on_who_forgets_strangers(mockserver_server: MockServer):
+def test_an_event_before_the_answer_is_lost_on_who_forgets_strangers(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "connect-complete-before-202", now=NOON) as run:
         app = ForgettingReceiver()
         receiver = run.sandbox.receive_webhooks(app)
@@ -62,7 +65,7 @@ def test_an_event_before_the_answer_is_lost_on_who_forgets_strangers(mockserver_
         ("hook-out-of-order", "+551155500302"),
     ],
 )
-def test_a_late_failure_takes_no_newer_connection_back(mockserver_server: MockServer, name: str, phone: str):
+def test_a_late_failure_takes_no_newer_connection_back(mockserver_server: MockServer, name: str, phone: str) -> None:
     with played(mockserver_server, name) as run:
         arrived: list[str] = []
         app, receiver = careful_app(run, arrived)
@@ -83,7 +86,7 @@ def test_a_late_failure_takes_no_newer_connection_back(mockserver_server: MockSe
 
 
 @pytest.mark.parametrize("name", ["connect-second-session-then-late-failure", "hook-out-of-order"])
-def test_a_late_failure_overwrites_where_the_last_event_wins(mockserver_server: MockServer, name: str):
+def test_a_late_failure_overwrites_where_the_last_event_wins(mockserver_server: MockServer, name: str) -> None:
     with played(mockserver_server, name) as run:
         app = NaiveReceiver()
         run.sandbox.receive_webhooks(app)
@@ -94,7 +97,7 @@ def test_a_late_failure_overwrites_where_the_last_event_wins(mockserver_server: 
         assert ["failed", "completed"] == [each["status"] for each in run.tenant["sessions"]]
 
 
-def test_an_event_received_twice_is_recorded_once(mockserver_server: MockServer):
+def test_an_event_received_twice_is_recorded_once(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "hook-duplicate", now=NOON) as run:
         app, receiver = careful_app(run)
         made = begin(run, 1, app)
@@ -112,7 +115,7 @@ def test_an_event_received_twice_is_recorded_once(mockserver_server: MockServer)
         assert made * 2 == naive.welcomed
 
 
-def test_a_late_event_confirms_the_state_that_a_read_returned(mockserver_server: MockServer):
+def test_a_late_event_confirms_the_state_that_a_read_returned(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "hook-late", now=NOON) as run:
         app, receiver = careful_app(run)
         naive = NaiveReceiver()
@@ -136,7 +139,7 @@ def test_a_late_event_confirms_the_state_that_a_read_returned(mockserver_server:
         assert "connected" == naive.status
 
 
-def test_a_lost_event_is_noticed_only_by_a_client_that_reads(mockserver_server: MockServer):
+def test_a_lost_event_is_noticed_only_by_a_client_that_reads(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "hook-lost") as run:
         app, receiver = careful_app(run)
         naive = NaiveReceiver()
@@ -153,7 +156,7 @@ def test_a_lost_event_is_noticed_only_by_a_client_that_reads(mockserver_server: 
         assert (None, []) == (naive.status, naive.welcomed)
 
 
-def test_a_receiver_that_answers_immediately_gets_an_event_once(mockserver_server: MockServer):
+def test_a_receiver_that_answers_immediately_gets_an_event_once(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "hook-slow-receiver", now=NOON) as run:
         app, receiver = careful_app(run)
         made = begin(run, 1, app)
@@ -165,7 +168,7 @@ def test_a_receiver_that_answers_immediately_gets_an_event_once(mockserver_serve
         assert ("+551155500307", made) == (app.number, app.welcomed)
 
 
-def test_what_answers_too_late_gets_an_event_again_and_books_it_again(mockserver_server: MockServer):
+def test_what_answers_too_late_gets_an_event_again_and_books_it_again(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "hook-slow-receiver", now=NOON) as run:
         app = SlowReceiver()
         receiver = run.sandbox.receive_webhooks(app)
@@ -176,7 +179,7 @@ def test_what_answers_too_late_gets_an_event_again_and_books_it_again(mockserver
         assert made * 2 == app.welcomed
 
 
-def test_a_receiver_on_a_socket_that_answers_too_late_is_not_waited_for():
+def test_a_receiver_on_a_socket_that_answers_too_late_is_not_waited_for() -> None:
     """The limit is made short here, since on a socket it is waited for in earnest."""
     hung_up = Event()
 
@@ -200,13 +203,13 @@ def test_a_receiver_on_a_socket_that_answers_too_late_is_not_waited_for():
             assert made * 2 == naive.welcomed
 
 
-def test_a_careful_app_whose_answer_was_late_books_an_event_once(mockserver_server: MockServer):
+def test_a_careful_app_whose_answer_was_late_books_an_event_once(mockserver_server: MockServer) -> None:
     """If the answer is late, the second webhook request has the same id."""
     with played(mockserver_server, "hook-slow-receiver", now=NOON) as run:
         app, _ = careful_app(run)
         statuses: list[int] = []
 
-        def behind_a_slow_proxy(webhook):
+        def behind_a_slow_proxy(webhook: ReceivedWebhook) -> None:
             statuses.append(app(webhook))
             if len(statuses) == 1:
                 raise TimeoutError
@@ -219,7 +222,7 @@ def test_a_careful_app_whose_answer_was_late_books_an_event_once(mockserver_serv
         assert ([204, 204], made) == (statuses, app.welcomed)
 
 
-def test_an_unknown_kind_is_accepted_and_ignored(mockserver_server: MockServer):
+def test_an_unknown_kind_is_accepted_and_ignored(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "hook-unknown-kind", now=NOON) as run:
         app, receiver = careful_app(run)
         made = begin(run, 1, app)
@@ -230,7 +233,7 @@ def test_an_unknown_kind_is_accepted_and_ignored(mockserver_server: MockServer):
         assert ("+551155500306", made, 0) == (app.number, app.welcomed, app.refused)
 
 
-def test_a_receiver_of_two_kinds_refuses_an_unknown_kind_or_records_a_failure(mockserver_server: MockServer):
+def test_a_receiver_of_two_kinds_refuses_an_unknown_kind_or_records_a_failure(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "hook-unknown-kind", now=NOON) as run:
         receiver = run.sandbox.receive_webhooks(NarrowReceiver())
         shown: list[str | None] = []
@@ -254,7 +257,7 @@ AT_SEVERAL = [
 @pytest.mark.parametrize(("name", "seen"), AT_SEVERAL)
 def test_a_scenario_is_the_same_to_each_of_several_endpoints(
     mockserver_server: MockServer, name: str, seen: list[tuple[str, str | None]]
-):
+) -> None:
     with played(mockserver_server, name, now=NOON) as run:
         _, one = careful_app(run)
         _, other = careful_app(run)

@@ -7,6 +7,8 @@ from string import Formatter
 
 import pytest
 
+from mockserver import Sandbox
+from mockserver._json import JSON
 from mockserver.contract.errors import ERRORS, SESSION_MESSAGES
 from tests.operations.world import DRAFT, GIVEN, OPERATIONS
 
@@ -15,15 +17,15 @@ pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 TEXTS = ("canonical", "reworded")
 
 
-def texts(code, wording):
+def texts(code: str, wording: str) -> str:
     return ERRORS[code].message if wording == "canonical" else ERRORS[code].reworded
 
 
-def placeholders(template):
+def placeholders(template: str) -> list[str]:
     return [name for _, name, _, _ in Formatter().parse(template) if name]
 
 
-def filled(message, template):
+def filled(message: str, template: str) -> JSON:
     """The text of the message for each placeholder of its template."""
     pattern = "".join(
         re.escape(literal) + (f"(?P<{name}>.+)" if name else "") for literal, name, _, _ in Formatter().parse(template)
@@ -35,7 +37,7 @@ def filled(message, template):
 
 @pytest.mark.parametrize("wording", TEXTS)
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_no_injected_error_has_a_placeholder(mockserver, operation, wording):
+def test_no_injected_error_has_a_placeholder(mockserver: Sandbox, operation: str, wording: str) -> None:
     mockserver.choose({"message-text": wording, "error-extra-keys": "details"})
     for number, code in enumerate(ERRORS):
         as_object = (number + TEXTS.index(wording)) % 2  # each code in both forms
@@ -49,21 +51,21 @@ def test_no_injected_error_has_a_placeholder(mockserver, operation, wording):
         assert reply["details"][0]["path"] or code == "INTERNAL_ERROR"
 
 
-def test_seven_codes_have_placeholders():
+def test_seven_codes_have_placeholders() -> None:
     codes = {code for code, row in ERRORS.items() if placeholders(row.message)}
 
     assert 7 == len(codes)
     assert all(placeholders(ERRORS[code].message) and set(placeholders(ERRORS[code].reworded)) for code in codes)
 
 
-def message(mockserver, code, method, path, **body):
+def message(mockserver: Sandbox, code: str, method: str, path: str, **body: JSON) -> str:
     rule = mockserver.on(f"{method} {path}" if "{" in path else "*").error(code)
     reply = mockserver.call(method, path, **body).json()
     rule.remove()
     return reply["message"]
 
 
-def test_an_injected_error_names_the_files_of_the_upload(mockserver):
+def test_an_injected_error_names_the_files_of_the_upload(mockserver: Sandbox) -> None:
     mockserver.choose({"media-max-files": 3, "media-max-size": {"image": 1024}})
     messages = {}
     for code in ("MEDIA_INVALID_FORMAT", "MEDIA_FILE_TOO_LARGE", "MEDIA_UPLOAD_TOO_MANY_FILES"):
@@ -78,7 +80,7 @@ def test_an_injected_error_names_the_files_of_the_upload(mockserver):
     } == messages
 
 
-def test_an_injected_error_names_the_filter_of_the_call(mockserver):
+def test_an_injected_error_names_the_filter_of_the_call(mockserver: Sandbox) -> None:
     filters = [{"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": "open"}]}]
 
     text = message(
@@ -88,14 +90,14 @@ def test_an_injected_error_names_the_filter_of_the_call(mockserver):
     assert "O filtro chat.status usa um operador ou valor incompatível." == text
 
 
-def test_an_injected_error_names_a_field_of_the_body(mockserver):
+def test_an_injected_error_names_a_field_of_the_body(mockserver: Sandbox) -> None:
     text = message(mockserver, "VALIDATION_ERROR", "POST", "/v1/campaigns", json=DRAFT)
 
     assert "Os dados enviados são inválidos. Verifique o campo name." == text
 
 
 @pytest.mark.parametrize("code", ERRORS)
-def test_an_injected_error_has_the_headers_of_one_that_happened(mockserver, code):
+def test_an_injected_error_has_the_headers_of_one_that_happened(mockserver: Sandbox, code: str) -> None:
     mockserver.choose({"rate-limit-headers": "draft-fields"})
     mockserver.on("listCampaigns").error(code)
 
@@ -108,7 +110,9 @@ def test_an_injected_error_has_the_headers_of_one_that_happened(mockserver, code
 
 @pytest.mark.parametrize("wording", TEXTS)
 @pytest.mark.parametrize("reason", ["token_exchange_failed", "phone_in_use", "funnel_not_found"])
-def test_a_session_that_a_script_fails_has_the_words_of_its_reason(mockserver, reason, wording):
+def test_a_session_that_a_script_fails_has_the_words_of_its_reason(
+    mockserver: Sandbox, reason: str, wording: str
+) -> None:
     mockserver.choose({"message-text": wording})
     session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()
     mockserver.on("readConnectionSession").times(1).when("before").fail_session(reason=reason)

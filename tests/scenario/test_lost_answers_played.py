@@ -14,7 +14,9 @@ DOORS = pytest.mark.parametrize("on_socket", [False, True], ids=["in process", "
 
 
 @DOORS
-def test_after_a_lost_start_a_careful_client_reads_and_sends_once(mockserver_server: MockServer, on_socket: bool):
+def test_after_a_lost_start_a_careful_client_reads_and_sends_once(
+    mockserver_server: MockServer, on_socket: bool
+) -> None:
     with played(mockserver_server, "start-timeout-applied", on_socket=on_socket) as run:
         client = run.careful()
 
@@ -28,7 +30,7 @@ def test_after_a_lost_start_a_careful_client_reads_and_sends_once(mockserver_ser
 @DOORS
 def test_after_a_lost_start_a_naive_client_clones_and_everyone_is_messaged_twice(
     mockserver_server: MockServer, on_socket: bool
-):
+) -> None:
     with played(mockserver_server, "start-timeout-applied", on_socket=on_socket) as run:
         run.naive().launch(run.plan().body())
 
@@ -39,7 +41,7 @@ def test_after_a_lost_start_a_naive_client_clones_and_everyone_is_messaged_twice
 @DOORS
 def test_after_a_lost_start_a_naive_client_that_does_not_clone_is_refused(
     mockserver_server: MockServer, on_socket: bool
-):
+) -> None:
     with played(mockserver_server, "start-timeout-applied", on_socket=on_socket) as run:
         with pytest.raises(Failed):
             run.naive(clones=False).launch(run.plan().body())
@@ -48,7 +50,7 @@ def test_after_a_lost_start_a_naive_client_that_does_not_clone_is_refused(
         assert 1 == len(run.executions)
 
 
-def test_a_start_that_never_arrived_is_sent_again_by_both(mockserver_server: MockServer):
+def test_a_start_that_never_arrived_is_sent_again_by_both(mockserver_server: MockServer) -> None:
     for make in ("careful", "naive"):
         with played(mockserver_server, "start-timeout-not-applied") as run:
             client = getattr(run, make)()
@@ -60,7 +62,9 @@ def test_a_start_that_never_arrived_is_sent_again_by_both(mockserver_server: Moc
 
 
 @pytest.mark.parametrize("name", ["start-answer-late", "start-arrives-late"])
-def test_a_late_answer_costs_its_time_and_no_second_start_takes_effect(mockserver_server: MockServer, name: str):
+def test_a_late_answer_costs_its_time_and_no_second_start_takes_effect(
+    mockserver_server: MockServer, name: str
+) -> None:
     """Neither an impatient client nor one that waits for ever sends twice, as long as it makes no clone."""
     with played(mockserver_server, name) as run:
         began = run.sandbox.now
@@ -72,7 +76,9 @@ def test_a_late_answer_costs_its_time_and_no_second_start_takes_effect(mockserve
 
 
 @pytest.mark.parametrize("name", ["create-answer-lost"])
-def test_after_a_lost_creation_a_naive_client_leaves_a_second_campaign(mockserver_server: MockServer, name: str):
+def test_after_a_lost_creation_a_naive_client_leaves_a_second_campaign(
+    mockserver_server: MockServer, name: str
+) -> None:
     with played(mockserver_server, name) as run:
         run.naive().launch(run.plan().body())
 
@@ -81,7 +87,7 @@ def test_after_a_lost_creation_a_naive_client_leaves_a_second_campaign(mockserve
 
 
 @pytest.mark.parametrize("name", ["create-answer-cut", "failed-after-commit"])
-def test_half_an_answer_is_the_end_of_a_naive_client(mockserver_server: MockServer, name: str):
+def test_half_an_answer_is_the_end_of_a_naive_client(mockserver_server: MockServer, name: str) -> None:
     with played(mockserver_server, name, to_the_end=False) as run:
         with pytest.raises(requests.RequestException):
             run.naive().launch(run.plan().body())
@@ -91,7 +97,7 @@ def test_half_an_answer_is_the_end_of_a_naive_client(mockserver_server: MockServ
 
 def test_a_naive_client_that_repeats_a_write_after_a_proxy_error_conflicts_with_its_own_write(
     mockserver_server: MockServer,
-):
+) -> None:
     with played(mockserver_server, "gateway-html-after-commit", to_the_end=False) as run:
         run.naive().launch(run.plan().body())
 
@@ -100,7 +106,7 @@ def test_a_naive_client_that_repeats_a_write_after_a_proxy_error_conflicts_with_
         assert (3, 2) == (len(run.campaigns), len(run.executions))
 
 
-def test_a_naive_client_gets_html_instead_of_json(mockserver_server: MockServer):
+def test_a_naive_client_gets_html_instead_of_json(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "gateway-html-502") as run:
         client = run.naive()
         ids = client.launch(run.plan().body())  # blind repetition helps where the call never arrived

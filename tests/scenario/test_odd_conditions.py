@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mockserver import MockServer, Sandbox
 from mockserver.core.state.matching import matches
 from tests.operations.world import GIVEN
 
@@ -14,7 +15,7 @@ INDICES = ("²", "٣", "①", "9" * 180, "+0", "-1", "0_0", " 0", "")
 
 
 @pytest.mark.parametrize("index", INDICES)
-def test_an_index_that_no_list_has_matches_nothing(mockserver, index):
+def test_an_index_that_no_list_has_matches_nothing(mockserver: Sandbox, index: str) -> None:
     rule = mockserver.on("createCampaign").where({f"body.filters.{index}": "~x"}).error("INTERNAL_ERROR")
 
     reply = mockserver.call("POST", "/v1/campaigns", json={"filters": ["x", "x"]})
@@ -22,7 +23,7 @@ def test_an_index_that_no_list_has_matches_nothing(mockserver, index):
     assert (400, 0) == (reply.status, rule.matched)
 
 
-def test_an_index_with_leading_zeros_is_that_index(mockserver):
+def test_an_index_with_leading_zeros_is_that_index(mockserver: Sandbox) -> None:
     rule = mockserver.on("createCampaign").where({"body.filters.01": "x"}).error("INTERNAL_ERROR")
 
     mockserver.call("POST", "/v1/campaigns", json={"filters": ["", "x"]})
@@ -30,7 +31,7 @@ def test_an_index_with_leading_zeros_is_that_index(mockserver):
     assert 1 == rule.matched
 
 
-def test_a_body_too_deep_to_write_as_text_contains_nothing():
+def test_a_body_too_deep_to_write_as_text_contains_nothing() -> None:
     class Deep(list):
         def __str__(self) -> str:
             raise RecursionError("maximum recursion depth exceeded")
@@ -38,7 +39,7 @@ def test_a_body_too_deep_to_write_as_text_contains_nothing():
     assert not matches(Deep(), "~x")
 
 
-def test_a_delivery_delayed_at_the_end_of_the_calendar_can_be_listed(mockserver_server):
+def test_a_delivery_delayed_at_the_end_of_the_calendar_can_be_listed(mockserver_server: MockServer) -> None:
     with mockserver_server.sandbox(
         now="9999-12-29T00:00:00Z", given={"webhooks": [{"url": "http://127.0.0.1:9/"}]}
     ) as sandbox:
@@ -52,6 +53,6 @@ def test_a_delivery_delayed_at_the_end_of_the_calendar_can_be_listed(mockserver_
 
 
 @pytest.mark.parametrize(("actual", "wanted"), [(True, 1), (1, True), (False, 0), (0, False)])
-def test_a_boolean_is_not_a_number(actual, wanted):
+def test_a_boolean_is_not_a_number(actual: int, wanted: int) -> None:
     assert not matches(actual, wanted)
     assert matches(actual, actual)

@@ -34,7 +34,7 @@ def naively(run: ScenarioRun, show: Callable[[str], object], **body: object) -> 
 # A link that a preview has used up
 
 
-def test_a_link_that_a_preview_has_used_up_is_replaced(mockserver_server: MockServer):
+def test_a_link_that_a_preview_has_used_up_is_replaced(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "connect-preview-bot-first") as run:
         met: list[int] = []
 
@@ -51,7 +51,7 @@ def test_a_link_that_a_preview_has_used_up_is_replaced(mockserver_server: MockSe
         assert ("TelegramBot (like TwitterBot)", 303) == (bot.user_agent, bot.status)
 
 
-def test_a_link_that_a_preview_has_used_up_strands_the_end_user(mockserver_server: MockServer):
+def test_a_link_that_a_preview_has_used_up_strands_the_end_user(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "connect-preview-bot-first") as run:
         met: list[int] = []
         naively(run, lambda url: met.append(run.sandbox.end_user(url).connect().status))
@@ -77,7 +77,7 @@ def appears_in_a_frame(run: ScenarioRun, url: str) -> bool:
 
 
 @BOTH_TRANSPORTS
-def test_a_flow_can_run_in_its_own_window(mockserver_server: MockServer, on_socket: bool):
+def test_a_flow_can_run_in_its_own_window(mockserver_server: MockServer, on_socket: bool) -> None:
     with played(mockserver_server, "connect-iframe", on_socket=on_socket) as run:
         ended = carefully(run, lambda url: run.sandbox.end_user(url, socket=on_socket).connect())
 
@@ -86,7 +86,7 @@ def test_a_flow_can_run_in_its_own_window(mockserver_server: MockServer, on_sock
 
 
 @BOTH_TRANSPORTS
-def test_a_link_in_a_frame_shows_nothing_and_uses_nothing_up(mockserver_server: MockServer, on_socket: bool):
+def test_a_link_in_a_frame_shows_nothing_and_uses_nothing_up(mockserver_server: MockServer, on_socket: bool) -> None:
     with played(mockserver_server, "connect-iframe", on_socket=on_socket) as run:
         urls: list[str] = []
         appeared: list[bool] = []
@@ -102,7 +102,7 @@ def test_a_link_in_a_frame_shows_nothing_and_uses_nothing_up(mockserver_server: 
 # Walking away
 
 
-def test_a_tab_closed_at_the_end_redirects_no_one_and_the_session_has_the_result(mockserver_server: MockServer):
+def test_a_tab_closed_at_the_end_redirects_no_one_and_the_session_has_the_result(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "connect-tab-closed", to_the_end=False) as run:
         returns: list[str | None] = []
 
@@ -117,7 +117,7 @@ def test_a_tab_closed_at_the_end_redirects_no_one_and_the_session_has_the_result
         assert [0] == [rule["fired"] for rule in run.sandbox.rules]  # the person was faster than the script
 
 
-def test_a_tab_closed_half_way_is_unnoticed_until_the_deadline(mockserver_server: MockServer):
+def test_a_tab_closed_half_way_is_unnoticed_until_the_deadline(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "connect-expires-unread") as run:
         people: list[EndUser] = []
 
@@ -137,7 +137,7 @@ def test_a_tab_closed_half_way_is_unnoticed_until_the_deadline(mockserver_server
 
 
 @pytest.mark.parametrize("query", ["", "?status=completed"])
-def test_a_visit_of_the_return_url_proves_nothing(mockserver_server: MockServer, query: str):
+def test_a_visit_of_the_return_url_proves_nothing(mockserver_server: MockServer, query: str) -> None:
     with played(mockserver_server, "connect-forged-return") as run:
         kept: list[str] = []
         read: list[str] = []
@@ -159,7 +159,7 @@ def test_a_visit_of_the_return_url_proves_nothing(mockserver_server: MockServer,
 # What a person does on the page
 
 
-def test_an_end_user_who_cancels_may_be_invited_again(mockserver_server: MockServer):
+def test_an_end_user_who_cancels_may_be_invited_again(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "connect-user-cancels", to_the_end=False) as run:
         pages: list[str | None] = []
 
@@ -182,21 +182,23 @@ def cancel(run: ScenarioRun, url: str) -> None:
     person.cancel()
 
 
-def test_a_client_that_expects_only_completion_waits_for_an_end_user_who_cancelled(mockserver_server: MockServer):
+def test_a_client_that_expects_only_completion_waits_for_an_end_user_who_cancelled(
+    mockserver_server: MockServer,
+) -> None:
     with played(mockserver_server, "connect-user-cancels", to_the_end=False) as run:
         naively(run, lambda url: cancel(run, url))
 
         assert ["failed"] == sessions(run)
 
 
-def test_an_unnoticed_cancellation_waits_for_the_deadline(mockserver_server: MockServer):
+def test_an_unnoticed_cancellation_waits_for_the_deadline(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "connect-user-cancels-unseen") as run:
         ended = carefully(run, lambda url: cancel(run, url))
 
         assert ("expired", ["expired"]) == (ended.status, sessions(run))
 
 
-def test_a_number_that_is_typed_and_taken_fails_without_a_way_back(mockserver_server: MockServer):
+def test_a_number_that_is_typed_and_taken_fails_without_a_way_back(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "connect-phone-in-use", to_the_end=False) as run:
         ends: list[tuple[int, str | None]] = []
 
@@ -214,7 +216,7 @@ def test_a_number_that_is_typed_and_taken_fails_without_a_way_back(mockserver_se
         assert ["failed"] == sessions(run)
 
 
-def test_a_funnel_removed_during_a_flow_fails_the_flow_at_its_end(mockserver_server: MockServer):
+def test_a_funnel_removed_during_a_flow_fails_the_flow_at_its_end(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "connect-funnel-deleted", to_the_end=False) as run:
         ends: list[str | None] = []
         ended = carefully(
@@ -234,7 +236,9 @@ def test_a_funnel_removed_during_a_flow_fails_the_flow_at_its_end(mockserver_ser
 
 
 @BOTH_TRANSPORTS
-def test_the_flow_for_a_number_of_the_phone_app_has_its_own_order(mockserver_server: MockServer, on_socket: bool):
+def test_the_flow_for_a_number_of_the_phone_app_has_its_own_order(
+    mockserver_server: MockServer, on_socket: bool
+) -> None:
     with played(mockserver_server, "connect-coexistence", to_the_end=False, on_socket=on_socket) as run:
         steps: list[str | None] = []
 

@@ -34,7 +34,7 @@ def without_parser(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", prebuilt.NAMES)
-def test_a_prebuilt_document_equals_its_yaml(name: str):
+def test_a_prebuilt_document_equals_its_yaml(name: str) -> None:
     path = library.paths()[name]
 
     written = library.prebuilt_path(path).read_text(encoding="utf-8")
@@ -42,13 +42,13 @@ def test_a_prebuilt_document_equals_its_yaml(name: str):
     assert prebuilt.prebuilt(path) == written, "run `python -m tests.scenario.prebuilt`"
 
 
-def test_every_prebuilt_file_is_written_by_the_command():
+def test_every_prebuilt_file_is_written_by_the_command() -> None:
     folder = library.paths()["demo"].parent
 
     assert {f"{name}.prebuilt.json" for name in prebuilt.NAMES} == {path.name for path in folder.glob("*.json")}
 
 
-def test_a_prebuilt_document_is_read_without_the_parser(small: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_prebuilt_document_is_read_without_the_parser(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parsed = read_file(small)
     without_parser(monkeypatch)
 
@@ -58,13 +58,13 @@ def test_a_prebuilt_document_is_read_without_the_parser(small: Path, monkeypatch
     assert small == document.file
 
 
-def test_a_yaml_file_that_has_changed_is_parsed(small: Path):
+def test_a_yaml_file_that_has_changed_is_parsed(small: Path) -> None:
     small.write_text(SMALL.replace("Pequeno", "Grande"), encoding="utf-8")
 
     assert "Grande" == library.read_scenario(small)["given"]["templates"][0]["name"]
 
 
-def test_other_line_ends_are_not_a_change(small: Path, monkeypatch: pytest.MonkeyPatch):
+def test_other_line_ends_are_not_a_change(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small.write_bytes(SMALL.replace("\n", "\r\n").encode())
     without_parser(monkeypatch)
 
@@ -72,13 +72,13 @@ def test_other_line_ends_are_not_a_change(small: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"crc32": 1}', '{"crc32": 1, "document": []}'])
-def test_a_damaged_prebuilt_file_is_ignored(small: Path, text: str):
+def test_a_damaged_prebuilt_file_is_ignored(small: Path, text: str) -> None:
     library.prebuilt_path(small).write_text(text, encoding="utf-8")
 
     assert "small" == library.read_scenario(small)["scenario"]
 
 
-def test_settings_of_a_prebuilt_document_are_validated():
+def test_settings_of_a_prebuilt_document_are_validated() -> None:
     merged = config_document(SandboxConfig("demo", clock={"freeze": "soon"}))
 
     assert isinstance(merged, Document)

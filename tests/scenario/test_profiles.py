@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from mockserver import MockServer, Sandbox
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.scenario.choices import load_profile, merge_choices
 from mockserver.scenario.problems import ScenarioError
 
 
 @pytest.fixture
-def file(tmp_path: Path):
+def file(tmp_path: Path) -> Callable[..., Any]:
     def write(text: str, name: str = "mine.yaml") -> Path:
         (tmp_path / name).write_text(text, encoding="utf-8")
         return tmp_path / name
@@ -21,12 +24,12 @@ def file(tmp_path: Path):
     return write
 
 
-def in_force(sandbox) -> dict[str, object]:
+def in_force(sandbox: Sandbox) -> dict[str, object]:
     return sandbox.state()["choices"]
 
 
 @pytest.mark.parametrize("name", PROFILES)
-def test_a_profile_is_known_by_its_name(name) -> None:
+def test_a_profile_is_known_by_its_name(name: str) -> None:
     assert dict(PROFILES[name]) == load_profile(name)
 
 
@@ -37,13 +40,13 @@ def test_the_returned_profile_belongs_to_the_caller() -> None:
 
 
 @pytest.mark.parametrize("name", ["mine.yaml", "mine.yml", "mine.json", "mine"])
-def test_a_profile_is_read_from_a_file(file, name) -> None:
+def test_a_profile_is_read_from_a_file(file: Callable[..., Any], name: str) -> None:
     path = file(json.dumps({"choices": {"dual-status": "guide", "media-max-files": 3}}), name)
 
     assert {"dual-status": "guide", "media-max-files": 3} == load_profile(path) == load_profile(str(path))
 
 
-def test_a_file_may_have_a_description(file) -> None:
+def test_a_file_may_have_a_description(file: Callable[..., Any]) -> None:
     path = file("scenario: ours\nsummary: As measured.\nchoices: {dual-status: guide}")
 
     assert {"dual-status": "guide"} == load_profile(path)
@@ -60,7 +63,7 @@ def test_a_file_may_have_a_description(file) -> None:
         ("choices: {}\nseed: 3", "/seed: got a key of scenarios; expected only scenario, summary, choices"),
     ],
 )
-def test_a_file_with_anything_else_is_refused(file, text, problem) -> None:
+def test_a_file_with_anything_else_is_refused(file: Callable[..., Any], text: str, problem: str) -> None:
     with pytest.raises(ScenarioError) as refusal:
         load_profile(file(text))
 
@@ -68,7 +71,7 @@ def test_a_file_with_anything_else_is_refused(file, text, problem) -> None:
 
 
 @pytest.mark.parametrize(("name", "near"), [("hostil", "hostile"), ("guid", "guide"), ("litteral", "literal")])
-def test_an_unknown_name_is_refused_with_the_closest_match(mockserver_server, name, near) -> None:
+def test_an_unknown_name_is_refused_with_the_closest_match(mockserver_server: MockServer, name: str, near: str) -> None:
     for ask in (load_profile, lambda name: mockserver_server.sandbox(profile=name)):
         with pytest.raises(ScenarioError) as refusal:
             ask(name)
@@ -76,12 +79,12 @@ def test_an_unknown_name_is_refused_with_the_closest_match(mockserver_server, na
         assert f"did you mean '{near}'?" in str(refusal.value)
 
 
-def test_a_file_that_is_not_there_is_refused_by_its_name(tmp_path) -> None:
+def test_a_file_that_is_not_there_is_refused_by_its_name(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=r"absent\.yaml"):
         load_profile(tmp_path / "absent.yaml")
 
 
-def test_an_explicit_choice_overrides_the_profile_of_a_sandbox(mockserver_server) -> None:
+def test_an_explicit_choice_overrides_the_profile_of_a_sandbox(mockserver_server: MockServer) -> None:
     with mockserver_server.sandbox(profile="hostile", choices={"success-status": "all-200"}) as sandbox:
         expected = PROFILES["hostile"] | {"success-status": "all-200"}
 
@@ -89,19 +92,19 @@ def test_an_explicit_choice_overrides_the_profile_of_a_sandbox(mockserver_server
 
 
 @pytest.mark.mockserver(profile="guide", choices={"template-not-found-code": "campaign-template"})
-def test_a_mark_takes_a_profile(mockserver) -> None:
+def test_a_mark_takes_a_profile(mockserver: Sandbox) -> None:
     assert "guide" == in_force(mockserver)["dual-status"]
     assert "campaign-template" == in_force(mockserver)["template-not-found-code"]
 
 
-def test_a_reset_retains_the_profile(mockserver_server) -> None:
+def test_a_reset_retains_the_profile(mockserver_server: MockServer) -> None:
     with mockserver_server.sandbox(profile="guide") as sandbox:
         sandbox.reset()
 
         assert "guide" == in_force(sandbox)["dual-status"]
 
 
-def test_values_with_keys_are_joined_key_by_key(file) -> None:
+def test_values_with_keys_are_joined_key_by_key(file: Callable[..., Any]) -> None:
     path = file("choices: {size-limit-values: {chatapp: 5, photoapp: 6}, rate-limit-numbers: {requests: 2, per: 1}}")
 
     further = {"size-limit-values": {"photoapp": None}, "rate-limit-numbers": "off"}

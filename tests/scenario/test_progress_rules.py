@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver import MockServer
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from tests.operations.campaigning import NOON, TEMPLATE, cancel, counts, create, run, start, statuses
 
 MINUTE = 60_000_000
@@ -21,16 +22,16 @@ pytestmark = pytest.mark.mockserver(given=WORLD, now=NOON)
 class Naive:
     """An execution as a list: of each message that is not sent yet, when it is due and whether it fails."""
 
-    def __init__(self, total, per_minute):
+    def __init__(self, total: int, per_minute: int) -> None:
         self.own, self.done = per_minute, []
         self.queue = [[Fraction(MINUTE * place, per_minute), False] for place in range(total)]
         self.stalled = False
 
-    def pass_to(self, now):
+    def pass_to(self, now: int | Fraction) -> None:
         while self.queue and not self.stalled and self.queue[0][0] <= now:
             self.done.append(self.queue.pop(0))
 
-    def apply_effect(self, now, effect, number):
+    def apply_effect(self, now: int, effect: str, number: int) -> None:
         begun = len(self.done) > 0
         if effect == "stall-sends":
             self.stalled = True
@@ -44,7 +45,7 @@ class Naive:
             for place, message in enumerate(self.queue):
                 message[0] = first + Fraction(MINUTE * place, rate)
 
-    def counts(self):
+    def counts(self) -> tuple[int, int, int]:
         failed = sum(fails for _, fails in self.done)
         return len(self.done) + len(self.queue), len(self.done) - failed, failed
 
@@ -60,8 +61,8 @@ STEPS = st.lists(st.tuples(st.integers(1, 20_000_000), EFFECTS), max_size=6)
 
 @given(STEPS, st.integers(1, 8), st.sampled_from([1, 7, 60, 4800]), st.integers(0, 9))
 def test_modified_sends_equal_those_of_a_list_of_messages_and_each_count_is_reached_at_its_instant(
-    steps, chats, cadence, wanted
-):
+    steps: list[tuple[int, tuple[str, JSON]]], chats: int, cadence: int, wanted: int
+) -> None:
     world = {"templates": [TEMPLATE], "chats": {"count": chats}}
     naive, now = Naive(chats, cadence), 0
     with MockServer().sandbox(given=world, now=NOON) as sandbox:
@@ -70,7 +71,7 @@ def test_modified_sends_equal_those_of_a_list_of_messages_and_each_count_is_reac
         reached = None
         ids = run(sandbox, cadence=cadence)
 
-        def go(to):
+        def go(to: int) -> None:
             """Message by message; when the wanted number was sent, by the model."""
             nonlocal reached
             naive.pass_to(now)
@@ -104,7 +105,7 @@ def test_modified_sends_equal_those_of_a_list_of_messages_and_each_count_is_reac
         assert (0 if reached is None else 1) == rule.fired
 
 
-def _reached_as_in_the_model(fired, reached, began, since):
+def _reached_as_in_the_model(fired: list[JSON], reached: int | None, began: datetime, since: int) -> None:
     for each in fired:
         if each["what"] == "execution.sent":
             at = datetime.fromisoformat(each["at"])
@@ -113,7 +114,9 @@ def _reached_as_in_the_model(fired, reached, began, since):
 
 @pytest.mark.parametrize("applied", ["before the start", "after the start"])
 @pytest.mark.parametrize("wanted, second", [(0, 0), (1, 0), (5, 4), (8, 7)])
-def test_a_count_is_reached_at_the_instant_of_its_send_also_the_very_last(mockserver, applied, wanted, second):
+def test_a_count_is_reached_at_the_instant_of_its_send_also_the_very_last(
+    mockserver: Sandbox, applied: str, wanted: int, second: int
+) -> None:
     campaign_id = create(mockserver)
     if applied == "after the start":
         start(mockserver, campaign_id)
@@ -128,7 +131,7 @@ def test_a_count_is_reached_at_the_instant_of_its_send_also_the_very_last(mockse
     assert f"2026-03-01T12:00:0{second}" == ended["at"][:19]
 
 
-def test_a_count_is_reached_once_per_execution(mockserver):
+def test_a_count_is_reached_once_per_execution(mockserver: Sandbox) -> None:
     rule = mockserver.after(sent=3).do({"slow-sends": {"perMinute": 1}})
     for name in "AB":
         run(mockserver, name=name)
@@ -137,7 +140,7 @@ def test_a_count_is_reached_once_per_execution(mockserver):
     assert 2 == rule.fired
 
 
-def test_a_count_that_is_never_reached_never_fires(mockserver):
+def test_a_count_that_is_never_reached_never_fires(mockserver: Sandbox) -> None:
     failing = mockserver.on("startCampaign").fail_sends(every=2)
     never, half = (
         mockserver.after(sent=5).may_fire().set_tenant(name="Never"),
@@ -150,7 +153,7 @@ def test_a_count_that_is_never_reached_never_fires(mockserver):
     assert [1, 0, 1] == [each.fired for each in (failing, never, half)]
 
 
-def test_after_a_cancel_no_count_is_reached(mockserver):
+def test_after_a_cancel_no_count_is_reached(mockserver: Sandbox) -> None:
     rule = mockserver.after(sent=4).may_fire().set_tenant(name="Never")
     ids = run(mockserver)
     mockserver.advance("2s")
@@ -160,7 +163,7 @@ def test_after_a_cancel_no_count_is_reached(mockserver):
     assert 0 == rule.fired
 
 
-def test_a_condition_has_to_hold_at_the_instant_of_the_count(mockserver):
+def test_a_condition_has_to_hold_at_the_instant_of_the_count(mockserver: Sandbox) -> None:
     rule = mockserver.after(sent=4).while_(subscription="suspended").fail_campaign()
     mockserver.at("2s").set_tenant(subscription="suspended")
     ids = run(mockserver)
@@ -170,7 +173,7 @@ def test_a_condition_has_to_hold_at_the_instant_of_the_count(mockserver):
     assert (("failed", "failed"), 1) == (statuses(mockserver, ids), rule.fired)
 
 
-def test_an_effect_in_the_start_applies_from_the_first_send(mockserver):
+def test_an_effect_in_the_start_applies_from_the_first_send(mockserver: Sandbox) -> None:
     for effect, seen in (("stall-sends", (8, 0, 0)), ("fail-sends", (8, 0, 1)), ("slow-sends", (8, 1, 0))):
         arguments = {"perMinute": 1} if effect == "slow-sends" else {}
         rule = mockserver.on("startCampaign").do({effect: arguments})
@@ -178,8 +181,8 @@ def test_an_effect_in_the_start_applies_from_the_first_send(mockserver):
         rule.remove()
 
 
-def test_the_failing_share_is_derived_from_the_seed(mockserver_server):
-    def failed(seed, ratio=0.5):
+def test_the_failing_share_is_derived_from_the_seed(mockserver_server: MockServer) -> None:
+    def failed(seed: int, ratio: float = 0.5) -> int:
         world = {"templates": [TEMPLATE], "chats": {"count": 400}}
         with mockserver_server.sandbox(given=world, seed=seed) as sandbox:
             sandbox.on("startCampaign").fail_sends(ratio=ratio)
@@ -193,7 +196,7 @@ def test_the_failing_share_is_derived_from_the_seed(mockserver_server):
     assert [0, 400] == [failed(1, 0), failed(1, 1)]
 
 
-def test_named_chats_are_those_that_fail(mockserver):
+def test_named_chats_are_those_that_fail(mockserver: Sandbox) -> None:
     mockserver.on("startCampaign").fail_sends(chats=["chat_2", "chat_7", "chat_nobody"])
     ids = run(mockserver)
     seen = []
@@ -215,7 +218,9 @@ def test_named_chats_are_those_that_fail(mockserver):
         {"after": {"sent": 9}, "do": {"fail-sends": {"every": 1}}},
     ],
 )
-def test_a_rule_applied_while_an_execution_lags_ignores_an_ended_campaign(mockserver, end, rule):
+def test_a_rule_applied_while_an_execution_lags_ignores_an_ended_campaign(
+    mockserver: Sandbox, end: str, rule: JSON
+) -> None:
     ids = run(mockserver, cadence=60)
     mockserver.advance(7 if end == "finish" else 3)
     {

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mockserver import Sandbox
+from mockserver._json import JSON
 from mockserver.contract.limits import RULES_MAX
-from mockserver.scenario.problems import ScenarioError
+from mockserver.scenario.problems import Problem, ScenarioError
 from tests.operations.world import GIVEN
 
 DO = {"error": "INTERNAL_ERROR"}
@@ -14,7 +17,7 @@ ON = {"on": "startCampaign"}
 HEADERS = "/do/reply/headers/"
 
 
-def _on(do, **more):
+def _on(do: JSON | list[Any], **more: Any) -> JSON:
     return {**ON, "do": do, **more}
 
 
@@ -184,7 +187,7 @@ BROKEN = [
 
 
 @pytest.mark.mockserver(given=GIVEN)
-def test_a_broken_rule_refuses_the_whole_document_at_its_place(mockserver):
+def test_a_broken_rule_refuses_the_whole_document_at_its_place(mockserver: Sandbox) -> None:
     before = mockserver.state()
     wrong = {}
     for rule, place, wanted, nearest in BROKEN:
@@ -196,7 +199,7 @@ def test_a_broken_rule_refuses_the_whole_document_at_its_place(mockserver):
     assert before == mockserver.state()
 
 
-def problems_of(sandbox, rule):
+def problems_of(sandbox: Sandbox, rule: Any) -> list[Problem]:
     """The problems of a document whose second rule this is; none where the document is applied."""
     sound = {"on": "listCampaigns", "do": {"garble": True}}
     document = {"choices": {"dual-status": "guide"}, "given": {"chats": [{"id": "chat_new"}]}, "script": [sound, rule]}
@@ -207,19 +210,19 @@ def problems_of(sandbox, rule):
     return []
 
 
-def test_every_problem_of_a_script_is_listed_in_the_order_of_the_document(mockserver):
+def test_every_problem_of_a_script_is_listed_in_the_order_of_the_document(mockserver: Sandbox) -> None:
     with pytest.raises(ScenarioError) as refusal:
         mockserver.apply({"script": [{"on": "x", "do": DO}, {"at": "x", "do": {"advance": "y"}}]})
 
     assert ["/script/0/on", "/script/1/at", "/script/1/do/advance"] == [each.path for each in refusal.value.problems]
 
 
-def test_a_value_that_is_not_a_list_is_refused(mockserver):
+def test_a_value_that_is_not_a_list_is_refused(mockserver: Sandbox) -> None:
     with pytest.raises(ScenarioError, match="/script"):
         mockserver.apply({"script": {"on": "*", "do": DO}})
 
 
-def test_a_sandbox_has_a_most_of_rules_since_each_call_evaluates_them(mockserver: Sandbox):
+def test_a_sandbox_has_a_most_of_rules_since_each_call_evaluates_them(mockserver: Sandbox) -> None:
     rule = {"on": "listCampaigns", "chance": 0.5, "do": {"error": "INTERNAL_ERROR"}}
     mockserver.apply(script=[rule] * (RULES_MAX - 1))
     mockserver.on("listCampaigns").times(1).error("INTERNAL_ERROR")

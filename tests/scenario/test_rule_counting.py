@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mockserver import MockServer
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from mockserver.core import ids
 from tests.depth import at_depth
 
@@ -21,7 +23,7 @@ CHANCES = st.sampled_from([None, 0, 0.3, 0.5, 1])
 PATH = "/v1/campaigns/nobody"
 
 
-def _fires_at(rule, calls, seed):
+def _fires_at(rule: JSON, calls: int, seed: int) -> list[int]:
     """
     The numbers of the calls at which a rule of a fresh sandbox fires, one call a second, the first at second 0.
 
@@ -47,12 +49,12 @@ def _fires_at(rule, calls, seed):
     return fired
 
 
-def _written(rule, **more):
+def _written(rule: JSON, **more: Any) -> JSON:
     kept = {key: each for key, each in rule.items() if each is not None}
     return {"on": "readCampaign", "do": {"error": "INTERNAL_ERROR"}, **kept, **more}
 
 
-def _errors(sandbox, calls):
+def _errors(sandbox: Sandbox, calls: int) -> list[int]:
     found = []
     for number in range(1, calls + 1):
         if sandbox.call("GET", PATH).status == 500:
@@ -62,7 +64,7 @@ def _errors(sandbox, calls):
 
 
 @given(COUNTS, st.integers(0, 20))
-def test_a_rule_of_call_numbers_fires_as_documented(rule, calls):
+def test_a_rule_of_call_numbers_fires_as_documented(rule: JSON, calls: int) -> None:
     rule |= {"chance": None, "from": None, "until": None}
     with MockServer().sandbox() as sandbox:
         sandbox.apply({"script": [_written(rule)]})
@@ -73,7 +75,9 @@ def test_a_rule_of_call_numbers_fires_as_documented(rule, calls):
 
 
 @given(COUNTS, BOUNDS, CHANCES, st.integers(0, 20), st.integers(0, 2**53 - 1))
-def test_bounds_and_chance_are_checked_after_the_numbers_and_before_times(rule, bounds, chance, calls, seed):
+def test_bounds_and_chance_are_checked_after_the_numbers_and_before_times(
+    rule: JSON, bounds: JSON, chance: float | None, calls: int, seed: int
+) -> None:
     rule |= bounds | {"chance": chance}
     with MockServer().sandbox(seed=seed) as sandbox:
         sandbox.apply({"script": [_written(rule)]})
@@ -82,7 +86,7 @@ def test_bounds_and_chance_are_checked_after_the_numbers_and_before_times(rule, 
 
 
 @given(COUNTS, st.integers(0, 20), st.sampled_from([{"path.id": "nobody"}, {"path.id": "~body"}]))
-def test_a_condition_that_every_call_matches_changes_nothing(rule, calls, where):
+def test_a_condition_that_every_call_matches_changes_nothing(rule: JSON, calls: int, where: JSON) -> None:
     """However the engine finds the rule: by the number of the call, by a value of it, or by asking the rule."""
     rule |= {"chance": None, "from": None, "until": None}
     with MockServer().sandbox() as sandbox:
@@ -92,7 +96,9 @@ def test_a_condition_that_every_call_matches_changes_nothing(rule, calls, where)
 
 
 @given(st.lists(COUNTS, min_size=2, max_size=5), st.integers(0, 12), st.data())
-def test_rules_count_by_themselves_and_the_first_in_order_has_the_wire(rules, calls, data):
+def test_rules_count_by_themselves_and_the_first_in_order_has_the_wire(
+    rules: list[JSON], calls: int, data: st.DataObject
+) -> None:
     codes = ["INTERNAL_ERROR", "RATE_LIMIT_EXCEEDED", "CHAT_NOT_FOUND", "FORM_NOT_FOUND", "INVALID_PHONE"]
     statuses, script, fires = [], [], []
     for number, rule in enumerate(rules):
@@ -111,7 +117,7 @@ def test_rules_count_by_themselves_and_the_first_in_order_has_the_wire(rules, ca
 
 
 @pytest.mark.parametrize("on", ["readCampaign", "*"])
-def test_a_rule_counts_from_where_it_was_applied(mockserver, on):
+def test_a_rule_counts_from_where_it_was_applied(mockserver: Sandbox, on: str) -> None:
     mockserver.on("listCampaigns").nth(99).may_fire().error("INTERNAL_ERROR")
     mockserver.call("GET", PATH)
     rule = mockserver.on(on).nth(2).error("INTERNAL_ERROR")
@@ -122,8 +128,8 @@ def test_a_rule_counts_from_where_it_was_applied(mockserver, on):
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=at_depth(10, 100))
 @given(st.integers(0, 2**53 - 1))
-def test_the_same_seed_draws_the_same_chances_whatever_else_is_called(mockserver_server, seed):
-    def fired(noise):
+def test_the_same_seed_draws_the_same_chances_whatever_else_is_called(mockserver_server: MockServer, seed: int) -> None:
+    def fired(noise: int) -> list[int]:
         with mockserver_server.sandbox(seed=seed) as sandbox:
             sandbox.on("readCampaign").chance(0.5).error("INTERNAL_ERROR")
             for _ in range(noise):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mockserver import MockServer, Sandbox
 from tests.operations.world import DRAFT, GIVEN, OPERATIONS, OTHER_KEY, draft, running, session
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00.000000Z")
@@ -11,26 +12,26 @@ pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00.000000
 CAMPAIGNS = ("GET", "/v1/campaigns")
 
 
-def _status(sandbox, **options):
+def _status(sandbox: Sandbox, **options: str) -> int:
     return sandbox.call(*CAMPAIGNS, **options).status
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_an_asterisk_takes_every_operation(mockserver, operation):
+def test_an_asterisk_takes_every_operation(mockserver: Sandbox, operation: str) -> None:
     rule = mockserver.on("*").error("INTERNAL_ERROR")
 
     assert 500 == mockserver.call(*OPERATIONS[operation]).status
     assert 1 == rule.fired
 
 
-def test_a_path_of_no_operation_counts_for_none(mockserver):
+def test_a_path_of_no_operation_counts_for_none(mockserver: Sandbox) -> None:
     rule = mockserver.on("*").error("INTERNAL_ERROR")
 
     assert 404 == mockserver.call("GET", "/v1/nothing").status
     assert 0 == rule.matched
 
 
-def test_a_method_and_path_match_only_their_operation(mockserver):
+def test_a_method_and_path_match_only_their_operation(mockserver: Sandbox) -> None:
     mockserver.on("GET /v1/campaigns").error("INTERNAL_ERROR")
 
     assert [500, 404, 201] == [
@@ -40,7 +41,7 @@ def test_a_method_and_path_match_only_their_operation(mockserver):
     ]
 
 
-def test_a_refused_call_counts_too(mockserver):
+def test_a_refused_call_counts_too(mockserver: Sandbox) -> None:
     mockserver.on("listCampaigns").nth(3).error("INTERNAL_ERROR")
 
     assert [401, 401, 500] == [
@@ -50,7 +51,7 @@ def test_a_refused_call_counts_too(mockserver):
     ]
 
 
-def test_only_the_first_rule_modifies_the_response_and_the_state_effects_of_all_run(mockserver):
+def test_only_the_first_rule_modifies_the_response_and_the_state_effects_of_all_run(mockserver: Sandbox) -> None:
     mockserver.on("listCampaigns").set_tenant(name="First")
     first = mockserver.on("listCampaigns").do({"error": "INTERNAL_ERROR", "set-tenant": {"developersEnabled": False}})
     second = mockserver.on("listCampaigns").do({"reply": {"status": 299}, "set-tenant": {"subscription": "suspended"}})
@@ -62,7 +63,7 @@ def test_only_the_first_rule_modifies_the_response_and_the_state_effects_of_all_
     assert first.id == mockserver.log.journal["exchanges"][0]["fault"]["rule"]
 
 
-def test_state_effects_run_after_or_before_the_operation(mockserver):
+def test_state_effects_run_after_or_before_the_operation(mockserver: Sandbox) -> None:
     after = mockserver.on("listCampaigns").times(1).set_tenant(subscription="suspended")
     assert [200, 403] == [_status(mockserver), _status(mockserver)]
     assert 1 == after.fired
@@ -71,7 +72,7 @@ def test_state_effects_run_after_or_before_the_operation(mockserver):
     assert 200 == _status(mockserver)
 
 
-def test_effects_after_the_operation_precede_the_response_and_do_not_change_it(mockserver):
+def test_effects_after_the_operation_precede_the_response_and_do_not_change_it(mockserver: Sandbox) -> None:
     """The answer is of one piece: as of the operation, though an hour has passed since."""
     campaign_id, _ = running(mockserver, cadence=1)
     mockserver.on("readCampaign").times(1).advance("1h")
@@ -83,7 +84,7 @@ def test_effects_after_the_operation_precede_the_response_and_do_not_change_it(m
     ]
 
 
-def test_where_compares_the_values_of_a_call_by_path(mockserver):
+def test_where_compares_the_values_of_a_call_by_path(mockserver: Sandbox) -> None:
     path = "/v1/messaging/chats/chat_ana"
     taken = {
         "path.chatId": ["chat_ana", "~ana", "!=chat_bia"],
@@ -106,7 +107,7 @@ def test_where_compares_the_values_of_a_call_by_path(mockserver):
                 rule.remove()
 
 
-def test_where_reads_the_body_as_json_and_distinguishes_true_from_one(mockserver):
+def test_where_reads_the_body_as_json_and_distinguishes_true_from_one(mockserver: Sandbox) -> None:
     rule = mockserver.on("createCampaign").where(cadence=1).error("INTERNAL_ERROR")
 
     bodies = [DRAFT | {"cadence": each, "name": str(each)} for each in (1, 1.0, True, "1")]
@@ -115,7 +116,7 @@ def test_where_reads_the_body_as_json_and_distinguishes_true_from_one(mockserver
 
 
 @pytest.mark.parametrize("body", [b"[" * 200_000, b"{", b"\xff\xfe", b'{"name": ' + b"9" * 10_000 + b"}", b""])
-def test_an_unreadable_body_matches_nothing_and_gets_its_own_refusal(mockserver, body):
+def test_an_unreadable_body_matches_nothing_and_gets_its_own_refusal(mockserver: Sandbox, body: bytes) -> None:
     rule = mockserver.on("createCampaign").where(name="x").error("INTERNAL_ERROR")
 
     reply = mockserver.call("POST", "/v1/campaigns", body=body, headers={"Content-Type": "application/json"})
@@ -123,14 +124,14 @@ def test_an_unreadable_body_matches_nothing_and_gets_its_own_refusal(mockserver,
     assert (400, 0) == (reply.status, rule.matched)
 
 
-def test_all_conditions_of_where_must_match(mockserver):
+def test_all_conditions_of_where_must_match(mockserver: Sandbox) -> None:
     mockserver.on("createCampaign").where(name="a", cadence=">=50").error("INTERNAL_ERROR")
 
     bodies = [DRAFT | each for each in ({"name": "a"}, {"name": "a", "cadence": 5}, {"name": "b"})]
     assert [500, 201, 201] == [mockserver.call("POST", "/v1/campaigns", json=each).status for each in bodies]
 
 
-def test_a_rule_applies_only_while_its_condition_is_true(mockserver):
+def test_a_rule_applies_only_while_its_condition_is_true(mockserver: Sandbox) -> None:
     campaign_id, _ = running(mockserver, cadence=1)
     rule = mockserver.on("readCampaign").while_(campaign="processing", sent=">=2").error("INTERNAL_ERROR")
     path = f"/v1/campaigns/{campaign_id}"
@@ -145,7 +146,7 @@ def test_a_rule_applies_only_while_its_condition_is_true(mockserver):
     assert 1 == rule.matched
 
 
-def test_conditions_on_sessions_and_subscriptions(mockserver):
+def test_conditions_on_sessions_and_subscriptions(mockserver: Sandbox) -> None:
     mockserver.on("listTemplates").while_(session="pending").error("INTERNAL_ERROR")
     mockserver.on("listCampaigns").while_(subscription="active").error("INTERNAL_ERROR")
 
@@ -155,7 +156,7 @@ def test_conditions_on_sessions_and_subscriptions(mockserver):
     assert [500, 403] == [mockserver.call(*OPERATIONS["listTemplates"]).status, _status(mockserver)]
 
 
-def test_a_removed_rule_is_absent_and_the_others_continue_to_count(mockserver):
+def test_a_removed_rule_is_absent_and_the_others_continue_to_count(mockserver: Sandbox) -> None:
     first = mockserver.on("listCampaigns").nth(1).error("INTERNAL_ERROR")
     second = mockserver.on("listCampaigns").nth(2).error("FORM_NOT_FOUND")
     third = mockserver.on("listCampaigns").where({"query.a": "1"}).error("INTERNAL_ERROR")
@@ -170,7 +171,7 @@ def test_a_removed_rule_is_absent_and_the_others_continue_to_count(mockserver):
     assert [] == mockserver.rules
 
 
-def test_counters_are_part_of_a_checkpoint(mockserver):
+def test_counters_are_part_of_a_checkpoint(mockserver: Sandbox) -> None:
     rule = mockserver.on("listCampaigns").nth(3).error("INTERNAL_ERROR")
     late = mockserver.on("listCampaigns").where({"query.a": "1"}).every(2).error("FORM_NOT_FOUND")
     statuses = lambda: [mockserver.call("GET", "/v1/campaigns?a=1").status for _ in range(2)]
@@ -183,7 +184,7 @@ def test_counters_are_part_of_a_checkpoint(mockserver):
     assert [(3, 1), (3, 1)] == [(each.matched, each.fired) for each in (rule, late)]
 
 
-def test_an_effect_without_a_target_is_reported_in_its_rule_until_it_has_one(mockserver):
+def test_an_effect_without_a_target_is_reported_in_its_rule_until_it_has_one(mockserver: Sandbox) -> None:
     rule = mockserver.on("listCampaigns").fail_campaign()
     assert None is rule.no_target
     _status(mockserver)
@@ -194,7 +195,7 @@ def test_an_effect_without_a_target_is_reported_in_its_rule_until_it_has_one(moc
     assert None is rule.no_target
 
 
-def test_effects_act_on_what_the_call_is_about_else_on_all(mockserver):
+def test_effects_act_on_what_the_call_is_about_else_on_all(mockserver: Sandbox) -> None:
     one, other = (running(mockserver, name=name)[0] for name in "AB")
     mockserver.on("readCampaign").times(1).fail_campaign()
     mockserver.call("GET", f"/v1/campaigns/{other}")
@@ -208,7 +209,7 @@ def test_effects_act_on_what_the_call_is_about_else_on_all(mockserver):
     assert {one: "failed", other: "failed", third: "failed"} == states
 
 
-def test_the_tenant_is_the_calls_unless_one_is_named(mockserver):
+def test_the_tenant_is_the_calls_unless_one_is_named(mockserver: Sandbox) -> None:
     mockserver.on("listCampaigns").set_tenant(name="Called")
     mockserver.on("listTemplates").set_tenant(name="Named", tenant="tenant_default")
     mockserver.on("listCampaigns").when("before").do({"revoke-key": {}})
@@ -218,7 +219,7 @@ def test_the_tenant_is_the_calls_unless_one_is_named(mockserver):
     assert ["Named", "Called"] == [each["name"] for each in mockserver.state()["tenants"]]
 
 
-def test_an_instant_is_counted_from_when_the_rule_was_applied(mockserver):
+def test_an_instant_is_counted_from_when_the_rule_was_applied(mockserver: Sandbox) -> None:
     mockserver.advance("1m")
     rule = mockserver.at("5m").set_tenant(subscription="suspended")
 
@@ -228,7 +229,7 @@ def test_an_instant_is_counted_from_when_the_rule_was_applied(mockserver):
     assert (403, 1) == (_status(mockserver), rule.fired)
 
 
-def test_effects_at_an_instant_are_returned_by_the_clock_and_happen_once(mockserver):
+def test_effects_at_an_instant_are_returned_by_the_clock_and_happen_once(mockserver: Sandbox) -> None:
     rule = mockserver.at("5s").set_tenant(name="Later")
 
     happened = mockserver.advance("1h")
@@ -239,7 +240,7 @@ def test_effects_at_an_instant_are_returned_by_the_clock_and_happen_once(mockser
     assert [] == mockserver.advance("1h")
 
 
-def test_an_instant_of_a_following_clock_retains_the_time_that_a_rule_added(mockserver_server):
+def test_an_instant_of_a_following_clock_retains_the_time_that_a_rule_added(mockserver_server: MockServer) -> None:
     """The clock continues from where the rule has set it, and does not stop until the process catches up."""
     with mockserver_server.sandbox(clock="follow", given=GIVEN) as sandbox:
         began = sandbox.now
@@ -252,7 +253,7 @@ def test_an_instant_of_a_following_clock_retains_the_time_that_a_rule_added(mock
         assert 3600.999 <= (sandbox.now - began).total_seconds() < 3700
 
 
-def test_a_rule_for_another_tenants_campaign_acts_on_that_one(mockserver):
+def test_a_rule_for_another_tenants_campaign_acts_on_that_one(mockserver: Sandbox) -> None:
     theirs = draft(mockserver, key=OTHER_KEY, templateId="template_other")
     mockserver.on("readCampaign").do({"remove-template": {"tenant": "tenant_other"}})
 
@@ -260,7 +261,7 @@ def test_a_rule_for_another_tenants_campaign_acts_on_that_one(mockserver):
     assert [] == mockserver.state()["tenants"][1]["templates"]
 
 
-def test_timers_have_their_own_instant_even_if_a_rule_advances_the_clock(mockserver):
+def test_timers_have_their_own_instant_even_if_a_rule_advances_the_clock(mockserver: Sandbox) -> None:
     mockserver.at("5s").advance("1h")
     mockserver.at("30m").set_tenant(name="Later")
 
@@ -271,7 +272,9 @@ def test_timers_have_their_own_instant_even_if_a_rule_advances_the_clock(mockser
 
 
 @pytest.mark.parametrize("rules", [150, 2000])
-def test_rules_that_advance_within_one_another_end_at_a_bound_and_break_nothing(mockserver, rules):
+def test_rules_that_advance_within_one_another_end_at_a_bound_and_break_nothing(
+    mockserver: Sandbox, rules: int
+) -> None:
     mockserver.apply({"script": [{"at": f"{n}s", "do": {"advance": "1s"}} for n in range(1, rules + 1)]})
 
     mockserver.advance("1s")
@@ -285,7 +288,7 @@ def test_rules_that_advance_within_one_another_end_at_a_bound_and_break_nothing(
     } == refused
 
 
-def test_a_rule_that_advances_by_a_call_may_do_so_at_every_call(mockserver):
+def test_a_rule_that_advances_by_a_call_may_do_so_at_every_call(mockserver: Sandbox) -> None:
     mockserver.apply({"script": [{"on": "listCampaigns", "do": {"advance": "1s"}}]})
     began = mockserver.now
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from mockserver.cli import main
 from mockserver.scenario import library
 from mockserver.scenario.documents import read
@@ -32,7 +34,7 @@ def own(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_scenario_is_listed_with_the_ids_that_it_seeds(own, capsys):
+def test_a_scenario_is_listed_with_the_ids_that_it_seeds(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert 0 == main(["scenarios", str(own)])
 
     lines = capsys.readouterr().out.splitlines()
@@ -41,7 +43,7 @@ def test_a_scenario_is_listed_with_the_ids_that_it_seeds(own, capsys):
     assert ["  tenants: tenant_b", "  forms: form_b", "  rule 1: on createCampaign: drop after"] == lines[4:]
 
 
-def test_programs_read_every_id_that_a_scenario_seeds(own, capsys):
+def test_programs_read_every_id_that_a_scenario_seeds(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert 0 == main(["scenarios", str(own), "--json"])
 
     listing = json.loads(capsys.readouterr().out)
@@ -54,7 +56,9 @@ def test_programs_read_every_id_that_a_scenario_seeds(own, capsys):
     )
 
 
-def test_the_ids_that_are_listed_are_those_that_a_server_seeds(mockserver_server, capsys):
+def test_the_ids_that_are_listed_are_those_that_a_server_seeds(
+    mockserver_server: MockServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     main(["scenarios", "demo", "--json"])
     created = json.loads(capsys.readouterr().out)["created"]
 
@@ -65,7 +69,7 @@ def test_the_ids_that_are_listed_are_those_that_a_server_seeds(mockserver_server
         assert sorted(created[kind]) == sorted(each["id"] for tenant in tenants for each in tenant[kind])
 
 
-def test_each_scenario_of_the_library_is_listed_by_name(capsys):
+def test_each_scenario_of_the_library_is_listed_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     wrong = {}
     for name in library.paths():
         code, printed = main(["scenarios", name]), capsys.readouterr().out
@@ -85,19 +89,19 @@ def test_each_scenario_of_the_library_is_listed_by_name(capsys):
         (["no.yaml"], "No such file"),
     ],
 )
-def test_what_cannot_be_listed_is_refused(arguments, words, capsys):
+def test_what_cannot_be_listed_is_refused(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert 2 == main(["scenarios", *arguments])
     assert words in capsys.readouterr().err
 
 
-def documents_of(page: Path):
+def documents_of(page: Path) -> list[JSON]:
     """The scenario documents that a page shows."""
     blocks = re.findall(r"^```yaml\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     read_blocks = [YAML(typ="safe", pure=True).load(block) for block in blocks]
     return [each for each in read_blocks if isinstance(each, dict) and "scenario" in each]
 
 
-def test_a_document_that_a_page_shows_has_no_name_of_the_library_unless_it_is_that_one():
+def test_a_document_that_a_page_shows_has_no_name_of_the_library_unless_it_is_that_one() -> None:
     shown = [
         (page, each) for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")] for each in documents_of(page)
     ]
@@ -110,7 +114,7 @@ def test_a_document_that_a_page_shows_has_no_name_of_the_library_unless_it_is_th
     ]
 
 
-def test_the_page_on_scenarios_shows_a_document_that_is_applied(mockserver):
+def test_the_page_on_scenarios_shows_a_document_that_is_applied(mockserver: Sandbox) -> None:
     [document] = documents_of(ROOT / "docs" / "scenarios.md")
 
     assert ["template_promo"] == mockserver.apply(document)["created"]["templates"]

@@ -1,12 +1,14 @@
 """Campaigns in seed data: each state with its past, as if it had been played, and what contradicts itself is refused."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver import ScenarioError
+from mockserver import MockServer, Sandbox, ScenarioError
+from mockserver._json import JSON
 from mockserver.testing.report.replay import replay
 from tests.operations.campaigning import cancel, counts, entry, messages, progress, read, run, start, statuses
 
@@ -17,14 +19,14 @@ IDS = ("campaign_a", "execution_a")
 pytestmark = pytest.mark.mockserver(now=NOON, given=WORLD)
 
 
-def seed(sandbox, **fields):
+def seed(sandbox: Sandbox, **fields: str | int) -> JSON:
     campaign = {"id": "campaign_a", **fields}
     if fields.get("status", "draft") not in ("draft", "canceled") or "startedAt" in fields:
         campaign |= {"executionId": "execution_a"}
     return sandbox.apply({"given": {"campaigns": [campaign]}})["created"]
 
 
-def refused(sandbox, **fields):
+def refused(sandbox: Sandbox, **fields: Any) -> list[str]:
     """The path of each problem; nothing is there afterwards."""
     with pytest.raises(ScenarioError) as refusal:
         sandbox.apply({"given": {"campaigns": [{"id": "campaign_a", **fields}]}})
@@ -33,7 +35,7 @@ def refused(sandbox, **fields):
 
 
 @pytest.mark.clause("campaigns.detail")
-def test_everything_has_a_default_and_a_draft_starts(mockserver):
+def test_everything_has_a_default_and_a_draft_starts(mockserver: Sandbox) -> None:
     (campaign_id,) = mockserver.apply({"given": {"campaigns": [{}]}})["created"]["campaigns"]
 
     detail = read(mockserver, campaign_id)
@@ -44,7 +46,7 @@ def test_everything_has_a_default_and_a_draft_starts(mockserver):
 
 
 @pytest.mark.clause("send.cadence", "send.message")
-def test_one_that_processes_is_as_one_that_was_started_then(mockserver_server):
+def test_one_that_processes_is_as_one_that_was_started_then(mockserver_server: MockServer) -> None:
     with (
         mockserver_server.sandbox(now="2026-03-01T11:59:56Z", given=WORLD) as played,
         mockserver_server.sandbox(now=NOON, given=WORLD) as seeded,
@@ -79,7 +81,9 @@ def test_one_that_processes_is_as_one_that_was_started_then(mockserver_server):
         ({"cadence": 7, "completedAt": "2026-03-01T11:00:08.571Z"}, (None, "2026-03-01T11:00:08.571Z")),
     ],
 )
-def test_one_that_completed_has_sent_to_everyone_by_its_end(mockserver, instants, shown):
+def test_one_that_completed_has_sent_to_everyone_by_its_end(
+    mockserver: Sandbox, instants: JSON, shown: tuple[str | None, str]
+) -> None:
     seed(mockserver, status="completed", **instants)
 
     ended = entry(mockserver, "campaign_a")
@@ -93,7 +97,7 @@ def test_one_that_completed_has_sent_to_everyone_by_its_end(mockserver, instants
 
 
 @pytest.mark.parametrize("cadence", [7, 11, 61, 997])
-def test_a_completion_now_leaves_no_send_for_later_whatever_the_cadence(mockserver, cadence):
+def test_a_completion_now_leaves_no_send_for_later_whatever_the_cadence(mockserver: Sandbox, cadence: int) -> None:
     seed(mockserver, status="completed", cadence=cadence)
 
     assert (9, 9, 0) == counts(mockserver, IDS)
@@ -105,7 +109,7 @@ def test_a_completion_now_leaves_no_send_for_later_whatever_the_cadence(mockserv
 
 @pytest.mark.clause("send.failed", "cancel.processing")
 @pytest.mark.parametrize("status", ["failed", "canceled"])
-def test_one_that_was_interrupted_has_sent_what_was_due_by_its_end(mockserver, status):
+def test_one_that_was_interrupted_has_sent_what_was_due_by_its_end(mockserver: Sandbox, status: str) -> None:
     seed(mockserver, status=status, startedAt="2026-03-01T11:00:00Z", completedAt="2026-03-01T11:00:03.500Z")
     mockserver.advance("1h")
 
@@ -115,7 +119,7 @@ def test_one_that_was_interrupted_has_sent_what_was_due_by_its_end(mockserver, s
 
 
 @pytest.mark.clause("cancel.draft")
-def test_one_that_was_canceled_as_a_draft_has_no_execution(mockserver):
+def test_one_that_was_canceled_as_a_draft_has_no_execution(mockserver: Sandbox) -> None:
     seed(mockserver, status="canceled")
 
     assert ("canceled", []) == tuple(read(mockserver, "campaign_a")[key] for key in ("status", "executions"))
@@ -154,11 +158,13 @@ def test_one_that_was_canceled_as_a_draft_has_no_execution(mockserver):
         ),
     ],
 )
-def test_what_contradicts_itself_or_could_not_be_is_refused_at_its_place(mockserver, fields, path):
+def test_what_contradicts_itself_or_could_not_be_is_refused_at_its_place(
+    mockserver: Sandbox, fields: JSON, path: str
+) -> None:
     assert [f"/given/campaigns/0/{path}"] == refused(mockserver, **fields)
 
 
-def test_seed_data_that_a_creation_or_a_start_would_refuse_is_refused(mockserver):
+def test_seed_data_that_a_creation_or_a_start_would_refuse_is_refused(mockserver: Sandbox) -> None:
     mockserver.apply({"given": {"campaigns": [{"name": "Taken"}]}})
     for campaign, words in (
         ({"name": "Taken"}, "CAMPAIGN_NAME_ALREADY_EXISTS"),
@@ -170,7 +176,7 @@ def test_seed_data_that_a_creation_or_a_start_would_refuse_is_refused(mockserver
             mockserver.apply({"given": {"templates": [asking], "campaigns": [campaign]}})
 
 
-def test_rules_reports_and_the_replay_include_a_seeded_campaign(mockserver_server):
+def test_rules_reports_and_the_replay_include_a_seeded_campaign(mockserver_server: MockServer) -> None:
     world = WORLD | {"campaigns": [{"id": "campaign_a", "executionId": "execution_a", "status": "processing"}]}
     script = [{"after": {"sent": 3}, "do": {"fail-campaign": {}}}]
     with mockserver_server.sandbox({"given": world, "script": script}, now=NOON) as sandbox:
@@ -187,7 +193,7 @@ def test_rules_reports_and_the_replay_include_a_seeded_campaign(mockserver_serve
         ] == [each for each in moves if each[0] == "campaign"]
 
 
-def test_a_restart_next_to_a_seeded_run_is_judged_without_its_create_call(mockserver):
+def test_a_restart_next_to_a_seeded_run_is_judged_without_its_create_call(mockserver: Sandbox) -> None:
     seed(mockserver, status="completed")
     run(mockserver, name="Again")
     mockserver.advance("1m")
@@ -203,7 +209,9 @@ def test_a_restart_next_to_a_seeded_run_is_judged_without_its_create_call(mockse
     then_us=st.integers(0, 20_000_000),
     end=st.sampled_from(["processing", "failed", "canceled"]),
 )
-def test_a_seeded_run_counts_as_the_played_one_at_every_instant(mockserver_server, cadence, milliseconds, then_us, end):
+def test_a_seeded_run_counts_as_the_played_one_at_every_instant(
+    mockserver_server: MockServer, cadence: int, milliseconds: int, then_us: int, end: str
+) -> None:
     """Whatever the cadence and the instant; one whose sends are over by then is refused, and reads `completed` if played."""
     began = datetime(2026, 3, 1, 12, tzinfo=UTC)
     now = began + timedelta(milliseconds=milliseconds)
@@ -225,7 +233,7 @@ def test_a_seeded_run_counts_as_the_played_one_at_every_instant(mockserver_serve
                 assert entry(played, ids[0]) | {"id": ""} == entry(seeded, "campaign_a") | {"id": ""}
 
 
-def test_the_document_of_a_run_contains_its_seeded_campaigns(mockserver_server):
+def test_the_document_of_a_run_contains_its_seeded_campaigns(mockserver_server: MockServer) -> None:
     world = WORLD | {"campaigns": [{"id": "campaign_a", "status": "processing", "executionId": "execution_a"}]}
     with mockserver_server.sandbox(now=NOON, given=world) as sandbox:
         sandbox.advance(3)

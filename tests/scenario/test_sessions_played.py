@@ -51,7 +51,7 @@ def sessions(run: ScenarioRun) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_a_careful_client_learns_how_a_connection_ended(mockserver_server: MockServer, name: str):
+def test_a_careful_client_learns_how_a_connection_ended(mockserver_server: MockServer, name: str) -> None:
     attempts, made, status, reason = ENDS[name]
     with played(mockserver_server, name, now=HALF_PAST) as run:
         if name == "connect-expires-at-the-instant":
@@ -63,7 +63,7 @@ def test_a_careful_client_learns_how_a_connection_ended(mockserver_server: MockS
         assert made == len(sessions(run))
 
 
-def test_at_the_very_instant_the_deadline_wins(mockserver_server: MockServer):
+def test_at_the_very_instant_the_deadline_wins(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "connect-expires-at-the-instant", now=HALF_PAST) as run:
         session_id = run.sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions").json()["sessionId"]
         run.sandbox.advance("20m")
@@ -73,7 +73,7 @@ def test_at_the_very_instant_the_deadline_wins(mockserver_server: MockServer):
         assert [1] == [rule["fired"] for rule in run.sandbox.rules]
 
 
-def test_the_id_is_stored_before_the_link_is_shown(mockserver_server: MockServer):
+def test_the_id_is_stored_before_the_link_is_shown(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "connect-standard") as run:
         ended, (kept, shown) = connect(run.careful())
 
@@ -84,7 +84,7 @@ def test_the_id_is_stored_before_the_link_is_shown(mockserver_server: MockServer
         assert shown.startswith("http") and kept.startswith("connection_session_")
 
 
-def test_the_requested_number_is_the_connected_one(mockserver_server: MockServer):
+def test_the_requested_number_is_the_connected_one(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "connect-standard") as run:
         funnel = {"funnelId": "funnel_standard", "funnelStepId": "funnel_step_standard"}
         ended, _ = connect(run.careful(), **funnel)
@@ -98,7 +98,7 @@ def test_the_requested_number_is_the_connected_one(mockserver_server: MockServer
         assert ended.entrypoint is not None and ended.entrypoint["isCoexistence"]
 
 
-def test_a_funnel_that_is_deleted_meanwhile_fails_the_connection(mockserver_server: MockServer):
+def test_a_funnel_that_is_deleted_meanwhile_fails_the_connection(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "connect-funnel-deleted") as run:
         ended, _ = connect(run.careful(), attempts=3, funnelStepId="funnel_step_deleted")
 
@@ -106,7 +106,7 @@ def test_a_funnel_that_is_deleted_meanwhile_fails_the_connection(mockserver_serv
         assert 1 == len(sessions(run))
 
 
-def test_a_completion_in_the_last_second_is_noticed(mockserver_server: MockServer):
+def test_a_completion_in_the_last_second_is_noticed(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "connect-last-second") as run:
         connect(run.careful())
 
@@ -114,7 +114,9 @@ def test_a_completion_in_the_last_second_is_noticed(mockserver_server: MockServe
 
 
 @pytest.mark.parametrize("name", ["connect-expires-unread", "connect-expires-sweeper-late", "connect-expires-on-read"])
-def test_a_careful_client_polls_a_little_beyond_the_deadline_and_no_more(mockserver_server: MockServer, name: str):
+def test_a_careful_client_polls_a_little_beyond_the_deadline_and_no_more(
+    mockserver_server: MockServer, name: str
+) -> None:
     with played(mockserver_server, name, now=HALF_PAST) as run:
         began = run.sandbox.now
 
@@ -132,7 +134,7 @@ LATE = [
 
 
 @pytest.mark.parametrize(("name", "statuses"), LATE)
-def test_a_deadline_may_be_noticed_late(mockserver_server: MockServer, name: str, statuses: list[str]):
+def test_a_deadline_may_be_noticed_late(mockserver_server: MockServer, name: str, statuses: list[str]) -> None:
     with played(mockserver_server, name, now=HALF_PAST) as run:
         client = run.careful()
         session_id = run.sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions").json()["sessionId"]
@@ -145,7 +147,7 @@ def test_a_deadline_may_be_noticed_late(mockserver_server: MockServer, name: str
         assert statuses[1] == client.session(session_id).status
 
 
-def test_a_client_stops_waiting_for_an_unenforced_deadline(mockserver_server: MockServer):
+def test_a_client_stops_waiting_for_an_unenforced_deadline(mockserver_server: MockServer) -> None:
     """However long a session stays pending, a careful client stops and reports it: its own time passes, the service's does not."""
     with played(mockserver_server, "connect-expires-unread") as run:
         client = Careful(run.sandbox.base_url, run.sandbox.secret_key, run.http, lambda seconds: None)
@@ -159,7 +161,7 @@ def test_a_client_stops_waiting_for_an_unenforced_deadline(mockserver_server: Mo
     ("name", "status"),
     [("connect-user-cancels", "failed"), ("connect-phone-in-use", "failed"), ("connect-forged-return", "failed")],
 )
-def test_a_poll_for_completed_alone_never_ends(mockserver_server: MockServer, name: str, status: str):
+def test_a_poll_for_completed_alone_never_ends(mockserver_server: MockServer, name: str, status: str) -> None:
     with played(mockserver_server, name) as run:
         with pytest.raises(NeverEnds):
             connect(run.naive(patience=60))
@@ -168,14 +170,14 @@ def test_a_poll_for_completed_alone_never_ends(mockserver_server: MockServer, na
         assert 50 < served.count(status)
 
 
-def test_a_number_that_is_taken_is_not_tried_again_and_again(mockserver_server: MockServer):
+def test_a_number_that_is_taken_is_not_tried_again_and_again(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "connect-phone-in-use") as run:
         connect(run.careful(), attempts=5)
 
         assert ["failed"] == sessions(run)
 
 
-def test_a_lost_session_is_left_behind_by_both(mockserver_server: MockServer):
+def test_a_lost_session_is_left_behind_by_both(mockserver_server: MockServer) -> None:
     """Nothing lists sessions: the first one can only expire."""
     with played(mockserver_server, "connect-create-answer-lost") as run:
         connect(run.careful())
@@ -183,7 +185,7 @@ def test_a_lost_session_is_left_behind_by_both(mockserver_server: MockServer):
         assert ["pending", "completed"] == sessions(run)
 
 
-def test_one_429_ends_the_watching_of_a_naive_client(mockserver_server: MockServer):
+def test_one_429_ends_the_watching_of_a_naive_client(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "connect-poll-meets-429") as run:
         with pytest.raises(Failed):
             connect(run.naive())
@@ -212,7 +214,7 @@ WITHOUT_ENDPOINT = {
 
 
 @pytest.mark.parametrize("name", WITHOUT_ENDPOINT)
-def test_a_client_without_an_event_reads_the_session(mockserver_server: MockServer, name: str):
+def test_a_client_without_an_event_reads_the_session(mockserver_server: MockServer, name: str) -> None:
     with played(mockserver_server, name, has_endpoint=False) as run:
         ended, _ = connect(run.careful(), attempts=len(WITHOUT_ENDPOINT[name]))
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from mockserver import Sandbox
 from mockserver.contract.effects import of_group
 from tests.operations.world import (
     GIVEN,
@@ -24,48 +25,48 @@ pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 LIST = OPERATIONS["listTemplates"]
 
 
-def _session(sandbox, session_id):
+def _session(sandbox: Sandbox, session_id: str) -> tuple[str, str | None]:
     read = sandbox.call("GET", f"{SESSIONS}/{session_id}").json()
     return read["status"], read.get("reason")
 
 
-def _counts(sandbox, ids):
+def _counts(sandbox: Sandbox, ids: tuple[str, str]) -> tuple[str, int, int]:
     read = sandbox.call("GET", f"/v1/campaigns/{ids[0]}/executions/{ids[1]}").json()
     return read["status"], read["sentCount"], read["failedCount"]
 
 
-def _complete(sandbox):
+def _complete(sandbox: Sandbox) -> tuple[str, str]:
     session_id = session(sandbox)
     assert None is apply_now(sandbox, "complete-session", {"phone": "+55 11 99999-0000", "name": "Balcão"}).no_target
     made = sandbox.state()["tenants"][0]["entrypoints"][-1]
     return _session(sandbox, session_id)[0], made["displayPhone"].replace(" ", "").replace("-", "")
 
 
-def _fail_session(sandbox):
+def _fail_session(sandbox: Sandbox) -> tuple[str, str]:
     session_id = session(sandbox)
     apply_now(sandbox, "fail-session", {"id": session_id, "reason": "phone_in_use"})
     return _session(sandbox, session_id)
 
 
-def _expire(sandbox):
+def _expire(sandbox: Sandbox) -> str:
     session_id = session(sandbox)
     apply_now(sandbox, "expire-session")
     return _session(sandbox, session_id)[0]
 
 
-def _cancel_session(sandbox):
+def _cancel_session(sandbox: Sandbox) -> str:
     session_id = session(sandbox)
     apply_now(sandbox, "cancel-session")
     return _session(sandbox, session_id)[0]
 
 
-def _visit(sandbox):
+def _visit(sandbox: Sandbox) -> str:
     session_id = session(sandbox)
     apply_now(sandbox, "visit-link", {"userAgent": "TelegramBot"})
     return _session(sandbox, session_id)[0]
 
 
-def _fail_campaign(sandbox):
+def _fail_campaign(sandbox: Sandbox) -> tuple[str, int, int]:
     ids = running(sandbox)
     sandbox.advance("1s")
     apply_now(sandbox, "fail-campaign")
@@ -73,7 +74,7 @@ def _fail_campaign(sandbox):
     return _counts(sandbox, ids)
 
 
-def _cancel_campaign(sandbox):
+def _cancel_campaign(sandbox: Sandbox) -> tuple[str, int, int]:
     ids = running(sandbox)
     sandbox.advance("1s")
     apply_now(sandbox, "cancel-campaign")
@@ -81,7 +82,7 @@ def _cancel_campaign(sandbox):
     return _counts(sandbox, ids)
 
 
-def _stall(sandbox):
+def _stall(sandbox: Sandbox) -> tuple[str, int, int]:
     ids = running(sandbox)
     sandbox.advance("1s")
     apply_now(sandbox, "stall-sends")
@@ -89,7 +90,7 @@ def _stall(sandbox):
     return _counts(sandbox, ids)
 
 
-def _resume(sandbox):
+def _resume(sandbox: Sandbox) -> list[tuple[str, int, int]]:
     ids = running(sandbox)
     apply_now(sandbox, "stall-sends")
     sandbox.advance("1h")
@@ -99,7 +100,7 @@ def _resume(sandbox):
     return [*seen, _counts(sandbox, ids)]
 
 
-def _slow(sandbox):
+def _slow(sandbox: Sandbox) -> list[tuple[str, int, int]]:
     ids = running(sandbox)
     apply_now(sandbox, "slow-sends", {"perMinute": 1})
     sandbox.advance("59s")
@@ -108,14 +109,14 @@ def _slow(sandbox):
     return [*seen, _counts(sandbox, ids)]
 
 
-def _fail_sends(sandbox):
+def _fail_sends(sandbox: Sandbox) -> tuple[str, int, int]:
     ids = running(sandbox)
     apply_now(sandbox, "fail-sends", {"chats": ["chat_ana", "chat_bia"]})
     sandbox.advance("1h")
     return _counts(sandbox, ids)
 
 
-def _set_tenant(sandbox):
+def _set_tenant(sandbox: Sandbox) -> list[str | int]:
     seen = [sandbox.call(*LIST).status]
     for settings in ({"subscription": "suspended"}, {"subscription": "active", "developersEnabled": False}):
         apply_now(sandbox, "set-tenant", settings)
@@ -123,14 +124,14 @@ def _set_tenant(sandbox):
     return seen
 
 
-def _revoke(sandbox):
+def _revoke(sandbox: Sandbox) -> tuple[str, int]:
     apply_now(sandbox, "revoke-key")
     again = apply_now(sandbox, "revoke-key")
     assert "got a revoked secret key" in again.no_target
     return sandbox.call(*LIST).json()["code"], sandbox.call(*LIST, key=OTHER_KEY).status
 
 
-def _rotate(sandbox):
+def _rotate(sandbox: Sandbox) -> list[int]:
     old = sandbox.secret_key
     apply_now(sandbox, "rotate-key", {"key": "sk_brand_new_key"})
     assert "sk_brand_new_key" == sandbox.secret_key
@@ -141,7 +142,7 @@ def _rotate(sandbox):
     return [sandbox.call(*LIST, key=key).status for key in (old, "sk_brand_new_key")]
 
 
-def _set_template(sandbox):
+def _set_template(sandbox: Sandbox) -> tuple[str, str, str]:
     apply_now(
         sandbox,
         "set-template",
@@ -158,7 +159,7 @@ def _set_template(sandbox):
     return listed["providerTemplateStatus"], read["items"][0]["text"], start
 
 
-def _remove_template(sandbox):
+def _remove_template(sandbox: Sandbox) -> tuple[int, int]:
     campaign_id = draft(sandbox)
     apply_now(sandbox, "remove-template", {"id": "template_plain"})
     return (
@@ -167,33 +168,33 @@ def _remove_template(sandbox):
     )
 
 
-def _remove_funnel(sandbox):
+def _remove_funnel(sandbox: Sandbox) -> tuple[str, str]:
     session_id = session(sandbox, funnelId="funnel_sales", funnelStepId="funnel_step_first")
     apply_now(sandbox, "remove-funnel", {"id": "funnel_sales"})
     sandbox.complete_session(session_id)
     return _session(sandbox, session_id)
 
 
-def _remove_entrypoint(sandbox):
+def _remove_entrypoint(sandbox: Sandbox) -> tuple[int, tuple[str, int, int]]:
     ids = running(sandbox)
     apply_now(sandbox, "remove-entrypoint", {"id": "entrypoint_desk"})
     sandbox.advance("1h")
     return sandbox.call(*OPERATIONS["readEntrypoint"]).status, _counts(sandbox, ids)
 
 
-def _fail_media(sandbox):
+def _fail_media(sandbox: Sandbox) -> list[list[bool]]:
     apply_now(sandbox, "fail-media", {"names": ["b.txt"]})
     files = [(f"{each}.txt", "text/plain", b"nota") for each in "abc"]
     return [[each["success"] for each in upload(sandbox, *files).json()] for _ in range(2)]
 
 
-def _given(sandbox):
+def _given(sandbox: Sandbox) -> int:
     apply_now(sandbox, "given", {"templates": [{"id": "template_late"}]})
     assert "template_late" in apply_now(sandbox, "given", {"templates": [{"id": "template_late"}]}).no_target
     return sandbox.call("GET", "/v1/message-templates/template_late").status
 
 
-def _rate_limit(sandbox):
+def _rate_limit(sandbox: Sandbox) -> tuple[list[int], int, int]:
     apply_now(sandbox, "rate-limit", {"requests": 2, "per": 60})
     seen = [sandbox.call(*LIST) for _ in range(3)]
     wait = int(seen[-1].headers["retry-after"])
@@ -203,13 +204,13 @@ def _rate_limit(sandbox):
     return [each.status for each in seen], early, sandbox.call(*LIST).status
 
 
-def _set_choice(sandbox):
+def _set_choice(sandbox: Sandbox) -> str:
     apply_now(sandbox, "set-choice", {"dual-status": "guide", "message-text": "empty"})
     read = sandbox.call(*OPERATIONS["readCampaign"]).json()
     return read["message"]
 
 
-def _advance(sandbox):
+def _advance(sandbox: Sandbox) -> str:
     apply_now(sandbox, "advance", "1h30m")
     return f"{sandbox.now:%Y-%m-%dT%H:%M:%S%z}"
 
@@ -241,18 +242,18 @@ SEEN = {
 }
 
 
-def test_no_effect_is_left_out():
+def test_no_effect_is_left_out() -> None:
     assert set(of_group("state")) == set(SEEN)
 
 
 @pytest.mark.parametrize("effect", SEEN)
-def test_an_effect_is_visible_to_clients(mockserver, effect):
+def test_an_effect_is_visible_to_clients(mockserver: Sandbox, effect: str) -> None:
     seen, expected = SEEN[effect]
 
     assert expected == seen(mockserver)
 
 
-def test_slowed_sends_never_precede_the_end_of_their_interval(mockserver):
+def test_slowed_sends_never_precede_the_end_of_their_interval(mockserver: Sandbox) -> None:
     """Seven a minute are one each 8571428.57 microseconds."""
     ids = running(mockserver)
     apply_now(mockserver, "slow-sends", {"perMinute": 7})

@@ -15,7 +15,7 @@ def create(sandbox: Sandbox) -> str:
 
 
 @pytest.mark.mockserver(scenario={"script": SCRIPT})
-def test_a_preview_uses_nothing_up_by_default(mockserver: Sandbox):
+def test_a_preview_uses_nothing_up_by_default(mockserver: Sandbox) -> None:
     session = create(mockserver)
 
     assert mockserver.end_user(session).open().status == 200
@@ -23,14 +23,14 @@ def test_a_preview_uses_nothing_up_by_default(mockserver: Sandbox):
 
 
 @pytest.mark.mockserver(scenario={"script": SCRIPT, "choices": {"link-consumed-when": "first-get"}})
-def test_a_preview_consumes_a_single_use_link(mockserver: Sandbox):
+def test_a_preview_consumes_a_single_use_link(mockserver: Sandbox) -> None:
     session = create(mockserver)
 
     assert mockserver.end_user(session).open().status == 410
 
 
 @pytest.mark.mockserver(scenario={"script": [{"at": "21m", "do": {"visit-link": {}}}]})
-def test_a_visit_after_the_end_changes_nothing(mockserver: Sandbox):
+def test_a_visit_after_the_end_changes_nothing(mockserver: Sandbox) -> None:
     session = create(mockserver)
     mockserver.advance("10m")
     mockserver.on("readConnectionSession").do({"visit-link": {"id": session}})

@@ -23,7 +23,7 @@ NOON = "2026-03-01T12:00:00Z"
 SECRET = "whsec_Y2hvc2VuLWJ5LXRoZS1yZWNlaXZlcg=="
 
 
-def test_no_forged_request_is_accepted_and_every_genuine_one_is(mockserver_server: MockServer):
+def test_no_forged_request_is_accepted_and_every_genuine_one_is(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "hook-forged") as run:
         app, receiver = careful_app(run)
         made = begin(run, 7, app)
@@ -37,7 +37,7 @@ def test_no_forged_request_is_accepted_and_every_genuine_one_is(mockserver_serve
         assert run.tenant["entrypoints"][-1]["displayPhone"] == app.number
 
 
-def test_a_receiver_without_checks_accepts_each_forged_request(mockserver_server: MockServer):
+def test_a_receiver_without_checks_accepts_each_forged_request(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "hook-forged") as run:
         app = NaiveReceiver()
         receiver = run.sandbox.receive_webhooks(app)
@@ -49,7 +49,7 @@ def test_a_receiver_without_checks_accepts_each_forged_request(mockserver_server
         assert 1 == len(set(app.welcomed) - set(made))  # a welcome for a session that does not exist
 
 
-def test_a_receiver_that_ignores_date_and_tenant_accepts_two_forged_requests(mockserver_server: MockServer):
+def test_a_receiver_that_ignores_date_and_tenant_accepts_two_forged_requests(mockserver_server: MockServer) -> None:
     """An old webhook request may be a recorded one; one about another tenant has a valid signature."""
     with played(mockserver_server, "hook-forged") as run:
         app = UndatedReceiver(SECRET)
@@ -65,7 +65,7 @@ def test_a_receiver_that_ignores_date_and_tenant_accepts_two_forged_requests(moc
         assert set(made) == set(app.welcomed)
 
 
-def test_a_signature_is_valid_for_the_exact_bytes(mockserver_server: MockServer):
+def test_a_signature_is_valid_for_the_exact_bytes(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "hook-unicode-body", now=NOON) as run:
         app, receiver = careful_app(run)
         made = begin(run, 3, app)
@@ -78,7 +78,7 @@ def test_a_signature_is_valid_for_the_exact_bytes(mockserver_server: MockServer)
         assert "São João ☕/Filial" == app.connection.entrypoint["name"]
 
 
-def test_who_verifies_what_it_wrote_itself_refuses_true_events(mockserver_server: MockServer):
+def test_who_verifies_what_it_wrote_itself_refuses_true_events(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "hook-unicode-body", now=NOON) as run:
         app = RespellingReceiver(SECRET)
         receiver = run.sandbox.receive_webhooks(app, secret=SECRET)
@@ -90,7 +90,7 @@ def test_who_verifies_what_it_wrote_itself_refuses_true_events(mockserver_server
         assert ["12:01:05", "12:01:10", "12:01:15"] == late  # each refusal delays what follows
 
 
-def test_a_request_with_two_signatures_is_valid_if_one_is(mockserver_server: MockServer):
+def test_a_request_with_two_signatures_is_valid_if_one_is(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "hook-secret-rotation", now=NOON) as run:
         app, receiver = careful_app(run)
         made = begin(run, 2, app)
@@ -101,7 +101,7 @@ def test_a_request_with_two_signatures_is_valid_if_one_is(mockserver_server: Moc
         assert (made, 0) == (app.welcomed, app.refused)
 
 
-def test_an_application_with_the_former_secret_tolerates_a_rotation(mockserver_server: MockServer):
+def test_an_application_with_the_former_secret_tolerates_a_rotation(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "hook-secret-rotation", now=NOON) as run:
         app, receiver = careful_app(run)
         made = begin(run, 2, app)
@@ -112,7 +112,9 @@ def test_an_application_with_the_former_secret_tolerates_a_rotation(mockserver_s
         assert (made, 0) == (app.welcomed, app.refused)
 
 
-def test_a_receiver_that_checks_one_signature_refuses_a_genuine_event_during_a_rotation(mockserver_server: MockServer):
+def test_a_receiver_that_checks_one_signature_refuses_a_genuine_event_during_a_rotation(
+    mockserver_server: MockServer,
+) -> None:
     with played(mockserver_server, "hook-secret-rotation", now=NOON) as run:
         receiver = run.sandbox.receive_webhooks(OneSignatureReceiver(SECRET), secret=SECRET)
         begin(run, 2)
@@ -124,7 +126,9 @@ def test_a_receiver_that_checks_one_signature_refuses_a_genuine_event_during_a_r
 
 
 @pytest.mark.parametrize("on_socket", [False, True])
-def test_a_receiver_that_was_down_gets_its_event_when_it_is_back(mockserver_server: MockServer, on_socket: bool):
+def test_a_receiver_that_was_down_gets_its_event_when_it_is_back(
+    mockserver_server: MockServer, on_socket: bool
+) -> None:
     with played(mockserver_server, "hook-receiver-down-30-min", now=NOON) as run, ExitStack() as stack:
         app = CarefulReceiver([], run.sandbox.tenant_id)
         back_at = run.sandbox.now.replace(minute=31)
@@ -147,7 +151,7 @@ def test_a_receiver_that_was_down_gets_its_event_when_it_is_back(mockserver_serv
         assert ("+551155500303", [ended.session_id]) == known == (app.number, app.welcomed)
 
 
-def test_a_page_that_answers_200_in_its_place_loses_the_event(mockserver_server: MockServer):
+def test_a_page_that_answers_200_in_its_place_loses_the_event(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "hook-receiver-down-30-min", now=NOON) as run:
         app = ReceiverBehindAPage()
         receiver = run.sandbox.receive_webhooks(app)

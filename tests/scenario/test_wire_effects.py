@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from http.client import RemoteDisconnected
 from statistics import median
+from typing import Any
 
 import pytest
 
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from mockserver.contract.errors import ERRORS
+from mockserver.testing.rules.builder import ActiveRule
 from tests.operations.world import DRAFT, GIVEN, OPERATIONS, draft, running
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
@@ -17,7 +21,9 @@ LIST = OPERATIONS["listCampaigns"]
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_any_code_can_be_the_answer_of_any_operation_which_then_does_not_run(mockserver, operation):
+def test_any_code_can_be_the_answer_of_any_operation_which_then_does_not_run(
+    mockserver: Sandbox, operation: str
+) -> None:
     before = mockserver.state()["tenants"]
     for code, row in ERRORS.items():
         rule = mockserver.on(operation).error(code)
@@ -30,7 +36,7 @@ def test_any_code_can_be_the_answer_of_any_operation_which_then_does_not_run(moc
 
 
 @pytest.mark.parametrize("code", ["RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR"])
-def test_an_injected_error_has_the_given_retry_after(mockserver, code):
+def test_an_injected_error_has_the_given_retry_after(mockserver: Sandbox, code: str) -> None:
     mockserver.on("listCampaigns").times(1).error(code, retry_after=12)
     mockserver.on("listCampaigns").error("INTERNAL_ERROR")
 
@@ -47,14 +53,14 @@ def test_an_injected_error_has_the_given_retry_after(mockserver, code):
         (None, "", None),
     ],
 )
-def test_a_reply_is_text_as_it_is_or_json(mockserver, body, content, kind):
+def test_a_reply_is_text_as_it_is_or_json(mockserver: Sandbox, body: Any, content: str, kind: str | None) -> None:
     mockserver.on("listCampaigns").reply(502, body)
     reply = mockserver.call(*LIST)
 
     assert (502, content.encode(), kind) == (reply.status, reply.body, reply.headers.get("content-type"))
 
 
-def test_headers_of_a_reply_win(mockserver):
+def test_headers_of_a_reply_win(mockserver: Sandbox) -> None:
     mockserver.on("listCampaigns").reply(503, "x", {"content-type": "text/html", "Date": "yesterday", "X-A": "1"})
     reply = mockserver.call(*LIST)
 
@@ -62,7 +68,7 @@ def test_headers_of_a_reply_win(mockserver):
 
 
 @pytest.mark.parametrize("status", [200, 204, 299, 304, 418, 499, 520, 599])
-def test_a_reply_has_any_status_for_every_client(mockserver, status):
+def test_a_reply_has_any_status_for_every_client(mockserver: Sandbox, status: int) -> None:
     mockserver.on("listCampaigns").reply(status)
     url = mockserver.base_url + LIST[1]
 
@@ -72,7 +78,7 @@ def test_a_reply_has_any_status_for_every_client(mockserver, status):
     assert status == mockserver.admin.app.test_client().get(LIST[1]).status_code
 
 
-def test_a_delay_moves_the_clock_before_the_operation_and_a_late_answer_after_it(mockserver):
+def test_a_delay_moves_the_clock_before_the_operation_and_a_late_answer_after_it(mockserver: Sandbox) -> None:
     mockserver.on("createCampaign").nth(1).delay("5s")
     mockserver.on("createCampaign").nth(2).delay_after("7s")
     for name in "AB":
@@ -83,7 +89,7 @@ def test_a_delay_moves_the_clock_before_the_operation_and_a_late_answer_after_it
     assert 12 == mockserver.now.second
 
 
-def _waits(server, seed, wait, calls=400):
+def _waits(server: MockServer, seed: int, wait: JSON, calls: int = 400) -> list[float]:
     with server.sandbox(seed=seed, given=GIVEN) as sandbox:
         sandbox.on("listCampaigns").do({"delay": wait})
         seen = []
@@ -94,7 +100,7 @@ def _waits(server, seed, wait, calls=400):
         return seen
 
 
-def test_a_random_delay_has_its_median_its_99th_percentile_and_its_bound(mockserver_server):
+def test_a_random_delay_has_its_median_its_99th_percentile_and_its_bound(mockserver_server: MockServer) -> None:
     wait = {"median": "80ms", "p99": "2s", "max": "3s"}
     waits = _waits(mockserver_server, 7, wait, 1000)
 
@@ -105,12 +111,14 @@ def test_a_random_delay_has_its_median_its_99th_percentile_and_its_bound(mockser
     assert max(waits) <= 3
 
 
-def test_a_random_delay_without_a_spread_is_its_median(mockserver_server):
+def test_a_random_delay_without_a_spread_is_its_median(mockserver_server: MockServer) -> None:
     assert {0.25} == set(_waits(mockserver_server, 1, {"median": "250ms"}, 5))
 
 
 @pytest.mark.parametrize("name, path", [("garble", "/v1/campaigns"), ("RANDOM_DATA_THEN_CLOSE", "/v1/campaigns")])
-def test_a_garbled_answer_is_200_and_no_json_though_the_operation_ran(mockserver, name, path):
+def test_a_garbled_answer_is_200_and_no_json_though_the_operation_ran(
+    mockserver: Sandbox, name: str, path: str
+) -> None:
     mockserver.on("createCampaign").do({name: True})
     reply = mockserver.call("POST", path, json=DRAFT)
 
@@ -120,7 +128,7 @@ def test_a_garbled_answer_is_200_and_no_json_though_the_operation_ran(mockserver
     assert 1 == len(mockserver.state()["tenants"][0]["campaigns"])
 
 
-def test_a_reset_and_a_drop_are_two_errors_for_a_client(mockserver):
+def test_a_reset_and_a_drop_are_two_errors_for_a_client(mockserver: Sandbox) -> None:
     mockserver.on("listCampaigns").nth(1).reset("after")
     mockserver.on("listCampaigns").nth(2).drop("after")
 
@@ -131,7 +139,9 @@ def test_a_reset_and_a_drop_are_two_errors_for_a_client(mockserver):
 
 
 @pytest.mark.parametrize("when, campaigns", [("before", 0), ("after", 1)])
-def test_a_bad_gateway_is_a_page_of_a_proxy_whether_or_not_the_operation_ran(mockserver, when, campaigns):
+def test_a_bad_gateway_is_a_page_of_a_proxy_whether_or_not_the_operation_ran(
+    mockserver: Sandbox, when: str, campaigns: int
+) -> None:
     mockserver.on("createCampaign").bad_gateway(when)
 
     reply = mockserver.call("POST", "/v1/campaigns", json=DRAFT)
@@ -145,7 +155,7 @@ def test_a_bad_gateway_is_a_page_of_a_proxy_whether_or_not_the_operation_ran(moc
     assert (502, bool(campaigns)) == (entry["response"]["status"], entry["applied"])
 
 
-def test_a_bad_gateway_without_arguments_prevents_the_operation(mockserver):
+def test_a_bad_gateway_without_arguments_prevents_the_operation(mockserver: Sandbox) -> None:
     mockserver.on("createCampaign").bad_gateway()
 
     assert 502 == mockserver.call("POST", "/v1/campaigns", json=DRAFT).status
@@ -155,7 +165,7 @@ def test_a_bad_gateway_without_arguments_prevents_the_operation(mockserver):
 @pytest.mark.parametrize(
     "status, title", [(502, "Bad Gateway"), (503, "Service Unavailable"), (504, "Gateway Timeout")]
 )
-def test_a_bad_gateway_has_its_status_and_the_name_of_its_proxy(mockserver, status, title):
+def test_a_bad_gateway_has_its_status_and_the_name_of_its_proxy(mockserver: Sandbox, status: int, title: str) -> None:
     mockserver.on("listCampaigns").bad_gateway(status=status, server="edge <1>")
 
     reply = mockserver.call(*LIST)
@@ -165,18 +175,18 @@ def test_a_bad_gateway_has_its_status_and_the_name_of_its_proxy(mockserver, stat
     assert "edge &lt;1&gt;" in reply.body.decode()
 
 
-def test_a_bad_gateway_on_a_read_may_hide_a_read_that_ran(mockserver):
+def test_a_bad_gateway_on_a_read_may_hide_a_read_that_ran(mockserver: Sandbox) -> None:
     mockserver.on("listCampaigns").bad_gateway("after")
     mockserver.call(*LIST)
 
     assert [True] == [each["applied"] for each in mockserver.log.journal["exchanges"]]
 
 
-def _stale(sandbox, operation):
+def _stale(sandbox: Sandbox, operation: str) -> ActiveRule:
     return sandbox.on(operation).times(1).stale()
 
 
-def test_after_a_create_a_stale_read_returns_not_found(mockserver):
+def test_after_a_create_a_stale_read_returns_not_found(mockserver: Sandbox) -> None:
     rule = _stale(mockserver, "readCampaign")
     mockserver.call(*LIST)
     path = f"/v1/campaigns/{draft(mockserver)}"
@@ -185,7 +195,7 @@ def test_after_a_create_a_stale_read_returns_not_found(mockserver):
     assert None is rule.no_target
 
 
-def test_after_a_start_a_stale_read_shows_the_draft(mockserver):
+def test_after_a_start_a_stale_read_shows_the_draft(mockserver: Sandbox) -> None:
     campaign_id = draft(mockserver)
     _stale(mockserver, "readCampaign")
     assert 202 == mockserver.call("POST", f"/v1/campaigns/{campaign_id}/start").status
@@ -194,7 +204,7 @@ def test_after_a_start_a_stale_read_shows_the_draft(mockserver):
     assert [("draft", 0), ("processing", 1)] == [(each["status"], len(each["executions"])) for each in read]
 
 
-def test_after_a_cancel_a_stale_read_shows_it_running(mockserver):
+def test_after_a_cancel_a_stale_read_shows_it_running(mockserver: Sandbox) -> None:
     campaign_id, _ = running(mockserver, cadence=1)
     _stale(mockserver, "readCampaign")
     mockserver.advance("1m")
@@ -206,7 +216,7 @@ def test_after_a_cancel_a_stale_read_shows_it_running(mockserver):
     assert [2, 2] == [each["executions"][0]["sentCount"] for each in read]
 
 
-def test_a_stale_read_is_of_the_last_instant_before_the_change(mockserver):
+def test_a_stale_read_is_of_the_last_instant_before_the_change(mockserver: Sandbox) -> None:
     mockserver.on("readCampaign").nth(2).stale()
     campaign_id, _ = running(mockserver)
     mockserver.call("GET", f"/v1/campaigns/{campaign_id}")
@@ -219,7 +229,7 @@ def test_a_stale_read_is_of_the_last_instant_before_the_change(mockserver):
     assert ("processing", 2) == (read["status"], read["executions"][0]["sentCount"])
 
 
-def test_time_alone_is_a_change_too(mockserver):
+def test_time_alone_is_a_change_too(mockserver: Sandbox) -> None:
     campaign_id, _ = running(mockserver)
     _stale(mockserver, "readCampaign")
     mockserver.call(*LIST)
@@ -230,7 +240,7 @@ def test_time_alone_is_a_change_too(mockserver):
     ]
 
 
-def test_a_stale_read_without_a_change_returns_the_present_state_and_records_it(mockserver):
+def test_a_stale_read_without_a_change_returns_the_present_state_and_records_it(mockserver: Sandbox) -> None:
     draft(mockserver)
     rule = _stale(mockserver, "listCampaigns")
 
@@ -238,7 +248,7 @@ def test_a_stale_read_without_a_change_returns_the_present_state_and_records_it(
     assert "stale: nothing has changed since the rule was applied" == rule.no_target
 
 
-def test_a_stale_read_changes_nothing_but_the_journal(mockserver):
+def test_a_stale_read_changes_nothing_but_the_journal(mockserver: Sandbox) -> None:
     draft(mockserver)
     _stale(mockserver, "listCampaigns")
     draft(mockserver, name="Second")
@@ -248,7 +258,7 @@ def test_a_stale_read_changes_nothing_but_the_journal(mockserver):
     assert before == mockserver.state()["tenants"]
 
 
-def test_a_call_with_an_effect_on_the_wire_has_its_fault_in_the_journal(mockserver):
+def test_a_call_with_an_effect_on_the_wire_has_its_fault_in_the_journal(mockserver: Sandbox) -> None:
     mockserver.on("listCampaigns").nth(1).error("INTERNAL_ERROR")
     mockserver.on("listCampaigns").nth(2).set_tenant(name="World alone")
     for _ in range(2):

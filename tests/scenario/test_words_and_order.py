@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from mockserver import Sandbox
+from mockserver._json import JSON
+
 VARIABLES = [{"key": "var1", "label": "Cupom", "required": True}, {"key": "var2", "source": "chat.name"}]
 GREATER = [{"combinator": "and", "statements": [{"field": "chat.virtual.participants-count", "operator": "greater-than", "value": 4}]}]  # fmt: skip
 
@@ -16,7 +19,7 @@ def _audience(sandbox: Any) -> int:
 
 
 @pytest.mark.parametrize("word", ["variables", "commonVariables"])
-def test_the_variables_of_a_template_have_two_names(mockserver, word):
+def test_the_variables_of_a_template_have_two_names(mockserver: Sandbox, word: str) -> None:
     mockserver.apply({"given": {"templates": [{"id": "template_promo", word: VARIABLES}]}})
 
     read = mockserver.call("GET", "/v1/message-templates/template_promo").json()
@@ -25,7 +28,7 @@ def test_the_variables_of_a_template_have_two_names(mockserver, word):
 
 @pytest.mark.parametrize("word", ["participantsCount", "participants-count"])
 @pytest.mark.parametrize("form", ["list", "each", "vary"])
-def test_the_participants_of_a_chat_have_two_names(mockserver, word, form):
+def test_the_participants_of_a_chat_have_two_names(mockserver: Sandbox, word: str, form: str) -> None:
     chats: dict[str, Any] = {
         "list": [{word: 5}, {word: 5}, {word: 3}],
         "each": {"count": 2, "each": {word: 5}},
@@ -37,7 +40,7 @@ def test_the_participants_of_a_chat_have_two_names(mockserver, word, form):
 
 
 @pytest.mark.parametrize("form", ["list", "each", "vary"])
-def test_the_fields_of_a_direct_participant_have_the_names_of_the_filters_too(mockserver, form):
+def test_the_fields_of_a_direct_participant_have_the_names_of_the_filters_too(mockserver: Sandbox, form: str) -> None:
     contact, birth_date = "dm-participant.contact", "dm-participant.birthDate"
     chats: dict[str, Any] = {
         "list": [{contact: "+5511999990000", birth_date: "1990-05-17"}, {contact: "+5511999990001"}],
@@ -70,7 +73,9 @@ BOTH = [
 
 
 @pytest.mark.parametrize(("given", "place"), BOTH)
-def test_both_names_of_one_thing_are_refused_and_nothing_is_applied(mockserver, given, place):
+def test_both_names_of_one_thing_are_refused_and_nothing_is_applied(
+    mockserver: Sandbox, given: JSON, place: str
+) -> None:
     before = mockserver.state()
 
     with pytest.raises(ValueError, match=f"{place}: .* is another name of it"):
@@ -79,7 +84,7 @@ def test_both_names_of_one_thing_are_refused_and_nothing_is_applied(mockserver, 
     assert before == mockserver.state()
 
 
-def test_a_problem_of_a_variable_is_at_the_name_that_the_document_has(mockserver):
+def test_a_problem_of_a_variable_is_at_the_name_that_the_document_has(mockserver: Sandbox) -> None:
     twice = [{"key": "var1"}, {"key": "var1"}]
 
     with pytest.raises(ValueError, match="/given/templates/0/commonVariables/1/key: "):
@@ -100,7 +105,9 @@ def _listed(sandbox: Any, path: str, prefix: str) -> str:
 
 @pytest.mark.parametrize("order", ["newest-first", "oldest-first"])
 @pytest.mark.parametrize(("kind", "prefix", "path"), KINDS)
-def test_of_equal_instants_the_order_given_is_kept(mockserver, kind, prefix, path, order):
+def test_of_equal_instants_the_order_given_is_kept(
+    mockserver: Sandbox, kind: str, prefix: str, path: str, order: str
+) -> None:
     mockserver.choose({"list-order": order})
     given: dict[str, Any] = {"templates": [{"id": "template_x", "createdAt": "2020-01-01T00:00:00Z"}]}
     given[kind] = [{"id": f"{prefix}{letter}"} for letter in "cab"]
@@ -112,7 +119,7 @@ def test_of_equal_instants_the_order_given_is_kept(mockserver, kind, prefix, pat
 
 
 @pytest.mark.parametrize(("kind", "prefix", "path"), KINDS)
-def test_instants_precede_the_order_given(mockserver, kind, prefix, path):
+def test_instants_precede_the_order_given(mockserver: Sandbox, kind: str, prefix: str, path: str) -> None:
     days = {"c": "2020-01-01T00:00:00Z", "a": "2020-01-03T00:00:00Z", "b": "2020-01-02T00:00:00Z"}
     given: dict[str, Any] = {"templates": [{"id": "template_c", "createdAt": days["c"]}]}
     given[kind] = [{"id": f"{prefix}{letter}", "createdAt": day} for letter, day in days.items()]
@@ -121,7 +128,7 @@ def test_instants_precede_the_order_given(mockserver, kind, prefix, path):
     assert "abc" == _listed(mockserver, path, prefix)
 
 
-def test_of_two_documents_the_later_ones_records_are_newer(mockserver):
+def test_of_two_documents_the_later_ones_records_are_newer(mockserver: Sandbox) -> None:
     for letters in ("ab", "cd"):
         mockserver.apply({"given": {"templates": [{"id": f"template_{letter}"} for letter in letters]}})
 

@@ -19,13 +19,13 @@ VALUES = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(["scenario", "given", "script", "calls"]), VALUES))
-def test_a_document_reads_the_same_as_json_and_as_yaml(document: dict[str, Any]):
+def test_a_document_reads_the_same_as_json_and_as_yaml(document: dict[str, Any]) -> None:
     written = dump({key: value if isinstance(value, list | None) else [value] for key, value in document.items()})
 
     assert json.loads(written) == YAML(typ="safe", pure=True).load(written)
 
 
-def test_each_key_each_rule_and_each_call_has_a_line():
+def test_each_key_each_rule_and_each_call_has_a_line() -> None:
     calls = [{"call": "GET /v1/campaigns", "answer": {"status": 200}}, {"do": "advance", "with": {"by": "1m"}}]
     document = {"scenario": "Órfã", "given": {"chats": [{"id": "a"}, {"id": "b"}]}, "script": [], "calls": calls}
 

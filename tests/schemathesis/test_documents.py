@@ -87,7 +87,9 @@ EXPECTED = (
 
 
 @pytest.mark.parametrize("of", RUNS)
-def test_no_check_fails_but_the_expected_ones(of: str, tmp_path: Path, record_property: Callable[[str, object], None]):
+def test_no_check_fails_but_the_expected_ones(
+    of: str, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     plane = RUNS[of].plane
     report, output = _run(RUNS[of], tmp_path / "report.json")
     cases = report["test_cases"]
@@ -131,7 +133,7 @@ def _run(run: Run, report: Path) -> tuple[dict[str, Any], str]:
     return json.loads(report.read_text("utf-8")), done.stdout + done.stderr
 
 
-def test_an_expected_failure_names_a_clause_and_an_operation():
+def test_an_expected_failure_names_a_clause_and_an_operation() -> None:
     clauses = {clause.id for clause in read_clauses()}
     known = {f"{row.method} {row.path}" for row in operations(of_profile("literal")).values()}
     known |= {f"{row.method} {row.path}" for row in operations(control()).values()}

@@ -17,7 +17,7 @@ def started(sandbox: Sandbox) -> tuple[str, str]:
 
 
 @pytest.mark.option("non-json-errors", "effect")
-def test_a_proxy_before_the_service_answers_in_html(mockserver: Sandbox):
+def test_a_proxy_before_the_service_answers_in_html(mockserver: Sandbox) -> None:
     mockserver.on("listCampaigns").reply(502, HTML, {"Content-Type": "text/html"})
     reply = mockserver.call("GET", "/v1/campaigns")
 
@@ -25,7 +25,7 @@ def test_a_proxy_before_the_service_answers_in_html(mockserver: Sandbox):
 
 
 @pytest.mark.option("media-request-limit", "effect")
-def test_a_proxy_refuses_an_upload_as_too_large(mockserver: Sandbox):
+def test_a_proxy_refuses_an_upload_as_too_large(mockserver: Sandbox) -> None:
     mockserver.on("uploadMedia").reply(413, "<h1>413</h1>", {"Content-Type": "text/html"})
 
     assert mockserver.call("POST", "/v1/messaging/media", body=b"x").status == 413
@@ -34,7 +34,7 @@ def test_a_proxy_refuses_an_upload_as_too_large(mockserver: Sandbox):
 
 @pytest.mark.option("failed-trigger", "effect")
 @pytest.mark.mockserver(given={"templates": [TEMPLATE], "chats": {"count": 10}})
-def test_a_campaign_fails_midway_and_the_other_messages_are_neither_sent_nor_failed(mockserver: Sandbox):
+def test_a_campaign_fails_midway_and_the_other_messages_are_neither_sent_nor_failed(mockserver: Sandbox) -> None:
     mockserver.after(sent=4).fail_campaign()
     campaign, execution = started(mockserver)
     mockserver.advance(minutes=1)
@@ -45,7 +45,7 @@ def test_a_campaign_fails_midway_and_the_other_messages_are_neither_sent_nor_fai
 
 @pytest.mark.option("preview-vs-target", "effect")
 @pytest.mark.mockserver(given={"templates": [TEMPLATE], "chats": {"count": 10}})
-def test_an_audience_grows_between_its_preview_and_the_start(mockserver: Sandbox):
+def test_an_audience_grows_between_its_preview_and_the_start(mockserver: Sandbox) -> None:
     mockserver.on("createCampaign").given({"chats": {"count": 5}})
     estimate = mockserver.call("POST", "/v1/campaigns/audience-preview", json={}).json()["estimatedCount"]
     campaign, execution = started(mockserver)
@@ -56,7 +56,7 @@ def test_an_audience_grows_between_its_preview_and_the_start(mockserver: Sandbox
 
 @pytest.mark.option("provider-status-values", "effect")
 @pytest.mark.parametrize("status", ["APPROVED", "PENDING", "REJECTED", "PAUSED", "DISABLED"])
-def test_a_template_has_each_status_of_the_provider(mockserver: Sandbox, status: str):
+def test_a_template_has_each_status_of_the_provider(mockserver: Sandbox, status: str) -> None:
     mockserver.apply({"given": {"templates": [TEMPLATE | {"providerTemplateStatus": "APPROVED"}]}})
     mockserver.on("readTemplate").times(1).do({"set-template": {"status": status}})
     mockserver.call("GET", "/v1/message-templates/template_t")
@@ -73,7 +73,7 @@ MESSAGE_TYPES = (
 
 @pytest.mark.option("message-type-values", "effect")
 @pytest.mark.parametrize("kind", MESSAGE_TYPES)
-def test_a_message_has_each_type(mockserver: Sandbox, kind: str):
+def test_a_message_has_each_type(mockserver: Sandbox, kind: str) -> None:
     mockserver.apply({"given": {"chats": [{"id": "chat_a"}], "messages": [{"chatId": "chat_a", "type": kind}]}})
     (record,) = mockserver.call("GET", "/v1/messaging/chats/chat_a").json()["records"]
 
@@ -82,7 +82,7 @@ def test_a_message_has_each_type(mockserver: Sandbox, kind: str):
 
 @pytest.mark.option("message-status-values", "effect")
 @pytest.mark.parametrize("status", ["pending", "sent", "delivered", "read", "failed"])
-def test_a_message_has_each_status(mockserver: Sandbox, status: str):
+def test_a_message_has_each_status(mockserver: Sandbox, status: str) -> None:
     mockserver.apply({"given": {"chats": [{"id": "chat_a"}], "messages": [{"chatId": "chat_a", "status": status}]}})
     (record,) = mockserver.call("GET", "/v1/messaging/chats/chat_a").json()["records"]
 
@@ -91,7 +91,7 @@ def test_a_message_has_each_status(mockserver: Sandbox, status: str):
 
 @pytest.mark.option("entrypoint-platforms", "effect")
 @pytest.mark.parametrize("platform", ["chatapp", "chatapp_lite", "photoapp", "botapp"])
-def test_an_entrypoint_has_each_platform(mockserver: Sandbox, platform: str):
+def test_an_entrypoint_has_each_platform(mockserver: Sandbox, platform: str) -> None:
     mockserver.apply({"given": {"entrypoints": [{"id": "entrypoint_e", "platform": platform}]}})
 
     shown = mockserver.call("GET", "/v1/entrypoints/entrypoint_e").json()["entrypoint"]

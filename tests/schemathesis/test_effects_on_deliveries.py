@@ -40,7 +40,7 @@ def create(sandbox: Sandbox) -> str:
 
 
 @pytest.mark.option("event-before-202-read", "effect")
-def test_the_event_arrives_before_the_202(mockserver: Sandbox):
+def test_the_event_arrives_before_the_202(mockserver: Sandbox) -> None:
     seen: list[str] = []
     mockserver.receive_webhooks(lambda request: seen.append(f"event of {request.json()['data']['sessionId']}"))
     mockserver.on("createConnectionSession").complete_session()
@@ -54,7 +54,7 @@ def test_the_event_arrives_before_the_202(mockserver: Sandbox):
 
 
 @pytest.mark.option("wh-duplicates", "effect")
-def test_an_accepted_event_is_sent_again(mockserver: Sandbox, inbox: Inbox):
+def test_an_accepted_event_is_sent_again(mockserver: Sandbox, inbox: Inbox) -> None:
     mockserver.on("delivery").deliver(duplicate=2)
     mockserver.complete_session(create(mockserver))
 
@@ -63,7 +63,7 @@ def test_an_accepted_event_is_sent_again(mockserver: Sandbox, inbox: Inbox):
 
 
 @pytest.mark.option("wh-order", "effect")
-def test_an_event_arrives_after_its_successor(mockserver: Sandbox, inbox: Inbox):
+def test_an_event_arrives_after_its_successor(mockserver: Sandbox, inbox: Inbox) -> None:
     mockserver.on("delivery").times(1).deliver(reorder=True)
     first, second = create(mockserver), create(mockserver)
     mockserver.fail_session(first)
@@ -73,7 +73,7 @@ def test_an_event_arrives_after_its_successor(mockserver: Sandbox, inbox: Inbox)
 
 
 @pytest.mark.option("wh-unknown-kind", "effect")
-def test_an_event_of_another_kind_is_sent_to_the_same_url(mockserver: Sandbox, inbox: Inbox):
+def test_an_event_of_another_kind_is_sent_to_the_same_url(mockserver: Sandbox, inbox: Inbox) -> None:
     mockserver.on("delivery").deliver(unknown_kind="entrypoints.photoapp.renamed")
     mockserver.complete_session(create(mockserver))
 
@@ -81,7 +81,7 @@ def test_an_event_of_another_kind_is_sent_to_the_same_url(mockserver: Sandbox, i
 
 
 @pytest.mark.option("wh-latency", "effect")
-def test_an_event_arrives_minutes_after_the_change(mockserver: Sandbox, inbox: Inbox):
+def test_an_event_arrives_minutes_after_the_change(mockserver: Sandbox, inbox: Inbox) -> None:
     mockserver.on("delivery").times(1).deliver(delay="5m")
     session = create(mockserver)
     mockserver.complete_session(session)
@@ -92,7 +92,7 @@ def test_an_event_arrives_minutes_after_the_change(mockserver: Sandbox, inbox: I
     assert inbox.sessions == [session]
 
 
-def test_during_a_rotation_an_event_carries_two_signatures(mockserver: Sandbox, inbox: Inbox):
+def test_during_a_rotation_an_event_carries_two_signatures(mockserver: Sandbox, inbox: Inbox) -> None:
     mockserver.on("delivery").deliver(old_secret=True)
     mockserver.complete_session(create(mockserver))
 

@@ -157,7 +157,7 @@ def exercise(
 @pytest.mark.clause("base.error-body", "base.internal", "base.json")
 def test_whatever_is_sent_the_answer_is_a_declared_one(
     world: World, in_process: Ask, operation_id: str, mode: GenerationMode, record_property: Record
-):
+) -> None:
     exercise(world, operation_id, mode, in_process, IN_PROCESS_EXAMPLES, record_property, "in process")
 
 
@@ -166,7 +166,7 @@ def test_whatever_is_sent_the_answer_is_a_declared_one(
 @pytest.mark.clause("base.error-body", "base.internal", "base.json")
 def test_so_it_is_through_flask(
     world: World, through_flask: Ask, operation_id: str, mode: GenerationMode, record_property: Record
-):
+) -> None:
     exercise(world, operation_id, mode, through_flask, SOCKET_EXAMPLES, record_property, "through Flask")
 
 
@@ -175,7 +175,7 @@ def test_so_it_is_through_flask(
 @pytest.mark.clause("base.error-body", "base.internal", "base.json")
 def test_so_it_is_over_a_socket(
     world: World, over_the_socket: Ask, operation_id: str, mode: GenerationMode, record_property: Record
-):
+) -> None:
     exercise(world, operation_id, mode, over_the_socket, SOCKET_EXAMPLES, record_property, "over the socket")
 
 
@@ -194,7 +194,7 @@ def test_so_it_is_in_many_more_calls(
     operation_id: str,
     mode: GenerationMode,
     record_property: Record,
-):
+) -> None:
     ask = request.getfixturevalue(way)
     exercise(world, operation_id, mode, ask, examples, record_property, way.replace("_", " "))
 
@@ -202,7 +202,9 @@ def test_so_it_is_in_many_more_calls(
 @pytest.mark.parametrize("way", ["in_process", "through_flask", "over_the_socket"])
 @pytest.mark.parametrize("operation_id", OPERATIONS)
 @pytest.mark.clause("base.prefix", "base.success")
-def test_a_known_id_and_a_good_body_succeed(world: World, request: pytest.FixtureRequest, operation_id: str, way: str):
+def test_a_known_id_and_a_good_body_succeed(
+    world: World, request: pytest.FixtureRequest, operation_id: str, way: str
+) -> None:
     operation = world.operation(operation_id)
     path_parameters = {each.name: each.definition["example"] for each in operation.path_parameters}
     body = {"body": BODIES[operation_id]} if operation_id in BODIES else {}
@@ -216,7 +218,7 @@ def test_a_known_id_and_a_good_body_succeed(world: World, request: pytest.Fixtur
     case.validate_response(answer, checks=CHECKS)
 
 
-def test_the_document_covers_the_sixteen_operations(world: World):
+def test_the_document_covers_the_sixteen_operations(world: World) -> None:
     operations = [each.ok() for each in world.api.get_all_operations()]
 
     assert 16 == len(operations)
@@ -227,7 +229,7 @@ def test_the_document_covers_the_sixteen_operations(world: World):
 
 
 @pytest.mark.parametrize("operation_id", OPERATIONS)
-def test_the_document_names_the_codes_that_the_row_declares(operation_id: str):
+def test_the_document_names_the_codes_that_the_row_declares(operation_id: str) -> None:
     row = ENDPOINTS[operation_id]
     responses = document()["paths"][row.path][row.method.lower()]["responses"]
     errors = {status: answer for status, answer in responses.items() if int(status) >= 400}

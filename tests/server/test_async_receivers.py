@@ -14,6 +14,7 @@ import pytest
 from mockserver import MockServer, Sandbox
 from mockserver.server.webhooks import event_loops
 from tests.operations.session_calls import NOON, begin
+from tests.server.conftest import Serve
 from tests.server.sockets import app
 
 pytestmark = [pytest.mark.mockserver(now=NOON), pytest.mark.clause("events.subscribed")]
@@ -90,7 +91,7 @@ class Server:
         writer.close()
 
 
-def test_a_coroutine_function_receives_where_no_loop_runs(mockserver: Sandbox):
+def test_a_coroutine_function_receives_where_no_loop_runs(mockserver: Sandbox) -> None:
     inbox = Inbox()
     receiver = mockserver.receive_webhooks(inbox)
     first, second = begin(mockserver), begin(mockserver)
@@ -103,7 +104,7 @@ def test_a_coroutine_function_receives_where_no_loop_runs(mockserver: Sandbox):
     assert inbox.loops[0] is inbox.loops[1]  # what it has opened on its loop is of use in the next request
 
 
-def test_a_function_that_answers_with_an_awaitable_is_awaited(mockserver: Sandbox):
+def test_a_function_that_answers_with_an_awaitable_is_awaited(mockserver: Sandbox) -> None:
     inbox = Inbox()
     receiver = mockserver.receive_webhooks(lambda webhook: inbox(webhook))
 
@@ -112,7 +113,7 @@ def test_a_function_that_answers_with_an_awaitable_is_awaited(mockserver: Sandbo
     assert [(202, None)] == attempts(receiver)
 
 
-def test_an_asgi_app_receives_in_process(mockserver: Sandbox):
+def test_an_asgi_app_receives_in_process(mockserver: Sandbox) -> None:
     seen: list[Any] = []
     receiver = mockserver.receive_webhooks(asgi(seen=seen), path="/hooks/S%C3%A3o?team=a%20b")
 
@@ -127,7 +128,7 @@ def test_an_asgi_app_receives_in_process(mockserver: Sandbox):
     assert str(len(body)).encode() == headers[b"content-length"] and b"webhook-signature" in headers
 
 
-def test_an_asgi_app_that_ends_without_an_answer_fails_the_attempt(mockserver: Sandbox):
+def test_an_asgi_app_that_ends_without_an_answer_fails_the_attempt(mockserver: Sandbox) -> None:
     receiver = mockserver.receive_webhooks(asgi(ends=False))
 
     mockserver.complete_session(begin(mockserver))
@@ -143,7 +144,9 @@ def test_an_asgi_app_that_ends_without_an_answer_fails_the_attempt(mockserver: S
         (TimeoutError(), (None, "timeout")),
     ],
 )  # fmt: skip
-def test_an_exception_of_an_async_receiver_is_reported_as_that_of_any_other(mockserver: Sandbox, failure, outcome):
+def test_an_exception_of_an_async_receiver_is_reported_as_that_of_any_other(
+    mockserver: Sandbox, failure: RuntimeError | TimeoutError, outcome: tuple[int | None, str]
+) -> None:
     async def broken(_: Any) -> None:
         raise failure
 
@@ -154,7 +157,9 @@ def test_an_exception_of_an_async_receiver_is_reported_as_that_of_any_other(mock
     assert outcome[0] == status and re.fullmatch(outcome[1], error)
 
 
-def test_a_coroutine_that_never_ends_reaches_the_time_limit(mockserver: Sandbox, monkeypatch):
+def test_a_coroutine_that_never_ends_reaches_the_time_limit(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(mockserver._hosted.host, "webhook_timeout_seconds", 0.05)
 
     async def silent(_: Any) -> None:
@@ -177,8 +182,8 @@ COMMANDS = {
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 @pytest.mark.parametrize("make", RECEIVERS.values(), ids=RECEIVERS)
 def test_a_sync_command_on_the_loop_of_the_receiver_fails_immediately_and_names_the_async_form(
-    mockserver: Sandbox, make, command
-):
+    mockserver: Sandbox, make: type[Inbox] | Callable[..., Any], command: Callable[..., Any]
+) -> None:
     async def main() -> list[Any]:
         receiver = mockserver.receive_webhooks(make())
         session = begin(mockserver)
@@ -192,7 +197,9 @@ def test_a_sync_command_on_the_loop_of_the_receiver_fails_immediately_and_names_
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
-def test_a_server_on_the_loop_of_the_caller_is_reported_immediately(mockserver: Sandbox, command):
+def test_a_server_on_the_loop_of_the_caller_is_reported_immediately(
+    mockserver: Sandbox, command: Callable[..., Any]
+) -> None:
     async def main() -> int:
         async with Server() as server:
             mockserver.receive_webhooks(server.url)
@@ -205,7 +212,7 @@ def test_a_server_on_the_loop_of_the_caller_is_reported_immediately(mockserver: 
     assert 1 == on_a_loop(main)
 
 
-def test_a_server_in_another_thread_is_called_from_a_loop_as_from_anywhere(mockserver: Sandbox, serve):
+def test_a_server_in_another_thread_is_called_from_a_loop_as_from_anywhere(mockserver: Sandbox, serve: Serve) -> None:
     seen: list[bytes] = []
     url = serve(app(lambda request: seen.append(request.data))).url
 
@@ -218,7 +225,7 @@ def test_a_server_in_another_thread_is_called_from_a_loop_as_from_anywhere(mocks
     assert 1 == len(seen)
 
 
-def test_an_awaitable_that_cannot_be_awaited_here_is_refused_as_a_coroutine_function_is(mockserver: Sandbox):
+def test_an_awaitable_that_cannot_be_awaited_here_is_refused_as_a_coroutine_function_is(mockserver: Sandbox) -> None:
     inbox = Inbox()
 
     async def main() -> None:
@@ -232,7 +239,7 @@ def test_an_awaitable_that_cannot_be_awaited_here_is_refused_as_a_coroutine_func
     assert 1 == len(inbox.seen)
 
 
-def test_what_only_reads_does_not_try_again_what_was_refused(mockserver: Sandbox):
+def test_what_only_reads_does_not_try_again_what_was_refused(mockserver: Sandbox) -> None:
     """Such as a failing test's report, once the loop has stopped: it would wait out the time limit of each attempt."""
 
     server = Server()
@@ -253,7 +260,7 @@ def test_what_only_reads_does_not_try_again_what_was_refused(mockserver: Sandbox
         runner.run(server.__aexit__())
 
 
-def test_an_async_form_raises_the_exception_of_its_function(mockserver: Sandbox):
+def test_an_async_form_raises_the_exception_of_its_function(mockserver: Sandbox) -> None:
     async def main() -> None:
         with pytest.raises(KeyError):
             await mockserver.aio.run(dict[str, str]().__getitem__, "x")
@@ -263,7 +270,7 @@ def test_an_async_form_raises_the_exception_of_its_function(mockserver: Sandbox)
     on_a_loop(main)
 
 
-def test_a_port_of_another_machine_is_not_served_by_this_loop():
+def test_a_port_of_another_machine_is_not_served_by_this_loop() -> None:
     async def main() -> list[bool]:
         async with Server() as server:
             port = server.url.rpartition(":")[2]
@@ -275,11 +282,11 @@ def test_a_port_of_another_machine_is_not_served_by_this_loop():
     assert [True, False] == on_a_loop(main)
 
 
-def test_a_loop_that_does_not_show_its_servers_is_taken_to_serve_the_receiver():
+def test_a_loop_that_does_not_show_its_servers_is_taken_to_serve_the_receiver() -> None:
     assert event_loops.serves(object(), "http://127.0.0.1:1/")  # type: ignore[arg-type]
 
 
-def test_a_function_that_needs_no_loop_runs_immediately_on_one(mockserver: Sandbox):
+def test_a_function_that_needs_no_loop_runs_immediately_on_one(mockserver: Sandbox) -> None:
     seen: list[str] = []
 
     async def main() -> None:
@@ -291,7 +298,7 @@ def test_a_function_that_needs_no_loop_runs_immediately_on_one(mockserver: Sandb
     assert ["entrypoints.chatapp.connected"] == seen
 
 
-def test_a_coroutine_runs_on_the_loop_that_awaits_the_command(mockserver: Sandbox):
+def test_a_coroutine_runs_on_the_loop_that_awaits_the_command(mockserver: Sandbox) -> None:
     inbox, registered = Inbox(), Inbox()
     mockserver.receive_webhooks(inbox)
 
@@ -303,7 +310,7 @@ def test_a_coroutine_runs_on_the_loop_that_awaits_the_command(mockserver: Sandbo
     assert on_a_loop(main)
 
 
-def test_the_async_forms_answer_as_the_sync_ones_do(mockserver: Sandbox):
+def test_the_async_forms_answer_as_the_sync_ones_do(mockserver: Sandbox) -> None:
     async def main() -> None:
         async with Server() as server:
             receiver = mockserver.receive_webhooks(server.url)
@@ -326,7 +333,7 @@ def test_the_async_forms_answer_as_the_sync_ones_do(mockserver: Sandbox):
     on_a_loop(main)
 
 
-def test_a_wait_for_calls_does_not_block_the_loop_that_makes_them(mockserver: Sandbox):
+def test_a_wait_for_calls_does_not_block_the_loop_that_makes_them(mockserver: Sandbox) -> None:
     async def main() -> int:
         waiting = asyncio.create_task(mockserver.aio.wait_for("listCampaigns", timeout=DEADLINE_S))
         await asyncio.sleep(0)
@@ -337,7 +344,7 @@ def test_a_wait_for_calls_does_not_block_the_loop_that_makes_them(mockserver: Sa
     assert 1 == on_a_loop(main)
 
 
-def test_a_receiver_on_the_loop_may_call_the_mock_and_advance_the_clock(mockserver: Sandbox):
+def test_a_receiver_on_the_loop_may_call_the_mock_and_advance_the_clock(mockserver: Sandbox) -> None:
     seen: list[Any] = []
 
     async def receive(webhook: Any) -> None:
@@ -360,7 +367,7 @@ def test_a_receiver_on_the_loop_may_call_the_mock_and_advance_the_clock(mockserv
     assert [(first, "completed"), (second, "expired")] == seen
 
 
-def test_deliveries_of_a_call_by_the_async_client_are_sent_on_its_loop(mockserver: Sandbox):
+def test_deliveries_of_a_call_by_the_async_client_are_sent_on_its_loop(mockserver: Sandbox) -> None:
     mockserver.choose({"expiry-driver": "on-read"})
     inbox = Inbox()
 
@@ -378,7 +385,7 @@ def test_deliveries_of_a_call_by_the_async_client_are_sent_on_its_loop(mockserve
     assert [on_a_loop(main)] == inbox.seen
 
 
-def test_a_sync_call_on_the_receivers_loop_is_answered_and_leaves_the_delivery_due(mockserver: Sandbox):
+def test_a_sync_call_on_the_receivers_loop_is_answered_and_leaves_the_delivery_due(mockserver: Sandbox) -> None:
     mockserver.on("listCampaigns").delay("1h")
     inbox = Inbox()
 
@@ -394,7 +401,7 @@ def test_a_sync_call_on_the_receivers_loop_is_answered_and_leaves_the_delivery_d
     assert 1 == len(inbox.seen)
 
 
-def test_a_document_that_makes_an_event_due_is_refused_as_any_command(mockserver: Sandbox):
+def test_a_document_that_makes_an_event_due_is_refused_as_any_command(mockserver: Sandbox) -> None:
     async def main() -> None:
         mockserver.receive_webhooks(Inbox())
         session = begin(mockserver)
@@ -406,7 +413,7 @@ def test_a_document_that_makes_an_event_due_is_refused_as_any_command(mockserver
 
 
 @pytest.mark.parametrize("end", ["reset", "close"])
-def test_a_coroutine_under_way_ends_with_its_sandbox(end: str):
+def test_a_coroutine_under_way_ends_with_its_sandbox(end: str) -> None:
     arrived, ended = threading.Event(), threading.Event()
 
     async def silent(_: Any) -> None:
@@ -428,7 +435,7 @@ def test_a_coroutine_under_way_ends_with_its_sandbox(end: str):
         assert not waiting.is_alive() and ended.wait(DEADLINE_S)
 
 
-def test_the_loop_of_a_sandbox_ends_with_it():
+def test_the_loop_of_a_sandbox_ends_with_it() -> None:
     def own() -> list[threading.Thread]:
         return [each for each in threading.enumerate() if each.name == "mockserver receivers"]
 
@@ -441,7 +448,7 @@ def test_the_loop_of_a_sandbox_ends_with_it():
     assert not thread.is_alive()
 
 
-def test_a_cancelled_command_ends_its_task(mockserver: Sandbox):
+def test_a_cancelled_command_ends_its_task(mockserver: Sandbox) -> None:
     arrived = threading.Event()
 
     async def silent(_: Any) -> None:
@@ -460,6 +467,6 @@ def test_a_cancelled_command_ends_its_task(mockserver: Sandbox):
     assert on_a_loop(main)
 
 
-def test_python_names_the_async_form_where_its_await_was_forgotten(mockserver: Sandbox):
+def test_python_names_the_async_form_where_its_await_was_forgotten(mockserver: Sandbox) -> None:
     with pytest.warns(RuntimeWarning, match=r"'Aio\.advance' was never awaited"):
         mockserver.aio.advance(0)  # the coroutine ends unawaited as the statement ends

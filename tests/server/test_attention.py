@@ -31,7 +31,7 @@ def campaign(sandbox: Sandbox, name: str) -> str:
     return created
 
 
-def test_what_failed_is_first_and_what_comes_is_next(mockserver: Sandbox):
+def test_what_failed_is_first_and_what_comes_is_next(mockserver: Sandbox) -> None:
     for status in (204, 503, 400):
         mockserver.receive_webhooks(lambda request, status=status: status, path=f"/{status}")
     mockserver.on("startCampaign").may_fire().fail_sends(ratio=0.5)
@@ -56,7 +56,7 @@ def test_what_failed_is_first_and_what_comes_is_next(mockserver: Sandbox):
     assert ["look", "coming", "latest", "rules", "inventory"] == re.findall(r'<h2 id="([a-z]+)"', text)
 
 
-def test_failing_endpoints_are_counted_in_the_title_and_beside_events(mockserver: Sandbox):
+def test_failing_endpoints_are_counted_in_the_title_and_beside_events(mockserver: Sandbox) -> None:
     mockserver.receive_webhooks(lambda request: 503)
     before = page(mockserver)
     mockserver.complete_session(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
@@ -67,7 +67,7 @@ def test_failing_endpoints_are_counted_in_the_title_and_beside_events(mockserver
     assert 'Events <span class="badge refused">1<span class="hidden"> endpoint failing' in after
 
 
-def test_an_endpoint_whose_next_attempt_is_accepted_no_longer_fails(mockserver: Sandbox):
+def test_an_endpoint_whose_next_attempt_is_accepted_no_longer_fails(mockserver: Sandbox) -> None:
     answers = iter((503,))
     receiver = mockserver.receive_webhooks(lambda request: next(answers, 204))
     mockserver.complete_session(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
@@ -78,11 +78,11 @@ def test_an_endpoint_whose_next_attempt_is_accepted_no_longer_fails(mockserver: 
     assert [] == mockserver.call("GET", "/_mock/steps").json()["failing"]
 
 
-def test_nothing_needs_a_look_in_a_fresh_sandbox(mockserver: Sandbox):
+def test_nothing_needs_a_look_in_a_fresh_sandbox(mockserver: Sandbox) -> None:
     assert section(page(mockserver), "look").endswith("no finding has severity 1.")
 
 
-def test_equal_calls_in_a_row_are_one_row_with_the_name_of_their_record(mockserver: Sandbox):
+def test_equal_calls_in_a_row_are_one_row_with_the_name_of_their_record(mockserver: Sandbox) -> None:
     created = campaign(mockserver, "Março")
     for _ in range(15):
         mockserver.call("GET", f"/v1/campaigns/{created}")
@@ -93,7 +93,7 @@ def test_equal_calls_in_a_row_are_one_row_with_the_name_of_their_record(mockserv
     assert 1 == latest.count("readCampaign")
 
 
-def test_the_history_has_filters_and_a_search(mockserver: Sandbox):
+def test_the_history_has_filters_and_a_search(mockserver: Sandbox) -> None:
     created = campaign(mockserver, "Março")
     mockserver.call("GET", "/v1/campaigns/campaign_x")
     mockserver.advance(minutes=1)
@@ -110,7 +110,7 @@ def test_the_history_has_filters_and_a_search(mockserver: Sandbox):
     assert created.startswith("campaign_")
 
 
-def test_rows_that_differ_in_their_answer_are_not_folded():
+def test_rows_that_differ_in_their_answer_are_not_folded() -> None:
     call = {"kind": "call", "n": 1, "method": "GET", "path": "/v1/x", "status": 200, "code": None, "fault": None}
     rows = story.folded([call, {**call, "n": 2}, {**call, "n": 3, "status": 429}, {**call, "n": 4}])
 
@@ -121,7 +121,7 @@ def events_page(sandbox: Sandbox, query: str = "") -> str:
     return sandbox.call("GET", f"/_mock/events{query}", headers={"Accept": "text/html"}).body.decode()
 
 
-def test_the_endpoints_are_a_table_with_what_waits_for_each(mockserver: Sandbox):
+def test_the_endpoints_are_a_table_with_what_waits_for_each(mockserver: Sandbox) -> None:
     for status in (204, 503):
         mockserver.receive_webhooks(lambda request, status=status: status, path=f"/{status}")
     for _ in range(2):
@@ -133,7 +133,7 @@ def test_the_endpoints_are_a_table_with_what_waits_for_each(mockserver: Sandbox)
     assert "Recover" not in table
 
 
-def test_an_endpoint_with_abandoned_deliveries_can_be_recovered(mockserver: Sandbox):
+def test_an_endpoint_with_abandoned_deliveries_can_be_recovered(mockserver: Sandbox) -> None:
     mockserver.receive_webhooks(lambda request: 410)
     mockserver.complete_session(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
     table = section(events_page(mockserver), "endpoints")
@@ -155,7 +155,7 @@ def test_an_endpoint_with_abandoned_deliveries_can_be_recovered(mockserver: Sand
 )
 def test_events_are_filtered_by_their_deliveries(
     mockserver: Sandbox, show: str, statuses: tuple[int, ...], expected: int
-):
+) -> None:
     for status in statuses:
         mockserver.receive_webhooks(lambda request, status=status: status)
     mockserver.complete_session(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
@@ -163,7 +163,7 @@ def test_events_are_filtered_by_their_deliveries(
     assert expected == len(re.findall(r'id="event-', events_page(mockserver, f"?show={show}")))
 
 
-def test_the_page_of_an_event_has_a_line_for_each_attempt(mockserver: Sandbox):
+def test_the_page_of_an_event_has_a_line_for_each_attempt(mockserver: Sandbox) -> None:
     mockserver.receive_webhooks(lambda request: 503)
     mockserver.complete_session(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
     mockserver.advance(minutes=1)
@@ -177,7 +177,7 @@ def test_the_page_of_an_event_has_a_line_for_each_attempt(mockserver: Sandbox):
     assert " 503 " in lines[0]
 
 
-def test_a_command_with_a_label_for_undo_stores_the_state_before_it(mockserver: Sandbox):
+def test_a_command_with_a_label_for_undo_stores_the_state_before_it(mockserver: Sandbox) -> None:
     headers = {"X-Mock-Undo": "advance by 20%20m"}
     mockserver.call("POST", "/_mock/clock/advance", json={"by": "20m"}, headers=headers)
     (stored,) = mockserver.call("GET", "/_mock/checkpoints").json()["checkpoints"]
@@ -185,7 +185,7 @@ def test_a_command_with_a_label_for_undo_stores_the_state_before_it(mockserver: 
     assert ("advance by 20 m", "2026-03-01T12:00:00.000Z") == (stored["label"], stored["at"])
 
 
-def test_a_refused_command_leaves_nothing_to_undo(mockserver: Sandbox):
+def test_a_refused_command_leaves_nothing_to_undo(mockserver: Sandbox) -> None:
     mockserver.call("POST", "/_mock/clock/advance", json={"by": "soon"}, headers={"X-Mock-Undo": "advance"})
     mockserver.call("POST", "/_mock/campaigns/campaign_x/fail", headers={"X-Mock-Undo": "fail"})
 
@@ -197,7 +197,7 @@ def objects_page(sandbox: Sandbox, kind: str) -> str:
     return section(text, f"kind-{kind}")
 
 
-def test_a_campaign_with_failed_sends_shows_how_many(mockserver: Sandbox):
+def test_a_campaign_with_failed_sends_shows_how_many(mockserver: Sandbox) -> None:
     mockserver.on("startCampaign").may_fire().fail_sends(ratio=0.5)
     started = campaign(mockserver, "Março")
     mockserver.call("POST", f"/v1/campaigns/{started}/start", json={})
@@ -207,7 +207,7 @@ def test_a_campaign_with_failed_sends_shows_how_many(mockserver: Sandbox):
     assert re.search(r'<span class="badge faulted">completed</span> <span class="quiet">\d+ of 40 sends failed', text)
 
 
-def test_objects_have_the_tenant_of_each_if_there_are_several(mockserver: Sandbox):
+def test_objects_have_the_tenant_of_each_if_there_are_several(mockserver: Sandbox) -> None:
     assert "Id tenant name" in objects_page(mockserver, "template")
     mockserver.apply(given={"tenants": [{"id": "tenant_b", "name": "B"}]})
     mockserver.receive_webhooks(lambda request: 204)
@@ -215,14 +215,14 @@ def test_objects_have_the_tenant_of_each_if_there_are_several(mockserver: Sandbo
     assert "every event" in row
 
 
-def test_a_rule_is_shown_in_words_with_its_document_behind(mockserver: Sandbox):
+def test_a_rule_is_shown_in_words_with_its_document_behind(mockserver: Sandbox) -> None:
     mockserver.on("startCampaign").may_fire().drop("after")
     rules = section(page(mockserver), "rules")
 
     assert "the operation takes effect, its answer is lost as a document {&#34;drop&#34;: &#34;after&#34;}" in rules
 
 
-def test_an_unknown_path_is_a_page_for_a_browser_alone(mockserver: Sandbox):
+def test_an_unknown_path_is_a_page_for_a_browser_alone(mockserver: Sandbox) -> None:
     shown = mockserver.call("GET", "/_mock/nonsense", headers={"Accept": "text/html"})
     other = mockserver.call("GET", "/_mock/nonsense", headers={"Accept": "application/json"})
 

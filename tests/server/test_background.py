@@ -10,6 +10,7 @@ import requests
 from freezegun import freeze_time
 from werkzeug.wrappers import Response
 
+from mockserver._json import JSON
 from mockserver.server.hosting.background import _THREADS_MAX, BackgroundWorker
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
@@ -17,6 +18,7 @@ from mockserver.server.http1.server import Server
 from mockserver.server.socket_handler import SocketHandler
 from mockserver.server.webhooks.pacing import Pacing
 from tests.harness.waiting import PATIENCE_SECONDS, wait_until
+from tests.server.conftest import Serve
 from tests.server.control_calls import SESSIONS, Made
 from tests.server.receivers import ACCEPTED, receiving
 from tests.server.sockets import ReceivedRequest, app
@@ -32,7 +34,7 @@ class Standalone:
         tenant = hosted.tenant
         self.made = Made(server.url, hosted.id, server.url, tenant.id, tenant.secret_key, tenant.public_key)
 
-    def receive(self, url: str, **settings) -> str:
+    def receive(self, url: str, **settings: JSON) -> str:
         body = self.made.control("POST", "/scenarios", {"given": {"webhooks": [{"url": url, **settings}]}}).json()
         return body["created"]["webhooks"][0]
 
@@ -72,7 +74,7 @@ def standalone() -> Iterator[Standalone]:
     wait_until(lambda: not any("mockserver" in each.name for each in set(threading.enumerate()) - before))
 
 
-def test_an_event_leaves_by_itself(standalone, serve):
+def test_an_event_leaves_by_itself(standalone: Standalone, serve: Serve) -> None:
     seen = []
     standalone.receive(serve(app(lambda request: seen.append(request.json["data"]["sessionId"]))).url)
     session_id = standalone.made.session()
@@ -82,7 +84,7 @@ def test_an_event_leaves_by_itself(standalone, serve):
     wait_until(lambda: [session_id] == seen)
 
 
-def test_a_clock_that_is_set_past_events_is_set_once_they_are_delivered(standalone, serve):
+def test_a_clock_that_is_set_past_events_is_set_once_they_are_delivered(standalone: Standalone, serve: Serve) -> None:
     seen = []
     assert 200 == standalone.made.control("PUT", "/clock", {"freeze": "2026-03-01T12:00:00Z"}).status_code
     standalone.receive(serve(app(lambda request: seen.append(request.json["data"]["sessionId"]))).url)
@@ -93,7 +95,9 @@ def test_a_clock_that_is_set_past_events_is_set_once_they_are_delivered(standalo
     assert sessions == seen  # expired at 12:20:00
 
 
-def test_each_request_to_a_receiver_takes_a_turn_after_the_calls_of_the_api(standalone, serve, monkeypatch):
+def test_each_request_to_a_receiver_takes_a_turn_after_the_calls_of_the_api(
+    standalone: Standalone, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pacing = RecordedPacing()
     monkeypatch.setattr(standalone.background, "_pacing", pacing)
     standalone.receive(serve(app(lambda _: None)).url)
@@ -106,7 +110,7 @@ def test_each_request_to_a_receiver_takes_a_turn_after_the_calls_of_the_api(stan
     assert ["call", "call", "turn"] == pacing.record
 
 
-def test_no_connection_stays_open_when_everything_is_sent(standalone):
+def test_no_connection_stays_open_when_everything_is_sent(standalone: Standalone) -> None:
     with receiving([ACCEPTED]) as receiver:
         standalone.receive(receiver.url)
         standalone.complete(standalone.made.session())
@@ -115,7 +119,7 @@ def test_no_connection_stays_open_when_everything_is_sent(standalone):
     assert [1] == receiver.counts
 
 
-def test_a_slow_receiver_delays_neither_the_api_nor_another_endpoint(standalone, serve):
+def test_a_slow_receiver_delays_neither_the_api_nor_another_endpoint(standalone: Standalone, serve: Serve) -> None:
     held, seen = threading.Event(), []
     standalone.receive(serve(app(lambda _: held.wait(PATIENCE_SECONDS) and None)).url)
     standalone.receive(serve(app(lambda request: seen.append(request.json["data"]["sessionId"]))).url)
@@ -133,7 +137,7 @@ def test_a_slow_receiver_delays_neither_the_api_nor_another_endpoint(standalone,
     wait_until(lambda: {"delivered"} == {each["deliveries"][0]["status"] for each in standalone.events()})
 
 
-def test_an_expiry_leaves_unasked_also_where_the_processs_clock_is_frozen(serve):
+def test_an_expiry_leaves_unasked_also_where_the_processs_clock_is_frozen(serve: Serve) -> None:
     with freeze_time("2031-01-01T00:00:00Z") as frozen:
         host = SandboxHost()
         hosted = host.create(SandboxConfig(), id=DEFAULT_ID)
@@ -149,7 +153,9 @@ def test_an_expiry_leaves_unasked_also_where_the_processs_clock_is_frozen(serve)
             background.stop()
 
 
-def test_an_advance_waits_for_running_attempts_and_retries_at_their_instants(standalone, serve, monkeypatch):
+def test_an_advance_waits_for_running_attempts_and_retries_at_their_instants(
+    standalone: Standalone, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
     arrived, waits, held, fired = threading.Event(), threading.Event(), threading.Event(), []
     worked = standalone.hosted.dispatch._worked
     wait = worked.wait
@@ -178,7 +184,9 @@ def test_an_advance_waits_for_running_attempts_and_retries_at_their_instants(sta
     assert ["00:00:00", "00:00:05", "00:05:05", "00:35:05"] == [each["at"][11:19] for each in delivery["attempts"]]
 
 
-def test_a_receiver_that_advances_the_clock_is_answered_during_its_request(standalone, serve, monkeypatch):
+def test_a_receiver_that_advances_the_clock_is_answered_during_its_request(
+    standalone: Standalone, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("mockserver.server.webhooks.dispatcher._WORKERS_TIMEOUT_SECONDS", 0.05)
     seen: list[tuple[str, int]] = []
 
@@ -200,7 +208,9 @@ def statuses(event: dict) -> list[int | None]:
     return [each.get("status") for each in event["deliveries"][0]["attempts"]]
 
 
-def test_an_advance_waits_but_once_for_a_receiver_that_is_slow(standalone, serve, monkeypatch):
+def test_an_advance_waits_but_once_for_a_receiver_that_is_slow(
+    standalone: Standalone, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("mockserver.server.webhooks.dispatcher._WORKERS_TIMEOUT_SECONDS", 0.05)
     arrived, held, waits = threading.Event(), threading.Event(), []
     worked = standalone.hosted.dispatch._worked
@@ -218,7 +228,9 @@ def test_an_advance_waits_but_once_for_a_receiver_that_is_slow(standalone, serve
 
 
 @pytest.mark.parametrize("end", ["reset", "delete"])
-def test_a_request_in_flight_is_canceled_when_its_sandbox_is_reset_or_closed(standalone, serve, end):
+def test_a_request_in_flight_is_canceled_when_its_sandbox_is_reset_or_closed(
+    standalone: Standalone, serve: Serve, end: str
+) -> None:
     held, arrived = threading.Event(), threading.Event()
     url = serve(app(lambda _: arrived.set() or held.wait(PATIENCE_SECONDS) and None)).url
     other = requests.post(f"{standalone.made.server}/_mock/sandboxes", json={}, timeout=10).json()
@@ -242,7 +254,7 @@ def test_a_request_in_flight_is_canceled_when_its_sandbox_is_reset_or_closed(sta
     held.set()
 
 
-def test_stopping_cancels_running_attempts(standalone, serve):
+def test_stopping_cancels_running_attempts(standalone: Standalone, serve: Serve) -> None:
     held, arrived = threading.Event(), threading.Event()
     standalone.receive(serve(app(lambda _: arrived.set() or held.wait(PATIENCE_SECONDS) and None)).url)
     standalone.complete(standalone.made.session())
@@ -254,7 +266,7 @@ def test_stopping_cancels_running_attempts(standalone, serve):
     held.set()
 
 
-def test_a_busy_worker_does_not_delay_the_stop(standalone, serve):
+def test_a_busy_worker_does_not_delay_the_stop(standalone: Standalone, serve: Serve) -> None:
     arrived, over = threading.Event(), threading.Event()
     standalone.receive(serve(app(lambda _: arrived.set() or over.wait(PATIENCE_SECONDS) and None)).url)
     standalone.complete(standalone.made.session())
@@ -271,7 +283,7 @@ def test_a_busy_worker_does_not_delay_the_stop(standalone, serve):
     wait_until(lambda: not any("mockserver sender" in each.name for each in threading.enumerate()))
 
 
-def test_requests_beyond_the_number_of_workers_wait_for_a_free_one(standalone, serve):
+def test_requests_beyond_the_number_of_workers_wait_for_a_free_one(standalone: Standalone, serve: Serve) -> None:
     seen: list[str] = []
     url = serve(app(lambda request: seen.append(request.json["data"]["sessionId"]))).url
     for _ in range(2 * _THREADS_MAX):

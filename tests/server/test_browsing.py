@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import requests
 
+from mockserver import Sandbox
 from mockserver.server import app as flask_app
 from mockserver.server import front_controller
 from mockserver.server.api.request import HttpRequest
@@ -66,7 +67,9 @@ def values(response: HttpResponse, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("to", [*PAGES, *SCRIPTS])
-def test_what_a_browser_loads_by_itself_is_a_page_without_scripts_and_without_an_origin(host: SandboxHost, to: str):
+def test_what_a_browser_loads_by_itself_is_a_page_without_scripts_and_without_an_origin(
+    host: SandboxHost, to: str
+) -> None:
     reply(host)
 
     response = send(host, sec_fetch_dest=to)
@@ -77,13 +80,13 @@ def test_what_a_browser_loads_by_itself_is_a_page_without_scripts_and_without_an
 
 
 @pytest.mark.parametrize("to", SCRIPTS)
-def test_what_a_browser_would_run_as_a_script_is_plain_text(host: SandboxHost, to: str):
+def test_what_a_browser_would_run_as_a_script_is_plain_text(host: SandboxHost, to: str) -> None:
     reply(host)
 
     assert ["text/plain; charset=utf-8"] == values(send(host, sec_fetch_dest=to), "Content-Type")
 
 
-def test_no_header_of_a_page_concerns_the_whole_origin(host: SandboxHost):
+def test_no_header_of_a_page_concerns_the_whole_origin(host: SandboxHost) -> None:
     reply(host)
 
     names = {name for name, _ in send(host, sec_fetch_dest="document").headers} & HOSTILE.keys()
@@ -93,7 +96,7 @@ def test_no_header_of_a_page_concerns_the_whole_origin(host: SandboxHost):
 
 def test_a_navigation_over_http_to_another_machine_has_no_sec_fetch_dest_and_is_one_by_its_other_header(
     host: SandboxHost,
-):
+) -> None:
     reply(host)
 
     response = send(host, upgrade_insecure_requests="1")
@@ -101,7 +104,7 @@ def test_a_navigation_over_http_to_another_machine_has_no_sec_fetch_dest_and_is_
     assert "sandbox" == values(response, "Content-Security-Policy")[-1]
 
 
-def test_what_is_prefetched_may_be_shown_later(host: SandboxHost):
+def test_what_is_prefetched_may_be_shown_later(host: SandboxHost) -> None:
     reply(host)
 
     assert (
@@ -109,7 +112,7 @@ def test_what_is_prefetched_may_be_shown_later(host: SandboxHost):
     )
 
 
-def test_no_cache_gives_the_answer_to_a_fetch_to_a_navigation(host: SandboxHost):
+def test_no_cache_gives_the_answer_to_a_fetch_to_a_navigation(host: SandboxHost) -> None:
     reply(host)
 
     by_fetch, by_another = send(host, sec_fetch_dest="empty"), send(host)
@@ -122,7 +125,7 @@ def test_no_cache_gives_the_answer_to_a_fetch_to_a_navigation(host: SandboxHost)
     ("method", "path"),
     [("GET", LIST), ("HEAD", LIST), ("GET", "/v1/none"), ("GET", "/none"), ("POST", "/v1/campaigns"), ("PUT", LIST)],
 )
-def test_a_client_that_is_no_browser_gets_the_answer_without_them(host: SandboxHost, method: str, path: str):
+def test_a_client_that_is_no_browser_gets_the_answer_without_them(host: SandboxHost, method: str, path: str) -> None:
     plain, shown = send(host, path, method, b"{"), send(host, path, method, b"{", sec_fetch_dest="document")
 
     assert [] == [name for name, _ in plain.headers if name in ("Vary", "Content-Security-Policy")]
@@ -131,7 +134,7 @@ def test_a_client_that_is_no_browser_gets_the_answer_without_them(host: SandboxH
     assert (plain.status, plain.body) == (shown.status, shown.body)
 
 
-def test_a_delayed_answer_over_a_socket_is_confined_too(mockserver):
+def test_a_delayed_answer_over_a_socket_is_confined_too(mockserver: Sandbox) -> None:
     effects = {"delay": "1ms", "reply": {"status": 200, "headers": {"Content-Type": "text/html"}, "body": "<b>"}}
     mockserver.on("listTemplates").do(effects)
     headers = {"X-API-Key": mockserver.secret_key, "Sec-Fetch-Dest": "document"}
@@ -141,7 +144,7 @@ def test_a_delayed_answer_over_a_socket_is_confined_too(mockserver):
     assert ("<b>", "sandbox") == (answer.text, answer.headers["Content-Security-Policy"])
 
 
-def test_a_server_of_flask_confines_it_too(host: SandboxHost):
+def test_a_server_of_flask_confines_it_too(host: SandboxHost) -> None:
     reply(host)
     client = flask_app.build(host).test_client()
     key = host.sandboxes[DEFAULT_ID].tenant.secret_key
@@ -152,7 +155,7 @@ def test_a_server_of_flask_confines_it_too(host: SandboxHost):
 
 
 @pytest.mark.parametrize("row", [row for row in ROUTES if row.media_types], ids=lambda row: row.id)
-def test_a_text_of_the_control_plane_is_a_page_of_the_mock_or_none(host: SandboxHost, row: Any):
+def test_a_text_of_the_control_plane_is_a_page_of_the_mock_or_none(host: SandboxHost, row: Any) -> None:
     """A report, a document or a metric contains texts of a tenant, and names of the client."""
     response = send(host, row.path, sec_fetch_dest="document", accept="*/*")
 
@@ -163,7 +166,7 @@ def test_a_text_of_the_control_plane_is_a_page_of_the_mock_or_none(host: Sandbox
 
 
 @pytest.mark.parametrize("accept", ["image/avif,image/webp,image/svg+xml,image/*,*/*;q=0.8", "image/png,image/*;q=0.5"])
-def test_a_browser_that_asks_for_an_icon_gets_it_and_the_journal_has_no_call(accept: str):
+def test_a_browser_that_asks_for_an_icon_gets_it_and_the_journal_has_no_call(accept: str) -> None:
     host = SandboxHost()
     hosted = host.create(SandboxConfig())
     request = HttpRequest("GET", f"/sandboxes/{hosted.id}/favicon.ico", {"accept": accept}, b"", ORIGIN)

@@ -1,6 +1,8 @@
 """A clock that follows the process's: its lead, no step back, and freezegun and time-machine in effect."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from urllib.parse import urlsplit
 
 import freezegun
@@ -8,6 +10,7 @@ import pytest
 import requests
 import time_machine
 
+from mockserver import MockServer
 from tests.server.control_calls import SESSIONS, begin, is_frozen, make
 from tests.server.rawclient import RawClient
 
@@ -18,14 +21,14 @@ MINUTE = timedelta(minutes=1)
 
 
 class TestFollowing:
-    def test_it_follows_the_clock_of_the_process(self, mockserver_server):
+    def test_it_follows_the_clock_of_the_process(self, mockserver_server: MockServer) -> None:
         with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
             process.shift(61)
 
             assert START + 61 * SECOND == sandbox.now
             assert not is_frozen(sandbox)
 
-    def test_it_never_moves_back_with_the_clock_of_the_process(self, mockserver_server):
+    def test_it_never_moves_back_with_the_clock_of_the_process(self, mockserver_server: MockServer) -> None:
         with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
             process.shift(3600)
             begin(sandbox)
@@ -35,7 +38,7 @@ class TestFollowing:
 
             assert (START + 3600 * SECOND, START + 3605 * SECOND) == (stood, sandbox.now)
 
-    def test_what_falls_due_has_happened_when_it_is_next_looked_at(self, mockserver_server):
+    def test_what_falls_due_has_happened_when_it_is_next_looked_at(self, mockserver_server: MockServer) -> None:
         with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
             begin(sandbox)
             process.shift(1199.999)
@@ -44,7 +47,7 @@ class TestFollowing:
 
             assert ([], ["2026-03-01T12:20:00.000Z"]) == (before, [each["at"] for each in sandbox.events])
 
-    def test_advancing_adds_an_offset(self, mockserver_server):
+    def test_advancing_adds_an_offset(self, mockserver_server: MockServer) -> None:
         with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
             sandbox.advance("10m")
             at_once = sandbox.now
@@ -52,7 +55,7 @@ class TestFollowing:
 
             assert (START + 10 * MINUTE, START + 11 * MINUTE) == (at_once, sandbox.now)
 
-    def test_freezing_stops_it_where_it_is(self, mockserver_server):
+    def test_freezing_stops_it_where_it_is(self, mockserver_server: MockServer) -> None:
         with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
             process.shift(60)
             sandbox.freeze()
@@ -60,7 +63,7 @@ class TestFollowing:
 
             assert (START + MINUTE, True) == (sandbox.now, is_frozen(sandbox))
 
-    def test_from_frozen_it_continues_from_its_instant(self, mockserver_server):
+    def test_from_frozen_it_continues_from_its_instant(self, mockserver_server: MockServer) -> None:
         with time_machine.travel(LATER, tick=False) as process, mockserver_server.sandbox(now=START) as sandbox:
             sandbox.clock.follow()
             at_once = sandbox.now
@@ -68,7 +71,9 @@ class TestFollowing:
 
             assert (START, START + MINUTE) == (at_once, sandbox.now)
 
-    def test_catching_up_it_is_at_the_process_s_time_and_what_lay_between_has_happened(self, mockserver_server):
+    def test_catching_up_it_is_at_the_process_s_time_and_what_lay_between_has_happened(
+        self, mockserver_server: MockServer
+    ) -> None:
         with time_machine.travel(LATER, tick=False) as process, mockserver_server.sandbox(now=START) as sandbox:
             begin(sandbox)
             sandbox.clock.follow(catch_up=True)
@@ -78,7 +83,7 @@ class TestFollowing:
             assert (LATER, LATER + MINUTE) == (at_once, sandbox.now)
             assert ["2026-03-01T12:20:00.000Z"] == [each["at"] for each in sandbox.events]
 
-    def test_catching_up_with_an_earlier_time_waits_for_it(self, mockserver_server):
+    def test_catching_up_with_an_earlier_time_waits_for_it(self, mockserver_server: MockServer) -> None:
         with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(now=LATER) as sandbox:
             begin(sandbox)
             sandbox.clock.follow(catch_up=True)
@@ -87,13 +92,13 @@ class TestFollowing:
 
             assert (LATER, LATER + MINUTE) == (at_once, sandbox.now)
 
-    def test_a_sandbox_made_over_http_follows(self, mockserver_server):
+    def test_a_sandbox_made_over_http_follows(self, mockserver_server: MockServer) -> None:
         made = make(mockserver_server.url)
 
         assert made.control("GET", "/clock").json()["frozen"] is False
 
     @pytest.mark.parametrize("how", ["reset", "checkpoint"])
-    def test_a_following_clock_drops_only_its_offset(self, mockserver_server, how):
+    def test_a_following_clock_drops_only_its_offset(self, mockserver_server: MockServer, how: str) -> None:
         with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
             if how == "reset":
                 sandbox.advance("1h")
@@ -106,7 +111,9 @@ class TestFollowing:
 
             assert (START + MINUTE, False) == (sandbox.now, is_frozen(sandbox))
 
-    def test_a_restored_clock_never_moves_back_with_the_clock_of_the_process(self, mockserver_server):
+    def test_a_restored_clock_never_moves_back_with_the_clock_of_the_process(
+        self, mockserver_server: MockServer
+    ) -> None:
         with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
             process.shift(3600)
             begin(sandbox)
@@ -117,7 +124,7 @@ class TestFollowing:
 
 
 class TestAFrozenProcess:
-    def test_a_sandbox_made_under_freezegun_follows_it(self, mockserver_server):
+    def test_a_sandbox_made_under_freezegun_follows_it(self, mockserver_server: MockServer) -> None:
         with freezegun.freeze_time("2031-07-01 08:30:15") as process, mockserver_server.sandbox() as sandbox:
             born = sandbox.now
             process.tick(60)
@@ -125,14 +132,14 @@ class TestAFrozenProcess:
             assert (LATER.replace(microsecond=0), LATER.replace(microsecond=0) + MINUTE) == (born, sandbox.now)
             assert not is_frozen(sandbox)
 
-    def test_a_sandbox_made_under_time_machine_follows_it(self, mockserver_server):
+    def test_a_sandbox_made_under_time_machine_follows_it(self, mockserver_server: MockServer) -> None:
         with time_machine.travel(LATER, tick=False) as process, mockserver_server.sandbox() as sandbox:
             born = sandbox.now
             process.shift(60)
 
             assert (LATER, LATER + MINUTE) == (born, sandbox.now)
 
-    def test_a_sandbox_created_at_an_instant_is_frozen_there_all_the_same(self, mockserver_server):
+    def test_a_sandbox_created_at_an_instant_is_frozen_there_all_the_same(self, mockserver_server: MockServer) -> None:
         with time_machine.travel(LATER, tick=False) as process, mockserver_server.sandbox(now=START) as sandbox:
             process.shift(60)
 
@@ -140,7 +147,9 @@ class TestAFrozenProcess:
 
     @pytest.mark.parametrize("travel", [freezegun.freeze_time, lambda to: time_machine.travel(to, tick=False)])
     @pytest.mark.clause("session.expires-at")
-    def test_it_is_obeyed_from_the_server_s_thread(self, mockserver_server, travel):
+    def test_it_is_obeyed_from_the_server_s_thread(
+        self, mockserver_server: MockServer, travel: Callable[..., Any]
+    ) -> None:
         made = make(mockserver_server.url, clock={"follow": True})
         with travel(LATER.replace(microsecond=0)):
             reply = made.api("POST", SESSIONS, {})
@@ -153,7 +162,9 @@ class TestAFrozenProcess:
 
 class TestJumps:
     @pytest.mark.parametrize("to", ["0001-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "9999-12-31T23:59:59.999999Z"])
-    def test_at_any_instant_of_the_process_every_operation_and_view_responds(self, mockserver_server, to):
+    def test_at_any_instant_of_the_process_every_operation_and_view_responds(
+        self, mockserver_server: MockServer, to: str
+    ) -> None:
         with freezegun.freeze_time(to), mockserver_server.sandbox(clock="follow") as sandbox:
             sandbox.receive_webhooks(lambda request: 204)
             created = begin(sandbox)
@@ -163,7 +174,9 @@ class TestJumps:
             assert [200, 200, 200] == [view.status_code for view in views]
             assert ["delivered"] == [each["deliveries"][0]["status"] for each in sandbox.events]
 
-    def test_a_clock_that_is_ahead_stops_at_the_last_instant_that_can_be_shown(self, mockserver_server):
+    def test_a_clock_that_is_ahead_stops_at_the_last_instant_that_can_be_shown(
+        self, mockserver_server: MockServer
+    ) -> None:
         with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
             sandbox.advance(to="9999-12-30T00:00:00Z")
             process.shift(30 * 86_400)
@@ -171,7 +184,7 @@ class TestJumps:
             assert datetime(9999, 12, 30, tzinfo=UTC) == sandbox.now
             assert "pending" == sandbox.call("GET", f"{SESSIONS}/{begin(sandbox)}").json()["status"]
 
-    def test_a_connection_outlives_jumps_of_the_clock_in_both_directions(self, mockserver_server):
+    def test_a_connection_outlives_jumps_of_the_clock_in_both_directions(self, mockserver_server: MockServer) -> None:
         jumps = (0, 3600, -7200, 10 * 365 * 86_400, -20 * 365 * 86_400)
         with (
             time_machine.travel(START, tick=False) as process,

@@ -23,14 +23,14 @@ def kept(sandbox: Sandbox) -> list[tuple[str, dict[str, Any]]]:
     return [(step["command"], step["arguments"]) for step in sandbox.log.steps]
 
 
-def test_commands_in_process_and_over_http_are_recorded_alike(sandbox: Sandbox):
+def test_commands_in_process_and_over_http_are_recorded_alike(sandbox: Sandbox) -> None:
     sandbox.advance("20m")
     sandbox.call("POST", "/_mock/clock/advance", json={"by": "20m"})
 
     assert [("advance", {"by": "20m"})] * 2 == kept(sandbox)
 
 
-def test_a_step_has_the_position_before_it(sandbox: Sandbox):
+def test_a_step_has_the_position_before_it(sandbox: Sandbox) -> None:
     sandbox.advance("20m")
     sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
     sandbox.advance("20m")
@@ -41,7 +41,7 @@ def test_a_step_has_the_position_before_it(sandbox: Sandbox):
     assert ("2026-03-01T12:00:00.000Z", "2026-03-01T12:20:00.000Z") == (first["at"], second["at"])
 
 
-def test_reads_and_refused_commands_are_not_steps(sandbox: Sandbox):
+def test_reads_and_refused_commands_are_not_steps(sandbox: Sandbox) -> None:
     assert sandbox.log.journal and sandbox.state()
     sandbox.call("POST", "/_mock/journal/verify", json={"operation": "createCampaign", "times": 0})
     with pytest.raises(ValueError, match="dual-statu"):
@@ -52,7 +52,7 @@ def test_reads_and_refused_commands_are_not_steps(sandbox: Sandbox):
     assert [] == kept(sandbox)
 
 
-def test_no_key_or_secret_is_recorded(sandbox: Sandbox):
+def test_no_key_or_secret_is_recorded(sandbox: Sandbox) -> None:
     tenant = {"id": "b", "secretKey": "sk_of_the_test", "publicKey": "pk_of_the_test"}
     sandbox.apply(
         {"given": {"tenants": [tenant], "webhooks": [{"url": "http://127.0.0.1:9/", "secret": "whsec_YWJjZGVmZw=="}]}}
@@ -64,7 +64,7 @@ def test_no_key_or_secret_is_recorded(sandbox: Sandbox):
     assert "sk_..." == kept(sandbox)[1][1]["name"]
 
 
-def test_a_document_that_is_changed_later_is_recorded_as_it_was(sandbox: Sandbox):
+def test_a_document_that_is_changed_later_is_recorded_as_it_was(sandbox: Sandbox) -> None:
     document: dict[str, Any] = {"given": {"forms": [{"id": "f"}]}}
     sandbox.apply(document)
     document["given"]["forms"].append({"id": "g"})
@@ -72,7 +72,7 @@ def test_a_document_that_is_changed_later_is_recorded_as_it_was(sandbox: Sandbox
     assert {"given": {"forms": [{"id": "f"}]}} == kept(sandbox)[0][1]
 
 
-def test_a_restored_checkpoint_takes_the_steps_back(sandbox: Sandbox):
+def test_a_restored_checkpoint_takes_the_steps_back(sandbox: Sandbox) -> None:
     sandbox.advance("1m")
     with sandbox.checkpoint():
         sandbox.advance("2m")
@@ -83,7 +83,7 @@ def test_a_restored_checkpoint_takes_the_steps_back(sandbox: Sandbox):
     assert [] == kept(sandbox)
 
 
-def test_of_too_many_the_oldest_is_dropped_and_counted(sandbox: Sandbox):
+def test_of_too_many_the_oldest_is_dropped_and_counted(sandbox: Sandbox) -> None:
     for _ in range(COMMANDS_MAX + 2):
         sandbox.advance(1)
 
@@ -91,13 +91,13 @@ def test_of_too_many_the_oldest_is_dropped_and_counted(sandbox: Sandbox):
     assert 2 == sandbox._hosted.sandbox.journal.dropped_commands
 
 
-def test_every_command_that_writes_is_a_step_but_for_those_that_take_steps_back_change_nothing_or_send_a_call():
+def test_every_command_that_writes_is_a_step_but_for_those_that_take_steps_back_change_nothing_or_send_a_call() -> None:
     writing = {route.id for route in ROUTES if route.method != "GET" and route.target == "sandbox"}
 
     assert {route.id for route in ROUTES if route.recorded} == writing - UNRECORDED
 
 
-def test_only_a_call_that_a_script_makes_wait_is_a_step_of_its_own(sandbox: Sandbox):
+def test_only_a_call_that_a_script_makes_wait_is_a_step_of_its_own(sandbox: Sandbox) -> None:
     sandbox.on("listCampaigns").nth(2).delay("5s")
     sandbox.call("GET", "/v1/campaigns")
     sandbox.call("GET", "/v1/campaigns", timeout=9)

@@ -34,40 +34,40 @@ RECORDED = {
 }
 
 
-def test_each_command_is_in_the_table_once_under_its_id():
+def test_each_command_is_in_the_table_once_under_its_id() -> None:
     assert list(get_args(CommandId)) == [route.id for route in ROUTES]
     assert len(ROUTES) == len(COMMANDS)
     assert len(ROUTES) == len({(route.method, route.path) for route in ROUTES})
     assert [] == [route.id for route in ROUTES if not re.fullmatch("[a-z]+([A-Z][a-z]+)*", route.id)]
 
 
-def test_the_names_in_histories_and_replay_documents_never_change():
+def test_the_names_in_histories_and_replay_documents_never_change() -> None:
     assert RECORDED == {route.id: route.recorded for route in ROUTES if route.recorded}
 
 
-def test_a_body_has_the_schema_of_its_command():
+def test_a_body_has_the_schema_of_its_command() -> None:
     named = {route.id: route.schema for route in ROUTES if route.schema}
 
     assert {name: f"control.{name}" for name in named} == named
     assert {file.stem for file in SCHEMAS.glob("control.*.json")} == set(named.values())
 
 
-def test_a_command_that_only_reads_is_not_recorded():
+def test_a_command_that_only_reads_is_not_recorded() -> None:
     assert [] == [route.id for route in ROUTES if route.method == "GET" and route.recorded]
 
 
 @pytest.mark.parametrize("name", ["advance", "advanceClock", "reset", "readState"])
-def test_a_command_can_be_resolved_by_its_id_and_by_its_recorded_name(name: str):
+def test_a_command_can_be_resolved_by_its_id_and_by_its_recorded_name(name: str) -> None:
     assert name in (find_command(name), COMMANDS[find_command(name)].recorded)
 
 
 @pytest.mark.parametrize("name", ["advnce", "createSandbox"])
-def test_no_command_of_a_sandbox_has_another_name(name: str):
+def test_no_command_of_a_sandbox_has_another_name(name: str) -> None:
     with pytest.raises(ValueError, match=f"command: got '{name}'"):
         find_command(name)
 
 
-def test_no_command_returns_a_function(mockserver: Sandbox):
+def test_no_command_returns_a_function(mockserver: Sandbox) -> None:
     session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
     mockserver.receive_webhooks(lambda request: 204)
     mockserver.complete_session(session, phone="+5511999990000")
@@ -93,7 +93,7 @@ def test_no_command_returns_a_function(mockserver: Sandbox):
     assert {} == {name: view for name, view in views.items() if not isinstance(view, dict | str | bytes | HttpResponse)}
 
 
-def test_a_command_with_the_lock_free_takes_none_of_another_thread(mockserver: Sandbox):
+def test_a_command_with_the_lock_free_takes_none_of_another_thread(mockserver: Sandbox) -> None:
     held = []
 
     def handler(hosted: Any, _: Any) -> None:

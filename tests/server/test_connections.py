@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from mockserver import MockServer, Sandbox
 from mockserver.core.webhooks import url_policy
 from mockserver.server.webhooks import connections
 from mockserver.server.webhooks.connections import RESPONSE_MAX_BYTES, ReceiverConnection
 from mockserver.server.webhooks.sender import HttpSender
+from mockserver.testing.receivers import Receiver
 from tests.operations.session_calls import NOON, begin
 from tests.server.receivers import ACCEPTED, PATIENCE_SECONDS, read_request, receiving
 
@@ -33,14 +35,14 @@ def post(sender: HttpSender, url: str) -> tuple[int | None, str | None]:
     return result.status, result.error
 
 
-def expire(sandbox, count: int) -> None:
+def expire(sandbox: Sandbox, count: int) -> None:
     """Let this many sessions expire at one instant."""
     for _ in range(count):
         begin(sandbox)
     sandbox.advance("20m")
 
 
-def attempts(hook) -> list[list[tuple[int | None, str | None]]]:
+def attempts(hook: Receiver) -> list[list[tuple[int | None, str | None]]]:
     """The status and error of each attempt, by delivery."""
     return [[(each.get("status"), each.get("error")) for each in row["attempts"]] for row in hook.deliveries]
 
@@ -58,7 +60,7 @@ def close_after_reading(wire: socket.socket) -> None:
     read_request(wire)
 
 
-def test_deliveries_that_are_due_together_use_one_connection_per_receiver(mockserver):
+def test_deliveries_that_are_due_together_use_one_connection_per_receiver(mockserver: Sandbox) -> None:
     with receiving([ACCEPTED] * 20) as one, receiving([OK] * 20) as two:
         hooks = [mockserver.receive_webhooks(each.url) for each in (one, two)]
         expire(mockserver, 20)
@@ -69,7 +71,7 @@ def test_deliveries_that_are_due_together_use_one_connection_per_receiver(mockse
     assert [[(200, None)]] * 20 == attempts(hooks[1])
 
 
-def test_each_receiver_gets_the_events_in_their_order(mockserver):
+def test_each_receiver_gets_the_events_in_their_order(mockserver: Sandbox) -> None:
     last = b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"
     with receiving([ACCEPTED] * 20) as one, receiving([*[ACCEPTED] * 6, last], [ACCEPTED] * 13) as two:
         for each in (one, two):
@@ -83,7 +85,7 @@ def test_each_receiver_gets_the_events_in_their_order(mockserver):
     assert [[20], [7, 13]] == [one.counts, two.counts]
 
 
-def test_deliveries_of_one_advance_at_different_instants_use_one_connection(mockserver):
+def test_deliveries_of_one_advance_at_different_instants_use_one_connection(mockserver: Sandbox) -> None:
     with receiving([ACCEPTED] * 3) as receiver:
         mockserver.receive_webhooks(receiver.url)
         for _ in range(3):
@@ -94,7 +96,7 @@ def test_deliveries_of_one_advance_at_different_instants_use_one_connection(mock
     assert [3] == receiver.counts
 
 
-def test_no_connection_stays_open_when_nothing_is_due(mockserver):
+def test_no_connection_stays_open_when_nothing_is_due(mockserver: Sandbox) -> None:
     with receiving([ACCEPTED], [ACCEPTED]) as receiver:
         mockserver.receive_webhooks(receiver.url)
         mockserver.complete_session(begin(mockserver))
@@ -120,7 +122,7 @@ def test_no_connection_stays_open_when_nothing_is_due(mockserver):
         (b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 2 + ACCEPTED, 204),
     ],
 )
-def test_a_connection_is_reused_after_a_whole_response(sender, reply, status):
+def test_a_connection_is_reused_after_a_whole_response(sender: HttpSender, reply: bytes, status: int) -> None:
     with receiving([reply, reply, reply]) as receiver:
         results = [post(sender, receiver.url) for _ in range(3)]
         sender.close_idle()
@@ -147,7 +149,9 @@ def test_a_connection_is_reused_after_a_whole_response(sender, reply, status):
         (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", 101),
     ],
 )
-def test_a_connection_is_not_reused_if_its_next_bytes_are_in_doubt(sender, reply, status):
+def test_a_connection_is_not_reused_if_its_next_bytes_are_in_doubt(
+    sender: HttpSender, reply: bytes, status: int
+) -> None:
     with receiving([reply], [reply]) as receiver:
         results = [post(sender, receiver.url) for _ in range(2)]
 
@@ -155,7 +159,7 @@ def test_a_connection_is_not_reused_if_its_next_bytes_are_in_doubt(sender, reply
     assert [1, 1] == receiver.counts
 
 
-def test_a_response_without_a_length_ends_with_its_connection(sender):
+def test_a_response_without_a_length_ends_with_its_connection(sender: HttpSender) -> None:
     reply = b"HTTP/1.1 200 OK\r\n\r\nto the end"
     with receiving([reply, close_at_once], [reply, close_at_once]) as receiver:
         results = [sender.send(receiver.url, {}, b"{}") for _ in range(2)]
@@ -164,7 +168,7 @@ def test_a_response_without_a_length_ends_with_its_connection(sender):
     assert [1, 1] == receiver.counts
 
 
-def test_a_connection_with_bytes_after_the_response_is_replaced(sender):
+def test_a_connection_with_bytes_after_the_response_is_replaced(sender: HttpSender) -> None:
     sent, go = threading.Event(), threading.Event()
 
     def send_more(wire: socket.socket) -> None:
@@ -183,7 +187,7 @@ def test_a_connection_with_bytes_after_the_response_is_replaced(sender):
     assert [1, 1] == receiver.counts
 
 
-def test_a_connection_that_the_receiver_has_closed_is_replaced(sender):
+def test_a_connection_that_the_receiver_has_closed_is_replaced(sender: HttpSender) -> None:
     with receiving([ACCEPTED, close_at_once], [ACCEPTED]) as receiver:
         first = post(sender, receiver.url)
         assert receiver.closed[0].wait(PATIENCE_SECONDS)
@@ -193,7 +197,7 @@ def test_a_connection_that_the_receiver_has_closed_is_replaced(sender):
     assert [1, 1] == receiver.counts
 
 
-def test_a_connection_that_closes_before_its_request_is_read_adds_no_attempt(mockserver):
+def test_a_connection_that_closes_before_its_request_is_read_adds_no_attempt(mockserver: Sandbox) -> None:
     with receiving([ACCEPTED, close_unread], [ACCEPTED, close_unread], [ACCEPTED]) as receiver:
         hook = mockserver.receive_webhooks(receiver.url)
         expire(mockserver, 3)
@@ -202,7 +206,9 @@ def test_a_connection_that_closes_before_its_request_is_read_adds_no_attempt(moc
     assert [1, 1, 1] == receiver.counts
 
 
-def test_a_connection_whose_end_is_not_yet_seen_adds_no_attempt(mockserver, monkeypatch):
+def test_a_connection_whose_end_is_not_yet_seen_adds_no_attempt(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ReceiverConnection, "is_open", lambda self: receiver.closed[0].wait(PATIENCE_SECONDS))
     with receiving([ACCEPTED, close_at_once], [ACCEPTED]) as receiver:
         hook = mockserver.receive_webhooks(receiver.url)
@@ -212,7 +218,7 @@ def test_a_connection_whose_end_is_not_yet_seen_adds_no_attempt(mockserver, monk
     assert [1, 1] == receiver.counts
 
 
-def test_a_request_that_was_read_and_not_answered_is_a_failed_attempt(mockserver):
+def test_a_request_that_was_read_and_not_answered_is_a_failed_attempt(mockserver: Sandbox) -> None:
     with receiving([ACCEPTED, close_after_reading], [ACCEPTED]) as receiver:
         hook = mockserver.receive_webhooks(receiver.url)
         expire(mockserver, 2)
@@ -223,7 +229,7 @@ def test_a_request_that_was_read_and_not_answered_is_a_failed_attempt(mockserver
     assert [[(204, None)], [(None, "no response: RemoteDisconnected"), (204, None)]] == attempts(hook)
 
 
-def test_a_new_connection_that_closes_unread_is_a_failed_attempt(sender):
+def test_a_new_connection_that_closes_unread_is_a_failed_attempt(sender: HttpSender) -> None:
     with receiving([close_unread], [ACCEPTED]) as receiver:
         status, error = post(sender, receiver.url)
 
@@ -231,7 +237,7 @@ def test_a_new_connection_that_closes_unread_is_a_failed_attempt(sender):
     assert [[]] == receiver.requests
 
 
-def test_a_request_is_sent_over_one_new_connection_at_most(sender):
+def test_a_request_is_sent_over_one_new_connection_at_most(sender: HttpSender) -> None:
     with receiving([ACCEPTED, close_unread], [close_unread], [ACCEPTED]) as receiver:
         results = [post(sender, receiver.url) for _ in range(2)]
 
@@ -240,7 +246,7 @@ def test_a_request_is_sent_over_one_new_connection_at_most(sender):
     assert [1, 0] == receiver.counts
 
 
-def test_a_response_that_breaks_off_is_a_failed_attempt_on_a_reused_connection_too(sender):
+def test_a_response_that_breaks_off_is_a_failed_attempt_on_a_reused_connection_too(sender: HttpSender) -> None:
     def break_off(wire: socket.socket) -> None:
         read_request(wire)
         wire.sendall(b"HTTP/1.1 2")
@@ -253,11 +259,13 @@ def test_a_response_that_breaks_off_is_a_failed_attempt_on_a_reused_connection_t
     assert [1] == receiver.counts
 
 
-def resolve(monkeypatch, *answers: str) -> list[str]:
+def resolve(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
     """Resolve `hooks.example` and `changing.localhost` to these addresses, one after another; the addresses given out."""
     given, real = [], socket.getaddrinfo
 
-    def getaddrinfo(host, port, *rest, **named):
+    def getaddrinfo(
+        host: str, port: int, *rest: object, **named: socket.SocketKind
+    ) -> list[tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[str, int]]]:
         if host not in ("hooks.example", "changing.localhost"):
             return real(host, port, *rest, **named)
         given.append(answers[len(given)])
@@ -267,7 +275,9 @@ def resolve(monkeypatch, *answers: str) -> list[str]:
     return given
 
 
-def test_a_reused_connection_stays_at_the_address_that_was_checked(monkeypatch, sender):
+def test_a_reused_connection_stays_at_the_address_that_was_checked(
+    monkeypatch: pytest.MonkeyPatch, sender: HttpSender
+) -> None:
     given = resolve(monkeypatch, "127.0.0.1", "192.0.2.7")
     with receiving([ACCEPTED, ACCEPTED]) as receiver:
         url = f"http://changing.localhost:{receiver.port}/hook"
@@ -280,7 +290,9 @@ def test_a_reused_connection_stays_at_the_address_that_was_checked(monkeypatch, 
     assert [2] == receiver.counts
 
 
-def test_the_address_is_checked_again_if_a_reused_connection_is_replaced(monkeypatch, sender):
+def test_the_address_is_checked_again_if_a_reused_connection_is_replaced(
+    monkeypatch: pytest.MonkeyPatch, sender: HttpSender
+) -> None:
     resolve(monkeypatch, "127.0.0.1", "192.0.2.7")
     with receiving([ACCEPTED, close_unread]) as receiver:
         url = f"http://changing.localhost:{receiver.port}/hook"
@@ -289,7 +301,9 @@ def test_the_address_is_checked_again_if_a_reused_connection_is_replaced(monkeyp
     assert [(204, None), (None, "refused: changing.localhost is 192.0.2.7, which is not this machine")] == results
 
 
-def test_a_connection_is_shared_by_the_paths_of_a_host_and_not_by_another_host(monkeypatch, sender):
+def test_a_connection_is_shared_by_the_paths_of_a_host_and_not_by_another_host(
+    monkeypatch: pytest.MonkeyPatch, sender: HttpSender
+) -> None:
     given = resolve(monkeypatch, "127.0.0.1")
     with receiving([ACCEPTED, ACCEPTED], [ACCEPTED]) as receiver:
         for host, path in (("127.0.0.1", "/a"), ("hooks.example", ""), ("127.0.0.1", "/b?c=d")):
@@ -303,7 +317,7 @@ def test_a_connection_is_shared_by_the_paths_of_a_host_and_not_by_another_host(m
     assert f"Host: hooks.example:{receiver.port}".encode() in lines[1][0]
 
 
-def test_a_connection_is_replaced_after_its_lifetime(monkeypatch, sender):
+def test_a_connection_is_replaced_after_its_lifetime(monkeypatch: pytest.MonkeyPatch, sender: HttpSender) -> None:
     given = resolve(monkeypatch, "127.0.0.1", "127.0.0.1")
     monkeypatch.setattr(connections, "_LIFETIME_SECONDS", -1.0)
     with receiving([ACCEPTED], [ACCEPTED]) as receiver:
@@ -316,7 +330,7 @@ def test_a_connection_is_replaced_after_its_lifetime(monkeypatch, sender):
 
 
 @pytest.mark.parametrize("for_good", [False, True])
-def test_a_cancellation_closes_the_idle_connections(sender, for_good):
+def test_a_cancellation_closes_the_idle_connections(sender: HttpSender, for_good: bool) -> None:
     with receiving([ACCEPTED, ACCEPTED]) as receiver:
         post(sender, receiver.url)
         sender.cancel_all(for_good=for_good)
@@ -324,7 +338,9 @@ def test_a_cancellation_closes_the_idle_connections(sender, for_good):
 
 
 @pytest.mark.parametrize("ending", ["reset", "close"])
-def test_the_end_of_a_sandboxs_epoch_ends_a_request_on_a_reused_connection(mockserver_server, ending):
+def test_the_end_of_a_sandboxs_epoch_ends_a_request_on_a_reused_connection(
+    mockserver_server: MockServer, ending: str
+) -> None:
     arrived, released = threading.Event(), threading.Event()
 
     def hold(wire: socket.socket) -> None:
@@ -344,7 +360,7 @@ def test_the_end_of_a_sandboxs_epoch_ends_a_request_on_a_reused_connection(mocks
         assert not waiting.is_alive()
 
 
-def test_the_time_limit_applies_to_each_request_of_a_connection():
+def test_the_time_limit_applies_to_each_request_of_a_connection() -> None:
     sender = HttpSender(timeout_seconds=0.1)
 
     def hold(wire: socket.socket) -> None:
@@ -358,7 +374,7 @@ def test_the_time_limit_applies_to_each_request_of_a_connection():
     assert [2] == receiver.counts
 
 
-def test_the_bound_of_a_response_applies_to_each_request_of_a_connection(sender):
+def test_the_bound_of_a_response_applies_to_each_request_of_a_connection(sender: HttpSender) -> None:
     large = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % RESPONSE_MAX_BYTES + b"x" * RESPONSE_MAX_BYTES
     with receiving([large, large]) as receiver:
         bodies = [sender.send(receiver.url, {}, b"{}").body for _ in range(2)]
@@ -368,7 +384,7 @@ def test_the_bound_of_a_response_applies_to_each_request_of_a_connection(sender)
     assert [2] == receiver.counts
 
 
-def test_a_connection_under_tls_is_reused_and_replaced(monkeypatch, sender):
+def test_a_connection_under_tls_is_reused_and_replaced(monkeypatch: pytest.MonkeyPatch, sender: HttpSender) -> None:
     certificate = Path(__file__).with_name("localhost.pem")
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     with receiving([ACCEPTED, ACCEPTED, close_at_once], [ACCEPTED]) as receiver:

@@ -1,25 +1,28 @@
 """The control plane over a socket: the response of each route, and the correction in each refusal."""
 
 import json
+from collections.abc import Iterator
 
 import pytest
 import requests
 
+from mockserver import MockServer
+from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
 from mockserver.server.control.routes import ROUTES
 from mockserver.version import VERSION
-from tests.server.control_calls import NOON, control, make, refused
+from tests.server.control_calls import NOON, Made, control, make, refused
 
 
 @pytest.fixture
-def made(mockserver_server):
+def made(mockserver_server: MockServer) -> Iterator[Made]:
     """A sandbox made over HTTP, frozen at noon."""
     fresh = make(mockserver_server.url, clock={"freeze": NOON})
     yield fresh
     requests.delete(f"{fresh.server}/_mock/sandboxes/{fresh.id}", timeout=60)
 
 
-def test_the_server_returns_its_health_and_version(mockserver_server, made):
+def test_the_server_returns_its_health_and_version(mockserver_server: MockServer, made: Made) -> None:
     for base in (mockserver_server.url, made.base):
         reply = control(base, "GET", "/health")
         assert (200, {"status": "ok", "version": VERSION}) == (reply.status_code, reply.json())
@@ -27,7 +30,9 @@ def test_the_server_returns_its_health_and_version(mockserver_server, made):
 
 class TestSandboxes:
     @pytest.mark.parametrize("choice", ["dual-statsu", "key-scopes", "dual-status"])
-    def test_invalid_choices_in_scenario_and_config_are_refused_with_their_place(self, mockserver_server, choice):
+    def test_invalid_choices_in_scenario_and_config_are_refused_with_their_place(
+        self, mockserver_server: MockServer, choice: str
+    ) -> None:
         recipe = {"scenario": {"choices": {choice: {"a": 1}}}, "choices": {choice: {"b": 2}}}
 
         reply = control(mockserver_server.url, "POST", "/sandboxes", recipe)
@@ -39,8 +44,8 @@ class TestSandboxes:
         "scenario", [{"choices": 3}, {"choices": {"dual-status": []}}, {"seed": "x"}, {"seed": -1}]
     )
     def test_a_document_of_the_wrong_types_is_refused_also_with_choices_in_the_config(
-        self, mockserver_server, scenario
-    ):
+        self, mockserver_server: MockServer, scenario: JSON
+    ) -> None:
         reply = control(
             mockserver_server.url, "POST", "/sandboxes", {"scenario": scenario, "choices": {"page-limit": "x"}}
         )
@@ -50,7 +55,7 @@ class TestSandboxes:
             each["path"].removeprefix("/scenario")[: len(next(iter(scenario))) + 1] for each in reply.json()["problems"]
         ]
 
-    def test_one_is_created_from_a_whole_config(self, mockserver_server):
+    def test_one_is_created_from_a_whole_config(self, mockserver_server: MockServer) -> None:
         recipe = {
             "scenario": {"scenario": "mine", "given": {"funnels": [{"id": "funnel_a"}]}},
             "seed": 7,
@@ -67,17 +72,17 @@ class TestSandboxes:
             [each["id"] for each in state["tenants"][0][kind]] for kind in ("funnels", "forms")
         )
 
-    def test_one_is_made_from_a_library_scenario_by_its_name(self, mockserver_server):
+    def test_one_is_made_from_a_library_scenario_by_its_name(self, mockserver_server: MockServer) -> None:
         assert json.loads(make(mockserver_server.url, scenario="demo").state())["tenants"][0]["chats"]
 
-    def test_without_a_seed_it_is_its_own_and_a_seed_repeats(self, mockserver_server):
+    def test_without_a_seed_it_is_its_own_and_a_seed_repeats(self, mockserver_server: MockServer) -> None:
         def session(**seed: int) -> str:
             return make(mockserver_server.url, clock={"freeze": NOON}, **seed).session()
 
         assert session(seed=0) == session(seed=0) != session(seed=1) == session(seed=1)
         assert session() != session() != session(seed=0)
 
-    def test_they_are_listed_with_their_exchanges(self, made):
+    def test_they_are_listed_with_their_exchanges(self, made: Made) -> None:
         made.session()
         made.control("GET", "/state")
 
@@ -87,7 +92,7 @@ class TestSandboxes:
         (row,) = [each for each in listed if each["sandboxId"] == made.id]
         assert own == {name: row[name] for name in own}
 
-    def test_one_that_is_deleted_responds_with_410(self, made):
+    def test_one_that_is_deleted_responds_with_410(self, made: Made) -> None:
         assert 204 == control(made.server, "DELETE", f"/sandboxes/{made.id}").status_code
 
         listed = control(made.server, "GET", "/sandboxes").json()["sandboxes"]
@@ -96,7 +101,7 @@ class TestSandboxes:
         for path in ("/v1/campaigns", "/_mock/state", "/media/x", ""):
             assert (410, "MOCK_SANDBOX_CLOSED") == refused(requests.get(made.base + path, timeout=60))
 
-    def test_an_unknown_prefix_is_not_found(self, mockserver_server):
+    def test_an_unknown_prefix_is_not_found(self, mockserver_server: MockServer) -> None:
         assert (404, "MOCK_NOT_FOUND") == refused(requests.get(f"{mockserver_server.url}/sandboxes/x/v1/a", timeout=60))
 
     @pytest.mark.parametrize(
@@ -118,7 +123,7 @@ class TestSandboxes:
         ],
         ids=str,
     )
-    def test_an_invalid_config_creates_none(self, mockserver_server, recipe):
+    def test_an_invalid_config_creates_none(self, mockserver_server: MockServer, recipe: JSON) -> None:
         before = len(control(mockserver_server.url, "GET", "/sandboxes").json()["sandboxes"])
 
         reply = control(mockserver_server.url, "POST", "/sandboxes", recipe)
@@ -129,10 +134,10 @@ class TestSandboxes:
 
 
 class TestClock:
-    def test_it_is_read(self, made):
+    def test_it_is_read(self, made: Made) -> None:
         assert {"now": "2026-03-01T12:00:00.000Z", "frozen": True} == made.control("GET", "/clock").json()
 
-    def test_it_is_frozen_followed_and_advanced(self, made):
+    def test_it_is_frozen_followed_and_advanced(self, made: Made) -> None:
         frozen = made.control("PUT", "/clock", {"freeze": "2026-03-01T13:00:00Z"})
         advanced = made.control("POST", "/clock/advance", {"by": "20m"})
         to = made.control("POST", "/clock/advance", {"to": "2026-03-01T13:30:00Z"})
@@ -145,7 +150,7 @@ class TestClock:
         assert (False, True) == (following.json()["frozen"], stopped.json()["frozen"])
         assert stopped.json()["now"].startswith("2026-03-01T13:30:")
 
-    def test_advancing_returns_what_happened(self, made):
+    def test_advancing_returns_what_happened(self, made: Made) -> None:
         session_id = made.session()
 
         reply = made.control("POST", "/clock/advance", {"until": "idle"}).json()
@@ -153,7 +158,7 @@ class TestClock:
         fired = [{"at": "2026-03-01T12:20:00.000Z", "what": "session.expire", "id": session_id}]
         assert {"now": "2026-03-01T12:20:00.000Z", "fired": fired} == reply
 
-    def test_an_advance_to_the_next_due_timer_ends_at_it_and_without_one_changes_nothing(self, made):
+    def test_an_advance_to_the_next_due_timer_ends_at_it_and_without_one_changes_nothing(self, made: Made) -> None:
         session_id = made.session()
 
         first, second = (made.control("POST", "/clock/advance", {"to": "next"}).json() for _ in range(2))
@@ -161,7 +166,9 @@ class TestClock:
         assert {"now": "2026-03-01T12:20:00.000Z", "fired": fired} == first
         assert {"now": "2026-03-01T12:20:00.000Z", "fired": []} == second
 
-    def test_an_advance_to_the_next_due_timer_is_never_too_late_on_a_clock_that_runs(self, mockserver_server):
+    def test_an_advance_to_the_next_due_timer_is_never_too_late_on_a_clock_that_runs(
+        self, mockserver_server: MockServer
+    ) -> None:
         made = make(
             mockserver_server.url, scenario={"script": [{"at": "PT0.001S", "do": {"set-tenant": {"name": "Later"}}}]}
         )
@@ -189,7 +196,7 @@ class TestClock:
         ],
         ids=str,
     )
-    def test_a_wrong_move_is_refused_and_moves_nothing(self, made, method, path, body):
+    def test_a_wrong_move_is_refused_and_moves_nothing(self, made: Made, method: str, path: str, body: JSON) -> None:
         made.session()
         before = made.state()
 
@@ -198,7 +205,7 @@ class TestClock:
 
 
 class TestChoices:
-    def test_all_are_listed_with_question_options_default_value_and_clause(self, made):
+    def test_all_are_listed_with_question_options_default_value_and_clause(self, made: Made) -> None:
         listed = made.control("GET", "/choices").json()["choices"]
 
         assert list(CHOICES) == [each["id"] for each in listed]
@@ -207,7 +214,7 @@ class TestChoices:
             assert (list(row.options), row.default, row.default) == (each["options"], each["default"], each["value"])
             assert each["question"].endswith("?") and each["clause"]
 
-    def test_the_set_values_are_returned_and_apply(self, made):
+    def test_the_set_values_are_returned_and_apply(self, made: Made) -> None:
         reply = made.control("PATCH", "/choices", {"dual-status": "guide", "media-max-size": {"image": 5}})
 
         values = {each["id"]: each["value"] for each in reply.json()["choices"]}
@@ -223,7 +230,7 @@ class TestChoices:
             ({"dual-status": 5}, None),
         ],
     )
-    def test_one_that_is_wrong_leaves_all_as_they_were(self, made, wrong, nearest):
+    def test_one_that_is_wrong_leaves_all_as_they_were(self, made: Made, wrong: JSON, nearest: str | None) -> None:
         before = made.state()
 
         reply = made.control("PATCH", "/choices", {"dual-status": "guide"} | wrong)
@@ -234,7 +241,7 @@ class TestChoices:
 
 
 class TestTenants:
-    def test_its_settings_are_read_with_its_keys_in_short(self, made):
+    def test_its_settings_are_read_with_its_keys_in_short(self, made: Made) -> None:
         assert {
             "tenantId": made.tenant,
             "name": "Default tenant",
@@ -252,7 +259,7 @@ class TestTenants:
             ({"subscription": "canceled", "name": "x"}, 403, "SUBSCRIPTION_INACTIVE"),
         ],
     )
-    def test_a_setting_applies_to_later_calls(self, made, setting, status, code):
+    def test_a_setting_applies_to_later_calls(self, made: Made, setting: JSON, status: int, code: str) -> None:
         shown = made.control("PATCH", f"/tenants/{made.tenant}", setting).json()
 
         reply = made.api("GET", "/v1/campaigns")
@@ -265,7 +272,9 @@ class TestTenants:
         ("body", "nearest"),
         [({"subscription": "suspnded"}, "suspended"), ({"subscribtion": "none"}, "subscription"), ({"name": ""}, None)],
     )
-    def test_a_wrong_setting_is_refused_with_the_nearest_right_one(self, made, body, nearest):
+    def test_a_wrong_setting_is_refused_with_the_nearest_right_one(
+        self, made: Made, body: JSON, nearest: str | None
+    ) -> None:
         before = made.state()
 
         reply = made.control("PATCH", f"/tenants/{made.tenant}", body)
@@ -274,7 +283,7 @@ class TestTenants:
         assert nearest == reply.json()["problems"][0].get("nearest")
         assert before == made.state()
 
-    def test_the_refusal_of_an_unknown_one_has_the_nearest(self, made):
+    def test_the_refusal_of_an_unknown_one_has_the_nearest(self, made: Made) -> None:
         reply = made.control("GET", "/tenants/tenant_defualt")
 
         assert (404, "MOCK_NOT_FOUND") == refused(reply)
@@ -282,7 +291,7 @@ class TestTenants:
 
 
 @pytest.mark.parametrize("path", sorted({route.path for route in ROUTES}))
-def test_the_refusal_of_a_method_lists_those_of_the_path(made, path):
+def test_the_refusal_of_a_method_lists_those_of_the_path(made: Made, path: str) -> None:
     methods = [route.method for route in ROUTES if route.path == path]
 
     for method in {"GET", "POST", "PUT", "PATCH", "DELETE"} - set(methods):
@@ -292,7 +301,7 @@ def test_the_refusal_of_a_method_lists_those_of_the_path(made, path):
         assert all(each in reply.json()["message"] for each in methods)
 
 
-def test_a_405_lists_the_methods_in_its_header_too(made):
+def test_a_405_lists_the_methods_in_its_header_too(made: Made) -> None:
     reply = made.control("POST", "/clock")
 
     assert (405, "GET, PUT") == (reply.status_code, reply.headers.get("Allow"))
@@ -302,7 +311,7 @@ def test_a_405_lists_the_methods_in_its_header_too(made):
     ("path", "nearest"),
     [("/clok", "/_mock/clock"), ("/sandboxs", "/_mock/sandboxes"), ("/clock/", "/_mock/clock"), ("/zzzzzzzz", None)],
 )
-def test_the_refusal_of_an_unknown_path_has_the_nearest(made, path, nearest):
+def test_the_refusal_of_an_unknown_path_has_the_nearest(made: Made, path: str, nearest: str | None) -> None:
     reply = made.control("GET", path)
 
     assert (404, "MOCK_NOT_FOUND") == refused(reply)
@@ -325,13 +334,13 @@ def test_the_refusal_of_an_unknown_path_has_the_nearest(made, path, nearest):
         ("GET", "/elsewhere", 404),
     ],
 )
-def test_whatever_a_sandbox_answers_is_dated_by_its_own_clock(made, method, path, status):
+def test_whatever_a_sandbox_answers_is_dated_by_its_own_clock(made: Made, method: str, path: str, status: int) -> None:
     reply = requests.request(method, made.base + path, timeout=10)
 
     assert (status, "Sun, 01 Mar 2026 12:00:00 GMT") == (reply.status_code, reply.headers["Date"])
 
 
-def test_a_command_that_moves_the_clock_is_dated_after_the_move(made):
+def test_a_command_that_moves_the_clock_is_dated_after_the_move(made: Made) -> None:
     reply = made.control("POST", "/clock/advance", {"by": "20m"})
 
     assert "Sun, 01 Mar 2026 12:20:00 GMT" == reply.headers["Date"]

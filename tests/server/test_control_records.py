@@ -1,12 +1,17 @@
 """State over HTTP: scenario documents, state, checkpoints, reset, and the journal with its verification."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 import requests
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from mockserver.scenario import library
-from tests.server.control_calls import NOON, SESSIONS, make, refused
+from tests.server.control_calls import NOON, SESSIONS, Made, make, refused
 
 CHATS = {"chats": [{"id": "chat_a"}]}
 DOCUMENT = {
@@ -44,7 +49,7 @@ WRONG_PARTS = [
 
 
 @pytest.fixture
-def made(mockserver_server):
+def made(mockserver_server: MockServer) -> Iterator[Made]:
     """A sandbox made over HTTP, frozen at noon, with something in it that can be taken."""
     taken = {"chats": [{"id": "chat_taken"}], "tenants": [{"id": "tenant_other", "secretKey": "sk_taken"}]}
     fresh = make(mockserver_server.url, clock={"freeze": NOON}, given=taken)
@@ -53,13 +58,13 @@ def made(mockserver_server):
 
 
 class TestScenarios:
-    def test_the_library_is_listed_with_summaries_and_clauses(self, made):
+    def test_the_library_is_listed_with_summaries_and_clauses(self, made: Made) -> None:
         listed = made.control("GET", "/scenarios").json()["scenarios"]
 
         assert list(library.paths()) == [each["name"] for each in listed]
         assert all({"name", "summary", "clauses"} == set(each) and each["summary"] for each in listed)
 
-    def test_a_document_is_applied_and_every_id_and_key_is_returned(self, made):
+    def test_a_document_is_applied_and_every_id_and_key_is_returned(self, made: Made) -> None:
         reply = made.control("POST", "/scenarios", DOCUMENT)
 
         body = reply.json()
@@ -79,21 +84,21 @@ class TestScenarios:
         )
         assert "2026-03-01T13:00:00.000Z" == made.control("GET", "/clock").json()["now"]
 
-    def test_a_library_scenario_is_applied_by_its_name(self, made):
+    def test_a_library_scenario_is_applied_by_its_name(self, made: Made) -> None:
         reply = made.control("POST", "/scenarios", {"name": "demo"})
 
         assert (201, "demo") == (reply.status_code, reply.json()["scenario"])
         assert "message_helena_01" in reply.json()["created"]["messages"]
 
     @pytest.mark.parametrize("name", ["dem", "", 5, None, ["demo"], {"a": 1}], ids=str)
-    def test_an_invalid_name_is_refused(self, made, name):
+    def test_an_invalid_name_is_refused(self, made: Made, name: Any) -> None:
         reply = made.control("POST", "/scenarios", {"name": name})
 
         assert (400, "MOCK_BAD_SCENARIO") == refused(reply)
         assert name != "dem" or "demo" == reply.json()["problems"][0]["nearest"]
 
     @pytest.mark.parametrize("wrong", WRONG_PARTS, ids=str)
-    def test_a_document_with_one_thing_wrong_changes_nothing(self, made, wrong):
+    def test_a_document_with_one_thing_wrong_changes_nothing(self, made: Made, wrong: JSON) -> None:
         made.session()
         before = made.state(), made.control("GET", "/journal").content, made.control("GET", "/events").content
         document = {**DOCUMENT, **wrong, "given": {**DOCUMENT["given"], **wrong.get("given", {})}}
@@ -106,7 +111,7 @@ class TestScenarios:
         assert before == after
         assert 201 == made.control("POST", "/scenarios", DOCUMENT).status_code
 
-    def test_a_refused_document_fires_nothing_that_lay_on_its_way(self, made):
+    def test_a_refused_document_fires_nothing_that_lay_on_its_way(self, made: Made) -> None:
         session_id = made.session()
         document = {"clock": {"freeze": "2026-03-01T14:00:00Z"}, "given": {"messages": [{"chatId": "chat_x"}]}}
 
@@ -114,7 +119,7 @@ class TestScenarios:
         assert "pending" == made.api("GET", f"{SESSIONS}/{session_id}").json()["status"]
         assert [] == made.control("GET", "/events").json()["events"]
 
-    def test_a_problem_has_its_place_what_was_received_what_was_expected_and_the_nearest_name(self, made):
+    def test_a_problem_has_its_place_what_was_received_what_was_expected_and_the_nearest_name(self, made: Made) -> None:
         reply = made.control("POST", "/scenarios", {"given": {"chats": [{"platfrom": "chatapp"}]}})
 
         [problem] = reply.json()["problems"]
@@ -126,7 +131,7 @@ class TestScenarios:
 
 
 class TestState:
-    def test_equal_states_have_equal_bytes(self, mockserver_server):
+    def test_equal_states_have_equal_bytes(self, mockserver_server: MockServer) -> None:
         def world() -> bytes:
             made = make(mockserver_server.url, seed=4, scenario="demo", clock={"freeze": NOON})
             made.control("POST", f"/sessions/{made.session()}/complete")
@@ -135,7 +140,7 @@ class TestState:
 
         assert world() == world()
 
-    def test_reading_changes_neither_it_nor_itself(self, made):
+    def test_reading_changes_neither_it_nor_itself(self, made: Made) -> None:
         made.session()
         before = made.state()
 
@@ -144,7 +149,7 @@ class TestState:
 
         assert before == made.state()
 
-    def test_it_contains_no_journal_and_no_checkpoints(self, made):
+    def test_it_contains_no_journal_and_no_checkpoints(self, made: Made) -> None:
         made.control("POST", "/checkpoints")
         before = made.state()
         made.api("GET", "/v1/campaigns")
@@ -154,7 +159,7 @@ class TestState:
 
 
 class TestCheckpoints:
-    def test_one_takes_everything_back_any_number_of_times(self, made):
+    def test_one_takes_everything_back_any_number_of_times(self, made: Made) -> None:
         session_id = made.session()
         reply = made.control("POST", "/checkpoints")
         before = made.state(), made.control("GET", "/journal").content
@@ -174,10 +179,10 @@ class TestCheckpoints:
             assert 404 == made.api("GET", f"{SESSIONS}/{later}").status_code
             made.control("POST", f"/checkpoints/{checkpoint_id}/restore")
 
-    def test_an_unknown_one_is_not_found(self, made):
+    def test_an_unknown_one_is_not_found(self, made: Made) -> None:
         assert (404, "MOCK_NOT_FOUND") == refused(made.control("POST", "/checkpoints/x/restore"))
 
-    def test_a_reset_restores_the_initial_state_with_the_same_keys(self, made):
+    def test_a_reset_restores_the_initial_state_with_the_same_keys(self, made: Made) -> None:
         before = made.state()
         first = made.session()
         made.control("POST", "/scenarios", DOCUMENT)
@@ -191,7 +196,7 @@ class TestCheckpoints:
 
 
 class TestJournal:
-    def test_an_exchange_is_returned_whole_except_its_key(self, made):
+    def test_an_exchange_is_returned_whole_except_its_key(self, made: Made) -> None:
         session_id = made.session()
         made.control("PATCH", "/choices", {"dual-status": "guide"})
         made.api("POST", f"{SESSIONS}?a=1", {"coexistence": "x"})
@@ -212,7 +217,7 @@ class TestJournal:
         )
         assert "/coexistence" in second["reason"]
 
-    def test_it_is_read_in_parts(self, made):
+    def test_it_is_read_in_parts(self, made: Made) -> None:
         for path in ("/v1/campaigns", SESSIONS + "/x", "/v1/campaigns", "/v1/nothing"):
             made.api("GET", path)
 
@@ -228,7 +233,7 @@ class TestJournal:
         for wrong in ("limit=-1", "since=x", "status=4.5", "limit="):
             assert 400 == refused(made.control("GET", f"/journal?{wrong}"))[0]
 
-    def test_control_calls_and_media_are_not_exchanges(self, made):
+    def test_control_calls_and_media_are_not_exchanges(self, made: Made) -> None:
         made.control("GET", "/state")
         requests.get(f"{made.base}/media/x", timeout=60)
 
@@ -251,7 +256,7 @@ class TestJournal:
         ],
         ids=str,
     )
-    def test_calls_are_counted(self, made, wanted, ok, count):
+    def test_calls_are_counted(self, made: Made, wanted: JSON, ok: bool, count: int) -> None:
         for body in ({}, {"coexistence": True}, {"returnUrl": "https://b.example"}):
             made.api("POST", SESSIONS, body)
 
@@ -260,7 +265,7 @@ class TestJournal:
         assert {"ok", "count", "nearest"} == set(reply)
         assert (ok, count) == (reply["ok"], reply["count"])
 
-    def test_the_nearest_calls_are_returned_with_their_differences(self, made):
+    def test_the_nearest_calls_are_returned_with_their_differences(self, made: Made) -> None:
         made.api("POST", SESSIONS, {"coexistence": True})
         wanted = {"body.coexistence": False, "body.returnUrl": "https://a.example", "header.X-API-Key": made.public_key}
 
@@ -286,7 +291,7 @@ class TestJournal:
         ],
         ids=str,
     )
-    def test_a_wrong_question_is_refused_with_a_hint(self, made, body, hint):
+    def test_a_wrong_question_is_refused_with_a_hint(self, made: Made, body: JSON, hint: str) -> None:
         reply = made.control("POST", "/journal/verify", body)
 
         assert 400 == refused(reply)[0]
@@ -304,8 +309,10 @@ MOVES = {
 
 
 @given(before=st.lists(st.sampled_from([*MOVES]), max_size=3), after=st.lists(st.sampled_from([*MOVES]), max_size=5))
-def test_what_follows_a_checkpoint_never_happened(mockserver_server, before, after):
-    def play(sandbox) -> tuple:
+def test_what_follows_a_checkpoint_never_happened(
+    mockserver_server: MockServer, before: list[str], after: list[str]
+) -> None:
+    def play(sandbox: Sandbox) -> tuple:
         answers = [MOVES[move](sandbox) for move in after]
         # The ids of events differ from one epoch to another; all else repeats.
         events = [each | {"id": ""} for each in sandbox.events]

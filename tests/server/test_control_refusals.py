@@ -2,17 +2,20 @@
 
 import json
 import logging
+from collections.abc import Iterator
 
 import pytest
 import requests
 
+from mockserver import MockServer
+from mockserver._json import JSON
 from mockserver.core.state.records import Webhook
 from mockserver.server import front_controller
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.hosting.log_lines import LogForm
-from tests.server.control_calls import NOON, SESSIONS, control, make, refused
+from tests.server.control_calls import NOON, SESSIONS, Made, control, make, refused
 
 SECRET = "sk_test_secret_of_the_default_tenant"
 PUBLIC = "pk_test_public_of_the_default_tenant"
@@ -24,7 +27,7 @@ KEYS = {
 
 
 @pytest.fixture
-def made(mockserver_server):
+def made(mockserver_server: MockServer) -> Iterator[Made]:
     """A sandbox made over HTTP, frozen at noon."""
     fresh = make(mockserver_server.url, clock={"freeze": NOON})
     yield fresh
@@ -33,7 +36,7 @@ def made(mockserver_server):
 
 class TestStrangers:
     @pytest.mark.parametrize("host", ["127.0.0.1:{port}", "localhost:{port}", "LOCALHOST", "[::1]:{port}"])
-    def test_a_name_of_this_machine_is_answered(self, made, host):
+    def test_a_name_of_this_machine_is_answered(self, made: Made, host: str) -> None:
         name = host.format(port=made.server.rpartition(":")[2])
 
         assert 200 == made.control("GET", "/clock", headers={"Host": name}).status_code
@@ -42,19 +45,19 @@ class TestStrangers:
         "host",
         ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "evil.example:80", "192.0.2.7", "0.0.0.0"],
     )
-    def test_a_foreign_host_is_refused(self, made, host):
+    def test_a_foreign_host_is_refused(self, made: Made, host: str) -> None:
         reply = made.control("POST", "/reset", headers={"Host": host})
 
         assert (403, "MOCK_FOREIGN_HOST") == refused(reply)
 
     @pytest.mark.parametrize("host", ["[::1", "a b", "[]", "127.0.0.1@evil.example"])
-    def test_an_invalid_host_is_refused(self, made, host):
+    def test_an_invalid_host_is_refused(self, made: Made, host: str) -> None:
         reply = made.control("POST", "/reset", headers={"Host": host})
 
         assert 400 <= reply.status_code < 500
 
     @pytest.mark.parametrize("origin", ["http://127.0.0.1:{port}", "http://localhost:{port}"])
-    def test_a_page_of_this_server_is_answered(self, made, origin):
+    def test_a_page_of_this_server_is_answered(self, made: Made, origin: str) -> None:
         origin = origin.format(port=made.server.rpartition(":")[2])
 
         assert 200 == made.control("GET", "/clock", headers={"Origin": origin}).status_code
@@ -71,20 +74,20 @@ class TestStrangers:
             "http://localhost@evil",
         ],
     )
-    def test_a_page_of_another_site_is_refused(self, made, origin):
+    def test_a_page_of_another_site_is_refused(self, made: Made, origin: str) -> None:
         session_id = made.session()
         for method, path in (("GET", "/state"), ("POST", "/reset"), ("POST", f"/sessions/{session_id}/expire")):
             assert 403 == refused(made.control(method, path, headers={"Origin": origin}))[0]
 
         assert "pending" == made.api("GET", f"{SESSIONS}/{session_id}").json()["status"]
 
-    def test_no_header_lets_a_web_page_in(self, made):
+    def test_no_header_lets_a_web_page_in(self, made: Made) -> None:
         for method in ("GET", "OPTIONS"):
             for path in ("/clock", "/../v1/campaigns"):
                 reply = made.control(method, path, headers={"Origin": made.server})
                 assert [] == [name for name in reply.headers if name.lower().startswith("access-control-")]
 
-    def test_where_there_is_a_token_only_who_sends_it_is_answered(self):
+    def test_where_there_is_a_token_only_who_sends_it_is_answered(self) -> None:
         host = SandboxHost()
         host.create(SandboxConfig(), id=DEFAULT_ID)
         host.token = "t0ken-ção"
@@ -118,7 +121,9 @@ class TestBodies:
             ("POST", "/sessions/x/fail"),
         ],
     )
-    def test_a_body_that_is_not_a_json_object_is_refused_and_changes_nothing(self, made, method, path):
+    def test_a_body_that_is_not_a_json_object_is_refused_and_changes_nothing(
+        self, made: Made, method: str, path: str
+    ) -> None:
         bodies = [b"{", b"[]", b'"x"', b"5", b"null", b"\xff", b'{"a": NaN}', b"[" * 5000, b"{'a': 1}"]
         before = made.state()
 
@@ -129,7 +134,7 @@ class TestBodies:
         assert {body[:9]: 400 for body in bodies} == {body: refused(reply)[0] for body, reply in replies.items()}
         assert before == made.state()
 
-    def test_a_body_that_is_too_large_is_not_read(self, made):
+    def test_a_body_that_is_too_large_is_not_read(self, made: Made) -> None:
         body = b'{"given": {"chats": [' + b" " * (1024 * 1024) + b"]}}"
 
         reply = requests.post(f"{made.base}/_mock/scenarios", data=body, timeout=60)
@@ -147,7 +152,9 @@ class TestBodies:
             ("POST", "/sessions/x/complete", {"fone": "+5511999990000"}, "phone"),
         ],
     )
-    def test_the_refusal_of_an_unknown_key_has_the_nearest(self, made, method, path, body, nearest):
+    def test_the_refusal_of_an_unknown_key_has_the_nearest(
+        self, made: Made, method: str, path: str, body: JSON, nearest: str
+    ) -> None:
         reply = made.control(method, path, body)
 
         assert (400, "MOCK_BAD_BODY") == refused(reply)
@@ -157,7 +164,7 @@ class TestBodies:
 
 class TestKeysAreAlwaysRedacted:
     @pytest.fixture
-    def used(self, made):
+    def used(self, made: Made) -> Made:
         """A sandbox in which every key has been sent to every place that takes a text."""
         assert 201 == made.control("POST", "/scenarios", {"given": KEYS}).status_code
         url, headers = made.base + SESSIONS, {"X-API-Key": SECRET}
@@ -183,20 +190,20 @@ class TestKeysAreAlwaysRedacted:
             f"/replay?name={SECRET}",
         ],
     )
-    def test_not_in_what_the_control_plane_shows(self, used, path):
+    def test_not_in_what_the_control_plane_shows(self, used: Made, path: str) -> None:
         shown = used.control("GET", path).text
 
         for secret in ("secret_of_the", "public_of_the", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "of_the_real_service"):
             assert secret not in shown
 
-    def test_not_in_the_journal_where_it_was_sent_percent_encoded(self, mockserver_server):
+    def test_not_in_the_journal_where_it_was_sent_percent_encoded(self, mockserver_server: MockServer) -> None:
         with mockserver_server.sandbox(given=KEYS) as sandbox:
             sandbox.call("GET", f"{SESSIONS}/{SECRET.replace('_', '%5F')}")
 
             assert "secret%5Fof%5Fthe" not in str(sandbox.log.journal)
 
     @pytest.mark.parametrize("prefix", ["", "x", "_", "x" * 40, "x" * 50, "x " * 25, "x" * 70])
-    def test_not_in_a_reason_wherever_it_is_in_a_text(self, used, prefix):
+    def test_not_in_a_reason_wherever_it_is_in_a_text(self, used: Made, prefix: str) -> None:
         for key in (SECRET, PUBLIC, SIGNING):
             body = {"coexistence": prefix + key}
             reply = requests.post(used.base + SESSIONS, json=body, headers={"X-API-Key": SECRET}, timeout=60)
@@ -204,7 +211,7 @@ class TestKeysAreAlwaysRedacted:
             reason = reply.headers["X-Mock-Reason"]
             assert [] == [key[at : at + 8] for at in range(4, len(key) - 8) if key[at : at + 8] in reason]
 
-    def test_not_in_the_response_to_a_scenario_or_a_verification(self, used):
+    def test_not_in_the_response_to_a_scenario_or_a_verification(self, used: Made) -> None:
         verified = used.control(
             "POST",
             "/journal/verify",
@@ -218,7 +225,7 @@ class TestKeysAreAlwaysRedacted:
     @pytest.mark.parametrize(
         "target", [f"/v1/campaigns/{SECRET}?key={PUBLIC}", f"/v1/campaigns/{SECRET.replace('_', '%5F')}", f"/{SIGNING}"]
     )
-    def test_not_in_a_line_of_the_log(self, caplog, target):
+    def test_not_in_a_line_of_the_log(self, caplog: pytest.LogCaptureFixture, target: str) -> None:
         lines: list[str] = []
         host = SandboxHost()
         host.create(SandboxConfig(given=KEYS), id=DEFAULT_ID)
@@ -230,7 +237,7 @@ class TestKeysAreAlwaysRedacted:
         written = (line + caplog.text).replace("%5F", "_")
         assert [] == [each for each in ("secret_of_the", "public_of_the", SIGNING[6:]) if each in written]
 
-    def test_not_in_any_repr(self, mockserver_server):
+    def test_not_in_any_repr(self, mockserver_server: MockServer) -> None:
         with mockserver_server.sandbox(given=KEYS) as sandbox:
             sandbox.call("GET", "/v1/campaigns", key=PUBLIC)
             world = sandbox._hosted.sandbox
@@ -257,7 +264,7 @@ class TestKeysAreAlwaysRedacted:
 
             assert [] == leaks
 
-    def test_only_the_creation_of_a_tenant_returns_its_keys(self, made):
+    def test_only_the_creation_of_a_tenant_returns_its_keys(self, made: Made) -> None:
         created = json.dumps(made.control("POST", "/scenarios", {"given": {"tenants": [{"id": "tenant_b"}]}}).json())
         assert "sk_" in created and "sk_..." not in created
 
@@ -278,7 +285,7 @@ class TestKeysAreAlwaysRedacted:
         ("GET", "/KEY", None),
     ],
 )
-def test_no_refusal_repeats_a_key(mockserver_server, method, path, body):
+def test_no_refusal_repeats_a_key(mockserver_server: MockServer, method: str, path: str, body: JSON | None) -> None:
     with mockserver_server.sandbox() as sandbox:
         key = sandbox.secret_key
         written = None if body is None else json.loads(json.dumps(body).replace("KEY", key))
@@ -288,7 +295,7 @@ def test_no_refusal_repeats_a_key(mockserver_server, method, path, body):
         assert key not in reply.text and "sk_..." in reply.text
 
 
-def test_a_wrong_field_of_varied_chats_is_refused_with_its_place(made):
+def test_a_wrong_field_of_varied_chats_is_refused_with_its_place(made: Made) -> None:
     chats = {"count": 1, "vary": {"status": [5]}}
     reply = made.control("POST", "/scenarios", {"given": {"chats": chats}})
 
@@ -301,8 +308,8 @@ def test_a_wrong_field_of_varied_chats_is_refused_with_its_place(made):
     [("/scenarios", "nothing of it was applied", ""), ("/sandboxes", "no sandbox was created", "/scenario")],
 )
 def test_the_message_of_a_refused_document_has_its_first_problem_and_the_number_of_others(
-    made, path, consequence, place
-):
+    made: Made, path: str, consequence: str, place: str
+) -> None:
     document = {"choices": {"dual-statsu": "guide", "key-scopes": "x"}}
     reply = made.control("POST", path, document if path == "/scenarios" else {"scenario": document})
 

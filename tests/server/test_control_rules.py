@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from tests.server.control_calls import make, refused
 
 
-def test_applying_answers_the_ids_listing_shows_the_rules_and_deleting_ends_them(mockserver_server):
+def test_applying_answers_the_ids_listing_shows_the_rules_and_deleting_ends_them(mockserver_server: MockServer) -> None:
     made = make(mockserver_server.url)
     script = [{"on": "listCampaigns", "nth": 2, "do": {"error": "INTERNAL_ERROR"}}, {"at": "5m", "do": {"advance": 1}}]
     applied = made.control("POST", "/scenarios", {"scenario": "mine", "script": script})
@@ -103,24 +107,28 @@ DO = [
 ]
 
 
-def _written(sandbox):
+def _written(sandbox: Sandbox) -> JSON:
     return {key: each for key, each in sandbox.rules[-1].items() if key not in ("id", "scenario", "matched", "fired")}
 
 
 @pytest.mark.parametrize("build, written", WHEN)
-def test_a_condition_of_the_builder_is_that_of_the_document(mockserver, build, written):
+def test_a_condition_of_the_builder_is_that_of_the_document(
+    mockserver: Sandbox, build: Callable[..., Any], written: JSON
+) -> None:
     build(mockserver.on("readCampaign")).garble()
     assert {"on": "readCampaign", **written, "do": {"garble": True}} == _written(mockserver)
     mockserver.admin.remove_rules()
 
 
 @pytest.mark.parametrize("build, written", DO)
-def test_an_effect_of_the_builder_is_that_of_the_document(mockserver, build, written):
+def test_an_effect_of_the_builder_is_that_of_the_document(
+    mockserver: Sandbox, build: Callable[..., Any], written: JSON
+) -> None:
     build(mockserver.on("*"))
     assert {"on": "*", "do": written} == _written(mockserver)
 
 
-def test_instants_progress_and_deliveries(mockserver):
+def test_instants_progress_and_deliveries(mockserver: Sandbox) -> None:
     mockserver.at(timedelta(minutes=5)).may_fire().advance(1)
     assert {"at": 300.0, "do": {"advance": 1}} == _written(mockserver)
     mockserver.after(sent=40).may_fire().fail_campaign()
@@ -129,7 +137,7 @@ def test_instants_progress_and_deliveries(mockserver):
     assert {"on": "delivery", "do": {"deliver": {"before-answer": True, "duplicate": 2}}} == _written(mockserver)
 
 
-def test_the_journal_shows_the_keys_of_a_fault_in_short(mockserver):
+def test_the_journal_shows_the_keys_of_a_fault_in_short(mockserver: Sandbox) -> None:
     key = mockserver.secret_key
     mockserver.on("listCampaigns").do({"reply": {"status": 200, "headers": {"X-Key": key}, "body": {"key": key}}})
     assert {"key": key} == mockserver.call("GET", "/v1/campaigns").json()

@@ -43,7 +43,7 @@ def shared(response: HttpResponse) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("origin", [PAGE, "http://127.0.0.1:3000", "http://[::1]:3000", "https://localhost"])
-def test_a_page_of_this_machine_reads_the_response_and_each_of_its_headers(origin: str):
+def test_a_page_of_this_machine_reads_the_response_and_each_of_its_headers(origin: str) -> None:
     response = send(host(), "GET", "/v1/campaigns", origin=origin)
 
     headers = shared(response)
@@ -53,7 +53,7 @@ def test_a_page_of_this_machine_reads_the_response_and_each_of_its_headers(origi
     assert "Access-Control-Allow-Credentials" not in headers
 
 
-def test_a_preflight_request_is_answered_and_is_no_call_of_the_api():
+def test_a_preflight_request_is_answered_and_is_no_call_of_the_api() -> None:
     shared_host = host()
     response = send(
         shared_host,
@@ -72,27 +72,27 @@ def test_a_preflight_request_is_answered_and_is_no_call_of_the_api():
     assert 0 == shared_host.sandboxes[DEFAULT_ID].sandbox.journal.last_exchange
 
 
-def test_field_names_that_are_none_are_not_returned():
+def test_field_names_that_are_none_are_not_returned() -> None:
     wanted = {"access_control_request_method": "POST", "access_control_request_headers": "a b\r\nX-Evil: 1"}
 
     assert "Access-Control-Allow-Headers" not in shared(send(host(), "OPTIONS", "/v1/campaigns", origin=PAGE, **wanted))
 
 
 @pytest.mark.parametrize("path", ["/_mock/clock", "/_mock/nothing", "/v1/nothing", "/sandboxes/none/v1/campaigns"])
-def test_a_refusal_can_be_read_too(path: str):
+def test_a_refusal_can_be_read_too(path: str) -> None:
     assert PAGE == shared(send(host(), "GET", path, origin=PAGE))["Access-Control-Allow-Origin"]
 
 
 @pytest.mark.parametrize("origin", REFUSED)
 @pytest.mark.parametrize("method", ["GET", "OPTIONS"])
-def test_another_origin_gets_no_header(origin: str, method: str):
+def test_another_origin_gets_no_header(origin: str, method: str) -> None:
     response = send(host(), method, "/v1/campaigns", origin=origin, access_control_request_method="POST")
 
     assert {} == {name: value for name, value in shared(response).items() if name != "Vary"}
     assert 204 != response.status
 
 
-def test_without_the_option_no_page_gets_a_header():
+def test_without_the_option_no_page_gets_a_header() -> None:
     for method in ("GET", "OPTIONS"):
         response = send(
             host(is_shared=False), method, "/v1/campaigns", origin=PAGE, access_control_request_method="GET"
@@ -100,14 +100,14 @@ def test_without_the_option_no_page_gets_a_header():
         assert {} == shared(response)
 
 
-def test_without_an_origin_a_response_is_as_without_the_option():
+def test_without_an_origin_a_response_is_as_without_the_option() -> None:
     one, other = (send(host(is_shared=is_shared), "GET", "/_mock/health") for is_shared in (True, False))
 
     assert other.headers[:2] == one.headers[:2]
     assert {} == shared(one)
 
 
-def test_the_socket_responds_to_a_page_as_the_calls_in_process_do(monkeypatch: pytest.MonkeyPatch):
+def test_the_socket_responds_to_a_page_as_the_calls_in_process_do(monkeypatch: pytest.MonkeyPatch) -> None:
     with MockServer() as server:
         monkeypatch.setattr(server._host, "is_shared", True)
         sandbox = server.sandbox()
@@ -125,7 +125,7 @@ def test_the_socket_responds_to_a_page_as_the_calls_in_process_do(monkeypatch: p
         assert 2 == len(sandbox.log.exchanges)
 
 
-def test_the_flask_application_responds_to_a_page_as_the_calls_in_process_do():
+def test_the_flask_application_responds_to_a_page_as_the_calls_in_process_do() -> None:
     client = app.build(host()).test_client()
     wanted = {"Origin": PAGE, "Access-Control-Request-Method": "POST"}
 

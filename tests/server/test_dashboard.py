@@ -66,14 +66,14 @@ def call(host: SandboxHost, method: str, path: str, body: bytes = b"") -> HttpRe
 
 
 @pytest.mark.parametrize("path", ["/_mock/", *(f"/_mock/{view}" for view in VIEWS)])
-def test_each_view_is_a_page_that_links_all_eight_by_absolute_path(host: SandboxHost, path: str):
+def test_each_view_is_a_page_that_links_all_eight_by_absolute_path(host: SandboxHost, path: str) -> None:
     response = send(host, "GET", path)
 
     assert (200, True) == (response.status, is_page(response))
     assert [] == [view for view in VIEWS if f'href="/_mock/{view}"' not in response.body.decode()]
 
 
-def test_the_pages_of_another_sandbox_are_below_its_prefix(host: SandboxHost):
+def test_the_pages_of_another_sandbox_are_below_its_prefix(host: SandboxHost) -> None:
     other = host.create(SandboxConfig(clock={"freeze": NOON}))
     text = send(host, "GET", f"{other.prefix}/_mock/").body.decode()
 
@@ -82,7 +82,7 @@ def test_the_pages_of_another_sandbox_are_below_its_prefix(host: SandboxHost):
 
 
 @pytest.mark.parametrize("path", ["/", "/_mock"])
-def test_a_browser_at_the_root_is_sent_to_the_page(host: SandboxHost, path: str):
+def test_a_browser_at_the_root_is_sent_to_the_page(host: SandboxHost, path: str) -> None:
     response = send(host, "GET", path)
 
     assert (303, "/_mock/", "Accept") == (response.status, header(response, "location"), header(response, "vary"))
@@ -90,7 +90,7 @@ def test_a_browser_at_the_root_is_sent_to_the_page(host: SandboxHost, path: str)
 
 
 @pytest.mark.parametrize("accept", ["", "*/*", "application/json", "text/html;q=0", "text/htmlx"])
-def test_any_other_client_at_the_root_gets_the_documented_error(host: SandboxHost, accept: str):
+def test_any_other_client_at_the_root_gets_the_documented_error(host: SandboxHost, accept: str) -> None:
     response = send(host, "GET", "/", accept=accept)
 
     assert 404 == response.status
@@ -99,7 +99,7 @@ def test_any_other_client_at_the_root_gets_the_documented_error(host: SandboxHos
 
 
 @pytest.mark.parametrize("view", SHARED)
-def test_a_path_of_the_control_plane_is_a_page_only_where_accept_names_html(host: SandboxHost, view: str):
+def test_a_path_of_the_control_plane_is_a_page_only_where_accept_names_html(host: SandboxHost, view: str) -> None:
     page, json = send(host, "GET", f"/_mock/{view}"), send(host, "GET", f"/_mock/{view}", accept="*/*")
 
     assert (True, False) == (is_page(page), is_page(json))
@@ -107,7 +107,7 @@ def test_a_path_of_the_control_plane_is_a_page_only_where_accept_names_html(host
     assert ["Accept", "Accept"] == [header(page, "vary"), header(json, "vary")]
 
 
-def test_without_a_default_sandbox_the_page_lists_the_sandboxes():
+def test_without_a_default_sandbox_the_page_lists_the_sandboxes() -> None:
     host = SandboxHost()
     other = host.create(SandboxConfig())
     response = send(host, "GET", "/_mock/")
@@ -118,7 +118,7 @@ def test_without_a_default_sandbox_the_page_lists_the_sandboxes():
     assert 404 == send(host, "GET", "/_mock/calls").status
 
 
-def test_each_call_and_each_record_has_an_address(host: SandboxHost):
+def test_each_call_and_each_record_has_an_address(host: SandboxHost) -> None:
     refused = call(host, "GET", "/v1/campaigns/none")
     template = next(iter(default(host).tenant.templates))
 
@@ -133,7 +133,7 @@ def test_each_call_and_each_record_has_an_address(host: SandboxHost):
 @pytest.mark.parametrize(
     "path", ["/_mock/calls/2", "/_mock/calls/x", "/_mock/objects/none", "/_mock/events/none", "/_mock/scenarios/none"]
 )
-def test_an_address_of_nothing_is_a_page_with_the_reason(host: SandboxHost, path: str):
+def test_an_address_of_nothing_is_a_page_with_the_reason(host: SandboxHost, path: str) -> None:
     response = send(host, "GET", path)
 
     assert (404, True) == (response.status, is_page(response))
@@ -141,7 +141,7 @@ def test_an_address_of_nothing_is_a_page_with_the_reason(host: SandboxHost, path
     assert [] == [view for view in VIEWS if f'href="/_mock/{view}"' not in response.body.decode()]
 
 
-def test_a_row_has_its_date_only_if_the_row_above_has_another(host: SandboxHost):
+def test_a_row_has_its_date_only_if_the_row_above_has_another(host: SandboxHost) -> None:
     for _ in range(2):
         call(host, "GET", "/v1/campaigns")
     call(host, "POST", "/_mock/clock/advance", b'{"by": "24h"}')
@@ -151,13 +151,13 @@ def test_a_row_has_its_date_only_if_the_row_above_has_another(host: SandboxHost)
     assert ["2026-03-02", "2026-03-01"] == re.findall(r'<span class="date">([^<]*)</span>', rows)
 
 
-def test_a_field_is_shown_as_json(host: SandboxHost):
+def test_a_field_is_shown_as_json(host: SandboxHost) -> None:
     session = call(host, "POST", "/v1/entrypoints/chatapp/connection-sessions", b"{}").json()["sessionId"]
 
     assert "<dt>coexistence</dt><dd>false</dd>" in send(host, "GET", f"/_mock/objects/{session}").body.decode()
 
 
-def test_no_page_can_be_framed_and_none_runs_foreign_code(host: SandboxHost):
+def test_no_page_can_be_framed_and_none_runs_foreign_code(host: SandboxHost) -> None:
     policy = header(send(host, "GET", "/_mock/"), "content-security-policy")
 
     assert (
@@ -167,14 +167,14 @@ def test_no_page_can_be_framed_and_none_runs_foreign_code(host: SandboxHost):
 
 
 @pytest.mark.parametrize("path", ["/_mock/", "/_mock/calls", "/_mock/events", "/_mock/page/script.js", "/_mock/stream"])
-def test_a_rebound_name_reads_nothing(host: SandboxHost, path: str):
+def test_a_rebound_name_reads_nothing(host: SandboxHost, path: str) -> None:
     response = send(host, "GET", path, host="evil.example:5055", accept="*/*" if "stream" in path else BROWSER)
 
     assert 403 == response.status
     assert b"MOCK_FOREIGN_HOST" in response.body
 
 
-def test_a_foreign_origin_reads_nothing(host: SandboxHost):
+def test_a_foreign_origin_reads_nothing(host: SandboxHost) -> None:
     assert 403 == send(host, "GET", "/_mock/", origin="https://evil.example").status
 
 
@@ -183,7 +183,7 @@ def test_a_foreign_origin_reads_nothing(host: SandboxHost):
     [{"origin": ORIGIN}, {"origin": "http://localhost:5173"}, {"sec_fetch_site": "same-site"}],
     ids=["own origin", "another port", "fetch metadata"],
 )
-def test_a_write_of_a_page_needs_a_header_that_no_form_can_send(host: SandboxHost, headers: dict[str, str]):
+def test_a_write_of_a_page_needs_a_header_that_no_form_can_send(host: SandboxHost, headers: dict[str, str]) -> None:
     form = {"content_type": "text/plain", "accept": "*/*"}
     refused = send(host, "POST", "/_mock/reset", **headers, **form)
     named = send(host, "POST", "/_mock/reset", x_mock_request="page", **headers, **form)
@@ -194,7 +194,7 @@ def test_a_write_of_a_page_needs_a_header_that_no_form_can_send(host: SandboxHos
     assert 200 == send(host, "POST", "/_mock/clock/advance", b'{"by": 1}', **advanced).status
 
 
-def test_a_write_of_a_bare_client_needs_none(host: SandboxHost):
+def test_a_write_of_a_bare_client_needs_none(host: SandboxHost) -> None:
     assert 204 == send(host, "POST", "/_mock/reset", accept="").status
 
 
@@ -207,7 +207,7 @@ def sign_in(host: SandboxHost, token: str = TOKEN, next_path: str = "/_mock/call
 @pytest.mark.parametrize(
     "path", ["/_mock/", "/_mock/calls?status=refused", "/_mock/events", "/_mock/docs?plane=control"]
 )
-def test_beyond_loopback_a_browser_types_the_token_into_a_form_once(host: SandboxHost, path: str):
+def test_beyond_loopback_a_browser_types_the_token_into_a_form_once(host: SandboxHost, path: str) -> None:
     host.token = TOKEN
     asked = send(host, "GET", path)
     answer = sign_in(host, next_path=path)
@@ -224,7 +224,7 @@ def test_beyond_loopback_a_browser_types_the_token_into_a_form_once(host: Sandbo
 
 
 @pytest.mark.parametrize(("name", "is_secure"), [("mock.example", True), ("127.0.0.1:5055", False)])
-def test_the_cookie_of_an_https_address_is_sent_over_https_alone(host: SandboxHost, name: str, is_secure: bool):
+def test_the_cookie_of_an_https_address_is_sent_over_https_alone(host: SandboxHost, name: str, is_secure: bool) -> None:
     host.token = TOKEN
     host.publish("https://mock.example")
     headers = {"host": name, "content-type": "application/x-www-form-urlencoded"}
@@ -236,7 +236,7 @@ def test_the_cookie_of_an_https_address_is_sent_over_https_alone(host: SandboxHo
     assert is_secure == (header(response, "set-cookie") or "").endswith("; Secure")
 
 
-def test_a_wrong_token_gets_the_form_again_and_no_cookie(host: SandboxHost):
+def test_a_wrong_token_gets_the_form_again_and_no_cookie(host: SandboxHost) -> None:
     host.token = TOKEN
     answer = sign_in(host, "let-me-in-too")
 
@@ -244,7 +244,7 @@ def test_a_wrong_token_gets_the_form_again_and_no_cookie(host: SandboxHost):
     assert b"aria-invalid" in answer.body
 
 
-def test_a_form_of_another_site_sets_no_cookie(host: SandboxHost):
+def test_a_form_of_another_site_sets_no_cookie(host: SandboxHost) -> None:
     host.token = TOKEN
 
     assert 403 == sign_in(host, origin="https://evil.example").status
@@ -255,13 +255,13 @@ def test_a_form_of_another_site_sets_no_cookie(host: SandboxHost):
     "next_path",
     ["https://evil.example/", "//evil.example/_mock/", "/_mock/%0d%0aX-Evil: 1", "/v1/x", "/_mock/%E2%82%AC"],
 )
-def test_the_form_leads_to_a_page_of_this_sandbox_alone(host: SandboxHost, next_path: str):
+def test_the_form_leads_to_a_page_of_this_sandbox_alone(host: SandboxHost, next_path: str) -> None:
     host.token = TOKEN
 
     assert "/_mock/" == header(sign_in(host, next_path=next_path), "location")
 
 
-def test_the_cookie_of_another_token_opens_nothing(host: SandboxHost):
+def test_the_cookie_of_another_token_opens_nothing(host: SandboxHost) -> None:
     host.token = TOKEN
     cookie = (header(sign_in(host), "set-cookie") or "").partition(";")[0]
     host.token = "another"
@@ -269,7 +269,7 @@ def test_the_cookie_of_another_token_opens_nothing(host: SandboxHost):
     assert 401 == send(host, "GET", "/_mock/", cookie=cookie).status
 
 
-def test_a_write_with_the_cookie_needs_the_header_too(host: SandboxHost):
+def test_a_write_with_the_cookie_needs_the_header_too(host: SandboxHost) -> None:
     host.token = TOKEN
     cookie = (header(sign_in(host), "set-cookie") or "").partition(";")[0]
     answers = [
@@ -281,7 +281,7 @@ def test_a_write_with_the_cookie_needs_the_header_too(host: SandboxHost):
     assert [403, 204, 204] == [answer.status for answer in answers]
 
 
-def test_a_page_of_a_server_beyond_loopback_has_that_servers_own_origin(host: SandboxHost):
+def test_a_page_of_a_server_beyond_loopback_has_that_servers_own_origin(host: SandboxHost) -> None:
     host.token = TOKEN
     cookie = (header(sign_in(host), "set-cookie") or "").partition(";")[0]
     own = {"host": "192.168.0.5:5055", "cookie": cookie, "x_mock_request": "page", "accept": "*/*"}
@@ -290,7 +290,7 @@ def test_a_page_of_a_server_beyond_loopback_has_that_servers_own_origin(host: Sa
     assert 403 == send(host, "POST", "/_mock/reset", origin="http://192.168.0.6:5055", **own).status
 
 
-def test_reading_every_page_changes_nothing(host: SandboxHost):
+def test_reading_every_page_changes_nothing(host: SandboxHost) -> None:
     call(host, "GET", "/v1/campaigns")
     before = call(host, "GET", "/_mock/state").body, call(host, "GET", "/_mock/replay").body
     for path in ("/_mock/", *(f"/_mock/{view}" for view in VIEWS), "/_mock/calls/1"):
@@ -299,7 +299,7 @@ def test_reading_every_page_changes_nothing(host: SandboxHost):
     assert before == (call(host, "GET", "/_mock/state").body, call(host, "GET", "/_mock/replay").body)
 
 
-def test_a_scenario_shows_what_it_does_before_it_is_applied(host: SandboxHost):
+def test_a_scenario_shows_what_it_does_before_it_is_applied(host: SandboxHost) -> None:
     text = send(host, "GET", "/_mock/scenarios/start-timeout-applied").body.decode()
 
     assert "<li>rule: on startCampaign, nth 1: drop after</li>" in text
@@ -307,7 +307,7 @@ def test_a_scenario_shows_what_it_does_before_it_is_applied(host: SandboxHost):
     assert b"start-timeout-applied" not in call(host, "GET", "/_mock/rules").body
 
 
-def test_the_choices_that_the_run_has_read_are_first(host: SandboxHost):
+def test_the_choices_that_the_run_has_read_are_first(host: SandboxHost) -> None:
     call(host, "POST", "/_mock/choices/watch")
     call(host, "GET", "/v1/campaigns")
     read = call(host, "GET", "/_mock/choices/watch").json()["read"]
@@ -318,13 +318,13 @@ def test_the_choices_that_the_run_has_read_are_first(host: SandboxHost):
     assert sorted(read) == sorted(re.findall(r'<li class="card choice"><h3><code>([^<]*)</code>', first))
 
 
-def test_the_replay_can_be_downloaded(host: SandboxHost):
+def test_the_replay_can_be_downloaded(host: SandboxHost) -> None:
     (path,) = re.findall(r'<a href="([^"]*)" download=', send(host, "GET", "/_mock/").body.decode())
 
     assert 200 == call(host, "GET", path).status
 
 
-def test_the_filters_of_calls_select_by_code_outcome_and_text(host: SandboxHost):
+def test_the_filters_of_calls_select_by_code_outcome_and_text(host: SandboxHost) -> None:
     call(host, "GET", "/v1/campaigns")
     call(host, "GET", "/v1/campaigns/none")
     call(host, "POST", "/v1/entrypoints/chatapp/connection-sessions", b"{}")
@@ -344,7 +344,7 @@ def test_the_filters_of_calls_select_by_code_outcome_and_text(host: SandboxHost)
     assert [2] == numbers("after=0&refused=1")
 
 
-def test_a_page_of_the_calls_after_a_number_has_their_whole_count_and_how_far_it_counts(host: SandboxHost):
+def test_a_page_of_the_calls_after_a_number_has_their_whole_count_and_how_far_it_counts(host: SandboxHost) -> None:
     for path in ("/v1/campaigns", *["/v1/message-templates"] * 201, "/v1/campaigns/none"):
         call(host, "GET", path)
     counted = [
@@ -359,7 +359,7 @@ def test_a_page_of_the_calls_after_a_number_has_their_whole_count_and_how_far_it
 
 def test_a_call_during_the_rendering_of_a_page_is_not_on_it_and_counts_as_new(
     host: SandboxHost, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     view = handler._VIEWS["calls"]
 
     def interrupted(*arguments: Any) -> Any:
@@ -375,7 +375,7 @@ def test_a_call_during_the_rendering_of_a_page_is_not_on_it_and_counts_as_new(
     assert 'data-calls="1"' in page
 
 
-def test_the_calls_are_in_pages_of_200_the_newest_first(host: SandboxHost):
+def test_the_calls_are_in_pages_of_200_the_newest_first(host: SandboxHost) -> None:
     for _ in range(201):
         call(host, "GET", "/v1/message-templates")
     first = send(host, "GET", "/_mock/calls").body.decode()
@@ -387,7 +387,7 @@ def test_the_calls_are_in_pages_of_200_the_newest_first(host: SandboxHost):
     assert 1 == second.count('<tr><th scope="row" class="number">')
 
 
-def test_a_refused_call_shows_the_clause_and_the_sentence_of_the_document(host: SandboxHost):
+def test_a_refused_call_shows_the_clause_and_the_sentence_of_the_document(host: SandboxHost) -> None:
     call(host, "POST", "/v1/campaigns", b'{"name": ""}')
     page = send(host, "GET", "/_mock/calls/1").body.decode()
 
@@ -398,7 +398,7 @@ def test_a_refused_call_shows_the_clause_and_the_sentence_of_the_document(host: 
     assert default(host).tenant.secret_key not in page
 
 
-def test_the_labelled_checkpoints_are_the_last_twenty(host: SandboxHost):
+def test_the_labelled_checkpoints_are_the_last_twenty(host: SandboxHost) -> None:
     unlabelled = call(host, "POST", "/_mock/checkpoints").json()["checkpointId"]
     for number in range(25):
         call(host, "POST", "/_mock/checkpoints", f'{{"label": "step {number}"}}'.encode())
@@ -410,7 +410,7 @@ def test_the_labelled_checkpoints_are_the_last_twenty(host: SandboxHost):
 
 def test_a_bug_of_a_page_is_a_page(
     host: SandboxHost, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-):
+) -> None:
     original = PageAccess.read
 
     def read(self: PageAccess, command: str, **arguments: str) -> Any:
@@ -423,7 +423,7 @@ def test_a_bug_of_a_page_is_a_page(
     assert "ZeroDivisionError" in caplog.text
 
 
-def test_the_first_view_is_below_120_kb(host: SandboxHost):
+def test_the_first_view_is_below_120_kb(host: SandboxHost) -> None:
     for _ in range(300):
         call(host, "GET", "/v1/campaigns")
     assets = sum(len(send(host, "GET", f"/_mock/page/{name}").body) for name in ("style.css", "script.js", "icon.svg"))
@@ -433,7 +433,7 @@ def test_the_first_view_is_below_120_kb(host: SandboxHost):
     assert {} == {view: size for view, size in sizes.items() if size > 120_000}
 
 
-def test_the_script_is_plain_and_short(host: SandboxHost):
+def test_the_script_is_plain_and_short(host: SandboxHost) -> None:
     text = send(host, "GET", "/_mock/page/script.js").body.decode()
 
     assert len(text.splitlines()) <= 300
@@ -442,7 +442,7 @@ def test_the_script_is_plain_and_short(host: SandboxHost):
     assert "https://" not in text
 
 
-def test_a_process_that_opens_no_page_imports_none_of_it():
+def test_a_process_that_opens_no_page_imports_none_of_it() -> None:
     code = (
         "import sys; from mockserver import MockServer\n"
         "import urllib.request\n"
@@ -457,7 +457,7 @@ def test_a_process_that_opens_no_page_imports_none_of_it():
     assert "['mockserver.server.dashboard.paths']" == done.stdout.strip()
 
 
-def test_the_application_has_the_pages_below_its_mount(host: SandboxHost):
+def test_the_application_has_the_pages_below_its_mount(host: SandboxHost) -> None:
     client = flask_app.build(host).test_client()
     page = client.get("/_mock/", headers={"Accept": BROWSER}, environ_overrides={"SCRIPT_NAME": "/mock"})
     root = client.get("/", headers={"Accept": BROWSER}, environ_overrides={"SCRIPT_NAME": "/mock"})
@@ -466,14 +466,14 @@ def test_the_application_has_the_pages_below_its_mount(host: SandboxHost):
     assert (303, "/mock/_mock/") == (root.status_code, root.headers["Location"])
 
 
-def test_the_report_of_a_running_server_has_the_address_of_the_call(host: SandboxHost):
+def test_the_report_of_a_running_server_has_the_address_of_the_call(host: SandboxHost) -> None:
     call(host, "GET", "/v1/campaigns/none")
     text = send(host, "GET", "/_mock/report", accept="text/plain").body.decode()
 
     assert f"to look at it: {ORIGIN}/_mock/calls/1\n" in text
 
 
-def test_the_port_of_one_sandbox_lists_no_other(host: SandboxHost):
+def test_the_port_of_one_sandbox_lists_no_other(host: SandboxHost) -> None:
     default(host).own_origin = ORIGIN
 
     assert 409 == send(host, "GET", "/_mock/sandboxes").status
@@ -481,7 +481,7 @@ def test_the_port_of_one_sandbox_lists_no_other(host: SandboxHost):
 
 
 @pytest.mark.deep
-def test_10_000_calls_open_in_half_a_second_of_processor_time(host: SandboxHost):
+def test_10_000_calls_open_in_half_a_second_of_processor_time(host: SandboxHost) -> None:
     for _ in range(10_000):
         call(host, "GET", "/v1/message-templates")
     seconds = {}
@@ -495,7 +495,7 @@ def test_10_000_calls_open_in_half_a_second_of_processor_time(host: SandboxHost)
 
 
 @pytest.mark.parametrize("token", [None, TOKEN])
-def test_serve_prints_the_addresses_of_its_pages_after_its_first_line(host: SandboxHost, token: str | None):
+def test_serve_prints_the_addresses_of_its_pages_after_its_first_line(host: SandboxHost, token: str | None) -> None:
     url, options = default(host).base_url, argparse.Namespace(log_format="text", token_file=None, public_url=None)
     first, *others = serve._start_lines(url, default(host), token, options).splitlines()
 

@@ -36,7 +36,7 @@ def labels(rows: list[dict[str, Any]]) -> list[str]:
 
 
 @pytest.mark.mockserver(scenario="demo")
-def test_rows_are_in_the_order_in_which_things_happened(mockserver: Sandbox):
+def test_rows_are_in_the_order_in_which_things_happened(mockserver: Sandbox) -> None:
     session = mockserver.call("POST", SESSIONS, json={}).json()["sessionId"]
     mockserver.complete_session(session)
     mockserver.call("GET", f"{SESSIONS}/{session}")
@@ -60,12 +60,12 @@ def test_rows_are_in_the_order_in_which_things_happened(mockserver: Sandbox):
     ] == labels(rows)
 
 
-def test_rows_of_nothing_are_none():
+def test_rows_of_nothing_are_none() -> None:
     assert [] == story.rows([], [], [])
 
 
 @pytest.mark.parametrize("kind", LIFECYCLES)
-def test_a_drawing_has_each_state_and_each_transition_of_the_table(kind: str):
+def test_a_drawing_has_each_state_and_each_transition_of_the_table(kind: str) -> None:
     table = LIFECYCLES[kind]
     for status in table.states:
         drawing = lifecycle_svg.drawing(kind, status, ())
@@ -78,12 +78,12 @@ def test_a_drawing_has_each_state_and_each_transition_of_the_table(kind: str):
         assert len(table.states) == len(boxes)
 
 
-def test_a_kind_without_states_has_no_drawing():
+def test_a_kind_without_states_has_no_drawing() -> None:
     assert lifecycle_svg.drawing("template", "", ()) is None
 
 
 @pytest.mark.mockserver(scenario="demo")
-def test_the_python_snippet_is_a_test_that_passes(mockserver: Sandbox):
+def test_the_python_snippet_is_a_test_that_passes(mockserver: Sandbox) -> None:
     mockserver.call("POST", "/v1/campaigns", json=CAMPAIGN)
     mockserver.call("GET", "/v1/campaigns?limit=3&cursor='%22")
     mockserver.call("POST", "/v1/campaigns", body=b'{"name": "\xc3\xa9')
@@ -96,7 +96,7 @@ def test_the_python_snippet_is_a_test_that_passes(mockserver: Sandbox):
 
 
 @pytest.mark.mockserver(scenario="demo")
-def test_the_curl_snippet_has_the_call_and_no_key(mockserver: Sandbox):
+def test_the_curl_snippet_has_the_call_and_no_key(mockserver: Sandbox) -> None:
     mockserver.call("POST", "/v1/campaigns?x='$(id)'", json={**CAMPAIGN, "name": "a'b $(id)"})
     (exchange,) = journal(mockserver)["exchanges"]
     forms = {form["name"]: form["text"] for form in snippets.of(exchange)}
@@ -109,7 +109,7 @@ def test_the_curl_snippet_has_the_call_and_no_key(mockserver: Sandbox):
 
 
 @pytest.mark.mockserver(scenario="demo")
-def test_a_call_has_its_clause_its_sentence_and_its_changes(mockserver: Sandbox):
+def test_a_call_has_its_clause_its_sentence_and_its_changes(mockserver: Sandbox) -> None:
     campaign = mockserver.call("POST", "/v1/campaigns", json=CAMPAIGN).json()["campaignId"]
     for _ in range(2):
         mockserver.call("POST", f"/v1/campaigns/{campaign}/start", json={})
@@ -124,7 +124,7 @@ def test_a_call_has_its_clause_its_sentence_and_its_changes(mockserver: Sandbox)
 
 @pytest.mark.mockserver(scenario="demo")
 @pytest.mark.parametrize("forge", [None, "wrong-secret", "no-signature", "changed-body", "junk-header"])
-def test_a_signature_is_checked_part_by_part(mockserver: Sandbox, forge: str | None):
+def test_a_signature_is_checked_part_by_part(mockserver: Sandbox, forge: str | None) -> None:
     mockserver.receive_webhooks(lambda request: 204)
     if forge is not None:
         mockserver.apply(script=[{"on": "delivery", "do": {"deliver": {"forge": forge}}}])
@@ -140,7 +140,7 @@ def test_a_signature_is_checked_part_by_part(mockserver: Sandbox, forge: str | N
 
 @pytest.mark.mockserver(scenario="demo")
 @pytest.mark.parametrize("scheme", ["standard-webhooks", "svix", "stripe", "hub-sha256"])
-def test_each_scheme_is_checked_and_a_former_secret_is_named(mockserver: Sandbox, scheme: str):
+def test_each_scheme_is_checked_and_a_former_secret_is_named(mockserver: Sandbox, scheme: str) -> None:
     mockserver.choose({"wh-signature": scheme})
     mockserver.receive_webhooks(lambda request: 204)
     mockserver.complete_session(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
@@ -156,7 +156,7 @@ def test_each_scheme_is_checked_and_a_former_secret_is_named(mockserver: Sandbox
 
 
 @pytest.mark.mockserver(scenario="demo")
-def test_a_session_has_its_legal_steps_and_the_link_of_its_end_user(mockserver: Sandbox):
+def test_a_session_has_its_legal_steps_and_the_link_of_its_end_user(mockserver: Sandbox) -> None:
     created = mockserver.call("POST", SESSIONS, json={}).json()
     seen = journal(mockserver)
     state = mockserver.call("GET", "/_mock/state").json()
@@ -173,7 +173,7 @@ def test_a_session_has_its_legal_steps_and_the_link_of_its_end_user(mockserver: 
 
 
 @pytest.mark.mockserver(scenario="demo", now="2026-03-01T12:00:00Z")
-def test_the_timeline_folds_long_gaps_and_keeps_the_order(mockserver: Sandbox):
+def test_the_timeline_folds_long_gaps_and_keeps_the_order(mockserver: Sandbox) -> None:
     for wait in ("10s", "30d", "10s"):
         mockserver.call("POST", SESSIONS, json={})
         mockserver.advance(wait)
@@ -188,7 +188,7 @@ def test_the_timeline_folds_long_gaps_and_keeps_the_order(mockserver: Sandbox):
 
 
 @pytest.mark.mockserver(scenario="demo", now="2026-03-01T12:00:00Z")
-def test_the_line_of_a_thing_ends_at_its_last_state_or_at_the_present(mockserver: Sandbox):
+def test_the_line_of_a_thing_ends_at_its_last_state_or_at_the_present(mockserver: Sandbox) -> None:
     mockserver.complete_session(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
     mockserver.advance("5s")
     mockserver.call("POST", SESSIONS, json={})
@@ -200,7 +200,7 @@ def test_the_line_of_a_thing_ends_at_its_last_state_or_at_the_present(mockserver
 
 
 @pytest.mark.parametrize("kind", ["campaign", "execution", "session"])
-def test_each_legal_step_has_a_command_or_what_causes_it(kind: str):
+def test_each_legal_step_has_a_command_or_what_causes_it(kind: str) -> None:
     steps = [step for state in LIFECYCLES[kind].states for step in objects._steps(kind, state, "id_1")]
 
     assert [] == [step for step in steps if not step["path"] and not step["remark"]]
@@ -210,17 +210,17 @@ def test_each_legal_step_has_a_command_or_what_causes_it(kind: str):
     ("span", "text"),
     [(0, "0s"), (1_500_000, "1.5s"), (90_000_000, "1m 30s"), (1_200_000_000, "20m"), (90_061_000_000, "1d 1h")],
 )
-def test_a_span_has_its_two_largest_units(span: int, text: str):
+def test_a_span_has_its_two_largest_units(span: int, text: str) -> None:
     assert text == environment.duration(span)
 
 
-def test_characters_that_hide_or_reorder_text_are_shown():
+def test_characters_that_hide_or_reorder_text_are_shown() -> None:
     assert "a\\u202eb\\u0000\\u001b[31m" == environment.visible("a\u202eb\0\x1b[31m")
 
 
 @pytest.mark.mockserver(scenario="demo")
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node on the PATH")
-def test_the_typescript_snippet_sends_the_call(mockserver: Sandbox):
+def test_the_typescript_snippet_sends_the_call(mockserver: Sandbox) -> None:
     mockserver.call("POST", "/v1/campaigns?x='`${id}`", json={**CAMPAIGN, "name": "a'b `${id}`"})
     (exchange,) = journal(mockserver)["exchanges"]
     snippet = next(form["text"] for form in snippets.of(exchange) if form["name"] == "TypeScript")
@@ -234,7 +234,7 @@ def test_the_typescript_snippet_sends_the_call(mockserver: Sandbox):
 
 
 @pytest.mark.mockserver(scenario="demo")
-def test_an_event_that_cannot_be_sent_again_has_the_reason(mockserver: Sandbox):
+def test_an_event_that_cannot_be_sent_again_has_the_reason(mockserver: Sandbox) -> None:
     mockserver.receive_webhooks(lambda request: 500)
     mockserver.complete_session(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
     event = mockserver.call("GET", f"/_mock/events/{mockserver.events[0]['id']}").json()

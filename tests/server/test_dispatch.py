@@ -4,34 +4,38 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 import requests
 from flask import Flask, request
 from standardwebhooks import Webhook
 
-from mockserver import MockServer
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from tests.operations.inbox import Inbox
 from tests.operations.session_calls import NOON, begin
+from tests.server.conftest import Serve
 from tests.server.control_calls import SESSIONS, control, make, refused
-from tests.server.sockets import app
+from tests.server.sockets import ReceivedRequest, app
 
 pytestmark = pytest.mark.clause("events.once")
 
 
 @pytest.fixture
-def server():
+def server() -> Iterator[MockServer]:
     with MockServer() as running:
         yield running
 
 
 @pytest.mark.mockserver(now=NOON)
-def test_a_wsgi_app_receives_in_process(mockserver):
+def test_a_wsgi_app_receives_in_process(mockserver: Sandbox) -> None:
     hooks, seen = Flask("crm"), []
 
     @hooks.post("/hooks/crm")
-    def receive():
+    def receive() -> tuple[str, int]:
         seen.append(Webhook(secret).verify(request.get_data(), dict(request.headers)))
         return "", 202
 
@@ -44,11 +48,11 @@ def test_a_wsgi_app_receives_in_process(mockserver):
 
 
 @pytest.mark.mockserver(now=NOON)
-def test_a_wsgi_app_gets_the_query_of_its_path(mockserver):
+def test_a_wsgi_app_gets_the_query_of_its_path(mockserver: Sandbox) -> None:
     hooks, seen = Flask("crm"), []
 
     @hooks.post("/hooks/crm")
-    def receive():
+    def receive() -> str:
         seen.append(request.args["team"])
         return ""
 
@@ -62,7 +66,9 @@ def test_a_wsgi_app_gets_the_query_of_its_path(mockserver):
 @pytest.mark.parametrize(
     ("answer", "found"), [(True, "True"), (-1, "-1"), ("ok", "a str"), ((200,), "a tuple"), ({"ok": 1}, "a dict")]
 )
-def test_a_value_that_is_not_a_response_fails_the_attempt_with_what_was_expected(mockserver, answer, found):
+def test_a_value_that_is_not_a_response_fails_the_attempt_with_what_was_expected(
+    mockserver: Sandbox, answer: Any, found: str
+) -> None:
     receiver = mockserver.receive_webhooks(lambda request: answer)
     mockserver.complete_session(begin(mockserver))
 
@@ -72,8 +78,8 @@ def test_a_value_that_is_not_a_response_fails_the_attempt_with_what_was_expected
 
 
 @pytest.mark.mockserver(now=NOON)
-def test_a_wsgi_app_that_breaks_is_a_failed_attempt(mockserver):
-    def broken(environ, start_response):
+def test_a_wsgi_app_that_breaks_is_a_failed_attempt(mockserver: Sandbox) -> None:
+    def broken(environ: JSON, start_response: Callable[..., Any]) -> None:
         raise RuntimeError("no database")
 
     receiver = mockserver.receive_webhooks(broken)
@@ -84,11 +90,11 @@ def test_a_wsgi_app_that_breaks_is_a_failed_attempt(mockserver):
     assert re.fullmatch(r"the receiver raised RuntimeError: no database \(test_dispatch.py:\d+\)", attempt["error"])
 
 
-def test_a_receiver_on_a_socket_is_answered_while_time_passes(server, serve):
+def test_a_receiver_on_a_socket_is_answered_while_time_passes(server: MockServer, serve: Serve) -> None:
     with server.sandbox(now=NOON) as sandbox:
         seen = []
 
-        def answer(request):
+        def answer(request: ReceivedRequest) -> None:
             session_id = request.json["data"]["sessionId"]
             url = f"{sandbox.base_url}{SESSIONS}/{session_id}"
             session = requests.get(url, headers={"X-API-Key": sandbox.secret_key}, timeout=10).json()
@@ -109,11 +115,11 @@ def test_a_receiver_on_a_socket_is_answered_while_time_passes(server, serve):
     assert "2026-03-01T13:05:00.000Z" == reply["now"]
 
 
-def test_a_receiver_on_a_socket_may_advance_the_clock(server, serve):
+def test_a_receiver_on_a_socket_may_advance_the_clock(server: MockServer, serve: Serve) -> None:
     with server.sandbox(now=NOON) as sandbox:
         seen = []
 
-        def answer(request):
+        def answer(request: ReceivedRequest) -> None:
             seen.append(request.json["data"]["sessionId"])
             if len(seen) == 1:
                 assert 200 == control(sandbox.base_url, "POST", "/clock/advance", {"by": "10m"}).status_code
@@ -126,7 +132,7 @@ def test_a_receiver_on_a_socket_may_advance_the_clock(server, serve):
     assert [first, second] == seen
 
 
-def test_deliveries_of_a_call_on_a_socket_are_sent_after_its_response(server, serve):
+def test_deliveries_of_a_call_on_a_socket_are_sent_after_its_response(server: MockServer, serve: Serve) -> None:
     arrived, held = threading.Event(), threading.Event()
     with server.sandbox(now=NOON, choices={"expiry-driver": "on-read"}) as sandbox:
         url = serve(app(lambda _: arrived.set() or held.wait(10) and None)).url
@@ -142,7 +148,7 @@ def test_deliveries_of_a_call_on_a_socket_are_sent_after_its_response(server, se
         held.set()
 
 
-def test_a_reset_cancels_an_advance_that_waits_for_a_receiver(server, serve):
+def test_a_reset_cancels_an_advance_that_waits_for_a_receiver(server: MockServer, serve: Serve) -> None:
     arrived, held = threading.Event(), threading.Event()
     with server.sandbox(now=NOON) as sandbox:
         sandbox.receive_webhooks(serve(app(lambda _: arrived.set() or held.wait(10) and None)).url)
@@ -159,7 +165,7 @@ def test_a_reset_cancels_an_advance_that_waits_for_a_receiver(server, serve):
         held.set()
 
 
-def test_the_commands_on_webhooks_are_there_over_http(server, serve):
+def test_the_commands_on_webhooks_are_there_over_http(server: MockServer, serve: Serve) -> None:
     seen = []
     made = make(server.url, clock={"freeze": NOON})
     url = serve(app(lambda request: seen.append(request.data))).url
@@ -190,11 +196,13 @@ def test_the_commands_on_webhooks_are_there_over_http(server, serve):
         ("/webhooks/webhook_x/rotate", {}, (400, "MOCK_BAD_BODY")),
     ],
 )
-def test_what_does_not_exist_is_refused(server, path, body, refusal):
+def test_what_does_not_exist_is_refused(
+    server: MockServer, path: str, body: JSON | None, refusal: tuple[int, str]
+) -> None:
     assert refusal == refused(make(server.url).control("POST", path, body))
 
 
-def test_an_event_without_an_endpoint_cannot_be_sent_again(server):
+def test_an_event_without_an_endpoint_cannot_be_sent_again(server: MockServer) -> None:
     made = make(server.url)
     made.control("POST", f"/sessions/{made.session()}/complete", {})
     [event] = made.control("GET", "/events").json()["events"]
@@ -203,7 +211,7 @@ def test_an_event_without_an_endpoint_cannot_be_sent_again(server):
 
 
 @pytest.mark.mockserver(now=NOON)
-def test_a_receiver_of_another_sandbox_is_never_called(mockserver, mockserver_server):
+def test_a_receiver_of_another_sandbox_is_never_called(mockserver: Sandbox, mockserver_server: MockServer) -> None:
     mine, theirs = Inbox(), Inbox()
     mockserver.receive_webhooks(mine)
     with mockserver_server.sandbox(now=NOON) as other:
@@ -213,15 +221,17 @@ def test_a_receiver_of_another_sandbox_is_never_called(mockserver, mockserver_se
     assert [0, 1] == [len(mine.webhooks), len(theirs.webhooks)]
 
 
-def test_a_receivers_own_call_is_answered_before_what_waits_for_another_endpoint(server, serve):
+def test_a_receivers_own_call_is_answered_before_what_waits_for_another_endpoint(
+    server: MockServer, serve: Serve
+) -> None:
     held, answers = threading.Event(), []
     with server.sandbox(now=NOON) as sandbox:
 
-        def answer(request):
+        def answer(request: ReceivedRequest) -> None:
             answers.append(control(sandbox.base_url, "GET", "/clock").status_code)
             held.set()
 
-        def slow(request):
+        def slow(request: ReceivedRequest) -> None:
             answers.append(held.is_set())
 
         sandbox.receive_webhooks(serve(app(answer)).url)
@@ -231,7 +241,7 @@ def test_a_receivers_own_call_is_answered_before_what_waits_for_another_endpoint
     assert [200, True] == answers
 
 
-def test_a_server_closes_immediately_during_attempts(serve):
+def test_a_server_closes_immediately_during_attempts(serve: Serve) -> None:
     arrived, held = threading.Event(), threading.Event()
     server = MockServer()
     sandbox = server.sandbox(now=NOON)

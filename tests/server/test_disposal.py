@@ -62,15 +62,15 @@ def dispose(make: Callable[[Any], Any], count: int, pause: Callable[[list[str]],
 
 
 @pytest.mark.parametrize("make", [list, deque, tuple, lambda records: dict(enumerate(records))])
-def test_another_thread_frees_the_records_of_a_long_table(make: Callable[[list[str]], Any]):
+def test_another_thread_frees_the_records_of_a_long_table(make: Callable[[list[str]], Any]) -> None:
     assert ["returned", *[THREAD] * 1_000] == dispose(make, 1_000)
 
 
-def test_the_caller_frees_a_few_records():
+def test_the_caller_frees_a_few_records() -> None:
     assert [*[threading.current_thread().name] * 100, "returned"] == dispose(list, 100)
 
 
-def test_no_slice_takes_long():
+def test_no_slice_takes_long() -> None:
     counts = [0]
 
     dispose(list, 1_000, lambda freed: counts.append(freed.count(THREAD)))
@@ -78,7 +78,7 @@ def test_no_slice_takes_long():
     assert 200 >= max(after - before for before, after in pairwise(counts))
 
 
-def test_a_table_that_is_still_read_stays_whole():
+def test_a_table_that_is_still_read_stays_whole() -> None:
     table = deque(range(1_000))
     reader = iter(table)
     next(reader)
@@ -88,7 +88,7 @@ def test_a_table_that_is_still_read_stays_whole():
     assert 999 == len(list(reader))
 
 
-def test_tables_of_several_resets_are_all_freed():
+def test_tables_of_several_resets_are_all_freed() -> None:
     freed: list[str] = []
     disposal = Disposal(pause=lambda: None)
 
@@ -101,7 +101,7 @@ def test_tables_of_several_resets_are_all_freed():
     assert [THREAD] * 6_000 == freed
 
 
-def test_a_reset_disposes_of_its_calls_and_records():
+def test_a_reset_disposes_of_its_calls_and_records() -> None:
     with MockServer().sandbox(given={"templates": [{"id": "template_hello"}]}) as sandbox:
         spy = sandbox._hosted.host.disposal = Spy()
         body = {"name": "Hello", "platform": "chatapp", "templateId": "template_hello", "cadence": 60}
@@ -118,7 +118,7 @@ def test_a_reset_disposes_of_its_calls_and_records():
         assert 404 == sandbox.call("GET", f"/v1/campaigns/{campaign_id}").status
 
 
-def test_a_reset_leaves_the_chats_of_the_initial_state_alone():
+def test_a_reset_leaves_the_chats_of_the_initial_state_alone() -> None:
     given = {"chats": [{"id": "chat_one", "contact": "+551155500101"}]}
     with MockServer().sandbox(given=given) as sandbox:
         spy = sandbox._hosted.host.disposal = Spy()
@@ -130,7 +130,7 @@ def test_a_reset_leaves_the_chats_of_the_initial_state_alone():
         assert 1 == len(rows)
 
 
-def test_a_reset_disposes_of_chats_that_were_added():
+def test_a_reset_disposes_of_chats_that_were_added() -> None:
     with MockServer().sandbox() as sandbox:
         spy = sandbox._hosted.host.disposal = Spy()
         sandbox.apply({"given": {"chats": [{"id": "chat_one", "contact": "+551155500101"}]}})
@@ -141,7 +141,7 @@ def test_a_reset_disposes_of_chats_that_were_added():
         assert any(table is rows for table in spy.tables[0])
 
 
-def test_a_closed_sandbox_is_freed_without_the_garbage_collector():
+def test_a_closed_sandbox_is_freed_without_the_garbage_collector() -> None:
     host = SandboxHost()
     hosted = host.create(SandboxConfig(given={"chats": {"count": 3}}))
     handle_request(host, HttpRequest("GET", f"/sandboxes/{hosted.id}/v1/campaigns", {}, b"", host.origin))

@@ -101,7 +101,7 @@ def shown(fresh: Sandbox, plane: str) -> Page:
     [("public", set(ENDPOINTS)), ("control", {route.id for route in ROUTES})],
     scope="module",
 )
-def test_the_page_has_every_operation_and_a_form_to_send_it(shown: Page, plane: str, operations: set[str]):
+def test_the_page_has_every_operation_and_a_form_to_send_it(shown: Page, plane: str, operations: set[str]) -> None:
     articles = {
         element.attributes["id"] for element in shown.all("article") if element.attributes.get("class") == "operation"
     }
@@ -114,7 +114,7 @@ def test_the_page_has_every_operation_and_a_form_to_send_it(shown: Page, plane: 
 
 
 @PAGES
-def test_the_page_has_every_schema_status_and_code_of_the_document(fresh: Sandbox, shown: Page, plane: str):
+def test_the_page_has_every_schema_status_and_code_of_the_document(fresh: Sandbox, shown: Page, plane: str) -> None:
     document = get(fresh, f"openapi.json?plane={plane}").json()
     answers = [answer for operation in operations_of(document) for answer in operation["responses"].items()]
 
@@ -124,7 +124,7 @@ def test_the_page_has_every_schema_status_and_code_of_the_document(fresh: Sandbo
     assert [] == [answer["description"] for _, answer in answers if answer["description"] not in text]
 
 
-def test_an_operation_shows_its_clause_with_the_sentence_and_its_choices(mockserver: Sandbox):
+def test_an_operation_shows_its_clause_with_the_sentence_and_its_choices(mockserver: Sandbox) -> None:
     mockserver.choose({"list-order": "oldest-first"})
     sentence = next(clause.text for clause in read_clauses() if clause.id == "campaigns.list")
     text = "".join(page(mockserver).texts)
@@ -134,7 +134,7 @@ def test_an_operation_shows_its_clause_with_the_sentence_and_its_choices(mockser
 
 
 @pytest.mark.parametrize("plane", ["control"], scope="module")
-def test_the_examples_of_a_schema_are_on_the_page(shown: Page):
+def test_the_examples_of_a_schema_are_on_the_page(shown: Page) -> None:
     text = "".join(shown.texts)
 
     assert 'Such as {"on": "startCampaign", "nth": 1, "do": {"drop": "after"}}' in text
@@ -142,7 +142,7 @@ def test_the_examples_of_a_schema_are_on_the_page(shown: Page):
 
 
 @pytest.mark.parametrize("plane", ["control"], scope="module")
-def test_a_description_that_repeats_the_summary_is_not_on_the_page(shown: Page):
+def test_a_description_that_repeats_the_summary_is_not_on_the_page(shown: Page) -> None:
     texts = shown.texts
 
     assert "Read the clock" in texts
@@ -151,14 +151,14 @@ def test_a_description_that_repeats_the_summary_is_not_on_the_page(shown: Page):
 
 
 @PAGES
-def test_the_page_is_that_of_the_profile(fresh: Sandbox, plane: str):
+def test_the_page_is_that_of_the_profile(fresh: Sandbox, plane: str) -> None:
     shown = Page(get(fresh, f"docs?plane={plane}&profile=hostile").body.decode())
 
     assert f"openapi.yaml?plane={plane}&profile=hostile" in shown.values("href")
 
 
 @PAGES
-def test_every_address_on_the_page_is_of_this_sandbox(fresh: Sandbox, shown: Page, monkeypatch: Any):
+def test_every_address_on_the_page_is_of_this_sandbox(fresh: Sandbox, shown: Page, monkeypatch: Any) -> None:
     monkeypatch.setattr(documents, "_yaml", json.dumps)  # which is YAML too, and takes no half a second
     prefix = "/sandboxes/sandbox_7"
     linked = {name: shown.values(name) for name in ADDRESSES}
@@ -177,14 +177,14 @@ def test_every_address_on_the_page_is_of_this_sandbox(fresh: Sandbox, shown: Pag
     assert [200] * len(resolved) == [fresh.call("GET", path.removeprefix(prefix)).status for path in sorted(resolved)]
 
 
-def test_no_asset_names_another_address(fresh: Sandbox):
+def test_no_asset_names_another_address(fresh: Sandbox) -> None:
     for name in ("style.css", "script.js"):
         text = get(fresh, f"docs/{name}").body.decode()
         assert [] == re.findall(r"//[\w.]+\.\w+|@import|url\(|eval|innerHTML|Storage|cookie", text)
 
 
 @PAGES
-def test_every_link_within_the_page_has_its_target_and_no_id_is_there_twice(shown: Page):
+def test_every_link_within_the_page_has_its_target_and_no_id_is_there_twice(shown: Page) -> None:
     ids = Counter(shown.values("id"))
     named = [id for name in ("for", "aria-labelledby", "aria-describedby") for id in shown.values(name)]
     linked = [value[1:] for value in shown.values("href") if value.startswith("#")]
@@ -194,7 +194,7 @@ def test_every_link_within_the_page_has_its_target_and_no_id_is_there_twice(show
 
 
 @PAGES
-def test_the_page_has_no_inline_script_or_style(shown: Page):
+def test_the_page_has_no_inline_script_or_style(shown: Page) -> None:
     assert [{"src": "docs/script.js", "defer": None}] == [element.attributes for element in shown.all("script")]
     assert [] == shown.all("style", "iframe", "object", "embed", "base", "img")
     assert [] == [
@@ -203,7 +203,7 @@ def test_the_page_has_no_inline_script_or_style(shown: Page):
 
 
 @PAGES
-def test_headings_are_in_order_and_every_field_has_a_label(shown: Page):
+def test_headings_are_in_order_and_every_field_has_a_label(shown: Page) -> None:
     levels = [int(element.tag[1]) for element in shown.all("h1", "h2", "h3", "h4", "h5", "h6")]
     labels = set(shown.values("for"))
 
@@ -213,7 +213,7 @@ def test_headings_are_in_order_and_every_field_has_a_label(shown: Page):
     assert ("a", {"class": "skip", "href": "#content"}) == next(each for each in shown.elements if each.tag == "a")
 
 
-def test_the_page_has_its_policy_and_headers(fresh: Sandbox):
+def test_the_page_has_its_policy_and_headers(fresh: Sandbox) -> None:
     headers = get(fresh, "docs").headers
     policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))
 
@@ -237,7 +237,7 @@ def test_the_page_has_its_policy_and_headers(fresh: Sandbox):
 
 @pytest.mark.mockserver(scenario="demo")
 @PAGES
-def test_no_page_holds_a_key_or_the_sandbox_s_data(mockserver: Sandbox, plane: str):
+def test_no_page_holds_a_key_or_the_sandbox_s_data(mockserver: Sandbox, plane: str) -> None:
     mockserver.receive_webhooks(lambda request: 204)
     mockserver.admin.set_tenant(name=XSS[0])
     name = {"name": XSS[1], "platform": "chatapp", "templateId": "template_atualizacao_cadastro", "cadence": 60}
@@ -251,7 +251,7 @@ def test_no_page_holds_a_key_or_the_sandbox_s_data(mockserver: Sandbox, plane: s
 
 
 @PAGES
-def test_hostile_text_of_a_document_stays_text(plane: Any):
+def test_hostile_text_of_a_document_stays_text(plane: Any) -> None:
     whole = control() if plane == "control" else of_profile("literal")
     clean, hostile = (Page(render(_with_text(whole, texts), plane, "")) for texts in (("text",), XSS))
     text = "".join(hostile.texts)
@@ -260,7 +260,7 @@ def test_hostile_text_of_a_document_stays_text(plane: Any):
     assert [] == [each for each in XSS if each.replace("`", "") not in text]
 
 
-def test_hostile_names_of_a_document_stay_text():
+def test_hostile_names_of_a_document_stay_text() -> None:
     document: JSON = {
         "openapi": XSS[0],
         "info": {"title": XSS[1], "version": XSS[2], "description": XSS[0]},
@@ -313,20 +313,20 @@ def test_hostile_names_of_a_document_stay_text():
 )
 def test_a_wrong_plane_profile_or_path_is_refused_with_the_nearest_name(
     fresh: Sandbox, path: str, status: int, hint: str
-):
+) -> None:
     answer = get(fresh, path)
 
     assert status == answer.status
     assert hint in answer.json()["message"]
 
 
-def test_a_client_that_accepts_no_page_is_refused(fresh: Sandbox):
+def test_a_client_that_accepts_no_page_is_refused(fresh: Sandbox) -> None:
     assert 200 == get(fresh, "docs", Accept="text/html,application/xhtml+xml,*/*;q=0.8").status
     assert 406 == get(fresh, "docs", Accept="application/json").status
 
 
 @pytest.mark.parametrize("path", ["docs", "docs/style.css", "docs/script.js"])
-def test_the_page_and_its_assets_have_the_guards_of_the_control_plane(path: str):
+def test_the_page_and_its_assets_have_the_guards_of_the_control_plane(path: str) -> None:
     host = SandboxHost()
     host.create(SandboxConfig("demo"), id=DEFAULT_ID)
 
@@ -344,7 +344,7 @@ def test_the_page_and_its_assets_have_the_guards_of_the_control_plane(path: str)
     assert 200 == status(authorization="Bearer a-token")
 
 
-def test_reading_the_page_changes_nothing_and_is_no_call(mockserver: Sandbox):
+def test_reading_the_page_changes_nothing_and_is_no_call(mockserver: Sandbox) -> None:
     before = mockserver.state()
     get(mockserver, "docs")
     get(mockserver, "docs?plane=control")
@@ -353,7 +353,7 @@ def test_reading_the_page_changes_nothing_and_is_no_call(mockserver: Sandbox):
     assert [] == mockserver.log.journal["exchanges"]
 
 
-def test_the_flask_application_has_the_page_below_its_mount():
+def test_the_flask_application_has_the_page_below_its_mount() -> None:
     client = create_app("demo").test_client()
     environ = {"SCRIPT_NAME": "/mounted"}
 

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from mockserver import MockServer, Sandbox
 from mockserver.server.report.failure import in_words
 from mockserver.server.report.text import report
 from mockserver.testing.report.snapshots import snapshot
@@ -21,7 +22,7 @@ NEW = {"name": "Uma", "platform": "chatapp", "templateId": "t", "cadence": 1}
 
 
 @pytest.fixture
-def made(mockserver_server) -> Made:
+def made(mockserver_server: MockServer) -> Made:
     return make(mockserver_server.url, clock={"freeze": NOON}, given=GIVEN)
 
 
@@ -42,7 +43,7 @@ def view(made: Made, query: str = "") -> dict:
     return made.control("GET", f"/report{query}", headers={"Accept": "application/json"}).json()
 
 
-def test_the_first_line_names_the_last_refused_call_by_operation_status_and_code(made):
+def test_the_first_line_names_the_last_refused_call_by_operation_status_and_code(made: Made) -> None:
     campaign = started_twice(made)
 
     assert [
@@ -51,7 +52,7 @@ def test_the_first_line_names_the_last_refused_call_by_operation_status_and_code
     ] == text(made)[:2]
 
 
-def test_the_first_line_names_a_call_that_a_rule_changed_with_the_rule(made):
+def test_the_first_line_names_a_call_that_a_rule_changed_with_the_rule(made: Made) -> None:
     made.control("POST", "/scenarios", {"script": [{"on": "listCampaigns", "do": {"error": "RATE_LIMIT_EXCEEDED"}}]})
     made.api("GET", "/v1/campaigns")
 
@@ -64,14 +65,14 @@ def test_the_first_line_names_a_call_that_a_rule_changed_with_the_rule(made):
     assert "  the operation did not take effect, and the client got 429" == second
 
 
-def test_a_refused_call_is_named_although_successful_ones_follow_it(made):
+def test_a_refused_call_is_named_although_successful_ones_follow_it(made: Made) -> None:
     campaign = started_twice(made)
     made.api("GET", f"/v1/campaigns/{campaign}")
 
     assert "-> 422 CAMPAIGN_ALREADY_PROCESSING" in text(made)[0]
 
 
-def test_the_words_of_the_test_precede_the_likely_cause(made):
+def test_the_words_of_the_test_precede_the_likely_cause(made: Made) -> None:
     started_twice(made)
 
     lines = text(made, "?failure=expected%20202%2C%20got%20422%0Aat%20main.test.ts%3A7")
@@ -80,7 +81,7 @@ def test_the_words_of_the_test_precede_the_likely_cause(made):
     assert any("422 CAMPAIGN_ALREADY_PROCESSING" in line for line in lines[1:3])
 
 
-def test_the_words_of_the_test_precede_a_wait_on_a_frozen_clock(mockserver):
+def test_the_words_of_the_test_precede_a_wait_on_a_frozen_clock(mockserver: Sandbox) -> None:
     mockserver.call("POST", SESSIONS, json={})
     unmoved = {"first": 1, "last": 1, "calls": 1, "seconds": 0.0, "idleSeconds": 5.0}
     seen = snapshot(mockserver._backend, mockserver.settings)._replace(unmoved=unmoved)
@@ -91,7 +92,7 @@ def test_the_words_of_the_test_precede_a_wait_on_a_frozen_clock(mockserver):
     assert second.startswith(f"The clock of {mockserver.id} did not move: the test was stopped 5 s after its last call")
 
 
-def test_without_a_report_neither_its_modules_nor_those_of_accept_are_loaded():
+def test_without_a_report_neither_its_modules_nor_those_of_accept_are_loaded() -> None:
     code = "import sys, mockserver.testing.backend; print([name for name in sys.modules if name in sys.argv[1:]])"
     names = ("werkzeug.http", "mockserver.server.report.diagnosis")
 
@@ -102,7 +103,7 @@ def test_without_a_report_neither_its_modules_nor_those_of_accept_are_loaded():
     assert "[]" == loaded.strip()
 
 
-def test_it_has_settings_calls_and_the_rules_that_never_fired_and_how_to_repeat_the_run(made):
+def test_it_has_settings_calls_and_the_rules_that_never_fired_and_how_to_repeat_the_run(made: Made) -> None:
     made.control("POST", "/scenarios", {"script": [{"on": "cancelCampaign", "do": {"drop": "after"}}]})
     started_twice(made)
 
@@ -113,7 +114,7 @@ def test_it_has_settings_calls_and_the_rules_that_never_fired_and_how_to_repeat_
     assert f"to repeat it: curl -s {made.base}/_mock/replay > run.json && mockserver replay run.json" == lines[-1]
 
 
-def test_json_has_the_call_and_the_same_text(made):
+def test_json_has_the_call_and_the_same_text(made: Made) -> None:
     started_twice(made)
 
     report = view(made)
@@ -131,14 +132,14 @@ def test_json_has_the_call_and_the_same_text(made):
     assert report["summary"] == report["text"].splitlines()[: len(report["summary"])]
 
 
-def test_a_sandbox_without_calls_names_its_address(made):
+def test_a_sandbox_without_calls_names_its_address(made: Made) -> None:
     assert [f"No call reached {made.id};", f"  its address is {made.base}: does the client send its calls there?"] == (
         view(made)["summary"]
     )
     assert view(made)["call"] is None
 
 
-def test_its_advice_is_calls_of_the_control_plane(made):
+def test_its_advice_is_calls_of_the_control_plane(made: Made) -> None:
     session = made.session()
     made.api("GET", f"{SESSIONS}/{session}")
 
@@ -149,7 +150,7 @@ def test_its_advice_is_calls_of_the_control_plane(made):
     assert "mockserver." not in whole
 
 
-def test_no_key_is_in_it(made):
+def test_no_key_is_in_it(made: Made) -> None:
     made.api("GET", f"/v1/campaigns/{made.secret_key}")
 
     reply = made.control("GET", "/report", params={"failure": f"with {made.secret_key}"})
@@ -168,16 +169,16 @@ def test_no_key_is_in_it(made):
         ("text/plain;q=0.5, application/json", "application/json"),
     ],
 )
-def test_the_type_follows_accept(made, accept, kind):
+def test_the_type_follows_accept(made: Made, accept: str, kind: str) -> None:
     assert kind == made.control("GET", "/report", headers={"Accept": accept}).headers["content-type"].partition(";")[0]
 
 
 @pytest.mark.parametrize("accept", ["application/jsn", "image/png", "text/plain;q=0"])
-def test_another_accept_is_refused(made, accept):
+def test_another_accept_is_refused(made: Made, accept: str) -> None:
     assert (406, "MOCK_NOT_ACCEPTABLE") == refused(made.control("GET", "/report", headers={"Accept": accept}))
 
 
-def test_a_refused_accept_has_the_nearest_type(made):
+def test_a_refused_accept_has_the_nearest_type(made: Made) -> None:
     message = made.control("GET", "/report", headers={"Accept": "application/jsn"}).json()["message"]
 
     assert (
@@ -185,14 +186,14 @@ def test_a_refused_accept_has_the_nearest_type(made):
     ) == message
 
 
-def test_another_query_is_refused_with_the_nearest_name(made):
+def test_another_query_is_refused_with_the_nearest_name(made: Made) -> None:
     reply = made.control("GET", "/report?failures=x")
 
     assert (400, "MOCK_BAD_QUERY") == refused(reply)
     assert "query: got 'failures'; expected failure; did you mean 'failure'?" == reply.json()["message"]
 
 
-def test_a_report_changes_nothing(made):
+def test_a_report_changes_nothing(made: Made) -> None:
     started_twice(made)
     before = made.state(), made.control("GET", "/steps").content
 

@@ -84,7 +84,7 @@ def pool() -> Iterator[Callable[[int], Pool]]:
         each.close()
 
 
-def test_of_one_lane_one_function_runs_and_the_next_begins_when_it_ends(pool: Callable[[int], Pool]):
+def test_of_one_lane_one_function_runs_and_the_next_begins_when_it_ends(pool: Callable[[int], Pool]) -> None:
     own = pool(8)
     for number in range(40):
         own.run(f"a{number}", "a")
@@ -98,7 +98,7 @@ def test_of_one_lane_one_function_runs_and_the_next_begins_when_it_ends(pool: Ca
     assert ["a0", "a1"] == own.await_begun(2)
 
 
-def test_another_lane_finds_a_thread_however_many_functions_one_has(pool: Callable[[int], Pool]):
+def test_another_lane_finds_a_thread_however_many_functions_one_has(pool: Callable[[int], Pool]) -> None:
     own = pool(3)
     for number in range(40):
         own.run(f"a{number}", "a")
@@ -107,7 +107,7 @@ def test_another_lane_finds_a_thread_however_many_functions_one_has(pool: Callab
     assert {"a0", "b0"} == set(own.await_begun(2))
 
 
-def test_on_one_thread_the_lanes_take_turns(pool: Callable[[int], Pool]):
+def test_on_one_thread_the_lanes_take_turns(pool: Callable[[int], Pool]) -> None:
     own = pool(1)
     names = [f"{lane}{number}" for lane in "abc" for number in range(4)]
     for name in names:
@@ -121,7 +121,7 @@ def test_on_one_thread_the_lanes_take_turns(pool: Callable[[int], Pool]):
     assert [[f"{lane}{number}" for lane in "abc"] for number in range(4)] == rounds
 
 
-def test_what_is_of_no_lane_waits_for_none(pool: Callable[[int], Pool]):
+def test_what_is_of_no_lane_waits_for_none(pool: Callable[[int], Pool]) -> None:
     own = pool(4)
     for number in range(4):
         own.run(f"n{number}", None)
@@ -129,7 +129,9 @@ def test_what_is_of_no_lane_waits_for_none(pool: Callable[[int], Pool]):
     assert 4 == len(own.await_begun(4))
 
 
-def test_a_function_that_waits_for_another_program_gives_its_place_in_the_lane_away(pool: Callable[[int], Pool]):
+def test_a_function_that_waits_for_another_program_gives_its_place_in_the_lane_away(
+    pool: Callable[[int], Pool],
+) -> None:
     own = pool(1)
     for number in range(LANE_MAX):
         own.run(f"waits{number}", "a", is_waiting=True)
@@ -138,7 +140,7 @@ def test_a_function_that_waits_for_another_program_gives_its_place_in_the_lane_a
     assert "called" == own.await_begun(LANE_MAX + 1)[-1]
 
 
-def test_a_pool_that_stops_runs_what_is_aside_and_keeps_no_lane(pool: Callable[[int], Pool]):
+def test_a_pool_that_stops_runs_what_is_aside_and_keeps_no_lane(pool: Callable[[int], Pool]) -> None:
     own = pool(2)
     for number in range(6):
         own.run(f"a{number}", "a")
@@ -152,7 +154,7 @@ def test_a_pool_that_stops_runs_what_is_aside_and_keeps_no_lane(pool: Callable[[
     assert {} == own.workers._lanes
 
 
-def test_a_lane_is_dropped_with_its_last_function(pool: Callable[[int], Pool]):
+def test_a_lane_is_dropped_with_its_last_function(pool: Callable[[int], Pool]) -> None:
     own = pool(1)
     own.run("a0", "a")
     own.await_begun(1)
@@ -218,11 +220,11 @@ def host() -> SandboxHost:
 )
 def test_a_request_takes_a_worker_for_its_sandbox_and_one_of_the_whole_server_for_none(
     host: SandboxHost, target: str, lane: Hashable
-):
+) -> None:
     assert lane == Lanes(host).of(target)
 
 
-def test_a_call_with_a_large_body_takes_a_worker_for_its_sandbox(host: SandboxHost):
+def test_a_call_with_a_large_body_takes_a_worker_for_its_sandbox(host: SandboxHost) -> None:
     body = b" " * 100_000
 
     assert "sandbox_3" == Lanes(host).of("/sandboxes/sandbox_3/v1/campaigns", "POST", body)
@@ -231,7 +233,7 @@ def test_a_call_with_a_large_body_takes_a_worker_for_its_sandbox(host: SandboxHo
 # Deliveries
 
 
-def test_the_deliveries_of_a_sandbox_leave_half_of_the_threads_to_the_others():
+def test_the_deliveries_of_a_sandbox_leave_half_of_the_threads_to_the_others() -> None:
     workers, end, begun = _Workers(4), threading.Event(), []
 
     def send(name: str) -> None:
@@ -253,7 +255,7 @@ def test_the_deliveries_of_a_sandbox_leave_half_of_the_threads_to_the_others():
         thread.join()
 
 
-def test_a_function_put_aside_while_the_one_before_it_begins_to_wait_is_run(pool: Callable[[int], Pool]):
+def test_a_function_put_aside_while_the_one_before_it_begins_to_wait_is_run(pool: Callable[[int], Pool]) -> None:
     own, begin = pool(1), threading.Event()
 
     class Aside(deque[Any]):
@@ -317,7 +319,7 @@ def within(function: Callable[[], Any]) -> Any:
 
 @pytest.mark.parametrize("path", ["/v1/campaigns", "/_mock/state", "/_mock/", "/connect/x", "/media/x", ""])
 @pytest.mark.parametrize("name", ["sandbox_99", "any", "sk_secret"])
-def test_a_call_of_an_unknown_sandbox_waits_for_the_lock_of_none(held: SandboxHost, name: str, path: str):
+def test_a_call_of_an_unknown_sandbox_waits_for_the_lock_of_none(held: SandboxHost, name: str, path: str) -> None:
     request = HttpRequest("GET", f"/sandboxes/{name}{path}", {"host": "127.0.0.1"}, b"", held.origin)
 
     response = within(lambda: front_controller.handle_request(held, request)[0])
@@ -326,14 +328,14 @@ def test_a_call_of_an_unknown_sandbox_waits_for_the_lock_of_none(held: SandboxHo
 
 
 @pytest.mark.parametrize("path", ["/_mock/health", "/_mock/sandboxes", "/_mock/metrics"])
-def test_what_concerns_the_whole_server_waits_for_the_lock_of_no_sandbox(held: SandboxHost, path: str):
+def test_what_concerns_the_whole_server_waits_for_the_lock_of_no_sandbox(held: SandboxHost, path: str) -> None:
     del held.sandboxes["default"]
     request = HttpRequest("GET", path, {"host": "127.0.0.1"}, b"", held.origin)
 
     assert 200 == within(lambda: front_controller.handle_request(held, request)[0]).status
 
 
-def test_the_timers_of_the_others_run_while_a_sandbox_is_held(held: SandboxHost):
+def test_the_timers_of_the_others_run_while_a_sandbox_is_held(held: SandboxHost) -> None:
     names = ("sandbox_1", "sandbox_2")
 
     assert [False, True] == [within(lambda name=name: _run_due_timers(held.sandboxes[name].sandbox)) for name in names]

@@ -59,7 +59,7 @@ def rows(app: flask.Flask, blueprint: str) -> set[tuple[str, str, str]]:
     }
 
 
-def test_each_operation_has_a_route_named_by_its_id():
+def test_each_operation_has_a_route_named_by_its_id() -> None:
     declared = {(row.id, row.method, row.path) for row in ENDPOINTS.values()}
     heads = {(row.id, "HEAD", row.path) for row in ENDPOINTS.values() if row.method == "GET"}
 
@@ -67,11 +67,11 @@ def test_each_operation_has_a_route_named_by_its_id():
     assert declared | heads == rows(create_app(), "api")
 
 
-def test_each_control_command_has_a_route_named_by_its_id():
+def test_each_control_command_has_a_route_named_by_its_id() -> None:
     assert {(row.id, row.method, row.path) for row in ROUTES} == rows(create_app(), "control")
 
 
-def test_the_media_and_the_hosted_page_have_routes():
+def test_the_media_and_the_hosted_page_have_routes() -> None:
     app = create_app()
 
     assert {("download", method, "/media/{id}") for method in ("GET", "HEAD")} == rows(app, "media")
@@ -81,7 +81,7 @@ def test_the_media_and_the_hosted_page_have_routes():
     assert {"api", "control", "media", "page"} == set(app.blueprints)
 
 
-def test_flask_lists_the_sixteen_operations():
+def test_flask_lists_the_sixteen_operations() -> None:
     listed = subprocess.run(
         [sys.executable, "-W", "error", "-m", "flask", "--app", "mockserver", "routes"],
         cwd=ROOT,
@@ -96,7 +96,7 @@ def test_flask_lists_the_sixteen_operations():
     assert sorted(ENDPOINTS) == sorted(re.findall(r"^api\.(\w+)", listed.stdout, re.MULTILINE))
 
 
-def test_flask_runs_the_mock():
+def test_flask_runs_the_mock() -> None:
     command = [sys.executable, "-m", "flask", "--app", 'mockserver:create_app("demo")', "run", "--port", "0"]
     process = subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8", **OWN_GROUP
@@ -324,7 +324,7 @@ def matched(app: flask.Flask, request: Request) -> tuple[str | None, Mapping[str
 
 @pytest.mark.parametrize("prefix", ["", f"/sandboxes/{DEFAULT_ID}"])
 @pytest.mark.parametrize("method", METHODS)
-def test_flask_matches_the_row_that_responds(prefix: str, method: str):
+def test_flask_matches_the_row_that_responds(prefix: str, method: str) -> None:
     app = create_app("demo")
     for path in (path.partition("?")[0] for path in ODD if path.startswith(("/v1", "//v1", "/_mock", "//_mock"))):
         equal = equal_target(path)
@@ -337,7 +337,7 @@ def test_flask_matches_the_row_that_responds(prefix: str, method: str):
         assert expected == matched(app, Request(method, prefix + path)), path
 
 
-def test_a_port_of_one_sandbox_has_no_prefixes():
+def test_a_port_of_one_sandbox_has_no_prefixes() -> None:
     host = SandboxHost()
     hosted = host.create(CONFIG)
     hosted.own_origin = "http://localhost:1"
@@ -346,11 +346,11 @@ def test_a_port_of_one_sandbox_has_no_prefixes():
     assert ("api.listCampaigns", {}) == matched(build(host, hosted), Request("GET", "/v1/campaigns"))
 
 
-def test_a_sandbox_has_one_application(mockserver: Sandbox):
+def test_a_sandbox_has_one_application(mockserver: Sandbox) -> None:
     assert mockserver.admin.app is mockserver.admin.app
 
 
-def test_an_error_of_a_hook_is_its_response():
+def test_an_error_of_a_hook_is_its_response() -> None:
     app = create_app()
 
     @app.before_request
@@ -360,7 +360,7 @@ def test_an_error_of_a_hook_is_its_response():
     assert b"of the hook" in app.test_client().get("/v1/campaigns").data
 
 
-def test_urls_of_routes_are_below_the_prefix_of_the_request():
+def test_urls_of_routes_are_below_the_prefix_of_the_request() -> None:
     app = create_app()
     with app.test_request_context(f"/sandboxes/{DEFAULT_ID}/v1/campaigns", base_url="http://localhost/mount"):
         assert f"/mount/sandboxes/{DEFAULT_ID}/v1/campaigns/a%2Fb" == flask.url_for("api.readCampaign", id="a/b")
@@ -369,7 +369,7 @@ def test_urls_of_routes_are_below_the_prefix_of_the_request():
 
 
 @pytest.mark.parametrize("path", ["/v1/campaigns", "/v1/nothing", "//v1/campaigns", "/_mock/nothing"])
-def test_a_request_is_freed_when_it_is_answered(path: str):
+def test_a_request_is_freed_when_it_is_answered(path: str) -> None:
     """A routing error that the request still held would be in a cycle of frames, which waits for the collector."""
     app = create_app()
     requests_seen: list[weakref.ref[flask.Request]] = []

@@ -1,16 +1,20 @@
 """Transitions forced through the control plane, and the events that follow from them."""
 
+from collections.abc import Iterator
+
 import pytest
 import requests
 
-from tests.server.control_calls import NOON, SESSIONS, make, refused
+from mockserver import MockServer
+from mockserver._json import JSON
+from tests.server.control_calls import NOON, SESSIONS, Made, make, refused
 
 CAMPAIGN = {"name": "c", "platform": "chatapp", "templateId": "template_a", "cadence": 60}
 GIVEN = {"templates": [{"id": "template_a"}], "chats": {"count": 100}}
 
 
 @pytest.fixture
-def made(mockserver_server):
+def made(mockserver_server: MockServer) -> Iterator[Made]:
     """A sandbox made over HTTP, frozen at noon."""
     fresh = make(mockserver_server.url, clock={"freeze": NOON}, given=GIVEN)
     yield fresh
@@ -18,7 +22,7 @@ def made(mockserver_server):
 
 
 class TestForcedMoves:
-    def test_a_session_is_completed_as_its_public_read_shows_it(self, made):
+    def test_a_session_is_completed_as_its_public_read_shows_it(self, made: Made) -> None:
         session_id = made.session()
 
         reply = made.control("POST", f"/sessions/{session_id}/complete", {"phone": "+55 11 99999-0000", "name": "R"})
@@ -37,7 +41,9 @@ class TestForcedMoves:
         [("complete", None, "completed"), ("fail", {"reason": "phone_in_use"}, "failed"), ("expire", None, "expired")],
     )
     @pytest.mark.clause("session.final")
-    def test_one_that_has_ended_is_refused_with_the_states_that_have_the_move(self, made, move, body, status):
+    def test_one_that_has_ended_is_refused_with_the_states_that_have_the_move(
+        self, made: Made, move: str, body: JSON | None, status: str
+    ) -> None:
         session_id = made.session()
         assert status == made.control("POST", f"/sessions/{session_id}/{move}", body).json()["status"]
         before = made.state()
@@ -48,7 +54,7 @@ class TestForcedMoves:
             assert status in reply.json()["message"] and "pending" in reply.json()["message"]
         assert before == made.state()
 
-    def test_it_is_a_forced_transition_and_no_exchange(self, made):
+    def test_it_is_a_forced_transition_and_no_exchange(self, made: Made) -> None:
         session_id = made.session()
 
         made.control("POST", f"/sessions/{session_id}/expire")
@@ -82,14 +88,14 @@ class TestForcedMoves:
         ],
         ids=str,
     )
-    def test_a_wrong_call_moves_nothing(self, made, path, body, status):
+    def test_a_wrong_call_moves_nothing(self, made: Made, path: str, body: JSON | None, status: int) -> None:
         session_id = made.session()
         before = made.state()
 
         assert status == refused(made.control("POST", path.format(session_id), body))[0]
         assert before == made.state()
 
-    def test_a_running_campaign_is_failed_and_a_draft_is_not(self, made):
+    def test_a_running_campaign_is_failed_and_a_draft_is_not(self, made: Made) -> None:
         campaign_id = made.api("POST", "/v1/campaigns", CAMPAIGN).json()["campaignId"]
         draft = made.control("POST", f"/campaigns/{campaign_id}/fail")
         made.api("POST", f"/v1/campaigns/{campaign_id}/start")
@@ -102,7 +108,7 @@ class TestForcedMoves:
         assert made.api("GET", f"/v1/campaigns/{campaign_id}").json() == reply.json()
 
 
-def test_events_are_listed_with_their_deliveries(made):
+def test_events_are_listed_with_their_deliveries(made: Made) -> None:
     session_id = made.session()
     made.control("POST", f"/sessions/{session_id}/fail", {"reason": "phone_in_use"})
 

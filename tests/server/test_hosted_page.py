@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from mockserver import MockServer, Sandbox
+from mockserver.testing.transports.in_process import Response
 from tests.operations.session_calls import NOON, PHONE, begin, create, read
 from tests.server import page_calls
 from tests.server.page_calls import GONE, begun, fields, get, inside, link, post, press, visits
@@ -22,18 +24,18 @@ GUARDS = {
 OWN = "default-src 'none'; style-src 'self'; img-src 'self'; form-action {}; frame-ancestors 'none'; base-uri 'none'"
 
 
-def policy(reply) -> str:
+def policy(reply: Response) -> str:
     return reply.headers["content-security-policy"]
 
 
-def refused(sandbox, flow, **given):
+def refused(sandbox: Sandbox, flow: str, **given: str) -> Response:
     """Submit a form of the flow's current page that is refused; the page with the error."""
     return get(sandbox, inside(sandbox, press(sandbox, flow, **given).headers["location"]))
 
 
 @pytest.mark.clause("session.url")
 @pytest.mark.mockserver(now=NOON)
-def test_every_page_is_guarded_and_dated_by_the_sandbox(mockserver):
+def test_every_page_is_guarded_and_dated_by_the_sandbox(mockserver: Sandbox) -> None:
     path, flow = begun(mockserver)
     pages = [
         get(mockserver, link(mockserver)),
@@ -66,19 +68,21 @@ def test_every_page_is_guarded_and_dated_by_the_sandbox(mockserver):
         ("https://cl%69nic.example/", "'self' https://clinic.example"),
     ],
 )
-def test_forms_post_only_to_the_mock_and_the_origin_of_the_return_url(mockserver, url, source):
+def test_forms_post_only_to_the_mock_and_the_origin_of_the_return_url(
+    mockserver: Sandbox, url: str | None, source: str
+) -> None:
     page = get(mockserver, link(mockserver, {"returnUrl": url} if url else {}))
 
     assert OWN.format(source) == policy(page)
 
 
-def test_a_dead_link_s_page_has_no_form_to_send(mockserver):
+def test_a_dead_link_s_page_has_no_form_to_send(mockserver: Sandbox) -> None:
     assert OWN.format("'none'") == policy(get(mockserver, "/connect/unknown"))
 
 
 @pytest.mark.clause("session.url")
 @pytest.mark.mockserver(now=NOON)
-def test_used_expired_finished_and_unknown_links_are_the_same_to_the_byte(mockserver):
+def test_used_expired_finished_and_unknown_links_are_the_same_to_the_byte(mockserver: Sandbox) -> None:
     used, _ = begun(mockserver, {"returnUrl": "https://clinic.example/"})
     expired = link(mockserver, {"coexistence": True})
     failed = create(mockserver)
@@ -93,7 +97,9 @@ def test_used_expired_finished_and_unknown_links_are_the_same_to_the_byte(mockse
 
 
 @pytest.mark.parametrize(("end", "title"), [("expire", "O prazo terminou"), ("fail", "Não foi possível conectar")])
-def test_a_session_that_ends_while_its_first_page_is_open_says_how_it_ended(mockserver, end, title):
+def test_a_session_that_ends_while_its_first_page_is_open_says_how_it_ended(
+    mockserver: Sandbox, end: str, title: str
+) -> None:
     path = link(mockserver)
     form = fields(get(mockserver, path))
     session = mockserver.state()["tenants"][0]["sessions"][0]["id"]
@@ -105,7 +111,7 @@ def test_a_session_that_ends_while_its_first_page_is_open_says_how_it_ended(mock
 
 
 @pytest.mark.parametrize("agent", ["TelegramBot (like TwitterBot)", "Slackbot-LinkExpanding 1.0"])
-def test_previews_use_no_link_up(mockserver, agent):
+def test_previews_use_no_link_up(mockserver: Sandbox, agent: str) -> None:
     path = link(mockserver)
     before = mockserver.state()
 
@@ -121,7 +127,7 @@ def test_previews_use_no_link_up(mockserver, agent):
 
 
 @pytest.mark.mockserver(choices={"link-consumed-when": "first-get"})
-def test_a_head_uses_no_link_up_even_where_the_first_get_does(mockserver):
+def test_a_head_uses_no_link_up_even_where_the_first_get_does(mockserver: Sandbox) -> None:
     path = link(mockserver)
 
     assert 200 == mockserver.call("HEAD", path, key="").status
@@ -130,7 +136,9 @@ def test_a_head_uses_no_link_up_even_where_the_first_get_does(mockserver):
 
 @pytest.mark.parametrize("secret", [None, "", "x", "á", "0" * 40])
 @pytest.mark.parametrize("where", ["link", "flow"])
-def test_a_form_without_the_page_s_secret_is_refused_and_moves_nothing(mockserver, where, secret):
+def test_a_form_without_the_page_s_secret_is_refused_and_moves_nothing(
+    mockserver: Sandbox, where: str, secret: str | None
+) -> None:
     _, flow = begun(mockserver)
     target = flow if where == "flow" else link(mockserver)
     before = mockserver.state()
@@ -156,7 +164,7 @@ def test_a_form_without_the_page_s_secret_is_refused_and_moves_nothing(mockserve
         ({"origin": ""}, 403),
     ],
 )
-def test_a_form_of_another_site_is_refused(mockserver, headers, status):
+def test_a_form_of_another_site_is_refused(mockserver: Sandbox, headers: dict[str, str], status: int) -> None:
     path = link(mockserver)
     own = mockserver._hosted.host.origin
     form = fields(get(mockserver, path)) | {"press": "continue"}
@@ -166,7 +174,7 @@ def test_a_form_of_another_site_is_refused(mockserver, headers, status):
     assert status == reply.status
 
 
-def test_a_form_s_secret_fits_no_other_link(mockserver):
+def test_a_form_s_secret_fits_no_other_link(mockserver: Sandbox) -> None:
     one, other = link(mockserver), link(mockserver)
 
     assert 403 == post(mockserver, other, fields(get(mockserver, one)) | {"press": "continue"}).status
@@ -183,7 +191,9 @@ def test_a_form_s_secret_fits_no_other_link(mockserver):
         (b"press=continue&" + b"x" * 20_000, "application/x-www-form-urlencoded", 413),
     ],
 )
-def test_junk_gets_an_error_page_and_uses_nothing_up(mockserver, body, content_type, status):
+def test_junk_gets_an_error_page_and_uses_nothing_up(
+    mockserver: Sandbox, body: bytes, content_type: str, status: int
+) -> None:
     path = link(mockserver)
 
     reply = post(mockserver, path, body, content_type=content_type)
@@ -193,7 +203,7 @@ def test_junk_gets_an_error_page_and_uses_nothing_up(mockserver, body, content_t
 
 
 @pytest.mark.parametrize("button", ["", "Continue", "simulate-", "simulate-completed", "continue\r\n"])
-def test_a_button_that_the_page_does_not_have_moves_nothing(mockserver, button):
+def test_a_button_that_the_page_does_not_have_moves_nothing(mockserver: Sandbox, button: str) -> None:
     path = link(mockserver)
 
     assert 400 == press(mockserver, path, button).status
@@ -201,7 +211,7 @@ def test_a_button_that_the_page_does_not_have_moves_nothing(mockserver, button):
 
 
 @pytest.mark.parametrize("step", ["", "nothing", "authorise", "number", "cancelled", "completed"])
-def test_a_step_that_was_not_reached_is_not_taken(mockserver, step):
+def test_a_step_that_was_not_reached_is_not_taken(mockserver: Sandbox, step: str) -> None:
     session_id = begin(mockserver)
     path = inside(mockserver, mockserver.end_user(session_id).url)
     flow = page_calls.flow_path(mockserver, press(mockserver, path))
@@ -212,7 +222,7 @@ def test_a_step_that_was_not_reached_is_not_taken(mockserver, step):
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "get", "BREW"])
-def test_other_methods_are_refused_with_those_that_there_are(mockserver, method):
+def test_other_methods_are_refused_with_those_that_there_are(mockserver: Sandbox, method: str) -> None:
     path = link(mockserver)
 
     reply = mockserver.call(method, path, key="")
@@ -221,7 +231,7 @@ def test_other_methods_are_refused_with_those_that_there_are(mockserver, method)
     assert 200 == get(mockserver, path).status
 
 
-def test_all_text_of_callers_is_escaped(mockserver):
+def test_all_text_of_callers_is_escaped(mockserver: Sandbox) -> None:
     mockserver.admin.set_tenant(name=EVIL)
     _, flow = begun(mockserver, {"returnUrl": "https://clinic.example/?q=" + "'><svg/onload=alert(1)>"})
     bodies = [get(mockserver, link(mockserver)), get(mockserver, flow)]
@@ -240,7 +250,7 @@ def test_all_text_of_callers_is_escaped(mockserver):
     assert "&lt;script&gt;" in bodies[1].body.decode()
 
 
-def test_no_page_contains_an_id_a_key_or_the_token_of_the_link(mockserver):
+def test_no_page_contains_an_id_a_key_or_the_token_of_the_link(mockserver: Sandbox) -> None:
     session = create(mockserver, {"coexistence": True, "returnUrl": "https://clinic.example/"})
     path = inside(mockserver, session["url"])
     replies = [get(mockserver, path)]
@@ -271,13 +281,13 @@ def test_no_page_contains_an_id_a_key_or_the_token_of_the_link(mockserver):
         ('https://clinic.example/"<>^`{|}', 'https://clinic.example/"<>^`{|}'),
     ],
 )
-def test_a_return_url_remains_one_ascii_header(mockserver, url, location):
+def test_a_return_url_remains_one_ascii_header(mockserver: Sandbox, url: str, location: str) -> None:
     page = mockserver.end_user(create(mockserver, {"returnUrl": url})).connect()
 
     assert location == page.headers["location"]
 
 
-def test_pressing_twice_completes_once_and_returns_twice(mockserver):
+def test_pressing_twice_completes_once_and_returns_twice(mockserver: Sandbox) -> None:
     session = create(mockserver, {"returnUrl": "https://clinic.example/"})
     flow = page_calls.flow_path(mockserver, press(mockserver, inside(mockserver, session["url"])))
     press(mockserver, flow, account="own")
@@ -291,7 +301,7 @@ def test_pressing_twice_completes_once_and_returns_twice(mockserver):
     assert b"https://clinic.example/" in get(mockserver, flow).body
 
 
-def test_a_page_is_not_an_exchange_and_its_transitions_are_assigned_to_its_step(mockserver):
+def test_a_page_is_not_an_exchange_and_its_transitions_are_assigned_to_its_step(mockserver: Sandbox) -> None:
     mockserver.end_user(begin(mockserver)).connect()
 
     journal = mockserver.log.journal
@@ -300,7 +310,7 @@ def test_a_page_is_not_an_exchange_and_its_transitions_are_assigned_to_its_step(
 
 
 @pytest.mark.mockserver(now=NOON)
-def test_a_visit_records_the_user_agent_and_the_page(mockserver):
+def test_a_visit_records_the_user_agent_and_the_page(mockserver: Sandbox) -> None:
     session_id = begin(mockserver)
     path = inside(mockserver, mockserver.end_user(session_id).url)
     get(mockserver, path, user_agent="a" * 5000, sec_fetch_dest="iframe", referer="https://clinic.example/")
@@ -320,7 +330,7 @@ def test_a_visit_records_the_user_agent_and_the_page(mockserver):
     assert {mockserver._hosted.sandbox.now} == {visit.at for visit in kept}
 
 
-def test_visits_and_flows_follow_checkpoint_and_reset(mockserver):
+def test_visits_and_flows_follow_checkpoint_and_reset(mockserver: Sandbox) -> None:
     path = link(mockserver)
     get(mockserver, path)
     before = mockserver.state()
@@ -334,7 +344,7 @@ def test_visits_and_flows_follow_checkpoint_and_reset(mockserver):
     assert [] == visits(mockserver)
 
 
-def test_the_state_shows_the_flow_and_not_its_secret(mockserver):
+def test_the_state_shows_the_flow_and_not_its_secret(mockserver: Sandbox) -> None:
     _, flow = begun(mockserver)
 
     (shown,) = mockserver.state()["tenants"][0]["walks"]
@@ -345,7 +355,7 @@ def test_the_state_shows_the_flow_and_not_its_secret(mockserver):
 
 
 @pytest.mark.parametrize(("name", "type"), [("style.css", "text/css"), ("icon.svg", "image/svg+xml")])
-def test_the_page_s_own_files_are_under_its_prefix(mockserver, name, type):
+def test_the_page_s_own_files_are_under_its_prefix(mockserver: Sandbox, name: str, type: str) -> None:
     page = get(mockserver, link(mockserver)).body.decode()
     reply = get(mockserver, f"/connect/{name}")
 
@@ -359,7 +369,7 @@ def test_the_page_s_own_files_are_under_its_prefix(mockserver, name, type):
     assert 1 == len(mockserver.log.steps)  # the page's own visit: requests for its assets do not count
 
 
-def test_the_page_loads_nothing_from_another_site_and_runs_no_script(mockserver):
+def test_the_page_loads_nothing_from_another_site_and_runs_no_script(mockserver: Sandbox) -> None:
     _, flow = begun(mockserver, {"coexistence": True})
     press(mockserver, flow, number=PHONE)
     page = get(mockserver, flow).body.decode()
@@ -368,20 +378,20 @@ def test_the_page_loads_nothing_from_another_site_and_runs_no_script(mockserver)
     assert [] == re.findall(r"<script|\son\w+=|\sstyle=|javascript:|(?:src|href)=\"(?!/sandboxes/)", page)
 
 
-def test_other_tenants_have_their_own_links(mockserver):
+def test_other_tenants_have_their_own_links(mockserver: Sandbox) -> None:
     mockserver.apply({"given": {"tenants": [{"id": "tenant_other", "name": "Outra", "secretKey": "sk_other"}]}})
 
     assert b"Outra" in get(mockserver, link(mockserver, key="sk_other")).body
 
 
-def test_a_link_of_one_sandbox_is_unknown_to_another(mockserver, mockserver_server):
+def test_a_link_of_one_sandbox_is_unknown_to_another(mockserver: Sandbox, mockserver_server: MockServer) -> None:
     path = link(mockserver)
 
     with mockserver_server.sandbox() as other:
         assert 410 == get(other, path).status
 
 
-def test_the_page_code_is_loaded_only_for_the_first_page():
+def test_the_page_code_is_loaded_only_for_the_first_page() -> None:
     code = (
         "import sys\nfrom mockserver import MockServer\n"
         "with MockServer().sandbox() as sandbox:\n"
@@ -399,13 +409,13 @@ def test_the_page_code_is_loaded_only_for_the_first_page():
 
 
 @pytest.mark.option("simulate-panel", "shown")
-def test_the_panel_that_ends_a_session_is_shown(mockserver):
+def test_the_panel_that_ends_a_session_is_shown(mockserver: Sandbox) -> None:
     assert "Simular" in mockserver.end_user(create(mockserver)).open().text
 
 
 @pytest.mark.option("simulate-panel", "hidden")
 @pytest.mark.mockserver(choices={"simulate-panel": "hidden"})
-def test_a_hidden_panel_is_neither_shown_nor_obeyed(mockserver):
+def test_a_hidden_panel_is_neither_shown_nor_obeyed(mockserver: Sandbox) -> None:
     session = create(mockserver)
     path = inside(mockserver, session["url"])
 

@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from mockserver import Sandbox
+from mockserver._json import JSON
 from tests.operations.session_calls import FUNNELS, NOON, PHONE, begin, create
 from tests.server.page_calls import begun, flow_path, get, inside, post, press
 
@@ -17,7 +19,7 @@ def visible(html: str) -> str:
 
 
 @pytest.mark.parametrize("body", [{}, {"coexistence": True}], ids=["standard", "coexistence"])
-def test_every_number_is_shown_as_a_person_reads_it(mockserver, body):
+def test_every_number_is_shown_as_a_person_reads_it(mockserver: Sandbox, body: JSON) -> None:
     user = mockserver.end_user(create(mockserver, body))
     pages = [user.open(), user.proceed()]
     while user.page.step is not None:
@@ -29,7 +31,7 @@ def test_every_number_is_shown_as_a_person_reads_it(mockserver, body):
     assert 2 <= len(set(re.findall(r"\+55 11 9\d{4}-\d{4} (?:Disponível|Número de exemplo)", text)))
 
 
-def test_a_number_that_was_typed_before_is_proposed_as_it_is_read(mockserver):
+def test_a_number_that_was_typed_before_is_proposed_as_it_is_read(mockserver: Sandbox) -> None:
     user = mockserver.end_user(begin(mockserver))
     for go in (user.open, user.proceed, user.choose_account):
         go()
@@ -43,7 +45,7 @@ def test_a_number_that_was_typed_before_is_proposed_as_it_is_read(mockserver):
     ("passed", "left"),
     [("0s", "20 minutos"), ("30s", "20 minutos"), ("1m", "19 minutos"), ("18m", "2 minutos"), ("1199s", "1 minuto")],
 )
-def test_the_deadline_is_shown_in_minutes_that_are_left(mockserver, passed, left):
+def test_the_deadline_is_shown_in_minutes_that_are_left(mockserver: Sandbox, passed: str, left: str) -> None:
     user = mockserver.end_user(begin(mockserver))
     mockserver.advance(passed)
 
@@ -53,7 +55,7 @@ def test_the_deadline_is_shown_in_minutes_that_are_left(mockserver, passed, left
     assert "UTC" not in page.text
 
 
-def test_the_organisation_is_named_in_the_header_of_every_page_but_those_of_dead_links(mockserver):
+def test_the_organisation_is_named_in_the_header_of_every_page_but_those_of_dead_links(mockserver: Sandbox) -> None:
     mockserver.admin.set_tenant(name="Clínica Sorriso")
     _, flow = begun(mockserver)
 
@@ -74,7 +76,9 @@ def test_the_organisation_is_named_in_the_header_of_every_page_but_those_of_dead
     ],
     ids=["name", "account", "phone"],
 )  # fmt: skip
-def test_an_error_is_in_the_title_and_next_to_the_one_focused_field(mockserver, step, given, text):
+def test_an_error_is_in_the_title_and_next_to_the_one_focused_field(
+    mockserver: Sandbox, step: str, given: JSON, text: str
+) -> None:
     _, flow = begun(mockserver)
     if step == "number":
         press(mockserver, flow, account="own")
@@ -92,7 +96,7 @@ def test_an_error_is_in_the_title_and_next_to_the_one_focused_field(mockserver, 
     assert (200, False, False) == (plain.status, b"Erro: " in plain.body, b'role="alert"' in plain.body)
 
 
-def test_a_refused_text_is_shown_again_until_a_form_is_accepted(mockserver):
+def test_a_refused_text_is_shown_again_until_a_form_is_accepted(mockserver: Sandbox) -> None:
     _, flow = begun(mockserver)
     sent = press(mockserver, flow, account="new", name="x" * 101)
     error = inside(mockserver, sent.headers["location"])
@@ -103,11 +107,11 @@ def test_a_refused_text_is_shown_again_until_a_form_is_accepted(mockserver):
     assert (303, f"{flow}/account") == (after.status, inside(mockserver, after.headers["location"]))
 
 
-def test_each_step_has_a_url_and_one_that_is_not_reached_leads_to_the_present_one(mockserver):
+def test_each_step_has_a_url_and_one_that_is_not_reached_leads_to_the_present_one(mockserver: Sandbox) -> None:
     _, flow = begun(mockserver)
     press(mockserver, flow, account="own")
 
-    def where(page):
+    def where(page: str) -> str | int:
         reply = get(mockserver, f"{flow}/{page}")
         return inside(mockserver, reply.headers["location"]) if reply.status == 303 else reply.status
 
@@ -118,7 +122,7 @@ def test_each_step_has_a_url_and_one_that_is_not_reached_leads_to_the_present_on
     assert bare.endswith(f"{flow}/number")
 
 
-def test_a_form_is_accepted_at_any_url_of_its_flow(mockserver):
+def test_a_form_is_accepted_at_any_url_of_its_flow(mockserver: Sandbox) -> None:
     path, flow = begun(mockserver)
     form = {"press": "continue", "account": "own", "step": "account"}
     secret = re.search(rb'name="secret" value="(\w+)"', get(mockserver, flow).body)
@@ -131,7 +135,7 @@ def test_a_form_is_accepted_at_any_url_of_its_flow(mockserver):
 
 
 @pytest.mark.mockserver(now="2026-03-01T01:05:00Z")
-def test_the_last_page_shows_what_was_connected_and_when(mockserver):
+def test_the_last_page_shows_what_was_connected_and_when(mockserver: Sandbox) -> None:
     page = mockserver.end_user(begin(mockserver)).connect(PHONE, name="Matriz")
 
     assert "Default tenant já pode enviar e receber mensagens por este número." in page.text
@@ -140,7 +144,7 @@ def test_the_last_page_shows_what_was_connected_and_when(mockserver):
         assert row in page.text
 
 
-def test_the_last_page_shows_the_number_that_a_command_has_connected(mockserver):
+def test_the_last_page_shows_the_number_that_a_command_has_connected(mockserver: Sandbox) -> None:
     session_id = begin(mockserver)
     user = mockserver.end_user(session_id)
     user.open()
@@ -151,7 +155,7 @@ def test_the_last_page_shows_the_number_that_a_command_has_connected(mockserver)
     assert "Número +55 11 5550-0142" in user.reload().text
 
 
-def test_the_last_page_without_its_transition_in_the_journal_shows_the_rest(mockserver):
+def test_the_last_page_without_its_transition_in_the_journal_shows_the_rest(mockserver: Sandbox) -> None:
     user = mockserver.end_user(begin(mockserver))
     user.connect(PHONE)
     mockserver._hosted.sandbox.journal.transitions.clear()
@@ -169,7 +173,7 @@ def test_the_last_page_without_its_transition_in_the_journal_shows_the_rest(mock
         ("expire", ("O link de conexão expirou antes da conclusão.", "Prazo 1º de março de 2026, às 09:20 (horário de Brasília)", "Peça um novo link")),
     ],
 )  # fmt: skip
-def test_each_failure_has_advice_of_its_own(mockserver, end, texts):
+def test_each_failure_has_advice_of_its_own(mockserver: Sandbox, end: str, texts: tuple[str, ...]) -> None:
     user = mockserver.end_user(begin(mockserver))
     user.open()
 
@@ -179,7 +183,7 @@ def test_each_failure_has_advice_of_its_own(mockserver, end, texts):
     assert "Gere um novo link" not in text  # that is for the client's developer
 
 
-def test_a_cancellation_needs_a_second_press_and_no_other_page(mockserver):
+def test_a_cancellation_needs_a_second_press_and_no_other_page(mockserver: Sandbox) -> None:
     html = get(mockserver, begun(mockserver)[1]).body.decode()
 
     (confirmation,) = re.findall(r"<details class=\"cancel\">.*?</details>", html, flags=re.DOTALL)
@@ -187,7 +191,7 @@ def test_a_cancellation_needs_a_second_press_and_no_other_page(mockserver):
     assert " open" not in confirmation.partition(">")[0]
 
 
-def test_the_panel_for_tests_is_closed_and_named_as_no_part_of_the_page(mockserver):
+def test_the_panel_for_tests_is_closed_and_named_as_no_part_of_the_page(mockserver: Sandbox) -> None:
     html = get(mockserver, begun(mockserver)[1]).body.decode()
 
     assert re.search(r'<aside [^>]*>\s*<details>\s*<summary><span class="tag">mock</span> Simular</summary>', html)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mockserver.scenario import library
 from mockserver.server import app as flask_app
-from mockserver.server.control.routes import ROUTES, query_names
+from mockserver.server.control.routes import ROUTES, Route, query_names
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from tests.depth import at_depth
@@ -104,7 +104,7 @@ def read_world() -> World:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     deadline=None,
 )
-def test_no_value_of_a_control_call_makes_the_mock_fail(read_world, route, data) -> None:
+def test_no_value_of_a_control_call_makes_the_mock_fail(read_world: World, route: Route, data: st.DataObject) -> None:
     world = read_world if route.method == "GET" else World()
     lawful = BODIES.get((route.method, route.path))
     request = Request(
@@ -139,7 +139,7 @@ def test_each_route_with_a_body_is_fuzzed_with_one() -> None:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     deadline=None,
 )
-def test_no_part_of_a_scenario_makes_the_mock_fail(name, data) -> None:
+def test_no_part_of_a_scenario_makes_the_mock_fail(name: str, data: st.DataObject) -> None:
     world = World()
     request = Request("POST", "/_mock/scenarios", {}, data.draw(written(library.document(name))))
     check(send(world.app, request), request)
@@ -152,7 +152,7 @@ HOSTILE_BODIES = [b'{"a": 1e999}', b'{"a": -1e999}', b'{"a": NaN}', b"[Infinity]
 
 @pytest.mark.parametrize("body", HOSTILE_BODIES, ids=lambda body: body[:20].decode("latin-1"))
 @pytest.mark.parametrize("path", ["/v1/campaigns", "/v1/campaigns/audience-preview"])
-def test_every_view_is_json_after_a_body_that_is_hardly_json(body, path) -> None:
+def test_every_view_is_json_after_a_body_that_is_hardly_json(body: bytes, path: str) -> None:
     world = World()
     world.api("POST", path, body)
     send(world.app, Request("POST", "/_mock/choices/watch"))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mockserver._json import JSON
 from mockserver.server import app as flask_app
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
@@ -63,7 +64,7 @@ def check_page(answer: Answer, request: Request) -> None:
 @pytest.mark.parametrize("body", SESSION_BODIES, ids=["plain", "coexistence", "return"])
 @given(data=st.data())
 @settings(max_examples=at_depth(6, 100), suppress_health_check=[HealthCheck.too_slow], deadline=None)
-def test_no_value_of_a_visit_makes_the_page_fail(body, presses, data) -> None:
+def test_no_value_of_a_visit_makes_the_page_fail(body: JSON, presses: int, data: st.DataObject) -> None:
     visitor = Visitor(body, presses)
     known = visitor.form() if data.draw(st.booleans()) else {}
     form = {**known, **data.draw(st.dictionaries(st.sampled_from(FIELDS[1:]) | TEXT, TEXT, max_size=4))}
@@ -85,7 +86,7 @@ def test_no_value_of_a_visit_makes_the_page_fail(body, presses, data) -> None:
 
 @pytest.mark.law
 @pytest.mark.parametrize("method", METHODS)
-def test_no_host_and_no_origin_makes_the_page_fail(method) -> None:
+def test_no_host_and_no_origin_makes_the_page_fail(method: str) -> None:
     values = [text for text in TEXTS if text.isprintable()]
     for value in values[
         METHODS.index(method) % at_depth(8, 1) :: at_depth(8, 1)

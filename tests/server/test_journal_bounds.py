@@ -63,7 +63,7 @@ def reachable(root: object) -> list[object]:
 @pytest.mark.parametrize("key", [None, "sk_unknown"], ids=["refused by its type", "unknown key"])
 def test_a_refused_upload_leaves_only_the_beginning_of_its_body(
     traced: None, sandbox: Sandbox, key: str | None, access: Opener
-):
+) -> None:
     headers = [*FORM.items(), ("X-API-Key", key or sandbox.secret_key)]
 
     def refused() -> int:
@@ -80,7 +80,7 @@ def test_a_refused_upload_leaves_only_the_beginning_of_its_body(
     assert grown < MEBIBYTE
 
 
-def test_no_entry_of_the_journal_refers_to_an_exception_or_a_frame(sandbox: Sandbox):
+def test_no_entry_of_the_journal_refers_to_an_exception_or_a_frame(sandbox: Sandbox) -> None:
     sandbox.call("POST", MEDIA, body=upload(10), headers=FORM)
     sandbox.call("POST", "/v1/campaigns", body=b"{")
     sandbox.call("GET", "/v1/nowhere")
@@ -90,7 +90,7 @@ def test_no_entry_of_the_journal_refers_to_an_exception_or_a_frame(sandbox: Sand
     assert [] == [each for each in reachable(entries) if isinstance(each, BaseException | TracebackType | FrameType)]
 
 
-def test_a_call_that_waits_is_cut_in_the_steps(sandbox: Sandbox):
+def test_a_call_that_waits_is_cut_in_the_steps(sandbox: Sandbox) -> None:
     sandbox.on("uploadMedia").delay("5s")
     sandbox.call("POST", MEDIA, body=upload(MEBIBYTE), headers=FORM)
 
@@ -100,7 +100,7 @@ def test_a_call_that_waits_is_cut_in_the_steps(sandbox: Sandbox):
     assert "not sent again" in sandbox.log.replay_document()["summary"]
 
 
-def test_a_long_json_body_that_waited_is_sent_again_whole(sandbox: Sandbox):
+def test_a_long_json_body_that_waited_is_sent_again_whole(sandbox: Sandbox) -> None:
     sandbox.on("previewAudience").delay("5s")
     sandbox.call("POST", PREVIEW, json={"filters": [], "note": "x" * 70_000})
 
@@ -109,7 +109,7 @@ def test_a_long_json_body_that_waited_is_sent_again_whole(sandbox: Sandbox):
     assert [70_000] == [len(each["json"]["note"]) for each in document["calls"] if "json" in each]
 
 
-def test_a_body_that_is_cut_is_marked_with_its_whole_size(sandbox: Sandbox):
+def test_a_body_that_is_cut_is_marked_with_its_whole_size(sandbox: Sandbox) -> None:
     sandbox.call("POST", MEDIA, body=upload(MEBIBYTE), headers=FORM)
     sandbox.call("POST", MEDIA, body=upload(10), headers=FORM)
 
@@ -118,14 +118,14 @@ def test_a_body_that_is_cut_is_marked_with_its_whole_size(sandbox: Sandbox):
     assert "cutFromBytes" not in whole
 
 
-def test_an_untruncated_json_body_is_not_marked(sandbox: Sandbox):
+def test_an_untruncated_json_body_is_not_marked(sandbox: Sandbox) -> None:
     sandbox.call("POST", PREVIEW, json={"filters": [], "note": "x" * 70_000})
 
     (shown,) = (each["request"] for each in sandbox.log.journal["exchanges"])
     assert (70_000, False) == (len(shown["body"]["note"]), "cutFromBytes" in shown)
 
 
-def test_a_truncated_response_is_marked_in_every_view(sandbox: Sandbox):
+def test_a_truncated_response_is_marked_in_every_view(sandbox: Sandbox) -> None:
     long = "y" * (JOURNAL_ANSWER_MAX_BYTES + 7)
     sandbox.on("listCampaigns").reply(200, long)
     answered = sandbox.call("GET", "/v1/campaigns").body
@@ -140,7 +140,7 @@ def test_a_truncated_response_is_marked_in_every_view(sandbox: Sandbox):
 
 
 @pytest.mark.parametrize(("status", "code"), [(200, 0), (500, 1)])
-def test_a_replay_compares_of_an_answer_that_was_cut_the_status(sandbox: Sandbox, status: int, code: int):
+def test_a_replay_compares_of_an_answer_that_was_cut_the_status(sandbox: Sandbox, status: int, code: int) -> None:
     sandbox.on("listCampaigns").reply(200, "y" * (JOURNAL_ANSWER_MAX_BYTES + 1))
     sandbox.call("GET", "/v1/campaigns")
     document = json.loads(
@@ -150,7 +150,7 @@ def test_a_replay_compares_of_an_answer_that_was_cut_the_status(sandbox: Sandbox
     assert code == print_replay(document, io.StringIO())
 
 
-def test_the_oldest_exchanges_are_dropped_for_the_latest():
+def test_the_oldest_exchanges_are_dropped_for_the_latest() -> None:
     with MockServer(journal_max_bytes=MEBIBYTE) as server, server.sandbox() as sandbox:
         for _ in range(40):
             sandbox.call("POST", MEDIA, body=upload(MEBIBYTE), headers=FORM)
@@ -164,7 +164,7 @@ def test_the_oldest_exchanges_are_dropped_for_the_latest():
         assert sandbox.log.replay_document()["summary"].startswith(missing)
 
 
-def test_steps_and_exchanges_are_dropped_oldest_first():
+def test_steps_and_exchanges_are_dropped_oldest_first() -> None:
     with MockServer(journal_max_bytes=200_000) as server, server.sandbox() as sandbox:
         for number in range(100):
             sandbox.apply({"given": {"chats": [{"id": f"c{number}", "name": "n" * 1000}]}})
@@ -176,7 +176,7 @@ def test_steps_and_exchanges_are_dropped_oldest_first():
         assert 0 <= journal.commands[0].exchanges - journal.exchanges[0].n + 1 <= 1
 
 
-def test_the_latest_exchange_is_never_dropped():
+def test_the_latest_exchange_is_never_dropped() -> None:
     with MockServer(journal_max_bytes=1) as server, server.sandbox() as sandbox:
         sandbox.call("GET", "/v1/campaigns")
         sandbox.call("GET", "/v1/nowhere")
@@ -184,7 +184,7 @@ def test_the_latest_exchange_is_never_dropped():
         assert ["/v1/nowhere"] == [each["request"]["path"] for each in sandbox.log.journal["exchanges"]]
 
 
-def test_the_journal_has_the_configured_number_of_exchanges():
+def test_the_journal_has_the_configured_number_of_exchanges() -> None:
     with MockServer(journal_max_entries=3) as server, server.sandbox() as sandbox:
         for _ in range(5):
             sandbox.call("GET", "/v1/campaigns")
@@ -195,12 +195,12 @@ def test_the_journal_has_the_configured_number_of_exchanges():
 
 
 @pytest.mark.parametrize("bound", ["journal_max_entries", "journal_max_bytes"])
-def test_a_journal_of_size_zero_is_refused(bound: str):
+def test_a_journal_of_size_zero_is_refused(bound: str) -> None:
     with pytest.raises(ValueError, match="expected at least 1 entry and 1 byte"):
         MockServer(**{bound: 0})
 
 
-def test_an_answer_that_is_lost_does_not_count(sandbox: Sandbox):
+def test_an_answer_that_is_lost_does_not_count(sandbox: Sandbox) -> None:
     sandbox.call("GET", "/v1/message-templates")
     journal = sandbox._hosted.sandbox.journal
     answer, before = journal.exchanges[-1].answer, journal.size_bytes
@@ -210,7 +210,7 @@ def test_an_answer_that_is_lost_does_not_count(sandbox: Sandbox):
     assert journal.size_bytes == sum(each.size_bytes for each in journal.exchanges)
 
 
-def test_a_reset_frees_what_the_journal_held_immediately(traced: None, sandbox: Sandbox):
+def test_a_reset_frees_what_the_journal_held_immediately(traced: None, sandbox: Sandbox) -> None:
     sandbox.call("POST", PREVIEW, json={"filters": []})
     sandbox.reset()
     before = tracemalloc.get_traced_memory()[0]
@@ -233,13 +233,15 @@ def size_bytes(value: Any) -> int:
     "member",
     ["{}", "[]", '{"a":1}', "[1]", '"ab"', '"ç€"', '"\U0001f600"', "1.5", "123456789012", '{"a":{"b":[1.5,"x"]}}'],
 )
-def test_a_json_value_is_counted_with_at_least_what_its_objects_take(member: str):
+def test_a_json_value_is_counted_with_at_least_what_its_objects_take(member: str) -> None:
     text = f"[{','.join([member] * 100)}]"
 
     assert size_bytes(json.loads(text, parse_float=Decimal)) <= journal.of_json(text.encode())
 
 
-def test_an_entry_counts_with_at_least_what_it_takes_and_at_most_four_times_as_much(traced: None, sandbox: Sandbox):
+def test_an_entry_counts_with_at_least_what_it_takes_and_at_most_four_times_as_much(
+    traced: None, sandbox: Sandbox
+) -> None:
     def calls() -> None:
         for _ in range(200):
             sandbox.call("GET", "/v1/message-templates?limit=3", headers={"user-agent": "a" * 100, "accept": "*/*"})

@@ -3,9 +3,12 @@
 import pytest
 import requests
 
+from mockserver import Sandbox
+from mockserver._json import JSON
+
 
 @pytest.fixture
-def mock(mockserver):
+def mock(mockserver: Sandbox) -> str:
     """The control plane of a sandbox that has seen one create that was refused, and one listing."""
     mockserver.call("POST", "/v1/campaigns", json={})
     mockserver.call("GET", "/v1/campaigns")
@@ -16,7 +19,7 @@ def mock(mockserver):
     ("name", "count"),
     [("createCampaign", 1), ("POST /v1/campaigns", 1), ("GET /v1/campaigns", 1), ("*", 2), ("startCampaign", 0)],
 )
-def test_an_operation_answers_to_its_names(mock, name, count):
+def test_an_operation_answers_to_its_names(mock: str, name: str, count: int) -> None:
     listed = requests.get(f"{mock}/journal", params={"operation": name}, timeout=60).json()["exchanges"]
     verified = requests.post(f"{mock}/journal/verify", json={"operation": name, "times": count}, timeout=60).json()
 
@@ -24,25 +27,25 @@ def test_an_operation_answers_to_its_names(mock, name, count):
     assert (True, count) == (verified["ok"], verified["count"])
 
 
-def test_an_unknown_operation_is_refused_with_the_nearest(mock):
+def test_an_unknown_operation_is_refused_with_the_nearest(mock: str) -> None:
     refused = requests.get(f"{mock}/journal?operation=createCampain", timeout=60)
 
     assert (400, "MOCK_BAD_OPERATION") == (refused.status_code, refused.json()["code"])
     assert "did you mean 'createCampaign'?" in refused.json()["message"]
 
 
-def test_a_key_that_the_journal_does_not_take_is_refused(mock):
+def test_a_key_that_the_journal_does_not_take_is_refused(mock: str) -> None:
     assert "MOCK_BAD_QUERY" == requests.get(f"{mock}/journal?operaton=x", timeout=60).json()["code"]
 
 
 @pytest.mark.parametrize("also", [{"atLeast": 1}, {"atMost": 1}])
-def test_the_number_of_calls_is_given_in_one_way(mock, also):
+def test_the_number_of_calls_is_given_in_one_way(mock: str, also: JSON) -> None:
     body = {"operation": "*", "times": 2, **also}
 
     assert "MOCK_BAD_VERIFY" == requests.post(f"{mock}/journal/verify", json=body, timeout=60).json()["code"]
 
 
-def test_the_state_is_serialized_while_the_sandbox_continues(mockserver):
+def test_the_state_is_serialized_while_the_sandbox_continues(mockserver: Sandbox) -> None:
     with mockserver._hosted.sandbox.lock:
         twin = mockserver._hosted.sandbox.clone()
     mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
@@ -51,7 +54,7 @@ def test_the_state_is_serialized_while_the_sandbox_continues(mockserver):
 
 
 @pytest.mark.clause("base.unknown-path")
-def test_head_returns_the_length_that_get_would_have(mockserver):
+def test_head_returns_the_length_that_get_would_have(mockserver: Sandbox) -> None:
     got, headed = (mockserver.call(method, "/v1/nothing") for method in ("GET", "HEAD"))
 
     assert b"" == headed.body

@@ -39,17 +39,17 @@ def texts(value: Any) -> list[str]:
     return [] if value is None or isinstance(value, bool) else [str(value)]
 
 
-def test_every_value_of_an_exchange_is_found_in_any_case(played: Sandbox):
+def test_every_value_of_an_exchange_is_found_in_any_case(played: Sandbox) -> None:
     for exchange in played.call("GET", "/_mock/journal").json()["exchanges"]:
         missing = [text for text in texts(exchange) if exchange["n"] not in search(played, text.upper())]
         assert [] == missing
 
 
-def test_a_pair_of_a_key_and_a_value_is_found(played: Sandbox):
+def test_a_pair_of_a_key_and_a_value_is_found(played: Sandbox) -> None:
     assert [2] == search(played, '"cadence": 7919')
 
 
-def test_the_newest_or_the_oldest_of_the_exchanges_with_a_text_are_returned(played: Sandbox):
+def test_the_newest_or_the_oldest_of_the_exchanges_with_a_text_are_returned(played: Sandbox) -> None:
     assert ([2, 3, 4], [3, 4], [2]) == (
         search(played, "/v1/campaigns", since="1"),
         search(played, "/v1/campaigns", last="2"),
@@ -57,12 +57,14 @@ def test_the_newest_or_the_oldest_of_the_exchanges_with_a_text_are_returned(play
     )
 
 
-def test_a_search_finds_no_key_that_the_answer_masks(played: Sandbox):
+def test_a_search_finds_no_key_that_the_answer_masks(played: Sandbox) -> None:
     assert [] == search(played, played.secret_key)
     assert [] == search(played, played.secret_key[:8])
 
 
-def test_a_search_renders_only_exchanges_that_may_contain_the_text(played: Sandbox, monkeypatch: pytest.MonkeyPatch):
+def test_a_search_renders_only_exchanges_that_may_contain_the_text(
+    played: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rendered: list[int] = []
     render = views.exchange
     monkeypatch.setattr(views, "exchange", lambda entry, hide: rendered.append(entry.n) or render(entry, hide))
@@ -71,7 +73,7 @@ def test_a_search_renders_only_exchanges_that_may_contain_the_text(played: Sandb
     assert [3] == rendered
 
 
-def test_the_newest_exchanges_with_a_text_are_rendered_alone(played: Sandbox, monkeypatch: pytest.MonkeyPatch):
+def test_the_newest_exchanges_with_a_text_are_rendered_alone(played: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     rendered: list[int] = []
     render = views.exchange
     monkeypatch.setattr(views, "exchange", lambda entry, hide: rendered.append(entry.n) or render(entry, hide))
@@ -80,7 +82,7 @@ def test_the_newest_exchanges_with_a_text_are_rendered_alone(played: Sandbox, mo
     assert [5, 4] == rendered
 
 
-def test_an_escaped_text_is_found(mockserver: Sandbox):
+def test_an_escaped_text_is_found(mockserver: Sandbox) -> None:
     body = json.dumps({**CAMPAIGN, "name": "Ação"}).encode()
     assert b"\\u00e7" in body
     mockserver.call("POST", "/v1/campaigns", body=body, headers={"Content-Type": "application/json"})

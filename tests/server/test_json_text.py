@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 from json.encoder import c_make_encoder
+from typing import Any
 
 import pytest
 from hypothesis import given
 
+from mockserver import Sandbox
+from mockserver._json import JSON
 from mockserver.server.api.formats import SLICE, encoded, encoded_in_slices, json_writer
 from tests.server.hostile import VALUE, strict_json
 
@@ -26,7 +29,7 @@ from tests.server.hostile import VALUE, strict_json
     ],
     ids=["infinity", "minus infinity", "nan", "half a pair", "a long integer", "too long an integer", "a decimal"],
 )
-def test_a_value_without_a_form_in_json_is_written_as_text(value, shown) -> None:
+def test_a_value_without_a_form_in_json_is_written_as_text(value: str | float | Decimal, shown: str | float) -> None:
     assert {"a": [shown]} == strict_json(encoded({"a": [value]}))
 
 
@@ -35,12 +38,12 @@ def test_a_key_without_a_form_is_written_as_its_escape() -> None:
 
 
 @given(VALUE)
-def test_whatever_the_value_the_text_is_json(value) -> None:
+def test_whatever_the_value_the_text_is_json(value: JSON | list[Any] | None) -> None:
     strict_json(encoded(value))
 
 
 @given(VALUE)
-def test_json_values_are_unchanged(value) -> None:
+def test_json_values_are_unchanged(value: Any) -> None:
     try:
         plain = json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
     except ValueError:
@@ -48,7 +51,7 @@ def test_json_values_are_unchanged(value) -> None:
     assert json.loads(plain) == strict_json(encoded(value))
 
 
-def test_a_scripted_reply_nested_too_deeply_is_text_in_the_journal(mockserver) -> None:
+def test_a_scripted_reply_nested_too_deeply_is_text_in_the_journal(mockserver: Sandbox) -> None:
     body = "[" * 5000 + "]" * 5000
     mockserver.on("listCampaigns").reply(200, body=body)
     mockserver.call("GET", "/v1/campaigns")
@@ -57,7 +60,9 @@ def test_a_scripted_reply_nested_too_deeply_is_text_in_the_journal(mockserver) -
 
 
 @given(VALUE)
-def test_the_encoder_in_c_writes_what_the_standard_library_writes(value) -> None:
+def test_the_encoder_in_c_writes_what_the_standard_library_writes(
+    value: JSON | list[JSON | list[str | float]] | None,
+) -> None:
     results = []
     for write in (json_writer(None), json_writer(c_make_encoder)):
         try:
@@ -69,7 +74,7 @@ def test_the_encoder_in_c_writes_what_the_standard_library_writes(value) -> None
 
 
 @given(VALUE)
-def test_slices_of_a_value_have_the_bytes_of_the_whole(value) -> None:
+def test_slices_of_a_value_have_the_bytes_of_the_whole(value: Any) -> None:
     several, many = [value] * 3, [value] * (2 * SLICE + 1)
     for whole in (value, {"a": {"b": several, "c": many}, "d": []}, [many, {}]):
         assert encoded(whole) == encoded_in_slices(whole)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from mockserver import Sandbox
 from mockserver.core.instants import SECOND
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse
@@ -56,7 +57,7 @@ class Limited:
         return [sandbox_id for sandbox_id in self.host.sandboxes if sandbox_id != DEFAULT_ID]
 
 
-def test_without_limits_nothing_is_refused_and_nothing_ends():
+def test_without_limits_nothing_is_refused_and_nothing_ends() -> None:
     limited = Limited()
     made = [limited.made() for _ in range(20)]
 
@@ -65,7 +66,7 @@ def test_without_limits_nothing_is_refused_and_nothing_ends():
     assert made == limited.open()
 
 
-def test_a_sandbox_beyond_the_maximum_is_refused_with_who_holds_most_and_when_to_retry():
+def test_a_sandbox_beyond_the_maximum_is_refused_with_who_holds_most_and_when_to_retry() -> None:
     limited = Limited(sandboxes=3, idle=30 * MINUTE)
     limited.made(labels={"job": "b"})
     limited.now = 5 * MINUTE
@@ -84,7 +85,7 @@ def test_a_sandbox_beyond_the_maximum_is_refused_with_who_holds_most_and_when_to
     assert 3 == len(limited.open())
 
 
-def test_the_default_sandbox_does_not_count():
+def test_the_default_sandbox_does_not_count() -> None:
     limited = Limited(sandboxes=1)
 
     limited.made()
@@ -92,21 +93,21 @@ def test_the_default_sandbox_does_not_count():
     assert 429 == limited.create()[0]
 
 
-def test_the_end_of_a_sandbox_makes_room():
+def test_the_end_of_a_sandbox_makes_room() -> None:
     limited = Limited(sandboxes=1)
     limited.call("DELETE", f"/_mock/sandboxes/{limited.made()}")
 
     assert 201 == limited.create()[0]
 
 
-def test_a_refused_document_takes_no_room():
+def test_a_refused_document_takes_no_room() -> None:
     limited = Limited(sandboxes=1)
 
     assert [400] * 3 == [limited.create(given={"chat": []})[0] for _ in range(3)]
     assert 201 == limited.create()[0]
 
 
-def test_simultaneous_creations_do_not_exceed_the_maximum():
+def test_simultaneous_creations_do_not_exceed_the_maximum() -> None:
     limited = Limited(sandboxes=20)
     together = threading.Barrier(8)
 
@@ -130,7 +131,7 @@ def _control_call(limited: Limited, sandbox_id: str) -> int:
 
 
 @pytest.mark.parametrize("use", [_api_call, _control_call])
-def test_a_sandbox_ends_when_it_had_no_call_for_the_idle_time(use: Callable[[Limited, str], int]):
+def test_a_sandbox_ends_when_it_had_no_call_for_the_idle_time(use: Callable[[Limited, str], int]) -> None:
     limited = Limited(idle=30 * MINUTE)
     used, unused = limited.made(), limited.made()
     limited.sweep(after=29 * MINUTE)
@@ -144,7 +145,7 @@ def test_a_sandbox_ends_when_it_had_no_call_for_the_idle_time(use: Callable[[Lim
     assert [] == limited.open()
 
 
-def test_a_sandbox_with_a_waiting_call_is_not_idle():
+def test_a_sandbox_with_a_waiting_call_is_not_idle() -> None:
     limited = Limited(idle=MINUTE)
     waiting = limited.host.sandboxes[limited.made()]
     assert waiting.sandbox.runtime.add_wait(waiting.sandbox, waiting.sandbox.epoch, lambda: None)
@@ -155,7 +156,7 @@ def test_a_sandbox_with_a_waiting_call_is_not_idle():
     assert [waiting.id] == limited.open()
 
 
-def test_a_sandbox_ends_at_its_age_however_much_it_is_used():
+def test_a_sandbox_ends_at_its_age_however_much_it_is_used() -> None:
     limited = Limited(age=6 * MINUTE, idle=5 * MINUTE)
     old = limited.made()
     for _ in range(5):
@@ -175,7 +176,9 @@ def test_a_sandbox_ends_at_its_age_however_much_it_is_used():
         ({"memory": 300_000}, "memory", "all sandboxes together more than 0.3 MB of memory (--memory)"),
     ],
 )
-def test_a_call_after_the_end_reads_which_limit_has_ended_its_sandbox(limits: dict[str, int], limit: str, words: str):
+def test_a_call_after_the_end_reads_which_limit_has_ended_its_sandbox(
+    limits: dict[str, int], limit: str, words: str
+) -> None:
     limited = Limited(**limits)
     ended = limited.made(**LARGE)
     limited.sweep()
@@ -190,7 +193,7 @@ def test_a_call_after_the_end_reads_which_limit_has_ended_its_sandbox(limits: di
     assert [{"sandboxId": ended, "lateCalls": 2, "limit": limit}] == listed["closed"]
 
 
-def test_a_sandbox_that_its_client_closed_names_no_limit():
+def test_a_sandbox_that_its_client_closed_names_no_limit() -> None:
     limited = Limited(idle=MINUTE)
     closed = limited.made()
     limited.call("DELETE", f"/_mock/sandboxes/{closed}")
@@ -198,7 +201,7 @@ def test_a_sandbox_that_its_client_closed_names_no_limit():
     assert "limit" not in limited.call("GET", f"/sandboxes/{closed}/v1/campaigns")[2]
 
 
-def test_beyond_its_memory_the_sandbox_that_takes_most_ends_and_the_others_stay():
+def test_beyond_its_memory_the_sandbox_that_takes_most_ends_and_the_others_stay() -> None:
     limited = Limited(memory=2_500_000)
     small, large, other = limited.made(), limited.made(**LARGE), limited.made()
     limited.sweep()
@@ -210,7 +213,7 @@ def test_beyond_its_memory_the_sandbox_that_takes_most_ends_and_the_others_stay(
     assert [small, other] == limited.open()
 
 
-def test_at_its_memory_a_server_refuses_sandboxes_and_ends_none():
+def test_at_its_memory_a_server_refuses_sandboxes_and_ends_none() -> None:
     limited = Limited(memory=2_200_000)
     limited.made(labels={"job": "large"}, **LARGE)
     made = 1
@@ -224,14 +227,14 @@ def test_at_its_memory_a_server_refuses_sandboxes_and_ends_none():
     assert made == len(limited.open())
 
 
-def test_large_sandboxes_of_one_second_do_not_exceed_the_memory():
+def test_large_sandboxes_of_one_second_do_not_exceed_the_memory() -> None:
     limited = Limited(memory=5_000_000)
     statuses = [limited.create(**LARGE)[0] for _ in range(10)]
 
     assert [201] * 3 + [429] * 7 == statuses
 
 
-def test_calls_at_the_root_count_in_the_memory_of_the_default_sandbox():
+def test_calls_at_the_root_count_in_the_memory_of_the_default_sandbox() -> None:
     limited = Limited(memory=10**9)
     limited.sweep()
     default = limited.host.sandboxes[DEFAULT_ID]
@@ -243,7 +246,7 @@ def test_calls_at_the_root_count_in_the_memory_of_the_default_sandbox():
     assert before < default.memory_bytes
 
 
-def test_while_the_default_sandbox_takes_most_nothing_ends_for_memory():
+def test_while_the_default_sandbox_takes_most_nothing_ends_for_memory() -> None:
     limited = Limited(memory=300_000)
     made = limited.made()
     limited.call("POST", "/_mock/scenarios", LARGE)
@@ -256,7 +259,7 @@ def test_while_the_default_sandbox_takes_most_nothing_ends_for_memory():
     assert "most is held by default (1 sandbox, 2.1 MB), no label (1 sandbox, 0.0 MB)" in body["message"]
 
 
-def test_a_sweep_waits_for_no_sandbox():
+def test_a_sweep_waits_for_no_sandbox() -> None:
     limited = Limited(idle=MINUTE, memory=10**9)
     busy = limited.host.sandboxes[limited.made()]
     held, done = threading.Event(), threading.Event()
@@ -288,7 +291,7 @@ class TestMemory:
             ({"given": {"templates": [{"id": f"t{n}", "name": "T"} for n in range(1_000)]}}, 400_000),
         ],
     )
-    def test_it_is_of_the_size_that_a_sandbox_has(self, body: dict[str, Any], bytes_each: int):
+    def test_it_is_of_the_size_that_a_sandbox_has(self, body: dict[str, Any], bytes_each: int) -> None:
         host = SandboxHost()
         hosted = host.create(SandboxConfig(**body))
 
@@ -296,7 +299,7 @@ class TestMemory:
 
         assert bytes_each / 2 < hosted.memory_bytes < bytes_each * 3
 
-    def test_media_and_filters_and_the_journal_count_by_their_size(self, mockserver):
+    def test_media_and_filters_and_the_journal_count_by_their_size(self, mockserver: Sandbox) -> None:
         hosted: HostedSandbox = mockserver._hosted
         before = _estimate(hosted)
         form = b'--b\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n%b\r\n--b--\r\n'
@@ -309,7 +312,7 @@ class TestMemory:
 
         assert 1_000_000 <= _estimate(hosted) - before < 1_300_000
 
-    def test_a_reset_takes_what_it_discards_out_of_it(self, mockserver):
+    def test_a_reset_takes_what_it_discards_out_of_it(self, mockserver: Sandbox) -> None:
         hosted: HostedSandbox = mockserver._hosted
         before = _estimate(hosted)
         mockserver.apply(given={"templates": [{"id": f"t{n}", "items": [_TEXT]} for n in range(100)]})
@@ -319,7 +322,7 @@ class TestMemory:
 
         assert before == _estimate(hosted)
 
-    def test_it_counts_each_text_once(self, mockserver):
+    def test_it_counts_each_text_once(self, mockserver: Sandbox) -> None:
         hosted: HostedSandbox = mockserver._hosted
         mockserver.apply(given={"templates": [{"id": "one", "items": [_TEXT]}]})
         first = _estimate(hosted)
@@ -336,7 +339,7 @@ def _estimate(hosted: HostedSandbox) -> int:
     return hosted.memory_bytes
 
 
-def test_a_sandbox_that_was_not_called_is_not_estimated_again(monkeypatch: pytest.MonkeyPatch):
+def test_a_sandbox_that_was_not_called_is_not_estimated_again(monkeypatch: pytest.MonkeyPatch) -> None:
     host = SandboxHost()
     hosted = host.create(SandboxConfig("demo"))
     host.refreshed()
@@ -351,7 +354,7 @@ def test_a_sandbox_that_was_not_called_is_not_estimated_again(monkeypatch: pytes
 
 
 class TestLabels:
-    def test_they_are_listed_and_select_sandboxes_in_lists_and_ends(self):
+    def test_they_are_listed_and_select_sandboxes_in_lists_and_ends(self) -> None:
         limited = Limited()
         first = limited.made(labels={"job": "1", "os": "linux"})
         second = limited.made(labels={"job": "1", "os": "mac"})
@@ -368,7 +371,7 @@ class TestLabels:
         assert [third] == limited.open()
 
     @pytest.mark.parametrize("query", ["", "?label=", "?label=job", "?label=:1", "?lable=job:1"])
-    def test_without_a_label_nothing_is_ended(self, query: str):
+    def test_without_a_label_nothing_is_ended(self, query: str) -> None:
         limited = Limited()
         limited.made(labels={"job": "1"})
 
@@ -382,10 +385,10 @@ class TestLabels:
         [{"": "a"}, {"job name": "a"}, {"job": ""}, {"job": "a,b"}, {"job": 1}, {"job": "x" * 129}]
         + [{f"k{n}": "v" for n in range(17)}, ["job"]],
     )
-    def test_labels_that_no_query_could_name_are_refused(self, labels: Any):
+    def test_labels_that_no_query_could_name_are_refused(self, labels: Any) -> None:
         status, _, body = Limited().create(labels=labels)
 
         assert (400, "MOCK_BAD_BODY") == (status, body["code"])
 
-    def test_the_default_sandbox_has_none(self):
+    def test_the_default_sandbox_has_none(self) -> None:
         assert {} == Limited().call("GET", "/_mock/sandboxes")[2]["sandboxes"][0]["labels"]

@@ -46,7 +46,7 @@ def pipe() -> Iterator[Pipe]:
     os.close(pipe.read_end)
 
 
-def test_lines_are_written_in_their_order(pipe: Pipe):
+def test_lines_are_written_in_their_order(pipe: Pipe) -> None:
     with LogWriter(pipe.stream, notice) as writer:
         for number in range(1000):
             writer.write(f"line {number}\n")
@@ -55,7 +55,7 @@ def test_lines_are_written_in_their_order(pipe: Pipe):
     assert [f"line {number}" for number in range(1000)] == output.splitlines()
 
 
-def test_lines_beyond_a_full_queue_are_dropped_and_counted(pipe: Pipe):
+def test_lines_beyond_a_full_queue_are_dropped_and_counted(pipe: Pipe) -> None:
     with LogWriter(pipe.stream, notice) as writer:
         for _ in range(log.QUEUE_MAX + 1000):
             writer.write("x" * 1000 + "\n")  # more than pipe, batch and queue hold; the reader has not begun
@@ -67,7 +67,7 @@ def test_lines_beyond_a_full_queue_are_dropped_and_counted(pipe: Pipe):
     assert {"x" * 1000} == set(lines[:-1])
 
 
-def test_lines_after_dropped_ones_are_written(pipe: Pipe):
+def test_lines_after_dropped_ones_are_written(pipe: Pipe) -> None:
     with LogWriter(pipe.stream, notice) as writer:
         for _ in range(log.QUEUE_MAX + 1000):
             writer.write("x" * 1000 + "\n")
@@ -77,7 +77,7 @@ def test_lines_after_dropped_ones_are_written(pipe: Pipe):
         assert "last\n" == pipe.read("last\n")
 
 
-def test_close_does_not_wait_for_a_reader_that_never_reads(pipe: Pipe):
+def test_close_does_not_wait_for_a_reader_that_never_reads(pipe: Pipe) -> None:
     writer = LogWriter(pipe.stream, notice)
     for _ in range(1000):
         writer.write("x" * 1000)
@@ -90,7 +90,7 @@ def test_close_does_not_wait_for_a_reader_that_never_reads(pipe: Pipe):
     pipe.read("last\n")  # to the end: the next test's pipe may have the same descriptor
 
 
-def test_close_writes_what_the_stream_still_takes():
+def test_close_writes_what_the_stream_still_takes() -> None:
     stream = io.StringIO()
     with LogWriter(stream, notice) as writer:
         writer.write("one\n")
@@ -99,7 +99,7 @@ def test_close_writes_what_the_stream_still_takes():
     assert "one\ntwo\n" == stream.getvalue()
 
 
-def test_a_text_that_cannot_be_encoded_is_written_with_escapes(pipe: Pipe):
+def test_a_text_that_cannot_be_encoded_is_written_with_escapes(pipe: Pipe) -> None:
     with LogWriter(pipe.stream, notice) as writer:
         writer.write("half a pair \ud800\n")
 
@@ -119,7 +119,7 @@ def closed() -> Any:
 
 
 @pytest.mark.parametrize("stream", [lambda: None, closed, broken_pipe], ids=["none", "closed", "broken pipe"])
-def test_a_closed_stream_is_not_an_error(stream: Any):
+def test_a_closed_stream_is_not_an_error(stream: Any) -> None:
     opened = stream()
     with LogWriter(opened, notice) as writer:
         for _ in range(3):
@@ -128,7 +128,7 @@ def test_a_closed_stream_is_not_an_error(stream: Any):
         opened.close()
 
 
-def test_everything_on_stderr_passes_through_the_writer(capsys: pytest.CaptureFixture[str]):
+def test_everything_on_stderr_passes_through_the_writer(capsys: pytest.CaptureFixture[str]) -> None:
     before = sys.stderr
     with unblocked_stderr(notice) as writer:
         print("warned", file=sys.stderr)

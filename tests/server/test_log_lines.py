@@ -50,7 +50,7 @@ def logged() -> Any:
         yield Logged(server)
 
 
-def test_a_call_is_an_object_with_its_members(logged: Logged):
+def test_a_call_is_an_object_with_its_members(logged: Logged) -> None:
     sandbox = logged.sandbox
     sandbox.call("GET", "/v1/campaigns?page=2", headers={"traceparent": TRACEPARENT})
     (line,) = logged.objects()
@@ -72,7 +72,7 @@ def test_a_call_is_an_object_with_its_members(logged: Logged):
     } == line
 
 
-def test_a_refused_call_has_its_code_and_its_reason(logged: Logged):
+def test_a_refused_call_has_its_code_and_its_reason(logged: Logged) -> None:
     logged.sandbox.call("GET", "/v1/campaigns/campaign_x")
     (line,) = logged.objects()
 
@@ -80,7 +80,7 @@ def test_a_refused_call_has_its_code_and_its_reason(logged: Logged):
     assert line["reason"].startswith("campaigns.detail at path.id")
 
 
-def test_a_call_that_a_rule_changes_has_the_rule(logged: Logged):
+def test_a_call_that_a_rule_changes_has_the_rule(logged: Logged) -> None:
     rule = logged.sandbox.on("listCampaigns").drop("before")
     with pytest.raises(OSError):
         logged.sandbox.call("GET", "/v1/campaigns")
@@ -90,7 +90,7 @@ def test_a_call_that_a_rule_changes_has_the_rule(logged: Logged):
     assert "status" not in line
 
 
-def test_a_control_command_is_a_line_and_a_read_is_none(logged: Logged):
+def test_a_control_command_is_a_line_and_a_read_is_none(logged: Logged) -> None:
     call = logged.sandbox.call
     call("GET", "/_mock/clock")
     call("POST", "/_mock/clock/advance", json={"by": "1d"})
@@ -102,7 +102,7 @@ def test_a_control_command_is_a_line_and_a_read_is_none(logged: Logged):
     assert "got 'soon'" in refused["reason"]
 
 
-def test_an_attempt_at_a_delivery_is_a_line_with_its_result_and_what_follows(logged: Logged):
+def test_an_attempt_at_a_delivery_is_a_line_with_its_result_and_what_follows(logged: Logged) -> None:
     sandbox = logged.sandbox
     receiver = sandbox.receive_webhooks(lambda request: 503)
     sandbox.complete_session(sandbox.call("POST", SESSIONS, json={}).json()["sessionId"])
@@ -115,7 +115,7 @@ def test_an_attempt_at_a_delivery_is_a_line_with_its_result_and_what_follows(log
     assert f"503 delivery {line['event']} {line['type']} to {receiver.url} attempt 1: waiting until " in text
 
 
-def test_a_sandbox_that_a_limit_ends_is_a_line(logged: Logged):
+def test_a_sandbox_that_a_limit_ends_is_a_line(logged: Logged) -> None:
     limiter = Limiter(logged.host, ServerLimits(age=SECOND))
     begun = logged.host.monotonic_us()
     logged.host.monotonic_us = lambda: begun + 10 * SECOND
@@ -126,7 +126,7 @@ def test_a_sandbox_that_a_limit_ends_is_a_line(logged: Logged):
     assert "(--age)" in line["reason"]
 
 
-def test_the_text_has_the_date_if_it_is_not_that_of_the_line_before(logged: Logged):
+def test_the_text_has_the_date_if_it_is_not_that_of_the_line_before(logged: Logged) -> None:
     sandbox = logged.sandbox
     path = f"/sandboxes/{sandbox.id}/v1/campaigns"
     for _ in range(2):
@@ -139,7 +139,7 @@ def test_the_text_has_the_date_if_it_is_not_that_of_the_line_before(logged: Logg
     assert [f"2026-03-02 12:00:00 200 GET {path}\n"] == calls[2:]
 
 
-def test_a_trace_context_is_in_the_journal_and_on_the_page_of_the_call(logged: Logged):
+def test_a_trace_context_is_in_the_journal_and_on_the_page_of_the_call(logged: Logged) -> None:
     sandbox = logged.sandbox
     sandbox.call("GET", "/v1/campaigns", headers={"traceparent": TRACEPARENT})
 
@@ -148,7 +148,7 @@ def test_a_trace_context_is_in_the_journal_and_on_the_page_of_the_call(logged: L
     assert TRACEPARENT in page.partition("<details>")[0]
 
 
-def test_a_failure_of_the_server_is_a_line_of_a_log_in_json():
+def test_a_failure_of_the_server_is_a_line_of_a_log_in_json() -> None:
     lines: list[str] = []
     logger = logging.getLogger("mockserver")
     with _logger("json", cast("LogWriter", SimpleNamespace(write=lambda text: lines.append(text())))):

@@ -55,14 +55,14 @@ def samples(host: SandboxHost) -> dict[tuple[str, tuple[str, ...]], float]:
     }
 
 
-def test_every_metric_has_its_name_and_kind(host: SandboxHost):
+def test_every_metric_has_its_name_and_kind(host: SandboxHost) -> None:
     response = call(host, "GET", "/_mock/metrics")
 
     assert "text/plain; charset=utf-8" == dict(response.headers)["Content-Type"]
     assert NAMES == {each.name: each.type for each in text_string_to_metric_families(response.body.decode())}
 
 
-def test_calls_are_counted_by_operation_and_status_and_no_reset_or_end_takes_them_back(host: SandboxHost):
+def test_calls_are_counted_by_operation_and_status_and_no_reset_or_end_takes_them_back(host: SandboxHost) -> None:
     hosted = host.create(SandboxConfig())
     for _ in range(2):
         call(host, "GET", "/v1/campaigns", hosted)
@@ -78,7 +78,7 @@ def test_calls_are_counted_by_operation_and_status_and_no_reset_or_end_takes_the
     assert 1 == counted["mockserver_calls_total", ("none", "404")]
 
 
-def test_a_call_without_an_answer_is_counted(host: SandboxHost):
+def test_a_call_without_an_answer_is_counted(host: SandboxHost) -> None:
     hosted = host.create(SandboxConfig({"script": [{"on": "listCampaigns", "do": {"drop": "before"}}]}))
     request = HttpRequest.create("GET", f"{hosted.prefix}/v1/campaigns", {}, b"", "http://x")
     handle_request(host, request)
@@ -86,7 +86,7 @@ def test_a_call_without_an_answer_is_counted(host: SandboxHost):
     assert 1 == samples(host)["mockserver_calls_total", ("listCampaigns", "none")]
 
 
-def test_attempts_at_deliveries_are_counted_by_the_state_that_they_lead_to(host: SandboxHost):
+def test_attempts_at_deliveries_are_counted_by_the_state_that_they_lead_to(host: SandboxHost) -> None:
     hosted = host.create(SandboxConfig(clock={"freeze": "2026-03-01T12:00:00Z"}))
     statuses = iter([500, 204])
     webhooks.register(hosted, lambda request: next(statuses), "tenant_default", ("entrypoints",), None, "/own")
@@ -100,7 +100,7 @@ def test_attempts_at_deliveries_are_counted_by_the_state_that_they_lead_to(host:
     assert [1, 1] == [counted["mockserver_deliveries_total", (state,)] for state in ("waiting", "delivered")]
 
 
-def test_evictions_are_counted_by_limit_from_zero(host: SandboxHost):
+def test_evictions_are_counted_by_limit_from_zero(host: SandboxHost) -> None:
     hosted = host.create(SandboxConfig())
     host.close(hosted.id, ended_by=Ended("idle", "it had no call"))
 
@@ -109,7 +109,7 @@ def test_evictions_are_counted_by_limit_from_zero(host: SandboxHost):
     assert [1, 0, 0] == [counted["mockserver_evictions_total", (limit,)] for limit in ("idle", "age", "memory")]
 
 
-def test_sandboxes_and_bytes_are_those_of_now(host: SandboxHost):
+def test_sandboxes_and_bytes_are_those_of_now(host: SandboxHost) -> None:
     host.create(SandboxConfig())
     before = samples(host)
     call(host, "GET", "/v1/campaigns")
@@ -120,13 +120,13 @@ def test_sandboxes_and_bytes_are_those_of_now(host: SandboxHost):
     assert after["mockserver_memory_bytes", ()] > after["mockserver_journal_bytes", ()]
 
 
-def test_the_lag_is_that_of_the_server(host: SandboxHost):
+def test_the_lag_is_that_of_the_server(host: SandboxHost) -> None:
     host.loop_lag_seconds = lambda: 0.25
 
     assert 0.25 == samples(host)["mockserver_loop_lag_seconds", ()]
 
 
-def test_the_text_is_the_same_without_prometheus_client(host: SandboxHost, monkeypatch: pytest.MonkeyPatch):
+def test_the_text_is_the_same_without_prometheus_client(host: SandboxHost, monkeypatch: pytest.MonkeyPatch) -> None:
     call(host, "GET", "/v1/campaigns")
     with_library = call(host, "GET", "/_mock/metrics").body
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
@@ -134,7 +134,7 @@ def test_the_text_is_the_same_without_prometheus_client(host: SandboxHost, monke
     assert with_library == call(host, "GET", "/_mock/metrics").body
 
 
-def test_values_of_labels_are_escaped():
+def test_values_of_labels_are_escaped() -> None:
     family = Family("mockserver_calls", "counter", "Calls.", ("operation",), {('a"b\\c\nd',): 1})
 
     (parsed,) = text_string_to_metric_families(as_text(family))
@@ -142,7 +142,7 @@ def test_values_of_labels_are_escaped():
     assert 'a"b\\c\nd' == parsed.samples[0].labels["operation"]
 
 
-def test_calls_are_not_counted_unless_the_server_has_it_so():
+def test_calls_are_not_counted_unless_the_server_has_it_so() -> None:
     host = SandboxHost()
     host.create(SandboxConfig(), id=DEFAULT_ID)
     call(host, "GET", "/v1/campaigns")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -109,7 +111,7 @@ def requests(key: str, written: str) -> list[Request]:
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
 @pytest.mark.parametrize("which", ["secret", "public", "signing", "own signing"])
-def test_no_view_header_or_log_line_shows_a_key(which, form) -> None:
+def test_no_view_header_or_log_line_shows_a_key(which: str, form: Callable[..., Any]) -> None:
     host = SandboxHost()
     lines: list[str] = []
     host.log = lambda line: lines.append(LogForm().text(line).removesuffix("\n"))

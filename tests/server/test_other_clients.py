@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
+from typing import Any
 
 import pytest
 
+from mockserver import MockServer
+from mockserver._json import JSON
 from mockserver.core.instants import parse
 from mockserver.server import front_controller
 from mockserver.server.api.request import HttpRequest
@@ -14,13 +17,14 @@ from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.testing.remote import RemoteServer
 from tests.clients.operations import SESSIONS
-from tests.server.control_calls import NOON, control, make, refused
+from tests.server.conftest import Serve
+from tests.server.control_calls import NOON, Made, control, make, refused
 from tests.server.test_background import Standalone, app, standalone  # noqa: F401 - a fixture
 
 HOOK = "http://127.0.0.1:9/hook"
 
 
-def create(host: SandboxHost, **body) -> dict:
+def create(host: SandboxHost, **body: Any) -> dict:
     """The answer to a creation without a socket."""
     request = HttpRequest.create(
         "POST", "/_mock/sandboxes", {"host": "127.0.0.1"}, json.dumps(body).encode(), "http://127.0.0.1"
@@ -32,7 +36,7 @@ def create(host: SandboxHost, **body) -> dict:
 
 
 class TestCreation:
-    def test_the_answer_has_the_signing_secrets_that_were_assigned(self, mockserver_server):
+    def test_the_answer_has_the_signing_secrets_that_were_assigned(self, mockserver_server: MockServer) -> None:
         scenario = {"given": {"webhooks": [{"url": HOOK}]}}
         given = {"webhooks": [{"url": HOOK}, {"url": HOOK, "secret": "mine"}]}
 
@@ -43,7 +47,9 @@ class TestCreation:
         assert all(secret.startswith("whsec_") for secret in made.webhook_secrets.values())
 
     @pytest.mark.parametrize("name", ["localhost", "127.0.0.1"])
-    def test_addresses_follow_the_name_by_which_the_client_has_addressed_the_server(self, mockserver_server, name):
+    def test_addresses_follow_the_name_by_which_the_client_has_addressed_the_server(
+        self, mockserver_server: MockServer, name: str
+    ) -> None:
         url = f"http://{name}:{mockserver_server.url.rpartition(':')[2]}"
         created = control(mockserver_server.url, "POST", "/sandboxes", {}, headers={"Host": url[7:]}).json()
         listed = control(mockserver_server.url, "GET", "/sandboxes", headers={"Host": url[7:]}).json()["sandboxes"]
@@ -51,25 +57,27 @@ class TestCreation:
         assert f"{url}/sandboxes/{created['sandboxId']}" == created["baseUrl"]
         assert created["baseUrl"] in [each["baseUrl"] for each in listed]
 
-    def test_an_address_has_one_prefix_also_if_it_is_created_at_that_of_another_sandbox(self, mockserver_server):
+    def test_an_address_has_one_prefix_also_if_it_is_created_at_that_of_another_sandbox(
+        self, mockserver_server: MockServer
+    ) -> None:
         made = make(mockserver_server.url)
 
         nested = control(made.base, "POST", "/sandboxes", {}).json()
 
         assert f"{mockserver_server.url}/sandboxes/{nested['sandboxId']}" == nested["baseUrl"]
 
-    def test_a_foreign_name_is_in_no_address(self, mockserver_server):
+    def test_a_foreign_name_is_in_no_address(self, mockserver_server: MockServer) -> None:
         reply = control(mockserver_server.url, "POST", "/sandboxes", {}, headers={"Host": "evil.example"})
 
         assert (403, "MOCK_FOREIGN_HOST") == refused(reply)
 
-    def test_the_keys_of_each_are_its_own_and_the_same_in_each_run(self):
+    def test_the_keys_of_each_are_its_own_and_the_same_in_each_run(self) -> None:
         runs = [[create(host) for _ in range(3)] for host in (SandboxHost(), SandboxHost())]
 
         assert runs[0] == runs[1]
         assert 3 == len({each["secretKey"] for each in runs[0]})
 
-    def test_a_call_without_the_prefix_is_refused_by_the_default_sandbox(self):
+    def test_a_call_without_the_prefix_is_refused_by_the_default_sandbox(self) -> None:
         host = SandboxHost()
         host.create(SandboxConfig(), id=DEFAULT_ID)
         key = create(host)["secretKey"]
@@ -77,7 +85,7 @@ class TestCreation:
 
         assert 401 == front_controller.handle_request(host, request)[0].status
 
-    def test_keys_follow_from_the_seed_of_the_server_or_from_a_seed_that_is_given(self):
+    def test_keys_follow_from_the_seed_of_the_server_or_from_a_seed_that_is_given(self) -> None:
         hosts = [SandboxHost(), SandboxHost()]
         hosts[1].default_seed = lambda: 7
 
@@ -85,15 +93,15 @@ class TestCreation:
         given = [create(host, **body) for host in hosts for body in ({"seed": 3}, {"scenario": {"seed": 3}})]
         assert 1 == len({each["secretKey"] for each in given})
 
-    def test_a_suite_against_a_local_server_has_the_seed_of_one_in_process(self, mockserver_server):
+    def test_a_suite_against_a_local_server_has_the_seed_of_one_in_process(self, mockserver_server: MockServer) -> None:
         with RemoteServer(mockserver_server.url).sandbox() as remote, mockserver_server.sandbox() as local:
             assert local.secret_key == remote.secret_key
 
-    def test_it_follows_the_servers_freeze_unless_it_has_a_clock(self):
+    def test_it_follows_the_servers_freeze_unless_it_has_a_clock(self) -> None:
         host = SandboxHost()
         host.frozen_at = parse(NOON)[0]
 
-        def clock(**body) -> dict:
+        def clock(**body: JSON) -> dict:
             created = create(host, **body)
             return host.sandboxes[created["sandboxId"]].sandbox.clock
 
@@ -104,7 +112,9 @@ class TestCreation:
         host.frozen_at = None
         assert not clock().frozen
 
-    def test_a_profile_sets_its_choices_below_those_of_the_body_and_above_the_scenarios(self, mockserver_server):
+    def test_a_profile_sets_its_choices_below_those_of_the_body_and_above_the_scenarios(
+        self, mockserver_server: MockServer
+    ) -> None:
         made = make(
             mockserver_server.url,
             profile="hostile",
@@ -119,7 +129,9 @@ class TestCreation:
         )
 
     @pytest.mark.parametrize("profile", ["hostle", "../profile.json", "profile.yaml", ""])
-    def test_a_profile_is_one_of_the_mocks_own_and_never_a_file(self, mockserver_server, profile):
+    def test_a_profile_is_one_of_the_mocks_own_and_never_a_file(
+        self, mockserver_server: MockServer, profile: str
+    ) -> None:
         reply = control(mockserver_server.url, "POST", "/sandboxes", {"profile": profile})
 
         assert (400, "MOCK_BAD_SCENARIO") == refused(reply)
@@ -130,7 +142,7 @@ class TestCreation:
 
 class TestJournal:
     @pytest.fixture
-    def made(self, mockserver_server):
+    def made(self, mockserver_server: MockServer) -> Made:
         made = make(mockserver_server.url, clock={"freeze": NOON})
         for path in ("/v1/campaigns", "/v1/message-templates", "/v1/campaigns", "/v1/none"):
             made.api("GET", path)
@@ -146,7 +158,7 @@ class TestJournal:
             ("since=1&last=2", [3, 4]),
         ],
     )
-    def test_last_returns_the_newest_oldest_first(self, made, query, numbers):
+    def test_last_returns_the_newest_oldest_first(self, made: Made, query: str, numbers: list[int]) -> None:
         assert numbers == [each["n"] for each in made.control("GET", f"/journal?{query}").json()["exchanges"]]
 
     @pytest.mark.parametrize(
@@ -160,7 +172,7 @@ class TestJournal:
             ),
         ],
     )
-    def test_another_query_is_refused(self, made, query, message):
+    def test_another_query_is_refused(self, made: Made, query: str, message: str) -> None:
         reply = made.control("GET", f"/journal?{query}")
 
         assert (400, "MOCK_BAD_QUERY") == refused(reply)
@@ -168,7 +180,7 @@ class TestJournal:
 
 
 class TestWebhooks:
-    def test_an_endpoint_is_registered_and_returned_with_its_secret(self, mockserver_server):
+    def test_an_endpoint_is_registered_and_returned_with_its_secret(self, mockserver_server: MockServer) -> None:
         made = make(mockserver_server.url, seed=1)
 
         first = made.control("POST", "/webhooks", {"url": HOOK})
@@ -193,7 +205,9 @@ class TestWebhooks:
             ({"url": HOOK, "tenantId": "tenant_defalt"}, 404, "MOCK_NOT_FOUND", "did you mean 'tenant_default'?"),
         ],
     )
-    def test_a_wrong_body_is_refused_and_registers_nothing(self, mockserver_server, body, status, code, words):
+    def test_a_wrong_body_is_refused_and_registers_nothing(
+        self, mockserver_server: MockServer, body: JSON, status: int, code: str, words: str
+    ) -> None:
         made = make(mockserver_server.url)
 
         reply = made.control("POST", "/webhooks", body)
@@ -202,7 +216,7 @@ class TestWebhooks:
         assert words in reply.json()["message"]
         assert [] == json.loads(made.state())["tenants"][0]["webhooks"]
 
-    def test_a_sandbox_on_a_server_registers_urls(self, mockserver_server):
+    def test_a_sandbox_on_a_server_registers_urls(self, mockserver_server: MockServer) -> None:
         with RemoteServer(mockserver_server.url).sandbox(now=NOON) as sandbox:
             receiver = sandbox.receive_webhooks(HOOK, secret="mine")
 
@@ -215,7 +229,13 @@ class TestSettledDeliveries:
     COMMANDS = (("complete", {}), ("fail", {"reason": "token_exchange_failed"}), ("cancel", None), ("expire", None))
 
     @pytest.mark.parametrize(("command", "body"), COMMANDS)
-    def test_the_response_follows_the_deliveries(self, standalone: Standalone, serve, command, body):  # noqa: F811
+    def test_the_response_follows_the_deliveries(
+        self,
+        standalone: Standalone,  # noqa: F811
+        serve: Serve,
+        command: str,
+        body: JSON | None,
+    ) -> None:
         seen = []
         standalone.receive(serve(app(lambda post: seen.append(post.json["data"]["sessionId"]))).url)
         sessions = [standalone.made.session() for _ in range(3)]
@@ -225,7 +245,13 @@ class TestSettledDeliveries:
             assert sessions[:number] == seen
 
     @pytest.mark.parametrize(("command", "body"), COMMANDS)
-    def test_with_wait_false_it_does_not(self, standalone: Standalone, serve, command, body):  # noqa: F811
+    def test_with_wait_false_it_does_not(
+        self,
+        standalone: Standalone,  # noqa: F811
+        serve: Serve,
+        command: str,
+        body: JSON | None,
+    ) -> None:
         held = threading.Event()
         standalone.receive(serve(app(lambda _: held.wait(10) and None)).url)
         session = standalone.made.session()
@@ -240,9 +266,9 @@ class TestSettledDeliveries:
     def test_a_receiver_that_does_not_respond_is_awaited_for_a_second_alone(
         self,
         standalone: Standalone,  # noqa: F811
-        serve,
-        monkeypatch,
-    ):
+        serve: Serve,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
         held, waits = threading.Event(), []
         standalone.receive(serve(app(lambda _: held.wait(30) and None)).url)
         session = standalone.made.session()
@@ -261,7 +287,9 @@ class TestSettledDeliveries:
             ("wiat=false", "query: got 'wiat'; expected wait; did you mean 'wait'?"),
         ],
     )
-    def test_another_query_is_refused_and_changes_nothing(self, mockserver_server, query, message):
+    def test_another_query_is_refused_and_changes_nothing(
+        self, mockserver_server: MockServer, query: str, message: str
+    ) -> None:
         made = make(mockserver_server.url)
         session = made.session()
 

@@ -34,25 +34,25 @@ def waits(pacing: Pacing, clock: Clock, count: int, took: float) -> list[float]:
     return waited
 
 
-def test_no_delivery_waits_while_no_call_arrives(clock):
+def test_no_delivery_waits_while_no_call_arrives(clock: Clock) -> None:
     assert [0.0] * 20 == waits(Pacing(clock), clock, 20, 1 * MS)
 
 
-def test_deliveries_leave_half_of_the_time_to_calls_that_arrive(clock):
+def test_deliveries_leave_half_of_the_time_to_calls_that_arrive(clock: Clock) -> None:
     pacing = Pacing(clock)
     pacing.note_call()
 
     assert [0, 0, 0, 2.7, 0, 0, 0, 2.7] == waits(pacing, clock, 8, 1.1 * MS)
 
 
-def test_a_delivery_that_takes_long_is_itself_the_pause(clock):
+def test_a_delivery_that_takes_long_is_itself_the_pause(clock: Clock) -> None:
     pacing = Pacing(clock)
     pacing.note_call()
 
     assert [0, 0, 0] == waits(pacing, clock, 3, 6 * MS)
 
 
-def test_all_threads_that_send_have_the_same_pause(clock):
+def test_all_threads_that_send_have_the_same_pause(clock: Clock) -> None:
     pacing = Pacing(clock)
     pacing.note_call()
     pacing.wait_seconds()
@@ -61,7 +61,7 @@ def test_all_threads_that_send_have_the_same_pause(clock):
     assert [2.0, 2.0] == [round(pacing.wait_seconds() / MS, 3) for _ in range(2)]
 
 
-def test_the_pauses_end_soon_after_the_last_call(clock):
+def test_the_pauses_end_soon_after_the_last_call(clock: Clock) -> None:
     pacing = Pacing(clock)
     pacing.note_call()
     pacing.wait_seconds()

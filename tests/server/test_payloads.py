@@ -12,8 +12,12 @@ from standardwebhooks import Webhook
 from standardwebhooks.webhooks import WebhookVerificationError
 from svix.webhooks import Webhook as SvixWebhook
 
+from mockserver import Sandbox
+from mockserver._json import JSON
 from mockserver.core.instants import MINUTE
-from mockserver.core.state.outbox import DeliveryFaults
+from mockserver.core.state.outbox import Delivery, DeliveryFaults
+from mockserver.core.state.sandbox import SandboxState
+from mockserver.server.webhooks.local_receivers import ReceivedWebhook
 from tests.operations.inbox import Inbox, attempts, script
 from tests.operations.session_calls import FUNNELS, NOON, begin
 
@@ -25,7 +29,7 @@ FORGERIES = ("no-signature", "wrong-secret", "old-timestamp", "changed-body", "c
 NOON_SECONDS = "1772366400"
 
 
-def completed_inbox(sandbox, *answers, name="São João ☕/", secret=SECRET) -> Inbox:
+def completed_inbox(sandbox: Sandbox, *answers: int, name: str = "São João ☕/", secret: str = SECRET) -> Inbox:
     """An inbox that has been sent the completion of a session."""
     inbox = Inbox(*answers)
     sandbox.receive_webhooks(inbox, secret=secret)
@@ -33,11 +37,11 @@ def completed_inbox(sandbox, *answers, name="São João ☕/", secret=SECRET) ->
     return inbox
 
 
-def verify(webhook, secret=SECRET):
+def verify(webhook: ReceivedWebhook, secret: str = SECRET) -> JSON:
     return Webhook(secret).verify(webhook.body, dict(webhook.headers))
 
 
-def is_refused(webhook, secret=SECRET) -> bool:
+def is_refused(webhook: ReceivedWebhook, secret: str = SECRET) -> bool:
     """As a receiver that verifies does: by the verifier's own error, or by the one that junk makes it raise."""
     try:
         verify(webhook, secret)
@@ -46,12 +50,12 @@ def is_refused(webhook, secret=SECRET) -> bool:
     return False
 
 
-def signature_names(webhook) -> set[str]:
+def signature_names(webhook: ReceivedWebhook) -> set[str]:
     return set(webhook.headers) - {"content-type", "user-agent", "content-length", "host"}
 
 
 @pytest.mark.option("wh-signature", "standard-webhooks")
-def test_requests_are_signed_as_standard_webhooks_are(mockserver):
+def test_requests_are_signed_as_standard_webhooks_are(mockserver: Sandbox) -> None:
     [webhook] = completed_inbox(mockserver).webhooks
 
     assert {"webhook-id", "webhook-timestamp", "webhook-signature"} == signature_names(webhook)
@@ -61,7 +65,7 @@ def test_requests_are_signed_as_standard_webhooks_are(mockserver):
 
 @pytest.mark.mockserver(choices={"wh-signature": "svix"})
 @pytest.mark.option("wh-signature", "svix")
-def test_requests_may_have_the_older_names_of_the_headers(mockserver):
+def test_requests_may_have_the_older_names_of_the_headers(mockserver: Sandbox) -> None:
     [webhook] = completed_inbox(mockserver).webhooks
 
     assert {"svix-id", "svix-timestamp", "svix-signature"} == signature_names(webhook)
@@ -70,7 +74,7 @@ def test_requests_may_have_the_older_names_of_the_headers(mockserver):
 
 @pytest.mark.mockserver(choices={"wh-signature": "stripe"})
 @pytest.mark.option("wh-signature", "stripe")
-def test_requests_may_be_signed_with_a_timestamp_in_one_header(mockserver):
+def test_requests_may_be_signed_with_a_timestamp_in_one_header(mockserver: Sandbox) -> None:
     [webhook] = completed_inbox(mockserver).webhooks
 
     assert {"stripe-signature"} == signature_names(webhook)
@@ -81,7 +85,7 @@ def test_requests_may_be_signed_with_a_timestamp_in_one_header(mockserver):
 
 @pytest.mark.mockserver(choices={"wh-signature": "hub-sha256"})
 @pytest.mark.option("wh-signature", "hub-sha256")
-def test_requests_may_be_signed_over_the_body_only(mockserver):
+def test_requests_may_be_signed_over_the_body_only(mockserver: Sandbox) -> None:
     [webhook] = completed_inbox(mockserver).webhooks
 
     assert {"x-hub-signature-256"} == signature_names(webhook)
@@ -91,14 +95,14 @@ def test_requests_may_be_signed_over_the_body_only(mockserver):
 
 @pytest.mark.mockserver(choices={"wh-signature": "unsigned"})
 @pytest.mark.option("wh-signature", "unsigned")
-def test_requests_may_be_unsigned(mockserver):
+def test_requests_may_be_unsigned(mockserver: Sandbox) -> None:
     [webhook] = completed_inbox(mockserver).webhooks
 
     assert {"webhook-id", "webhook-timestamp"} == signature_names(webhook)
 
 
 @pytest.mark.parametrize("secret", ["a plain password", "x", "ü" * 20, "whsec_", "whsec_!!", "my secret"])
-def test_a_text_that_another_scheme_took_is_the_key_itself(mockserver, secret):
+def test_a_text_that_another_scheme_took_is_the_key_itself(mockserver: Sandbox, secret: str) -> None:
     mockserver.choose({"wh-signature": "stripe"})
     inbox = Inbox()
     mockserver.receive_webhooks(inbox, secret=secret)
@@ -114,7 +118,9 @@ NOT_BASE64 = ["abc", "whsec_!!", "my secret", "whsec_", "a plain password", "ü"
 
 @pytest.mark.parametrize("scheme", ["standard-webhooks", "svix"])
 @pytest.mark.parametrize("secret", NOT_BASE64)
-def test_a_secret_that_no_library_of_the_scheme_decodes_is_refused(mockserver, scheme, secret):
+def test_a_secret_that_no_library_of_the_scheme_decodes_is_refused(
+    mockserver: Sandbox, scheme: str, secret: str
+) -> None:
     mockserver.choose({"wh-signature": scheme})
     receiver = mockserver.receive_webhooks(Inbox(), secret=SECRET)
     before = mockserver.state()
@@ -131,7 +137,7 @@ def test_a_secret_that_no_library_of_the_scheme_decodes_is_refused(mockserver, s
 
 
 @pytest.mark.parametrize("scheme", ["stripe", "hub-sha256", "unsigned"])
-def test_the_other_schemes_take_any_text(mockserver, scheme):
+def test_the_other_schemes_take_any_text(mockserver: Sandbox, scheme: str) -> None:
     mockserver.choose({"wh-signature": scheme})
 
     assert "my secret" == mockserver.receive_webhooks(Inbox(), secret="my secret").secret
@@ -150,7 +156,9 @@ def test_the_other_schemes_take_any_text(mockserver, scheme):
         ),
     ],
 )
-def test_the_bytes_of_a_body_are_a_choice_and_its_meaning_is_not(mockserver, option, has, has_not):
+def test_the_bytes_of_a_body_are_a_choice_and_its_meaning_is_not(
+    mockserver: Sandbox, option: str, has: bytes, has_not: bytes
+) -> None:
     by_default = completed_inbox(mockserver).webhooks[0].json()
     by_default["data"] |= {"sessionId": None, "entrypoint": None}
 
@@ -164,7 +172,9 @@ def test_the_bytes_of_a_body_are_a_choice_and_its_meaning_is_not(mockserver, opt
 
 
 @pytest.mark.parametrize("spell", ["escaped", "spaced", "reordered-keys"])
-def test_a_script_may_spell_one_attempt_otherwise(mockserver, monkeypatch, spell):
+def test_a_script_may_spell_one_attempt_otherwise(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, spell: str
+) -> None:
     script(monkeypatch, DeliveryFaults(spell=spell))
     inbox = completed_inbox(mockserver, 500)
     mockserver.advance("5s")
@@ -173,7 +183,7 @@ def test_a_script_may_spell_one_attempt_otherwise(mockserver, monkeypatch, spell
     assert first.body != second.body and verify(first) == verify(second)
 
 
-def test_a_rotated_secret_signs_in_addition_to_the_former_one(mockserver):
+def test_a_rotated_secret_signs_in_addition_to_the_former_one(mockserver: Sandbox) -> None:
     inbox = Inbox()
     receiver = mockserver.receive_webhooks(inbox, secret=SECRET)
     mockserver.webhooks.rotate(receiver.id, OTHER)
@@ -194,7 +204,9 @@ ROTATIONS = [
 
 
 @pytest.mark.parametrize(("length", "still", "ends"), ROTATIONS)
-def test_a_former_secret_signs_for_the_length_of_a_rotation_on_the_sandboxs_clock(mockserver, length, still, ends):
+def test_a_former_secret_signs_for_the_length_of_a_rotation_on_the_sandboxs_clock(
+    mockserver: Sandbox, length: str | float, still: str | None, ends: str | int | None
+) -> None:
     inbox = Inbox()
     receiver = mockserver.receive_webhooks(inbox, secret=SECRET)
     mockserver.choose({"wh-secret-rotation": length})
@@ -210,7 +222,7 @@ def test_a_former_secret_signs_for_the_length_of_a_rotation_on_the_sandboxs_cloc
         assert 1 == len(inbox.webhooks[-1].headers["webhook-signature"].split())
 
 
-def test_a_rotation_that_is_repeated_leaves_the_former_secret_in_effect(mockserver):
+def test_a_rotation_that_is_repeated_leaves_the_former_secret_in_effect(mockserver: Sandbox) -> None:
     inbox = Inbox()
     receiver = mockserver.receive_webhooks(inbox, secret=SECRET)
     first = mockserver.webhooks.rotate(receiver.id, OTHER)
@@ -222,7 +234,7 @@ def test_a_rotation_that_is_repeated_leaves_the_former_secret_in_effect(mockserv
     assert (False, False) == (is_refused(inbox.webhooks[-1], SECRET), is_refused(inbox.webhooks[-1], OTHER))
 
 
-def test_an_attempt_again_after_the_end_of_a_rotation_has_the_new_signature_alone(mockserver):
+def test_an_attempt_again_after_the_end_of_a_rotation_has_the_new_signature_alone(mockserver: Sandbox) -> None:
     inbox = Inbox(500)
     receiver = mockserver.receive_webhooks(inbox, secret=SECRET)
     mockserver.choose({"wh-secret-rotation": "3s"})
@@ -233,7 +245,9 @@ def test_an_attempt_again_after_the_end_of_a_rotation_has_the_new_signature_alon
     assert [2, 1] == [len(webhook.headers["webhook-signature"].split()) for webhook in inbox.webhooks]
 
 
-def test_a_script_may_add_a_signature_of_a_former_secret_before_the_valid_one(mockserver, monkeypatch):
+def test_a_script_may_add_a_signature_of_a_former_secret_before_the_valid_one(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, DeliveryFaults(old_secret=True))
     [webhook] = completed_inbox(mockserver).webhooks
     first, second = webhook.headers["webhook-signature"].split()
@@ -246,8 +260,8 @@ def test_a_script_may_add_a_signature_of_a_former_secret_before_the_valid_one(mo
 
 @pytest.mark.parametrize("forge", FORGERIES)
 def test_a_forged_request_that_every_verifier_refuses_is_sent_in_addition_to_the_genuine_one(
-    mockserver, monkeypatch, forge
-):
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, forge: str
+) -> None:
     script(monkeypatch, DeliveryFaults(forge=forge))
     inbox = completed_inbox(mockserver, 401)
     forged, true = inbox.webhooks
@@ -258,7 +272,9 @@ def test_a_forged_request_that_every_verifier_refuses_is_sent_in_addition_to_the
     assert [(401, forge), (200, None)] == [(each["status"], each.get("fault")) for each in delivery["attempts"]]
 
 
-def test_a_forged_request_about_another_tenant_has_a_valid_signature(mockserver, monkeypatch):
+def test_a_forged_request_about_another_tenant_has_a_valid_signature(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, *[DeliveryFaults(forge="other-tenant")] * 3)
     forged, true = completed_inbox(mockserver).webhooks
 
@@ -274,7 +290,9 @@ def test_a_forged_request_about_another_tenant_has_a_valid_signature(mockserver,
 
 @pytest.mark.parametrize("scheme", ["svix", "stripe", "hub-sha256", "unsigned"])
 @pytest.mark.parametrize("forge", FORGERIES)
-def test_a_forged_request_is_never_the_genuine_one_under_any_scheme(mockserver, monkeypatch, scheme, forge):
+def test_a_forged_request_is_never_the_genuine_one_under_any_scheme(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, scheme: str, forge: str
+) -> None:
     mockserver.choose({"wh-signature": scheme})
     script(monkeypatch, DeliveryFaults(forge=forge))
     *forged, true = completed_inbox(mockserver).webhooks
@@ -290,7 +308,9 @@ def test_a_forged_request_is_never_the_genuine_one_under_any_scheme(mockserver, 
     }
 
 
-def test_a_lost_event_counts_as_accepted_and_its_forged_request_is_still_sent(mockserver, monkeypatch):
+def test_a_lost_event_counts_as_accepted_and_its_forged_request_is_still_sent(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, DeliveryFaults(forge="wrong-secret", lose=True))
     inbox = completed_inbox(mockserver)
     mockserver.advance("3d")
@@ -306,14 +326,16 @@ def test_a_lost_event_counts_as_accepted_and_its_forged_request_is_still_sent(mo
     assert not is_refused(inbox.webhooks[-1])
 
 
-def test_a_lost_event_delays_no_other(mockserver, monkeypatch):
+def test_a_lost_event_delays_no_other(mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     (_, b, c), inbox = three(mockserver, monkeypatch, DeliveryFaults(lose=True))
     mockserver.advance("3d")
 
     assert [b, c] == inbox.sessions
 
 
-def test_duplicates_follow_what_was_accepted_under_the_same_id(mockserver, monkeypatch):
+def test_duplicates_follow_what_was_accepted_under_the_same_id(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, DeliveryFaults(), DeliveryFaults(duplicate=2), where=lambda _, attempt: attempt < 3)
     inbox = completed_inbox(mockserver, 500)
     mockserver.advance("5s")
@@ -324,13 +346,15 @@ def test_duplicates_follow_what_was_accepted_under_the_same_id(mockserver, monke
     assert [None, None, "duplicate", "duplicate"] == [each.get("fault") for each in delivery["attempts"]]
 
 
-def test_a_refused_delivery_has_no_duplicates(mockserver, monkeypatch):
+def test_a_refused_delivery_has_no_duplicates(mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     script(monkeypatch, DeliveryFaults(duplicate=2))
 
     assert 1 == len(completed_inbox(mockserver, 500).webhooks)
 
 
-def test_an_event_of_an_unknown_kind_is_sent_before_the_genuine_one(mockserver, monkeypatch):
+def test_an_event_of_an_unknown_kind_is_sent_before_the_genuine_one(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, DeliveryFaults(unknown_kind="campaigns.finished"))
     unknown, true = completed_inbox(mockserver, 400).webhooks
 
@@ -339,7 +363,9 @@ def test_an_event_of_an_unknown_kind_is_sent_before_the_genuine_one(mockserver, 
     assert "delivered" == mockserver.events[0]["deliveries"][0]["status"]
 
 
-def three(sandbox, monkeypatch, wanted: DeliveryFaults, *answers) -> tuple[list[str], Inbox]:
+def three(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, wanted: DeliveryFaults, *answers: int
+) -> tuple[list[str], Inbox]:
     """Three sessions that end at once, the first of whose deliveries has a fault."""
     script(monkeypatch, wanted)
     inbox = Inbox(*answers)
@@ -350,7 +376,7 @@ def three(sandbox, monkeypatch, wanted: DeliveryFaults, *answers) -> tuple[list[
     return sessions, inbox
 
 
-def test_a_late_event_does_not_delay_the_others(mockserver, monkeypatch):
+def test_a_late_event_does_not_delay_the_others(mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     (a, b, c), inbox = three(mockserver, monkeypatch, DeliveryFaults(delay=30 * MINUTE))
     mockserver.advance("29m")
     assert [b, c] == inbox.sessions
@@ -361,7 +387,9 @@ def test_a_late_event_does_not_delay_the_others(mockserver, monkeypatch):
     assert "2026-03-01T12:30:00.000Z" == mockserver.events[0]["deliveries"][0]["attempts"][0]["at"]
 
 
-def test_a_late_event_that_is_refused_is_tried_again_from_its_own_instant(mockserver, monkeypatch):
+def test_a_late_event_that_is_refused_is_tried_again_from_its_own_instant(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     inbox = Inbox(500)
     script(monkeypatch, DeliveryFaults(delay=30 * MINUTE))
     receiver = mockserver.receive_webhooks(inbox)
@@ -371,20 +399,24 @@ def test_a_late_event_that_is_refused_is_tried_again_from_its_own_instant(mockse
     assert [[("12:30:00", 500), ("12:30:05", 200)]] == attempts(receiver)
 
 
-def test_a_reordered_event_changes_places_with_the_next(mockserver, monkeypatch):
+def test_a_reordered_event_changes_places_with_the_next(mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     (a, b, c), inbox = three(mockserver, monkeypatch, DeliveryFaults(reorder=True))
 
     assert [b, a, c] == inbox.sessions
 
 
-def test_a_reordered_event_waits_until_the_next_is_accepted(mockserver, monkeypatch):
+def test_a_reordered_event_waits_until_the_next_is_accepted(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (a, b, c), inbox = three(mockserver, monkeypatch, DeliveryFaults(reorder=True), 500)
     mockserver.advance("10s")
 
     assert [b, b, a, c] == inbox.sessions
 
 
-def test_a_reordered_event_without_a_successor_is_sent_after_five_minutes(mockserver, monkeypatch):
+def test_a_reordered_event_without_a_successor_is_sent_after_five_minutes(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, DeliveryFaults(reorder=True))
     inbox = completed_inbox(mockserver)
     mockserver.advance("5m")
@@ -392,7 +424,9 @@ def test_a_reordered_event_without_a_successor_is_sent_after_five_minutes(mockse
     assert 1 == len(inbox.webhooks)
 
 
-def test_a_reordered_event_sent_without_a_successor_is_retried_as_any_other(mockserver, monkeypatch):
+def test_a_reordered_event_sent_without_a_successor_is_retried_as_any_other(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, DeliveryFaults(reorder=True))
     inbox = Inbox(500)
     receiver = mockserver.receive_webhooks(inbox)
@@ -404,7 +438,9 @@ def test_a_reordered_event_sent_without_a_successor_is_retried_as_any_other(mock
     assert [[("12:05:00", 500), ("12:05:05", 200)], [("12:05:00", 200)]] == attempts(receiver)
 
 
-def test_where_every_event_is_reordered_they_swap_in_pairs(mockserver, monkeypatch):
+def test_where_every_event_is_reordered_they_swap_in_pairs(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(monkeypatch, *[DeliveryFaults(reorder=True)] * 4)
     inbox = Inbox()
     mockserver.receive_webhooks(inbox)
@@ -417,7 +453,9 @@ def test_where_every_event_is_reordered_they_swap_in_pairs(mockserver, monkeypat
 
 @pytest.mark.parametrize("early", [True, False])
 @pytest.mark.mockserver(choices={"expiry-driver": "on-read"})
-def test_a_script_may_have_an_event_sent_before_the_answer_of_the_call_that_caused_it(mockserver, monkeypatch, early):
+def test_a_script_may_have_an_event_sent_before_the_answer_of_the_call_that_caused_it(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, early: bool
+) -> None:
     script(monkeypatch, DeliveryFaults(before_answer=early))
     inbox, session_id = Inbox(), begin(mockserver)
     mockserver.receive_webhooks(inbox)
@@ -428,10 +466,10 @@ def test_a_script_may_have_an_event_sent_before_the_answer_of_the_call_that_caus
     assert ([session_id] if early else []) == inbox.sessions
 
 
-def test_a_script_is_evaluated_once_per_attempt(mockserver, monkeypatch):
+def test_a_script_is_evaluated_once_per_attempt(mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def ask(sandbox, delivery, attempt_no):
+    def ask(sandbox: SandboxState, delivery: Delivery, attempt_no: int) -> DeliveryFaults:
         asked.append((delivery.event.kind, attempt_no))
         return DeliveryFaults(delay=MINUTE) if attempt_no == 1 else DeliveryFaults()
 
@@ -443,7 +481,7 @@ def test_a_script_is_evaluated_once_per_attempt(mockserver, monkeypatch):
     assert [(kind, 1), (kind, 2)] == asked
 
 
-def test_unknown_fields_are_in_events_where_they_are_in_answers(mockserver):
+def test_unknown_fields_are_in_events_where_they_are_in_answers(mockserver: Sandbox) -> None:
     mockserver.choose({"additive-fields": "unknown-fields"})
     [webhook] = completed_inbox(mockserver).webhooks
 
@@ -452,7 +490,7 @@ def test_unknown_fields_are_in_events_where_they_are_in_answers(mockserver):
 
 @pytest.mark.option("wh-timestamp", "process-clock")
 @pytest.mark.mockserver(now=NOON)
-def test_the_timestamp_is_of_the_process_clock(mockserver):
+def test_the_timestamp_is_of_the_process_clock(mockserver: Sandbox) -> None:
     [webhook] = completed_inbox(mockserver).webhooks
 
     assert NOON_SECONDS != webhook.headers["webhook-timestamp"]
@@ -461,7 +499,7 @@ def test_the_timestamp_is_of_the_process_clock(mockserver):
 
 @pytest.mark.option("wh-timestamp", "sandbox-clock")
 @pytest.mark.mockserver(now=NOON, choices={"wh-timestamp": "sandbox-clock"})
-def test_the_timestamp_may_be_of_the_sandbox_clock(mockserver):
+def test_the_timestamp_may_be_of_the_sandbox_clock(mockserver: Sandbox) -> None:
     [webhook] = completed_inbox(mockserver).webhooks
 
     assert NOON_SECONDS == webhook.headers["webhook-timestamp"]

@@ -28,7 +28,7 @@ def lines() -> list[str]:
 
 
 @pytest.mark.mockserver(scenario=DOCUMENT, now="2026-03-01T12:00:00Z")
-def test_what_happened_since_the_last_print_is_printed_once(mockserver: Sandbox, lines: list[str]):
+def test_what_happened_since_the_last_print_is_printed_once(mockserver: Sandbox, lines: list[str]) -> None:
     narrator = PlayLog(lines.append)
     body = {"name": "Spring", "platform": "chatapp", "templateId": "template_t", "cadence": 60}
     campaign = mockserver.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
@@ -49,7 +49,7 @@ def test_what_happened_since_the_last_print_is_printed_once(mockserver: Sandbox,
 
 
 @pytest.mark.mockserver(scenario=DOCUMENT)
-def test_a_rule_without_a_target_is_printed_with_the_reason(mockserver: Sandbox, lines: list[str]):
+def test_a_rule_without_a_target_is_printed_with_the_reason(mockserver: Sandbox, lines: list[str]) -> None:
     mockserver.advance("5m")
     PlayLog(lines.append).print_new(mockserver._hosted)
 
@@ -59,7 +59,7 @@ def test_a_rule_without_a_target_is_printed_with_the_reason(mockserver: Sandbox,
 
 
 @pytest.mark.mockserver(scenario=DOCUMENT)
-def test_an_event_is_printed_with_its_session(mockserver: Sandbox, lines: list[str]):
+def test_an_event_is_printed_with_its_session(mockserver: Sandbox, lines: list[str]) -> None:
     session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions").json()["sessionId"]
     mockserver.fail_session(session)
     PlayLog(lines.append).print_new(mockserver._hosted)
@@ -67,7 +67,7 @@ def test_an_event_is_printed_with_its_session(mockserver: Sandbox, lines: list[s
     assert f"event entrypoints.chatapp.connection_failed of {session}" in lines[-1]
 
 
-def test_a_scenario_is_introduced_by_what_it_shows(lines: list[str]):
+def test_a_scenario_is_introduced_by_what_it_shows(lines: list[str]) -> None:
     PlayLog(lines.append).print_scenario(
         DOCUMENT, {"chats": ["chat_a", "chat_b"], "forms": [f"form_{number}" for number in range(9)]}
     )
@@ -97,5 +97,5 @@ def test_a_scenario_is_introduced_by_what_it_shows(lines: list[str]):
         ),
     ],
 )
-def test_a_rule_reads_in_one_line(rule: dict[str, Any], words: str):
+def test_a_rule_reads_in_one_line(rule: dict[str, Any], words: str) -> None:
     assert describe_rule(rule) == words

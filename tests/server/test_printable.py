@@ -28,20 +28,20 @@ ENCODED = ["%0a", "%0D%0A", "%1b[2J", "%c2%85", "%C2%9B31m", "%e2%80%a8", "%e2%8
 
 
 @pytest.mark.parametrize("odd", ODD, ids=ascii)
-def test_a_character_that_a_terminal_acts_on_becomes_an_escape(odd: str):
+def test_a_character_that_a_terminal_acts_on_becomes_an_escape(odd: str) -> None:
     text = printable(f"a{odd}b")
 
     assert text.isprintable()
     assert ("a", "b") == (text[0], text[-1])
 
 
-def test_printable_text_is_unchanged_and_a_character_may_be_excepted():
+def test_printable_text_is_unchanged_and_a_character_may_be_excepted() -> None:
     assert "ação €, 100%" == printable("ação €, 100%")
     assert "one\ntwo\\x1b" == printable("one\ntwo\x1b", keep="\n")
 
 
 @pytest.mark.parametrize("encoded", ENCODED)
-def test_a_text_with_a_key_is_decoded_without_line_ends_and_escapes(encoded: str):
+def test_a_text_with_a_key_is_decoded_without_line_ends_and_escapes(encoded: str) -> None:
     hidden = Redactor([KEY]).text(f"/v1/a%41?x={encoded}&key={KEY}")
 
     assert hidden.isprintable()
@@ -49,21 +49,21 @@ def test_a_text_with_a_key_is_decoded_without_line_ends_and_escapes(encoded: str
     assert f"/v1/aA?x={unquote(encoded)}&key=sk_..." == unquote(hidden)
 
 
-def test_of_two_secrets_that_begin_alike_the_longer_is_hidden_whole():
+def test_of_two_secrets_that_begin_alike_the_longer_is_hidden_whole() -> None:
     assert "key=abc..., key=abc..." == Redactor(["abcdef", "abcdefghij"]).text("key=abcdefghij, key=abcdef")
 
 
 @pytest.mark.parametrize("prefix", ["sk_", "pk_", "whsec_"])
-def test_a_text_in_the_form_of_a_key_is_masked_without_a_known_secret(prefix: str):
+def test_a_text_in_the_form_of_a_key_is_masked_without_a_known_secret(prefix: str) -> None:
     assert f"x={prefix[:3]}...&y=1, task_one" == Redactor([]).text(f"x={prefix}Ab9+/=-&y=1, task_one")
 
 
-def test_a_reason_without_a_secret_is_unchanged():
+def test_a_reason_without_a_secret_is_unchanged() -> None:
     assert "got 'campaign_x'; expected one" == Redactor([KEY, "abc"]).text("got 'campaign_x'; expected one")
 
 
 @given(st.text(st.characters(codec="utf-8")))
-def test_a_redacted_text_has_no_unprintable_character_that_it_did_not_have(text: str):
+def test_a_redacted_text_has_no_unprintable_character_that_it_did_not_have(text: str) -> None:
     hidden = Redactor([KEY]).text(f"{text}%{KEY[0]}{text} {KEY}")
 
     assert KEY not in hidden
@@ -71,7 +71,7 @@ def test_a_redacted_text_has_no_unprintable_character_that_it_did_not_have(text:
 
 
 @pytest.mark.parametrize("encoded", ENCODED)
-def test_a_call_is_one_printable_line_of_the_log(encoded: str):
+def test_a_call_is_one_printable_line_of_the_log(encoded: str) -> None:
     lines: list[str] = []
     server = MockServer()
     server._host.log = lambda line: lines.append(LogForm().text(line).removesuffix("\n"))
@@ -84,7 +84,7 @@ def test_a_call_is_one_printable_line_of_the_log(encoded: str):
     assert [True] * 4 == [each.isprintable() for each in lines]
 
 
-def test_the_servers_own_log_of_an_exchange_is_printable(serve: Any):
+def test_the_servers_own_log_of_an_exchange_is_printable(serve: Any) -> None:
     def app(environ: Any, start: Any) -> list[bytes]:
         start("200 OK", [])
         return [b""]
@@ -99,7 +99,7 @@ def test_the_servers_own_log_of_an_exchange_is_printable(serve: Any):
 
 
 @pytest.mark.parametrize("odd", ODD[:-1], ids=ascii)
-def test_a_reason_is_printable(mockserver: Sandbox, odd: str):
+def test_a_reason_is_printable(mockserver: Sandbox, odd: str) -> None:
     reason = mockserver.call("GET", f"/v1/a{odd}%0a?x={KEY}").headers["x-mock-reason"]
 
     assert reason.isascii()
@@ -107,7 +107,7 @@ def test_a_reason_is_printable(mockserver: Sandbox, odd: str):
 
 
 @pytest.mark.parametrize("odd", ODD[:-1], ids=ascii)
-def test_a_line_of_a_report_is_printable(mockserver: Sandbox, odd: str):
+def test_a_line_of_a_report_is_printable(mockserver: Sandbox, odd: str) -> None:
     mockserver.call("POST", f"/v1/campaigns/{odd}", json={"name": odd})
     (exchange,) = mockserver.log.exchanges
 
@@ -118,7 +118,7 @@ def test_a_line_of_a_report_is_printable(mockserver: Sandbox, odd: str):
 
 
 @pytest.mark.parametrize("odd", ODD[:-1], ids=ascii)
-def test_a_line_of_play_is_printable(odd: str):
+def test_a_line_of_play_is_printable(odd: str) -> None:
     lines: list[str] = []
     PlayLog(lines.append).print_scenario({"scenario": f"a{odd}b", "script": [{"on": f"x{odd}", "do": {odd: odd}}]}, {})
 
@@ -126,7 +126,7 @@ def test_a_line_of_play_is_printable(odd: str):
 
 
 @pytest.mark.parametrize("odd", ODD[:-1], ids=ascii)
-def test_a_line_of_a_replay_is_printable(mockserver: Sandbox, odd: str):
+def test_a_line_of_a_replay_is_printable(mockserver: Sandbox, odd: str) -> None:
     mockserver.on("listCampaigns").reply(200, f"a{odd}b")
     mockserver.call("GET", "/v1/campaigns")
     out = io.StringIO()

@@ -36,7 +36,7 @@ async def _by_async_httpx(sandbox: Sandbox) -> str:
 
 
 @pytest.mark.parametrize("status", PHRASES)
-def test_a_reason_phrase_is_the_registered_one(mockserver: Sandbox, status: int):
+def test_a_reason_phrase_is_the_registered_one(mockserver: Sandbox, status: int) -> None:
     mockserver.on("listCampaigns").reply(status, "x")
     with requests.Session() as socket, mockserver.httpx_client() as httpx, mockserver.requests_session() as session:
         phrases = [
@@ -50,6 +50,6 @@ def test_a_reason_phrase_is_the_registered_one(mockserver: Sandbox, status: int)
     assert [PHRASES[status]] * len(phrases) == phrases
 
 
-def test_what_the_server_itself_refuses_has_its_phrase_too(mockserver: Sandbox):
+def test_what_the_server_itself_refuses_has_its_phrase_too(mockserver: Sandbox) -> None:
     with RawClient(urlsplit(mockserver.base_url).port or 0) as client:
         assert "HTTP/1.1 400 Bad Request" == client.send("NO HTTP").line()

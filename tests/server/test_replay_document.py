@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import requests
 from mockserver import MockServer, Sandbox, cli
 from mockserver.scenario import documents
 from mockserver.testing.report.replay import replay
-from tests.server.control_calls import NOON, SESSIONS, control, make, refused
+from tests.server.control_calls import NOON, SESSIONS, Made, control, make, refused
 
 TEMPLATE = {"id": "t", "name": "T", "items": [{"type": "text", "text": "Oi, ção 🦷"}], "variables": []}
 BODY = {"name": "Ação 🦷", "platform": "chatapp", "templateId": "t", "cadence": 1}
@@ -23,7 +24,7 @@ KEYS = {"tenants": [{"id": "tenant_default", "secretKey": SECRET, "publicKey": P
 
 
 @pytest.fixture
-def made(mockserver_server):
+def made(mockserver_server: MockServer) -> Iterator[Made]:
     """A sandbox made over HTTP, frozen at noon."""
     fresh = make(mockserver_server.url, clock={"freeze": NOON}, given={"templates": [TEMPLATE], "chats": {"count": 2}})
     yield fresh
@@ -39,7 +40,7 @@ def reads(made: Any) -> tuple[bytes, bytes, bytes]:
     return tuple(made.control("GET", path).content for path in ("/journal", "/steps", "/replay"))
 
 
-def test_the_steps_contain_what_was_done_and_what_is_due(made):
+def test_the_steps_contain_what_was_done_and_what_is_due(made: Made) -> None:
     made.control("POST", "/clock/advance", {"by": "20m"})
     campaign = made.api("POST", "/v1/campaigns", BODY).json()["campaignId"]
     execution = made.api("POST", f"/v1/campaigns/{campaign}/start").json()["executionId"]
@@ -64,7 +65,7 @@ def test_the_steps_contain_what_was_done_and_what_is_due(made):
     } == shown
 
 
-def test_a_deferred_call_is_listed_without_its_key(sandbox: Sandbox):
+def test_a_deferred_call_is_listed_without_its_key(sandbox: Sandbox) -> None:
     sandbox.on("createCampaign").delay("30s")
     with pytest.raises(TimeoutError):
         sandbox.call("POST", f"/v1/campaigns?k={sandbox.secret_key}", json=BODY, timeout=3)
@@ -78,7 +79,7 @@ def test_a_deferred_call_is_listed_without_its_key(sandbox: Sandbox):
     assert sandbox.secret_key not in json.dumps(shown)
 
 
-def test_the_link_of_a_hosted_page_is_only_for_the_end_user(sandbox: Sandbox):
+def test_the_link_of_a_hosted_page_is_only_for_the_end_user(sandbox: Sandbox) -> None:
     session = sandbox.call("POST", SESSIONS, json={}).json()
     with sandbox.end_user(session) as person:
         person.connect()
@@ -89,7 +90,7 @@ def test_the_link_of_a_hosted_page_is_only_for_the_end_user(sandbox: Sandbox):
     assert session["url"].rpartition("/")[2].encode() not in shown.body
 
 
-def test_to_read_writes_nothing(made):
+def test_to_read_writes_nothing(made: Made) -> None:
     made.control("POST", "/clock/advance", {"by": "20m"})
     made.api("POST", "/v1/campaigns", BODY)
     before, state = reads(made), made.state()
@@ -101,8 +102,8 @@ def test_to_read_writes_nothing(made):
 @pytest.mark.parametrize("indent", [None, 2, "\t"])
 @pytest.mark.parametrize("ascii_alone", [True, False])
 def test_the_document_that_is_saved_as_json_is_sent_again(
-    made, tmp_path: Path, capsys: pytest.CaptureFixture[str], indent: Any, ascii_alone: bool
-):
+    made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str], indent: Any, ascii_alone: bool
+) -> None:
     campaign = made.api("POST", "/v1/campaigns", BODY).json()["campaignId"]
     made.api("POST", f"/v1/campaigns/{campaign}/start")
     made.control("POST", "/clock/advance", {"by": "1s"})
@@ -118,7 +119,7 @@ def test_the_document_that_is_saved_as_json_is_sent_again(
     assert capsys.readouterr().out.endswith("5 calls and commands, none with another outcome than recorded\n")
 
 
-def test_the_document_is_json_and_the_one_of_this_process(sandbox: Sandbox):
+def test_the_document_is_json_and_the_one_of_this_process(sandbox: Sandbox) -> None:
     for body in (b'{"name": NaN}', b'{"name": "\\ud800"}', b"\xff{", b'{"name": 1e999}', b'{"a": 1, "a": 2}'):
         sandbox.call("POST", "/v1/campaigns", body=body, headers={"content-type": "application/json"})
     sandbox.advance(seconds=0.5)
@@ -134,7 +135,9 @@ def test_the_document_is_json_and_the_one_of_this_process(sandbox: Sandbox):
 
 
 @pytest.mark.parametrize(("size_chars", "replayed"), [(20, []), (100_000, ["not sent"])])
-def test_a_number_that_no_double_represents_is_replayed_exactly(sandbox: Sandbox, size_chars: int, replayed: list[str]):
+def test_a_number_that_no_double_represents_is_replayed_exactly(
+    sandbox: Sandbox, size_chars: int, replayed: list[str]
+) -> None:
     """A cadence a little above 1 is refused; the double next to it is 1, which is taken."""
     body = BODY | {"cadence": 2}
     written = json.dumps(body).replace('"cadence": 2', f'"cadence": 1.{"0" * size_chars}1').encode()
@@ -146,14 +149,14 @@ def test_a_number_that_no_double_represents_is_replayed_exactly(sandbox: Sandbox
     assert replayed == [each.label.rpartition(", ")[2] for each in replay(document.json()) if each.differences]
 
 
-def test_a_query_that_the_document_does_not_take_is_named(made):
+def test_a_query_that_the_document_does_not_take_is_named(made: Made) -> None:
     reply = made.control("GET", "/replay?nmae=x")
 
     assert (400, "MOCK_BAD_QUERY") == refused(reply)
     assert "nmae" in reply.json()["message"]
 
 
-def test_the_bytes_of_a_file_are_unchanged_unless_they_are_a_key(sandbox: Sandbox):
+def test_the_bytes_of_a_file_are_unchanged_unless_they_are_a_key(sandbox: Sandbox) -> None:
     body = b"\xff\x00 sk_ab %41 pk_\xfe"
     sandbox.call("POST", "/v1/messaging/media", body=body, headers={"content-type": "multipart/form-data; boundary=x"})
 
@@ -171,7 +174,7 @@ def test_the_bytes_of_a_file_are_unchanged_unless_they_are_a_key(sandbox: Sandbo
         (f"a={SECRET.replace('_', '%5F')}".encode(), "application/x-www-form-urlencoded"),
     ],
 )
-def test_no_key_is_in_a_body_that_is_not_json(body: bytes, kind: str):
+def test_no_key_is_in_a_body_that_is_not_json(body: bytes, kind: str) -> None:
     sandbox = MockServer().sandbox(given=KEYS, now=NOON)
     sandbox.call("POST", "/v1/campaigns", body=body, headers={"content-type": kind})
 
@@ -183,7 +186,7 @@ def test_no_key_is_in_a_body_that_is_not_json(body: bytes, kind: str):
     assert "sk_..." in text
 
 
-def test_the_choices_that_are_read_are_remembered_also_after_a_reset(made):
+def test_the_choices_that_are_read_are_remembered_also_after_a_reset(made: Made) -> None:
     made.api("GET", "/v1/campaigns")
     assert (409, "MOCK_NOT_WATCHED") == refused(made.control("GET", "/choices/watch"))
 
@@ -201,7 +204,7 @@ def test_the_choices_that_are_read_are_remembered_also_after_a_reset(made):
     assert [] == made.control("GET", "/steps").json()["steps"]
 
 
-def test_calls_to_a_closed_sandbox_are_listed_next_to_the_open_ones(mockserver_server):
+def test_calls_to_a_closed_sandbox_are_listed_next_to_the_open_ones(mockserver_server: MockServer) -> None:
     fresh, other = make(mockserver_server.url), make(mockserver_server.url)
     for each in (fresh, other):
         requests.delete(f"{fresh.server}/_mock/sandboxes/{each.id}", timeout=60)
@@ -214,7 +217,7 @@ def test_calls_to_a_closed_sandbox_are_listed_next_to_the_open_ones(mockserver_s
 
 
 @pytest.mark.parametrize("body", [b"[" * 5000 + b"]" * 5000, b'{"a":' * 5000 + b"1" + b"}" * 5000])
-def test_a_body_that_nests_too_deep_is_stored_as_text(sandbox: Sandbox, body: bytes):
+def test_a_body_that_nests_too_deep_is_stored_as_text(sandbox: Sandbox, body: bytes) -> None:
     json_type = {"content-type": "application/json"}
     assert 400 == sandbox.call("POST", "/v1/campaigns", headers=json_type, body=body).status
     sandbox.on("listCampaigns").reply(200, body=body.decode())

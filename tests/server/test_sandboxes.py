@@ -5,7 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import requests
 
-from mockserver import MockServer, create_app
+from mockserver import MockServer, Sandbox, create_app
+from mockserver._json import JSON
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
 from tests.depth import at_depth
@@ -13,12 +14,12 @@ from tests.harness.steps import python_calls
 from tests.server.control_calls import NOON, SESSIONS, control, refused
 
 
-def begin(sandbox) -> str:
+def begin(sandbox: Sandbox) -> str:
     return sandbox.call("POST", SESSIONS, json={}).json()["sessionId"]
 
 
 @pytest.mark.law
-def test_thousands_of_idle_sandboxes_share_a_process():
+def test_thousands_of_idle_sandboxes_share_a_process() -> None:
     many = at_depth(2_000, 20_000)
     host = SandboxHost()
 
@@ -31,7 +32,7 @@ def test_thousands_of_idle_sandboxes_share_a_process():
     assert of_the_last <= of_the_first  # which also makes a host
 
 
-def test_two_sandboxes_of_one_seed_never_see_each_other(mockserver_server):
+def test_two_sandboxes_of_one_seed_never_see_each_other(mockserver_server: MockServer) -> None:
     with mockserver_server.sandbox(now=NOON) as one, mockserver_server.sandbox(now=NOON) as other:
         before = other.state()
 
@@ -46,8 +47,8 @@ def test_two_sandboxes_of_one_seed_never_see_each_other(mockserver_server):
         assert 404 == other.call("GET", f"{SESSIONS}/{session_id}").status
 
 
-def test_equal_seeds_and_calls_produce_equal_bytes_and_another_seed_other_ids(mockserver_server):
-    def play(seed):
+def test_equal_seeds_and_calls_produce_equal_bytes_and_another_seed_other_ids(mockserver_server: MockServer) -> None:
+    def play(seed: int) -> tuple[list[JSON], JSON, list[JSON]]:
         with mockserver_server.sandbox(now=NOON, seed=seed, scenario="demo") as sandbox:
             sessions = [sandbox.complete_session(begin(sandbox)) for _ in range(3)]
             return sessions, sandbox.state(), sandbox.events
@@ -56,14 +57,14 @@ def test_equal_seeds_and_calls_produce_equal_bytes_and_another_seed_other_ids(mo
     assert play(1)[0] != play(2)[0]
 
 
-def test_a_key_of_another_sandbox_is_unknown(mockserver_server):
+def test_a_key_of_another_sandbox_is_unknown(mockserver_server: MockServer) -> None:
     with mockserver_server.sandbox(seed=1) as one, mockserver_server.sandbox(seed=2) as other:
         reply = one.call("GET", "/v1/campaigns", key=other.secret_key)
 
         assert (401, "API_KEY_INVALID") == (reply.status, reply.json()["code"])
 
 
-def test_two_servers_share_nothing():
+def test_two_servers_share_nothing() -> None:
     with MockServer() as one, MockServer() as other:
         sandbox = one.sandbox()
 
@@ -72,7 +73,7 @@ def test_two_servers_share_nothing():
 
 
 class TestClosing:
-    def test_a_closed_sandbox_answers_410_over_the_socket_and_in_process(self, mockserver_server):
+    def test_a_closed_sandbox_answers_410_over_the_socket_and_in_process(self, mockserver_server: MockServer) -> None:
         sandbox = mockserver_server.sandbox()
         base = sandbox.base_url
         session = sandbox.requests_session()
@@ -82,20 +83,20 @@ class TestClosing:
             assert (410, "MOCK_SANDBOX_CLOSED") == refused(requests.get(base + path, timeout=60))
         assert 410 == session.get(base + "/v1/campaigns").status_code
 
-    def test_closing_twice_is_closing_once(self, mockserver_server):
+    def test_closing_twice_is_closing_once(self, mockserver_server: MockServer) -> None:
         sandbox = mockserver_server.sandbox()
 
         sandbox.close()
         sandbox.close()
 
-    def test_leaving_its_block_closes_it(self, mockserver_server):
+    def test_leaving_its_block_closes_it(self, mockserver_server: MockServer) -> None:
         with mockserver_server.sandbox() as sandbox:
             base = sandbox.base_url
             assert 401 == requests.get(base + "/v1/campaigns", timeout=60).status_code
 
         assert 410 == requests.get(base + "/v1/campaigns", timeout=60).status_code
 
-    def test_a_late_call_is_noted_at_the_sandbox_that_it_missed(self):
+    def test_a_late_call_is_noted_at_the_sandbox_that_it_missed(self) -> None:
         host = SandboxHost()
         one, other = host.create(SandboxConfig()), host.create(SandboxConfig())
         host.close(one.id)
@@ -106,7 +107,7 @@ class TestClosing:
         assert {one.id: 2} == host.closed.late_calls
         assert [True, False, False] == [id in host.closed for id in (one.id, other.id, "never")]
 
-    def test_static_assets_fetched_late_are_not_late_calls(self, mockserver_server):
+    def test_static_assets_fetched_late_are_not_late_calls(self, mockserver_server: MockServer) -> None:
         with mockserver_server.sandbox() as sandbox:
             base = sandbox.base_url
 
@@ -116,7 +117,7 @@ class TestClosing:
         assert 410 == requests.get(base + "/connect/x", timeout=60).status_code
         assert 1 == mockserver_server.late_calls()[sandbox.id]
 
-    def test_an_id_is_not_reused(self):
+    def test_an_id_is_not_reused(self) -> None:
         host = SandboxHost()
         first = host.create(SandboxConfig()).id
         host.close(first)
@@ -126,7 +127,7 @@ class TestClosing:
 
 class TestReset:
     @pytest.mark.mockserver(now=NOON, given={"forms": [{"id": "form_a"}]}, choices={"dual-status": "guide"})
-    def test_it_restores_the_initial_state_with_the_same_keys_and_address(self, mockserver):
+    def test_it_restores_the_initial_state_with_the_same_keys_and_address(self, mockserver: Sandbox) -> None:
         born = mockserver.state(), mockserver.secret_key, mockserver.public_key, mockserver.base_url
         first = begin(mockserver)
         mockserver.choose({"dual-status": "catalog"})
@@ -141,7 +142,7 @@ class TestReset:
         assert first == begin(mockserver)
 
     @pytest.mark.mockserver(choices={"rate-limit-numbers": {"requests": 1, "per": "60s"}})
-    def test_it_restores_the_spent_budget(self, mockserver):
+    def test_it_restores_the_spent_budget(self, mockserver: Sandbox) -> None:
         assert [200, 429] == [mockserver.call("GET", "/v1/campaigns").status for _ in range(2)]
 
         mockserver.reset()
@@ -150,7 +151,7 @@ class TestReset:
 
 
 class TestCheckpoint:
-    def test_what_happens_in_its_block_never_happened(self, mockserver):
+    def test_what_happens_in_its_block_never_happened(self, mockserver: Sandbox) -> None:
         begin(mockserver)
         before = mockserver.state(), mockserver.log.journal
 
@@ -161,7 +162,7 @@ class TestCheckpoint:
         assert (before, []) == ((mockserver.state(), mockserver.log.journal), mockserver.events)
         assert inside == begin(mockserver)
 
-    def test_an_error_in_its_block_takes_everything_back_too(self, mockserver):
+    def test_an_error_in_its_block_takes_everything_back_too(self, mockserver: Sandbox) -> None:
         before = mockserver.state()
 
         with pytest.raises(ZeroDivisionError), mockserver.checkpoint():
@@ -170,7 +171,7 @@ class TestCheckpoint:
 
         assert before == mockserver.state()
 
-    def test_blocks_nest(self, mockserver):
+    def test_blocks_nest(self, mockserver: Sandbox) -> None:
         begin(mockserver)
         outer = mockserver.state()
         with mockserver.checkpoint():
@@ -183,7 +184,7 @@ class TestCheckpoint:
         assert outer == mockserver.state()
 
     @pytest.mark.mockserver(given={"chats": [{"id": "chat_a"}]})
-    def test_records_added_after_it_do_not_shine_through(self, mockserver):
+    def test_records_added_after_it_do_not_shine_through(self, mockserver: Sandbox) -> None:
         with mockserver.checkpoint():
             mockserver.apply({"given": {"chats": {"count": 3}, "messages": [{"chatId": "chat_a"}]}})
 
@@ -191,7 +192,7 @@ class TestCheckpoint:
         assert [] == mockserver.call("GET", "/v1/messaging/chats/chat_a").json()["records"]
 
 
-def test_concurrent_calls_are_answered_one_by_one(mockserver):
+def test_concurrent_calls_are_answered_one_by_one(mockserver: Sandbox) -> None:
     with ThreadPoolExecutor(8) as threads:
         made = list(threads.map(lambda _: begin(mockserver), range(200)))
 
@@ -202,7 +203,7 @@ def test_concurrent_calls_are_answered_one_by_one(mockserver):
 
 
 class TestTransports:
-    def test_both_clients_and_the_socket_reach_one_sandbox(self, mockserver):
+    def test_both_clients_and_the_socket_reach_one_sandbox(self, mockserver: Sandbox) -> None:
         headers = {"X-API-Key": mockserver.secret_key}
         with mockserver.httpx_client() as httpx_client, mockserver.requests_session() as session:
             answers = [
@@ -216,7 +217,7 @@ class TestTransports:
         assert [202] * 5 == answers
         assert [SESSIONS] * 5 == [each["request"]["path"] for each in mockserver.log.journal["exchanges"]]
 
-    def test_an_application_of_its_own_has_a_default_sandbox(self):
+    def test_an_application_of_its_own_has_a_default_sandbox(self) -> None:
         client = create_app("demo").test_client()
 
         assert 401 == client.get("/v1/campaigns").status_code
@@ -227,12 +228,14 @@ class TestTransports:
             client.delete("/_mock/sandboxes/default").json["code"],
         )
 
-    def test_a_server_without_a_default_sandbox_responds_with_how_to_create_one(self, mockserver_server):
+    def test_a_server_without_a_default_sandbox_responds_with_how_to_create_one(
+        self, mockserver_server: MockServer
+    ) -> None:
         for reply in (control(mockserver_server.url, "GET", "/state"), requests.get(mockserver_server.url, timeout=60)):
             assert (404, "MOCK_NOT_FOUND") == refused(reply)
             assert "POST /_mock/sandboxes" in reply.json()["message"]
 
-    def test_its_repr_shows_its_id_instant_and_exchanges(self, mockserver_server):
+    def test_its_repr_shows_its_id_instant_and_exchanges(self, mockserver_server: MockServer) -> None:
         with mockserver_server.sandbox(now=NOON) as sandbox:
             begin(sandbox)
 

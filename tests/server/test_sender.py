@@ -16,21 +16,23 @@ import svix.webhooks
 from freezegun import freeze_time
 from werkzeug.wrappers import Response
 
-from mockserver import MockServer
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from mockserver.core.webhooks import url_policy
 from mockserver.server.webhooks.connections import RESPONSE_MAX_BYTES
-from mockserver.server.webhooks.sender import HttpSender
+from mockserver.server.webhooks.sender import HttpSender, SendResult
 from mockserver.testing.transports.loopback_receiver import LoopbackReceiver
 from tests.harness.waiting import wait_until
 from tests.operations.inbox import attempts
 from tests.operations.session_calls import NOON, begin
+from tests.server.conftest import Serve
 from tests.server.sockets import ReceivedRequest, app, over_tls, raw
 
 pytestmark = [pytest.mark.mockserver(now=NOON), pytest.mark.clause("events.subscribed")]
 HEADERS = {"Content-Type": "application/json"}
 
 
-def post(url: str, sender: HttpSender | None = None):
+def post(url: str, sender: HttpSender | None = None) -> SendResult:
     sender = sender or HttpSender()
     outcome = sender.send(url, HEADERS, b"{}")
     sender.close_idle()
@@ -42,8 +44,8 @@ def post(url: str, sender: HttpSender | None = None):
     [("standard-webhooks", standardwebhooks.Webhook), ("standard-webhooks", svix.webhooks.Webhook), ("svix", svix.webhooks.Webhook)],
 )  # fmt: skip
 def test_the_reference_verifiers_take_every_attempt_of_a_service_that_is_months_ahead(
-    mockserver, serve, option, verifier
-):
+    mockserver: Sandbox, serve: Serve, option: str, verifier: type[Any]
+) -> None:
     mockserver.choose({"wh-signature": option})
     seen: list[str] = []
 
@@ -61,7 +63,7 @@ def test_the_reference_verifiers_take_every_attempt_of_a_service_that_is_months_
     assert ["São João ☕/"] * 2 == seen
 
 
-def test_a_frozen_process_verifies_what_it_is_sent(serve):
+def test_a_frozen_process_verifies_what_it_is_sent(serve: Serve) -> None:
     verified = []
 
     def answer(request: ReceivedRequest) -> None:
@@ -77,7 +79,7 @@ def test_a_frozen_process_verifies_what_it_is_sent(serve):
     assert ["expired"] == [each["data"]["status"] for each in verified]
 
 
-def test_a_redirect_is_a_failure_and_is_not_followed(mockserver, serve):
+def test_a_redirect_is_a_failure_and_is_not_followed(mockserver: Sandbox, serve: Serve) -> None:
     paths = []
 
     def answer(request: ReceivedRequest) -> Response:
@@ -92,13 +94,13 @@ def test_a_redirect_is_a_failure_and_is_not_followed(mockserver, serve):
     assert "waiting" == receiver.deliveries[0]["status"]
 
 
-def test_an_answer_is_read_up_to_a_bound(serve):
+def test_an_answer_is_read_up_to_a_bound(serve: Serve) -> None:
     outcome = post(serve(app(lambda _: Response(b"x" * 1_000_000))).url)
 
     assert (200, RESPONSE_MAX_BYTES) == (outcome.status, len(outcome.body))
 
 
-def test_an_endless_response_is_read_only_up_to_the_bound():
+def test_an_endless_response_is_read_only_up_to_the_bound() -> None:
     with raw(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 200_000, hold=threading.Event()) as url:
         outcome = post(url)
 
@@ -106,7 +108,7 @@ def test_an_endless_response_is_read_only_up_to_the_bound():
 
 
 @pytest.mark.parametrize("reply", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"])
-def test_an_endpoint_that_never_finishes_its_response_reaches_the_time_limit(reply):
+def test_an_endpoint_that_never_finishes_its_response_reaches_the_time_limit(reply: bytes) -> None:
     held = threading.Event()
     with raw(reply, hold=held) as url:
         outcome = post(url, HttpSender(timeout_seconds=0.05))
@@ -122,7 +124,7 @@ def test_an_endpoint_that_never_finishes_its_response_reaches_the_time_limit(rep
         b"HTTP/1.0 200 OK\r\n\r\n",
     ],
 )
-def test_the_time_limit_applies_to_a_dripping_response_as_a_whole(head):
+def test_the_time_limit_applies_to_a_dripping_response_as_a_whole(head: bytes) -> None:
     with raw(head, drips=250) as url:
         outcome = post(url, HttpSender(timeout_seconds=0.2))
 
@@ -130,14 +132,14 @@ def test_the_time_limit_applies_to_a_dripping_response_as_a_whole(head):
 
 
 @pytest.mark.parametrize("reply", [b"nonsense\r\n\r\n", b""])
-def test_an_invalid_response_is_a_failed_attempt(reply):
+def test_an_invalid_response_is_a_failed_attempt(reply: bytes) -> None:
     with raw(reply) as url:
         outcome = post(url)
 
     assert outcome.status is None and outcome.error.startswith("no response: ")
 
 
-def test_an_endpoint_that_does_not_listen_is_a_failed_attempt(mockserver):
+def test_an_endpoint_that_does_not_listen_is_a_failed_attempt(mockserver: Sandbox) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         url = f"http://127.0.0.1:{free.getsockname()[1]}/"
     receiver = mockserver.receive_webhooks(url)
@@ -158,7 +160,7 @@ def test_an_endpoint_that_does_not_listen_is_a_failed_attempt(mockserver):
         "http://127.0.0.1:0/",
     ],
 )  # fmt: skip
-def test_a_target_that_is_not_this_machine_is_refused(mockserver, url):
+def test_a_target_that_is_not_this_machine_is_refused(mockserver: Sandbox, url: str) -> None:
     with pytest.raises(ValueError, match="; expected "):
         mockserver.receive_webhooks(url)
     with pytest.raises(ValueError, match="webhooks/0"):
@@ -169,7 +171,7 @@ def test_a_target_that_is_not_this_machine_is_refused(mockserver, url):
 @pytest.mark.parametrize(
     "url", ["http://localhost:1/", "http://127.1.2.3:1/", "http://[::1]:1/", "https://LOCALHOST:1/"]
 )
-def test_this_machine_is_a_target_by_any_of_its_names(mockserver, url):
+def test_this_machine_is_a_target_by_any_of_its_names(mockserver: Sandbox, url: str) -> None:
     assert url == mockserver.receive_webhooks(url).url
 
 
@@ -177,7 +179,7 @@ LOOPBACK = ["http://127.0.0.1:1/", "http://localhost:1/", "http://[::1]:1/", "ht
 
 
 @pytest.mark.parametrize("url", LOOPBACK)
-def test_a_server_that_does_not_allow_its_own_machine_reads_nothing_there(url):
+def test_a_server_that_does_not_allow_its_own_machine_reads_nothing_there(url: str) -> None:
     allowed = frozenset({"hooks.example"})
 
     expected = url_policy.rejection_reason(url, allowed)
@@ -188,13 +190,13 @@ def test_a_server_that_does_not_allow_its_own_machine_reads_nothing_there(url):
 
 
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "::1"])
-def test_each_name_of_this_machine_allows_it_whole(name):
+def test_each_name_of_this_machine_allows_it_whole(name: str) -> None:
     urls = ["http://127.0.0.1:1/", "http://localhost:1/", "http://[::1]:1/"]
 
     assert [None] * 3 == [url_policy.rejection_reason(url, {name}) for url in urls]
 
 
-def test_a_host_that_was_allowed_is_a_target():
+def test_a_host_that_was_allowed_is_a_target() -> None:
     with MockServer(allow_webhook_hosts=["Hooks.Example"]) as server, server.sandbox() as sandbox:
         assert "http://hooks.example/a" == sandbox.receive_webhooks("http://hooks.example/a").url
         sandbox.apply({"given": {"webhooks": [{"url": "https://hooks.example/b"}]}})
@@ -202,10 +204,12 @@ def test_a_host_that_was_allowed_is_a_target():
             sandbox.receive_webhooks("http://other.example/")
 
 
-def resolve_to(monkeypatch, *addresses: str) -> list[str]:
+def resolve_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
     asked = []
 
-    def getaddrinfo(host, port, *_, **__):
+    def getaddrinfo(
+        host: str, port: int, *_: object, **__: object
+    ) -> list[tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[str, int]]]:
         asked.append(host)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in addresses]
 
@@ -213,19 +217,21 @@ def resolve_to(monkeypatch, *addresses: str) -> list[str]:
     return asked
 
 
-def test_a_name_that_resolves_to_another_machine_is_refused_when_it_is_sent(monkeypatch):
+def test_a_name_that_resolves_to_another_machine_is_refused_when_it_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     resolve_to(monkeypatch, "127.0.0.1", "192.0.2.7")
 
     assert "refused: localhost is 192.0.2.7, which is not this machine" == post("http://localhost:1/").error
 
 
-def test_the_connection_is_made_to_the_address_that_was_checked(monkeypatch, serve):
+def test_the_connection_is_made_to_the_address_that_was_checked(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
     hosts = []
     server = serve(app(lambda request: hosts.append(request.headers["Host"])))
     real = socket.getaddrinfo
     asked: list[str] = []
 
-    def getaddrinfo(host, port, *rest, **named):
+    def getaddrinfo(
+        host: str, port: int, *rest: object, **named: socket.SocketKind
+    ) -> list[tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[str, int]]]:
         asked.append(host)
         return real("127.0.0.1" if host == "hooks.example" else host, port, *rest, **named)
 
@@ -237,11 +243,13 @@ def test_the_connection_is_made_to_the_address_that_was_checked(monkeypatch, ser
     assert 1 == asked.count("hooks.example")
 
 
-def test_the_next_address_is_tried_where_one_does_not_listen(monkeypatch, serve):
+def test_the_next_address_is_tried_where_one_does_not_listen(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
     server = serve(app(lambda _: None))
     real = socket.getaddrinfo
 
-    def getaddrinfo(host, port, *rest, **named):
+    def getaddrinfo(
+        host: str, port: int, *rest: object, **named: socket.SocketKind
+    ) -> list[tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[str, int]]]:
         if host != "localhost":
             return real(host, port, *rest, **named)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in ("127.9.9.9", "127.0.0.1")]
@@ -251,7 +259,7 @@ def test_the_next_address_is_tried_where_one_does_not_listen(monkeypatch, serve)
     assert 200 == post(f"http://localhost:{server.port}/").status
 
 
-def test_a_certificate_is_required_if_the_target_is_https(serve):
+def test_a_certificate_is_required_if_the_target_is_https(serve: Serve) -> None:
     outcome = post(serve(app(lambda _: None)).url.replace("http://", "https://"))
 
     assert outcome.status is None and "SSL" in outcome.error
@@ -260,7 +268,9 @@ def test_a_certificate_is_required_if_the_target_is_https(serve):
 @pytest.mark.parametrize(
     ("host", "error"), [("localhost", None), ("127.0.0.1", "no response: SSLCertVerificationError")]
 )
-def test_a_certificate_has_to_be_of_the_urls_host(monkeypatch, host, error):
+def test_a_certificate_has_to_be_of_the_urls_host(
+    monkeypatch: pytest.MonkeyPatch, host: str, error: str | None
+) -> None:
     certificate = Path(__file__).with_name("localhost.pem")
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     with over_tls(certificate) as port:
@@ -270,7 +280,7 @@ def test_a_certificate_has_to_be_of_the_urls_host(monkeypatch, host, error):
 
 
 @pytest.mark.parametrize("ending", ["canceled", "time limit"])
-def test_a_request_to_a_host_that_completes_no_handshake_is_canceled_immediately(ending):
+def test_a_request_to_a_host_that_completes_no_handshake_is_canceled_immediately(ending: str) -> None:
     sender, outcomes = HttpSender(timeout_seconds=0.05 if ending == "time limit" else 3_600), []
     with raw(b"", hold=threading.Event()) as url:
         thread = threading.Thread(target=lambda: outcomes.append(post(url.replace("http://", "https://"), sender)))
@@ -291,7 +301,7 @@ def test_a_request_to_a_host_that_completes_no_handshake_is_canceled_immediately
     "asked", ["Mon, 01 Jan 2026 00:00:00 +99999999999999", "²", "9" * 5000, "Mon, 01 Jan 2026 00:00:00"]
 )
 @pytest.mark.parametrize("way", ["in process", "socket"])
-def test_an_unreadable_retry_after_is_ignored(mockserver, serve, way, asked):
+def test_an_unreadable_retry_after_is_ignored(mockserver: Sandbox, serve: Serve, way: str, asked: str) -> None:
     if way == "socket":
         target = serve(
             app(lambda _: Response(status=503, headers={"Retry-After": asked.encode().decode("latin-1")}))
@@ -316,7 +326,9 @@ def test_an_unreadable_retry_after_is_ignored(mockserver, serve, way, asked):
         ("process-clock", "Sun, 01 Mar 2026 12:01:40 GMT", "12:01:00"),  # long past for the process
     ],
 )
-def test_a_date_of_retry_after_is_read_by_the_clock_that_signed_the_request(serve, way, clock, date, second):
+def test_a_date_of_retry_after_is_read_by_the_clock_that_signed_the_request(
+    serve: Serve, way: str, clock: str, date: str, second: str
+) -> None:
     answers = [429, 200]
     with freeze_time("2030-01-03T05:00:00Z"), MockServer() as server, ExitStack() as stack:
         sandbox = stack.enter_context(server.sandbox(now=NOON, choices={"wh-timestamp": clock}))
@@ -334,7 +346,7 @@ def test_a_date_of_retry_after_is_read_by_the_clock_that_signed_the_request(serv
         assert [[("12:00:00", 429), (second, 200)]] == attempts(receiver)
 
 
-def test_a_chunk_whose_size_never_ends_is_a_failed_attempt():
+def test_a_chunk_whose_size_never_ends_is_a_failed_attempt() -> None:
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     with raw(head + b"1" * 200_000, hold=threading.Event()) as url:
         outcome = post(url)
@@ -342,7 +354,7 @@ def test_a_chunk_whose_size_never_ends_is_a_failed_attempt():
     assert (None, "no response: LineTooLong") == (outcome.status, outcome.error)
 
 
-def test_a_compressed_response_is_recorded_as_received():
+def test_a_compressed_response_is_recorded_as_received() -> None:
     bomb = gzip.compress(b"x" * 10_000_000)
     with raw(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(bomb) + bomb) as url:
         outcome = post(url)
@@ -350,7 +362,7 @@ def test_a_compressed_response_is_recorded_as_received():
     assert (200, bomb) == (outcome.status, outcome.body)
 
 
-def test_cancelling_ends_running_attempts():
+def test_cancelling_ends_running_attempts() -> None:
     sender, arrived, held = HttpSender(), threading.Event(), threading.Event()
     outcomes = []
     with raw(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", hold=held) as url:
@@ -392,7 +404,7 @@ def without_an_address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A host whose name is never resolved."""
     held, real = threading.Event(), socket.getaddrinfo
 
-    def getaddrinfo(host, *rest, **named):
+    def getaddrinfo(host: str, *rest: object, **named: socket.SocketKind) -> list[Any]:
         if host == "hooks.example":
             held.wait(30)
             return []
@@ -415,34 +427,34 @@ def post_until_cancelled(url: str, cancel: Callable[[HttpSender], None]) -> list
     return errors
 
 
-def test_a_cancel_ends_a_connection_that_is_not_accepted():
+def test_a_cancel_ends_a_connection_that_is_not_accepted() -> None:
     with full() as url:
         assert ["canceled"] == post_until_cancelled(url, HttpSender.cancel_all)
 
 
-def test_cancelling_ends_a_handshake():
+def test_cancelling_ends_a_handshake() -> None:
     with silent_tls() as url:
         assert ["canceled"] == post_until_cancelled(url, HttpSender.cancel_all)
 
 
-def test_cancelling_ends_the_resolution_of_a_name(monkeypatch):
+def test_cancelling_ends_the_resolution_of_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     with without_an_address(monkeypatch) as url:
         assert ["canceled"] == post_until_cancelled(url, HttpSender.cancel_all)
 
 
-def test_a_name_that_is_never_resolved_reaches_the_time_limit(monkeypatch):
+def test_a_name_that_is_never_resolved_reaches_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     with without_an_address(monkeypatch) as url:
         assert (
             "timeout" == post(url, HttpSender(url_policy.THIS_MACHINE | {"hooks.example"}, timeout_seconds=0.05)).error
         )
 
 
-def test_a_handshake_that_is_never_completed_reaches_the_time_limit():
+def test_a_handshake_that_is_never_completed_reaches_the_time_limit() -> None:
     with silent_tls() as url:
         assert "timeout" == post(url, HttpSender(timeout_seconds=0.05)).error
 
 
-def test_a_request_that_is_not_wanted_any_more_is_not_sent(serve):
+def test_a_request_that_is_not_wanted_any_more_is_not_sent(serve: Serve) -> None:
     seen: list[bytes] = []
     url = serve(app(lambda request: seen.append(request.data))).url
 
@@ -451,7 +463,7 @@ def test_a_request_that_is_not_wanted_any_more_is_not_sent(serve):
     assert ("canceled", []) == (outcome.error, seen)
 
 
-def test_nothing_is_sent_after_the_sender_is_closed(serve):
+def test_nothing_is_sent_after_the_sender_is_closed(serve: Serve) -> None:
     seen: list[bytes] = []
     url, sender = serve(app(lambda request: seen.append(request.data))).url, HttpSender()
 
@@ -460,7 +472,7 @@ def test_nothing_is_sent_after_the_sender_is_closed(serve):
     assert ("canceled", []) == (post(url, sender).error, seen)
 
 
-def test_no_thread_is_left_behind(serve):
+def test_no_thread_is_left_behind(serve: Serve) -> None:
     post(serve(app(lambda _: None)).url)
 
     assert [] == [each for each in threading.enumerate() if isinstance(each, threading.Timer)]
@@ -468,7 +480,9 @@ def test_no_thread_is_left_behind(serve):
 
 @pytest.mark.parametrize("headers", [{"Retry-After": 30}, {"Retry-After": None}, {"x": 1}, {7: "x"}])
 @pytest.mark.parametrize("answer", [b"later", "later"])
-def test_a_receivers_headers_and_body_may_be_of_other_kinds_than_text_and_bytes(mockserver, headers, answer):
+def test_a_receivers_headers_and_body_may_be_of_other_kinds_than_text_and_bytes(
+    mockserver: Sandbox, headers: dict[str | int, str | int | None], answer: str | bytes
+) -> None:
     receiver = mockserver.receive_webhooks(lambda request: (503, headers, answer))
     mockserver.complete_session(begin(mockserver))
 
@@ -476,7 +490,9 @@ def test_a_receivers_headers_and_body_may_be_of_other_kinds_than_text_and_bytes(
 
 
 @pytest.mark.parametrize("odd", [(200, None, b""), (200, {}, 7), (200, ["x"], b""), (200, {}, None)])
-def test_an_answer_whose_headers_or_body_are_none_is_a_500(mockserver, odd):
+def test_an_answer_whose_headers_or_body_are_none_is_a_500(
+    mockserver: Sandbox, odd: tuple[int, JSON | list[str] | None, bytes | int | None]
+) -> None:
     receiver = mockserver.receive_webhooks(lambda request: odd)
     mockserver.complete_session(begin(mockserver))
 

@@ -40,20 +40,20 @@ def created(host: SandboxHost) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("shard", "prefix"), [(None, "sandbox_1"), (Shard(0, 2), "sandbox_0_1_"), (Shard(17, 20), "sandbox_17_1_")]
 )
-def test_an_id_begins_with_the_shard_that_owns_it(shard: Shard | None, prefix: str):
+def test_an_id_begins_with_the_shard_that_owns_it(shard: Shard | None, prefix: str) -> None:
     sandbox_id = created(host_of(shard))["sandboxId"]
 
     assert prefix == sandbox_id[: len(prefix)]
     assert (shard is None) == (sandbox_id == prefix)
 
 
-def test_ids_repeat_in_an_equal_run_and_differ_in_the_next_one():
+def test_ids_repeat_in_an_equal_run_and_differ_in_the_next_one() -> None:
     first, again, next_run = (created(host_of(Shard(1, 2, run)))["sandboxId"] for run in ("0", "0", "1"))
 
     assert first == again != next_run
 
 
-def test_a_sandbox_of_a_former_run_is_gone_and_one_that_never_was_is_unknown():
+def test_a_sandbox_of_a_former_run_is_gone_and_one_that_never_was_is_unknown() -> None:
     former = created(host_of(Shard(1, 2)))["sandboxId"]
     ask = asking(host_of(Shard(1, 2, "1")))
 
@@ -66,7 +66,7 @@ def test_a_sandbox_of_a_former_run_is_gone_and_one_that_never_was_is_unknown():
     assert 404 == asking(host_of(Shard(1, 2)))("GET", f"/sandboxes/{former}/v1/campaigns").status  # the first run
 
 
-def test_a_sandbox_that_a_later_run_has_closed_has_not_ended_by_the_restart():
+def test_a_sandbox_that_a_later_run_has_closed_has_not_ended_by_the_restart() -> None:
     host = host_of(Shard(1, 2, "1"))
     own = created(host)["sandboxId"]
     host.close(own)
@@ -76,7 +76,7 @@ def test_a_sandbox_that_a_later_run_has_closed_has_not_ended_by_the_restart():
     assert (410, False) == (gone.status, "limit" in gone.json())
 
 
-def test_a_former_sandbox_is_gone_also_for_the_control_plane_with_its_token():
+def test_a_former_sandbox_is_gone_also_for_the_control_plane_with_its_token() -> None:
     former = created(host_of(Shard(1, 2)))["sandboxId"]
     host = host_of(Shard(1, 2, "1"))
     host.token = "let-me-in"
@@ -84,7 +84,7 @@ def test_a_former_sandbox_is_gone_also_for_the_control_plane_with_its_token():
     assert 410 == asking(host)("GET", f"/sandboxes/{former}/_mock/clock").status
 
 
-def test_a_shard_is_addressed_by_its_name_for_its_control_plane_alone():
+def test_a_shard_is_addressed_by_its_name_for_its_control_plane_alone() -> None:
     host = host_of(Shard(1, 3))
     made = created(host)
     ask = asking(host)
@@ -99,7 +99,7 @@ def test_a_shard_is_addressed_by_its_name_for_its_control_plane_alone():
     assert 404 == ask("GET", "/sandboxes/shard_1/v1/campaigns").status
 
 
-def test_the_pages_of_a_shard_lead_to_itself_and_its_sandboxes_to_their_own_address():
+def test_the_pages_of_a_shard_lead_to_itself_and_its_sandboxes_to_their_own_address() -> None:
     host = host_of(Shard(1, 3))
     made = created(host)
     headers = {"host": "127.0.0.1", "accept": "text/html"}
@@ -114,7 +114,7 @@ def test_the_pages_of_a_shard_lead_to_itself_and_its_sandboxes_to_their_own_addr
     assert f'href="{made["baseUrl"]}/_mock/"' in page
 
 
-def test_a_token_at_a_page_of_a_shard_opens_that_page():
+def test_a_token_at_a_page_of_a_shard_opens_that_page() -> None:
     host = host_of(Shard(1, 3))
     host.token = "let-me-in"
     headers = {"host": "127.0.0.1", "accept": "text/html"}
@@ -128,18 +128,18 @@ def test_a_token_at_a_page_of_a_shard_opens_that_page():
     assert "; Path=/sandboxes/shard_1/_mock/;" in dict(answer.headers)["Set-Cookie"]
 
 
-def test_a_server_without_a_fleet_names_no_shard():
+def test_a_server_without_a_fleet_names_no_shard() -> None:
     assert {"status", "version"} == set(asking(host_of(None))("GET", "/_mock/health").json())
     assert 404 == asking(host_of(None))("GET", "/sandboxes/shard_0/_mock/health").status
 
 
 @pytest.mark.parametrize("text", ["", "1", "2/2", "-1/2", "1/", "a/b", "0/257", "0/2/", "0/2/a b", "0/2/a/b"])
-def test_a_wrong_shard_is_refused(text: str):
+def test_a_wrong_shard_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="expected NUMBER/COUNT"):
         read_shard(text, lambda: "run")
 
 
-def test_a_shard_without_a_run_gets_a_new_one():
+def test_a_shard_without_a_run_gets_a_new_one() -> None:
     assert Shard(1, 2, "run") == read_shard("1/2", lambda: "run")
     assert Shard(1, 2, "7") == read_shard("1/2/7", lambda: "run")
 
@@ -158,7 +158,7 @@ class Draining:
         self.ends += 1
 
 
-def test_a_server_that_drains_creates_no_sandbox_and_ends_with_the_last_one():
+def test_a_server_that_drains_creates_no_sandbox_and_ends_with_the_last_one() -> None:
     draining = Draining()
     sandbox_id = created(draining.host)["sandboxId"]
     draining.drain.check()
@@ -176,7 +176,7 @@ def test_a_server_that_drains_creates_no_sandbox_and_ends_with_the_last_one():
     assert 1 == draining.ends
 
 
-def test_a_server_that_drains_ends_when_its_time_is_over():
+def test_a_server_that_drains_ends_when_its_time_is_over() -> None:
     draining = Draining()
     created(draining.host)
 

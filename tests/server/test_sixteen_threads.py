@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -43,7 +45,7 @@ def make(answer: bytes, sandbox: Sandbox) -> str:
 
 
 @pytest.mark.parametrize("sessions", [sessions_in_process, sessions_over_a_socket])
-def test_each_call_is_in_the_journal_once_and_each_event_is_delivered_once(sessions):
+def test_each_call_is_in_the_journal_once_and_each_event_is_delivered_once(sessions: Callable[..., Any]) -> None:
     received: list[str] = []
     together = threading.Barrier(THREADS)
 
@@ -65,7 +67,7 @@ def test_each_call_is_in_the_journal_once_and_each_event_is_delivered_once(sessi
     assert Counter(dict.fromkeys((event["id"] for event in events), 1)) == Counter(received)
 
 
-def test_sandboxes_that_threads_make_have_ids_of_their_own_and_share_nothing():
+def test_sandboxes_that_threads_make_have_ids_of_their_own_and_share_nothing() -> None:
     def run(server: MockServer) -> tuple[str, int]:
         with server.sandbox() as sandbox:
             sessions_in_process(sandbox)

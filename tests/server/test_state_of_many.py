@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import types
+from typing import Any
 
 import pytest
 
+from mockserver import Sandbox
+from mockserver._json import JSON
 from mockserver.server.api import formats
 from mockserver.server.control import sandboxes, views
 from mockserver.server.control.views import STATE_CHATS
+from mockserver.server.hosting.snapshot import HostedSnapshot
 
 MANY = STATE_CHATS + 5
 pytestmark = pytest.mark.mockserver(
@@ -16,19 +21,19 @@ pytestmark = pytest.mark.mockserver(
 )
 
 
-def state(sandbox, query=""):
+def state(sandbox: Sandbox, query: str = "") -> JSON:
     reply = sandbox.call("GET", f"/_mock/state{query}")
     assert reply.status == 200, reply.body
     return reply.json()["tenants"][0]
 
 
-def test_the_state_has_the_first_chats_of_a_tenant_and_their_whole_number(mockserver) -> None:
+def test_the_state_has_the_first_chats_of_a_tenant_and_their_whole_number(mockserver: Sandbox) -> None:
     whole = state(mockserver)
 
     assert (STATE_CHATS, MANY) == (len(whole["chats"]), whole["chatCount"])
 
 
-def test_the_chats_of_the_state_can_be_read_page_by_page(mockserver) -> None:
+def test_the_chats_of_the_state_can_be_read_page_by_page(mockserver: Sandbox) -> None:
     first, rest, none = (state(mockserver, query) for query in ("?chats=7", f"?chatsFrom={STATE_CHATS}", "?chats=0"))
 
     assert state(mockserver)["chats"][:7] == first["chats"]
@@ -37,7 +42,7 @@ def test_the_chats_of_the_state_can_be_read_page_by_page(mockserver) -> None:
     assert [] == none["chats"]
 
 
-def test_an_execution_shows_as_many_targets_as_the_state_shows_chats(mockserver) -> None:
+def test_an_execution_shows_as_many_targets_as_the_state_shows_chats(mockserver: Sandbox) -> None:
     mockserver.apply({"given": {"templates": [{"id": "template_a", "items": [{"type": "text", "text": "Oi"}]}]}})
     body = {"name": "A", "platform": "chatapp", "templateId": "template_a", "cadence": 60}
     campaign_id = mockserver.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
@@ -50,7 +55,9 @@ def test_an_execution_shows_as_many_targets_as_the_state_shows_chats(mockserver)
     assert "template_a" == execution["template"]
 
 
-def test_no_step_of_a_large_state_is_one_call_of_the_interpreter(mockserver, monkeypatch) -> None:
+def test_no_step_of_a_large_state_is_one_call_of_the_interpreter(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The thread of other sandboxes' calls waits for such a step: 10,000 chats as text take 40 ms."""
     steps = []
     for module in (formats, views):
@@ -63,10 +70,10 @@ def test_no_step_of_a_large_state_is_one_call_of_the_interpreter(mockserver, mon
 class _Counting:
     """The encoder of a module; records the length of each text."""
 
-    def __init__(self, steps, module) -> None:
+    def __init__(self, steps: list[Any], module: types.ModuleType) -> None:
         self._steps, self._encode = steps, json.dumps if module is views else module._ENCODE
 
-    def __call__(self, value, **options) -> str:
+    def __call__(self, value: Any, **options: bool | type[str]) -> str:
         text = self._encode(value, **options)
         self._steps.append(len(text))
         return text
@@ -78,17 +85,17 @@ class _Counting:
     "query",
     ["chats=-1", "chats=1e3", "chats=²", f"chatsFrom={'9' * 5_000}", "chats=", "tenant=a", f"chats={STATE_CHATS + 1}"],
 )
-def test_an_invalid_page_is_refused(mockserver, query) -> None:
+def test_an_invalid_page_is_refused(mockserver: Sandbox, query: str) -> None:
     reply = mockserver.call("GET", f"/_mock/state?{query}")
 
     assert (400, "MOCK_BAD_QUERY") == (reply.status, reply.json()["code"])
     assert len(reply.body) < 500
 
 
-def test_the_state_is_the_one_of_its_snapshot_whatever_happens_while_it_is_built(mockserver) -> None:
+def test_the_state_is_the_one_of_its_snapshot_whatever_happens_while_it_is_built(mockserver: Sandbox) -> None:
     before, read = mockserver.state(), []
 
-    def read_state(snapshot, arguments):
+    def read_state(snapshot: HostedSnapshot, arguments: JSON) -> None:
         mockserver.advance("20m")
         mockserver.admin.set_tenant(name="Another")
         read.append(sandboxes.read_state(snapshot, arguments))
@@ -98,7 +105,7 @@ def test_the_state_is_the_one_of_its_snapshot_whatever_happens_while_it_is_built
     assert [before] == read
 
 
-def test_the_state_is_built_without_the_lock(mockserver) -> None:
+def test_the_state_is_built_without_the_lock(mockserver: Sandbox) -> None:
     hosted, held = mockserver._hosted, []
 
     class Lock:
@@ -112,7 +119,7 @@ def test_the_state_is_built_without_the_lock(mockserver) -> None:
 
     hosted.sandbox.lock = lock = Lock()
 
-    def read_state(snapshot, arguments):
+    def read_state(snapshot: HostedSnapshot, arguments: JSON) -> JSON:
         held.append(lock.is_held)
         return sandboxes.read_state(snapshot, arguments)
 
@@ -120,7 +127,7 @@ def test_the_state_is_built_without_the_lock(mockserver) -> None:
     assert [False] == held
 
 
-def test_a_key_of_the_sandbox_is_redacted_in_any_chat(mockserver) -> None:
+def test_a_key_of_the_sandbox_is_redacted_in_any_chat(mockserver: Sandbox) -> None:
     """Also behind the first slice of the chats, which are searched some at a time."""
     key = mockserver.secret_key
     chats = [{"platform": "chatapp", "name": key if number == 250 else "Ana"} for number in range(300)]

@@ -114,7 +114,7 @@ def session(sandbox: Sandbox) -> str:
     return str(sandbox.call("POST", SESSIONS, json={}).json()["sessionId"])
 
 
-def test_the_first_event_is_the_clock(sandbox: Sandbox, reader: Callable[..., Reader]):
+def test_the_first_event_is_the_clock(sandbox: Sandbox, reader: Callable[..., Reader]) -> None:
     own = reader()
 
     assert "HTTP/1.1 200 OK" == own.head[0]
@@ -122,7 +122,9 @@ def test_the_first_event_is_the_clock(sandbox: Sandbox, reader: Callable[..., Re
     assert ("clock", {**sandbox.call("GET", "/_mock/clock").json(), "due": None}) == own.event()[1:]
 
 
-def test_calls_changes_deliveries_and_the_clock_arrive_as_they_happen(sandbox: Sandbox, reader: Callable[..., Reader]):
+def test_calls_changes_deliveries_and_the_clock_arrive_as_they_happen(
+    sandbox: Sandbox, reader: Callable[..., Reader]
+) -> None:
     own = reader()
     own.event()
     sandbox.receive_webhooks(lambda request: 204)
@@ -149,7 +151,7 @@ def test_calls_changes_deliveries_and_the_clock_arrive_as_they_happen(sandbox: S
     assert ("clock", None) == (idle.name, idle.data["due"])
 
 
-def test_a_refused_call_has_its_code_and_no_key(sandbox: Sandbox, reader: Callable[..., Reader]):
+def test_a_refused_call_has_its_code_and_no_key(sandbox: Sandbox, reader: Callable[..., Reader]) -> None:
     own = reader()
     own.event()
     sandbox.call("GET", f"/v1/campaigns/{sandbox.secret_key}")
@@ -162,7 +164,7 @@ def test_a_refused_call_has_its_code_and_no_key(sandbox: Sandbox, reader: Callab
 @pytest.mark.parametrize("way", ["header", "query"])
 def test_a_reader_that_connects_again_gets_what_follows_without_a_gap(
     sandbox: Sandbox, reader: Callable[..., Reader], way: str
-):
+) -> None:
     own = reader()
     own.event()
     for _ in range(3):
@@ -178,7 +180,7 @@ def test_a_reader_that_connects_again_gets_what_follows_without_a_gap(
     assert [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6] == [event.data["n"] for event in (*seen, *rest)]
 
 
-def test_every_place_between_two_events_can_be_resumed(sandbox: Sandbox, reader: Callable[..., Reader]):
+def test_every_place_between_two_events_can_be_resumed(sandbox: Sandbox, reader: Callable[..., Reader]) -> None:
     for _ in range(3):
         session(sandbox)
     every = reader("?since=0.0.0").until("clock")[:-1]
@@ -188,7 +190,7 @@ def test_every_place_between_two_events_can_be_resumed(sandbox: Sandbox, reader:
 
 def test_a_reader_too_far_behind_gets_the_numbers_of_what_it_misses(
     sandbox: Sandbox, reader: Callable[..., Reader], monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     monkeypatch.setattr(stream, "QUEUE_MAX", 5)
     for _ in range(4):
         session(sandbox)
@@ -204,13 +206,13 @@ def test_a_reader_too_far_behind_gets_the_numbers_of_what_it_misses(
 @pytest.mark.parametrize("since", ["0.9.9", "3.0.0"])
 def test_a_place_of_a_server_that_was_started_again_is_gone(
     sandbox: Sandbox, reader: Callable[..., Reader], since: str
-):
+) -> None:
     lag = reader(f"?since={since}").event()
 
     assert ("lag", True) == (lag.name, lag.data["gone"])
 
 
-def test_a_restored_state_is_an_event(sandbox: Sandbox, reader: Callable[..., Reader]):
+def test_a_restored_state_is_an_event(sandbox: Sandbox, reader: Callable[..., Reader]) -> None:
     own = reader()
     own.event()
     with sandbox.checkpoint():
@@ -223,7 +225,7 @@ def test_a_restored_state_is_an_event(sandbox: Sandbox, reader: Callable[..., Re
     assert "call" == own.event().name
 
 
-def test_two_sandboxes_never_mix(server: MockServer, sandbox: Sandbox, reader: Callable[..., Reader]):
+def test_two_sandboxes_never_mix(server: MockServer, sandbox: Sandbox, reader: Callable[..., Reader]) -> None:
     other = server.sandbox()
     own = reader()
     own.event()
@@ -235,7 +237,7 @@ def test_two_sandboxes_never_mix(server: MockServer, sandbox: Sandbox, reader: C
 
 def test_readers_at_one_place_share_a_batch(
     sandbox: Sandbox, reader: Callable[..., Reader], monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     readers = [reader() for _ in range(4)]
     for own in readers:
         own.event()
@@ -248,7 +250,7 @@ def test_readers_at_one_place_share_a_batch(
     assert 1 == len([place for place in built if place.call == 0])
 
 
-def test_a_reader_waits_a_tenth_of_a_second_after_each_batch(monkeypatch: pytest.MonkeyPatch):
+def test_a_reader_waits_a_tenth_of_a_second_after_each_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
 
     async def wait(seconds: float) -> None:
@@ -279,7 +281,7 @@ def test_a_reader_waits_a_tenth_of_a_second_after_each_batch(monkeypatch: pytest
 
 def test_a_silent_stream_has_a_heartbeat(
     sandbox: Sandbox, reader: Callable[..., Reader], monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     monkeypatch.setattr(live_stream, "HEARTBEAT_SECONDS", 0.0)
     own = reader()
     own.event()
@@ -287,7 +289,7 @@ def test_a_silent_stream_has_a_heartbeat(
     assert ": heartbeat" == own.block()
 
 
-def test_stop_ends_a_stream_immediately():
+def test_stop_ends_a_stream_immediately() -> None:
     with MockServer() as server:
         own = Reader(server.sandbox())
         own.event()
@@ -295,7 +297,7 @@ def test_stop_ends_a_stream_immediately():
         next(event for event in own.events() if event.name == "none")
 
 
-def test_a_closed_sandbox_ends_its_streams(server: MockServer, sandbox: Sandbox, reader: Callable[..., Reader]):
+def test_a_closed_sandbox_ends_its_streams(server: MockServer, sandbox: Sandbox, reader: Callable[..., Reader]) -> None:
     own = reader()
     own.event()
     sandbox.close()
@@ -304,7 +306,7 @@ def test_a_closed_sandbox_ends_its_streams(server: MockServer, sandbox: Sandbox,
         own.event()
 
 
-def test_a_reader_that_disconnects_leaves_no_listener(server: MockServer, sandbox: Sandbox):
+def test_a_reader_that_disconnects_leaves_no_listener(server: MockServer, sandbox: Sandbox) -> None:
     hosted = sandbox._backend.local("its listeners").hosted
     with Reader(sandbox) as own:
         own.event()
@@ -317,7 +319,7 @@ def test_a_reader_that_disconnects_leaves_no_listener(server: MockServer, sandbo
     assert () == hosted.listeners
 
 
-def test_an_old_client_gets_the_stream_without_chunks(sandbox: Sandbox, reader: Callable[..., Reader]):
+def test_an_old_client_gets_the_stream_without_chunks(sandbox: Sandbox, reader: Callable[..., Reader]) -> None:
     own = reader(version="1.0")
 
     assert not own.is_chunked
@@ -330,14 +332,16 @@ def test_an_old_client_gets_the_stream_without_chunks(sandbox: Sandbox, reader: 
     [("?since=1", 400), ("?since=1.2.3.4", 400), ("?color=1", 400)],
     ids=["short", "long", "unknown"],
 )
-def test_a_place_that_is_none_is_refused(sandbox: Sandbox, reader: Callable[..., Reader], query: str, status: int):
+def test_a_place_that_is_none_is_refused(
+    sandbox: Sandbox, reader: Callable[..., Reader], query: str, status: int
+) -> None:
     own = reader(query)
 
     assert f"HTTP/1.1 {status} Bad Request" == own.head[0]
     assert not own.is_chunked
 
 
-def test_a_client_in_this_process_gets_the_events_so_far():
+def test_a_client_in_this_process_gets_the_events_so_far() -> None:
     sandbox = MockServer().sandbox()
     sandbox.call("GET", "/v1/campaigns")
     answer = sandbox.call("GET", "/_mock/stream?since=0.0.0")

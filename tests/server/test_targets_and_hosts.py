@@ -6,11 +6,13 @@ import json
 
 import pytest
 
+from mockserver import MockServer, Sandbox
 from mockserver.server import app as flask_app
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.http1.request import HEAD_MAX_BYTES, is_authority
 from mockserver.server.socket_handler import SocketHandler
+from tests.server.conftest import Serve
 from tests.server.hostile import Request, send
 from tests.server.rawclient import RawClient
 
@@ -49,12 +51,12 @@ NO_NAMES = [
 
 
 @pytest.mark.parametrize("host", NAMES)
-def test_a_host_is_a_name_or_an_address_with_an_optional_port(host) -> None:
+def test_a_host_is_a_name_or_an_address_with_an_optional_port(host: str) -> None:
     assert is_authority(host)
 
 
 @pytest.mark.parametrize("host", NO_NAMES)
-def test_a_host_that_is_neither_is_refused_on_the_socket(serve, host) -> None:
+def test_a_host_that_is_neither_is_refused_on_the_socket(serve: Serve, host: str) -> None:
     with RawClient(serve(SocketHandler(SandboxHost())).port) as client:
         client.socket.sendall(f"GET /_mock/health HTTP/1.1\r\nHost: {host}\r\n\r\n".encode("latin-1", "replace"))
         answer = client.answer()
@@ -63,13 +65,13 @@ def test_a_host_that_is_neither_is_refused_on_the_socket(serve, host) -> None:
     assert (400, "VALIDATION_ERROR") == (answer.status, answer.json()["code"])
 
 
-def test_an_absolute_target_with_an_invalid_host_is_refused(serve) -> None:
+def test_an_absolute_target_with_an_invalid_host_is_refused(serve: Serve) -> None:
     with RawClient(serve(SocketHandler(SandboxHost())).port) as client:
         assert 400 == client.send("GET http://[zz]/_mock/health HTTP/1.1").answer().status
 
 
 @pytest.mark.parametrize("host", NO_NAMES)
-def test_an_invalid_host_appears_in_no_returned_url(host) -> None:
+def test_an_invalid_host_appears_in_no_returned_url(host: str) -> None:
     """Servers other than this package's own pass such a Host on to the application."""
     served = SandboxHost()
     hosted = served.create(SandboxConfig(), id=DEFAULT_ID)
@@ -80,7 +82,7 @@ def test_an_invalid_host_appears_in_no_returned_url(host) -> None:
     assert json.loads(answer.body)["url"].startswith(f"{served.origin}/connect/")
 
 
-def test_a_client_that_names_no_host_gets_urls_of_its_sandboxs_own_port(mockserver_server) -> None:
+def test_a_client_that_names_no_host_gets_urls_of_its_sandboxs_own_port(mockserver_server: MockServer) -> None:
     with mockserver_server.sandbox(own_port=True) as sandbox:
         head = f"POST {SESSIONS} HTTP/1.0\r\nX-API-Key: {sandbox.secret_key}\r\nContent-Length: 0\r\n\r\n"
         with RawClient(int(sandbox.base_url.rpartition(":")[2])) as client:
@@ -90,7 +92,9 @@ def test_a_client_that_names_no_host_gets_urls_of_its_sandboxs_own_port(mockserv
         assert url.startswith(f"{sandbox.base_url}/connect/")
 
 
-def test_a_client_of_a_sandboxs_app_that_names_no_valid_host_gets_urls_of_the_sandbox(mockserver_server) -> None:
+def test_a_client_of_a_sandboxs_app_that_names_no_valid_host_gets_urls_of_the_sandbox(
+    mockserver_server: MockServer,
+) -> None:
     with mockserver_server.sandbox() as sandbox:
         address, headers = sandbox.base_url, {"X-API-Key": sandbox.secret_key, "Host": "a b"}
         url = sandbox.admin.app.test_client().post(SESSIONS, headers=headers).get_json()["url"]
@@ -111,7 +115,7 @@ ABSOLUTE = [
 
 
 @pytest.mark.parametrize(("target", "status"), ABSOLUTE)
-def test_an_absolute_target_leads_where_its_path_leads(serve, target, status) -> None:
+def test_an_absolute_target_leads_where_its_path_leads(serve: Serve, target: str, status: int) -> None:
     host = SandboxHost()
     host.create(SandboxConfig(), id=DEFAULT_ID)
     with RawClient(serve(SocketHandler(host)).port) as client:
@@ -133,7 +137,7 @@ REFUSED_HEADS = {
 
 
 @pytest.mark.parametrize("sent", REFUSED_HEADS.values(), ids=REFUSED_HEADS.keys())
-def test_an_answer_to_head_has_no_body_also_where_the_server_refuses_the_request(serve, sent) -> None:
+def test_an_answer_to_head_has_no_body_also_where_the_server_refuses_the_request(serve: Serve, sent: bytes) -> None:
     host = SandboxHost()
     host.create(SandboxConfig(), id=DEFAULT_ID)
     with RawClient(serve(SocketHandler(host)).port) as client:
@@ -148,7 +152,7 @@ def test_an_answer_to_head_has_no_body_also_where_the_server_refuses_the_request
 @pytest.mark.parametrize(
     "path", ["/v1/nothing", "/_mock/nothing", "/_mock/health", "/media/x", "/connect/x", "/sandboxes/no/x", "/x"]
 )
-def test_an_answer_to_head_has_no_body_in_process(mockserver, path) -> None:
+def test_an_answer_to_head_has_no_body_in_process(mockserver: Sandbox, path: str) -> None:
     got, headed = (mockserver.call(method, path, key="") for method in ("GET", "HEAD"))
 
     assert b"" == headed.body

@@ -11,6 +11,8 @@ import selectors
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -24,7 +26,7 @@ BODY = b'{"returnUrl": "https://example.test/' + b"a" * 1000 + b'"}'
 
 
 @pytest.fixture
-def descriptors():
+def descriptors() -> Iterator[Any]:
     """The open files that a process may have, the limit raised as far as it goes; the server inherits it."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
@@ -34,7 +36,7 @@ def descriptors():
 
 @pytest.mark.deep
 @pytest.mark.timeout(2 * SECONDS)
-def test_each_of_ten_thousand_connections_gets_the_answer_to_its_own_call(descriptors: int):
+def test_each_of_ten_thousand_connections_gets_the_answer_to_its_own_call(descriptors: int) -> None:
     count = min(CONNECTIONS, descriptors - SPARE_DESCRIPTORS)
     command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", "--log-format", "off"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as server:

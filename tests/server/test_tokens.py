@@ -33,21 +33,21 @@ def create(controls: Controls, **body: Any) -> dict[str, Any]:
     return created
 
 
-def test_a_creation_returns_a_token_only_if_the_server_has_one(controls: Controls):
+def test_a_creation_returns_a_token_only_if_the_server_has_one(controls: Controls) -> None:
     assert create(controls)["token"]
     controls.host.token = None
 
     assert "token" not in controls.run("createSandbox")
 
 
-def test_tokens_differ_by_sandbox_and_by_server(controls: Controls):
+def test_tokens_differ_by_sandbox_and_by_server(controls: Controls) -> None:
     tokens = {create(controls)["token"] for _ in range(3)} | {SandboxHost().sandbox_token("sandbox_1")}
 
     assert 4 == len(tokens)
 
 
 @pytest.mark.parametrize("row", ROUTES, ids=lambda row: row.id)
-def test_the_token_of_another_sandbox_opens_nothing(controls: Controls, row: Any):
+def test_the_token_of_another_sandbox_opens_nothing(controls: Controls, row: Any) -> None:
     own, other = create(controls), create(controls)
     params = {"id": other["sandboxId"], "sessionId": "x"}
 
@@ -58,7 +58,7 @@ def test_the_token_of_another_sandbox_opens_nothing(controls: Controls, row: Any
 
 
 @pytest.mark.parametrize("row", ROUTES, ids=lambda row: row.id)
-def test_its_own_token_opens_every_command_of_a_sandbox_and_none_of_the_server(controls: Controls, row: Any):
+def test_its_own_token_opens_every_command_of_a_sandbox_and_none_of_the_server(controls: Controls, row: Any) -> None:
     own = create(controls)
     params = {"id": own["sandboxId"], "sessionId": "x"}
 
@@ -69,7 +69,7 @@ def test_its_own_token_opens_every_command_of_a_sandbox_and_none_of_the_server(c
     assert (401 == status) == (row.id in OF_THE_SERVER)
 
 
-def test_its_own_token_ends_a_sandbox_at_the_address_of_the_server(controls: Controls):
+def test_its_own_token_ends_a_sandbox_at_the_address_of_the_server(controls: Controls) -> None:
     own, other = create(controls), create(controls)
 
     controls.refuse("deleteSandbox", "MOCK_TOKEN_WANTED", id=other["sandboxId"], headers=bearer(own["token"]))
@@ -78,7 +78,7 @@ def test_its_own_token_ends_a_sandbox_at_the_address_of_the_server(controls: Con
     assert [other["sandboxId"]] == [each for each in controls.host.sandboxes if each != "default"]
 
 
-def test_the_end_of_an_unknown_sandbox_is_refused_as_that_of_a_known_one(controls: Controls):
+def test_the_end_of_an_unknown_sandbox_is_refused_as_that_of_a_known_one(controls: Controls) -> None:
     own, other = create(controls), create(controls)
     words = [
         controls.refuse("deleteSandbox", "MOCK_TOKEN_WANTED", id=each, headers=bearer(own["token"]))
@@ -93,7 +93,7 @@ def test_the_end_of_an_unknown_sandbox_is_refused_as_that_of_a_known_one(control
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_refusal_does_not_show_whether_a_sandbox_is_open_has_ended_or_never_was(
     controls: Controls, path: str, accept: str, method: str
-):
+) -> None:
     own, other, ended = (create(controls, clock={"freeze": "2020-01-01T00:00:00Z"}) for _ in range(3))
     controls.run("deleteSandbox", id=ended["sandboxId"], headers=bearer(SERVER))
     headers = {"host": "127.0.0.1", "accept": accept, **bearer(own["token"])}
@@ -109,7 +109,7 @@ def test_a_refusal_does_not_show_whether_a_sandbox_is_open_has_ended_or_never_wa
 
 
 @pytest.mark.parametrize("token", ["own", "server"])
-def test_those_with_its_token_read_that_a_sandbox_has_ended(controls: Controls, token: str):
+def test_those_with_its_token_read_that_a_sandbox_has_ended(controls: Controls, token: str) -> None:
     own = create(controls)
     prefix = f"/sandboxes/{own['sandboxId']}"
     controls.run("deleteSandbox", id=own["sandboxId"], headers=bearer(SERVER))
@@ -119,7 +119,7 @@ def test_those_with_its_token_read_that_a_sandbox_has_ended(controls: Controls, 
     controls.refuse("readState", "MOCK_SANDBOX_CLOSED", prefix=prefix, headers=headers)
 
 
-def test_the_token_of_the_server_opens_every_sandbox(controls: Controls):
+def test_the_token_of_the_server_opens_every_sandbox(controls: Controls) -> None:
     own = create(controls)
 
     controls.run("readState", prefix=f"/sandboxes/{own['sandboxId']}", headers=bearer(SERVER))
@@ -128,7 +128,7 @@ def test_the_token_of_the_server_opens_every_sandbox(controls: Controls):
 @pytest.mark.parametrize(
     "header", ["", "Bearer", "Bearer ", "Basic x", "Bearer é", SERVER, f"Basic {SERVER}", f"Bearer{SERVER}"]
 )
-def test_no_other_header_opens_anything(controls: Controls, header: str):
+def test_no_other_header_opens_anything(controls: Controls, header: str) -> None:
     own = create(controls)
 
     controls.refuse(
@@ -137,11 +137,11 @@ def test_no_other_header_opens_anything(controls: Controls, header: str):
 
 
 @pytest.mark.parametrize("scheme", ["Bearer ", "bearer ", "BEARER  "])
-def test_the_word_bearer_is_read_in_upper_and_lower_case(controls: Controls, scheme: str):
+def test_the_word_bearer_is_read_in_upper_and_lower_case(controls: Controls, scheme: str) -> None:
     assert 200 == controls.call("readClock", headers={"authorization": f"{scheme}{SERVER}"})[0]
 
 
-def test_a_token_is_in_no_view_of_its_sandbox(controls: Controls):
+def test_a_token_is_in_no_view_of_its_sandbox(controls: Controls) -> None:
     own = create(controls, labels={"job": "secret-job"})
     prefix = f"/sandboxes/{own['sandboxId']}"
     views = [

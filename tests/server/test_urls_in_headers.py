@@ -22,7 +22,7 @@ RETURN_URLS = [
 
 @pytest.mark.parametrize("url", [*RETURN_URLS, "http://[x", "https://a.example:x/", "//["])
 @pytest.mark.parametrize("name", ["Location", "Content-Location"])
-def test_a_scripted_url_is_sent_unchanged(mockserver: Sandbox, name: str, url: str):
+def test_a_scripted_url_is_sent_unchanged(mockserver: Sandbox, name: str, url: str) -> None:
     mockserver.on("listCampaigns").reply(201, "x", {name: url})
     client, session = mockserver.admin.app.test_client(), mockserver.requests_session()
     key = {"X-API-Key": mockserver.secret_key}
@@ -37,7 +37,7 @@ def test_a_scripted_url_is_sent_unchanged(mockserver: Sandbox, name: str, url: s
 @pytest.mark.parametrize("url", RETURN_URLS)
 @pytest.mark.parametrize("socket", [False, True])
 @pytest.mark.clause("session.return")
-def test_a_browser_is_redirected_to_the_exact_return_url(mockserver: Sandbox, url: str, socket: bool):
+def test_a_browser_is_redirected_to_the_exact_return_url(mockserver: Sandbox, url: str, socket: bool) -> None:
     session = create(mockserver, {"returnUrl": url})
 
     page = mockserver.end_user(session, socket=socket).connect()

@@ -37,7 +37,7 @@ def now(made: Made) -> str:
     return str(made.control("GET", "/clock").json()["now"])
 
 
-def test_it_returns_what_the_api_returns(made: Made):
+def test_it_returns_what_the_api_returns(made: Made) -> None:
     direct = made.api("GET", "/v1/campaigns?limit=1")
     answer = call(made, path="/v1/campaigns?limit=1")
 
@@ -46,21 +46,21 @@ def test_it_returns_what_the_api_returns(made: Made):
     assert {"listCampaigns"} == {row["operation"] for row in made.control("GET", "/journal").json()["exchanges"]}
 
 
-def test_a_body_is_sent_as_it_is_and_urls_have_the_address_of_the_caller(made: Made):
+def test_a_body_is_sent_as_it_is_and_urls_have_the_address_of_the_caller(made: Made) -> None:
     body = base64.b64encode(json.dumps({"returnUrl": "https://clinic.example/"}).encode()).decode()
     answer = call(made, "POST", SESSIONS, bodyBase64=body)
 
     assert json.loads(base64.b64decode(answer["bodyBase64"]))["url"].startswith(f"{made.base}/connect/")
 
 
-def test_a_delay_moves_the_clock_and_takes_no_real_time(made: Made):
+def test_a_delay_moves_the_clock_and_takes_no_real_time(made: Made) -> None:
     script(made, delay="1h")
 
     assert 200 == call(made)["status"]
     assert "2026-03-01T13:00:00.000Z" == now(made)
 
 
-def test_a_client_gives_up_after_its_timeout(made: Made):
+def test_a_client_gives_up_after_its_timeout(made: Made) -> None:
     script(made, delay="1h")
 
     assert {"noResponse": "timeout"} == call(made, timeout="30s")
@@ -68,13 +68,13 @@ def test_a_client_gives_up_after_its_timeout(made: Made):
 
 
 @pytest.mark.parametrize(("fault", "reason"), [("drop", "drop"), ("reset", "reset")])
-def test_a_broken_connection_is_no_response(made: Made, fault: str, reason: str):
+def test_a_broken_connection_is_no_response(made: Made, fault: str, reason: str) -> None:
     script(made, **{fault: "after"})
 
     assert {"noResponse": reason} == call(made)
 
 
-def test_a_truncated_body_is_cut(made: Made):
+def test_a_truncated_body_is_cut(made: Made) -> None:
     script(made, truncate=3)
     answer = call(made)
 
@@ -92,6 +92,6 @@ def test_a_truncated_body_is_cut(made: Made):
         {"method": "", "path": "/"},
     ],
 )
-def test_a_call_without_a_method_or_a_path_is_refused(made: Made, body: Any):
+def test_a_call_without_a_method_or_a_path_is_refused(made: Made, body: Any) -> None:
     assert (400, "MOCK_BAD_BODY") == refused(made.control("POST", "/calls", body))
     assert [] == made.control("GET", "/journal").json()["exchanges"]

@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from mockserver import MockServer
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from tests.harness.waiting import PATIENCE_SECONDS, wait_until
 from tests.operations.world import DRAFT, GIVEN
 from tests.server.rawclient import RawClient
@@ -24,13 +25,13 @@ PATH = "/v1/campaigns"
 class Caller:
     """A client on a thread of its own, and the result of its call."""
 
-    def __init__(self, sandbox):
+    def __init__(self, sandbox: Sandbox) -> None:
         self.result = None
         self._asked = sandbox.base_url + PATH, sandbox.secret_key
         self.thread = threading.Thread(target=self._run)
         self.thread.start()
 
-    def _run(self):
+    def _run(self) -> None:
         url, key = self._asked
         try:
             answer = requests.post(url, json=DRAFT, headers={"X-API-Key": key}, timeout=30)
@@ -41,12 +42,12 @@ class Caller:
 
 
 @pytest.fixture(params=["delay", "delay-after", "dribble"])
-def effect(request):
+def effect(request: pytest.FixtureRequest) -> JSON:
     return {request.param: {"chunks": 2, "over": "1h"} if request.param == "dribble" else "1h"}
 
 
 @pytest.mark.parametrize("end", ["reset", "restore", "close", "server"])
-def test_waiting_calls_are_canceled_immediately_and_leave_no_thread(end, effect):
+def test_waiting_calls_are_canceled_immediately_and_leave_no_thread(end: str, effect: JSON) -> None:
     server = MockServer()
     url = server.url
     sandbox = server.sandbox(given=GIVEN, now="2026-03-01T12:00:00Z")
@@ -76,7 +77,7 @@ def test_waiting_calls_are_canceled_immediately_and_leave_no_thread(end, effect)
     wait_until(lambda: not any(f"{url} " in f"{thread.name} " for thread in threading.enumerate()))
 
 
-def test_a_delay_affects_only_its_own_call_and_connection(mockserver):
+def test_a_delay_affects_only_its_own_call_and_connection(mockserver: Sandbox) -> None:
     rule = mockserver.on("createCampaign").delay("1h")
     held = Caller(mockserver)
     wait_until(lambda: rule.fired == 1)
@@ -92,7 +93,7 @@ def test_a_delay_affects_only_its_own_call_and_connection(mockserver):
     held.thread.join(PATIENCE_SECONDS)
 
 
-def test_a_short_delay_on_an_open_connection_is_waited_for(mockserver):
+def test_a_short_delay_on_an_open_connection_is_waited_for(mockserver: Sandbox) -> None:
     mockserver.on("listCampaigns").delay(0.05)
     with requests.Session() as session:
         began = time.monotonic()
@@ -109,7 +110,7 @@ def test_a_short_delay_on_an_open_connection_is_waited_for(mockserver):
 @pytest.mark.parametrize(
     "effect", [{"drop": "before"}, {"reset": "after"}, {"truncate": 5}, {"garble": True}, {"error": "INTERNAL_ERROR"}]
 )
-def test_a_connection_stays_open_only_after_a_complete_response(mockserver, effect):
+def test_a_connection_stays_open_only_after_a_complete_response(mockserver: Sandbox, effect: JSON) -> None:
     mockserver.apply({"script": [{"on": "listCampaigns", "nth": 2, "do": effect}]})
     parts = urlsplit(mockserver.base_url)
     with RawClient(parts.port) as client, RawClient(parts.port) as other:
@@ -127,7 +128,7 @@ def test_a_connection_stays_open_only_after_a_complete_response(mockserver, effe
         assert 200 == other.send(ask, key).answer().status
 
 
-def test_a_cut_beyond_the_end_of_the_body_closes_the_connection_all_the_same(mockserver):
+def test_a_cut_beyond_the_end_of_the_body_closes_the_connection_all_the_same(mockserver: Sandbox) -> None:
     mockserver.on("listCampaigns").truncate(1_000_000)
     parts = urlsplit(mockserver.base_url)
     with RawClient(parts.port) as client:
@@ -137,7 +138,7 @@ def test_a_cut_beyond_the_end_of_the_body_closes_the_connection_all_the_same(moc
         assert client.ended()
 
 
-def test_http_client_reports_a_dropped_connection(mockserver):
+def test_http_client_reports_a_dropped_connection(mockserver: Sandbox) -> None:
     mockserver.on("listCampaigns").drop("before")
     parts = urlsplit(mockserver.base_url)
     connection = HTTPConnection(parts.hostname, parts.port, timeout=10)
@@ -147,14 +148,14 @@ def test_http_client_reports_a_dropped_connection(mockserver):
     connection.close()
 
 
-def _late_answer(mockserver, client):
+def _late_answer(mockserver: Sandbox, client: RawClient) -> None:
     """Send a call whose answer is late, on a connection of its own."""
     mockserver.on("listCampaigns").delay_after(0.1)
     path = urlsplit(mockserver.base_url).path + PATH
     client.send(f"GET {path} HTTP/1.1", f"X-API-Key: {mockserver.secret_key}")
 
 
-def test_a_late_answer_that_a_half_closed_client_still_reads_is_not_lost(mockserver):
+def test_a_late_answer_that_a_half_closed_client_still_reads_is_not_lost(mockserver: Sandbox) -> None:
     with RawClient(urlsplit(mockserver.base_url).port) as client:
         _late_answer(mockserver, client)
         client.socket.shutdown(socket.SHUT_WR)
@@ -164,7 +165,7 @@ def test_a_late_answer_that_a_half_closed_client_still_reads_is_not_lost(mockser
     assert 200 == mockserver.log.journal["exchanges"][0]["response"]["status"]
 
 
-def test_a_late_answer_to_a_client_that_has_closed_its_socket_is_lost(mockserver):
+def test_a_late_answer_to_a_client_that_has_closed_its_socket_is_lost(mockserver: Sandbox) -> None:
     with RawClient(urlsplit(mockserver.base_url).port) as client:
         _late_answer(mockserver, client)
 
@@ -184,7 +185,7 @@ CURL = {
 
 
 @pytest.mark.parametrize("name", CURL)
-def test_curl_has_an_exit_code_for_each_fault(mockserver, name):
+def test_curl_has_an_exit_code_for_each_fault(mockserver: Sandbox, name: str) -> None:
     curl = shutil.which("curl") or pytest.skip("curl is not installed here: its exit codes are not looked at")
     effect, code = CURL[name]
     mockserver.on("listCampaigns").do(effect)
@@ -206,7 +207,7 @@ NODE = {
 
 
 @pytest.mark.parametrize("name", NODE)
-def test_fetch_of_node_has_an_error_for_each_fault(mockserver, name):
+def test_fetch_of_node_has_an_error_for_each_fault(mockserver: Sandbox, name: str) -> None:
     node = shutil.which("node") or pytest.skip("Node is not installed here: its fetch is not looked at")
     effect, message = NODE[name]
     mockserver.on("listCampaigns").do(effect)

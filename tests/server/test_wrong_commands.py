@@ -36,14 +36,14 @@ def _named(row: Route) -> str:
     return row.id
 
 
-def test_a_probe_of_health_may_add_parameters_of_its_own(controls: Controls):
+def test_a_probe_of_health_may_add_parameters_of_its_own(controls: Controls) -> None:
     status, answer = controls.call("readHealth", None, "?probe=1&probe=2")
 
     assert (200, "ok") == (status, answer["status"])
 
 
 @pytest.mark.parametrize("row", [row for row in ROUTES if row.id != "readHealth"], ids=_named)
-def test_an_unknown_parameter_of_a_query_is_refused(controls: Controls, row: Route):
+def test_an_unknown_parameter_of_a_query_is_refused(controls: Controls, row: Route) -> None:
     code, message = _refused(controls, row.id, query="?colour=blue")
 
     known = ", ".join(query_names(row))
@@ -53,7 +53,7 @@ def test_an_unknown_parameter_of_a_query_is_refused(controls: Controls, row: Rou
 
 
 @pytest.mark.parametrize("row", [row for row in ROUTES if query_names(row)], ids=_named)
-def test_a_misspelt_parameter_is_refused_with_the_nearest(controls: Controls, row: Route):
+def test_a_misspelt_parameter_is_refused_with_the_nearest(controls: Controls, row: Route) -> None:
     name = query_names(row)[0]
     _, message = _refused(controls, row.id, query=f"?{name[:-1]}=1")
 
@@ -61,7 +61,7 @@ def test_a_misspelt_parameter_is_refused_with_the_nearest(controls: Controls, ro
 
 
 @pytest.mark.parametrize("row", [row for row in ROUTES if set(query_names(row)) - {"label"}], ids=_named)
-def test_a_parameter_that_is_sent_twice_is_refused(controls: Controls, row: Route):
+def test_a_parameter_that_is_sent_twice_is_refused(controls: Controls, row: Route) -> None:
     name = query_names(row)[0]
 
     assert ("MOCK_BAD_QUERY", f"query: got {name!r} twice; expected it once") == _refused(
@@ -70,7 +70,7 @@ def test_a_parameter_that_is_sent_twice_is_refused(controls: Controls, row: Rout
 
 
 @pytest.mark.parametrize("row", WITHOUT_BODY, ids=_named)
-def test_a_body_that_no_command_reads_is_refused(controls: Controls, row: Route):
+def test_a_body_that_no_command_reads_is_refused(controls: Controls, row: Route) -> None:
     for body in ({"id": "rule_1"}, [], b"by=1m"):
         code, message = _refused(controls, row.id, body)
 
@@ -79,12 +79,12 @@ def test_a_body_that_no_command_reads_is_refused(controls: Controls, row: Route)
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b" {}\n"])
-def test_an_empty_body_is_none(body: bytes):
+def test_an_empty_body_is_none(body: bytes) -> None:
     assert 204 == Controls().call("reset", body)[0]
 
 
 @pytest.mark.parametrize("row", [row for row in WITH_BODY if row.id not in ("applyScenario", "choose")], ids=_named)
-def test_an_unknown_key_of_a_body_is_refused(controls: Controls, row: Route):
+def test_an_unknown_key_of_a_body_is_refused(controls: Controls, row: Route) -> None:
     code, message = _refused(controls, row.id, {"colour": "blue"})
 
     assert "MOCK_BAD_BODY" == code
@@ -92,7 +92,7 @@ def test_an_unknown_key_of_a_body_is_refused(controls: Controls, row: Route):
 
 
 @pytest.mark.parametrize("row", WITH_BODY, ids=_named)
-def test_a_value_of_a_wrong_type_is_refused(controls: Controls, row: Route):
+def test_a_value_of_a_wrong_type_is_refused(controls: Controls, row: Route) -> None:
     names = list(schemas.load(row.schema or "").get("properties", ()))
     for body in ([], "2026-03-01T12:00:00Z", 5, None, *({name: [True]} for name in names)):
         code, _ = _refused(controls, row.id, b"null" if body is None else body)
@@ -101,7 +101,7 @@ def test_a_value_of_a_wrong_type_is_refused(controls: Controls, row: Route):
 
 
 @pytest.mark.parametrize("row", WITH_BODY, ids=_named)
-def test_a_key_that_an_object_has_twice_is_refused(controls: Controls, row: Route):
+def test_a_key_that_an_object_has_twice_is_refused(controls: Controls, row: Route) -> None:
     for body in (b'{"by": "1m", "by": "2m"}', b'{"where": {"a": 1, "b": 2, "a": 1}}'):
         code, message = _refused(controls, row.id, body)
 
@@ -110,7 +110,7 @@ def test_a_key_that_an_object_has_twice_is_refused(controls: Controls, row: Rout
 
 
 @pytest.mark.parametrize("row", WITH_BODY, ids=_named)
-def test_a_form_and_a_byte_order_mark_are_refused_as_what_they_are(controls: Controls, row: Route):
+def test_a_form_and_a_byte_order_mark_are_refused_as_what_they_are(controls: Controls, row: Route) -> None:
     form = {"content-type": "application/x-www-form-urlencoded"}
 
     assert ("MOCK_BAD_JSON", "body: got a form; expected a JSON object in UTF-8") == _refused(
@@ -122,7 +122,7 @@ def test_a_form_and_a_byte_order_mark_are_refused_as_what_they_are(controls: Con
     ) == _refused(controls, row.id, b"\xef\xbb\xbf{}")
 
 
-def test_json_with_the_content_type_of_a_form_is_read_as_curl_sends_it():
+def test_json_with_the_content_type_of_a_form_is_read_as_curl_sends_it() -> None:
     answer = Controls().run("advanceClock", {"by": "1m"}, headers={"content-type": "application/x-www-form-urlencoded"})
 
     assert "2026-03-01T12:01:00.000Z" == answer["now"]
@@ -136,7 +136,7 @@ def test_json_with_the_content_type_of_a_form_is_read_as_curl_sends_it():
         (b'{"by": "1m\xff"}', "byte 10 is not UTF-8"),
     ],
 )
-def test_what_is_not_json_is_refused_with_its_place(controls: Controls, text: bytes, place: str):
+def test_what_is_not_json_is_refused_with_its_place(controls: Controls, text: bytes, place: str) -> None:
     assert ("MOCK_BAD_JSON", f"body: {place}; expected a JSON object in UTF-8") == _refused(
         controls, "advanceClock", text
     )
@@ -146,7 +146,7 @@ def test_what_is_not_json_is_refused_with_its_place(controls: Controls, text: by
 @pytest.mark.parametrize(
     ("command", "name"), [("readJournal", "limit"), ("readJournal", "since"), ("readState", "chats")]
 )
-def test_a_number_of_a_query_has_its_bounds(controls: Controls, command: str, name: str, value: str):
+def test_a_number_of_a_query_has_its_bounds(controls: Controls, command: str, name: str, value: str) -> None:
     assert (
         "MOCK_BAD_QUERY",
         f"{name}: got {value!r}; expected a whole number from 0 to 999999999999999",
@@ -181,7 +181,7 @@ WRONG_BODIES: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("command", "body", "message"), WRONG_BODIES)
-def test_a_wrong_body_is_refused_at_its_place(controls: Controls, command: str, body: Any, message: str):
+def test_a_wrong_body_is_refused_at_its_place(controls: Controls, command: str, body: Any, message: str) -> None:
     status, answer = controls.call(command, body)
 
     assert (400, message) == (status, answer["message"][: len(message)])
@@ -203,7 +203,7 @@ RESPONSES = [{"error": "INTERNAL_ERROR"}, {"reply": {"status": 500}}, {"bad-gate
 
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("response", RESPONSES, ids=lambda effects: next(iter(effects)))
-def test_a_rule_without_a_response_makes_none(controls: Controls, end: str, response: dict[str, Any]):
+def test_a_rule_without_a_response_makes_none(controls: Controls, end: str, response: dict[str, Any]) -> None:
     entry = {"on": "listCampaigns", "do": {end: "after", **response}}
     code, message = _refused(controls, "applyScenario", {"script": [entry]})
 
@@ -220,7 +220,7 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize(("command", "kind"), UNKNOWN.items())
-def test_an_unknown_id_is_refused_with_those_that_exist(controls: Controls, command: str, kind: str):
+def test_an_unknown_id_is_refused_with_those_that_exist(controls: Controls, command: str, kind: str) -> None:
     body = {"secret": "c2VjcmV0"} if command == "rotateWebhook" else None
     status, answer = controls.call(command, body, id="x", sessionId="x")
 
@@ -229,7 +229,7 @@ def test_an_unknown_id_is_refused_with_those_that_exist(controls: Controls, comm
     assert f"{kind}: got 'x'; expected {existing}" == answer["message"]
 
 
-def test_of_many_checkpoints_the_refusal_lists_some():
+def test_of_many_checkpoints_the_refusal_lists_some() -> None:
     controls = Controls()
     for _ in range(9):
         controls.run("createCheckpoint")
@@ -241,7 +241,7 @@ def test_of_many_checkpoints_the_refusal_lists_some():
     ) == answer["message"]
 
 
-def test_the_answer_of_an_advance_has_what_fired_while_a_rule_advanced():
+def test_the_answer_of_an_advance_has_what_fired_while_a_rule_advanced() -> None:
     controls = Controls()
     script = [
         {"at": "1m", "do": {"advance": "10m"}},

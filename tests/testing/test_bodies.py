@@ -23,17 +23,17 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("name", modules())
-def test_the_bodies_are_those_of_the_schemas(name: str):
+def test_the_bodies_are_those_of_the_schemas(name: str) -> None:
     assert ast.dump(ast.parse(modules()[name])) == ast.dump(ast.parse((HOME / name).read_text(encoding="utf-8")))
 
 
-def test_every_body_of_an_operation_has_its_name_in_the_package():
+def test_every_body_of_an_operation_has_its_name_in_the_package() -> None:
     wanted = {name for pair in names().values() for name in pair} - {"None", "Any"}
 
     assert wanted == set(bodies.__all__)
 
 
-def test_calls_are_typed_by_operation():
+def test_calls_are_typed_by_operation() -> None:
     space = {**vars(call_log), "bodies": bodies}
     found = {}
     for overload in get_overloads(CallLog.__call__):
@@ -141,7 +141,7 @@ WRONG_LINES = (*range(6, 10), *range(11, 19), 22, 23)
 
 @pytest.mark.deep
 @pytest.mark.skipif(shutil.which("pyright") is None, reason="pyright is not on this machine")
-def test_pyright_rejects_the_same_lines(tmp_path: Path):
+def test_pyright_rejects_the_same_lines(tmp_path: Path) -> None:
     file = tmp_path / "test_wrong.py"
     file.write_text(WRONG, encoding="utf-8")
     command = ["pyright", "--outputjson", "--pythonpath", sys.executable, str(file)]
@@ -152,7 +152,7 @@ def test_pyright_rejects_the_same_lines(tmp_path: Path):
 
 
 @pytest.mark.deep
-def test_mypy_accepts_a_correct_test_and_reports_the_errors_of_another(tmp_path: Path):
+def test_mypy_accepts_a_correct_test_and_reports_the_errors_of_another(tmp_path: Path) -> None:
     (tmp_path / "test_right.py").write_text(USER, encoding="utf-8")
     (tmp_path / "test_wrong.py").write_text(WRONG, encoding="utf-8")
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", str(tmp_path / "cache")]

@@ -34,7 +34,7 @@ def missed(ask: Any) -> list[str]:
     return str(miss.value).splitlines()
 
 
-def test_one_is_the_only_call_with_its_body_and_answer(sandbox: Sandbox):
+def test_one_is_the_only_call_with_its_body_and_answer(sandbox: Sandbox) -> None:
     campaign = create(sandbox, name="promo")
 
     call = sandbox.calls("createCampaign").one()
@@ -46,7 +46,7 @@ def test_one_is_the_only_call_with_its_body_and_answer(sandbox: Sandbox):
     assert (True, None, None, None) == (call.applied, call.code, call.reason, call.fault)
 
 
-def test_an_operation_is_named_by_id_by_its_path_or_by_a_star(sandbox: Sandbox):
+def test_an_operation_is_named_by_id_by_its_path_or_by_a_star(sandbox: Sandbox) -> None:
     create(sandbox)
     sandbox.call("GET", "/v1/campaigns")
 
@@ -56,7 +56,7 @@ def test_an_operation_is_named_by_id_by_its_path_or_by_a_star(sandbox: Sandbox):
         sandbox.calls("createCampain")
 
 
-def test_a_call_of_no_operation_is_listed_only_among_the_exchanges(sandbox: Sandbox):
+def test_a_call_of_no_operation_is_listed_only_among_the_exchanges(sandbox: Sandbox) -> None:
     sandbox.call("GET", "/nowhere")
 
     assert 0 == len(sandbox.calls("*"))
@@ -78,14 +78,14 @@ def test_a_call_of_no_operation_is_listed_only_among_the_exchanges(sandbox: Sand
 )
 def test_where_takes_values_of_the_body_by_name_and_anything_by_path(
     sandbox: Sandbox, conditions: dict[str, Any], found: list[int]
-):
+) -> None:
     create(sandbox, name="promo")
     create(sandbox, name="outro", cadence=2, filters=[{"combinator": "and", "statements": []}])
 
     assert found == [each.n for each in sandbox.calls("createCampaign").where(**conditions)]
 
 
-def test_where_matches_path_and_query_and_narrows_step_by_step(sandbox: Sandbox):
+def test_where_matches_path_and_query_and_narrows_step_by_step(sandbox: Sandbox) -> None:
     sandbox.call("GET", "/v1/messaging/chats/one?limit=2")
     sandbox.call("GET", "/v1/messaging/chats/none?limit=2")
 
@@ -98,7 +98,7 @@ def test_where_matches_path_and_query_and_narrows_step_by_step(sandbox: Sandbox)
         calls.where({"pth.id": "one"})
 
 
-def test_none_and_times_pass_or_report_the_count(sandbox: Sandbox):
+def test_none_and_times_pass_or_report_the_count(sandbox: Sandbox) -> None:
     sandbox.calls("startCampaign").none()
     create(sandbox)
     sandbox.calls("createCampaign").times(1)
@@ -111,7 +111,7 @@ def test_none_and_times_pass_or_report_the_count(sandbox: Sandbox):
     assert "expected at least 1 call of startCampaign, got 0" == missed(lambda: sandbox.calls("startCampaign").last)[0]
 
 
-def test_a_miss_shows_the_nearest_call_its_differences_and_the_journal(sandbox: Sandbox):
+def test_a_miss_shows_the_nearest_call_its_differences_and_the_journal(sandbox: Sandbox) -> None:
     create(sandbox, name="other", cadence=7)
     create(sandbox, name="promo ", cadence=0)
 
@@ -127,7 +127,7 @@ def test_a_miss_shows_the_nearest_call_its_differences_and_the_journal(sandbox: 
     ] == missed(sandbox.calls("createCampaign").where(name="promo", cadence=0, description="d").one)
 
 
-def test_a_miss_shows_five_leaves_at_most_also_inside_lists(sandbox: Sandbox):
+def test_a_miss_shows_five_leaves_at_most_also_inside_lists(sandbox: Sandbox) -> None:
     def statement(value: int) -> dict[str, Any]:
         return {"field": "chat.monetization", "operator": "equals", "value": value}
 
@@ -142,13 +142,13 @@ def test_a_miss_shows_five_leaves_at_most_also_inside_lists(sandbox: Sandbox):
     assert "  and 3 more" == lines[7]
 
 
-def test_a_mismatch_without_any_call_reports_that(sandbox: Sandbox):
+def test_a_mismatch_without_any_call_reports_that(sandbox: Sandbox) -> None:
     assert ["expected exactly 1 call of startCampaign, got 0", "no call reached the sandbox"] == missed(
         sandbox.calls("startCampaign").one
     )
 
 
-def test_no_exchange_or_mismatch_contains_a_key(sandbox: Sandbox):
+def test_no_exchange_or_mismatch_contains_a_key(sandbox: Sandbox) -> None:
     create(sandbox, name=sandbox.secret_key)
 
     call = sandbox.calls("createCampaign").one()
@@ -157,7 +157,7 @@ def test_no_exchange_or_mismatch_contains_a_key(sandbox: Sandbox):
     assert sandbox.secret_key not in repr(call)
 
 
-def test_the_body_of_a_refused_call_is_an_assertion_error_with_the_reason(sandbox: Sandbox):
+def test_the_body_of_a_refused_call_is_an_assertion_error_with_the_reason(sandbox: Sandbox) -> None:
     create(sandbox, templateId="nope")
     call = sandbox.calls("createCampaign").one()
 
@@ -166,7 +166,7 @@ def test_the_body_of_a_refused_call_is_an_assertion_error_with_the_reason(sandbo
         _ = call.answer
 
 
-def test_a_call_without_an_answer_has_its_fault(sandbox: Sandbox):
+def test_a_call_without_an_answer_has_its_fault(sandbox: Sandbox) -> None:
     sandbox.on("createCampaign").drop("after")
     with pytest.raises(ConnectionError):
         create(sandbox)
@@ -177,7 +177,7 @@ def test_a_call_without_an_answer_has_its_fault(sandbox: Sandbox):
     assert "#1 createCampaign POST /v1/campaigns -> no answer   [rule_1: drop after]" == str(call)
 
 
-def test_the_order_is_a_subsequence_or_exact(sandbox: Sandbox):
+def test_the_order_is_a_subsequence_or_exact(sandbox: Sandbox) -> None:
     campaign = create(sandbox)
     sandbox.call("GET", f"/v1/campaigns/{campaign}")
     sandbox.call("POST", f"/v1/campaigns/{campaign}/start")
@@ -197,7 +197,7 @@ def test_the_order_is_a_subsequence_or_exact(sandbox: Sandbox):
     )
 
 
-def test_expecting_counts_the_calls_of_its_block(sandbox: Sandbox):
+def test_expecting_counts_the_calls_of_its_block(sandbox: Sandbox) -> None:
     create(sandbox, name="before")
 
     with sandbox.calls.expecting("createCampaign", name="inside"):
@@ -211,7 +211,7 @@ def test_expecting_counts_the_calls_of_its_block(sandbox: Sandbox):
         pass
 
 
-def test_a_block_that_misses_shows_the_calls_before_it_too(sandbox: Sandbox):
+def test_a_block_that_misses_shows_the_calls_before_it_too(sandbox: Sandbox) -> None:
     create(sandbox, name="before")
 
     with (
@@ -221,19 +221,19 @@ def test_a_block_that_misses_shows_the_calls_before_it_too(sandbox: Sandbox):
         pass
 
 
-def test_an_error_inside_expecting_is_not_replaced(sandbox: Sandbox):
+def test_an_error_inside_expecting_is_not_replaced(sandbox: Sandbox) -> None:
     with pytest.raises(OSError), sandbox.calls.expecting("createCampaign"):
         raise OSError
 
 
-def test_wait_for_accepts_earlier_calls(sandbox: Sandbox):
+def test_wait_for_accepts_earlier_calls(sandbox: Sandbox) -> None:
     create(sandbox)
 
     assert 1 == sandbox.wait_for("createCampaign", timeout=0).one().n
 
 
 @pytest.mark.parametrize("frozen", [False, True])
-def test_wait_for_notices_the_call_of_another_thread_under_a_frozen_clock(sandbox: Sandbox, frozen: bool):
+def test_wait_for_notices_the_call_of_another_thread_under_a_frozen_clock(sandbox: Sandbox, frozen: bool) -> None:
     waiting = threading.Event()
 
     def client() -> None:
@@ -251,14 +251,14 @@ def test_wait_for_notices_the_call_of_another_thread_under_a_frozen_clock(sandbo
     assert "n2" == found.one().body["name"]
 
 
-def test_wait_for_ends_after_its_own_time_also_under_a_frozen_clock(sandbox: Sandbox):
+def test_wait_for_ends_after_its_own_time_also_under_a_frozen_clock(sandbox: Sandbox) -> None:
     with freeze_time("2026-01-01"):
         lines = missed(lambda: sandbox.wait_for("createCampaign", times=2, timeout=0.02))
 
     assert ["expected at least 2 calls of createCampaign within 0.02 s, got 0", "no call reached the sandbox"] == lines
 
 
-def test_wait_for_within_moves_the_sandboxs_clock_from_one_due_thing_to_the_next(sandbox: Sandbox):
+def test_wait_for_within_moves_the_sandboxs_clock_from_one_due_thing_to_the_next(sandbox: Sandbox) -> None:
     sandbox.on("createCampaign").delay("90s")
     with pytest.raises(TimeoutError):
         sandbox.call("POST", "/v1/campaigns", json=BODY, timeout=1)
@@ -272,14 +272,14 @@ def test_wait_for_within_moves_the_sandboxs_clock_from_one_due_thing_to_the_next
     assert "2026-03-01T12:21:30+00:00" == sandbox.now.isoformat()
 
 
-def test_expecting_waits_for_other_threads_on_request(sandbox: Sandbox):
+def test_expecting_waits_for_other_threads_on_request(sandbox: Sandbox) -> None:
     with sandbox.calls.expecting("createCampaign", timeout=10):
         worker = threading.Thread(target=create, args=(sandbox,))
         worker.start()
     worker.join()
 
 
-def test_a_finished_wait_leaves_no_listener(sandbox: Sandbox):
+def test_a_finished_wait_leaves_no_listener(sandbox: Sandbox) -> None:
     missed(lambda: sandbox.wait_for("createCampaign", timeout=0.01))
 
     assert () == sandbox._hosted.listeners

@@ -15,7 +15,7 @@ def summary(suite: Suite, test: str) -> list[str]:
     return found[: next(at for at, line in enumerate(found) if line.startswith("sandbox_1: clock at"))]
 
 
-def test_an_assertion_is_first_with_its_source_and_the_line_of_the_test_that_led_there(suite: Suite):
+def test_an_assertion_is_first_with_its_source_and_the_line_of_the_test_that_led_there(suite: Suite) -> None:
     first, *_ = summary(
         suite,
         """
@@ -33,7 +33,7 @@ def test_an_assertion_is_first_with_its_source_and_the_line_of_the_test_that_led
     )
 
 
-def test_an_exception_of_the_client_is_first_with_its_place_also_after_a_call(suite: Suite):
+def test_an_exception_of_the_client_is_first_with_its_place_also_after_a_call(suite: Suite) -> None:
     first, second, *_ = summary(
         suite,
         """
@@ -46,7 +46,7 @@ def test_an_exception_of_the_client_is_first_with_its_place_also_after_a_call(su
     assert "Call #1 readCampaign was refused: 404 CAMPAIGN_NOT_FOUND" == second
 
 
-def test_a_rule_on_the_state_follows_with_what_it_caused(suite: Suite):
+def test_a_rule_on_the_state_follows_with_what_it_caused(suite: Suite) -> None:
     _, second, *others = summary(
         suite,
         """
@@ -64,7 +64,7 @@ def test_a_rule_on_the_state_follows_with_what_it_caused(suite: Suite):
     assert [] == others
 
 
-def test_a_rule_that_ends_a_campaign_is_named_with_the_campaign(suite: Suite):
+def test_a_rule_that_ends_a_campaign_is_named_with_the_campaign(suite: Suite) -> None:
     lines = summary(
         suite,
         """
@@ -84,7 +84,7 @@ def test_a_rule_that_ends_a_campaign_is_named_with_the_campaign(suite: Suite):
     )
 
 
-def test_the_call_that_one_rule_changed_is_explained_once(suite: Suite):
+def test_the_call_that_one_rule_changed_is_explained_once(suite: Suite) -> None:
     lines = summary(
         suite,
         """
@@ -99,7 +99,7 @@ def test_the_call_that_one_rule_changed_is_explained_once(suite: Suite):
     assert lines[1].startswith("Call #1 createCampaign matched rule_1: error")
 
 
-def test_a_campaign_that_the_test_ended_itself_is_named_without_a_rule(mockserver: Sandbox):
+def test_a_campaign_that_the_test_ended_itself_is_named_without_a_rule(mockserver: Sandbox) -> None:
     mockserver.apply(
         given={"templates": [{"id": "template_one"}], "chats": {"count": 100}},
     )
@@ -114,7 +114,7 @@ def test_a_campaign_that_the_test_ended_itself_is_named_without_a_rule(mockserve
     assert f"campaign {campaign}: processing -> failed (forced fail)" == second
 
 
-def test_a_rule_that_no_call_matched_is_among_the_first_lines(suite: Suite):
+def test_a_rule_that_no_call_matched_is_among_the_first_lines(suite: Suite) -> None:
     lines = summary(
         suite,
         """
@@ -129,7 +129,7 @@ def test_a_rule_that_no_call_matched_is_among_the_first_lines(suite: Suite):
     assert "rule rule_1 (on readCampaign: drop before) never fired: nothing matched" == lines[1]
 
 
-def test_the_entry_of_a_rule_lists_its_effects_on_the_state():
+def test_the_entry_of_a_rule_lists_its_effects_on_the_state() -> None:
     with (
         MockServer() as server,
         server.sandbox(
@@ -152,7 +152,7 @@ def test_the_entry_of_a_rule_lists_its_effects_on_the_state():
     assert [did] == rule["did"]
 
 
-def test_of_a_rule_that_fires_without_end_the_newest_effects_are_kept(mockserver: Sandbox):
+def test_of_a_rule_that_fires_without_end_the_newest_effects_are_kept(mockserver: Sandbox) -> None:
     mockserver.apply(script=[{"on": "listCampaigns", "do": {"set-tenant": {"name": "Other"}}}])
     for _ in range(12):
         mockserver.call("GET", "/v1/campaigns")
@@ -162,7 +162,7 @@ def test_of_a_rule_that_fires_without_end_the_newest_effects_are_kept(mockserver
     assert [*range(3, 13)] == [one["exchange"] for one in rule["did"]]
 
 
-def test_an_event_that_arrived_before_the_answer_is_shown_before_it(suite: Suite):
+def test_an_event_that_arrived_before_the_answer_is_shown_before_it(suite: Suite) -> None:
     found = whole_section(
         suite.run(
             WORLD
@@ -188,7 +188,7 @@ def test_an_event_that_arrived_before_the_answer_is_shown_before_it(suite: Suite
     ] == shown[-6:]
 
 
-def test_a_misspelt_key_is_named_with_the_one_that_is_missing(suite: Suite):
+def test_a_misspelt_key_is_named_with_the_one_that_is_missing(suite: Suite) -> None:
     found = summary(
         suite,
         """

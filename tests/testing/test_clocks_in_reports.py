@@ -38,14 +38,14 @@ def reported(suite: Suite, test: str, *arguments: str) -> list[str]:
     return section(suite.run(WORLD + STOPWATCH + test, "--tb=short", *arguments))
 
 
-def test_polling_under_a_frozen_clock_is_the_first_cause_with_its_fix(suite: Suite):
+def test_polling_under_a_frozen_clock_is_the_first_cause_with_its_fix(suite: Suite) -> None:
     found = reported(suite, '    def test_it(mockserver):\n        assert "completed" == poll(mockserver, 4)\n')
 
     fine = "6 calls were answered with success; the last: #6 readCampaign GET /v1/campaigns/campaign -> 200"
     assert [POLLED, CURE, fine] == found[:3]
 
 
-def test_the_fix_for_a_coroutine_is_an_awaitable_sleep(suite: Suite):
+def test_the_fix_for_a_coroutine_is_an_awaitable_sleep(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -72,7 +72,7 @@ def test_the_fix_for_a_coroutine_is_an_awaitable_sleep(suite: Suite):
     assert CURE.replace(".sleep", ".aio.sleep") == found[1]
 
 
-def test_a_sandbox_of_the_tests_own_is_named_sandbox(suite: Suite):
+def test_a_sandbox_of_the_tests_own_is_named_sandbox(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -85,7 +85,7 @@ def test_a_sandbox_of_the_tests_own_is_named_sandbox(suite: Suite):
     assert CURE.replace("mockserver.", "sandbox.") == found[1]
 
 
-def test_a_sandbox_of_another_fixture_has_the_name_of_the_fixture(suite: Suite):
+def test_a_sandbox_of_another_fixture_has_the_name_of_the_fixture(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -101,7 +101,7 @@ def test_a_sandbox_of_another_fixture_has_the_name_of_the_fixture(suite: Suite):
     assert CURE == found[1]
 
 
-def test_a_rate_limit_that_is_waited_out_on_a_frozen_clock_is_one_too(suite: Suite):
+def test_a_rate_limit_that_is_waited_out_on_a_frozen_clock_is_one_too(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -119,7 +119,7 @@ def test_a_rate_limit_that_is_waited_out_on_a_frozen_clock_is_one_too(suite: Sui
     ] == found[:2]
 
 
-def test_the_report_of_a_polled_session_names_the_methods_that_act_as_its_user(suite: Suite):
+def test_the_report_of_a_polled_session_names_the_methods_that_act_as_its_user(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -171,7 +171,7 @@ def test_the_report_of_a_polled_session_names_the_methods_that_act_as_its_user(s
     ],
     ids=["no-call-twice", "moved-between", "moved-after", "nothing-is-due", "delayed-by-a-rule"],
 )
-def test_a_client_that_does_not_wait_gets_no_hint_about_the_clock(suite: Suite, test: str):
+def test_a_client_that_does_not_wait_gets_no_hint_about_the_clock(suite: Suite, test: str) -> None:
     found = reported(suite, f"    def test_it(mockserver):{test}")
 
     assert not found[0].startswith("The clock of sandbox_1 did not move: ")
@@ -188,7 +188,7 @@ def test_a_client_that_does_not_wait_gets_no_hint_about_the_clock(suite: Suite, 
 )
 def test_calls_in_close_succession_are_waits_only_if_they_continue_for_long(
     suite: Suite, times: int, ends: str, is_reported: bool
-):
+) -> None:
     test = f"    def test_it(mockserver):\n        poll(mockserver, {times})\n        {ends}\n"
     found = section(suite.run(WORLD + STOPWATCH.replace("700_000", "5_000") + test, "--tb=short"))
 
@@ -197,7 +197,7 @@ def test_calls_in_close_succession_are_waits_only_if_they_continue_for_long(
     )
 
 
-def test_an_execution_that_has_ended_is_not_waited_for(suite: Suite):
+def test_an_execution_that_has_ended_is_not_waited_for(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -224,12 +224,12 @@ class TestATestThatIsStopped:
         threading.Event().wait(30)
     """
 
-    def test_a_timeout_by_signal_leaves_the_hint(self, suite: Suite):
+    def test_a_timeout_by_signal_leaves_the_hint(self, suite: Suite) -> None:
         found = reported(suite, self.WAITS, *STOPPED)
 
         assert [POLLED, CURE, "Timeout (>0.5s) from pytest-timeout."] == found[:3]
 
-    def test_a_timeout_by_thread_leaves_the_sections_before_the_process_ends(self, suite: Suite):
+    def test_a_timeout_by_thread_leaves_the_sections_before_the_process_ends(self, suite: Suite) -> None:
         result = suite.run_apart(WORLD + STOPWATCH + self.WAITS, *PLUGIN, *STOPPED, "--timeout-method=thread")
 
         assert 1 == result.ret
@@ -238,7 +238,7 @@ class TestATestThatIsStopped:
         assert "what happened:" in found
 
     @pytest.mark.parametrize("where", ["fixture", "test"])
-    def test_ctrl_c_leaves_the_sections_in_the_summary(self, suite: Suite, where: str):
+    def test_ctrl_c_leaves_the_sections_in_the_summary(self, suite: Suite, where: str) -> None:
         test = """
     def test_it(mockserver):
         poll(mockserver, 4)
@@ -261,7 +261,7 @@ class TestATestThatIsStopped:
         assert [POLLED, CURE] == found[:2]
         assert "what happened:" in found
 
-    def test_a_wait_after_the_last_call_is_one_too(self, suite: Suite):
+    def test_a_wait_after_the_last_call_is_one_too(self, suite: Suite) -> None:
         found = reported(
             suite,
             """
@@ -280,7 +280,7 @@ class TestATestThatIsStopped:
         ] == found[:2]
 
     @pytest.mark.parametrize("words", ["Timeout >1.0s", "Timeout (>1.0s) from pytest-timeout."])
-    def test_every_version_of_pytest_timeout_is_known(self, suite: Suite, words: str):
+    def test_every_version_of_pytest_timeout_is_known(self, suite: Suite, words: str) -> None:
         found = reported(
             suite, f"    def test_it(mockserver):\n        poll(mockserver, 1)\n        pytest.fail({words!r})\n"
         )
@@ -289,7 +289,7 @@ class TestATestThatIsStopped:
             "The clock of sandbox_1 did not move: the test was stopped 700 ms after its last call, GET "
         )
 
-    def test_a_wait_for_a_call_delayed_by_a_rule_is_not_reported(self, suite: Suite):
+    def test_a_wait_for_a_call_delayed_by_a_rule_is_not_reported(self, suite: Suite) -> None:
         found = reported(
             suite,
             """
@@ -330,7 +330,7 @@ class TestTwoClocks:
     )
     def test_a_decorator_that_freezes_only_the_process_is_reported(
         self, suite: Suite, module: str, decorator: str, mark: str
-    ):
+    ) -> None:
         test = f"    import {module}\n\n{mark}    @{decorator}\n    def test_it(mockserver):\n        create(mockserver)\n        assert 0\n"
         world = WORLD.replace(', now="2026-03-01T12:00:00Z"', "") if mark else WORLD
         found = section(suite.run(world + test, "--tb=short"))
@@ -343,7 +343,7 @@ class TestTwoClocks:
             "or a fixture that freezes before this one"
         )
 
-    def test_the_hint_for_a_moved_sandbox_names_the_remaining_causes(self, suite: Suite):
+    def test_the_hint_for_a_moved_sandbox_names_the_remaining_causes(self, suite: Suite) -> None:
         found = reported(
             suite,
             """
@@ -366,7 +366,7 @@ class TestTwoClocks:
             "a command that advances this sandbox's clock does not advance the process's"
         ) in found
 
-    def test_a_sandbox_that_follows_from_the_past_is_reported(self, suite: Suite):
+    def test_a_sandbox_that_follows_from_the_past_is_reported(self, suite: Suite) -> None:
         found = reported(
             suite,
             """
@@ -385,7 +385,7 @@ class TestTwoClocks:
         )
 
     @pytest.mark.parametrize("module, decorator", FROZEN.values(), ids=FROZEN)
-    def test_one_instant_for_both_is_not(self, suite: Suite, module: str, decorator: str):
+    def test_one_instant_for_both_is_not(self, suite: Suite, module: str, decorator: str) -> None:
         found = section(
             suite.run(
                 WORLD.replace("2026-03-01T12:00:00Z", "2020-01-01T00:00:00Z")
@@ -397,7 +397,7 @@ class TestTwoClocks:
         assert not [each for each in found if each.startswith("two clocks: ")]
 
 
-def test_real_time_continues_while_freezegun_stops_the_process(suite: Suite):
+def test_real_time_continues_while_freezegun_stops_the_process(suite: Suite) -> None:
     suite.run(
         """
     import freezegun
@@ -412,7 +412,7 @@ def test_real_time_continues_while_freezegun_stops_the_process(suite: Suite):
     ).assert_outcomes(passed=1)
 
 
-def test_documents_are_left_by_a_test_that_was_stopped(suite: Suite):
+def test_documents_are_left_by_a_test_that_was_stopped(suite: Suite) -> None:
     suite.pytester.makepyfile(
         test_mine=WORLD + "    def test_it(mockserver):\n        create(mockserver)\n        raise KeyboardInterrupt\n"
     )

@@ -18,7 +18,7 @@ TWICE = """
 """
 
 
-def test_a_finding_fails_a_test_that_requests_it_in_its_call(suite: Suite):
+def test_a_finding_fails_a_test_that_requests_it_in_its_call(suite: Suite) -> None:
     result = suite.run(
         TWICE
         + """
@@ -34,7 +34,7 @@ def test_a_finding_fails_a_test_that_requests_it_in_its_call(suite: Suite):
     )
 
 
-def test_a_finding_is_reported_and_counted_by_default(suite: Suite):
+def test_a_finding_is_reported_and_counted_by_default(suite: Suite) -> None:
     result = suite.run(
         TWICE
         + """
@@ -59,7 +59,7 @@ def test_a_finding_is_reported_and_counted_by_default(suite: Suite):
     )
 
 
-def test_the_error_of_a_failing_test_is_first_and_the_finding_is_added(suite: Suite):
+def test_the_error_of_a_failing_test_is_first_and_the_finding_is_added(suite: Suite) -> None:
     result = suite.run(
         TWICE
         + """
@@ -78,7 +78,7 @@ def test_the_error_of_a_failing_test_is_first_and_the_finding_is_added(suite: Su
     result.stdout.fnmatch_lines(["*assert 'own' == 'failure'*", "*- mockserver: conduct -*", "nulls-for-omitted, *"])
 
 
-def test_a_finding_satisfies_an_expected_failure(suite: Suite):
+def test_a_finding_satisfies_an_expected_failure(suite: Suite) -> None:
     result = suite.run(
         TWICE
         + """
@@ -93,7 +93,9 @@ def test_a_finding_satisfies_an_expected_failure(suite: Suite):
 
 
 @pytest.mark.parametrize(("ini", "outcomes"), [("error", {"failed": 1, "passed": 1}), ("off", {"passed": 2})])
-def test_the_ini_option_applies_to_all_tests_and_the_mark_to_one(suite: Suite, ini: str, outcomes: dict[str, int]):
+def test_the_ini_option_applies_to_all_tests_and_the_mark_to_one(
+    suite: Suite, ini: str, outcomes: dict[str, int]
+) -> None:
     suite.pytester.makeini(f"[pytest]\nmockserver_conduct = {ini}\n")
     result = suite.run(
         TWICE
@@ -112,7 +114,7 @@ def test_the_ini_option_applies_to_all_tests_and_the_mark_to_one(suite: Suite, i
         result.stdout.no_fnmatch_line("*mockserver: conduct*")
 
 
-def test_a_test_is_judged_only_by_its_own_sandboxes(suite: Suite):
+def test_a_test_is_judged_only_by_its_own_sandboxes(suite: Suite) -> None:
     result = suite.run(
         TWICE
         + """
@@ -141,7 +143,9 @@ def test_a_test_is_judged_only_by_its_own_sandboxes(suite: Suite):
 
 
 @pytest.mark.parametrize("where", ["mark", "ini"])
-def test_an_unknown_mode_ends_the_run_or_fails_the_test_of_its_mark_with_the_closest_match(suite: Suite, where: str):
+def test_an_unknown_mode_ends_the_run_or_fails_the_test_of_its_mark_with_the_closest_match(
+    suite: Suite, where: str
+) -> None:
     if where == "ini":
         suite.pytester.makeini("[pytest]\nmockserver_conduct = errors\n")
     result = suite.run(
@@ -159,7 +163,7 @@ def test_an_unknown_mode_ends_the_run_or_fails_the_test_of_its_mark_with_the_clo
     output.fnmatch_lines(["*got 'errors'; expected error, report or off; did you mean 'error'?*"])
 
 
-def test_findings_are_written_as_json_and_as_a_page(suite: Suite):
+def test_findings_are_written_as_json_and_as_a_page(suite: Suite) -> None:
     file = suite.pytester.path / "reports" / "conduct.json"  # in a folder that is not there yet
     page = file.with_suffix(".html")
     suite.run(
@@ -183,7 +187,7 @@ def test_findings_are_written_as_json_and_as_a_page(suite: Suite):
 
 
 @pytest.mark.deep
-def test_findings_of_workers_are_merged(suite: Suite):
+def test_findings_of_workers_are_merged(suite: Suite) -> None:
     file = suite.pytester.path / "conduct.json"
     result = suite.run_apart(
         TWICE

@@ -128,7 +128,9 @@ def careful(sandbox: Sandbox) -> None:
 
 @pytest.mark.clause("advice.code-not-message")
 @pytest.mark.parametrize("rule", CARELESS)
-def test_a_careless_client_is_reported_under_the_choice_that_it_depends_on(mockserver_server: MockServer, rule: str):
+def test_a_careless_client_is_reported_under_the_choice_that_it_depends_on(
+    mockserver_server: MockServer, rule: str
+) -> None:
     client, choice = CARELESS[rule]
     found = compare(mockserver_server, client, **SETTINGS, calls_at_most=40)
 
@@ -138,7 +140,7 @@ def test_a_careless_client_is_reported_under_the_choice_that_it_depends_on(mocks
     assert all(each.exchanges for each in blamed)
 
 
-def test_a_careful_client_calls_the_same_under_every_choice(mockserver_server: MockServer):
+def test_a_careful_client_calls_the_same_under_every_choice(mockserver_server: MockServer) -> None:
     found = compare(mockserver_server, careful, **SETTINGS)
 
     assert ((), ()) == (found.findings, found.differences)
@@ -146,12 +148,12 @@ def test_a_careful_client_calls_the_same_under_every_choice(mockserver_server: M
     assert len(found.runs) > 15
 
 
-def test_every_blamed_choice_exists_or_belongs_to_the_hosted_page():
+def test_every_blamed_choice_exists_or_belongs_to_the_hosted_page() -> None:
     assert {choice for about in BLAMED.values() for choice in about} - set(CHOICES) <= {"return-query"}
     assert set(CARELESS) == set(COMPARED) - {"require-return-params"}
 
 
-def test_a_profile_is_searched_for_the_choice_that_makes_the_difference(mockserver_server: MockServer):
+def test_a_profile_is_searched_for_the_choice_that_makes_the_difference(mockserver_server: MockServer) -> None:
     found = compare(mockserver_server, by_status, ["literal", "guide", "hostile"], **SETTINGS)
 
     assert {"match-on-status"} == {each.rule for each in found.findings}
@@ -159,7 +161,7 @@ def test_a_profile_is_searched_for_the_choice_that_makes_the_difference(mockserv
     assert {"dual-status=guide"} == {each.run.name for each in found.differences}
 
 
-def test_sets_of_choices_are_taken_as_they_are(mockserver_server: MockServer):
+def test_sets_of_choices_are_taken_as_they_are(mockserver_server: MockServer) -> None:
     found = compare(mockserver_server, by_201, [{"success-status": "all-200"}, {"message-text": "empty"}], **SETTINGS)
 
     (finding,) = found.findings
@@ -169,14 +171,14 @@ def test_sets_of_choices_are_taken_as_they_are(mockserver_server: MockServer):
     assert "match-on-status" in {each.rule for each in found.not_assessed}
 
 
-def test_a_difference_fails_the_assertion_with_the_finding_first(mockserver_server: MockServer):
+def test_a_difference_fails_the_assertion_with_the_finding_first(mockserver_server: MockServer) -> None:
     found = compare(mockserver_server, by_201, [{"success-status": "all-200"}], **SETTINGS)
 
     with pytest.raises(AssertionError, match=r"\Aonly-200-is-ok, severity 1"):
         found.assert_same()
 
 
-def test_a_client_without_end_is_ended(mockserver_server: MockServer):
+def test_a_client_without_end_is_ended(mockserver_server: MockServer) -> None:
     def endless(sandbox: Sandbox) -> None:
         while True:
             with suppress(Exception):
@@ -187,7 +189,7 @@ def test_a_client_without_end_is_ended(mockserver_server: MockServer):
     assert [(25, "TooManyCalls")] == [(len(each.calls), each.raised) for each in found.runs]
 
 
-def test_ids_and_instants_count_for_nothing(mockserver_server: MockServer):
+def test_ids_and_instants_count_for_nothing(mockserver_server: MockServer) -> None:
     seeds = iter(("campaign_aaaaaaaaaaaa", "campaign_bbbbbbbbbbbb", "campaign_cccccccccccc"))
 
     def client(sandbox: Sandbox) -> None:
@@ -196,7 +198,7 @@ def test_ids_and_instants_count_for_nothing(mockserver_server: MockServer):
     assert () == compare(mockserver_server, client, ["guide"], **SETTINGS).differences
 
 
-def test_a_client_without_retries_is_not_judged_for_them(mockserver_server: MockServer):
+def test_a_client_without_retries_is_not_judged_for_them(mockserver_server: MockServer) -> None:
     def once(sandbox: Sandbox) -> None:
         sandbox.call("POST", SESSIONS, json={})
 

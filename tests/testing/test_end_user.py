@@ -1,17 +1,24 @@
 """The person at the hosted page that a test holds in its hands: found by id, url or creation, and helpful in its errors."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import closing
+from typing import Any
 
 import pytest
 
-from mockserver import MockServer
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
+from mockserver.server.webhooks.local_receivers import ReceivedWebhook
+from mockserver.testing.end_user import EndUser
 from mockserver.testing.remote import RemoteServer
 from tests.operations.session_calls import PHONE, begin, create, read
 
 
 @pytest.mark.parametrize("named", ["sessionId", "url", None])
-def test_a_person_is_sent_to_a_session_by_its_id_its_url_or_its_creation(mockserver, named):
+def test_a_person_is_sent_to_a_session_by_its_id_its_url_or_its_creation(
+    mockserver: Sandbox, named: str | None
+) -> None:
     session = create(mockserver)
 
     page = mockserver.end_user(session[named] if named else session).open()
@@ -20,7 +27,7 @@ def test_a_person_is_sent_to_a_session_by_its_id_its_url_or_its_creation(mockser
 
 
 @pytest.mark.parametrize("body", [{}, {"coexistence": True}], ids=["standard", "coexistence"])
-def test_over_the_socket_a_person_sees_what_they_see_in_process(mockserver, body):
+def test_over_the_socket_a_person_sees_what_they_see_in_process(mockserver: Sandbox, body: JSON) -> None:
     mockserver.base_url  # noqa: B018 - opens the socket, so that both are under one address
     seen = []
     for socket in (False, True):
@@ -32,7 +39,7 @@ def test_over_the_socket_a_person_sees_what_they_see_in_process(mockserver, body
     assert seen[0] == seen[1]
 
 
-def test_the_socket_may_open_during_a_flow():
+def test_the_socket_may_open_during_a_flow() -> None:
     with closing(MockServer()) as server, server.sandbox() as sandbox:  # a server whose socket no other test has opened
         user = sandbox.end_user(begin(sandbox))
         user.open()
@@ -41,7 +48,7 @@ def test_the_socket_may_open_during_a_flow():
         assert "account" == user.proceed().step
 
 
-def test_a_step_that_the_page_does_not_offer_is_refused_with_the_offered_ones(mockserver):
+def test_a_step_that_the_page_does_not_offer_is_refused_with_the_offered_ones(mockserver: Sandbox) -> None:
     user = mockserver.end_user(begin(mockserver))
     user.open()
 
@@ -52,7 +59,7 @@ def test_a_step_that_the_page_does_not_offer_is_refused_with_the_offered_ones(mo
     assert "intro" == user.page.step
 
 
-def test_an_unknown_button_is_refused_with_the_closest_match(mockserver):
+def test_an_unknown_button_is_refused_with_the_closest_match(mockserver: Sandbox) -> None:
     user = mockserver.end_user(begin(mockserver))
     user.open()
 
@@ -60,7 +67,7 @@ def test_an_unknown_button_is_refused_with_the_closest_match(mockserver):
         user.simulate("phone_in_us")
 
 
-def test_a_closed_tab_has_no_buttons(mockserver):
+def test_a_closed_tab_has_no_buttons(mockserver: Sandbox) -> None:
     user = mockserver.end_user(begin(mockserver))
     user.open()
     user.close_tab()
@@ -69,30 +76,30 @@ def test_a_closed_tab_has_no_buttons(mockserver):
         user.proceed()
 
 
-def test_an_invalid_number_is_refused_with_the_text_of_the_page(mockserver):
+def test_an_invalid_number_is_refused_with_the_text_of_the_page(mockserver: Sandbox) -> None:
     with pytest.raises(ValueError, match="O telefone informado não é válido"):
         mockserver.end_user(begin(mockserver)).connect("12")
 
 
-def test_an_unknown_session_is_refused_with_the_nearest(mockserver):
+def test_an_unknown_session_is_refused_with_the_nearest(mockserver: Sandbox) -> None:
     session_id = begin(mockserver)
 
     with pytest.raises(ValueError, match=f"did you mean '{session_id}'"):
         mockserver.end_user(session_id[:-1])
 
 
-def test_a_link_is_known_under_whatever_host_it_was_handed_out(mockserver):
+def test_a_link_is_known_under_whatever_host_it_was_handed_out(mockserver: Sandbox) -> None:
     token = create(mockserver)["url"].rpartition("/")[2]
 
     assert "intro" == mockserver.end_user(f"https://gateway.example/mock/connect/{token}").open().step
 
 
-def test_a_link_of_another_sandbox_is_refused(mockserver):
+def test_a_link_of_another_sandbox_is_refused(mockserver: Sandbox) -> None:
     with pytest.raises(ValueError, match="got the url of another sandbox"):
         mockserver.end_user("https://elsewhere.example/connect/abc")
 
 
-def test_the_repr_of_an_end_user_contains_no_secret(mockserver):
+def test_the_repr_of_an_end_user_contains_no_secret(mockserver: Sandbox) -> None:
     session = create(mockserver)
     user = mockserver.end_user(session)
     user.open()
@@ -104,7 +111,7 @@ def test_the_repr_of_an_end_user_contains_no_secret(mockserver):
     assert user.page.forms[0].values["secret"] not in text
 
 
-def test_back_and_reload_remain_in_the_flow(mockserver):
+def test_back_and_reload_remain_in_the_flow(mockserver: Sandbox) -> None:
     user = mockserver.end_user(begin(mockserver))
     for go in (user.open, user.proceed, user.choose_account):
         go()
@@ -122,7 +129,7 @@ def test_back_and_reload_remain_in_the_flow(mockserver):
 RETURNING = {"returnUrl": "https://shop.test/done"}
 
 
-def finish(user, way):
+def finish(user: EndUser, way: str) -> None:
     if way == "connect":
         user.connect()
     else:
@@ -135,8 +142,8 @@ def finish(user, way):
 @pytest.mark.parametrize("socket", [False, True], ids=["in process", "over the socket"])
 @pytest.mark.parametrize("body", [{}, RETURNING], ids=["stays", "returns"])
 def test_the_webhook_has_arrived_when_the_person_sees_the_next_page_or_has_left_for_the_return_url(
-    mockserver, body, socket, way
-):
+    mockserver: Sandbox, body: JSON, socket: bool, way: str
+) -> None:
     seen = []
     mockserver.receive_webhooks(lambda webhook: seen.append(webhook.json()["event"]))
 
@@ -148,14 +155,16 @@ def test_the_webhook_has_arrived_when_the_person_sees_the_next_page_or_has_left_
 
 @pytest.mark.parametrize("socket", [False, True], ids=["in process", "over the socket"])
 @pytest.mark.parametrize("body", [{}, RETURNING], ids=["stays", "returns"])
-def test_an_awaited_flow_ends_after_its_webhook_reached_the_receiver_on_the_loop(mockserver, body, socket):
+def test_an_awaited_flow_ends_after_its_webhook_reached_the_receiver_on_the_loop(
+    mockserver: Sandbox, body: JSON, socket: bool
+) -> None:
     seen = []
 
-    async def receive(webhook):
+    async def receive(webhook: ReceivedWebhook) -> None:
         await asyncio.sleep(0)
         seen.append(webhook.json()["event"])
 
-    async def main():
+    async def main() -> list[str]:
         mockserver.receive_webhooks(receive)
         await mockserver.aio.run(mockserver.end_user(create(mockserver, body), socket=socket).connect)
         return list(seen)
@@ -163,11 +172,11 @@ def test_an_awaited_flow_ends_after_its_webhook_reached_the_receiver_on_the_loop
     assert ["entrypoints.chatapp.connected"] == asyncio.run(main())
 
 
-def test_a_flow_that_blocks_the_loop_of_its_receiver_names_the_async_form(mockserver):
-    async def receive(webhook):
+def test_a_flow_that_blocks_the_loop_of_its_receiver_names_the_async_form(mockserver: Sandbox) -> None:
+    async def receive(webhook: ReceivedWebhook) -> Any:
         return 204
 
-    async def main():
+    async def main() -> None:
         mockserver.receive_webhooks(receive)
         with pytest.raises(ValueError, match=r"which this call blocks.*await sandbox\.aio\.run\(function, \.\.\.\)"):
             mockserver.end_user(create(mockserver, RETURNING)).connect()
@@ -175,14 +184,16 @@ def test_a_flow_that_blocks_the_loop_of_its_receiver_names_the_async_form(mockse
     asyncio.run(main())
 
 
-async def _respond(_webhook):
+async def _respond(_webhook: object) -> int:
     return 204
 
 
 @pytest.mark.parametrize("receive", [_respond, None], ids=["a coroutine function", "a server of the loop"])
 @pytest.mark.parametrize("body", [{}, RETURNING], ids=["stays", "returns"])
-def test_a_flow_over_the_socket_that_blocks_the_loop_of_its_receiver_names_the_async_form(mockserver, body, receive):
-    async def main():
+def test_a_flow_over_the_socket_that_blocks_the_loop_of_its_receiver_names_the_async_form(
+    mockserver: Sandbox, body: JSON, receive: Callable[..., Any] | None
+) -> None:
+    async def main() -> None:
         listening = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.1", 0)
         async with listening:
             port = listening.sockets[0].getsockname()[1]
@@ -197,7 +208,7 @@ def test_a_flow_over_the_socket_that_blocks_the_loop_of_its_receiver_names_the_a
 
 
 @pytest.mark.parametrize("body", [{}, RETURNING], ids=["stays", "returns"])
-def test_a_flow_on_a_running_server_ends_after_its_webhook(body):
+def test_a_flow_on_a_running_server_ends_after_its_webhook(body: JSON) -> None:
     seen = []
     with MockServer() as server, RemoteServer(server.url).sandbox() as sandbox:
         sandbox.receive_webhooks(lambda webhook: seen.append(webhook.json()["event"]))
@@ -206,7 +217,7 @@ def test_a_flow_on_a_running_server_ends_after_its_webhook(body):
         assert ["entrypoints.chatapp.connected"] == seen
 
 
-def test_an_endpoint_that_refuses_holds_up_no_flow_over_the_socket(mockserver):
+def test_an_endpoint_that_refuses_holds_up_no_flow_over_the_socket(mockserver: Sandbox) -> None:
     mockserver.receive_webhooks(lambda webhook: 500)
     for _ in range(2):  # the second event waits behind the first, whose repetition is due later
         mockserver.end_user(create(mockserver, RETURNING), socket=True).connect()

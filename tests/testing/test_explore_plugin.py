@@ -78,7 +78,7 @@ def stubbed(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> Suite:
     return suite
 
 
-def test_a_test_that_finds_something_fails_with_the_report_in_a_section(stubbed: Suite):
+def test_a_test_that_finds_something_fails_with_the_report_in_a_section(stubbed: Suite) -> None:
     result = stubbed.run(FINDS)
 
     result.assert_outcomes(failed=1)
@@ -97,7 +97,7 @@ def test_a_test_that_finds_something_fails_with_the_report_in_a_section(stubbed:
     assert "- mockserver -" not in result.stdout.str()
 
 
-def test_a_test_that_passes_has_one_line_in_the_summary_and_a_line_per_operation(stubbed: Suite):
+def test_a_test_that_passes_has_one_line_in_the_summary_and_a_line_per_operation(stubbed: Suite) -> None:
     result = stubbed.run(PASSES)
 
     result.assert_outcomes(passed=1)
@@ -110,7 +110,7 @@ def test_a_test_that_passes_has_one_line_in_the_summary_and_a_line_per_operation
     )
 
 
-def test_a_test_that_fails_by_itself_has_its_ordinary_report_and_is_not_explored(stubbed: Suite):
+def test_a_test_that_fails_by_itself_has_its_ordinary_report_and_is_not_explored(stubbed: Suite) -> None:
     source = PASSES.replace("200 == list_campaigns", "418 == list_campaigns")
 
     result = stubbed.run(source)
@@ -123,7 +123,7 @@ def test_a_test_that_fails_by_itself_has_its_ordinary_report_and_is_not_explored
     assert mask.sub("", plain).splitlines()[2:] == mask.sub("", explored).splitlines()[2:]
 
 
-def test_the_option_explores_every_test_that_uses_the_fixture(stubbed: Suite):
+def test_the_option_explores_every_test_that_uses_the_fixture(stubbed: Suite) -> None:
     source = PASSES.replace("@pytest.mark.mockserver_explore\n", "\n") + (
         """
     def test_without_a_sandbox():
@@ -156,7 +156,7 @@ def test_the_option_explores_every_test_that_uses_the_fixture(stubbed: Suite):
     assert "mockserver: explore" not in without.stdout.str()
 
 
-def test_without_an_exploration_the_file_is_empty(stubbed: Suite):
+def test_without_an_exploration_the_file_is_empty(stubbed: Suite) -> None:
     stubbed.run("def test_it(mockserver):\n    pass\n", "--mockserver-explore-json", "explore.json").assert_outcomes(
         passed=1
     )
@@ -172,7 +172,7 @@ def test_without_an_exploration_the_file_is_empty(stubbed: Suite):
         ("pairs=-1", "*mockserver_explore: pairs: got -1; expected 0 or more*"),
     ],
 )
-def test_a_wrong_mark_is_an_error_of_its_own_test(stubbed: Suite, mark: str, message: str):
+def test_a_wrong_mark_is_an_error_of_its_own_test(stubbed: Suite, mark: str, message: str) -> None:
     another = "\n    def test_another(mockserver):\n        assert mockserver.id\n"
 
     result = stubbed.run(PASSES.replace("mockserver_explore\n", f"mockserver_explore({mark})\n") + another)
@@ -181,7 +181,7 @@ def test_a_wrong_mark_is_an_error_of_its_own_test(stubbed: Suite, mark: str, mes
     result.stdout.fnmatch_lines(["*ERROR at setup of test_listing*", message])
 
 
-def test_a_unittest_case_and_a_test_without_the_fixture_are_refused_by_name(stubbed: Suite):
+def test_a_unittest_case_and_a_test_without_the_fixture_are_refused_by_name(stubbed: Suite) -> None:
     result = stubbed.run(
         """
         import unittest
@@ -205,7 +205,7 @@ def test_a_unittest_case_and_a_test_without_the_fixture_are_refused_by_name(stub
     )
 
 
-def test_the_nearest_mark_takes_precedence_argument_by_argument(stubbed: Suite):
+def test_the_nearest_mark_takes_precedence_argument_by_argument(stubbed: Suite) -> None:
     source = CLIENT + (
         """
     pytestmark = pytest.mark.mockserver_explore(strict=True, seed=3)
@@ -283,11 +283,11 @@ FIXTURES = (
 )
 
 
-def test_fixtures_of_function_scope_are_made_again_for_each_run_and_the_others_are_not(stubbed: Suite):
+def test_fixtures_of_function_scope_are_made_again_for_each_run_and_the_others_are_not(stubbed: Suite) -> None:
     stubbed.run(FIXTURES).assert_outcomes(passed=5)
 
 
-def test_items_ids_progress_durations_and_junit_are_those_of_ordinary_tests(stubbed: Suite):
+def test_items_ids_progress_durations_and_junit_are_those_of_ordinary_tests(stubbed: Suite) -> None:
     plain = stubbed.run(
         FIXTURES.replace("@pytest.mark.mockserver_explore\n", "\n"), "-v", "-k", "it", "--junitxml=plain.xml"
     )
@@ -310,7 +310,7 @@ def test_items_ids_progress_durations_and_junit_are_those_of_ordinary_tests(stub
     assert cases[0] == cases[1]
 
 
-def test_further_runs_leave_no_output_warning_report_or_conduct(stubbed: Suite):
+def test_further_runs_leave_no_output_warning_report_or_conduct(stubbed: Suite) -> None:
     source = CLIENT + (
         """
     import logging
@@ -339,7 +339,7 @@ def test_further_runs_leave_no_output_warning_report_or_conduct(stubbed: Suite):
     assert not re.search(r"in run [23]", text)
 
 
-def test_conduct_in_further_runs_fails_nothing(stubbed: Suite):
+def test_conduct_in_further_runs_fails_nothing(stubbed: Suite) -> None:
     source = CLIENT + (
         """
     @pytest.mark.mockserver(conduct="error")
@@ -360,7 +360,7 @@ def test_conduct_in_further_runs_fails_nothing(stubbed: Suite):
     assert {"findings": []} == json.loads((stubbed.pytester.path / "conduct.json").read_text(encoding="utf-8"))
 
 
-def test_late_calls_of_further_runs_are_no_warnings(stubbed: Suite):
+def test_late_calls_of_further_runs_are_no_warnings(stubbed: Suite) -> None:
     source = CLIENT + (
         """
     before = []
@@ -382,7 +382,7 @@ def test_late_calls_of_further_runs_are_no_warnings(stubbed: Suite):
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_what_a_fixture_raises_at_its_end_is_an_error_of_the_teardown(stubbed: Suite, fails: bool):
+def test_what_a_fixture_raises_at_its_end_is_an_error_of_the_teardown(stubbed: Suite, fails: bool) -> None:
     source = CLIENT + (
         """
     @pytest.fixture
@@ -403,7 +403,7 @@ def test_what_a_fixture_raises_at_its_end_is_an_error_of_the_teardown(stubbed: S
     result.stdout.fnmatch_lines(["*ERROR at teardown of test_it*", "*OSError: at the end*", "the fixture ends"])
 
 
-def test_skips_and_expected_failures_stay_what_they_are(stubbed: Suite):
+def test_skips_and_expected_failures_stay_what_they_are(stubbed: Suite) -> None:
     result = stubbed.run(
         CLIENT
         + """
@@ -425,7 +425,7 @@ def test_skips_and_expected_failures_stay_what_they_are(stubbed: Suite):
     result.assert_outcomes(skipped=1, xfailed=2)
 
 
-def test_the_last_failures_and_one_selected_test_are_explored_alone(stubbed: Suite):
+def test_the_last_failures_and_one_selected_test_are_explored_alone(stubbed: Suite) -> None:
     source = FINDS + PASSES.removeprefix(CLIENT)
 
     stubbed.run(source, cache=True).assert_outcomes(passed=1, failed=1)
@@ -435,7 +435,7 @@ def test_the_last_failures_and_one_selected_test_are_explored_alone(stubbed: Sui
     stubbed.run_again("-k", "creating", cache=True).assert_outcomes(failed=1, deselected=1)
 
 
-def test_a_rerun_explores_again(stubbed: Suite):
+def test_a_rerun_explores_again(stubbed: Suite) -> None:
     pytest.importorskip("pytest_rerunfailures")
     source = FINDS + PASSES.removeprefix(CLIENT)
 
@@ -449,7 +449,7 @@ def test_a_rerun_explores_again(stubbed: Suite):
 
 
 @pytest.mark.deep
-def test_workers_report_to_the_process_that_prints_and_writes(stubbed: Suite, monkeypatch: pytest.MonkeyPatch):
+def test_workers_report_to_the_process_that_prints_and_writes(stubbed: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     source = FINDS + PASSES.removeprefix(CLIENT)
 
@@ -474,7 +474,7 @@ def test_workers_report_to_the_process_that_prints_and_writes(stubbed: Suite, mo
         ("anyio", ("-p", "anyio.pytest_plugin"), "anyio"),
     ],
 )
-def test_coroutines_are_explored(stubbed: Suite, plugin: str, arguments: tuple[str, ...], mark: str):
+def test_coroutines_are_explored(stubbed: Suite, plugin: str, arguments: tuple[str, ...], mark: str) -> None:
     pytest.importorskip(plugin)
     source = """
     import asyncio
@@ -504,7 +504,7 @@ def test_coroutines_are_explored(stubbed: Suite, plugin: str, arguments: tuple[s
     result.stdout.fnmatch_lines(["*test_listing: 1 survived of 1 placements in 3 runs"])
 
 
-def test_an_option_of_a_sweep_holds_in_each_run(stubbed: Suite):
+def test_an_option_of_a_sweep_holds_in_each_run(stubbed: Suite) -> None:
     source = CLIENT + (
         """
     @pytest.mark.mockserver_explore
@@ -522,7 +522,9 @@ def test_an_option_of_a_sweep_holds_in_each_run(stubbed: Suite):
     assert 2 < touched.parseoutcomes()["passed"] == touched.stdout.str().count("1 survived of 1 placements in 3 runs")
 
 
-def test_a_suite_that_does_not_ask_imports_nothing_and_has_no_hook(suite: Suite, monkeypatch: pytest.MonkeyPatch):
+def test_a_suite_that_does_not_ask_imports_nothing_and_has_no_hook(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     result = suite.run_apart(
@@ -541,7 +543,7 @@ def test_a_suite_that_does_not_ask_imports_nothing_and_has_no_hook(suite: Suite,
     result.assert_outcomes(passed=1)
 
 
-def test_it_does_not_work_against_a_running_server(stubbed: Suite):
+def test_it_does_not_work_against_a_running_server(stubbed: Suite) -> None:
     result = stubbed.run(PASSES, "--mockserver-url", "http://127.0.0.1:1")
 
     result.assert_outcomes(errors=1)
@@ -551,7 +553,7 @@ def test_it_does_not_work_against_a_running_server(stubbed: Suite):
     of_all.stderr.fnmatch_lines(["ERROR: --mockserver-explore: got --mockserver-url too; *"])
 
 
-def test_a_fixture_that_makes_its_own_sandbox_is_refused_and_one_that_uses_it_is_not(stubbed: Suite):
+def test_a_fixture_that_makes_its_own_sandbox_is_refused_and_one_that_uses_it_is_not(stubbed: Suite) -> None:
     source = CLIENT + (
         """
     pytestmark = pytest.mark.mockserver_explore
@@ -582,7 +584,7 @@ def test_a_fixture_that_makes_its_own_sandbox_is_refused_and_one_that_uses_it_is
     result.stdout.fnmatch_lines(["explore: got a fixture mockserver that makes its own sandbox*"])
 
 
-def test_subtests_are_refused_by_a_mark_and_left_out_by_the_option(stubbed: Suite):
+def test_subtests_are_refused_by_a_mark_and_left_out_by_the_option(stubbed: Suite) -> None:
     source = CLIENT + (
         """
     @pytest.fixture
@@ -600,7 +602,7 @@ def test_subtests_are_refused_by_a_mark_and_left_out_by_the_option(stubbed: Suit
     )
 
 
-def test_an_interrupt_in_a_further_run_ends_the_session(stubbed: Suite):
+def test_an_interrupt_in_a_further_run_ends_the_session(stubbed: Suite) -> None:
     source = CLIENT + (
         """
     ended = []
@@ -641,7 +643,7 @@ ENDS_IN_ITS_FOURTH_RUN = CLIENT + (
 )
 
 
-def test_an_interrupt_shows_and_writes_what_was_found_before(stubbed: Suite):
+def test_an_interrupt_shows_and_writes_what_was_found_before(stubbed: Suite) -> None:
     source = ENDS_IN_ITS_FOURTH_RUN.replace("END", "raise KeyboardInterrupt")
     stubbed.pytester.makepyfile(test_mine=source)
 
@@ -664,7 +666,9 @@ LIMITS = {
 
 
 @pytest.mark.parametrize("limit", LIMITS)
-def test_a_limit_of_the_test_ends_its_exploration_and_fails_it_with_what_was_found_before(stubbed: Suite, limit: str):
+def test_a_limit_of_the_test_ends_its_exploration_and_fails_it_with_what_was_found_before(
+    stubbed: Suite, limit: str
+) -> None:
     source = "    import pytest_timeout\n" + ENDS_IN_ITS_FOURTH_RUN.replace("END", LIMITS[limit])
 
     result = stubbed.run(source, "-p", "pytest_timeout", "-o", "timeout=900")
@@ -680,13 +684,13 @@ def test_a_limit_of_the_test_ends_its_exploration_and_fails_it_with_what_was_fou
 
 
 @pytest.mark.parametrize("arguments", [("-x",), ("--maxfail=1",)])
-def test_the_first_finding_ends_a_run_that_stops_at_failures(stubbed: Suite, arguments: tuple[str, ...]):
+def test_the_first_finding_ends_a_run_that_stops_at_failures(stubbed: Suite, arguments: tuple[str, ...]) -> None:
     result = stubbed.run(FINDS + PASSES.removeprefix(CLIENT), *arguments)
 
     result.assert_outcomes(failed=1)
 
 
-def test_under_freezegun_every_run_follows_the_process(stubbed: Suite):
+def test_under_freezegun_every_run_follows_the_process(stubbed: Suite) -> None:
     source = CLIENT + (
         """
     from freezegun import freeze_time
@@ -721,7 +725,7 @@ REAL = (
 )
 
 
-def test_a_blind_retry_is_found_with_a_document_that_repeats_it(suite: Suite):
+def test_a_blind_retry_is_found_with_a_document_that_repeats_it(suite: Suite) -> None:
     result = suite.run(REAL, "--mockserver-explore-json=explore.json", "--mockserver-explore-html=out/explore.html")
 
     result.assert_outcomes(failed=1)
@@ -751,13 +755,13 @@ def test_a_blind_retry_is_found_with_a_document_that_repeats_it(suite: Suite):
     again.stdout.fnmatch_lines(["E*assert 1 == *"])
 
 
-def test_the_documents_of_findings_can_be_switched_off(suite: Suite):
+def test_the_documents_of_findings_can_be_switched_off(suite: Suite) -> None:
     suite.run(REAL, "--mockserver-failures=off").assert_outcomes(failed=1)
 
     assert not (suite.pytester.path / ".mockserver").exists()
 
 
-def test_the_further_runs_begin_at_the_instant_of_the_first(suite: Suite):
+def test_the_further_runs_begin_at_the_instant_of_the_first(suite: Suite) -> None:
     source = REAL + (
         """
     instants = set()
@@ -775,7 +779,7 @@ def test_the_further_runs_begin_at_the_instant_of_the_first(suite: Suite):
     suite.run(source, "-k", "instants or one").assert_outcomes(passed=2, deselected=1)
 
 
-def test_a_clean_run_that_fails_the_second_time_fails_the_test(suite: Suite):
+def test_a_clean_run_that_fails_the_second_time_fails_the_test(suite: Suite) -> None:
     source = CLIENT + (
         """
     runs = []
@@ -793,7 +797,7 @@ def test_a_clean_run_that_fails_the_second_time_fails_the_test(suite: Suite):
     result.stdout.fnmatch_lines(["explore: the second clean run failed: AssertionError: assert 1 == 2*"])
 
 
-def test_a_test_that_keeps_state_outside_of_its_sandbox_fails_as_not_explored(suite: Suite):
+def test_a_test_that_keeps_state_outside_of_its_sandbox_fails_as_not_explored(suite: Suite) -> None:
     result = suite.run(
         CLIENT
         + """
@@ -817,11 +821,11 @@ def test_a_test_that_keeps_state_outside_of_its_sandbox_fails_as_not_explored(su
     )
 
 
-def test_the_arguments_of_the_mark_are_the_options_of_the_engine():
+def test_the_arguments_of_the_mark_are_the_options_of_the_engine() -> None:
     assert explore.ARGUMENTS == tuple(field.name for field in fields(ExploreOptions))
 
 
-def test_advice_is_a_line_below_the_test_which_passes(suite: Suite):
+def test_advice_is_a_line_below_the_test_which_passes(suite: Suite) -> None:
     result = suite.run(
         CLIENT
         + """
@@ -837,7 +841,7 @@ def test_advice_is_a_line_below_the_test_which_passes(suite: Suite):
     result.stdout.fnmatch_lines(["test_mine.py::test_creating: *", "  advice: nulls-for-omitted"])
 
 
-def test_the_line_of_a_test_has_the_number_of_placements_that_no_run_began_for(suite: Suite):
+def test_the_line_of_a_test_has_the_number_of_placements_that_no_run_began_for(suite: Suite) -> None:
     result = suite.run(
         """
         import pytest
@@ -858,7 +862,7 @@ def test_the_line_of_a_test_has_the_number_of_placements_that_no_run_began_for(s
     result.stdout.fnmatch_lines(["*::test_none: 1 survived of 1 placements in 3 runs"])
 
 
-def test_what_the_clean_runs_show_is_below_the_line_of_a_test_that_passes(suite: Suite):
+def test_what_the_clean_runs_show_is_below_the_line_of_a_test_that_passes(suite: Suite) -> None:
     result = suite.run(
         CLIENT
         + """

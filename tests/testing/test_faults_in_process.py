@@ -10,6 +10,8 @@ import requests
 import urllib3
 from werkzeug.test import Client
 
+from mockserver import Sandbox
+from mockserver._json import JSON
 from tests.harness.access import mounted
 from tests.operations.world import DRAFT, GIVEN, OPERATIONS, OTHER_KEY
 
@@ -17,12 +19,14 @@ pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 LIST = OPERATIONS["listCampaigns"]
 
 
-def _campaigns(sandbox):
+def _campaigns(sandbox: Sandbox) -> int:
     return len(sandbox.state()["tenants"][0]["campaigns"])
 
 
 @pytest.mark.parametrize("client", ["call", "requests", "httpx"])
-def test_a_wait_beyond_the_timeout_raises_immediately_and_the_call_arrives_at_its_instant(mockserver, client):
+def test_a_wait_beyond_the_timeout_raises_immediately_and_the_call_arrives_at_its_instant(
+    mockserver: Sandbox, client: str
+) -> None:
     mockserver.on("createCampaign").delay("10s")
     url, headers = mockserver.base_url + "/v1/campaigns", {"X-API-Key": mockserver.secret_key}
     with pytest.raises((TimeoutError, requests.ReadTimeout, httpx.ReadTimeout)):
@@ -42,7 +46,7 @@ def test_a_wait_beyond_the_timeout_raises_immediately_and_the_call_arrives_at_it
     assert "2026-03-01T12:00:10" == late["at"][:19]
 
 
-def test_a_response_after_the_timeout_is_lost_although_the_call_took_effect(mockserver):
+def test_a_response_after_the_timeout_is_lost_although_the_call_took_effect(mockserver: Sandbox) -> None:
     mockserver.on("createCampaign").delay_after("10s")
     with pytest.raises(TimeoutError):
         mockserver.call("POST", "/v1/campaigns", json=DRAFT, timeout=3)
@@ -51,7 +55,7 @@ def test_a_response_after_the_timeout_is_lost_although_the_call_took_effect(mock
     assert (3, 1, None, True) == (mockserver.now.second, _campaigns(mockserver), lost["response"], lost["applied"])
 
 
-def test_a_late_call_of_an_older_epoch_never_arrives(mockserver):
+def test_a_late_call_of_an_older_epoch_never_arrives(mockserver: Sandbox) -> None:
     mockserver.on("createCampaign").delay("10s")
     with pytest.raises(TimeoutError):
         mockserver.call("POST", "/v1/campaigns", json=DRAFT, timeout=3)
@@ -61,7 +65,7 @@ def test_a_late_call_of_an_older_epoch_never_arrives(mockserver):
     assert (0, []) == (_campaigns(mockserver), mockserver.log.journal["exchanges"])
 
 
-def test_a_streamed_body_arrives_in_chunks_and_each_wait_moves_the_clock(mockserver):
+def test_a_streamed_body_arrives_in_chunks_and_each_wait_moves_the_clock(mockserver: Sandbox) -> None:
     mockserver.on("listCampaigns").do(
         {"reply": {"status": 200, "body": "0123456789"}, "dribble": {"chunks": 4, "over": "9s"}}
     )
@@ -71,7 +75,7 @@ def test_a_streamed_body_arrives_in_chunks_and_each_wait_moves_the_clock(mockser
     assert [(b"01", 0), (b"234", 3), (b"56", 6), (b"789", 9)] == seen
 
 
-def test_a_body_of_fewer_bytes_than_pieces_takes_its_time_all_the_same(mockserver):
+def test_a_body_of_fewer_bytes_than_pieces_takes_its_time_all_the_same(mockserver: Sandbox) -> None:
     mockserver.on("listCampaigns").do(
         {"reply": {"status": 200, "body": "012"}, "dribble": {"chunks": 1000, "over": "7s"}}
     )
@@ -82,7 +86,7 @@ def test_a_body_of_fewer_bytes_than_pieces_takes_its_time_all_the_same(mockserve
 @pytest.mark.skipif(
     urllib3.__version__ < "2", reason="urllib3 1.26 takes a short body for a whole one, on a socket too"
 )
-def test_a_streamed_body_of_an_older_epoch_breaks_off_and_moves_nothing(mockserver):
+def test_a_streamed_body_of_an_older_epoch_breaks_off_and_moves_nothing(mockserver: Sandbox) -> None:
     mockserver.on("listCampaigns").dribble(4, "9s")
     answer = mockserver.requests_session().get(mockserver.base_url + LIST[1], stream=True)
     mockserver.reset()
@@ -102,8 +106,8 @@ def test_a_streamed_body_of_an_older_epoch_breaks_off_and_moves_nothing(mockserv
 )
 @pytest.mark.parametrize("way", ["test client", "mounted"])
 def test_without_a_socket_of_its_own_a_broken_answer_is_an_exception_of_the_application(
-    mockserver, way, effect, failure
-):
+    mockserver: Sandbox, way: str, effect: JSON, failure: type[Exception]
+) -> None:
     mockserver.on("listCampaigns").do(effect)
     app = mockserver.admin.app
     with pytest.raises(failure):
@@ -114,7 +118,7 @@ def test_without_a_socket_of_its_own_a_broken_answer_is_an_exception_of_the_appl
     assert 200 != Client(app).get("/v1/message-templates").status_code
 
 
-def test_a_key_that_is_revoked_while_a_call_waits_is_unknown_when_it_arrives(mockserver):
+def test_a_key_that_is_revoked_while_a_call_waits_is_unknown_when_it_arrives(mockserver: Sandbox) -> None:
     mockserver.on("listCampaigns").delay("10s")
     mockserver.at("5s").do({"revoke-key": {"tenant": "tenant_other"}})
 

@@ -49,7 +49,7 @@ def files_below(folder: Path) -> list[str]:
 
 
 @pytest.mark.usefixtures("full_disk")
-def test_each_test_has_its_own_result_and_each_missing_file_one_line(suite: Suite):
+def test_each_test_has_its_own_result_and_each_missing_file_one_line(suite: Suite) -> None:
     result = suite.run(
         TESTS,
         "--mockserver-trace=always",
@@ -85,7 +85,7 @@ def test_each_test_has_its_own_result_and_each_missing_file_one_line(suite: Suit
 
 
 @pytest.mark.usefixtures("full_disk")
-def test_an_exploration_returns_its_report_with_a_note(tmp_path: Path):
+def test_an_exploration_returns_its_report_with_a_note(tmp_path: Path) -> None:
     def client(sandbox: Sandbox) -> None:
         sandbox.call("GET", "/v1/campaigns")
         for _ in range(2):
@@ -101,7 +101,7 @@ def test_an_exploration_returns_its_report_with_a_note(tmp_path: Path):
 
 
 @pytest.mark.usefixtures("full_disk")
-def test_a_file_keeps_its_former_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_file_keeps_its_former_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "coverage.json"
     file.write_text("{}", encoding="utf-8")
 
@@ -112,7 +112,7 @@ def test_a_file_keeps_its_former_content(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.usefixtures("full_disk")
-def test_a_command_prints_the_file_and_the_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_command_prints_the_file_and_the_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, target = tmp_path / "coverage.json", tmp_path / "out.html"
     source.write_text(Coverage().as_text(), encoding="utf-8")
 
@@ -123,7 +123,7 @@ def test_a_command_prints_the_file_and_the_cause(tmp_path: Path, capsys: pytest.
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a right there, and devices have no path")
-def test_a_device_is_written_to_and_a_link_stays_one(tmp_path: Path):
+def test_a_device_is_written_to_and_a_link_stays_one(tmp_path: Path) -> None:
     target, link = tmp_path / "target", tmp_path / "link"
     link.symlink_to(target)
 

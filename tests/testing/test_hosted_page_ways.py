@@ -6,13 +6,14 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
+from mockserver import Sandbox
 from tests.harness.access import ALL
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_the_flow_continues_under_the_url_of_its_first_request(mockserver, name):
+def test_the_flow_continues_under_the_url_of_its_first_request(mockserver: Sandbox, name: str) -> None:
     access = ALL[name](mockserver)
     mount = urlsplit(access.base_url).path
     key = {"X-API-Key": mockserver.secret_key}

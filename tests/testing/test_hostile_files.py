@@ -81,7 +81,7 @@ def refusal(command: list[str], name: str, content: bytes, capsys: pytest.Captur
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("kind", FILES)
-def test_a_hostile_file_is_refused_and_named(command: list[str], kind: str, capsys: pytest.CaptureFixture[str]):
+def test_a_hostile_file_is_refused_and_named(command: list[str], kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     if (kind, command[0]) == ("empty", "play"):
         pytest.skip("an empty scenario is one")
     if (kind, command[0]) == ("empty", "open"):
@@ -98,7 +98,7 @@ def test_a_hostile_file_is_refused_and_named(command: list[str], kind: str, caps
     [("scenario: " + "x" * 1_048_576, "1,048,586"), ('{"scenario": ' + "1," * 1_000_000, "2,000,013")],
     ids=["YAML", "not quite JSON"],
 )
-def test_a_long_text_that_is_not_json_is_refused_before_the_slow_parser_reads_it(text: str, received: str):
+def test_a_long_text_that_is_not_json_is_refused_before_the_slow_parser_reads_it(text: str, received: str) -> None:
     with pytest.raises(ScenarioError) as refused:
         value_of(text, "long")
 
@@ -107,13 +107,13 @@ def test_a_long_text_that_is_not_json_is_refused_before_the_slow_parser_reads_it
     )
 
 
-def test_a_text_of_json_may_have_any_length():
+def test_a_text_of_json_may_have_any_length() -> None:
     assert {"scenario": "x" * 1_048_577} == value_of(f'{{"scenario": "{"x" * 1_048_577}"}}', "long")
 
 
 @pytest.mark.parametrize("command", [["replay"], ["open", "--port", "0"]], ids=" ".join)
 @pytest.mark.parametrize("kind", ENTRIES)
-def test_a_hostile_entry_of_a_run_is_refused(command: list[str], kind: str, capsys: pytest.CaptureFixture[str]):
+def test_a_hostile_entry_of_a_run_is_refused(command: list[str], kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     document = {"scenario": "../../out", "calls": [ENTRIES[kind]]}
 
     error = refusal(command, "run.json", json.dumps(document).encode(), capsys)
@@ -145,11 +145,11 @@ RUN = {"scenario": "x", "calls": [{"call": "GET /v1/campaigns"}]}
         b'<script type="application/json" id="trace">' + DEEP.encode() + b"</script>",
     ],
 )
-def test_a_hostile_trace_is_refused(content: bytes, capsys: pytest.CaptureFixture[str]):
+def test_a_hostile_trace_is_refused(content: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     assert "; expected " in refusal(["open", "--port", "0"], "trace.html", content, capsys)
 
 
-def test_a_trace_of_many_beginnings_without_an_end_is_read_once(monkeypatch: pytest.MonkeyPatch):
+def test_a_trace_of_many_beginnings_without_an_end_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     class Counted(str):
         """A text that counts how often it is searched."""
 
@@ -163,14 +163,14 @@ def test_a_trace_of_many_beginnings_without_an_end_is_read_once(monkeypatch: pyt
     assert Counted.searches <= 4
 
 
-def test_a_wait_longer_than_time_itself_is_a_long_one():
+def test_a_wait_longer_than_time_itself_is_a_long_one() -> None:
     entry = {"call": "GET /v1/campaigns", "waits": 1e308, "answer": {"status": 200, "body": {"campaigns": []}}}
 
     assert [[]] == [each.differences for each in replay({"scenario": "x", "calls": [entry]})]
 
 
 @pytest.mark.parametrize("value", [None, "", -1, 1e308, True, [], {}, "../..", "9" * 30, 10**25], ids=repr)
-def test_each_command_of_a_run_is_run_or_refused_whatever_its_arguments_are(value: object):
+def test_each_command_of_a_run_is_run_or_refused_whatever_its_arguments_are(value: object) -> None:
     names = sorted(
         {"id", "sessionId", "name", "by", "to", "rate", "label", "given", "choices", "url", "path", "untilIdle"}
     )
@@ -180,7 +180,7 @@ def test_each_command_of_a_run_is_run_or_refused_whatever_its_arguments_are(valu
             assert 1 == len(list(replay({"scenario": "x", "calls": [entry]})))
 
 
-def test_the_state_after_a_run_has_no_endpoint_that_a_document_has_set_up():
+def test_the_state_after_a_run_has_no_endpoint_that_a_document_has_set_up() -> None:
     document = {"scenario": "x", "calls": [{"do": "create_webhook", "with": {"url": "http://127.0.0.1:631/"}}]}
     hosted = SandboxHost().create(SandboxConfig(document))
     list(replay_in(hosted, document))
@@ -189,7 +189,7 @@ def test_the_state_after_a_run_has_no_endpoint_that_a_document_has_set_up():
 
 
 @pytest.mark.parametrize("value", [None, 1, "x", [], [[]], {"a": 1}, float("nan")], ids=repr)
-def test_a_coverage_with_a_value_of_another_kind_is_refused(value: object, capsys: pytest.CaptureFixture[str]):
+def test_a_coverage_with_a_value_of_another_kind_is_refused(value: object, capsys: pytest.CaptureFixture[str]) -> None:
     for dimension in Coverage().as_json()["dimensions"]:
         document = Coverage().as_json()
         document["dimensions"][dimension] = value

@@ -23,7 +23,7 @@ def start(sandbox: Sandbox, campaign_id: str) -> str:
     return str(sandbox.call("POST", f"/v1/campaigns/{campaign_id}/start").json()["executionId"])
 
 
-def test_an_execution_is_listed_with_the_exchange_that_started_it(mockserver: Sandbox):
+def test_an_execution_is_listed_with_the_exchange_that_started_it(mockserver: Sandbox) -> None:
     campaign = create(mockserver, "Spring")
     execution = start(mockserver, campaign)
     mockserver.advance("5s")
@@ -43,7 +43,7 @@ def test_an_execution_is_listed_with_the_exchange_that_started_it(mockserver: Sa
     ]
 
 
-def test_sent_messages_are_listed_by_chat_and_template_without_failures(mockserver: Sandbox):
+def test_sent_messages_are_listed_by_chat_and_template_without_failures(mockserver: Sandbox) -> None:
     campaign = create(mockserver, "Spring")
     mockserver.on("startCampaign").fail_sends(chats=["chat_b"])
     execution = start(mockserver, campaign)
@@ -61,7 +61,7 @@ def test_sent_messages_are_listed_by_chat_and_template_without_failures(mockserv
     ]
 
 
-def test_two_campaigns_alike_within_a_day_send_twice(mockserver: Sandbox):
+def test_two_campaigns_alike_within_a_day_send_twice(mockserver: Sandbox) -> None:
     campaigns = [create(mockserver, name) for name in ("Spring", "Spring (2)")]
     executions = [start(mockserver, campaign) for campaign in campaigns]
     mockserver.advance("5s")
@@ -78,7 +78,7 @@ def test_two_campaigns_alike_within_a_day_send_twice(mockserver: Sandbox):
     ]
 
 
-def test_the_same_campaign_next_week_is_not_a_duplicate(mockserver: Sandbox):
+def test_the_same_campaign_next_week_is_not_a_duplicate(mockserver: Sandbox) -> None:
     start(mockserver, create(mockserver, "Week 1"))
     mockserver.advance("7d")
     start(mockserver, create(mockserver, "Week 2"))
@@ -88,7 +88,7 @@ def test_the_same_campaign_next_week_is_not_a_duplicate(mockserver: Sandbox):
     assert mockserver.ledger.duplicate_sends == []
 
 
-def test_the_same_campaign_a_whole_day_later_is_not_a_duplicate(mockserver: Sandbox):
+def test_the_same_campaign_a_whole_day_later_is_not_a_duplicate(mockserver: Sandbox) -> None:
     today, tomorrow = create(mockserver, "Today"), create(mockserver, "Tomorrow")
     start(mockserver, today)
     mockserver.advance("1d")
@@ -99,7 +99,7 @@ def test_the_same_campaign_a_whole_day_later_is_not_a_duplicate(mockserver: Sand
     assert mockserver.ledger.duplicate_sends == []
 
 
-def test_other_values_are_another_send(mockserver: Sandbox):
+def test_other_values_are_another_send(mockserver: Sandbox) -> None:
     mockserver.apply({"given": {"templates": [{"id": "template_v", "name": "V", "variables": [{"key": "var1"}]}]}})
     for value in ("A", "B"):
         campaign = create(mockserver, value, templateId="template_v")
@@ -110,7 +110,7 @@ def test_other_values_are_another_send(mockserver: Sandbox):
     assert mockserver.ledger.duplicate_executions == []
 
 
-def test_a_campaign_made_again_after_a_lost_create_is_a_clone(mockserver: Sandbox):
+def test_a_campaign_made_again_after_a_lost_create_is_a_clone(mockserver: Sandbox) -> None:
     mockserver.on("createCampaign").times(1).drop("after")
     with pytest.raises(ConnectionError):
         create(mockserver, "Spring")
@@ -125,7 +125,7 @@ def test_a_campaign_made_again_after_a_lost_create_is_a_clone(mockserver: Sandbo
     assert (row["cloneId"], row["why"], row["exchanges"]) == (clone, "CAMPAIGN_NAME_ALREADY_EXISTS", [2, 3])
 
 
-def test_a_create_lost_before_it_took_effect_does_not_cause_a_clone(mockserver: Sandbox):
+def test_a_create_lost_before_it_took_effect_does_not_cause_a_clone(mockserver: Sandbox) -> None:
     mockserver.on("createCampaign").times(1).drop("before")
     with pytest.raises(ConnectionError):
         create(mockserver, "Spring")
@@ -135,7 +135,7 @@ def test_a_create_lost_before_it_took_effect_does_not_cause_a_clone(mockserver: 
     assert mockserver.ledger.cloned_campaigns == []
 
 
-def test_a_campaign_made_again_after_a_refused_start_is_a_clone(mockserver: Sandbox):
+def test_a_campaign_made_again_after_a_refused_start_is_a_clone(mockserver: Sandbox) -> None:
     original = create(mockserver, "Spring")
     start(mockserver, original)
     mockserver.call("POST", f"/v1/campaigns/{original}/start")
@@ -145,7 +145,7 @@ def test_a_campaign_made_again_after_a_refused_start_is_a_clone(mockserver: Sand
     assert (row["originalId"], row["cloneId"], row["why"]) == (original, clone, "CAMPAIGN_ALREADY_PROCESSING")
 
 
-def test_a_campaign_under_another_name_is_not_a_clone_of_one_with_errors(mockserver: Sandbox):
+def test_a_campaign_under_another_name_is_not_a_clone_of_one_with_errors(mockserver: Sandbox) -> None:
     start(mockserver, create(mockserver, "Natal"))
     create_again = {"name": "Natal", "platform": "chatapp", "templateId": "template_t", "cadence": 60}
     assert mockserver.call("POST", "/v1/campaigns", json=create_again).json()["code"] == "CAMPAIGN_NAME_ALREADY_EXISTS"
@@ -167,7 +167,7 @@ def test_a_campaign_under_another_name_is_not_a_clone_of_one_with_errors(mockser
         ("Midweek 1", False),
     ],
 )
-def test_a_clone_has_a_name_that_was_made_of_the_originals(mockserver: Sandbox, name: str, is_clone: bool):
+def test_a_clone_has_a_name_that_was_made_of_the_originals(mockserver: Sandbox, name: str, is_clone: bool) -> None:
     original = create(mockserver, "Week 1")
     start(mockserver, original)
     mockserver.call("POST", f"/v1/campaigns/{original}/start")
@@ -176,14 +176,14 @@ def test_a_clone_has_a_name_that_was_made_of_the_originals(mockserver: Sandbox, 
     assert is_clone == bool(mockserver.ledger.cloned_campaigns)
 
 
-def test_an_intended_second_campaign_is_not_a_clone(mockserver: Sandbox):
+def test_an_intended_second_campaign_is_not_a_clone(mockserver: Sandbox) -> None:
     for name in ("Spring", "Summer"):
         start(mockserver, create(mockserver, name))
 
     assert mockserver.ledger.cloned_campaigns == []
 
 
-def test_a_session_that_is_never_read_again_is_abandoned(mockserver: Sandbox):
+def test_a_session_that_is_never_read_again_is_abandoned(mockserver: Sandbox) -> None:
     sessions = [
         mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions").json()["sessionId"] for _ in range(2)
     ]
@@ -195,7 +195,7 @@ def test_a_session_that_is_never_read_again_is_abandoned(mockserver: Sandbox):
     ]
 
 
-def test_an_unused_file_is_listed_with_its_upload(mockserver: Sandbox):
+def test_an_unused_file_is_listed_with_its_upload(mockserver: Sandbox) -> None:
     files = {"files": ("a.png", PNG, "image/png")}
     url = f"{mockserver.base_url}/v1/messaging/media"
     uploaded = mockserver.requests_session().post(url, files=files, headers={"X-API-Key": mockserver.secret_key}).json()
@@ -208,7 +208,7 @@ def test_an_unused_file_is_listed_with_its_upload(mockserver: Sandbox):
     assert mockserver.ledger.unused_media == []
 
 
-def test_the_control_plane_returns_the_same_ledger(mockserver: Sandbox):
+def test_the_control_plane_returns_the_same_ledger(mockserver: Sandbox) -> None:
     start(mockserver, create(mockserver, "Spring"))
 
     answer = mockserver.call("GET", "/_mock/ledger", key="").json()

@@ -10,31 +10,31 @@ from hypothesis import strategies as st
 from mockserver.server.report.exchanges import brief_json, shorten
 
 
-def test_a_short_body_is_whole():
+def test_a_short_body_is_whole() -> None:
     assert '{"a": [1, 2]}' == shorten({"a": [1, 2]})
 
 
-def test_a_long_object_shows_whole_members_and_how_many_are_left_out():
+def test_a_long_object_shows_whole_members_and_how_many_are_left_out() -> None:
     text = shorten({f"name{n}": "x" * 40 for n in range(10)})
 
     assert text.startswith('{"name0": "xxxx')
     assert text.endswith('xxx", 5 more members}')
 
 
-def test_a_long_list_shows_whole_elements():
+def test_a_long_list_shows_whole_elements() -> None:
     text = shorten([{"id": f"campaign_{n}", "status": "draft"} for n in range(50)])
 
     assert text.startswith('[{"id": "campaign_0", "status": "draft"}, ')
     assert text.endswith('"status": "draft"}, 44 more elements]')
 
 
-def test_a_long_value_within_an_object_is_shown_by_its_own_first_members():
+def test_a_long_value_within_an_object_is_shown_by_its_own_first_members() -> None:
     text = shorten({"campaigns": [{"id": f"campaign_{n}"} for n in range(50)], "total": 50})
 
     assert text.endswith('}, 45 more elements], "total": 50}')
 
 
-def test_a_long_text_within_an_object_keeps_its_quotes():
+def test_a_long_text_within_an_object_keeps_its_quotes() -> None:
     assert '{"name": "' + "x" * 147 + '...", "id": 1}' == shorten({"name": "x" * 400, "id": 1})
 
 
@@ -43,7 +43,7 @@ def test_a_long_text_within_an_object_keeps_its_quotes():
         st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
     )
 )
-def test_a_shortened_value_is_never_much_longer_than_its_limit(value: object):
+def test_a_shortened_value_is_never_much_longer_than_its_limit(value: object) -> None:
     text = brief_json(value, 300)
 
     assert len(text) <= 330

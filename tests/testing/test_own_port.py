@@ -32,17 +32,17 @@ def get(sandbox: Sandbox, path: str) -> requests.Response:
     return requests.get(urljoin(sandbox.base_url, path), headers=headers, timeout=10, allow_redirects=False)
 
 
-def test_its_address_has_no_path(alone: Sandbox, server: MockServer):
+def test_its_address_has_no_path(alone: Sandbox, server: MockServer) -> None:
     assert "" == urlsplit(alone.base_url).path
     assert server.url != alone.base_url == alone.admin.address
 
 
-def test_a_client_that_joins_absolute_paths_reaches_it(alone: Sandbox):
+def test_a_client_that_joins_absolute_paths_reaches_it(alone: Sandbox) -> None:
     assert 200 == get(alone, "/v1/message-templates").status_code
     alone.calls("listTemplates").one()
 
 
-def test_every_url_that_it_hands_out_is_under_its_port(alone: Sandbox):
+def test_every_url_that_it_hands_out_is_under_its_port(alone: Sandbox) -> None:
     created = requests.post(
         alone.base_url + SESSIONS, json={}, headers={"X-API-Key": alone.secret_key}, timeout=10
     ).json()
@@ -52,7 +52,7 @@ def test_every_url_that_it_hands_out_is_under_its_port(alone: Sandbox):
     assert alone.end_user(created["url"]).connect().title.startswith("Número conectado")
 
 
-def test_the_media_of_others_is_not_there(alone: Sandbox, server: MockServer):
+def test_the_media_of_others_is_not_there(alone: Sandbox, server: MockServer) -> None:
     with server.sandbox(own_port=True) as other:
         headers = {"X-API-Key": alone.secret_key}
         files = {"files": ("a.png", PNG, "image/png")}
@@ -64,7 +64,7 @@ def test_the_media_of_others_is_not_there(alone: Sandbox, server: MockServer):
         assert 404 == get(other, urlsplit(url).path).status_code
 
 
-def test_its_control_plane_is_its_own(alone: Sandbox, server: MockServer):
+def test_its_control_plane_is_its_own(alone: Sandbox, server: MockServer) -> None:
     with server.sandbox(own_port=True, seed=7) as other:
         requests.post(f"{other.base_url}/_mock/clock/advance", json={"by": "1h"}, timeout=10).raise_for_status()
 
@@ -73,7 +73,7 @@ def test_its_control_plane_is_its_own(alone: Sandbox, server: MockServer):
 
 
 @pytest.mark.parametrize("path", ["/v1/message-templates", "/_mock/state", "/media/media_x"])
-def test_no_prefix_leads_from_it_to_another_sandbox(alone: Sandbox, server: MockServer, path: str):
+def test_no_prefix_leads_from_it_to_another_sandbox(alone: Sandbox, server: MockServer, path: str) -> None:
     with server.sandbox("demo") as other:
         reply = get(alone, f"/sandboxes/{other.id}{path}")
 
@@ -85,7 +85,7 @@ def test_no_prefix_leads_from_it_to_another_sandbox(alone: Sandbox, server: Mock
 @pytest.mark.parametrize(("method", "path"), [("POST", ""), ("GET", ""), ("DELETE", "/{id}")])
 def test_other_sandboxes_are_made_listed_and_ended_at_the_servers_own_address(
     alone: Sandbox, server: MockServer, method: str, path: str
-):
+) -> None:
     with server.sandbox() as other:
         url = f"{alone.base_url}/_mock/sandboxes{path.format(id=other.id)}"
         reply = requests.request(method, url, json={} if method == "POST" else None, timeout=10)
@@ -95,7 +95,7 @@ def test_other_sandboxes_are_made_listed_and_ended_at_the_servers_own_address(
     assert 200 == get(alone, "/_mock/health").status_code
 
 
-def test_clients_in_process_reach_it_by_its_address(alone: Sandbox):
+def test_clients_in_process_reach_it_by_its_address(alone: Sandbox) -> None:
     key = {"X-API-Key": alone.secret_key}
 
     assert 200 == alone.requests_session().get(f"{alone.base_url}/v1/message-templates", headers=key).status_code
@@ -105,14 +105,14 @@ def test_clients_in_process_reach_it_by_its_address(alone: Sandbox):
         alone.requests_session().get("http://127.0.0.1:1/v1/message-templates")
 
 
-def test_a_call_after_its_end_gets_410_and_is_recorded(alone: Sandbox, server: MockServer):
+def test_a_call_after_its_end_gets_410_and_is_recorded(alone: Sandbox, server: MockServer) -> None:
     alone.close()
 
     assert 410 == get(alone, "/v1/campaigns").status_code
     assert 1 == server.late_calls()[alone.id]
 
 
-def test_the_ports_of_sandboxes_closed_long_ago_are_released(server: MockServer):
+def test_the_ports_of_sandboxes_closed_long_ago_are_released(server: MockServer) -> None:
     addresses = []
     for _ in range(20):
         with server.sandbox(own_port=True) as sandbox:
@@ -124,7 +124,7 @@ def test_the_ports_of_sandboxes_closed_long_ago_are_released(server: MockServer)
         get(addresses[0], "/v1/campaigns")
 
 
-def test_it_ends_with_its_server():
+def test_it_ends_with_its_server() -> None:
     server = MockServer()
     sandbox = server.sandbox(own_port=True)
     address = sandbox.base_url
@@ -135,7 +135,7 @@ def test_it_ends_with_its_server():
     assert server._server is None  # no caller has read the shared address
 
 
-def test_settings_and_marks_enable_it(suite: Suite):
+def test_settings_and_marks_enable_it(suite: Suite) -> None:
     suite.pytester.makeconftest(
         """
         import pytest
@@ -162,7 +162,7 @@ def test_settings_and_marks_enable_it(suite: Suite):
     result.assert_outcomes(passed=2)
 
 
-def test_a_value_that_is_not_a_boolean_fails_its_own_test(suite: Suite):
+def test_a_value_that_is_not_a_boolean_fails_its_own_test(suite: Suite) -> None:
     result = suite.run(
         """
         import pytest
@@ -177,7 +177,7 @@ def test_a_value_that_is_not_a_boolean_fails_its_own_test(suite: Suite):
     result.stdout.fnmatch_lines(["*own_port: got 8080; expected True or False*"])
 
 
-def test_a_remote_server_refuses_it_by_name(server: MockServer):
+def test_a_remote_server_refuses_it_by_name(server: MockServer) -> None:
     with pytest.raises(
         ValueError, match=r"own_port=True \(sandbox\(...\)\): got a server on http.*; expected one in this process"
     ):

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from tests.operations.world import DRAFT, GIVEN
 from tests.testing.faults import EFFECTS, LONG_S, PAIRS, outcome, patience
 
 OTHER = ("GET", "/v1/message-templates/template_coupon", None)
 
 
-def _wait_until(holds):
+def _wait_until(holds: Callable[..., Any]) -> None:
     deadline = time.monotonic() + LONG_S
     while not holds():
         assert time.monotonic() < deadline, "the condition did not become true"
         time.sleep(0.002)
 
 
-def _left(sandbox):
+def _left(sandbox: Sandbox) -> tuple[JSON, list[tuple[bool, JSON | None, int | None, str]]]:
     """What took effect, ids and instants included, less the clock: virtual waits move it and real ones do not."""
     state = sandbox.state()
     state.pop("clock")
@@ -33,7 +37,11 @@ def _left(sandbox):
     return state, exchanges
 
 
-def _play(server, ask_by, effect, request):
+def _play(
+    server: MockServer, ask_by: Callable[..., Any], effect: str, request: tuple[str, str, JSON | None]
+) -> tuple[
+    list[tuple[bytes | int | type[Exception], ...]], tuple[JSON, list[tuple[bool, JSON | None, int | None, str]]]
+]:
     with server.sandbox(given=GIVEN, now="2026-03-01T12:00:00Z", seed=3) as sandbox:
         sandbox.apply({"script": [{"on": "*", "nth": 2, "do": EFFECTS[effect]}]})
         plain = ask_by(sandbox, LONG_S)
@@ -45,7 +53,7 @@ def _play(server, ask_by, effect, request):
         return [*outcomes, outcome(plain, *OTHER)], _left(sandbox)
 
 
-def _is_recorded(sandbox, gives_up):
+def _is_recorded(sandbox: Sandbox, gives_up: bool) -> bool:
     exchanges = sandbox.log.journal["exchanges"]
     return len(exchanges) == 2 and (not gives_up or exchanges[1]["response"] is None)
 
@@ -55,7 +63,9 @@ REQUESTS = {"POST": ("POST", "/v1/campaigns", DRAFT), "GET": ("GET", "/v1/campai
 
 @pytest.mark.parametrize("first", ["POST", pytest.param("GET", marks=pytest.mark.deep)])
 @pytest.mark.parametrize("client", PAIRS)
-def test_both_transports_raise_the_same_and_leave_the_same_state(mockserver_server, client, first):
+def test_both_transports_raise_the_same_and_leave_the_same_state(
+    mockserver_server: MockServer, client: str, first: str
+) -> None:
     """The effects take the two requests in turn; the deep run swaps them."""
     turns = (REQUESTS[first], *(request for name, request in REQUESTS.items() if name != first))
 

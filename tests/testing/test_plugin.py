@@ -15,7 +15,7 @@ TEMPLATE = (
 )
 
 
-def test_each_test_has_a_sandbox_of_its_own(suite: Suite):
+def test_each_test_has_a_sandbox_of_its_own(suite: Suite) -> None:
     result = suite.run(
         f"""
         import pytest
@@ -36,7 +36,7 @@ def test_each_test_has_a_sandbox_of_its_own(suite: Suite):
     result.assert_outcomes(passed=2)
 
 
-def test_a_bare_sandbox_is_empty_and_frozen_at_the_present(suite: Suite):
+def test_a_bare_sandbox_is_empty_and_frozen_at_the_present(suite: Suite) -> None:
     result = suite.run(
         """
         from datetime import UTC, datetime, timedelta
@@ -56,7 +56,7 @@ def test_a_bare_sandbox_is_empty_and_frozen_at_the_present(suite: Suite):
     result.assert_outcomes(passed=1)
 
 
-def test_a_mark_configures_the_sandbox(suite: Suite):
+def test_a_mark_configures_the_sandbox(suite: Suite) -> None:
     result = suite.run(
         """
         import pytest
@@ -86,7 +86,7 @@ def test_a_mark_configures_the_sandbox(suite: Suite):
     result.assert_outcomes(passed=5)
 
 
-def test_the_closest_mark_has_the_last_word(suite: Suite):
+def test_the_closest_mark_has_the_last_word(suite: Suite) -> None:
     result = suite.run(
         """
         import pytest
@@ -132,7 +132,7 @@ def test_the_closest_mark_has_the_last_word(suite: Suite):
         ("seed=True", "*seed: got True; expected a whole number*"),
     ],
 )
-def test_a_wrong_mark_fails_its_own_test_with_the_closest_match(suite: Suite, mark: str, problem: str):
+def test_a_wrong_mark_fails_its_own_test_with_the_closest_match(suite: Suite, mark: str, problem: str) -> None:
     result = suite.run(
         f"""
         import pytest
@@ -150,14 +150,14 @@ def test_a_wrong_mark_fails_its_own_test_with_the_closest_match(suite: Suite, ma
     result.stdout.fnmatch_lines([problem])
 
 
-def test_a_setting_without_its_name_fails_its_own_test(suite: Suite):
+def test_a_setting_without_its_name_fails_its_own_test(suite: Suite) -> None:
     result = suite.run("import pytest\n\n@pytest.mark.mockserver('demo')\ndef test_it(mockserver):\n    pass\n")
 
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["@pytest.mark.mockserver: got ('demo',); expected keyword arguments only"])
 
 
-def test_a_wrong_mark_of_a_class_fails_each_of_its_tests_and_no_other(suite: Suite):
+def test_a_wrong_mark_of_a_class_fails_each_of_its_tests_and_no_other(suite: Suite) -> None:
     result = suite.run(
         """
         import pytest
@@ -188,7 +188,7 @@ def test_a_wrong_mark_of_a_class_fails_each_of_its_tests_and_no_other(suite: Sui
 
 @pytest.mark.parametrize("scope", ["class", "module", "session"])
 @pytest.mark.parametrize("late", [False, True], ids=["by argument", "while the test runs"])
-def test_a_fixture_of_a_wider_scope_gets_the_way_to_a_sandbox_of_its_own(suite: Suite, scope: str, late: bool):
+def test_a_fixture_of_a_wider_scope_gets_the_way_to_a_sandbox_of_its_own(suite: Suite, scope: str, late: bool) -> None:
     wants, body = ("request", 'request.getfixturevalue("wide")') if late else ("wide", "pass")
     result = suite.run(
         f"""
@@ -212,7 +212,7 @@ def test_a_fixture_of_a_wider_scope_gets_the_way_to_a_sandbox_of_its_own(suite: 
     )
 
 
-def test_a_mismatch_of_other_fixtures_is_as_pytest_words_it(suite: Suite):
+def test_a_mismatch_of_other_fixtures_is_as_pytest_words_it(suite: Suite) -> None:
     result = suite.run(
         """
         import pytest
@@ -231,7 +231,7 @@ def test_a_mismatch_of_other_fixtures_is_as_pytest_words_it(suite: Suite):
     result.stdout.no_fnmatch_line("*mockserver is the sandbox of one test*")
 
 
-def test_a_wrong_document_fails_its_own_test_and_names_the_problem(suite: Suite):
+def test_a_wrong_document_fails_its_own_test_and_names_the_problem(suite: Suite) -> None:
     result = suite.run(
         """
         import pytest
@@ -249,7 +249,7 @@ def test_a_wrong_document_fails_its_own_test_and_names_the_problem(suite: Suite)
     result.stdout.fnmatch_lines(["*ScenarioError*", "*/given/chats/1*"])
 
 
-def test_a_call_after_its_test_reaches_a_closed_sandbox(suite: Suite):
+def test_a_call_after_its_test_reaches_a_closed_sandbox(suite: Suite) -> None:
     result = suite.run(
         """
         import urllib.error
@@ -275,7 +275,7 @@ def test_a_call_after_its_test_reaches_a_closed_sandbox(suite: Suite):
     result.assert_outcomes(passed=2)
 
 
-def test_pytest_lists_the_fixtures_and_the_mark(suite: Suite):
+def test_pytest_lists_the_fixtures_and_the_mark(suite: Suite) -> None:
     fixtures = suite.run("", "--fixtures")
     marks = suite.run("", "--markers")
 
@@ -284,7 +284,7 @@ def test_pytest_lists_the_fixtures_and_the_mark(suite: Suite):
     marks.stdout.fnmatch_lines(["@pytest.mark.mockserver(*scenario*choices*now*clock*seed*given*"])
 
 
-def test_an_unknown_unit_of_time_is_refused_with_the_closest_match(mockserver: Sandbox):
+def test_an_unknown_unit_of_time_is_refused_with_the_closest_match(mockserver: Sandbox) -> None:
     with pytest.raises(TypeError, match="advance: got 'minute'; expected weeks, days, .*'minutes'"):
         mockserver.advance(minute=1)
 
@@ -298,6 +298,6 @@ def test_an_unknown_unit_of_time_is_refused_with_the_closest_match(mockserver: S
 )
 def test_an_unknown_rule_key_is_refused_with_its_place_and_the_closest_match(
     mockserver: Sandbox, operation: str, lost: Any, problem: str
-):
+) -> None:
     with pytest.raises(ValueError, match=problem):
         mockserver.on(operation).drop(lost)

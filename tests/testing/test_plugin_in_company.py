@@ -18,7 +18,7 @@ TEMPLATE = (
 
 
 @pytest.mark.deep
-def test_workers_share_nothing(suite: Suite, monkeypatch: pytest.MonkeyPatch):
+def test_workers_share_nothing(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     result = suite.run_apart(
@@ -45,7 +45,7 @@ def test_workers_share_nothing(suite: Suite, monkeypatch: pytest.MonkeyPatch):
     result.assert_outcomes(passed=6)
 
 
-def test_hypothesis_given_with_the_sandboxes_of_the_server_raises_no_health_check(suite: Suite):
+def test_hypothesis_given_with_the_sandboxes_of_the_server_raises_no_health_check(suite: Suite) -> None:
     result = suite.run(
         """
         from hypothesis import given, settings, strategies as st
@@ -63,7 +63,7 @@ def test_hypothesis_given_with_the_sandboxes_of_the_server_raises_no_health_chec
     result.assert_outcomes(passed=1)
 
 
-def test_a_unittest_case_takes_it_through_a_fixture(suite: Suite):
+def test_a_unittest_case_takes_it_through_a_fixture(suite: Suite) -> None:
     result = suite.run(
         """
         import unittest
@@ -88,7 +88,7 @@ def test_a_unittest_case_takes_it_through_a_fixture(suite: Suite):
     result.assert_outcomes(passed=2)
 
 
-def test_unittest_needs_no_plugin_at_all(suite: Suite):
+def test_unittest_needs_no_plugin_at_all(suite: Suite) -> None:
     result = suite.run(
         """
         import unittest
@@ -113,7 +113,7 @@ def test_unittest_needs_no_plugin_at_all(suite: Suite):
 @pytest.mark.parametrize("autoload", [True, False], ids=["installed", "installed, autoload off"])
 def test_a_conftest_may_name_the_plugin_of_an_installed_package(
     suite: Suite, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, autoload: bool
-):
+) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     points = "".join(f"{name} = {module}\n" for name, module in project["entry-points"]["pytest11"].items())
     site = tmp_path_factory.mktemp("site")
@@ -139,7 +139,7 @@ def test_a_conftest_may_name_the_plugin_of_an_installed_package(
 @pytest.mark.deep
 def test_installed_it_needs_no_naming(
     suite: Suite, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     site = tmp_path_factory.mktemp("site")
     (site / "mock.dist-info").mkdir()
     (site / "mock.dist-info" / "METADATA").write_text(
@@ -156,7 +156,7 @@ def test_installed_it_needs_no_naming(
     result.assert_outcomes(passed=1)
 
 
-def test_under_time_machine_the_sandbox_follows(suite: Suite):
+def test_under_time_machine_the_sandbox_follows(suite: Suite) -> None:
     result = suite.run(
         """
         from datetime import timedelta
@@ -176,7 +176,7 @@ def test_under_time_machine_the_sandbox_follows(suite: Suite):
     result.assert_outcomes(passed=1)
 
 
-def test_under_freezegun_the_sandbox_follows(suite: Suite):
+def test_under_freezegun_the_sandbox_follows(suite: Suite) -> None:
     result = suite.run(
         """
         from freezegun import freeze_time
@@ -193,7 +193,7 @@ def test_under_freezegun_the_sandbox_follows(suite: Suite):
     result.assert_outcomes(passed=1)
 
 
-def test_a_freeze_inside_the_test_does_not_move_a_frozen_clock(suite: Suite):
+def test_a_freeze_inside_the_test_does_not_move_a_frozen_clock(suite: Suite) -> None:
     result = suite.run(
         """
         from freezegun import freeze_time

@@ -40,7 +40,7 @@ def first_lines(result: pytest.RunResult) -> list[str]:
     return found[start + 1 : start + 4]
 
 
-def test_a_client_that_polls_while_the_clock_does_not_move_ends_with_its_loop_in_the_first_line(suite: Suite):
+def test_a_client_that_polls_while_the_clock_does_not_move_ends_with_its_loop_in_the_first_line(suite: Suite) -> None:
     result = suite.run(
         GIVEN
         + """
@@ -59,7 +59,7 @@ def test_it(mockserver):
     assert "  a test that needs more such reads sets mockserver_poll_limit, a number or off" == cure
 
 
-def test_a_client_that_does_not_see_the_end_of_a_record_ends_however_the_clock_moves(suite: Suite):
+def test_a_client_that_does_not_see_the_end_of_a_record_ends_however_the_clock_moves(suite: Suite) -> None:
     result = suite.run(
         GIVEN
         + """
@@ -80,7 +80,7 @@ def test_it(mockserver):
     assert finding.startswith("poll-final-set-incomplete: ")
 
 
-def test_over_a_socket_the_client_gets_410_with_the_reason_and_the_loop_is_in_the_first_line(suite: Suite):
+def test_over_a_socket_the_client_gets_410_with_the_reason_and_the_loop_is_in_the_first_line(suite: Suite) -> None:
     result = suite.run(
         GIVEN
         + """
@@ -102,7 +102,7 @@ def test_it(mockserver):
     assert first_lines(result)[0].startswith("The test was ended: the client read campaign_")
 
 
-def test_a_test_fails_whose_client_has_another_thread_or_swallows_the_end(suite: Suite):
+def test_a_test_fails_whose_client_has_another_thread_or_swallows_the_end(suite: Suite) -> None:
     result = suite.run(
         GIVEN
         + """
@@ -128,7 +128,7 @@ def test_that_swallows(mockserver):
     assert 2 == result.stdout.str().count("The test was ended: the client read campaign_")
 
 
-def test_reads_that_move_the_clock_of_a_running_record_or_have_a_call_between_them_do_not_count(suite: Suite):
+def test_reads_that_move_the_clock_of_a_running_record_or_have_a_call_between_them_do_not_count(suite: Suite) -> None:
     result = suite.run(
         GIVEN
         + """
@@ -193,7 +193,7 @@ def test_a_sandbox_of_its_own(mockserver_server):
 
 
 @pytest.mark.parametrize("call", [20, 25, 43])
-def test_the_row_is_counted_exactly_wherever_it_begins(mockserver: object, call: int):
+def test_the_row_is_counted_exactly_wherever_it_begins(mockserver: object, call: int) -> None:
     with MockServer() as server, server.sandbox() as sandbox:
         sandbox._limit_reads(20)
         for _ in range(call - 20):
@@ -206,7 +206,7 @@ def test_the_row_is_counted_exactly_wherever_it_begins(mockserver: object, call:
 
 
 @pytest.mark.parametrize("value", ["1", "10001", "offf", "-5", "1.5"])
-def test_a_wrong_limit_ends_the_run_before_its_first_test(suite: Suite, value: str):
+def test_a_wrong_limit_ends_the_run_before_its_first_test(suite: Suite, value: str) -> None:
     result = suite.run("def test_it(mockserver): pass", "-o", f"mockserver_poll_limit={value}")
 
     result.stderr.fnmatch_lines(
@@ -214,7 +214,7 @@ def test_a_wrong_limit_ends_the_run_before_its_first_test(suite: Suite, value: s
     )
 
 
-def test_a_unittest_case_ends_too_with_the_loop_in_its_report():
+def test_a_unittest_case_ends_too_with_the_loop_in_its_report() -> None:
     class Case(SandboxTestCase):
         mockserver_poll_limit = 20
 
@@ -230,7 +230,7 @@ def test_a_unittest_case_ends_too_with_the_loop_in_its_report():
     assert "mockserver:\nThe test was ended: the client read campaign_one 20 times" in text
 
 
-def test_a_server_of_its_own_ends_no_loop():
+def test_a_server_of_its_own_ends_no_loop() -> None:
     with MockServer() as server, server.sandbox() as sandbox:
         statuses = {sandbox.call("GET", "/v1/campaigns/campaign_one").status for _ in range(1001)}
 

@@ -10,6 +10,7 @@ import requests
 
 from mockserver import MockServer
 from mockserver.scenario.documents import read_file
+from mockserver.server.webhooks.local_receivers import ReceivedWebhook
 from mockserver.testing.report.replay import replay
 from mockserver.testing.sandbox import Sandbox
 from tests.testing.conftest import Suite
@@ -31,7 +32,7 @@ def rows(found: list[str]) -> list[str]:
     return [re.sub(r"^  \d\d:\d\d:\d\d\.\d{3}  ", "", each) for each in found[start:end]]
 
 
-def test_equal_polls_are_one_line_and_the_call_that_the_cause_names_has_its_own(suite: Suite):
+def test_equal_polls_are_one_line_and_the_call_that_the_cause_names_has_its_own(suite: Suite) -> None:
     found = reported(suite, POLLS + "        assert 0\n")
 
     assert [
@@ -41,7 +42,7 @@ def test_equal_polls_are_one_line_and_the_call_that_the_cause_names_has_its_own(
     assert not any("left out" in each for each in found)
 
 
-def test_polls_with_the_clock_moved_between_them_are_one_line_with_what_they_saw_growing(suite: Suite):
+def test_polls_with_the_clock_moved_between_them_are_one_line_with_what_they_saw_growing(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -65,7 +66,7 @@ def test_polls_with_the_clock_moved_between_them_are_one_line_with_what_they_saw
     ] == rows(found)[-4:]
 
 
-def test_two_calls_with_an_advance_between_them_are_not_collapsed(suite: Suite):
+def test_two_calls_with_an_advance_between_them_are_not_collapsed(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -91,7 +92,7 @@ def test_two_calls_with_an_advance_between_them_are_not_collapsed(suite: Suite):
     ],
     ids=["a refused call", "a change", "a command", "a bent call"],
 )
-def test_an_entry_between_two_polls_separates_them(suite: Suite, between: str):
+def test_an_entry_between_two_polls_separates_them(suite: Suite, between: str) -> None:
     found = reported(
         suite,
         f"""
@@ -107,7 +108,7 @@ def test_an_entry_between_two_polls_separates_them(suite: Suite, between: str):
     assert not any("times" in each for each in found)
 
 
-def test_the_nearest_call_is_never_folded_away(suite: Suite):
+def test_the_nearest_call_is_never_folded_away(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -126,7 +127,7 @@ def test_the_nearest_call_is_never_folded_away(suite: Suite):
     ] == [each.removeprefix("  ") for each in rows(found)]
 
 
-def test_answers_that_differ_in_more_than_numbers_are_not_folded(suite: Suite):
+def test_answers_that_differ_in_more_than_numbers_are_not_folded(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -141,7 +142,7 @@ def test_answers_that_differ_in_more_than_numbers_are_not_folded(suite: Suite):
     assert not any("times" in each for each in found)
 
 
-def test_a_repeated_round_of_polls_is_printed_once_with_its_count(suite: Suite):
+def test_a_repeated_round_of_polls_is_printed_once_with_its_count(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -168,7 +169,7 @@ def test_a_repeated_round_of_polls_is_printed_once_with_its_count(suite: Suite):
     ] == rows(found)[-7:]
 
 
-def test_a_call_that_the_cause_names_is_printed_however_long_the_history(suite: Suite):
+def test_a_call_that_the_cause_names_is_printed_however_long_the_history(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -194,7 +195,7 @@ def test_a_call_that_the_cause_names_is_printed_however_long_the_history(suite: 
     assert shown[-1].startswith("#131 ")
 
 
-def test_a_finding_that_explains_no_failure_is_not_among_the_first_lines(suite: Suite):
+def test_a_finding_that_explains_no_failure_is_not_among_the_first_lines(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -213,7 +214,7 @@ def test_a_finding_that_explains_no_failure_is_not_among_the_first_lines(suite: 
     assert found[0].startswith("8 calls were answered with success")
 
 
-def test_calls_that_a_finding_cites_are_printed_with_their_bodies(suite: Suite):
+def test_calls_that_a_finding_cites_are_printed_with_their_bodies(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -241,7 +242,7 @@ def test_calls_that_a_finding_cites_are_printed_with_their_bodies(suite: Suite):
     assert {"#41", "#42", "#43"} <= {each.split()[0] for each in shown}
 
 
-def test_the_pages_of_an_end_user_are_one_line(suite: Suite):
+def test_the_pages_of_an_end_user_are_one_line(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -256,7 +257,7 @@ def test_the_pages_of_an_end_user_are_one_line(suite: Suite):
     assert 1 == sum("visits of the hosted page" in each for each in found)
 
 
-def test_the_first_lines_contain_the_response_of_the_last_call(suite: Suite):
+def test_the_first_lines_contain_the_response_of_the_last_call(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -269,7 +270,7 @@ def test_the_first_lines_contain_the_response_of_the_last_call(suite: Suite):
     assert '  answered {"id": "campaign", "name": "Uma", "status": "draft", ' in found[1]
 
 
-def test_an_empty_response_is_described_as_empty(suite: Suite):
+def test_an_empty_response_is_described_as_empty(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -282,7 +283,7 @@ def test_an_empty_response_is_described_as_empty(suite: Suite):
     assert "  answered with an empty body" == found[1]
 
 
-def test_an_unexpected_count_of_sends_is_reported_with_the_cadence(suite: Suite):
+def test_an_unexpected_count_of_sends_is_reported_with_the_cadence(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -302,7 +303,7 @@ def test_an_unexpected_count_of_sends_is_reported_with_the_cadence(suite: Suite)
     ] == found[:2]
 
 
-def test_a_pace_read_within_a_second_is_in_milliseconds(suite: Suite):
+def test_a_pace_read_within_a_second_is_in_milliseconds(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -321,7 +322,7 @@ def test_a_pace_read_within_a_second_is_in_milliseconds(suite: Suite):
     )
 
 
-def test_the_advance_that_a_report_names_is_never_too_short(suite: Suite):
+def test_the_advance_that_a_report_names_is_never_too_short(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -338,7 +339,7 @@ def test_the_advance_that_a_report_names_is_never_too_short(suite: Suite):
     assert due == wait == "113939.456"
 
 
-def test_timed_transitions_are_printed_next_to_the_last_call_that_reads_them(suite: Suite):
+def test_timed_transitions_are_printed_next_to_the_last_call_that_reads_them(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -358,7 +359,7 @@ def test_timed_transitions_are_printed_next_to_the_last_call_that_reads_them(sui
     ("name", "second"),
     [("Uma", "  #1 and #2 sent equal bodies"), ("Duas", "  #1 and #2 differ: body.name: 'Duas', before 'Uma'")],
 )
-def test_surplus_calls_are_reported_with_their_differences(suite: Suite, name: str, second: str):
+def test_surplus_calls_are_reported_with_their_differences(suite: Suite, name: str, second: str) -> None:
     found = reported(
         suite,
         f"""
@@ -373,7 +374,7 @@ def test_surplus_calls_are_reported_with_their_differences(suite: Suite, name: s
     assert found[1].startswith("the last of them is #2 createCampaign POST /v1/campaigns -> ")
 
 
-def test_an_operation_called_too_early_is_reported_with_its_number(suite: Suite):
+def test_an_operation_called_too_early_is_reported_with_its_number(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -390,7 +391,7 @@ def test_an_operation_called_too_early_is_reported_with_its_number(suite: Suite)
     )
 
 
-def test_the_report_of_a_missing_call_suggests_to_wait_for_its_thread(suite: Suite):
+def test_the_report_of_a_missing_call_suggests_to_wait_for_its_thread(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -414,7 +415,7 @@ def test_the_report_of_a_missing_call_suggests_to_wait_for_its_thread(suite: Sui
         ("POST /v1/campaign/campaign_1/start", "POST /v1/campaigns/{id}/start?"),
     ],
 )
-def test_an_unknown_path_is_reported_with_the_closest_match(suite: Suite, call: str, hint: str):
+def test_an_unknown_path_is_reported_with_the_closest_match(suite: Suite, call: str, hint: str) -> None:
     method, path = call.split()
     found = reported(
         suite, f'    def test_it(mockserver):\n        assert mockserver.call("{method}", "{path}").status < 400\n'
@@ -423,7 +424,7 @@ def test_an_unknown_path_is_reported_with_the_closest_match(suite: Suite, call: 
     assert f"  did you mean {hint}" == found[1]
 
 
-def test_an_unmatched_rule_is_reported_with_the_closest_call(suite: Suite):
+def test_an_unmatched_rule_is_reported_with_the_closest_call(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -439,7 +440,7 @@ def test_an_unmatched_rule_is_reported_with_the_closest_call(suite: Suite):
     ] == found[1:3]
 
 
-def test_an_upload_is_described_by_its_kind_its_size_and_its_files(suite: Suite):
+def test_an_upload_is_described_by_its_kind_its_size_and_its_files(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -455,7 +456,7 @@ def test_an_upload_is_described_by_its_kind_its_size_and_its_files(suite: Suite)
     assert all(len(each) < 340 for each in found)
 
 
-def test_a_receiver_that_refuses_every_delivery_is_named_before_its_consequences(suite: Suite):
+def test_a_receiver_that_refuses_every_delivery_is_named_before_its_consequences(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -473,7 +474,9 @@ def test_a_receiver_that_refuses_every_delivery_is_named_before_its_consequences
     assert found[0].startswith("secret-misread: every valid delivery was refused with 401 (")
 
 
-def test_a_refusal_that_the_age_of_the_timestamp_explains_names_the_choice_and_accuses_no_receiver(suite: Suite):
+def test_a_refusal_that_the_age_of_the_timestamp_explains_names_the_choice_and_accuses_no_receiver(
+    suite: Suite,
+) -> None:
     found = reported(
         suite,
         """
@@ -492,7 +495,7 @@ def test_a_refusal_that_the_age_of_the_timestamp_explains_names_the_choice_and_a
     )
 
 
-def test_no_finding_on_deliveries_blames_a_receiver_that_raised(suite: Suite):
+def test_no_finding_on_deliveries_blames_a_receiver_that_raised(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -508,8 +511,8 @@ def test_no_finding_on_deliveries_blames_a_receiver_that_raised(suite: Suite):
     assert found[1].startswith("1 call was answered with success")
 
 
-def test_the_exception_of_a_receiver_is_reported_without_secrets(mockserver: Sandbox):
-    def broken(webhook):
+def test_the_exception_of_a_receiver_is_reported_without_secrets(mockserver: Sandbox) -> None:
+    def broken(webhook: ReceivedWebhook) -> None:
         raise ValueError(f"neither {mockserver.secret_key} nor {hook.secret}")
 
     hook = mockserver.receive_webhooks(broken)
@@ -533,7 +536,7 @@ def test_the_exception_of_a_receiver_is_reported_without_secrets(mockserver: San
     ],
     ids=["by the mark", "by the test"],
 )
-def test_the_mark_to_paste_states_whether_it_includes_the_seed_data(suite: Suite, first: str, line: str):
+def test_the_mark_to_paste_states_whether_it_includes_the_seed_data(suite: Suite, first: str, line: str) -> None:
     found = reported(
         suite, f"    def test_it(mockserver):\n        {first or 'pass'}\n        assert 0 == create(mockserver)\n"
     )
@@ -541,7 +544,7 @@ def test_the_mark_to_paste_states_whether_it_includes_the_seed_data(suite: Suite
     assert f"{line}@pytest.mark.mockserver(scenario='.mockserver/failures/test_mine.py.test_it.yaml')" == found[-1]
 
 
-def test_a_history_of_collapsed_polls_is_replayed_completely(suite: Suite):
+def test_a_history_of_collapsed_polls_is_replayed_completely(suite: Suite) -> None:
     reported(suite, POLLS + "        assert 0\n")
     document = read_file(Path(suite.pytester.path / ".mockserver/failures/test_mine.py.test_it.yaml"))
     outcomes = list(replay(document))
@@ -549,7 +552,7 @@ def test_a_history_of_collapsed_polls_is_replayed_completely(suite: Suite):
     assert [] == [each for each in outcomes if each.differences]
 
 
-def test_a_read_timeout_of_requests_names_the_host():
+def test_a_read_timeout_of_requests_names_the_host() -> None:
     with MockServer() as server, server.sandbox() as sandbox:
         sandbox.on("listCampaigns").delay("30s")
         headers = {"X-API-Key": sandbox.secret_key}
@@ -559,7 +562,7 @@ def test_a_read_timeout_of_requests_names_the_host():
             sandbox.requests_session().get(f"{sandbox.base_url}/v1/campaigns", headers=headers, timeout=3)
 
 
-def test_the_report_of_an_incomplete_session_names_the_methods_that_act_as_its_user(suite: Suite):
+def test_the_report_of_an_incomplete_session_names_the_methods_that_act_as_its_user(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -578,7 +581,7 @@ def test_the_report_of_an_incomplete_session_names_the_methods_that_act_as_its_u
     assert found[1].startswith("2 calls were answered with success; the last: #2 readConnectionSession ")
 
 
-def test_a_refused_delivery_is_reported_even_without_a_call(suite: Suite):
+def test_a_refused_delivery_is_reported_even_without_a_call(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -595,7 +598,7 @@ def test_a_refused_delivery_is_reported_even_without_a_call(suite: Suite):
     assert f"the receiver webhook answered 404 to entrypoints.chatapp.connected event; {route}" == cause
 
 
-def test_a_refusal_in_the_very_words_of_the_one_before_is_one_line(suite: Suite):
+def test_a_refusal_in_the_very_words_of_the_one_before_is_one_line(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -614,7 +617,7 @@ def test_a_refusal_in_the_very_words_of_the_one_before_is_one_line(suite: Suite)
     assert not any("left out" in each for each in found)
 
 
-def test_equal_findings_are_merged_with_the_exchanges_of_all(mockserver: Sandbox):
+def test_equal_findings_are_merged_with_the_exchanges_of_all(mockserver: Sandbox) -> None:
     mockserver.apply({"given": {"templates": [{"id": "t"}], "chats": {"count": 1}}})
     body = {"platform": "chatapp", "templateId": "t", "cadence": 1}
     for number in range(12):
@@ -628,7 +631,7 @@ def test_equal_findings_are_merged_with_the_exchanges_of_all(mockserver: Sandbox
     assert "(exchange 2, 4, 6, 8, 10, 12, 14, 16, 18, 20 and 2 more)" in text
 
 
-def test_of_many_events_the_last_are_printed_with_the_number_of_earlier_ones(suite: Suite):
+def test_of_many_events_the_last_are_printed_with_the_number_of_earlier_ones(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -645,7 +648,7 @@ def test_of_many_events_the_last_are_printed_with_the_number_of_earlier_ones(sui
     assert 30 == sum(each.endswith("no endpoint") for each in found)
 
 
-def test_the_one_line_of_a_test_that_fails_by_its_own_words_is_followed_by_what_the_sandbox_shows(suite: Suite):
+def test_the_one_line_of_a_test_that_fails_by_its_own_words_is_followed_by_what_the_sandbox_shows(suite: Suite) -> None:
     result = suite.run(
         """
         import pytest
@@ -665,7 +668,7 @@ def test_the_one_line_of_a_test_that_fails_by_its_own_words_is_followed_by_what_
     )
 
 
-def test_a_page_that_may_not_be_the_last_is_named(suite: Suite):
+def test_a_page_that_may_not_be_the_last_is_named(suite: Suite) -> None:
     result = suite.run(
         """
         def test_own(mockserver):

@@ -19,7 +19,7 @@ def connect(mockserver):
 
 
 @pytest.mark.parametrize("kind", ["def", "async def"])
-def test_a_failed_assertion_in_a_receiver_fails_its_test(suite: Suite, kind: str):
+def test_a_failed_assertion_in_a_receiver_fails_its_test(suite: Suite, kind: str) -> None:
     result = suite.run(
         CONNECT
         + f"""
@@ -41,7 +41,7 @@ def test_connect(mockserver):
     )
 
 
-def test_any_other_exception_of_a_receiver_is_only_a_500_to_the_service(suite: Suite):
+def test_any_other_exception_of_a_receiver_is_only_a_500_to_the_service(suite: Suite) -> None:
     result = suite.run(
         CONNECT
         + """
@@ -57,7 +57,7 @@ def test_connect(mockserver):
     result.assert_outcomes(passed=1)
 
 
-def test_a_forged_event_that_fails_an_assertion_fails_no_test(suite: Suite):
+def test_a_forged_event_that_fails_an_assertion_fails_no_test(suite: Suite) -> None:
     result = suite.run(
         CONNECT
         + """
@@ -79,7 +79,7 @@ def test_connect(mockserver):
     result.assert_outcomes(passed=1)
 
 
-def test_the_first_line_names_what_a_receiver_has_returned_instead_of_a_response(suite: Suite):
+def test_the_first_line_names_what_a_receiver_has_returned_instead_of_a_response(suite: Suite) -> None:
     result = suite.run(
         CONNECT
         + """
@@ -102,7 +102,7 @@ def test_connect(mockserver):
 @pytest.mark.parametrize("kind", ["def", "async def"])
 def test_a_receiver_that_ends_the_test_fails_it_with_a_report_that_has_its_request(
     suite: Suite, kind: str, end: str, trace: str
-):
+) -> None:
     result = suite.run(
         CONNECT
         + f"""
@@ -122,7 +122,7 @@ def test_connect(mockserver):
     result.stdout.fnmatch_lines(["the receiver raised *(test_mine.py:*", "*  test: complete session *"])
 
 
-def test_a_receiver_cannot_end_the_test_while_its_report_is_made(suite: Suite):
+def test_a_receiver_cannot_end_the_test_while_its_report_is_made(suite: Suite) -> None:
     result = suite.run(
         """
 import pytest
@@ -141,7 +141,7 @@ def test_connect(mockserver):
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, SystemExit, GeneratorExit, pytest.fail.Exception])
-def test_an_exit_of_a_receiver_is_its_answer_to_that_attempt(end: type[BaseException]):
+def test_an_exit_of_a_receiver_is_its_answer_to_that_attempt(end: type[BaseException]) -> None:
     requests = []
 
     def receive(request: object) -> int:
@@ -163,7 +163,7 @@ def test_an_exit_of_a_receiver_is_its_answer_to_that_attempt(end: type[BaseExcep
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, SystemExit, pytest.fail.Exception])
-def test_a_coroutine_that_exits_leaves_the_loop_to_the_next_request(end: type[BaseException]):
+def test_a_coroutine_that_exits_leaves_the_loop_to_the_next_request(end: type[BaseException]) -> None:
     requests = []
 
     async def receive(request: object) -> int:
@@ -186,7 +186,7 @@ def test_a_coroutine_that_exits_leaves_the_loop_to_the_next_request(end: type[Ba
 @pytest.mark.parametrize("with_rule", [False, True], ids=["plain", "with-a-rule"])
 def test_a_signal_within_a_call_leaves_no_lock(
     monkeypatch: pytest.MonkeyPatch, with_rule: bool, end: type[BaseException]
-):
+) -> None:
     def interrupted(*_: object) -> None:
         raise end
 

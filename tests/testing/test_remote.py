@@ -37,7 +37,7 @@ def sandbox(running: MockServer) -> Iterator[Sandbox]:
         yield sandbox
 
 
-def test_a_suite_runs_against_a_running_server_and_leaves_nothing_there(suite: Suite, running: MockServer):
+def test_a_suite_runs_against_a_running_server_and_leaves_nothing_there(suite: Suite, running: MockServer) -> None:
     before = set(running._host.sandboxes)
     result = suite.run(
         """
@@ -68,7 +68,7 @@ def test_a_suite_runs_against_a_running_server_and_leaves_nothing_there(suite: S
     assert before == set(running._host.sandboxes)
 
 
-def test_the_clock_is_frozen_at_the_present_or_as_requested(running: MockServer):
+def test_the_clock_is_frozen_at_the_present_or_as_requested(running: MockServer) -> None:
     server = RemoteServer(running.url, layers=[Layer("mine", {"seed": 4})])
     with server.sandbox() as bare, server.sandbox(clock="follow") as following, server.sandbox("demo", seed=5) as demo:
         assert [True, False] == [each.state()["clock"]["frozen"] for each in (bare, following)]
@@ -76,7 +76,7 @@ def test_the_clock_is_frozen_at_the_present_or_as_requested(running: MockServer)
         assert demo.call("GET", "/v1/message-templates").json()["templates"]
 
 
-def test_every_remote_command_works_as_in_this_process(sandbox: Sandbox):
+def test_every_remote_command_works_as_in_this_process(sandbox: Sandbox) -> None:
     rule = sandbox.on("listCampaigns").times(1).error("INTERNAL_ERROR")
     assert 500 == sandbox.call("GET", "/v1/campaigns").status
     assert (1, 1) == (rule.matched, rule.fired)
@@ -103,7 +103,7 @@ def test_every_remote_command_works_as_in_this_process(sandbox: Sandbox):
     assert [] == sandbox.log.exchanges
 
 
-def test_client_libraries_reach_it_over_the_socket(sandbox: Sandbox):
+def test_client_libraries_reach_it_over_the_socket(sandbox: Sandbox) -> None:
     key = {"X-API-Key": sandbox.secret_key}
     with sandbox.requests_session() as session, sandbox.httpx_client() as client:
         assert 200 == session.get(f"{sandbox.base_url}/v1/campaigns", headers=key, timeout=10).status_code
@@ -112,11 +112,11 @@ def test_client_libraries_reach_it_over_the_socket(sandbox: Sandbox):
     assert 2 == len(sandbox.calls("listCampaigns"))
 
 
-def test_parts_of_a_document_are_applied_by_keyword(sandbox: Sandbox):
+def test_parts_of_a_document_are_applied_by_keyword(sandbox: Sandbox) -> None:
     assert ["chat_ana"] == sandbox.apply(given={"chats": [{"id": "chat_ana"}]})["created"]["chats"]
 
 
-def test_refusals_are_those_of_this_process(running: MockServer, sandbox: Sandbox):
+def test_refusals_are_those_of_this_process(running: MockServer, sandbox: Sandbox) -> None:
     with pytest.raises(ScenarioError, match="/given/chat: .*did you mean 'chats'"):
         RemoteServer(running.url).sandbox(given={"chat": []})
     with pytest.raises(ScenarioError, match="/given/chat"):
@@ -127,7 +127,7 @@ def test_refusals_are_those_of_this_process(running: MockServer, sandbox: Sandbo
         sandbox.advance(to="2020-01-01T00:00:00Z")
 
 
-def test_conduct_is_judged_over_the_control_plane_and_available_after_the_end(running: MockServer):
+def test_conduct_is_judged_over_the_control_plane_and_available_after_the_end(running: MockServer) -> None:
     with (
         RemoteServer(running.url).sandbox(given=GIVEN, now=NOW) as there,
         running.sandbox(given=GIVEN, now=NOW) as here,
@@ -145,7 +145,7 @@ def test_conduct_is_judged_over_the_control_plane_and_available_after_the_end(ru
     assert expected == [(each.rule, each.severity, each.exchanges, each.line, each.advice) for each in there.conduct]
 
 
-def test_a_call_that_breaks_is_the_standard_librarys_exception(sandbox: Sandbox):
+def test_a_call_that_breaks_is_the_standard_librarys_exception(sandbox: Sandbox) -> None:
     sandbox.on("listCampaigns").drop("after")
 
     with pytest.raises(ConnectionError):
@@ -154,21 +154,21 @@ def test_a_call_that_breaks_is_the_standard_librarys_exception(sandbox: Sandbox)
 
 
 @pytest.mark.parametrize("need", [lambda each: each.admin.app, lambda each: each.admin.keys("tenant_default")])
-def test_features_that_need_the_sandbox_in_this_process_fail_with_that_reason(sandbox: Sandbox, need: Any):
+def test_features_that_need_the_sandbox_in_this_process_fail_with_that_reason(sandbox: Sandbox, need: Any) -> None:
     with pytest.raises(
         ValueError, match="got a sandbox on http.*; expected one in this process: run without --mockserver-url"
     ):
         need(sandbox)
 
 
-def test_a_missing_server_and_a_server_of_another_kind_are_reported(sandbox: Sandbox):
+def test_a_missing_server_and_a_server_of_another_kind_are_reported(sandbox: Sandbox) -> None:
     with pytest.raises(ValueError, match="no mockserver answers at http://127.0.0.1:9: .*mockserver serve"):
         RemoteServer("http://127.0.0.1:9")
     with pytest.raises(ValueError, match="got status 404; expected a mockserver at this url"):
         RemoteServer(f"{sandbox.base_url}/v1")
 
 
-def test_the_token_of_the_server_opens_its_control_plane():
+def test_the_token_of_the_server_opens_its_control_plane() -> None:
     with MockServer() as server:
         server._host.token = "let-me-in"
         with pytest.raises(ValueError, match="Authorization: Bearer"):
@@ -196,7 +196,7 @@ class TestAFleetThatDrains:
         monkeypatch.setattr(remote, "_pause", pauses.append)
         return pauses
 
-    def test_a_creation_that_is_refused_is_sent_again_a_second_later(self, pauses: list[float]):
+    def test_a_creation_that_is_refused_is_sent_again_a_second_later(self, pauses: list[float]) -> None:
         with MockServer() as server:
             server._host.admission = refusing(2)
             with RemoteServer(server.url).sandbox() as sandbox:
@@ -204,7 +204,7 @@ class TestAFleetThatDrains:
 
         assert [1.0, 1.0] == pauses
 
-    def test_a_creation_that_is_refused_for_longer_fails_with_the_reason(self, pauses: list[float]):
+    def test_a_creation_that_is_refused_for_longer_fails_with_the_reason(self, pauses: list[float]) -> None:
         with MockServer() as server:
             server._host.admission = refusing(1_000)
             with pytest.raises(ValueError, match="while this server is draining"):
@@ -213,7 +213,7 @@ class TestAFleetThatDrains:
         assert 9 == len(pauses)
 
 
-def test_the_async_forms_work_remotely(sandbox: Sandbox):
+def test_the_async_forms_work_remotely(sandbox: Sandbox) -> None:
     async def main() -> int:
         before = sandbox.now
         await sandbox.aio.sleep(30)

@@ -20,7 +20,7 @@ def running() -> Iterator[MockServer]:
         yield server
 
 
-def test_a_late_call_is_assigned_to_the_test_of_its_sandbox(suite: Suite, running: MockServer):
+def test_a_late_call_is_assigned_to_the_test_of_its_sandbox(suite: Suite, running: MockServer) -> None:
     result = suite.run(
         """
         import urllib.error
@@ -55,7 +55,7 @@ def test_a_late_call_is_assigned_to_the_test_of_its_sandbox(suite: Suite, runnin
 
 def test_the_document_of_a_run_over_sockets_is_sent_again_and_is_a_scenario_for_a_mark(
     suite: Suite, running: MockServer, capsys: pytest.CaptureFixture[str]
-):
+) -> None:
     remote = ("--mockserver-url", running.url)
     suite.run(
         """
@@ -96,7 +96,7 @@ def test_the_document_of_a_run_over_sockets_is_sent_again_and_is_a_scenario_for_
     result.assert_outcomes(passed=1)
 
 
-def test_a_late_call_to_the_sandbox_of_another_suite_is_ignored(suite: Suite, running: MockServer):
+def test_a_late_call_to_the_sandbox_of_another_suite_is_ignored(suite: Suite, running: MockServer) -> None:
     with running.sandbox() as other:
         pass
     assert 410 == other.call("GET", "/v1/campaigns").status
@@ -106,7 +106,7 @@ def test_a_late_call_to_the_sandbox_of_another_suite_is_ignored(suite: Suite, ru
     result.assert_outcomes(passed=1, warnings=0)
 
 
-def test_a_call_to_a_sandbox_that_the_test_closed_is_not_a_late_call(suite: Suite, running: MockServer):
+def test_a_call_to_a_sandbox_that_the_test_closed_is_not_a_late_call(suite: Suite, running: MockServer) -> None:
     result = suite.run(
         """
         def test_it(mockserver_server):
@@ -121,14 +121,14 @@ def test_a_call_to_a_sandbox_that_the_test_closed_is_not_a_late_call(suite: Suit
     result.assert_outcomes(passed=1, warnings=0)
 
 
-def test_a_stopped_server_reports_no_late_calls():
+def test_a_stopped_server_reports_no_late_calls() -> None:
     with MockServer() as server:
         remote = RemoteServer(server.url)
 
     assert {} == remote.late_calls()
 
 
-def test_a_sweep_over_what_a_test_touches_runs_as_in_process(suite: Suite, running: MockServer):
+def test_a_sweep_over_what_a_test_touches_runs_as_in_process(suite: Suite, running: MockServer) -> None:
     here = outcomes(suite.run(NAIVE.format(names='"touched"'), "-v"))
     there = outcomes(suite.run(NAIVE.format(names='"touched"'), "-v", "--mockserver-url", running.url))
 
@@ -136,7 +136,7 @@ def test_a_sweep_over_what_a_test_touches_runs_as_in_process(suite: Suite, runni
     assert here == there
 
 
-def test_a_closed_sandbox_returns_its_last_state_without_a_request(running: MockServer):
+def test_a_closed_sandbox_returns_its_last_state_without_a_request(running: MockServer) -> None:
     with RemoteServer(running.url).sandbox(now=NOW, given={"chats": [{"id": "one"}]}) as sandbox:
         sandbox.on("listCampaigns").error("INTERNAL_ERROR")
         sandbox.call("GET", "/v1/campaigns")
@@ -163,7 +163,7 @@ def test_a_closed_sandbox_returns_its_last_state_without_a_request(running: Mock
     assert 1 == running.late_calls()[sandbox.id]
 
 
-def test_only_sandboxes_of_the_suite_are_closed_with_its_server(suite: Suite, running: MockServer):
+def test_only_sandboxes_of_the_suite_are_closed_with_its_server(suite: Suite, running: MockServer) -> None:
     with running.sandbox() as other:
         result = suite.run(
             """
@@ -181,7 +181,7 @@ def test_only_sandboxes_of_the_suite_are_closed_with_its_server(suite: Suite, ru
         assert [other.id] == list(running._host.sandboxes)
 
 
-def test_a_wait_that_advances_the_clock_stops_at_the_call(running: MockServer):
+def test_a_wait_that_advances_the_clock_stops_at_the_call(running: MockServer) -> None:
     sandboxes = [server.sandbox(now=NOW) for server in (running, RemoteServer(running.url))]
 
     for sandbox in sandboxes:

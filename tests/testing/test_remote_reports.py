@@ -156,7 +156,7 @@ def report_and_document(suite: Suite, test: str, folder: str, *arguments: str) -
 
 
 @pytest.mark.parametrize("test", TESTS.values(), ids=TESTS)
-def test_the_remote_report_equals_the_report_in_process(suite: Suite, running: MockServer, test: str):
+def test_the_remote_report_equals_the_report_in_process(suite: Suite, running: MockServer, test: str) -> None:
     here, document = report_and_document(suite, test, "here", *SAID)
     there, repeated = report_and_document(suite, test, "there", *SAID, "--mockserver-url", running.url)
 

@@ -128,7 +128,7 @@ def again(document: Any) -> list[ReplayedEntry]:
 )
 def test_a_document_repeats_its_run_byte_for_byte(
     tmp_path: Path, run: Callable[[Sandbox], None], settings: dict[str, Any]
-):
+) -> None:
     sandbox = MockServer().sandbox(given=GIVEN, **settings)
     run(sandbox)
     file = tmp_path / "run.yaml"
@@ -141,7 +141,7 @@ def test_a_document_repeats_its_run_byte_for_byte(
     assert answered == [each for each in received(sandbox) if each[0] is not None]
 
 
-def test_a_scenario_with_additional_seed_data_is_replayed(tmp_path: Path):
+def test_a_scenario_with_additional_seed_data_is_replayed(tmp_path: Path) -> None:
     sandbox = MockServer().sandbox("demo", given={"forms": [{"id": "mine"}]}, now=NOW)
     for path in ("/v1/message-templates", "/v1/forms/mine/embed-frame-policy", "/v1/campaigns"):
         sandbox.call("GET", path)
@@ -152,7 +152,7 @@ def test_a_scenario_with_additional_seed_data_is_replayed(tmp_path: Path):
     assert [] == [each for each in again(document) if each.differences]
 
 
-def test_a_run_whose_clock_followed_the_processs_is_repeated_at_its_own_instants():
+def test_a_run_whose_clock_followed_the_processs_is_repeated_at_its_own_instants() -> None:
     sandbox = MockServer().sandbox(given=GIVEN, clock="follow")
     campaign = create(sandbox)
     sandbox.call("POST", f"/v1/campaigns/{campaign}/start")
@@ -165,7 +165,7 @@ def test_a_run_whose_clock_followed_the_processs_is_repeated_at_its_own_instants
     assert [] == [each for each in again(document) if each.differences]
 
 
-def test_a_run_over_a_socket_is_repeated_without_its_real_waits():
+def test_a_run_over_a_socket_is_repeated_without_its_real_waits() -> None:
     with MockServer() as server:
         sandbox = server.sandbox(given=GIVEN, now=NOW)
         sandbox.on("createCampaign").delay(0.01)
@@ -184,7 +184,7 @@ def test_a_run_over_a_socket_is_repeated_without_its_real_waits():
     assert [answer.status_code, session.status_code] == [each.answer["status"] for each in outcomes if each.answer]
 
 
-def test_calls_undone_by_a_restored_checkpoint_are_not_replayed():
+def test_calls_undone_by_a_restored_checkpoint_are_not_replayed() -> None:
     sandbox = MockServer().sandbox(given=GIVEN, now=NOW)
     sandbox.call("GET", "/v1/campaigns")
     with sandbox.checkpoint():
@@ -197,7 +197,7 @@ def test_calls_undone_by_a_restored_checkpoint_are_not_replayed():
     assert ["GET /v1/campaigns", "choose"] == [each.get("call") or each["do"] for each in calls]
 
 
-def test_after_a_reset_nothing_is_left_to_repeat():
+def test_after_a_reset_nothing_is_left_to_repeat() -> None:
     sandbox = MockServer().sandbox(given=GIVEN, now=NOW)
     sandbox.advance("1h")
     create(sandbox)
@@ -206,7 +206,7 @@ def test_after_a_reset_nothing_is_left_to_repeat():
     assert [] == (sandbox.log.replay_document() or {})["calls"]
 
 
-def test_no_document_contains_a_key():
+def test_no_document_contains_a_key() -> None:
     sandbox = MockServer().sandbox(given={"tenants": [{"id": "b", "secretKey": "sk_of_the_other_tenant"}]}, now=NOW)
     sandbox.apply({"given": {"webhooks": [{"url": "http://127.0.0.1:9/x", "secret": "whsec_YWJjZGVmZw=="}]}})
     sandbox.call("POST", "/v1/campaigns", json={"name": sandbox.secret_key}, headers={"x-own": sandbox.public_key})
@@ -217,7 +217,7 @@ def test_no_document_contains_a_key():
     validate(YAML(typ="safe", pure=True).load(text))
 
 
-def test_a_repeated_run_calls_no_receiver():
+def test_a_repeated_run_calls_no_receiver() -> None:
     webhooks: list[Any] = []
     sandbox = MockServer().sandbox(now=NOW)
     sandbox.receive_webhooks(webhooks.append)
@@ -230,7 +230,7 @@ def test_a_repeated_run_calls_no_receiver():
 
 def test_a_different_response_is_reported_by_leaf_and_by_the_exit_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+) -> None:
     sandbox = MockServer().sandbox(given=GIVEN, now=NOW)
     create(sandbox)
     document = sandbox.log.replay_document() or {}
@@ -254,7 +254,7 @@ def test_a_different_response_is_reported_by_leaf_and_by_the_exit_code(
     ] == lines
 
 
-def test_a_long_json_body_is_sent_again_whole():
+def test_a_long_json_body_is_sent_again_whole() -> None:
     sandbox = MockServer().sandbox(given=GIVEN, now=NOW)
     sandbox.call("POST", "/v1/campaigns", json={**BODY, "name": "x" * 70_000})
     sandbox.call(
@@ -267,7 +267,7 @@ def test_a_long_json_body_is_sent_again_whole():
     assert document["calls"][-1]["json"]["note"].startswith("{base_url} xxx")
 
 
-def test_a_truncated_body_is_not_replayed_and_the_document_states_it():
+def test_a_truncated_body_is_not_replayed_and_the_document_states_it() -> None:
     sandbox, out = MockServer().sandbox(given=GIVEN, now=NOW), io.StringIO()
     boundary = {"content-type": "multipart/form-data; boundary=b", "content-length": "70062"}
     file = (
@@ -290,7 +290,7 @@ def test_a_truncated_body_is_not_replayed_and_the_document_states_it():
     ] == lines
 
 
-def test_a_replay_without_differences_reports_that():
+def test_a_replay_without_differences_reports_that() -> None:
     sandbox = MockServer().sandbox(given=GIVEN, now=NOW)
     create(sandbox)
     out = io.StringIO()
@@ -302,7 +302,7 @@ def test_a_replay_without_differences_reports_that():
 @pytest.mark.parametrize("calls", [{}, {"calls": []}])
 def test_a_document_without_calls_is_refused_since_it_proves_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], calls: dict[str, Any]
-):
+) -> None:
     file = tmp_path / "machine.yaml"
     script = [{"on": "startCampaign", "nth": 1, "do": {"drop": "after"}}]
     file.write_text(documents.dump({"scenario": "machine", "script": script, **calls}), encoding="utf-8")
@@ -313,19 +313,19 @@ def test_a_document_without_calls_is_refused_since_it_proves_nothing(
     assert err.startswith("mockserver: the document 'machine' has no calls, so there is nothing to send again; ")
 
 
-def test_an_unknown_command_is_refused():
+def test_an_unknown_command_is_refused() -> None:
     with pytest.raises(ValueError, match="command: got 'advnce'; expected the id of a command; did you mean 'advance'"):
         again({"calls": [{"do": "advnce"}]})
 
 
-def test_applying_a_document_omits_its_calls():
+def test_applying_a_document_omits_its_calls() -> None:
     sandbox = MockServer().sandbox()
 
     assert ["calls"] == sandbox.apply({"calls": [{"call": "GET /v1/campaigns"}]})["ignored"]
     assert [] == sandbox.log.exchanges
 
 
-def test_a_failing_tests_document_repeats_it_and_is_a_scenario_for_a_mark(suite: Suite):
+def test_a_failing_tests_document_repeats_it_and_is_a_scenario_for_a_mark(suite: Suite) -> None:
     suite.run(
         f"""
         import pytest

@@ -51,7 +51,7 @@ def reported(suite: Suite, test: str, *arguments: str) -> list[str]:
     return section(suite.run(WORLD + test, "--tb=short", *arguments))
 
 
-def test_a_refusal_is_the_first_cause_with_its_reason_and_is_expanded_in_the_history(suite: Suite):
+def test_a_refusal_is_the_first_cause_with_its_reason_and_is_expanded_in_the_history(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -82,7 +82,7 @@ def test_a_refusal_is_the_first_cause_with_its_reason_and_is_expanded_in_the_his
     ] == found
 
 
-def test_a_bug_proved_by_conduct_is_named_before_its_consequences(suite: Suite):
+def test_a_bug_proved_by_conduct_is_named_before_its_consequences(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -102,7 +102,7 @@ def test_a_bug_proved_by_conduct_is_named_before_its_consequences(suite: Suite):
     ] == found[:3]
 
 
-def test_what_fails_by_the_words_of_the_plugin_begins_with_them(suite: Suite):
+def test_what_fails_by_the_words_of_the_plugin_begins_with_them(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -118,7 +118,7 @@ def test_what_fails_by_the_words_of_the_plugin_begins_with_them(suite: Suite):
     ] == found[:2]
 
 
-def test_the_absence_of_calls_is_reported_with_the_unused_address(suite: Suite):
+def test_the_absence_of_calls_is_reported_with_the_unused_address(suite: Suite) -> None:
     alone = reported(suite, "    def test_it(mockserver):\n        assert 1 == 2\n")
     asked = reported(suite, "    def test_it(mockserver):\n        mockserver.base_url\n        assert 1 == 2\n")
 
@@ -133,7 +133,7 @@ def test_the_absence_of_calls_is_reported_with_the_unused_address(suite: Suite):
 
 
 @pytest.mark.parametrize("path", ["/campaigns", "/api/v1/campaigns"])
-def test_a_base_url_with_a_part_too_many_or_too_few_is_named(suite: Suite, path: str):
+def test_a_base_url_with_a_part_too_many_or_too_few_is_named(suite: Suite, path: str) -> None:
     found = reported(
         suite, f'    def test_it(mockserver):\n        assert mockserver.call("GET", "{path}").status < 400\n'
     )
@@ -144,7 +144,7 @@ def test_a_base_url_with_a_part_too_many_or_too_few_is_named(suite: Suite, path:
     ] == found[:2]
 
 
-def test_the_report_of_a_vain_wait_states_that_the_clock_is_frozen_and_how_to_advance_it(suite: Suite):
+def test_the_report_of_a_vain_wait_states_that_the_clock_is_frozen_and_how_to_advance_it(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -161,7 +161,7 @@ def test_the_report_of_a_vain_wait_states_that_the_clock_is_frozen_and_how_to_ad
     ] == found[:2]
 
 
-def test_a_call_modified_by_a_rule_is_the_first_cause_and_the_rule_is_in_the_history(suite: Suite):
+def test_a_call_modified_by_a_rule_is_the_first_cause_and_the_rule_is_in_the_history(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -184,7 +184,7 @@ def test_a_call_modified_by_a_rule_is_the_first_cause_and_the_rule_is_in_the_his
     ] == found[3:8]
 
 
-def test_a_pending_call_is_not_reported_as_missing(suite: Suite):
+def test_a_pending_call_is_not_reported_as_missing(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -201,7 +201,7 @@ def test_a_pending_call_is_not_reported_as_missing(suite: Suite):
     assert "  12:00:00.000  a rule delays POST /v1/campaigns; its client waits 3 s" in found
 
 
-def test_commands_and_their_transitions_are_listed_between_the_calls(suite: Suite):
+def test_commands_and_their_transitions_are_listed_between_the_calls(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -228,7 +228,7 @@ def test_commands_and_their_transitions_are_listed_between_the_calls(suite: Suit
     ] == [re.sub(r"connection_session_\w+", "connection_session", each) for each in found[5:13]]
 
 
-def test_deliveries_are_printed_with_the_result_of_each_attempt(suite: Suite):
+def test_deliveries_are_printed_with_the_result_of_each_attempt(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -263,7 +263,7 @@ SESSION = """
 )
 def test_a_forged_or_extra_delivery_is_labelled_with_what_the_receiver_answered(
     suite: Suite, faults: str, attempts: str
-):
+) -> None:
     found = reported(
         suite,
         f"""
@@ -279,7 +279,7 @@ def test_a_forged_or_extra_delivery_is_labelled_with_what_the_receiver_answered(
     assert not any("answered 401" in each for each in found)
 
 
-def test_an_exception_of_a_receiver_at_a_forged_request_is_not_a_cause(suite: Suite):
+def test_an_exception_of_a_receiver_at_a_forged_request_is_not_a_cause(suite: Suite) -> None:
     found = reported(
         suite,
         f"""
@@ -294,7 +294,7 @@ def test_an_exception_of_a_receiver_at_a_forged_request_is_not_a_cause(suite: Su
     assert any(" to a forged request (no-signature), 200" in each for each in found)
 
 
-def test_a_receiver_that_raises_at_an_extra_request_is_a_cause_that_names_it(suite: Suite):
+def test_a_receiver_that_raises_at_an_extra_request_is_a_cause_that_names_it(suite: Suite) -> None:
     found = reported(
         suite,
         f"""
@@ -311,7 +311,7 @@ def test_a_receiver_that_raises_at_an_extra_request_is_a_cause_that_names_it(sui
     )
 
 
-def test_an_exception_of_a_receiver_precedes_its_consequences(suite: Suite):
+def test_an_exception_of_a_receiver_precedes_its_consequences(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -341,14 +341,14 @@ def test_an_exception_of_a_receiver_precedes_its_consequences(suite: Suite):
         ('on("startCampaign").drop("aftr")', "the scenario document is refused; nothing of it was applied"),
     ],
 )
-def test_a_refused_command_of_the_test_is_the_first_cause(suite: Suite, wrong: str, cause: str):
+def test_a_refused_command_of_the_test_is_the_first_cause(suite: Suite, wrong: str, cause: str) -> None:
     found = reported(suite, f"    def test_it(mockserver):\n        mockserver.{wrong}\n")
 
     assert cause == found[0]
     assert not any("No call reached" in each for each in found)
 
 
-def test_a_failed_assertion_about_calls_is_first_with_the_closest_call(suite: Suite):
+def test_a_failed_assertion_about_calls_is_first_with_the_closest_call(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -366,7 +366,7 @@ def test_a_failed_assertion_about_calls_is_first_with_the_closest_call(suite: Su
     ] == found[:3]
 
 
-def test_settings_and_choices_are_printed_with_their_sources(suite: Suite):
+def test_settings_and_choices_are_printed_with_their_sources(suite: Suite) -> None:
     suite.pytester.makeconftest(
         "import pytest\n\n@pytest.fixture(scope='session')\n"
         "def mockserver_settings():\n    return {'choices': {'success-status': 'all-200'}}\n"
@@ -392,7 +392,7 @@ def test_settings_and_choices_are_printed_with_their_sources(suite: Suite):
     )
 
 
-def test_no_report_or_document_contains_a_key(suite: Suite):
+def test_no_report_or_document_contains_a_key(suite: Suite) -> None:
     result = suite.run(
         WORLD
         + """
@@ -413,7 +413,7 @@ def test_no_report_or_document_contains_a_key(suite: Suite):
     assert [] == re.findall(r"[sp]k_\w{4,}", text)
 
 
-def test_a_failure_in_a_fixture_is_reported_and_a_passing_or_expected_one_is_not(suite: Suite):
+def test_a_failure_in_a_fixture_is_reported_and_a_passing_or_expected_one_is_not(suite: Suite) -> None:
     result = suite.run(
         WORLD
         + """
@@ -442,7 +442,7 @@ def test_a_failure_in_a_fixture_is_reported_and_a_passing_or_expected_one_is_not
     assert 1 == result.stdout.str().count("what happened:")
 
 
-def test_of_many_sandboxes_the_last_is_reported(suite: Suite):
+def test_of_many_sandboxes_the_last_is_reported(suite: Suite) -> None:
     result = suite.run(
         WORLD
         + """
@@ -460,7 +460,7 @@ def test_of_many_sandboxes_the_last_is_reported(suite: Suite):
     assert 1 == result.stdout.str().count("what happened:")
 
 
-def test_a_machine_whose_client_raises_is_not_reported_as_without_calls(suite: Suite):
+def test_a_machine_whose_client_raises_is_not_reported_as_without_calls(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -485,7 +485,7 @@ def test_a_machine_whose_client_raises_is_not_reported_as_without_calls(suite: S
     assert not any("No call reached" in each for each in found)
 
 
-def test_a_sandbox_of_the_module_is_reported_by_each_failing_test_that_calls_it(suite: Suite):
+def test_a_sandbox_of_the_module_is_reported_by_each_failing_test_that_calls_it(suite: Suite) -> None:
     result = suite.run(
         WORLD
         + """
@@ -511,7 +511,7 @@ def test_a_sandbox_of_the_module_is_reported_by_each_failing_test_that_calls_it(
     assert 1 == result.stdout.str().count("what happened:")
 
 
-def test_a_long_history_is_truncated_in_the_middle(suite: Suite):
+def test_a_long_history_is_truncated_in_the_middle(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -528,7 +528,7 @@ def test_a_long_history_is_truncated_in_the_middle(suite: Suite):
 
 
 @pytest.mark.deep
-def test_reports_pass_through_workers_and_into_junit_xml(suite: Suite, monkeypatch: pytest.MonkeyPatch):
+def test_reports_pass_through_workers_and_into_junit_xml(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     tests = """
@@ -548,14 +548,14 @@ def test_reports_pass_through_workers_and_into_junit_xml(suite: Suite, monkeypat
     assert {"mockserver_sandbox", "mockserver_replay"} == set.intersection(*map(set, properties))
 
 
-def test_documents_of_failures_can_be_left_out(suite: Suite):
+def test_documents_of_failures_can_be_left_out(suite: Suite) -> None:
     found = reported(suite, "    def test_it(mockserver):\n        assert 0\n", "--mockserver-failures", "off")
 
     assert not any("replay" in each or "document" in each for each in found)
     assert not (suite.pytester.path / ".mockserver").exists()
 
 
-def test_a_folder_that_takes_no_document_leaves_the_report_as_it_is(suite: Suite):
+def test_a_folder_that_takes_no_document_leaves_the_report_as_it_is(suite: Suite) -> None:
     (suite.pytester.path / "taken").write_text("a file", encoding="utf-8")
     found = reported(
         suite,
@@ -568,20 +568,20 @@ def test_a_folder_that_takes_no_document_leaves_the_report_as_it_is(suite: Suite
     assert re.match(r"no replay document was written: \w+Error: .*taken", found[-1])
 
 
-def test_the_documents_are_excluded_from_version_control(suite: Suite):
+def test_the_documents_are_excluded_from_version_control(suite: Suite) -> None:
     reported(suite, "    def test_it(mockserver):\n        assert 0 == create(mockserver)\n")
 
     assert "*\n" == (suite.pytester.path / ".mockserver" / ".gitignore").read_text(encoding="utf-8")
 
 
-def test_no_document_is_promised_where_nothing_was_done(suite: Suite):
+def test_no_document_is_promised_where_nothing_was_done(suite: Suite) -> None:
     found = reported(suite, "    def test_it(mockserver):\n        assert 0\n")
 
     assert not any("replay" in each for each in found)
     assert not (suite.pytester.path / ".mockserver").exists()
 
 
-def test_an_incomplete_document_states_it(suite: Suite):
+def test_an_incomplete_document_states_it(suite: Suite) -> None:
     found = reported(
         suite,
         """
@@ -595,7 +595,7 @@ def test_an_incomplete_document_states_it(suite: Suite):
     assert "The first 5 calls and commands are missing: the journal holds only the last ones." in found
 
 
-def test_a_late_call_is_assigned_to_the_test_of_its_sandbox(suite: Suite):
+def test_a_late_call_is_assigned_to_the_test_of_its_sandbox(suite: Suite) -> None:
     result = suite.run(
         """
         import urllib.error
@@ -634,7 +634,7 @@ def mockserver_server():
 """
 
 
-def test_each_of_two_servers_has_its_own_sandboxes_of_tests(suite: Suite):
+def test_each_of_two_servers_has_its_own_sandboxes_of_tests(suite: Suite) -> None:
     make = suite.pytester.makepyfile
     make(**{"conftest": REPLACED, "one/conftest": REPLACED})
     make(**{"one/test_first": "def test_it(mockserver): assert 'sandbox_1' == mockserver.id"})
@@ -674,7 +674,7 @@ def test_each_of_two_servers_has_its_own_sandboxes_of_tests(suite: Suite):
     result.stdout.fnmatch_lines(["sandbox_2: clock at *"])
 
 
-def test_a_call_to_a_sandbox_that_the_test_closed_is_not_a_late_call(suite: Suite):
+def test_a_call_to_a_sandbox_that_the_test_closed_is_not_a_late_call(suite: Suite) -> None:
     result = suite.run(
         """
         def test_it(mockserver_server):
@@ -687,7 +687,7 @@ def test_a_call_to_a_sandbox_that_the_test_closed_is_not_a_late_call(suite: Suit
     result.assert_outcomes(passed=1, warnings=0)
 
 
-def test_a_unittest_test_case_has_its_sandbox_as_an_attribute(suite: Suite):
+def test_a_unittest_test_case_has_its_sandbox_as_an_attribute(suite: Suite) -> None:
     result = suite.run(
         """
         import unittest
@@ -713,7 +713,7 @@ def test_a_unittest_test_case_has_its_sandbox_as_an_attribute(suite: Suite):
     assert "Call #1 readCampaign was refused: 404 CAMPAIGN_NOT_FOUND" == section(result)[0]
 
 
-def test_the_path_of_a_document_on_another_drive_is_whole(monkeypatch: pytest.MonkeyPatch):
+def test_the_path_of_a_document_on_another_drive_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     def other_drive(path: Path) -> str:
         raise ValueError("path is on mount 'D:', start on mount 'C:'")
 

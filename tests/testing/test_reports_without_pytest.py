@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mockserver import MockServer, SandboxTestCase
+from mockserver import MockServer, Sandbox, SandboxTestCase
 from mockserver.cli import main
 from mockserver.testing.remote import RemoteServer
 
@@ -24,17 +24,17 @@ def running() -> Iterator[MockServer]:
 
 
 class TestOfASandbox:
-    def test_without_a_failure_it_begins_with_the_last_refused_call(self, mockserver):
+    def test_without_a_failure_it_begins_with_the_last_refused_call(self, mockserver: Sandbox) -> None:
         mockserver.call("GET", "/v1/campaigns/none")
 
         assert f"the last call that failed is #1 readCampaign {REFUSED}" == mockserver.report().splitlines()[0]
 
-    def test_with_the_message_of_a_test_it_begins_with_that(self, mockserver):
+    def test_with_the_message_of_a_test_it_begins_with_that(self, mockserver: Sandbox) -> None:
         mockserver.call("GET", "/v1/campaigns/none")
 
         assert "the test failed: no campaign" == mockserver.report("no campaign\nat line 3").splitlines()[0]
 
-    def test_with_an_exception_it_is_the_report_of_pytest(self, mockserver):
+    def test_with_an_exception_it_is_the_report_of_pytest(self, mockserver: Sandbox) -> None:
         try:
             mockserver.calls("startCampaign").one()
         except AssertionError as failure:
@@ -44,7 +44,7 @@ class TestOfASandbox:
             r"expected exactly 1 call of startCampaign, got 0 \(tests/testing/\w+\.py:\d+\)", report.splitlines()[0]
         )
 
-    def test_it_is_the_same_for_a_sandbox_on_a_server(self, running):
+    def test_it_is_the_same_for_a_sandbox_on_a_server(self, running: MockServer) -> None:
         with RemoteServer(running.url).sandbox(now="2026-03-01T12:00:00Z") as sandbox:
             sandbox.call("GET", "/v1/campaigns/none")
             open_report = sandbox.report()
@@ -54,7 +54,7 @@ class TestOfASandbox:
 
 
 class TestOfAServer:
-    def test_an_exception_that_passes_through_it_has_the_report_as_a_note(self):
+    def test_an_exception_that_passes_through_it_has_the_report_as_a_note(self) -> None:
         with pytest.raises(AssertionError) as raised, MockServer(report=True) as server, server.sandbox() as sandbox:
             sandbox.call("GET", "/v1/campaigns/none")
             raise AssertionError
@@ -64,7 +64,7 @@ class TestOfAServer:
         assert "readCampaign was refused: 404 CAMPAIGN_NOT_FOUND" in note
         assert note in "".join(traceback.format_exception(raised.value))
 
-    def test_without_report_or_without_an_exception_nothing_is_added(self):
+    def test_without_report_or_without_an_exception_nothing_is_added(self) -> None:
         with pytest.raises(AssertionError) as raised, MockServer() as server, server.sandbox() as sandbox:
             sandbox.call("GET", "/v1/campaigns/none")
             raise AssertionError
@@ -73,7 +73,7 @@ class TestOfAServer:
 
         assert not hasattr(raised.value, "__notes__")
 
-    def test_of_many_sandboxes_the_latest_three_are_reported(self):
+    def test_of_many_sandboxes_the_latest_three_are_reported(self) -> None:
         with pytest.raises(AssertionError) as raised, MockServer(report=True) as server:
             for _ in range(4):
                 server.sandbox()
@@ -81,14 +81,14 @@ class TestOfAServer:
 
         assert [f"sandbox_{n}" in note for n, note in zip((2, 3, 4), raised.value.__notes__, strict=True)] == [True] * 3
 
-    def test_a_report_that_fails_does_not_hide_the_failure(self, monkeypatch):
+    def test_a_report_that_fails_does_not_hide_the_failure(self, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(AssertionError, match="mine") as raised, MockServer(report=True) as server:
             monkeypatch.setattr(server.sandbox(), "report", lambda failure: 1 // 0)
             raise AssertionError("mine")
 
         assert raised.value.__notes__[0].startswith("mockserver:\nno report of ")
 
-    def test_sandboxes_on_a_running_server_are_reported_too(self, running):
+    def test_sandboxes_on_a_running_server_are_reported_too(self, running: MockServer) -> None:
         with pytest.raises(AssertionError) as raised, RemoteServer(running.url, report=True) as server:
             server.sandbox().call("GET", "/v1/campaigns/none")
             raise AssertionError
@@ -104,13 +104,13 @@ class TestOfUnittest:
         assert not hasattr(result, "mockserver")
         return [text for _, text in [*result.failures, *result.errors]]
 
-    def test_each_test_has_a_sandbox_of_its_own_from_the_settings_of_its_class(self):
+    def test_each_test_has_a_sandbox_of_its_own_from_the_settings_of_its_class(self) -> None:
         seen = []
 
         class Case(SandboxTestCase):
             mockserver_settings = {"now": "2026-03-01T12:00:00Z"}  # noqa: RUF012
 
-            def test_one(self):
+            def test_one(self) -> None:
                 seen.append((self.mockserver, self.mockserver.call("GET", "/v1/campaigns").status))
 
             test_two = test_one
@@ -120,9 +120,9 @@ class TestOfUnittest:
         assert ["2026-03-01", "2026-03-01"] == [str(sandbox.now.date()) for sandbox, _ in seen]
         assert seen[0][0] is not seen[1][0]
 
-    def test_a_failure_has_the_report(self):
+    def test_a_failure_has_the_report(self) -> None:
         class Case(SandboxTestCase):
-            def test_one(self):
+            def test_one(self) -> None:
                 self.assertEqual(200, self.mockserver.call("GET", "/v1/campaigns/none").status)
 
         (text,) = self.failures(Case)
@@ -130,35 +130,35 @@ class TestOfUnittest:
         assert "200 != 404" in text
         assert "readCampaign was refused: 404 CAMPAIGN_NOT_FOUND" in text
 
-    def test_a_failing_subtest_set_up_and_coroutine_have_it(self):
+    def test_a_failing_subtest_set_up_and_coroutine_have_it(self) -> None:
         class OfSubtests(SandboxTestCase):
-            def test_one(self):
+            def test_one(self) -> None:
                 with self.subTest("fails"):
                     self.fail(self.mockserver.call("GET", "/v1/campaigns/none").status)
                 with self.subTest("passes"):
                     pass
 
         class OfSetUp(SandboxTestCase):
-            def setUp(self):
+            def setUp(self) -> None:
                 super().setUp()
                 raise KeyError(self.mockserver.call("GET", "/v1/campaigns/none").status)
 
-            def test_one(self):
+            def test_one(self) -> None:
                 pass
 
         class OfCoroutines(SandboxTestCase, unittest.IsolatedAsyncioTestCase):
-            async def test_one(self):
+            async def test_one(self) -> None:
                 self.assertEqual(200, (await self.mockserver.aio.call("GET", "/v1/campaigns/none")).status)
 
         for case in (OfSubtests, OfSetUp, OfCoroutines):
             (text,) = self.failures(case)
             assert "readCampaign was refused: 404 CAMPAIGN_NOT_FOUND" in text
 
-    def test_a_wrong_setting_is_an_error_of_the_test(self):
+    def test_a_wrong_setting_is_an_error_of_the_test(self) -> None:
         class Case(SandboxTestCase):
             mockserver_settings = {"scenario": "dmo"}  # noqa: RUF012
 
-            def test_one(self):
+            def test_one(self) -> None:
                 raise AssertionError
 
         (text,) = self.failures(Case)
@@ -167,7 +167,7 @@ class TestOfUnittest:
 
 
 class TestOfTheCommandLine:
-    def test_it_prints_the_report_of_a_sandbox(self, running, capsys):
+    def test_it_prints_the_report_of_a_sandbox(self, running: MockServer, capsys: pytest.CaptureFixture[str]) -> None:
         with running.sandbox() as sandbox:
             sandbox.call("GET", "/v1/campaigns/none")
 
@@ -180,19 +180,23 @@ class TestOfTheCommandLine:
             assert 0 == main(["report", sandbox.base_url, "--json"])
             assert "readCampaign" == json.loads(capsys.readouterr().out)["call"]["operation"]
 
-    def test_an_address_without_a_mockserver_is_an_error_of_one_line(self, running, capsys):
+    def test_an_address_without_a_mockserver_is_an_error_of_one_line(
+        self, running: MockServer, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         assert 2 == main(["report", f"{running.url}/sandboxes/none"])
         assert (
             "got 4 characters that are no id of a sandbox; expected one that GET /_mock/sandboxes lists"
             in capsys.readouterr().err
         )
 
-    def test_an_address_without_its_scheme_is_completed(self, capsys):
+    def test_an_address_without_its_scheme_is_completed(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert 2 == main(["report", "localhost:1"])
         assert capsys.readouterr().err.endswith("; did you mean 'http://localhost:1'?\n")
 
     @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "nonsense"])
-    def test_an_address_that_does_not_respond_is_an_error_of_one_line(self, url, capsys):
+    def test_an_address_that_does_not_respond_is_an_error_of_one_line(
+        self, url: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         assert 2 == main(["report", url])
 
         (line,) = capsys.readouterr().err.splitlines()

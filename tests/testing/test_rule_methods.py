@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from mockserver import ScenarioError
+from mockserver._json import JSON
 from mockserver.contract import schemas
 from mockserver.contract.effects import ALIASES, EFFECTS
 from mockserver.contract.wire_faults import WireFaultMethods
@@ -39,60 +42,60 @@ WHOLE = {
 }
 
 
-def own_methods(kind):
+def own_methods(kind: type[Any]) -> set[str]:
     return {name for name, value in vars(kind).items() if inspect.isfunction(value) and not name.startswith("_")}
 
 
-def snake(name):
+def snake(name: str) -> str:
     return re.sub("([A-Z])", lambda found: "_" + found[0].lower(), name).replace("-", "_")
 
 
-def parameters(method):
+def parameters(method: Callable[..., Any]) -> set[str]:
     return set(inspect.signature(method).parameters) - {"self"}
 
 
-def properties(effect):
+def properties(effect: str) -> set[str]:
     schema = EFFECTS_SCHEMA[effect]
     reference = schema.get("$ref")
     return set((DEFINITIONS[reference.rpartition("/")[2]] if reference else schema).get("properties", ()))
 
 
-def test_each_effect_of_a_document_is_a_method_and_each_method_an_effect():
+def test_each_effect_of_a_document_is_a_method_and_each_method_an_effect() -> None:
     assert {snake(name) for name in EFFECTS} | {"do"} == own_methods(Effects) | own_methods(WireFaultMethods)
 
 
-def test_the_effects_of_documents_are_those_of_the_schema():
+def test_the_effects_of_documents_are_those_of_the_schema() -> None:
     assert set(EFFECTS) | set(ALIASES) == set(EFFECTS_SCHEMA)
 
 
 @pytest.mark.parametrize("effect", EFFECTS)
-def test_a_method_takes_what_its_effect_takes_under_the_same_names(effect):
+def test_a_method_takes_what_its_effect_takes_under_the_same_names(effect: str) -> None:
     expected = WHOLE.get(effect) if effect in WHOLE else {snake(name) for name in properties(effect)}
 
     assert expected == parameters(getattr(Effects, snake(effect)))
 
 
-def test_each_condition_of_a_document_is_a_method_and_each_method_a_condition():
+def test_each_condition_of_a_document_is_a_method_and_each_method_a_condition() -> None:
     conditions = set(RULE) - {*TRIGGERS, "do"}
 
     assert {KEYWORDS.get(name, snake(name)) for name in conditions} | {"do", "may_fire"} == own_methods(RuleBuilder)
 
 
-def test_each_trigger_of_a_document_is_a_method():
+def test_each_trigger_of_a_document_is_a_method() -> None:
     assert set(TRIGGERS) <= own_methods(Sandbox)
 
 
-def test_the_conditions_on_the_state_have_the_names_of_the_document():
+def test_the_conditions_on_the_state_have_the_names_of_the_document() -> None:
     assert set(RULE["while"]["properties"]) == parameters(RuleBuilder.while_)
 
 
-def test_apply_takes_each_part_of_a_document_that_a_sandbox_can_take():
+def test_apply_takes_each_part_of_a_document_that_a_sandbox_can_take() -> None:
     assert set(SCHEMA["properties"]) - {"scenario", "summary", "clauses", "seed", "calls"} == parameters(
         Sandbox.apply
     ) - {"document"}
 
 
-def test_parts_of_a_document_are_applied_by_keyword(mockserver):
+def test_parts_of_a_document_are_applied_by_keyword(mockserver: Sandbox) -> None:
     applied = mockserver.apply(
         given={"chats": [{"id": "chat_ana"}]},
         choices={"dual-status": "guide"},
@@ -103,27 +106,29 @@ def test_parts_of_a_document_are_applied_by_keyword(mockserver):
     assert "guide" == mockserver.state()["choices"]["dual-status"]
 
 
-def test_a_broken_part_is_refused_at_its_place(mockserver):
+def test_a_broken_part_is_refused_at_its_place(mockserver: Sandbox) -> None:
     with pytest.raises(ScenarioError, match="/given/chat: .*did you mean 'chats'"):
         mockserver.apply(given={"chat": []})
 
 
 @pytest.mark.parametrize("arguments", [(({}), {"given": {}}), ((), {})], ids=["both", "neither"])
-def test_apply_takes_a_document_or_its_parts(mockserver, arguments):
+def test_apply_takes_a_document_or_its_parts(
+    mockserver: Sandbox, arguments: tuple[JSON | tuple[Any, ...], JSON]
+) -> None:
     positional, parts = arguments
 
     with pytest.raises(ValueError, match="expected a document"):
         mockserver.apply(*([positional] if parts else []), **parts)
 
 
-def test_a_delay_is_one_duration_or_random(mockserver):
+def test_a_delay_is_one_duration_or_random(mockserver: Sandbox) -> None:
     rule = mockserver.on("*")
     with pytest.raises(ValueError, match="expected one length, or median, p99 and max"):
         rule.delay("5s", median="2s")
     rule.delay("5s")
 
 
-def test_a_rule_without_an_effect_shows_that_it_is_not_in_force(mockserver):
+def test_a_rule_without_an_effect_shows_that_it_is_not_in_force(mockserver: Sandbox) -> None:
     rule = mockserver.on("createCampaign").nth(1).may_fire()
 
     assert "<RuleBuilder {'on': 'createCampaign', 'nth': 1}, not in force until it has an effect>" == repr(rule)

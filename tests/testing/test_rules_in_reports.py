@@ -11,7 +11,7 @@ from tests.testing.conftest import Suite
 RULE = '{"on": "startCampaign", "nth": 2, "mustFire": True, "do": {"drop": "after"}}'
 
 
-def test_a_rule_that_must_fire_and_does_not_fails_the_test_in_its_call(suite: Suite):
+def test_a_rule_that_must_fire_and_does_not_fails_the_test_in_its_call(suite: Suite) -> None:
     result = suite.run(
         f"""
         def test_nothing_is_started(mockserver):
@@ -29,7 +29,7 @@ def test_a_rule_that_must_fire_and_does_not_fails_the_test_in_its_call(suite: Su
     )
 
 
-def test_a_rule_that_must_fire_and_does_passes(suite: Suite):
+def test_a_rule_that_must_fire_and_does_passes(suite: Suite) -> None:
     result = suite.run(
         f"""
         import pytest
@@ -45,7 +45,7 @@ def test_a_rule_that_must_fire_and_does_passes(suite: Suite):
     result.assert_outcomes(passed=1)
 
 
-def test_a_rule_that_must_fire_without_an_effect_fails_the_test(suite: Suite):
+def test_a_rule_that_must_fire_without_an_effect_fails_the_test(suite: Suite) -> None:
     result = suite.run(
         """
         def test_the_effect_is_forgotten(mockserver):
@@ -63,7 +63,7 @@ def test_a_rule_that_must_fire_without_an_effect_fails_the_test(suite: Suite):
     )
 
 
-def test_a_rule_that_must_fire_and_has_nothing_to_act_on_fails_the_test(suite: Suite):
+def test_a_rule_that_must_fire_and_has_nothing_to_act_on_fails_the_test(suite: Suite) -> None:
     result = suite.run(
         """
         def test_no_campaign_is_running(mockserver):
@@ -81,7 +81,9 @@ def test_a_rule_that_must_fire_and_has_nothing_to_act_on_fails_the_test(suite: S
     )
 
 
-def test_a_rule_that_must_fire_and_has_had_an_effect_passes_if_nothing_is_left_for_its_next_firing(suite: Suite):
+def test_a_rule_that_must_fire_and_has_had_an_effect_passes_if_nothing_is_left_for_its_next_firing(
+    suite: Suite,
+) -> None:
     result = suite.run(
         """
         def test_a_key_is_rotated_once(mockserver):
@@ -95,7 +97,7 @@ def test_a_rule_that_must_fire_and_has_had_an_effect_passes_if_nothing_is_left_f
     result.assert_outcomes(passed=1)
 
 
-def test_a_condition_after_must_fire_leaves_the_effect_to_the_last_call(suite: Suite):
+def test_a_condition_after_must_fire_leaves_the_effect_to_the_last_call(suite: Suite) -> None:
     result = suite.run(
         """
         def test_the_effect_follows(mockserver):
@@ -109,7 +111,7 @@ def test_a_condition_after_must_fire_leaves_the_effect_to_the_last_call(suite: S
     result.assert_outcomes(passed=1)
 
 
-def test_a_rule_that_must_fire_is_reported_in_addition_to_the_failure_of_the_test(suite: Suite):
+def test_a_rule_that_must_fire_is_reported_in_addition_to_the_failure_of_the_test(suite: Suite) -> None:
     result = suite.run(
         f"""
         def test_own(mockserver):
@@ -123,7 +125,7 @@ def test_a_rule_that_must_fire_is_reported_in_addition_to_the_failure_of_the_tes
     result.stdout.no_fnmatch_line("a rule that must fire never fired:")
 
 
-def test_a_rule_that_must_fire_satisfies_an_expected_failure(suite: Suite):
+def test_a_rule_that_must_fire_satisfies_an_expected_failure(suite: Suite) -> None:
     result = suite.run(
         f"""
         import pytest
@@ -137,7 +139,7 @@ def test_a_rule_that_must_fire_satisfies_an_expected_failure(suite: Suite):
     result.assert_outcomes(xfailed=1)
 
 
-def test_a_test_is_judged_only_by_its_own_sandboxes(suite: Suite):
+def test_a_test_is_judged_only_by_its_own_sandboxes(suite: Suite) -> None:
     result = suite.run(
         f"""
         def test_first(mockserver_server):
@@ -158,7 +160,7 @@ UNFIRED = """
 """
 
 
-def test_a_rule_of_the_test_function_that_never_fires_fails_it_with_the_line_that_cures_it(suite: Suite):
+def test_a_rule_of_the_test_function_that_never_fires_fails_it_with_the_line_that_cures_it(suite: Suite) -> None:
     result = suite.run(
         f"""
         def test_one_start(mockserver):
@@ -199,7 +201,7 @@ STANDING = (
 
 
 @pytest.mark.parametrize("rule", BOUNDED)
-def test_each_rule_with_a_bounded_count_must_fire_once(suite: Suite, rule: str):
+def test_each_rule_with_a_bounded_count_must_fire_once(suite: Suite, rule: str) -> None:
     result = suite.run(f"def test_it(mockserver):\n    {rule}\n    mockserver.call('GET', '/v1/campaigns')\n")
 
     result.assert_outcomes(failed=1)
@@ -219,7 +221,7 @@ LIST = 'mockserver.call("GET", "/v1/campaigns")'
     ],
     ids=["reset", "checkpoint"],
 )
-def test_a_rule_that_is_undone_before_it_fires_fails_the_test(suite: Suite, lines: list[str], second: str):
+def test_a_rule_that_is_undone_before_it_fires_fails_the_test(suite: Suite, lines: list[str], second: str) -> None:
     result = suite.run("def test_it(mockserver):\n" + "".join(f"    {line}\n" for line in [*lines, second]))
 
     result.assert_outcomes(failed=1)
@@ -243,13 +245,13 @@ def test_a_rule_that_is_undone_before_it_fires_fails_the_test(suite: Suite, line
     ],
     ids=["reset", "made before a checkpoint", "made inside it", "fires after it", "removed before"],
 )
-def test_a_rule_that_fires_before_or_after_an_undo_passes(suite: Suite, lines: list[str]):
+def test_a_rule_that_fires_before_or_after_an_undo_passes(suite: Suite, lines: list[str]) -> None:
     result = suite.run("def test_it(mockserver):\n" + "".join(f"    {line}\n" for line in lines))
 
     result.assert_outcomes(passed=1)
 
 
-def test_the_line_that_cures_it_is_the_rule_as_it_was_written_and_lets_the_test_pass(suite: Suite):
+def test_the_line_that_cures_it_is_the_rule_as_it_was_written_and_lets_the_test_pass(suite: Suite) -> None:
     body = "def test_it(mockserver):\n    {}\n    mockserver.call('GET', '/v1/campaigns')\n"
     cures = []
     for rule in BOUNDED:
@@ -261,7 +263,7 @@ def test_the_line_that_cures_it_is_the_rule_as_it_was_written_and_lets_the_test_
     suite.run(body).assert_outcomes(passed=len(BOUNDED))
 
 
-def test_standing_rules_those_of_documents_and_those_that_may_fire_need_not(suite: Suite):
+def test_standing_rules_those_of_documents_and_those_that_may_fire_need_not(suite: Suite) -> None:
     body = "def test_{}(mockserver):\n    {}\n    mockserver.call('GET', '/v1/campaigns')\n"
 
     result = suite.run("".join(body.format(n, rule) for n, rule in enumerate(STANDING)))
@@ -269,7 +271,7 @@ def test_standing_rules_those_of_documents_and_those_that_may_fire_need_not(suit
     result.assert_outcomes(passed=len(STANDING))
 
 
-def test_the_ini_file_lets_rules_of_a_suite_pass_but_not_one_that_must_fire_or_has_no_effect(suite: Suite):
+def test_the_ini_file_lets_rules_of_a_suite_pass_but_not_one_that_must_fire_or_has_no_effect(suite: Suite) -> None:
     source = """
         def test_unfired(mockserver):
             mockserver.on("startCampaign").nth(1).drop("after")
@@ -286,7 +288,7 @@ def test_the_ini_file_lets_rules_of_a_suite_pass_but_not_one_that_must_fire_or_h
     result.stdout.fnmatch_lines(["PASSED *test_unfired"])
 
 
-def test_an_incomplete_rule_fails_its_test_whoever_makes_it_unless_another_was_made_of_it(suite: Suite):
+def test_an_incomplete_rule_fails_its_test_whoever_makes_it_unless_another_was_made_of_it(suite: Suite) -> None:
     result = suite.run(
         """
         import pytest
@@ -319,7 +321,9 @@ def test_an_incomplete_rule_fails_its_test_whoever_makes_it_unless_another_was_m
     )
 
 
-def test_a_rule_that_a_fixture_makes_need_not_fire_also_if_the_test_asks_for_the_fixture_while_it_runs(suite: Suite):
+def test_a_rule_that_a_fixture_makes_need_not_fire_also_if_the_test_asks_for_the_fixture_while_it_runs(
+    suite: Suite,
+) -> None:
     result = suite.run(
         """
         import pytest
@@ -385,7 +389,7 @@ def test_a_rule_that_a_fixture_makes_need_not_fire_also_if_the_test_asks_for_the
     result.stdout.fnmatch_lines(["FAILED *::test_on_a_sandbox_of_a_module*", "FAILED *::test_on_a_sandbox_of_its_own*"])
 
 
-def test_a_test_that_fails_is_skipped_or_may_fail_is_not_accused(suite: Suite):
+def test_a_test_that_fails_is_skipped_or_may_fail_is_not_accused(suite: Suite) -> None:
     result = suite.run(
         """
         import unittest
@@ -428,7 +432,7 @@ def test_a_test_that_fails_is_skipped_or_may_fail_is_not_accused(suite: Suite):
     assert "a rule of the test function never fired" not in result.stdout.str()
 
 
-def test_further_runs_of_a_test_are_not_accused(suite: Suite):
+def test_further_runs_of_a_test_are_not_accused(suite: Suite) -> None:
     result = suite.run(
         """
         import pytest
@@ -481,7 +485,7 @@ def test_further_runs_of_a_test_are_not_accused(suite: Suite):
     )
 
 
-def test_a_rule_that_a_reset_has_ended_is_not_confused_with_a_later_one(suite: Suite):
+def test_a_rule_that_a_reset_has_ended_is_not_confused_with_a_later_one(suite: Suite) -> None:
     result = suite.run(
         """
         def test_it(mockserver):

@@ -295,7 +295,7 @@ def outcomes(suite: Suite, *arguments: str) -> tuple[dict[str, str], dict[str, s
     return found, reasons
 
 
-def test_a_suite_has_the_same_outcomes_in_process_and_on_a_running_server(suite: Suite, running: MockServer):
+def test_a_suite_has_the_same_outcomes_in_process_and_on_a_running_server(suite: Suite, running: MockServer) -> None:
     here, none = outcomes(suite)
     there, reasons = outcomes(suite, "--mockserver-url", running.url)
 
@@ -312,7 +312,7 @@ def test_a_suite_has_the_same_outcomes_in_process_and_on_a_running_server(suite:
     assert [] == list(running._host.sandboxes)
 
 
-def test_a_skip_names_what_it_needs_and_how_to_have_it(suite: Suite, running: MockServer):
+def test_a_skip_names_what_it_needs_and_how_to_have_it(suite: Suite, running: MockServer) -> None:
     test = "def test_it(mockserver):\n    mockserver.admin.app\n"
     result = suite.run(test, "-rs", "--mockserver-url", running.url)
 
@@ -324,7 +324,7 @@ def test_a_skip_names_what_it_needs_and_how_to_have_it(suite: Suite, running: Mo
     )
 
 
-def test_without_the_option_such_a_test_fails(suite: Suite, running: MockServer):
+def test_without_the_option_such_a_test_fails(suite: Suite, running: MockServer) -> None:
     test = f"""
     from mockserver.testing.remote import RemoteServer
 
@@ -336,7 +336,7 @@ def test_without_the_option_such_a_test_fails(suite: Suite, running: MockServer)
     suite.run(test).assert_outcomes(failed=1)
 
 
-def test_the_sandboxes_of_a_suite_have_its_labels(suite: Suite, running: MockServer):
+def test_the_sandboxes_of_a_suite_have_its_labels(suite: Suite, running: MockServer) -> None:
     with RemoteServer(running.url, labels={"job": "4711"}).sandbox():
         (hosted,) = running._host.sandboxes.values()
         assert {"job": "4711"} == hosted.labels
@@ -355,7 +355,7 @@ def test_the_sandboxes_of_a_suite_have_its_labels(suite: Suite, running: MockSer
     result.assert_outcomes(passed=1)
 
 
-def test_a_server_beyond_this_machine_needs_the_name_of_this_machine_for_receivers():
+def test_a_server_beyond_this_machine_needs_the_name_of_this_machine_for_receivers() -> None:
     with MockServer(allow_webhook_hosts=["tests.example"]) as server:
         other = RemoteServer(server.url.replace("127.0.0.1", "localhost"), receiver_host="tests.example")
         with other.sandbox() as sandbox:
@@ -364,7 +364,7 @@ def test_a_server_beyond_this_machine_needs_the_name_of_this_machine_for_receive
     assert re.fullmatch(r"http://tests\.example:\d+/hooks", receiver.url)
 
 
-def test_with_a_token_a_suite_uses_those_of_its_sandboxes(suite: Suite, running: MockServer):
+def test_with_a_token_a_suite_uses_those_of_its_sandboxes(suite: Suite, running: MockServer) -> None:
     running._host.token = "let-me-in"
     test = """
     def test_it(mockserver):

@@ -19,7 +19,7 @@ def layers(*values: dict[str, Any]) -> list[Layer]:
 
 
 @pytest.mark.parametrize("nearest", range(len(SOURCES) + 1))
-def test_the_nearest_source_wins(suite: Suite, nearest: int):
+def test_the_nearest_source_wins(suite: Suite, nearest: int) -> None:
     """Each source up to `nearest` sets its own number; the last one's is in force."""
     arguments = ["-o", "mockserver_seed=1"] if nearest > 0 else []
     arguments += ["--mockserver-seed", "2"] if nearest > 1 else []
@@ -31,7 +31,7 @@ def test_the_nearest_source_wins(suite: Suite, nearest: int):
     suite.run(mark + SEED.format(seed=nearest), *arguments).assert_outcomes(passed=1)
 
 
-def test_the_settings_apply_to_sandboxes_that_the_test_creates_and_its_arguments_win(suite: Suite):
+def test_the_settings_apply_to_sandboxes_that_the_test_creates_and_its_arguments_win(suite: Suite) -> None:
     result = suite.run(
         """
         def test_it(mockserver_server):
@@ -45,7 +45,7 @@ def test_the_settings_apply_to_sandboxes_that_the_test_creates_and_its_arguments
     result.assert_outcomes(passed=1)
 
 
-def test_choices_are_merged_by_id_with_their_sources():
+def test_choices_are_merged_by_id_with_their_sources() -> None:
     found = merge_layers(
         layers(
             {"choices": {"dual-status": "guide", "cancel-final": "no-op"}}, {"choices": {"cancel-final": "not-draft"}}
@@ -58,7 +58,7 @@ def test_choices_are_merged_by_id_with_their_sources():
     }
 
 
-def test_a_profile_replaces_a_farther_one_and_wins_over_farther_choices_but_not_over_its_own_layers():
+def test_a_profile_replaces_a_farther_one_and_wins_over_farther_choices_but_not_over_its_own_layers() -> None:
     own = {"profile": "guide", "choices": {"dual-status": "catalog"}}
     found = merge_layers(
         layers({"profile": "hostile", "choices": {"cancel-final": "no-op", "message-text": "empty"}}, own)
@@ -78,15 +78,15 @@ def test_a_profile_replaces_a_farther_one_and_wins_over_farther_choices_but_not_
     ("far", "near"),
     [({"now": "2026-01-01T00:00:00Z"}, {"clock": "follow"}), ({"clock": "follow"}, {"now": "2026-01-01T00:00:00Z"})],
 )
-def test_of_a_following_clock_and_an_instant_the_closer_layer_wins(far: dict[str, Any], near: dict[str, Any]):
+def test_of_a_following_clock_and_an_instant_the_closer_layer_wins(far: dict[str, Any], near: dict[str, Any]) -> None:
     assert near == dict(merge_layers(layers(far, near)).values)
 
 
-def test_none_takes_a_farther_setting_back():
+def test_none_takes_a_farther_setting_back() -> None:
     assert {} == dict(merge_layers(layers({"scenario": "demo", "seed": 3}, {"scenario": None, "seed": None})).values)
 
 
-def test_one_layer_with_two_words_for_the_clock_is_refused():
+def test_one_layer_with_two_words_for_the_clock_is_refused() -> None:
     with pytest.raises(ValueError, match="got clock='follow' with now='2026-01-01T00:00:00Z'; expected"):
         merge_layers(layers({"clock": "follow", "now": "2026-01-01T00:00:00Z"}))
 
@@ -110,7 +110,7 @@ def test_one_layer_with_two_words_for_the_clock_is_refused():
         (("--mockserver-now", "yest"), "*--mockserver-now: *now: got 'yest'; expected an RFC 3339 instant*"),
     ],
 )
-def test_an_unknown_option_ends_the_run_before_any_test(suite: Suite, arguments: tuple[str, ...], problem: str):
+def test_an_unknown_option_ends_the_run_before_any_test(suite: Suite, arguments: tuple[str, ...], problem: str) -> None:
     result = suite.run("def test_it(): pass\n", *arguments)
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
@@ -140,14 +140,14 @@ def test_an_unknown_option_ends_the_run_before_any_test(suite: Suite, arguments:
         ),
     ],
 )
-def test_a_mark_that_cannot_be_fails_its_test(suite: Suite, mark: str, problem: str):
+def test_a_mark_that_cannot_be_fails_its_test(suite: Suite, mark: str, problem: str) -> None:
     result = suite.run(f"import pytest\n\n@pytest.mark.mockserver({mark})\ndef test_it(): pass\n")
 
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([problem])
 
 
-def test_an_ini_file_with_contradictory_clocks_ends_the_run_before_any_test(suite: Suite):
+def test_an_ini_file_with_contradictory_clocks_ends_the_run_before_any_test(suite: Suite) -> None:
     two = ("-o", "mockserver_clock=follow", "-o", "mockserver_now=2026-03-01T12:00:00Z")
     result = suite.run("def test_it(): pass\n", *two)
 
@@ -155,7 +155,7 @@ def test_an_ini_file_with_contradictory_clocks_ends_the_run_before_any_test(suit
     pytest.LineMatcher(result.errlines).fnmatch_lines(["*ini file: got clock='follow' with now=*"])
 
 
-def test_an_unknown_name_in_the_settings_fixture_is_reported(suite: Suite):
+def test_an_unknown_name_in_the_settings_fixture_is_reported(suite: Suite) -> None:
     suite.pytester.makeconftest(
         "import pytest\n\n@pytest.fixture(scope='session')\ndef mockserver_settings():\n    return {'sede': 3}\n"
     )
@@ -175,13 +175,13 @@ def test_an_unknown_name_in_the_settings_fixture_is_reported(suite: Suite):
         (("-o", "mockserver_strict=true", "--mockserver-no-strict"), False),
     ],
 )
-def test_strict_is_the_servers(suite: Suite, arguments: tuple[str, ...], strict: bool):
+def test_strict_is_the_servers(suite: Suite, arguments: tuple[str, ...], strict: bool) -> None:
     source = f"def test_it(mockserver_server): assert {strict} is mockserver_server._host.response_options.strict\n"
 
     suite.run(source, *arguments).assert_outcomes(passed=1)
 
 
-def test_a_scenario_may_be_a_file(suite: Suite):
+def test_a_scenario_may_be_a_file(suite: Suite) -> None:
     suite.pytester.makefile(".yaml", mine="scenario: mine\ngiven: {forms: [{id: f}]}\n")
 
     result = suite.run(
@@ -197,12 +197,12 @@ def test_a_scenario_may_be_a_file(suite: Suite):
     result.assert_outcomes(passed=1)
 
 
-def test_a_server_takes_layers_of_its_own():
+def test_a_server_takes_layers_of_its_own() -> None:
     with MockServer(layers=[Layer("mine", {"seed": 5})]) as server:
         assert 5 == server.sandbox().state()["seed"]
 
 
-def test_the_plugin_loads_nothing_heavy_before_a_fixture_is_requested(suite: Suite):
+def test_the_plugin_loads_nothing_heavy_before_a_fixture_is_requested(suite: Suite) -> None:
     heavy = "can_ada phonenumbers flask werkzeug jsonschema jsonschema_rs hypothesis freezegun time_machine ruamel requests httpx"
     own = (
         "mockserver mockserver.pytest_plugin mockserver.testing mockserver.pytest_plugin.assert_rewrite"

@@ -22,7 +22,7 @@ STRAY = """
 
 
 @pytest.mark.parametrize("times, calls", [(1, "1 call"), (2, "2 calls")])
-def test_a_call_without_the_sandboxs_prefix_is_counted_and_explained(suite: Suite, times: int, calls: str):
+def test_a_call_without_the_sandboxs_prefix_is_counted_and_explained(suite: Suite, times: int, calls: str) -> None:
     found = reported(
         suite, STRAY + f"\n    def test_it(mockserver):\n        assert 200 == stray(mockserver, {times})\n"
     )
@@ -33,7 +33,7 @@ def test_a_call_without_the_sandboxs_prefix_is_counted_and_explained(suite: Suit
     ] == found[:2]
 
 
-def test_consequences_of_such_a_call_do_not_hide_it(suite: Suite):
+def test_consequences_of_such_a_call_do_not_hide_it(suite: Suite) -> None:
     found = reported(
         suite, STRAY + "\n    def test_it(mockserver):\n        assert stray(mockserver) != 404 or {}['campaigns']\n"
     )
@@ -42,7 +42,7 @@ def test_consequences_of_such_a_call_do_not_hide_it(suite: Suite):
     assert "  1 call arrived without its prefix" in found[1]
 
 
-def test_such_calls_are_reported_even_if_others_arrived(suite: Suite):
+def test_such_calls_are_reported_even_if_others_arrived(suite: Suite) -> None:
     found = reported(
         suite,
         STRAY + "\n    def test_it(mockserver):\n        create(mockserver)\n        assert 200 == stray(mockserver)\n",
@@ -54,7 +54,7 @@ def test_such_calls_are_reported_even_if_others_arrived(suite: Suite):
     )
 
 
-def test_such_calls_of_an_earlier_test_are_not(suite: Suite):
+def test_such_calls_of_an_earlier_test_are_not(suite: Suite) -> None:
     found = reported(
         suite,
         STRAY
@@ -64,7 +64,7 @@ def test_such_calls_of_an_earlier_test_are_not(suite: Suite):
     assert not [each for each in found if "prefix" in each]
 
 
-def test_their_answer_names_the_prefix():
+def test_their_answer_names_the_prefix() -> None:
     with MockServer() as server, server.sandbox() as sandbox:
         answer = sandbox.requests_session().get(f"{server.url}/v1/campaigns")
 
@@ -72,7 +72,7 @@ def test_their_answer_names_the_prefix():
     assert 'urljoin(baseUrl, "/v1/...") drops that' in answer.json()["message"]
 
 
-def test_the_absence_of_calls_follows_the_exception_of_the_test(suite: Suite):
+def test_the_absence_of_calls_follows_the_exception_of_the_test(suite: Suite) -> None:
     found = whole_section(suite.run(WORLD + "    def test_it(mockserver):\n        {}['campaigns']\n"))
 
     assert re.fullmatch(r"The test raised KeyError: 'campaigns' at test_mine\.py:\d+ `{}\['campaigns'\]`", found[0])

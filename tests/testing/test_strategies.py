@@ -8,19 +8,22 @@ import pytest
 from hypothesis import assume, find, given, settings
 from hypothesis import strategies as st
 
+from mockserver import MockServer
+from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES, problem
+from mockserver.contract.choices.model import Choice
 from mockserver.testing.strategies import choices, scripts
 from tests.machine.steady import STEADY
 
 
 @given(choices(at_most=3))
-def test_a_combination_is_legal_and_small(drawn):
+def test_a_combination_is_legal_and_small(drawn: JSON) -> None:
     assert len(drawn) <= 3
     assert [] == [wrong for id, option in drawn.items() if (wrong := problem(id, option))]
 
 
 @given(st.data())
-def test_families_narrow_it(data):
+def test_families_narrow_it(data: st.DataObject) -> None:
     drawn = data.draw(choices(families=("sessions", "events")))
 
     assert {"sessions", "events"} >= {CHOICES[id].family for id in drawn}
@@ -38,7 +41,7 @@ def generated() -> dict[str, list[object]]:
 
     @settings(STEADY, max_examples=400)
     @given(choices(families=("sessions",)))
-    def collect(combination):
+    def collect(combination: JSON) -> None:
         for id, option in combination.items():
             drawn.setdefault(id, []).append(option)
 
@@ -47,7 +50,7 @@ def generated() -> dict[str, list[object]]:
 
 
 @ROWS
-def test_every_option_can_be_generated(row):
+def test_every_option_can_be_generated(row: Choice) -> None:
     drawn = generated()[row.id]
 
     assert [] == [option for option in row.options if option not in drawn]
@@ -55,21 +58,21 @@ def test_every_option_can_be_generated(row):
 
 @pytest.mark.deep
 @ROWS
-def test_every_option_shrinks_to_itself_alone(row):
+def test_every_option_shrinks_to_itself_alone(row: Choice) -> None:
     for option in row.options:
         assert {row.id: option} == find(choices(families=("sessions",)), lambda drawn, o=option: drawn.get(row.id) == o)
 
 
-def test_a_failing_combination_shrinks_to_the_option_that_matters():
+def test_a_failing_combination_shrinks_to_the_option_that_matters() -> None:
     assert {"dual-status": "guide"} == find(choices(), lambda drawn: drawn.get("dual-status") == "guide")
 
 
-def test_an_unknown_family_is_refused_with_those_there_are():
+def test_an_unknown_family_is_refused_with_those_there_are() -> None:
     with pytest.raises(ValueError, match="got the families sesions; expected some of access, campaigns"):
         choices(families=("sesions",))
 
 
-def test_an_unknown_operation_is_refused_with_the_closest_match():
+def test_an_unknown_operation_is_refused_with_the_closest_match() -> None:
     with pytest.raises(
         ValueError, match="got operation 'startCampain'; expected an operation id; did you mean 'startCampaign'"
     ):
@@ -77,7 +80,7 @@ def test_an_unknown_operation_is_refused_with_the_closest_match():
 
 
 @given(chosen=choices(families=("campaigns", "access")))
-def test_a_sandbox_accepts_every_combination(mockserver_server, chosen):
+def test_a_sandbox_accepts_every_combination(mockserver_server: MockServer, chosen: JSON) -> None:
     assume(chosen)
     with mockserver_server.sandbox(choices=chosen) as sandbox:
         assert chosen.items() <= sandbox.state()["choices"].items()

@@ -33,7 +33,7 @@ def outcomes(result: pytest.RunResult) -> dict[str, str]:
     return {name.partition("[")[2].removesuffix("]") or name: word for name, word in named}
 
 
-def test_a_named_choice_runs_the_test_once_an_option_the_default_first(suite: Suite):
+def test_a_named_choice_runs_the_test_once_an_option_the_default_first(suite: Suite) -> None:
     result = suite.run(NAIVE.format(names='"dual-status", "cancel-final"'), "-v")
 
     assert {
@@ -46,7 +46,7 @@ def test_a_named_choice_runs_the_test_once_an_option_the_default_first(suite: Su
     assert "dual-status=catalog" == next(iter(outcomes(result)))
 
 
-def test_a_family_selects_all_its_choices_with_named_options(suite: Suite):
+def test_a_family_selects_all_its_choices_with_named_options(suite: Suite) -> None:
     result = suite.run(
         """
         import pytest
@@ -62,7 +62,7 @@ def test_a_family_selects_all_its_choices_with_named_options(suite: Suite):
     result.assert_outcomes(passed=len(options))
 
 
-def test_a_choice_that_is_named_twice_is_swept_once():
+def test_a_choice_that_is_named_twice_is_swept_once() -> None:
     named = [case.choice for case in cases(["wh-data-asymmetry", "events", "wh-data-asymmetry"])]
 
     assert len(CHOICES["wh-data-asymmetry"].options) == named.count("wh-data-asymmetry")
@@ -70,13 +70,13 @@ def test_a_choice_that_is_named_twice_is_swept_once():
     assert len(named) == len(cases(["events"]))
 
 
-def test_a_family_leaves_its_numbers_out():
+def test_a_family_leaves_its_numbers_out() -> None:
     assert {row.id for row in CHOICES.values() if row.family == "content" and not row.value} == {
         case.choice for case in cases(["content"])
     }
 
 
-def test_touched_runs_the_options_of_what_the_first_run_read_and_no_other(suite: Suite):
+def test_touched_runs_the_options_of_what_the_first_run_read_and_no_other(suite: Suite) -> None:
     result = suite.run(NAIVE.format(names='"touched"'), "-v")
 
     found = outcomes(result)
@@ -89,26 +89,26 @@ def test_touched_runs_the_options_of_what_the_first_run_read_and_no_other(suite:
     assert [] == [name for name in found if name.startswith(("cancel-", "session-", "progress-"))]
 
 
-def test_touched_leaves_the_defaults_to_the_first_run():
+def test_touched_leaves_the_defaults_to_the_first_run() -> None:
     defaults = {f"{row.id}={row.default}" for row in CHOICES.values()}
 
     assert set() == defaults & {case.id for case in others(CHOICES)}
     assert len(others(CHOICES)) == sum(len(row.options) - 1 for row in CHOICES.values() if len(row.options) > 1)
 
 
-def test_touched_with_a_name_sweeps_both(suite: Suite):
+def test_touched_with_a_name_sweeps_both(suite: Suite) -> None:
     result = suite.run(NAIVE.format(names='"touched", "reason-when-none"'), "-v")
 
     assert {"test_a_bad_body", "dual-status=guide", "reason-when-none=null"} <= set(outcomes(result))
 
 
-def test_touched_stops_where_the_run_is_to_stop(suite: Suite):
+def test_touched_stops_where_the_run_is_to_stop(suite: Suite) -> None:
     result = suite.run(NAIVE.format(names='"touched"'), "-x")
 
     result.assert_outcomes(passed=1, failed=1)
 
 
-def test_a_test_that_touches_nothing_runs_once_and_its_module_is_left_in_order(suite: Suite):
+def test_a_test_that_touches_nothing_runs_once_and_its_module_is_left_in_order(suite: Suite) -> None:
     suite.pytester.makepyfile(test_next="def test_it(): pass")
     source = """
         import pytest
@@ -128,7 +128,7 @@ def test_a_test_that_touches_nothing_runs_once_and_its_module_is_left_in_order(s
     suite.run(source.format(leaving="raise OSError")).assert_outcomes(passed=2, errors=1)
 
 
-def test_under_touched_a_run_has_a_sandbox_of_its_own(suite: Suite):
+def test_under_touched_a_run_has_a_sandbox_of_its_own(suite: Suite) -> None:
     result = suite.run(
         """
         import pytest
@@ -147,7 +147,7 @@ def test_under_touched_a_run_has_a_sandbox_of_its_own(suite: Suite):
 
 
 @pytest.mark.parametrize("names", ['"dual-status"', '"touched"'])
-def test_a_method_of_a_unittest_case_is_refused_by_name(suite: Suite, names: str):
+def test_a_method_of_a_unittest_case_is_refused_by_name(suite: Suite, names: str) -> None:
     result = suite.run(
         f"""
         import unittest
@@ -174,7 +174,7 @@ def test_a_method_of_a_unittest_case_is_refused_by_name(suite: Suite, names: str
     )
 
 
-def test_a_mark_that_is_added_after_the_collection_is_refused(suite: Suite):
+def test_a_mark_that_is_added_after_the_collection_is_refused(suite: Suite) -> None:
     suite.pytester.makeconftest(
         """
         import pytest
@@ -222,7 +222,7 @@ def failures(result: pytest.RunResult) -> list[str]:
 
 
 @pytest.mark.parametrize("failed", FAILURES)
-def test_a_run_of_touched_is_selected_by_the_id_that_was_printed(suite: Suite, failed: str):
+def test_a_run_of_touched_is_selected_by_the_id_that_was_printed(suite: Suite, failed: str) -> None:
     assert FAILURES == failures(suite.run(SEVERAL))
 
     alone = suite.run_again(f"test_mine.py::{failed}")
@@ -231,7 +231,7 @@ def test_a_run_of_touched_is_selected_by_the_id_that_was_printed(suite: Suite, f
     assert [failed] == failures(alone)
 
 
-def test_a_run_is_selected_in_a_folder_and_from_another_one(suite: Suite, monkeypatch: pytest.MonkeyPatch):
+def test_a_run_is_selected_in_a_folder_and_from_another_one(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = suite.pytester.mkdir("inner")
     suite.run(SEVERAL)
     (folder / "test_mine.py").write_bytes((suite.pytester.path / "test_mine.py").read_bytes())
@@ -243,7 +243,7 @@ def test_a_run_is_selected_in_a_folder_and_from_another_one(suite: Suite, monkey
     suite.run_again("inner/test_mine.py::test_plain[dual-status=guide]").assert_outcomes(failed=1)
 
 
-def test_a_run_that_is_selected_with_its_test_runs_once(suite: Suite):
+def test_a_run_that_is_selected_with_its_test_runs_once(suite: Suite) -> None:
     suite.run(SEVERAL)
 
     both = suite.run_again("test_mine.py::test_plain", "test_mine.py::test_plain[dual-status=guide]", "-v")
@@ -252,7 +252,7 @@ def test_a_run_that_is_selected_with_its_test_runs_once(suite: Suite):
     assert {"passed": len(outcomes(both)) - 1, "failed": 1} == both.parseoutcomes()
 
 
-def test_an_option_that_is_no_option_is_not_selected(suite: Suite):
+def test_an_option_that_is_no_option_is_not_selected(suite: Suite) -> None:
     suite.run(SEVERAL)
 
     wrong = suite.run_again("test_mine.py::test_plain[dual-status=guid]")
@@ -260,7 +260,7 @@ def test_an_option_that_is_no_option_is_not_selected(suite: Suite):
     assert pytest.ExitCode.USAGE_ERROR == wrong.ret
 
 
-def test_the_last_failures_of_a_sweep_run_alone_or_first(suite: Suite):
+def test_the_last_failures_of_a_sweep_run_alone_or_first(suite: Suite) -> None:
     suite.run(SEVERAL, cache=True)
 
     last = suite.run_again("--lf", cache=True)
@@ -275,7 +275,7 @@ def test_the_last_failures_of_a_sweep_run_alone_or_first(suite: Suite):
 @pytest.mark.parametrize("cached", [False, True])
 def test_on_workers_the_runs_have_their_own_ids_and_the_last_failures_run_alone(
     suite: Suite, monkeypatch: pytest.MonkeyPatch, cached: bool
-):
+) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     workers = ("-p", "xdist", "-n", "2", *PLUGIN)
@@ -295,13 +295,13 @@ def percentages(result: pytest.RunResult) -> list[int]:
 
 
 @pytest.mark.parametrize("verbosity", ["-v", "-q", "-vv"])
-def test_the_progress_ends_at_100_percent(suite: Suite, verbosity: str):
+def test_the_progress_ends_at_100_percent(suite: Suite, verbosity: str) -> None:
     result = suite.run(SEVERAL + ANOTHER, verbosity)
 
     assert 100 == max(percentages(result)) == percentages(result)[-1]
 
 
-def test_each_run_writes_a_replay_document_of_its_own(suite: Suite):
+def test_each_run_writes_a_replay_document_of_its_own(suite: Suite) -> None:
     result = suite.run(SEVERAL.replace("400 ==", "418 =="))
 
     files = sorted(file.name for file in (suite.pytester.path / ".mockserver" / "failures").glob("*.yaml"))
@@ -311,7 +311,7 @@ def test_each_run_writes_a_replay_document_of_its_own(suite: Suite):
     assert "test_mine.py.test_plain-dual-status=guide.yaml" in files
 
 
-def test_each_run_is_repeated_on_its_own(suite: Suite):
+def test_each_run_is_repeated_on_its_own(suite: Suite) -> None:
     pytest.importorskip("pytest_rerunfailures")
     source = SEVERAL.replace(
         "        assert 400 ==",
@@ -329,7 +329,7 @@ def test_each_run_is_repeated_on_its_own(suite: Suite):
 
 
 @pytest.mark.deep
-def test_the_same_sweeps_run_on_two_workers(suite: Suite, monkeypatch: pytest.MonkeyPatch):
+def test_the_same_sweeps_run_on_two_workers(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     source = NAIVE.format(names='"dual-status", "cancel-final"') + NAIVE.format(names='"touched"').replace(
@@ -356,7 +356,9 @@ ANOTHER = "\n    def test_another(mockserver):\n        assert mockserver.id\n"
         ("", "*mockserver_sweep takes names of choices, of families, or 'touched'*"),
     ],
 )
-def test_a_wrong_mark_is_an_error_of_its_own_test_with_the_closest_match(suite: Suite, names: str, problem: str):
+def test_a_wrong_mark_is_an_error_of_its_own_test_with_the_closest_match(
+    suite: Suite, names: str, problem: str
+) -> None:
     result = suite.run(NAIVE.format(names=names) + ANOTHER)
 
     result.assert_outcomes(passed=1, errors=1)
@@ -364,7 +366,7 @@ def test_a_wrong_mark_is_an_error_of_its_own_test_with_the_closest_match(suite: 
 
 
 @pytest.mark.parametrize("names", ['"dual-status"', '"touched"'])
-def test_a_sweep_of_a_test_without_a_sandbox_is_refused(suite: Suite, names: str):
+def test_a_sweep_of_a_test_without_a_sandbox_is_refused(suite: Suite, names: str) -> None:
     result = suite.run(f"import pytest\n\n@pytest.mark.mockserver_sweep({names})\ndef test_it():\n    pass\n")
 
     result.assert_outcomes(errors=1)
@@ -372,7 +374,7 @@ def test_a_sweep_of_a_test_without_a_sandbox_is_refused(suite: Suite, names: str
 
 
 @pytest.mark.parametrize("names", ['"dual-status"', '"touched"'])
-def test_a_failure_names_the_option_the_default_and_the_clause(suite: Suite, names: str):
+def test_a_failure_names_the_option_the_default_and_the_clause(suite: Suite, names: str) -> None:
     result = suite.run(NAIVE.format(names=names))
 
     result.stdout.fnmatch_lines(
@@ -386,11 +388,11 @@ def test_a_failure_names_the_option_the_default_and_the_clause(suite: Suite, nam
     )
 
 
-def test_a_failure_at_the_default_states_it():
+def test_a_failure_at_the_default_states_it() -> None:
     assert "(the default)" in Case("dual-status", "catalog").explained()
 
 
-def test_a_choice_of_the_mark_is_combined_with_the_swept_one_which_wins(suite: Suite):
+def test_a_choice_of_the_mark_is_combined_with_the_swept_one_which_wins(suite: Suite) -> None:
     result = suite.run(
         """
         import pytest
@@ -418,7 +420,7 @@ PARAMETRIZED = """
 """
 
 
-def test_a_parametrized_test_is_swept_for_each_of_its_values(suite: Suite):
+def test_a_parametrized_test_is_swept_for_each_of_its_values(suite: Suite) -> None:
     result = suite.run(PARAMETRIZED.format(names='"dual-status"'), "-v")
 
     assert {
@@ -429,7 +431,7 @@ def test_a_parametrized_test_is_swept_for_each_of_its_values(suite: Suite):
     } == outcomes(result)
 
 
-def test_a_parametrized_test_touches_for_each_of_its_values(suite: Suite):
+def test_a_parametrized_test_touches_for_each_of_its_values(suite: Suite) -> None:
     result = suite.run(PARAMETRIZED.format(names='"touched"'), "-v")
 
     found = outcomes(result)
@@ -438,7 +440,7 @@ def test_a_parametrized_test_touches_for_each_of_its_values(suite: Suite):
 
 
 @pytest.mark.parametrize("names", ['"dual-status"', '"touched"'])
-def test_a_class_is_swept_by_a_mark_of_its_own(suite: Suite, names: str):
+def test_a_class_is_swept_by_a_mark_of_its_own(suite: Suite, names: str) -> None:
     result = suite.run(
         f"""
         import pytest
@@ -469,7 +471,7 @@ def test_a_class_is_swept_by_a_mark_of_its_own(suite: Suite, names: str):
     assert re.search(r"test_mine\.py::TestBodies::test_bad\[dual-status=guide\] FAILED", result.stdout.str())
 
 
-def test_a_sweep_may_be_had_without_the_fixture_that_makes_a_sandbox(suite: Suite):
+def test_a_sweep_may_be_had_without_the_fixture_that_makes_a_sandbox(suite: Suite) -> None:
     result = suite.run(
         """
         import pytest
@@ -487,13 +489,13 @@ def test_a_sweep_may_be_had_without_the_fixture_that_makes_a_sandbox(suite: Suit
     result.assert_outcomes(passed=4)
 
 
-def test_selecting_one_option_runs_it_alone(suite: Suite):
+def test_selecting_one_option_runs_it_alone(suite: Suite) -> None:
     result = suite.run(NAIVE.format(names='"dual-status"'), "-k", "guide")
 
     result.assert_outcomes(failed=1, deselected=1)
 
 
-def test_tracked_choices_and_their_copies_record_reads():
+def test_tracked_choices_and_their_copies_record_reads() -> None:
     choices = TrackedChoices()
     copied = choices.copy()
 
@@ -502,7 +504,7 @@ def test_tracked_choices_and_their_copies_record_reads():
     assert {"dual-status", "success-status"} == choices.read == copied.read
 
 
-def test_the_options_of_a_choice_are_all_there_the_default_first():
+def test_the_options_of_a_choice_are_all_there_the_default_first() -> None:
     rows = [row for row in CHOICES.values() if len(row.options) > 1]
     cases = {row.id: [case.option for case in options(row)] for row in rows}
 

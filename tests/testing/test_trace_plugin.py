@@ -48,13 +48,15 @@ def traces(suite: Suite) -> list[str]:
         (("--mockserver-trace=on-failure", "--mockserver-failures=off"), [FAILS]),
     ],
 )
-def test_a_trace_is_written_of_the_tests_that_the_option_names(suite: Suite, arguments, expected):
+def test_a_trace_is_written_of_the_tests_that_the_option_names(
+    suite: Suite, arguments: tuple[str, ...], expected: list[str]
+) -> None:
     suite.run(SOURCE, *arguments).assert_outcomes(passed=1, failed=3)
 
     assert expected == traces(suite)
 
 
-def test_the_report_names_the_trace_and_the_command_that_serves_it(suite: Suite):
+def test_the_report_names_the_trace_and_the_command_that_serves_it(suite: Suite) -> None:
     result = suite.run(SOURCE, "--mockserver-trace=on-failure")
 
     file = f".mockserver/traces/{FAILS}"
@@ -63,13 +65,13 @@ def test_the_report_names_the_trace_and_the_command_that_serves_it(suite: Suite)
     assert "expected exactly 1 call of startCampaign, got 0" in (suite.pytester.path / file).read_text(encoding="utf-8")
 
 
-def test_the_folder_is_ignored_by_git(suite: Suite):
+def test_the_folder_is_ignored_by_git(suite: Suite) -> None:
     suite.run(SOURCE, "--mockserver-trace=on-failure", "--mockserver-failures=off")
 
     assert "*\n" == (suite.pytester.path / ".mockserver" / ".gitignore").read_text(encoding="utf-8")
 
 
-def test_an_unknown_value_ends_the_run_with_the_nearest(suite: Suite):
+def test_an_unknown_value_ends_the_run_with_the_nearest(suite: Suite) -> None:
     result = suite.run(SOURCE, "--mockserver-trace=on-failures")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
@@ -78,7 +80,7 @@ def test_an_unknown_value_ends_the_run_with_the_nearest(suite: Suite):
     )
 
 
-def test_a_trace_that_cannot_be_written_is_a_line_of_the_report(suite: Suite):
+def test_a_trace_that_cannot_be_written_is_a_line_of_the_report(suite: Suite) -> None:
     (suite.pytester.path / ".mockserver").mkdir()
     (suite.pytester.path / ".mockserver" / "traces").write_text("a file", encoding="utf-8")
 
@@ -88,7 +90,7 @@ def test_a_trace_that_cannot_be_written_is_a_line_of_the_report(suite: Suite):
     result.stdout.fnmatch_lines(["no trace was written: FileExistsError: *"])
 
 
-def test_a_suite_that_does_not_ask_imports_nothing_of_traces(suite: Suite):
+def test_a_suite_that_does_not_ask_imports_nothing_of_traces(suite: Suite) -> None:
     source = SOURCE + "\n\ndef test_last():\n    import sys\n    print(sorted(sys.modules))\n    assert False\n"
 
     result = suite.run_apart(source)
@@ -98,7 +100,7 @@ def test_a_suite_that_does_not_ask_imports_nothing_of_traces(suite: Suite):
     assert [] == [name for name in ("report.trace", "plugin.trace", "server.worlds", "'jinja2'") if name in modules]
 
 
-def test_the_trace_of_each_sandbox_of_a_test_has_a_file(suite: Suite):
+def test_the_trace_of_each_sandbox_of_a_test_has_a_file(suite: Suite) -> None:
     suite.run(
         """
         def test_two(mockserver_server):
@@ -113,7 +115,7 @@ def test_the_trace_of_each_sandbox_of_a_test_has_a_file(suite: Suite):
     assert ["test_mine.py.test_two.2.html", "test_mine.py.test_two.html"] == traces(suite)
 
 
-def test_the_workers_of_xdist_write_traces(suite: Suite, monkeypatch):
+def test_the_workers_of_xdist_write_traces(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     summary = suite.pytester.path / "summary.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
 
@@ -123,7 +125,9 @@ def test_the_workers_of_xdist_write_traces(suite: Suite, monkeypatch):
     assert FAILS in summary.read_text(encoding="utf-8")
 
 
-def test_the_summary_of_a_job_lists_the_failures_with_their_traces(suite: Suite, monkeypatch):
+def test_the_summary_of_a_job_lists_the_failures_with_their_traces(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
     summary = suite.pytester.path / "summary.md"
     summary.write_text("# Before\n", encoding="utf-8")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
@@ -139,7 +143,9 @@ def test_the_summary_of_a_job_lists_the_failures_with_their_traces(suite: Suite,
 
 
 @pytest.mark.parametrize("arguments", [("--mockserver-trace=off",), ("--mockserver-trace=on-failure", "-k", "passes")])
-def test_a_job_without_a_trace_has_no_summary(suite: Suite, monkeypatch, arguments):
+def test_a_job_without_a_trace_has_no_summary(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
     summary = suite.pytester.path / "summary.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
 
@@ -148,7 +154,7 @@ def test_a_job_without_a_trace_has_no_summary(suite: Suite, monkeypatch, argumen
     assert not summary.exists()
 
 
-def test_a_summary_that_cannot_be_written_is_a_line(suite: Suite, monkeypatch):
+def test_a_summary_that_cannot_be_written_is_a_line(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(suite.pytester.path))
 
     result = suite.run(SOURCE, "--mockserver-trace=on-failure")
@@ -157,7 +163,7 @@ def test_a_summary_that_cannot_be_written_is_a_line(suite: Suite, monkeypatch):
     result.stdout.fnmatch_lines(["mockserver: no summary of the job was written: *"])
 
 
-def test_a_run_against_a_remote_server_writes_equal_traces(suite: Suite):
+def test_a_run_against_a_remote_server_writes_equal_traces(suite: Suite) -> None:
     suite.run(SOURCE, "--mockserver-trace=on-failure")
     written = suite.pytester.path / ".mockserver" / "traces" / FAILS
     here = written.read_bytes()
@@ -176,7 +182,7 @@ def apart(suite: Suite, *arguments: str, company: tuple[str, ...]) -> None:
     subprocess.run([sys.executable, "-m", "pytest", "-q", *options], cwd=suite.pytester.path, check=False, timeout=120, capture_output=True)  # fmt: skip
 
 
-def test_the_page_of_pytest_html_links_to_the_trace(suite: Suite):
+def test_the_page_of_pytest_html_links_to_the_trace(suite: Suite) -> None:
     pytest.importorskip("pytest_html")
 
     apart(suite, "--html=reports/all.html", company=("html", "metadata"))
@@ -186,7 +192,7 @@ def test_the_page_of_pytest_html_links_to_the_trace(suite: Suite):
     assert "mockserver trace" in page
 
 
-def test_the_report_of_allure_has_the_trace_as_an_attachment(suite: Suite):
+def test_the_report_of_allure_has_the_trace_as_an_attachment(suite: Suite) -> None:
     pytest.importorskip("allure_pytest")
 
     apart(suite, "--alluredir=allure", company=("allure_pytest",))

@@ -24,7 +24,7 @@ SESSIONS = '"/v1/entrypoints/chatapp/connection-sessions"'
         ),
     ],
 )
-def test_a_refused_argument_is_shown_at_the_line_of_the_test(suite: Suite, line: str, message: str):
+def test_a_refused_argument_is_shown_at_the_line_of_the_test(suite: Suite, line: str, message: str) -> None:
     result = suite.run(
         f"""
         def test_own(mockserver, mockserver_server):
@@ -37,7 +37,7 @@ def test_a_refused_argument_is_shown_at_the_line_of_the_test(suite: Suite, line:
     result.stdout.no_fnmatch_line("*mockserver?testing?*")
 
 
-def test_another_exception_is_shown_with_every_frame(suite: Suite):
+def test_another_exception_is_shown_with_every_frame(suite: Suite) -> None:
     result = suite.run(
         """
         def test_own(mockserver):

@@ -6,6 +6,7 @@ import copy
 import itertools
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from mockserver.server import worlds
 from mockserver.server.control import views
 from mockserver.server.hosting.config import SandboxConfig
@@ -73,7 +75,7 @@ def campaigns(sandbox: Sandbox, calls: int) -> None:
 
 
 @pytest.mark.mockserver(now=NOW, given=SEED)
-def test_200_calls_are_in_a_file_of_less_than_300_kb(mockserver: Sandbox):
+def test_200_calls_are_in_a_file_of_less_than_300_kb(mockserver: Sandbox) -> None:
     campaigns(mockserver, 200)
 
     page = page_of(mockserver)
@@ -84,7 +86,7 @@ def test_200_calls_are_in_a_file_of_less_than_300_kb(mockserver: Sandbox):
 
 @pytest.mark.law
 @pytest.mark.mockserver(now=NOW, given=SEED)
-def test_a_trace_costs_a_few_times_what_its_replay_costs(mockserver: Sandbox):
+def test_a_trace_costs_a_few_times_what_its_replay_costs(mockserver: Sandbox) -> None:
     """A ratio of steps, since the machine may be busy; `python -m tests.benchmarks.traces` prints milliseconds."""
     campaigns(mockserver, 200)
     run = run_of(mockserver)
@@ -97,7 +99,7 @@ def test_a_trace_costs_a_few_times_what_its_replay_costs(mockserver: Sandbox):
 
 
 @pytest.mark.parametrize("play", RUNS)
-def test_the_states_of_a_trace_are_those_of_its_replay(mockserver_server: MockServer, play):
+def test_the_states_of_a_trace_are_those_of_its_replay(mockserver_server: MockServer, play: Callable[..., Any]) -> None:
     with mockserver_server.sandbox(now=NOW, given=GIVEN) as sandbox:
         play(sandbox)
         states = worlds_of(page_of(sandbox))
@@ -117,7 +119,7 @@ OBJECTS = st.dictionaries(st.text(max_size=1), JSON_VALUES, max_size=4)
 
 
 @given(OBJECTS, OBJECTS)
-def test_the_differences_of_two_worlds_lead_from_one_to_the_other(before, after):
+def test_the_differences_of_two_worlds_lead_from_one_to_the_other(before: JSON, after: JSON) -> None:
     changed = copy.deepcopy(before)
 
     worlds.apply(changed, list(worlds.differences(before, after)))
@@ -127,7 +129,7 @@ def test_the_differences_of_two_worlds_lead_from_one_to_the_other(before, after)
 
 
 @pytest.mark.parametrize("opens_socket", [False, True], ids=["in process", "over a socket"])
-def test_equal_runs_have_equal_bytes(opens_socket: bool):
+def test_equal_runs_have_equal_bytes(opens_socket: bool) -> None:
     pages = []
     for earlier in (0, 3):
         with MockServer() as server:
@@ -154,7 +156,7 @@ def test_equal_runs_have_equal_bytes(opens_socket: bool):
         ]
     },
 )
-def test_no_key_is_in_the_file(mockserver: Sandbox, form):
+def test_no_key_is_in_the_file(mockserver: Sandbox, form: str) -> None:
     keys = mockserver._hosted.sandbox.secrets()
     for key in keys:
         written = FORMS[form](key)
@@ -169,7 +171,7 @@ def test_no_key_is_in_the_file(mockserver: Sandbox, form):
 
 
 @pytest.mark.mockserver(now=NOW)
-def test_no_text_of_a_run_is_markup(mockserver: Sandbox):
+def test_no_text_of_a_run_is_markup(mockserver: Sandbox) -> None:
     evil = [
         "</script><script>alert(1)</script>",
         "<img src=x onerror=alert(1)>",
@@ -190,7 +192,7 @@ def test_no_text_of_a_run_is_markup(mockserver: Sandbox):
 
 
 @pytest.mark.mockserver(now=NOW)
-def test_the_file_asks_for_nothing_from_outside(mockserver: Sandbox):
+def test_the_file_asks_for_nothing_from_outside(mockserver: Sandbox) -> None:
     mockserver.call("GET", "/v1/campaigns")
 
     page = page_of(mockserver)
@@ -202,7 +204,7 @@ def test_the_file_asks_for_nothing_from_outside(mockserver: Sandbox):
 
 
 @pytest.mark.mockserver(now=NOW, given=SEED)
-def test_each_call_has_its_bodies_its_reason_and_what_it_changed(mockserver: Sandbox):
+def test_each_call_has_its_bodies_its_reason_and_what_it_changed(mockserver: Sandbox) -> None:
     created = mockserver.call("POST", "/v1/campaigns", json={"name": "promo", **CAMPAIGN}).json()["campaignId"]
     mockserver.call("POST", f"/v1/campaigns/{created}/start")
     mockserver.call("POST", f"/v1/campaigns/{created}/start")
@@ -221,7 +223,7 @@ def test_each_call_has_its_bodies_its_reason_and_what_it_changed(mockserver: San
 
 
 @pytest.mark.mockserver(now=NOW)
-def test_a_visit_of_the_hosted_page_is_a_step_without_its_secret(mockserver: Sandbox):
+def test_a_visit_of_the_hosted_page_is_a_step_without_its_secret(mockserver: Sandbox) -> None:
     session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()
     mockserver.end_user(session).open()
 
@@ -231,7 +233,7 @@ def test_a_visit_of_the_hosted_page_is_a_step_without_its_secret(mockserver: San
 
 
 @pytest.mark.mockserver(now=NOW)
-def test_calls_that_the_journal_has_dropped_keep_the_numbers_of_the_others(mockserver: Sandbox):
+def test_calls_that_the_journal_has_dropped_keep_the_numbers_of_the_others(mockserver: Sandbox) -> None:
     for _ in range(5):
         mockserver.call("GET", "/v1/campaigns")
     for _ in range(3):
@@ -245,7 +247,7 @@ def test_calls_that_the_journal_has_dropped_keep_the_numbers_of_the_others(mocks
 
 
 @pytest.mark.mockserver(now=NOW)
-def test_a_call_that_is_not_sent_again_keeps_its_place_and_the_numbers_of_the_others(mockserver: Sandbox):
+def test_a_call_that_is_not_sent_again_keeps_its_place_and_the_numbers_of_the_others(mockserver: Sandbox) -> None:
     mockserver.call("GET", "/v1/campaigns")
     mockserver.call("POST", "/v1/messaging/media", body=b"x" * 200_000, headers={"content-type": "text/plain"})
     mockserver.call("GET", "/v1/message-templates")
@@ -258,7 +260,7 @@ def test_a_call_that_is_not_sent_again_keeps_its_place_and_the_numbers_of_the_ot
 
 
 @pytest.mark.mockserver(now=NOW)
-def test_a_replay_with_another_outcome_is_noted(mockserver: Sandbox):
+def test_a_replay_with_another_outcome_is_noted(mockserver: Sandbox) -> None:
     mockserver.call("GET", "/v1/campaigns")
     run = run_of(mockserver)
     run.document["calls"][0]["answer"]["status"] = 500
@@ -267,19 +269,19 @@ def test_a_replay_with_another_outcome_is_noted(mockserver: Sandbox):
 
 
 @pytest.mark.parametrize(("call", "position"), [(None, 4), (1, 1), (2, 3), (3, 4)])
-def test_a_call_has_a_position(call, position):
+def test_a_call_has_a_position(call: int | None, position: int) -> None:
     assert position == position_of([1, 1, 2, 3], call)
 
 
 @pytest.mark.parametrize("call", [0, -1, 4])
-def test_a_call_that_the_run_does_not_have_is_refused(call):
+def test_a_call_that_the_run_does_not_have_is_refused(call: int) -> None:
     with pytest.raises(ValueError, match=f"got call {call}; expected one from 1 to 3"):
         position_of([1, 1, 2, 3], call)
 
 
 @pytest.mark.parametrize("data", ["{}", "[]", "{", '{"calls": 1}', '{"calls": ["1"]}', "[" * 100_000])
 @pytest.mark.parametrize("document", ["{}", "[]", "{"])
-def test_a_page_that_is_no_trace_is_not_read(data, document):
+def test_a_page_that_is_no_trace_is_not_read(data: str, document: str) -> None:
     scripts = {"trace": data, "replay": document}
     html = "".join(f'<script type="application/json" id="{id}">{text}</script>' for id, text in scripts.items())
 
@@ -287,7 +289,7 @@ def test_a_page_that_is_no_trace_is_not_read(data, document):
     assert None is trace_page.read_trace(html)
 
 
-def test_the_script_and_the_style_are_as_stored():
+def test_the_script_and_the_style_are_as_stored() -> None:
     folder = Path(trace_page.__file__).parent / "trace_assets"
 
     assert all((folder / name).stat().st_size < 12_000 for name in ("script.js", "style.css", "page.html"))

@@ -115,7 +115,9 @@ def demo(mockserver_server: MockServer) -> Iterator[Sandbox]:
 
 @pytest.mark.parametrize("name", [name for name in ALL if name != "socket"])
 @pytest.mark.clause("base.prefix", "base.unknown-path")
-def test_every_transport_returns_the_responses_of_the_socket(mockserver_server: MockServer, demo: Sandbox, name: str):
+def test_every_transport_returns_the_responses_of_the_socket(
+    mockserver_server: MockServer, demo: Sandbox, name: str
+) -> None:
     with mockserver_server.sandbox("demo", now=NOW) as other:
         expected = played(other, by_socket(other))
     found = played(demo, ALL[name](demo))
@@ -126,7 +128,7 @@ def test_every_transport_returns_the_responses_of_the_socket(mockserver_server: 
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_every_transport_is_recorded_in_the_same_journal(demo: Sandbox, name: str):
+def test_every_transport_is_recorded_in_the_same_journal(demo: Sandbox, name: str) -> None:
     access = ALL[name](demo)
 
     access.ask("GET", "/v1/campaigns", {"X-API-Key": demo.secret_key}, b"")
@@ -142,7 +144,7 @@ def test_every_transport_is_recorded_in_the_same_journal(demo: Sandbox, name: st
 
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.clause("media.upload")
-def test_a_returned_url_starts_with_the_base_url_of_its_request(demo: Sandbox, name: str):
+def test_a_returned_url_starts_with_the_base_url_of_its_request(demo: Sandbox, name: str) -> None:
     access = ALL[name](demo)
     base_url = access.base_url  # reading it may open the socket, which changes the urls in process too
     headers = {"X-API-Key": demo.secret_key, "Content-Type": "multipart/form-data; boundary=frontier"}
@@ -156,7 +158,7 @@ def test_a_returned_url_starts_with_the_base_url_of_its_request(demo: Sandbox, n
     assert "Orçamento".encode() == access.ask("GET", uploaded.removeprefix(base_url), {}, b"").body
 
 
-def test_create_app_serves_a_default_sandbox_under_any_mount():
+def test_create_app_serves_a_default_sandbox_under_any_mount() -> None:
     app = create_app("demo", seed=3)
     with MockServer() as server, server.sandbox("demo", seed=3) as twin:
         headers = {"X-API-Key": twin.secret_key}
@@ -170,7 +172,7 @@ def test_create_app_serves_a_default_sandbox_under_any_mount():
     assert json.loads(session.body)["url"].startswith(f"http://localhost{MOUNT}/")
 
 
-def test_two_created_apps_share_nothing():
+def test_two_created_apps_share_nothing() -> None:
     first, second = (by_wsgi(Client(create_app("demo")), "") for _ in range(2))
     with MockServer() as server, server.sandbox("demo") as twin:
         headers = {"X-API-Key": twin.secret_key, "Content-Type": "application/json"}
@@ -185,7 +187,7 @@ ELSEWHERE = ("http://api.clinic.example/v1/campaigns", "https://{host}/v1/campai
 
 
 @pytest.mark.parametrize("url", ELSEWHERE)
-def test_a_requests_session_reaches_no_other_host(demo: Sandbox, url: str):
+def test_a_requests_session_reaches_no_other_host(demo: Sandbox, url: str) -> None:
     host = demo.base_url.split("/")[2]
 
     with pytest.raises(requests.exceptions.ConnectionError, match="reaches no other host"):
@@ -194,7 +196,7 @@ def test_a_requests_session_reaches_no_other_host(demo: Sandbox, url: str):
 
 
 @pytest.mark.parametrize("url", ELSEWHERE)
-def test_an_httpx_client_reaches_no_other_host(demo: Sandbox, url: str):
+def test_an_httpx_client_reaches_no_other_host(demo: Sandbox, url: str) -> None:
     host = demo.base_url.split("/")[2]
 
     with pytest.raises(httpx.ConnectError, match="reaches no other host"):
@@ -202,7 +204,7 @@ def test_an_httpx_client_reaches_no_other_host(demo: Sandbox, url: str):
     assert [] == demo.log.journal["exchanges"]
 
 
-def test_an_async_httpx_client_reaches_no_other_host(demo: Sandbox):
+def test_an_async_httpx_client_reaches_no_other_host(demo: Sandbox) -> None:
     async def stray() -> None:
         async with demo.aio.httpx_client() as client:
             await client.get(ELSEWHERE[0])
@@ -211,7 +213,7 @@ def test_an_async_httpx_client_reaches_no_other_host(demo: Sandbox):
         asyncio.run(stray())
 
 
-def test_a_client_made_before_the_socket_was_opened_still_reaches_its_sandbox():
+def test_a_client_made_before_the_socket_was_opened_still_reaches_its_sandbox() -> None:
     server = MockServer()
     sandbox = server.sandbox("demo")
     client, headers = sandbox.httpx_client(), {"X-API-Key": sandbox.secret_key}
@@ -223,7 +225,7 @@ def test_a_client_made_before_the_socket_was_opened_still_reaches_its_sandbox():
     server.close()
 
 
-def test_an_in_process_client_opens_no_socket():
+def test_an_in_process_client_opens_no_socket() -> None:
     server = MockServer()
     sandbox = server.sandbox("demo")
 
@@ -232,7 +234,7 @@ def test_an_in_process_client_opens_no_socket():
     server.close()
 
 
-def test_a_body_in_pieces_arrives_whole(demo: Sandbox):
+def test_a_body_in_pieces_arrives_whole(demo: Sandbox) -> None:
     pieces = [b'{"filters"', b": ", b"[]}"]
     headers = {"X-API-Key": demo.secret_key, "Content-Type": "application/json"}
     url = demo.base_url + "/v1/campaigns/audience-preview"
@@ -244,7 +246,7 @@ def test_a_body_in_pieces_arrives_whole(demo: Sandbox):
     assert by_requests.json() == by_httpx.json()
 
 
-def test_responses_equal_those_of_the_library(demo: Sandbox):
+def test_responses_equal_those_of_the_library(demo: Sandbox) -> None:
     headers = {"X-API-Key": demo.secret_key}
     by_requests = demo.requests_session().get(demo.base_url + "/v1/nowhere", headers=headers)
     streamed = demo.requests_session().get(demo.base_url + "/v1/campaigns", headers=headers, stream=True)

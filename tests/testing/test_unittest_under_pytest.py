@@ -17,7 +17,7 @@ class TestListing(SandboxTestCase):
 """
 
 
-def test_a_failure_has_a_replay_document_and_a_trace_and_its_report_once(suite: Suite):
+def test_a_failure_has_a_replay_document_and_a_trace_and_its_report_once(suite: Suite) -> None:
     result = suite.run(
         CASE
         + """
@@ -40,7 +40,7 @@ def test_a_failure_has_a_replay_document_and_a_trace_and_its_report_once(suite: 
     assert 1 == result.stdout.str().count("Call #1 readCampaign was refused: 404 CAMPAIGN_NOT_FOUND")
 
 
-def test_a_test_that_passes_has_a_trace_if_each_is_asked_for(suite: Suite):
+def test_a_test_that_passes_has_a_trace_if_each_is_asked_for(suite: Suite) -> None:
     result = suite.run(
         CASE
         + """
@@ -54,7 +54,9 @@ def test_a_test_that_passes_has_a_trace_if_each_is_asked_for(suite: Suite):
     assert (suite.pytester.path / ".mockserver/traces/test_mine.py.TestListing.test_it.html").is_file()
 
 
-def test_the_rules_of_the_method_must_fire_and_those_of_set_up_and_of_tests_that_end_otherwise_need_not(suite: Suite):
+def test_the_rules_of_the_method_must_fire_and_those_of_set_up_and_of_tests_that_end_otherwise_need_not(
+    suite: Suite,
+) -> None:
     result = suite.run(
         CASE
         + """
@@ -112,7 +114,7 @@ class TestTheOtherOrder(unittest.IsolatedAsyncioTestCase, SandboxTestCase):
     assert cure in lines
 
 
-def test_a_loop_ends_at_the_limit_of_the_ini_file_unless_the_class_has_its_own(suite: Suite):
+def test_a_loop_ends_at_the_limit_of_the_ini_file_unless_the_class_has_its_own(suite: Suite) -> None:
     result = suite.run(
         CASE
         + """
@@ -142,7 +144,7 @@ class TestAll(TestMore):
     result.stdout.fnmatch_lines(["*The test was ended: the client read campaign_one 30 times in a row *"])
 
 
-def test_a_call_after_the_test_and_one_that_is_given_up_leave_no_trace_in_the_next(suite: Suite):
+def test_a_call_after_the_test_and_one_that_is_given_up_leave_no_trace_in_the_next(suite: Suite) -> None:
     result = suite.run(
         CASE
         + """

@@ -10,21 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from mockserver import cli
+from mockserver import MockServer, Sandbox, cli
+from mockserver._json import JSON
 from mockserver.scenario.documents import read_file
 from mockserver.verify import report as reporting
 from mockserver.verify.transport import HttpClient
 from tests.verify.test_learning import GUIDE
-from tests.verify.test_violations import ModifiedService
+from tests.verify.test_violations import ModifiedService, Sent
 from tests.verify.worlds import IDS, OTHER_TENANT, connected, learnable, run, settings, world
 
 
 @pytest.fixture(autouse=True)
-def no_key_around(monkeypatch):
+def no_key_around(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MOCKSERVER_KEY", raising=False)
 
 
-def _arguments(sandbox, *more: str) -> list[str]:
+def _arguments(sandbox: Sandbox, *more: str) -> list[str]:
     ids = {**IDS, "entrypoint": connected(sandbox)}
     given = [word for name, id in ids.items() for word in (f"--{name}", id)]
     keys = [
@@ -39,12 +40,14 @@ def _arguments(sandbox, *more: str) -> list[str]:
     return ["verify", sandbox.base_url, *keys, *given, "--rate", "1000", *more]
 
 
-def _keys(sandbox) -> list[str]:
+def _keys(sandbox: Sandbox) -> list[str]:
     return [sandbox.secret_key, sandbox.public_key, sandbox.admin.keys(OTHER_TENANT)[0]]
 
 
 @pytest.mark.parametrize("chosen", [GUIDE, {"next-cursor-end": "null", "error-extra-keys": "details"}])
-def test_the_profile_that_is_saved_makes_the_mock_behave_so(mockserver_server, tmp_path, capsys, chosen):
+def test_the_profile_that_is_saved_makes_the_mock_behave_so(
+    mockserver_server: MockServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], chosen: JSON
+) -> None:
     file = tmp_path / "profile.yaml"
     with world(mockserver_server, chosen) as sandbox:
         leave = ("--allow-writes", "--allow-sends")
@@ -59,7 +62,9 @@ def test_the_profile_that_is_saved_makes_the_mock_behave_so(mockserver_server, t
     assert "0 broken" in capsys.readouterr().out
 
 
-def test_the_json_contains_every_clause_and_choice(mockserver_server, capsys):
+def test_the_json_contains_every_clause_and_choice(
+    mockserver_server: MockServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     with world(mockserver_server) as sandbox:
         code = cli.main(_arguments(sandbox, "--json"))
 
@@ -73,7 +78,9 @@ def test_the_json_contains_every_clause_and_choice(mockserver_server, capsys):
     assert 0 == report["sessionsLeftToExpire"]
 
 
-def test_no_output_or_file_contains_a_key(mockserver_server, tmp_path, capsys):
+def test_no_output_or_file_contains_a_key(
+    mockserver_server: MockServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "profile.yaml"
     with world(mockserver_server) as sandbox:
         keys = _keys(sandbox)
@@ -84,13 +91,15 @@ def test_no_output_or_file_contains_a_key(mockserver_server, tmp_path, capsys):
     assert [] == [key for key in keys for place in (*printed, file.read_text(encoding="utf-8")) if key in place]
 
 
-def test_a_service_that_echoes_keys_and_links_does_not_bring_them_into_the_report(mockserver_server):
+def test_a_service_that_echoes_keys_and_links_does_not_bring_them_into_the_report(
+    mockserver_server: MockServer,
+) -> None:
     with world(mockserver_server) as sandbox:
         keys = _keys(sandbox)
         echo = f"sua chave {' '.join(keys)}"
         links: list[str] = []
 
-        def respond(sent, status, value):
+        def respond(sent: Sent, status: int, value: JSON | None) -> tuple[int, JSON] | None:
             if isinstance(value, dict) and "url" in value:
                 links.append(value["url"])
                 return status, value | {"sessionId": value["url"]}
@@ -107,7 +116,9 @@ def test_a_service_that_echoes_keys_and_links_does_not_bring_them_into_the_repor
     assert [] == [link for link in links for place in shown if link in place]
 
 
-def test_the_key_may_be_read_from_the_environment(mockserver_server, monkeypatch, capsys):
+def test_the_key_may_be_read_from_the_environment(
+    mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     with world(mockserver_server) as sandbox:
         monkeypatch.setenv("MOCKSERVER_KEY", sandbox.secret_key)
         code = cli.main(["verify", sandbox.base_url, "--rate", "1000"])
@@ -130,7 +141,9 @@ def test_the_key_may_be_read_from_the_environment(mockserver_server, monkeypatch
         (["--key", "sk_enough_of_it", "--rate", "0"], "got a rate of 0 calls per second; expected more than 0"),
     ],
 )
-def test_what_cannot_be_run_is_refused_without_a_word_of_the_key(arguments, problem, capsys):
+def test_what_cannot_be_run_is_refused_without_a_word_of_the_key(
+    arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     code = cli.main(["verify", "http://service.example", *arguments])
 
     output = capsys.readouterr().err
@@ -152,12 +165,12 @@ def test_what_cannot_be_run_is_refused_without_a_word_of_the_key(arguments, prob
         ("http://a/?b=c", "got a base url with a user, a query"),
     ],
 )
-def test_an_address_that_is_not_a_base_url_is_refused(url, problem):
+def test_an_address_that_is_not_a_base_url_is_refused(url: str, problem: str) -> None:
     with pytest.raises(ValueError, match=re.escape(problem)):
         HttpClient(url)
 
 
-def test_blank_lines_part_the_report(mockserver_server, capsys):
+def test_blank_lines_part_the_report(mockserver_server: MockServer, capsys: pytest.CaptureFixture[str]) -> None:
     with world(mockserver_server) as sandbox:
         cli.main(["verify", sandbox.base_url, "--key", sandbox.secret_key, "--rate", "1000"])
 
@@ -166,7 +179,7 @@ def test_blank_lines_part_the_report(mockserver_server, capsys):
     assert "\n\nClauses: " in printed and "\n\nChoices: " in printed
 
 
-def test_a_base_url_may_end_as_it_likes(mockserver_server):
+def test_a_base_url_may_end_as_it_likes(mockserver_server: MockServer) -> None:
     with mockserver_server.sandbox("demo") as sandbox:
         statuses = []
         for end in ("", "/", "/v1", "/v1/"):
@@ -177,7 +190,7 @@ def test_a_base_url_may_end_as_it_likes(mockserver_server):
     assert [200] * 4 == statuses
 
 
-def test_a_run_that_ends_early_is_not_a_success(mockserver, capsys):
+def test_a_run_that_ends_early_is_not_a_success(mockserver: Sandbox, capsys: pytest.CaptureFixture[str]) -> None:
     mockserver.on("*").skip(1).times(1000).drop("before")
     code = cli.main(["verify", mockserver.base_url, "--key", mockserver.secret_key, "--rate", "1000"])
 
@@ -185,7 +198,7 @@ def test_a_run_that_ends_early_is_not_a_success(mockserver, capsys):
     assert "The run ended early: GET /v1/message-templates/" in capsys.readouterr().out
 
 
-def test_a_violation_sets_the_exit_code_and_is_listed_first(mockserver_server):
+def test_a_violation_sets_the_exit_code_and_is_listed_first(mockserver_server: MockServer) -> None:
     with world(mockserver_server) as sandbox:
         report = run(
             sandbox,
@@ -200,7 +213,7 @@ def test_a_violation_sets_the_exit_code_and_is_listed_first(mockserver_server):
     assert not report.is_clean
 
 
-def test_the_bar_fills_and_is_wiped():
+def test_the_bar_fills_and_is_wiped() -> None:
     drawn = io.StringIO()
     for done in range(3):
         reporting.bar(drawn, done, 2, "keys")
@@ -209,14 +222,16 @@ def test_the_bar_fills_and_is_wiped():
     assert drawn.getvalue().endswith(" \r")
 
 
-def test_no_progress_bar_is_printed_without_a_terminal(mockserver_server, capsys):
+def test_no_progress_bar_is_printed_without_a_terminal(
+    mockserver_server: MockServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     with world(mockserver_server) as sandbox:
         cli.main(_arguments(sandbox))
 
     assert "" == capsys.readouterr().err
 
 
-def test_a_profile_of_nothing_is_a_profile(mockserver_server, tmp_path: Path):
+def test_a_profile_of_nothing_is_a_profile(mockserver_server: MockServer, tmp_path: Path) -> None:
     file = tmp_path / "profile.yaml"
     with world(mockserver_server) as sandbox:
         report = run(sandbox, key="sk_of_somebody_else")
@@ -225,13 +240,15 @@ def test_a_profile_of_nothing_is_a_profile(mockserver_server, tmp_path: Path):
     assert {} == read_file(file)["choices"]
 
 
-def _refused(capsys, *arguments: str) -> tuple[int, str, str]:
+def _refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     code = cli.main(["verify", *arguments])
     return code, *capsys.readouterr()
 
 
 @pytest.mark.parametrize("form", [(), ("--json",)])
-def test_a_dead_port_is_one_line_and_an_exit_status(mockserver_server, capsys, form):
+def test_a_dead_port_is_one_line_and_an_exit_status(
+    mockserver_server: MockServer, capsys: pytest.CaptureFixture[str], form: tuple[str, ...]
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     refused = _refused(capsys, f"http://127.0.0.1:{port}", "--key", "sk_0123456789", *form)
@@ -244,7 +261,9 @@ def test_a_dead_port_is_one_line_and_an_exit_status(mockserver_server, capsys, f
     )
 
 
-def test_a_key_that_the_service_refuses_is_one_line_and_an_exit_status(mockserver, capsys):
+def test_a_key_that_the_service_refuses_is_one_line_and_an_exit_status(
+    mockserver: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
     refused = _refused(capsys, mockserver.base_url, "--key", "sk_0123456789")
 
     message = (
@@ -254,7 +273,9 @@ def test_a_key_that_the_service_refuses_is_one_line_and_an_exit_status(mockserve
     assert (2, "", message) == refused
 
 
-def test_a_key_without_access_is_one_line_and_an_exit_status(mockserver, capsys):
+def test_a_key_without_access_is_one_line_and_an_exit_status(
+    mockserver: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
     mockserver.admin.set_tenant(subscription="suspended")
     code, out, err = _refused(capsys, mockserver.base_url, "--key", mockserver.secret_key)
 
@@ -264,13 +285,13 @@ def test_a_key_without_access_is_one_line_and_an_exit_status(mockserver, capsys)
     assert mockserver.secret_key not in err
 
 
-def test_a_service_that_has_failed_is_still_verified(mockserver, capsys):
+def test_a_service_that_has_failed_is_still_verified(mockserver: Sandbox, capsys: pytest.CaptureFixture[str]) -> None:
     mockserver.on("listCampaigns").error("INTERNAL_ERROR")
 
     assert 2 != _refused(capsys, mockserver.base_url, "--key", mockserver.secret_key, "--rate", "1000")[0]
 
 
-def test_progress_is_a_line_every_five_seconds_where_no_terminal_shows_a_bar():
+def test_progress_is_a_line_every_five_seconds_where_no_terminal_shows_a_bar() -> None:
     out, seconds = io.StringIO(), iter([0.0, 4.9, 5.0, 5.0, 9.9, 10.0, 10.0])
     show = reporting.progress_lines(out, lambda: next(seconds))
     for done in range(4):

@@ -6,7 +6,10 @@ import random
 
 import pytest
 
+from mockserver import MockServer
+from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
+from mockserver.testing.transports.in_process import Response
 from tests.verify.worlds import LEARNT, NOW, learnable, run, shows, world, wrongly_learnt
 
 COMBINATIONS, SEED = 50, 35
@@ -111,7 +114,7 @@ ALL = [pytest.param(chosen, id=name) for name, chosen in NAMED.items()] + [
 
 
 @pytest.mark.parametrize("chosen", ALL)
-def test_the_profile_learnt_is_the_profile_set(mockserver_server, chosen):
+def test_the_profile_learnt_is_the_profile_set(mockserver_server: MockServer, chosen: JSON) -> None:
     with world(mockserver_server, chosen) as sandbox:
         report = run(sandbox)
 
@@ -122,7 +125,7 @@ def test_the_profile_learnt_is_the_profile_set(mockserver_server, chosen):
     assert [] == [each.why for each in (*report.clauses, *report.choices) if "has another shape" in each.why]
 
 
-def test_the_combinations_show_every_observable_option():
+def test_the_combinations_show_every_observable_option() -> None:
     few_show = set().union(*(shown(combinations()[number]) for number in FEW))
 
     distinguished = {
@@ -131,7 +134,7 @@ def test_the_combinations_show_every_observable_option():
     assert set() == distinguished - few_show
 
 
-def test_what_a_hidden_option_leaves_open_is_narrowed_down(mockserver_server):
+def test_what_a_hidden_option_leaves_open_is_narrowed_down(mockserver_server: MockServer) -> None:
     with world(mockserver_server) as sandbox:
         choices = {each.id: each for each in run(sandbox).choices}
 
@@ -141,7 +144,7 @@ def test_what_a_hidden_option_leaves_open_is_narrowed_down(mockserver_server):
 
 
 @pytest.mark.parametrize("option", ["all", "writes-only"])
-def test_a_lapsed_tenant_shows_which_calls_that_refuses(mockserver_server, option):
+def test_a_lapsed_tenant_shows_which_calls_that_refuses(mockserver_server: MockServer, option: str) -> None:
     with world(mockserver_server, {"subscription-scope": option}) as sandbox:
         everything = {"entrypoint": "entrypoint_recepcao"}
         sandbox.admin.set_tenant(subscription="canceled")
@@ -153,7 +156,7 @@ def test_a_lapsed_tenant_shows_which_calls_that_refuses(mockserver_server, optio
 
 
 @pytest.mark.parametrize("option", CHOICES["rate-limit-headers"].options)
-def test_a_rate_limit_shows_its_headers_and_ends_the_run(mockserver_server, option):
+def test_a_rate_limit_shows_its_headers_and_ends_the_run(mockserver_server: MockServer, option: str) -> None:
     limited = {"rate-limit-numbers": {"requests": 20, "per": 60}, "rate-limit-headers": option}
     with mockserver_server.sandbox("demo", choices=limited, now=NOW) as sandbox:
         report = run(sandbox, entrypoint="entrypoint_recepcao")
@@ -165,7 +168,7 @@ def test_a_rate_limit_shows_its_headers_and_ends_the_run(mockserver_server, opti
     assert 35 > report.calls
 
 
-def test_a_run_that_may_only_read_learns_less_and_nothing_wrong(mockserver_server):
+def test_a_run_that_may_only_read_learns_less_and_nothing_wrong(mockserver_server: MockServer) -> None:
     with world(mockserver_server, HOSTILE) as sandbox:
         report = run(sandbox, allow_writes=False, allow_sends=False)
 
@@ -175,13 +178,13 @@ def test_a_run_that_may_only_read_learns_less_and_nothing_wrong(mockserver_serve
     assert report.is_clean
 
 
-def test_answers_that_do_not_agree_are_reported_with_both(mockserver_server):
+def test_answers_that_do_not_agree_are_reported_with_both(mockserver_server: MockServer) -> None:
     with world(mockserver_server) as sandbox:
 
         class TwoMinds:
             """Writes date-times of template details in another way than those of the list."""
 
-            def call(self, method, path, **rest):
+            def call(self, method: str, path: str, **rest: object) -> Response:
                 answer = sandbox.call(method, path, **rest)
                 if path.startswith("/v1/messaging"):
                     return answer._replace(body=answer.body.replace(b".000Z", b"Z"))

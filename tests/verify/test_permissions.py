@@ -6,23 +6,26 @@ import json
 
 import pytest
 
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
+from mockserver.testing.transports.in_process import Response
 from mockserver.verify.context import RunContext
 from mockserver.verify.run import verify
 from mockserver.verify.transport import RateLimiter
 from tests.verify.test_learning import HOSTILE
-from tests.verify.test_violations import VIOLATIONS, ModifiedService
+from tests.verify.test_violations import VIOLATIONS, ModifiedService, Sent
 from tests.verify.worlds import FakeClock, run, settings, world
 
 
 class Watched:
     """Notes every call on its way, and when it went out."""
 
-    def __init__(self, sandbox, clock=None, takes_s: float = 0) -> None:
+    def __init__(self, sandbox: ModifiedService | Sandbox, clock: FakeClock | None = None, takes_s: float = 0) -> None:
         self.sandbox, self.clock, self.takes_s = sandbox, clock, takes_s
         self.calls: list[tuple[str, str]] = []
         self.times_s: list[float] = []
 
-    def call(self, method, path, **rest):
+    def call(self, method: str, path: str, **rest: object) -> Response:
         self.calls.append((method, path))
         if self.clock is not None:
             self.times_s.append(self.clock())
@@ -33,13 +36,13 @@ class Watched:
         return {path for method, path in self.calls if method != "GET"}
 
 
-def _statuses(sandbox) -> dict[str, str]:
+def _statuses(sandbox: Sandbox) -> dict[str, str]:
     rows = sandbox.call("GET", "/v1/campaigns").json()["campaigns"]
     return {row["name"]: row["status"] for row in rows if row["name"].lower().startswith("mockserver verify")}
 
 
 @pytest.mark.parametrize("chosen", [{}, HOSTILE], ids=["default", "hostile"])
-def test_without_permission_to_write_the_preview_is_the_only_post(mockserver_server, chosen):
+def test_without_permission_to_write_the_preview_is_the_only_post(mockserver_server: MockServer, chosen: JSON) -> None:
     with world(mockserver_server, chosen) as sandbox:
         watched = Watched(sandbox)
         before = sandbox.call("GET", "/v1/campaigns").body
@@ -51,7 +54,7 @@ def test_without_permission_to_write_the_preview_is_the_only_post(mockserver_ser
     assert before == after
 
 
-def test_permission_to_send_is_not_permission_to_write(mockserver_server):
+def test_permission_to_send_is_not_permission_to_write(mockserver_server: MockServer) -> None:
     with world(mockserver_server) as sandbox:
         watched = Watched(sandbox)
         run(sandbox, watched, allow_writes=False, allow_sends=True)
@@ -59,7 +62,7 @@ def test_permission_to_send_is_not_permission_to_write(mockserver_server):
     assert {"/v1/campaigns/audience-preview"} == watched.posts()
 
 
-def test_without_leave_to_send_nothing_is_started(mockserver_server):
+def test_without_leave_to_send_nothing_is_started(mockserver_server: MockServer) -> None:
     with world(mockserver_server) as sandbox:
         watched = Watched(sandbox)
         run(sandbox, watched, allow_sends=False)
@@ -69,7 +72,9 @@ def test_without_leave_to_send_nothing_is_started(mockserver_server):
 
 
 @pytest.mark.parametrize("operation", ["createCampaign", "startCampaign", "createConnectionSession", "uploadMedia"])
-def test_a_probe_that_writes_without_leave_is_stopped_before_the_call(mockserver_server, operation):
+def test_a_probe_that_writes_without_leave_is_stopped_before_the_call(
+    mockserver_server: MockServer, operation: str
+) -> None:
     with world(mockserver_server) as sandbox:
         clock, watched = FakeClock(), Watched(sandbox)
         context = RunContext(watched, settings(sandbox, allow_writes=False), RateLimiter(10, clock, clock.sleep))
@@ -79,7 +84,7 @@ def test_a_probe_that_writes_without_leave_is_stopped_before_the_call(mockserver
     assert [] == watched.calls
 
 
-def test_only_campaigns_without_recipients_are_started(mockserver_server):
+def test_only_campaigns_without_recipients_are_started(mockserver_server: MockServer) -> None:
     with world(mockserver_server) as sandbox:
         run(sandbox)
         campaigns = sandbox.call("GET", "/v1/campaigns").json()["campaigns"]
@@ -91,7 +96,7 @@ def test_only_campaigns_without_recipients_are_started(mockserver_server):
     assert {0} == set(targets)
 
 
-def test_nothing_is_started_if_an_empty_audience_is_estimated_as_not_empty(mockserver_server):
+def test_nothing_is_started_if_an_empty_audience_is_estimated_as_not_empty(mockserver_server: MockServer) -> None:
     _, ask, change_response = VIOLATIONS["groups are joined by or"]
     with world(mockserver_server) as sandbox:
         watched = Watched(ModifiedService(sandbox, ask, change_response))
@@ -103,8 +108,8 @@ def test_nothing_is_started_if_an_empty_audience_is_estimated_as_not_empty(mocks
     assert "so nothing was started" in reasons["start.response"]
 
 
-def test_a_start_with_recipients_is_canceled_immediately_and_ends_the_run(mockserver_server):
-    def lose_filters(sent):
+def test_a_start_with_recipients_is_canceled_immediately_and_ends_the_run(mockserver_server: MockServer) -> None:
+    def lose_filters(sent: Sent) -> Sent:
         if (sent.method, sent.path) != ("POST", "/v1/campaigns") or not isinstance(sent.json, dict):
             return sent
         return sent._replace(body=json.dumps({k: v for k, v in sent.json.items() if k != "filters"}).encode())
@@ -130,7 +135,9 @@ def test_a_start_with_recipients_is_canceled_immediately_and_ends_the_run(mockse
         ({"chat": "chat_of_nobody"}, "messages.record", "got 404 CHAT_NOT_FOUND for "),
     ],
 )
-def test_a_wrong_key_or_id_is_not_a_violation(mockserver_server, given, clause, reason):
+def test_a_wrong_key_or_id_is_not_a_violation(
+    mockserver_server: MockServer, given: JSON, clause: str, reason: str
+) -> None:
     with world(mockserver_server) as sandbox:
         changes = {name: sandbox.secret_key if value == "the same" else value for name, value in given.items()}
         report = run(sandbox, allow_writes=False, allow_sends=False, **changes)
@@ -141,7 +148,7 @@ def test_a_wrong_key_or_id_is_not_a_violation(mockserver_server, given, clause, 
     assert report.is_clean
 
 
-def test_campaigns_of_a_run_have_an_unmistakable_name_and_are_canceled(mockserver_server):
+def test_campaigns_of_a_run_have_an_unmistakable_name_and_are_canceled(mockserver_server: MockServer) -> None:
     with world(mockserver_server) as sandbox:
         report = run(sandbox)
         made = _statuses(sandbox)
@@ -153,7 +160,7 @@ def test_campaigns_of_a_run_have_an_unmistakable_name_and_are_canceled(mockserve
     assert 0 < report.sessions
 
 
-def test_drafts_that_a_service_does_not_cancel_are_named(mockserver_server):
+def test_drafts_that_a_service_does_not_cancel_are_named(mockserver_server: MockServer) -> None:
     with world(mockserver_server, {"cancel-draft": "unprocessable"}) as sandbox:
         report = run(sandbox)
         made = _statuses(sandbox)
@@ -165,7 +172,7 @@ def test_drafts_that_a_service_does_not_cancel_are_named(mockserver_server):
 
 
 @pytest.mark.parametrize("rate", [10, 25])
-def test_the_rate_per_second_and_per_minute_is_respected(mockserver_server, rate):
+def test_the_rate_per_second_and_per_minute_is_respected(mockserver_server: MockServer, rate: int) -> None:
     with world(mockserver_server) as sandbox:
         clock = FakeClock()
         watched = Watched(sandbox, clock)
@@ -177,7 +184,7 @@ def test_the_rate_per_second_and_per_minute_is_respected(mockserver_server, rate
     assert not report.stopped
 
 
-def test_a_slow_service_ends_the_run_within_the_minute_and_is_still_cleaned(mockserver_server):
+def test_a_slow_service_ends_the_run_within_the_minute_and_is_still_cleaned(mockserver_server: MockServer) -> None:
     with world(mockserver_server) as sandbox:
         clock = FakeClock()
         watched = Watched(sandbox, clock, takes_s=0.35)
@@ -191,11 +198,11 @@ def test_a_slow_service_ends_the_run_within_the_minute_and_is_still_cleaned(mock
     assert "were over" in reasons["audience.all"]
 
 
-def test_the_run_ends_if_a_service_does_not_answer(mockserver_server):
+def test_the_run_ends_if_a_service_does_not_answer(mockserver_server: MockServer) -> None:
     class Silent:
         calls = 0
 
-        def call(self, method, path, **rest):
+        def call(self, method: str, path: str, **rest: object) -> None:
             self.calls += 1
             raise ConnectionError("no response (TimeoutError)")
 
@@ -208,7 +215,7 @@ def test_the_run_ends_if_a_service_does_not_answer(mockserver_server):
     assert {"not observed"} == {each.verdict for each in report.clauses}
 
 
-def test_a_refused_key_ends_the_run_immediately(mockserver_server):
+def test_a_refused_key_ends_the_run_immediately(mockserver_server: MockServer) -> None:
     with world(mockserver_server) as sandbox:
         watched = Watched(sandbox)
         report = run(sandbox, watched, key="sk_of_somebody_else")
@@ -218,12 +225,12 @@ def test_a_refused_key_ends_the_run_immediately(mockserver_server):
 
 
 @pytest.mark.parametrize("rate", [0, -1, 1001])
-def test_a_rate_that_cannot_be_kept_is_refused(rate):
+def test_a_rate_that_cannot_be_kept_is_refused(rate: int) -> None:
     with pytest.raises(ValueError, match="expected more than 0"):
         RateLimiter(rate, FakeClock(), print)
 
 
-def test_a_retry_after_is_respected_up_to_a_few_seconds():
+def test_a_retry_after_is_respected_up_to_a_few_seconds() -> None:
     clock = FakeClock()
     rate_limiter = RateLimiter(10, clock, clock.sleep)
     rate_limiter.back_off(3600)

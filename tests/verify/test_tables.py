@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import mockserver.verify
+from mockserver import MockServer
 from mockserver.contract import clauses
 from mockserver.contract.choices import CHOICES
 from mockserver.verify.coverage import HIDDEN, NOT_PROVOKED, OBSERVABLE, UNOBSERVABLE
@@ -21,22 +22,22 @@ OBSERVED = {choice for row in ROWS for choice in row.choices}
 CLAUSES = {row.id for row in clauses.read()}
 
 
-def test_every_clause_is_judged_or_has_a_reason_why_not():
+def test_every_clause_is_judged_or_has_a_reason_why_not() -> None:
     assert set() == JUDGED & set(UNOBSERVABLE)
     assert CLAUSES == JUDGED | set(UNOBSERVABLE)
     assert set() == set(NOT_PROVOKED) - JUDGED
 
 
-def test_every_choice_is_observable_or_has_a_reason_why_not():
+def test_every_choice_is_observable_or_has_a_reason_why_not() -> None:
     assert set() == set(OBSERVABLE) & set(HIDDEN)
     assert set(CHOICES) == set(OBSERVABLE) | set(HIDDEN)
 
 
-def test_every_observable_choice_is_observed_by_some_row_and_no_other_is():
+def test_every_observable_choice_is_observed_by_some_row_and_no_other_is() -> None:
     assert set(OBSERVABLE) == OBSERVED
 
 
-def test_the_options_that_an_observable_choice_names_exist():
+def test_the_options_that_an_observable_choice_names_exist() -> None:
     named = [(row.choice, row.choice, option) for row in OBSERVABLE.values() for option in row.distinguishes]
     named += [
         (row.choice, choice, option)
@@ -48,11 +49,11 @@ def test_the_options_that_an_observable_choice_names_exist():
     assert [] == [each for each in named if each[2] not in CHOICES[each[1]].options]
 
 
-def test_the_names_of_probes_are_distinct():
+def test_the_names_of_probes_are_distinct() -> None:
     assert len({probe.name for probe in PROBES}) == len(PROBES)
 
 
-def test_a_full_run_judges_every_clause_that_a_correct_service_shows(mockserver_server):
+def test_a_full_run_judges_every_clause_that_a_correct_service_shows(mockserver_server: MockServer) -> None:
     with world(mockserver_server) as sandbox:
         report = run(sandbox)
 
@@ -68,7 +69,7 @@ def imported(file: Path) -> Iterator[str]:
             yield str(node.module)
 
 
-def test_the_package_imports_the_contract_and_nothing_else_of_the_mock():
+def test_the_package_imports_the_contract_and_nothing_else_of_the_mock() -> None:
     imports = [(file.name, *name.split(".")[:2]) for file in sorted(ROOM.rglob("*.py")) for name in imported(file)]
 
     own = [each for each in imports if each[1] == "mockserver" and len(each) > 2]

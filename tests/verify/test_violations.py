@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from mockserver import MockServer
+from mockserver.testing.transports.in_process import Response
 from tests.clients.operations import SESSIONS
 from tests.verify.worlds import run, world
 
@@ -36,7 +38,16 @@ class ModifiedService:
     def __init__(self, sandbox: Any, ask: Callable[[Sent], Sent], respond: Callable[[Sent, int, Any], Any]) -> None:
         self.sandbox, self.ask, self.respond = sandbox, ask, respond
 
-    def call(self, method, path, *, key=None, json=None, body=b"", headers=None):
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        key: str | None = None,
+        json: Any = None,
+        body: bytes = b"",
+        headers: dict[str, str] | None = None,
+    ) -> Response:
         sent = Sent(method, path, key, body, headers)
         asked = self.ask(sent)._asdict()
         answer = self.sandbox.call(
@@ -206,7 +217,9 @@ VIOLATIONS = {
 
 
 @pytest.mark.parametrize(("clause", "ask", "respond"), VIOLATIONS.values(), ids=VIOLATIONS)
-def test_a_violation_is_reported_under_its_clause(mockserver_server, clause, ask, respond):
+def test_a_violation_is_reported_under_its_clause(
+    mockserver_server: MockServer, clause: str, ask: Callable[..., Any], respond: Callable[..., Any]
+) -> None:
     with world(mockserver_server) as sandbox:
         report = run(sandbox, ModifiedService(sandbox, ask, respond))
 
@@ -217,14 +230,14 @@ def test_a_violation_is_reported_under_its_clause(mockserver_server, clause, ask
     assert not report.is_clean
 
 
-def test_a_service_without_a_fault_has_no_violation(mockserver_server):
+def test_a_service_without_a_fault_has_no_violation(mockserver_server: MockServer) -> None:
     with world(mockserver_server) as sandbox:
         report = run(sandbox, ModifiedService(sandbox, _same_request, _same_response))
 
     assert [] == [each.id for each in report.clauses if each.verdict == "broken"]
 
 
-def test_the_report_describes_the_exchange_of_a_violation(mockserver_server):
+def test_the_report_describes_the_exchange_of_a_violation(mockserver_server: MockServer) -> None:
     clause, ask, respond = VIOLATIONS["cadence 0 is accepted"]
     with world(mockserver_server) as sandbox:
         report = run(sandbox, ModifiedService(sandbox, ask, respond))
@@ -239,7 +252,9 @@ def test_the_report_describes_the_exchange_of_a_violation(mockserver_server):
 @pytest.mark.parametrize(
     "nonsense", [b"", b"null", b"[]", b'"text"', b'{"templates": [1]}', b"<html>", b'{"a": {"b": [{}]}}']
 )
-def test_a_service_of_another_kind_is_reported_as_broken_and_the_run_continues(mockserver_server, nonsense):
+def test_a_service_of_another_kind_is_reported_as_broken_and_the_run_continues(
+    mockserver_server: MockServer, nonsense: bytes
+) -> None:
     with world(mockserver_server) as sandbox:
         report = run(sandbox, ModifiedService(sandbox, _same_request, lambda sent, answered, value: (200, nonsense)))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from mockserver import Sandbox
 from mockserver.contract.choices import DEFAULTS
 from mockserver.verify.context import RunSettings
 from mockserver.verify.coverage import OBSERVABLE, Observability
@@ -46,7 +47,7 @@ class FakeClock:
 
 
 @contextmanager
-def world(server: Any, choices: Mapping[str, object] | None = None):
+def world(server: Any, choices: Mapping[str, object] | None = None) -> Iterator[Sandbox]:
     """A sandbox on the demo with more chats, and a history of campaigns that ended half-way."""
     with server.sandbox("demo", choices=dict(choices or {}), now=NOW, given={"chats": MORE_CHATS}) as sandbox:
         _history(sandbox)

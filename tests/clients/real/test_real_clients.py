@@ -16,11 +16,11 @@ ROOT = Path(__file__).resolve().parents[3]
 MINUTES = 600
 
 
-def test_the_page_is_that_of_the_table():
+def test_the_page_is_that_of_the_table() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "write it again: python -m tests.clients.real.table"
 
 
-def test_no_finding_can_be_refuted():
+def test_no_finding_can_be_refuted() -> None:
     assert [] == [row.name for row in ROWS if row.refuted]
 
 
@@ -58,7 +58,9 @@ def interpreter_with(packages: tuple[str, ...], interpreters: dict[tuple[str, ..
 @pytest.mark.deep
 @pytest.mark.clients
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_a_published_client_is_found_to_do_what_its_row_says(row: Row, interpreters: dict[tuple[str, ...], Path]):
+def test_a_published_client_is_found_to_do_what_its_row_says(
+    row: Row, interpreters: dict[tuple[str, ...], Path]
+) -> None:
     python = interpreter_with(row.packages, interpreters)
     command = [python, "-P", "-m", "tests.clients.real.table", row.name]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0"}
