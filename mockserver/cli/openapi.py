@@ -6,6 +6,8 @@ import argparse
 from typing import Final, TextIO
 
 from mockserver.contract.choices.profiles import PROFILES
+from mockserver.contract.openapi.older import VERSIONS
+from mockserver.contract.text import closest_match_hint
 
 # The address at which `mockserver serve` listens by default.
 _BASE_URL: Final = "http://127.0.0.1:5055"
@@ -16,9 +18,18 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--control", action="store_true", help="the document of the control plane, /_mock/...")
     help_text = f"the API as this profile behaves: {', '.join(PROFILES)}, or a YAML or JSON file (default: literal)"
     command.add_argument("--profile", default="literal", metavar="NAME|FILE", help=help_text)
+    help_text = "the version of OpenAPI: 3.1 (default), or 3.0 for generators that lack 3.1"
+    command.add_argument("--openapi", default=VERSIONS[0], type=_version, metavar="VERSION", help=help_text)
     group = command.add_mutually_exclusive_group()
     group.add_argument("--yaml", action="store_true", help="print YAML (default)")
     group.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _version(text: str) -> str:
+    if text not in VERSIONS:
+        message = f"got {text!r}; expected {', '.join(VERSIONS)}{closest_match_hint(text, VERSIONS)}"
+        raise argparse.ArgumentTypeError(message)
+    return text
 
 
 def print_document(options: argparse.Namespace, out: TextIO) -> int:
@@ -31,5 +42,5 @@ def print_document(options: argparse.Namespace, out: TextIO) -> int:
     choices = merge_choices(DEFAULTS, load_profile(options.profile))
     form: documents.Format = "json" if options.json else "yaml"
     plane: documents.Plane = "control" if options.control else "public"
-    print(documents.text(plane, choices, _BASE_URL, ROUTES, form).decode(), end="", file=out)
+    print(documents.text(plane, choices, _BASE_URL, ROUTES, form, options.openapi).decode(), end="", file=out)
     return 0

@@ -272,6 +272,8 @@ def _play_evidence(run: _Run) -> None:
         run.refuse(command, "MOCK_BAD_PLANE", query={"plane": "contrl"})
         run.refuse(command, "MOCK_BAD_PROFILE", query={"profile": "gide"})
         run.refuse(command, "MOCK_BAD_QUERY", query={"plan": "control"})
+    for command in ("readOpenapi", "readOpenapiYaml"):
+        run.refuse(command, "MOCK_BAD_OPENAPI", query={"openapi": "3.2"})
     for command in ("readOpenapi", "readOpenapiYaml", "readDocs", "readDocsStyle", "readDocsScript"):
         run.refuse(command, "MOCK_NOT_ACCEPTABLE", accept="image/png")
 

@@ -175,7 +175,12 @@ def test_every_effect_rule_and_seed_is_a_component() -> None:
 def test_every_code_in_the_source_of_the_server_is_described() -> None:
     own = SERVER / "control" / "openapi"
     source = "".join(file.read_text(encoding="utf-8") for file in SERVER.rglob("*.py") if not file.is_relative_to(own))
-    codes = set(re.findall(r'"(MOCK_[A-Z_]+)"', source)) | {"MOCK_BAD_QUERY", "MOCK_BAD_PLANE", "MOCK_BAD_PROFILE"}
+    codes = set(re.findall(r'"(MOCK_[A-Z_]+)"', source)) | {
+        "MOCK_BAD_QUERY",
+        "MOCK_BAD_PLANE",
+        "MOCK_BAD_PROFILE",
+        "MOCK_BAD_OPENAPI",
+    }
 
     assert codes - OTHER_CODES == set(STATUSES)
 
@@ -237,6 +242,9 @@ def _play_server(controls: Controls) -> None:
         controls.refuse(command, "MOCK_BAD_PROFILE", query="?profile=gide")
         controls.refuse(command, "MOCK_BAD_QUERY", query="?profil=guide")
         controls.refuse(command, "MOCK_NOT_ACCEPTABLE", headers={"accept": unwanted})
+    for command in ("readOpenapi", "readOpenapiYaml"):
+        controls.refuse(command, "MOCK_BAD_OPENAPI", query="?openapi=3.2")
+    controls.run("readOpenapi", query="?openapi=3.0")
     controls.run("readStream")
     controls.refuse("readStream", "MOCK_BAD_QUERY", query="?since=1")
     for command in ("readDocsStyle", "readDocsScript", "readStream"):

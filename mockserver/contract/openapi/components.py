@@ -51,10 +51,11 @@ def public_components(choices: Choices) -> Components:
     return components
 
 
-def error_component(status: int, codes: list[str], component: JSON) -> JSON:
-    """Return the schema of the error bodies that have this status and one of these codes."""
+def error_component(operation: str, status: int, codes: list[str], component: JSON) -> JSON:
+    """Return the schema of an operation's error bodies that have this status and one of these codes."""
     own = {"statusCode": {"type": "integer", "const": status}, "code": {"type": "string", "enum": codes}}
-    return {**component, "properties": {**component["properties"], **own}}
+    # Generators make a type of each, and name it by its title.
+    return {**component, "title": f"{operation} {status}", "properties": {**component["properties"], **own}}
 
 
 def _open_unlisted(components: Components) -> None:

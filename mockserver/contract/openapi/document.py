@@ -25,6 +25,7 @@ from mockserver.contract.openapi.parts import (
     path_names,
     ref,
     success,
+    with_member_names,
 )
 
 _SECURITY: Final[Mapping[str, list[JSON]]] = MappingProxyType(
@@ -56,7 +57,7 @@ def public_document(skeleton: JSON, choices: Choices, base_url: str) -> JSON:
         "paths": paths,
         "webhooks": webhooks,
         "components": {
-            "schemas": closure([paths, webhooks], components),
+            "schemas": with_member_names(closure([paths, webhooks], components)),
             "securitySchemes": skeleton["securitySchemes"],
         },
     }
@@ -131,7 +132,7 @@ def _responses(endpoint: Endpoint, choices: Choices, skeleton: JSON, components:
     responses = {str(status): success(own, contents)}
     bodies = examples["refusals"].get(endpoint.id, {})
     for status, codes in codes_by_status(endpoint, choices).items():
-        schema = error_component(status, codes, components["Error"])
+        schema = error_component(endpoint.id, status, codes, components["Error"])
         shown = {code: {**bodies[code], "statusCode": status} for code in codes if code in bodies}
         responses[str(status)] = {
             "description": "Refused: " + ", ".join(codes),
@@ -160,7 +161,7 @@ def _webhook(event: str, choices: Choices, skeleton: JSON) -> JSON:
     return {
         "post": {
             "operationId": component_name(kind.schema),
-            "tags": ["Connection sessions"],
+            "tags": ["Webhooks"],
             "summary": kind.summary,
             "description": kind.description,
             **({"parameters": headers} if headers else {}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -44,6 +45,26 @@ def closure(part: Any, components: Mapping[str, JSON]) -> dict[str, JSON]:
             needed.add(name)
             left |= referenced(components[name])
     return {name: components[name] for name in sorted(needed)}
+
+
+def with_member_names(components: Mapping[str, JSON]) -> dict[str, JSON]:
+    """
+    Return components in which the values of an enumeration have names, if another one has such a value, or one is no name.
+
+    Generators make a constant of each value, and in Go all constants are in one namespace.
+    """
+    shared = Counter(value for schema in components.values() for value in schema.get("enum", ()))
+    return {
+        name: schema | {"x-enum-varnames": [f"{_constant(name)}_{_constant(value)}" for value in schema["enum"]]}
+        if any(shared[value] > 1 or value == "*" for value in schema.get("enum", ()))
+        else schema
+        for name, schema in components.items()
+    }
+
+
+def _constant(name: str) -> str:
+    """Return a name as that of a constant: `CampaignStatus` is `CAMPAIGN_STATUS`."""
+    return re.sub(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])", "_", name.replace("*", "any")).upper()
 
 
 def schema_files(names: tuple[str, ...]) -> dict[str, JSON]:

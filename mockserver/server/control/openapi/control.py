@@ -17,7 +17,8 @@ from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS
 from mockserver.contract.lifecycles import SUBSCRIPTIONS
 from mockserver.contract.media_types import KINDS
 from mockserver.contract.openapi.components import public_components
-from mockserver.contract.openapi.parts import OPENAPI, closure, content, path_names, ref, success
+from mockserver.contract.openapi.older import VERSIONS
+from mockserver.contract.openapi.parts import OPENAPI, closure, content, path_names, ref, success, with_member_names
 from mockserver.contract.openapi.skeleton import filled
 from mockserver.core.state.matching import PATH_ROOTS
 from mockserver.server.api.request import SANDBOXES
@@ -62,6 +63,7 @@ _ROWS: Final[Mapping[str, object]] = MappingProxyType(
         "chatsMax": STATE_CHATS,
         "durationPattern": PATTERN,
         "nameMaxChars": NAME_MAX_CHARS,
+        "openapiVersions": list(VERSIONS),
         "operations": ["*", *OPERATIONS, *(f"{row.method} {row.path}" for row in ENDPOINTS.values())],
         "pathRoots": "|".join(PATH_ROOTS),
         "planes": list(PLANES),
@@ -102,7 +104,10 @@ def control_document(
         "servers": [{"url": base_url, "description": "This sandbox"}],
         "tags": whole["tags"],
         "paths": paths,
-        "components": {"schemas": closure(paths, components), "securitySchemes": whole["securitySchemes"]},
+        "components": {
+            "schemas": with_member_names(closure(paths, components)),
+            "securitySchemes": whole["securitySchemes"],
+        },
         "security": [{}, {"token": []}],
     }
 

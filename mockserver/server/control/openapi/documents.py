@@ -24,6 +24,7 @@ from mockserver.contract.endpoints import ENDPOINTS, Operation
 from mockserver.contract.limits import PAGE_LIMIT_MAX
 from mockserver.contract.openapi import skeleton
 from mockserver.contract.openapi.document import public_document
+from mockserver.contract.openapi.older import VERSIONS, as_3_0
 from mockserver.contract.text import closest_match_hint
 from mockserver.core.state.calls import ApiError
 from mockserver.server.api.formats import error_body
@@ -93,10 +94,15 @@ class _Text:
 
 
 def text(
-    plane: Plane, choices: Mapping[str, object], base_url: str, commands: tuple[Command, ...], form: Format
+    plane: Plane,
+    choices: Mapping[str, object],
+    base_url: str,
+    commands: tuple[Command, ...],
+    form: Format,
+    version: str = VERSIONS[0],
 ) -> bytes:
-    """Return the document as UTF-8, with a newline at its end; the arguments are those of `document`."""
-    made = _text(plane, json.dumps(dict(choices), sort_keys=True), commands, form)
+    """Return the document in a version of OpenAPI as UTF-8, with a newline at its end; see `document` for the arguments."""
+    made = _text(plane, json.dumps(dict(choices), sort_keys=True), commands, form, version)
     return made.at(base_url, (lambda url: json.dumps(url)[1:-1]) if form == "json" else str)
 
 
@@ -104,16 +110,23 @@ def page(
     plane: Plane, choices: Mapping[str, object], base_url: str, commands: tuple[Command, ...], query: str
 ) -> bytes:
     """Return the document as HTML in UTF-8; `query` is that of its other formats, the other arguments are those of `document`."""
-    made = _text(plane, json.dumps(dict(choices), sort_keys=True), commands, "html", query)
+    made = _text(plane, json.dumps(dict(choices), sort_keys=True), commands, "html", VERSIONS[0], query)
     return made.at(base_url, lambda url: html.escape(json.dumps(url)[1:-1]))
 
 
 @lru_cache(maxsize=_CACHED)
 def _text(
-    plane: Plane, choices: str, commands: tuple[Command, ...], form: Literal["json", "yaml", "html"], query: str = ""
+    plane: Plane,
+    choices: str,
+    commands: tuple[Command, ...],
+    form: Literal["json", "yaml", "html"],
+    version: str = VERSIONS[0],
+    query: str = "",
 ) -> _Text:
     def make() -> str:
         whole = document(plane, json.loads(choices), _ADDRESS, commands)
+        if version == "3.0":
+            whole = as_3_0(whole)
         if form == "html":
             # Imported here: Jinja takes long to import, and the command line prints documents without it.
             from mockserver.server.docs_page.page import render
@@ -136,13 +149,14 @@ def read_document(
 
     Args:
         hosted: the sandbox; without a profile its choices are in force.
-        args: `plane`, public by default, and `profile`.
+        args: `plane`, public by default, `profile`, and the version of `openapi`.
         base_url: the address of the sandbox, for the caller.
         commands: the table of the control plane.
         form: of the text.
     """
     plane, choices = _plane_and_choices(hosted, args)
-    return text(plane, choices, base_url, commands, form)
+    version = _known("openapi", args.get("openapi", VERSIONS[0]), VERSIONS)
+    return text(plane, choices, base_url, commands, form, version)
 
 
 def read_page(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str, commands: tuple[Command, ...]) -> bytes:

@@ -1,0 +1,187 @@
+"""
+OpenAPI 3.1 documents as OpenAPI 3.0.3, for generators that lack 3.1.
+
+1. What 3.0 has no word for is left out, and so is what generators make no working code of.
+   But for another name of a property, a schema accepts more then, never less.
+2. A reference that may be null is `nullable` beside `allOf`. The specification leaves open what that means; generators take
+   it for what it says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from mockserver._json import JSON
+
+VERSIONS: Final = ("3.1", "3.0")
+_OPENAPI: Final = "3.0.3"
+
+# Members of a document by their name in 3.0.
+_RENAMED: Final[Mapping[str, str]] = MappingProxyType({"webhooks": "x-webhooks"})
+
+# Keywords of a schema that 3.0 does not have, and two more: of `uniqueItems` generators make sets, which have no order and
+# which Java's fails at; by `title` they name types, two of which are then one.
+_LEFT_OUT: Final = frozenset(
+    {
+        "if", "then", "else", "contains", "minContains", "maxContains", "dependentRequired", "dependentSchemas",
+        "patternProperties", "prefixItems", "propertyNames", "unevaluatedItems", "unevaluatedProperties", "uniqueItems", "title",
+    }
+)  # fmt: skip
+
+_KINDS: Final[Mapping[type, str]] = MappingProxyType({bool: "boolean", int: "integer", float: "number", str: "string"})
+
+# 3.0 has no type for null alone, and generators fail at an enumeration of it.
+_ALWAYS_NULL: Final[JSON] = {"type": "string", "nullable": True, "maxLength": 0}
+
+
+def as_3_0(document: JSON) -> JSON:
+    """Return a document of 3.1 as one of 3.0.3; its examples are the same."""
+    older = {_RENAMED.get(name, name): _part(part) for name, part in document.items()}
+    license_ = {name: text for name, text in document["info"].get("license", {}).items() if name != "identifier"}
+    older["info"] = {**document["info"], **({"license": license_} if license_ else {})}
+    return {**older, "openapi": _OPENAPI}
+
+
+def _part(part: Any) -> Any:
+    """Return a part of a document in which each schema is one of 3.0."""
+    if isinstance(part, list):
+        return [_part(element) for element in part]
+    if not isinstance(part, dict):
+        return part
+    return {name: _MEMBERS.get(name, _part)(below) for name, below in part.items()}
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _named(schemas: JSON) -> JSON:
+    return {name: _schema(schema) for name, schema in schemas.items()}
+
+
+def _each(schemas: list[Any]) -> list[Any]:
+    return [_schema(schema) for schema in schemas]
+
+
+def _schema(schema: Any) -> Any:
+    if not isinstance(schema, dict):
+        return schema
+    own = {name: _KEYWORDS.get(name, _same)(value) for name, value in schema.items() if name not in _LEFT_OUT}
+    for rule in _RULES:
+        own = rule(own)
+    return own
+
+
+def _without_conditions(schema: JSON) -> JSON:
+    """Leave out alternatives that only list what they require: generators make types of them."""
+    return {
+        name: value
+        for name, value in schema.items()
+        if name not in ("anyOf", "oneOf") or any(alternative.keys() - {"required"} for alternative in value)
+    }
+
+
+def _with_enumeration(schema: JSON) -> JSON:
+    """Replace a constant by an enumeration of one, and name the type of an enumeration, which generators ask for."""
+    if "const" in schema:
+        schema = {**_less(schema, "const"), "enum": [schema["const"]]}
+    kinds = {_KINDS.get(type(value)) for value in schema.get("enum", ())}
+    return {"type": kinds.pop(), **schema} if len(kinds) == 1 and None not in kinds else schema
+
+
+def _with_one_example(schema: JSON) -> JSON:
+    return {**_less(schema, "examples"), "example": schema["examples"][0]} if schema.get("examples") else schema
+
+
+def _with_exclusive_flags(schema: JSON) -> JSON:
+    """Replace an exclusive bound by an inclusive one and the flag that excludes it."""
+    for flag, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        if flag in schema:
+            schema = {**schema, bound: schema[flag], flag: True}
+    return schema
+
+
+def _with_nullable(schema: JSON) -> JSON:
+    """
+    Replace the type null, alone or among others, by `nullable`.
+
+    A text that may be null has no format: of an optional date Go's generator makes code that does not compile.
+    """
+    kinds = schema.get("type")
+    if kinds == "null":
+        return {**schema, **_ALWAYS_NULL}
+    if isinstance(kinds, list) and "null" in kinds:
+        return {**_less(schema, "format"), "type": [kind for kind in kinds if kind != "null"], "nullable": True}
+    for name in ("anyOf", "oneOf"):
+        others = [
+            alternative for alternative in schema.get(name, ()) if not _ALWAYS_NULL.items() <= alternative.items()
+        ]
+        if len(others) == len(schema.get(name, ())):
+            continue
+        rest = {**_less(schema, name), "nullable": True}
+        if len(others) > 1:
+            return {**rest, name: others}
+        return {**rest, "allOf": others} if "$ref" in others[0] else {**others[0], **rest}
+    return schema
+
+
+def _with_one_type(schema: JSON) -> JSON:
+    """Let what has several types be anything: generators fail at alternatives that are a list or a map."""
+    kinds = schema.get("type")
+    if not isinstance(kinds, list):
+        return schema
+    if len(kinds) == 1:
+        return {**schema, "type": kinds[0]}
+    return {name: value for name, value in schema.items() if name in ("description", "example", "nullable")}
+
+
+def _without_bounds_of_files(schema: JSON) -> JSON:
+    """Leave out how many files an array has: Go's generator makes code of it that does not compile."""
+    if schema.get("items", {}).get("format") != "binary":
+        return schema
+    return {name: value for name, value in schema.items() if name not in ("minItems", "maxItems")}
+
+
+def _with_reference_alone(schema: JSON) -> JSON:
+    """Leave out what is beside a reference: 3.0 ignores it, and Go's generator loses what may be null in an `allOf`."""
+    return {"$ref": schema["$ref"]} if "$ref" in schema else schema
+
+
+def _without_aliases(schema: JSON) -> JSON:
+    """Leave out a property whose name differs from another's in case and punctuation alone: both are one name in Go."""
+    names = {re.sub("[^a-z0-9]", "", name.lower()): name for name in reversed(schema.get("properties", {}))}
+    if len(names) == len(schema.get("properties", {})):
+        return schema
+    return {**schema, "properties": {name: schema["properties"][name] for name in reversed(names.values())}}
+
+
+def _less(schema: JSON, name: str) -> JSON:
+    return {other: value for other, value in schema.items() if other != name}
+
+
+# What reads a member of a document, and a keyword of a schema, that has schemas or values in it.
+_MEMBERS: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
+    {"schema": _schema, "schemas": _named, "example": _same, "examples": _same}
+)
+_KEYWORDS: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
+    {
+        **dict.fromkeys(("items", "additionalProperties", "not"), _schema),
+        **dict.fromkeys(("allOf", "anyOf", "oneOf"), _each),
+        "properties": _named,
+    }
+)
+# In this order: each finds what those before it have left.
+_RULES: Final[tuple[Callable[[JSON], JSON], ...]] = (
+    _without_conditions,
+    _with_enumeration,
+    _with_one_example,
+    _with_exclusive_flags,
+    _with_nullable,
+    _with_one_type,
+    _without_bounds_of_files,
+    _with_reference_alone,
+    _without_aliases,
+)
