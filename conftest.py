@@ -51,17 +51,18 @@ _BETWEEN_US = 456
 def between_milliseconds(now: str | datetime) -> str | datetime:
     """Return the instant moved between two milliseconds, unless its microseconds are written; answers show the same."""
     read = (from_datetime(now), True) if isinstance(now, datetime) else parse(now)
-    is_whole = read is not None and read[1] and read[0] % MILLISECOND == 0 and not str(now).endswith(".000000Z")
-    return format_exact(read[0] + _BETWEEN_US) if is_whole else now
+    if read is None or not read[1] or read[0] % MILLISECOND or str(now).endswith(".000000Z"):
+        return now
+    return format_exact(read[0] + _BETWEEN_US)
 
 
 class BetweenMilliseconds(MockServer):
     """A server whose sandboxes start between two milliseconds, as they do by the clock of a real process."""
 
-    def _made(self, settings: Settings) -> Sandbox:
+    def _created(self, settings: Settings) -> Sandbox:
         now = settings.get("now")
         values = settings.values if now is None else {**settings.values, "now": between_milliseconds(now)}
-        return super()._made(settings._replace(values=values))
+        return super()._created(settings._replace(values=values))
 
 
 @pytest.fixture(scope="session")

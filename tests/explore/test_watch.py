@@ -23,7 +23,7 @@ from mockserver.testing.run_end import RunEnded
     ],
 )
 def test_a_run_ends_at_its_bound(mockserver_server: MockServer, bounds: Bounds, reason: str) -> None:
-    with mockserver_server.sandbox(now="2026-03-01T12:00:00Z") as sandbox:
+    with mockserver_server.sandbox(now="2026-03-01T12:00:00.000000Z") as sandbox:
         watch = Watch(sandbox._hosted, bounds)
         with pytest.raises(RunEnded) as ended:
             for _ in range(3):
