@@ -29,9 +29,15 @@ def register_profiles() -> None:
     settings.load_profile(SHALLOW)
 
 
+def loaded_examples() -> int:
+    """Return the number of examples of the loaded profile; test modules may ask while they are imported."""
+    assert settings.default is not None
+    return settings.default.max_examples
+
+
 def is_deep() -> bool:
-    """Return True if the deep profile is loaded; test modules may ask while they are imported."""
-    return settings.default.max_examples == EXAMPLES[DEEP]
+    """Return True if the deep profile is loaded."""
+    return loaded_examples() == EXAMPLES[DEEP]
 
 
 def at_depth(shallow: int, deep: int) -> int:

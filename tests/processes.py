@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from typing import Any
 
 # Options of `subprocess.Popen` for a process that `interrupt` is to end without ending this one.
-OWN_GROUP: dict[str, Any] = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP} if sys.platform == "win32" else {}
+OWN_GROUP: dict[str, Any] = {}
+if sys.platform == "win32":
+    OWN_GROUP["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP
 
 
 @contextmanager
@@ -29,4 +31,6 @@ def in_a_terminal() -> Iterator[None]:
 
 def interrupt(process: subprocess.Popen[Any], number: int = signal.SIGTERM) -> None:
     """Send the signal; on Windows, where a process of another group gets no signal, send Ctrl-Break."""
-    process.send_signal(signal.CTRL_BREAK_EVENT if sys.platform == "win32" else number)
+    if sys.platform == "win32":
+        number = signal.CTRL_BREAK_EVENT
+    process.send_signal(number)

@@ -50,7 +50,7 @@ class Opened:
         """End the process; its standard error."""
         self.session.close()
         interrupt(self.process)
-        return self.process.communicate(timeout=TIMEOUT_SECONDS)[1]
+        return str(self.process.communicate(timeout=TIMEOUT_SECONDS)[1])
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_the_last_state_is_served_byte_for_byte(
 
 
 def test_the_state_after_each_call_is_served_byte_for_byte(tmp_path: Path, opened: Callable[..., Any]) -> None:
-    expected = []
+    expected: list[Any] = []
     with MockServer() as server, server.sandbox(now=NOW, given=GIVEN) as sandbox:
         for _ in range(3):
             sandbox.call("POST", "/v1/campaigns", json={"name": f"{len(expected)}", "platform": "chatapp", "templateId": "t", "cadence": 1})  # fmt: skip
@@ -136,7 +136,7 @@ def test_what_is_served_answers_calls(tmp_path: Path, opened: Callable[..., Any]
 def test_each_position_of_the_slider_has_a_checkpoint_with_its_state(
     tmp_path: Path, opened: Callable[..., Any]
 ) -> None:
-    expected = []
+    expected: list[Any] = []
     with MockServer() as server, server.sandbox(now=NOW, given=GIVEN) as sandbox:
         expected.append(state_bytes(sandbox))
         for number in range(3):

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import requests
 
+from mockserver._json import JSON
 from mockserver.version import VERSION
 from tests.processes import OWN_GROUP, in_a_terminal, interrupt
 
@@ -57,7 +58,7 @@ class Served:
 
     @property
     def secret_key(self) -> str:
-        return re.findall(r"\bsk_\w+", self.greeting)[0]
+        return str(re.findall(r"\bsk_\w+", self.greeting)[0])
 
     def ask(self, method: str, path: str, key: str | None = "", **rest: Any) -> requests.Response:
         """One call; `key` is the secret key where it is left out, and None sends none."""
@@ -364,7 +365,7 @@ FORGED = [{"on": "delivery", "do": {"deliver": {"forge": "wrong-secret", "duplic
 @pytest.mark.deep
 @pytest.mark.parametrize("script", [[], FORGED], ids=["plain", "forged"])
 @pytest.mark.parametrize("webhook", SILENT.values(), ids=SILENT)
-def test_deliveries_to_a_silent_host_do_not_delay_its_exit(serve: Serve, webhook: dict, script: list) -> None:
+def test_deliveries_to_a_silent_host_do_not_delay_its_exit(serve: Serve, webhook: JSON, script: list[Any]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(DEADLINE_SECONDS)
         served = serve()
@@ -440,9 +441,10 @@ def test_the_ready_file_has_the_address_and_the_keys_while_the_server_listens(se
     assert [] == list(tmp_path.iterdir())
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGHUP")
 @pytest.mark.parametrize("is_drained", [False, True])
 def test_the_end_of_its_terminal_ends_a_server_in_order(serve: Serve, tmp_path: Path, is_drained: bool) -> None:
+    if sys.platform == "win32":
+        pytest.skip("Windows has no SIGHUP")
     with in_a_terminal():
         served = serve("--ready-file", str(tmp_path / "ready.json"), *(["--drain", "10m"] if is_drained else []))
     served.ask("POST", "/_mock/sandboxes", key=None)
@@ -451,8 +453,9 @@ def test_the_end_of_its_terminal_ends_a_server_in_order(serve: Serve, tmp_path: 
     assert [] == list(tmp_path.iterdir())
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGHUP")
 def test_a_server_under_nohup_outlives_its_terminal(serve: Serve, tmp_path: Path) -> None:
+    if sys.platform == "win32":
+        pytest.skip("Windows has no SIGHUP")
     served = serve("--ready-file", str(tmp_path / "ready.json"), before=["nohup"])
     served.process.send_signal(signal.SIGHUP)
 

@@ -14,7 +14,7 @@ def test_what_the_table_counts_passes_through_methods_that_exist() -> None:
 
 def test_the_table_adds_up_the_processes_of_a_run_and_names_what_is_missing(tmp_path: Path) -> None:
     endpoints = sorted(rows()["endpoints"])
-    nothing = {name: [] for name in (*rows(), "tests", "laws")}
+    nothing: dict[str, list[str]] = {name: [] for name in (*rows(), "tests", "laws")}
     for name, seen in (("one", endpoints[:-1]), ("other", endpoints[:1])):
         (tmp_path / f"{name}.json").write_text(json.dumps(nothing | {"endpoints": seen}), encoding="utf-8")
 

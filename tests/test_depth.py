@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.depth import DEEP, EXAMPLES, SHALLOW, at_depth, is_deep
+from tests.depth import DEEP, EXAMPLES, SHALLOW, at_depth, is_deep, loaded_examples
 
 
 @pytest.mark.deep
 def test_the_deep_run_draws_many_examples() -> None:
-    assert EXAMPLES[DEEP] == settings.default.max_examples
+    assert EXAMPLES[DEEP] == loaded_examples()
     assert 2 == at_depth(1, 2)
 
 
 @pytest.mark.skipif(is_deep(), reason="for the test line")
 def test_the_test_line_draws_few_examples() -> None:
-    assert EXAMPLES[SHALLOW] == settings.default.max_examples
+    assert EXAMPLES[SHALLOW] == loaded_examples()
     assert 1 == at_depth(1, 2)
 
 

@@ -156,13 +156,13 @@ def _uncaught(node: ast.AST, function: str, caught: list[set[str]]) -> Iterator[
             yield function, name
     if isinstance(node, ast.Try):
         inside = [*caught, _names(node)]
-        for each in node.body:
-            yield from _uncaught(each, function, inside)
-        for each in [*node.handlers, *node.orelse, *node.finalbody]:
-            yield from _uncaught(each, function, caught)
+        for guarded in node.body:
+            yield from _uncaught(guarded, function, inside)
+        for after in [*node.handlers, *node.orelse, *node.finalbody]:
+            yield from _uncaught(after, function, caught)
         return
-    for each in ast.iter_child_nodes(node):
-        yield from _uncaught(each, function, caught)
+    for child in ast.iter_child_nodes(node):
+        yield from _uncaught(child, function, caught)
 
 
 def _names(node: ast.Try) -> set[str]:

@@ -75,7 +75,7 @@ def test_nothing_of_a_run_is_packed(built: Built) -> None:
 def test_the_entry_points_are_the_command_and_the_plugin(built: Built) -> None:
     (listed,) = (name for name in built.wheel_files if name.endswith("entry_points.txt"))
     points = ConfigParser(delimiters=("=",))
-    points.optionxform = str
+    points.optionxform = str  # type: ignore[assignment, method-assign]
     with zipfile.ZipFile(built.wheel) as archive:
         points.read_string(archive.read(listed).decode())
 

@@ -15,6 +15,7 @@ import pytest
 
 import mockserver
 from docs.reference import tables
+from docs.reference.schema_tables import load_schema
 from mockserver import cli
 from mockserver.cli.settings import SCENARIO, SETTINGS
 from mockserver.contract.effects import EFFECTS
@@ -69,7 +70,7 @@ def environment_reads(source: str) -> set[str]:
     """The environment variables that a module reads: by a literal, or by a constant of its own."""
     tree = ast.parse(source)
     constants = {
-        target.id: node.value.value
+        target.id: str(node.value.value)
         for node in tree.body
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
         for target in node.targets
@@ -81,7 +82,7 @@ def environment_reads(source: str) -> set[str]:
             keys.append(node.args[0])
         elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "os.environ":
             keys.append(node.slice)
-    return {key.value if isinstance(key, ast.Constant) else constants[ast.unparse(key)] for key in keys}
+    return {str(key.value) if isinstance(key, ast.Constant) else constants[ast.unparse(key)] for key in keys}
 
 
 class Undocumented:
@@ -125,7 +126,7 @@ def test_a_page_names_tables_that_exist_and_every_table_has_its_page() -> None:
 
 def test_the_reference_has_every_route_of_the_control_plane_and_every_member_of_its_bodies() -> None:
     text = page("control-plane")
-    members = {name for row in ROUTES if row.schema for name in tables.load_schema(row.schema).get("properties", {})}
+    members = {name for row in ROUTES if row.schema for name in load_schema(row.schema).get("properties", {})}
 
     assert [] == [row for row in ROUTES if f"| `{row.method}` | `{row.path}` |" not in text]
     assert [] == [name for name in members if f"| `{name}` |" not in text]
@@ -133,7 +134,7 @@ def test_the_reference_has_every_route_of_the_control_plane_and_every_member_of_
 
 def test_the_reference_has_every_member_of_scenario_documents() -> None:
     text = page("scenario-documents")
-    schema = tables.load_schema("scenario")
+    schema = load_schema("scenario")
     objects = [schema, *(row for name, row in schema["$defs"].items() if name not in ("effects", "chatVariation"))]
     members = {name for row in objects for name in row.get("properties", {})}
 

@@ -47,6 +47,7 @@ def parsed(*arguments: str, **environ: str) -> argparse.Namespace:
 @pytest.mark.parametrize("setting", [SCENARIO, *SETTINGS], ids=lambda setting: setting.name)
 def test_a_variable_sets_what_its_option_sets(setting: Any) -> None:
     variable = setting.variable.removeprefix("MOCKSERVER_")
+    expected: object
     if setting.form == "flag":
         by_option, by_variable, expected = parsed(f"--{setting.name}"), parsed(**{variable: "true"}), True
     else:

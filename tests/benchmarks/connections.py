@@ -19,6 +19,7 @@ import os
 import resource
 import selectors
 import socket
+import sys
 import time
 from pathlib import Path
 from statistics import median
@@ -34,6 +35,8 @@ _SPARE_DESCRIPTORS = 200
 
 def open_files_at_most() -> int:
     """Raise the limit of open files, which the server inherits, as far as it goes."""
+    if sys.platform == "win32":
+        raise SystemExit("expected a POSIX system")
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     return most
@@ -120,6 +123,8 @@ def measure(checkout: Path) -> None:
 
 
 def main() -> None:
+    if sys.platform == "win32":
+        raise SystemExit("expected a POSIX system")
     parser = argparse.ArgumentParser("connections")
     parser.add_argument("--against", type=Path, help="another checkout of this mock")
     options = parser.parse_args()

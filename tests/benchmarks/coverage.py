@@ -60,7 +60,7 @@ class Turns:
             host.coverage = self._coverage if self._is_on else None
             return create(host, *arguments, **options)
 
-        SandboxHost.create = created  # type: ignore[method-assign]
+        SandboxHost.create = created  # type: ignore[assignment, method-assign]
 
     def pytest_unconfigure(self) -> None:
         SandboxHost.create = self._create  # type: ignore[method-assign]

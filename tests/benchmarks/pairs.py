@@ -11,6 +11,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from itertools import chain
 
 import httpx
@@ -100,7 +101,7 @@ def with_rules(server: MockServer, sandbox: Sandbox, path: str) -> Iterator[tupl
         there = f"/v1/campaigns/{campaign}"
         yield (
             f"a call with {name}, compared with none",
-            lambda other=other, there=there: other.call("GET", there),
+            partial(other.call, "GET", there),
             lambda: sandbox.call("GET", path),
         )
 

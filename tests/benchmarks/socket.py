@@ -17,6 +17,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 from contextlib import ExitStack
 from http.client import HTTPConnection
@@ -48,6 +49,8 @@ class Run(NamedTuple):
 
 def wrk(target: Target, connections: int, seconds: float) -> Run:
     """Run wrk with one thread."""
+    if sys.platform == "win32":
+        raise SystemExit("expected a POSIX system")
     headers = [part for name, value in target.headers.items() for part in ("-H", f"{name}: {value}")]
     command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "--latency", *headers, target.url]
     began = time.perf_counter()
@@ -127,6 +130,8 @@ def _body(target: Target) -> bytes:
 
 def measure(targets: dict[str, Target], rounds: int, seconds: float) -> dict[str, Any]:
     """The figures of all servers, printed as they are taken; first each one is warmed up."""
+    if sys.platform == "win32":
+        raise SystemExit("expected a POSIX system")
     for target in targets.values():
         wrk(target, 16, WARM_UP_SECONDS)
     by_wrk: dict[str, dict[str, Any]] = {name: {} for name in targets}
@@ -157,6 +162,8 @@ def measure(targets: dict[str, Target], rounds: int, seconds: float) -> dict[str
 
 
 def main() -> None:
+    if sys.platform == "win32":
+        raise SystemExit("expected a POSIX system")
     parser = argparse.ArgumentParser("socket")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=4.0, help="of each run of wrk (default: %(default)s)")

@@ -42,6 +42,8 @@ SERVERS = {
 def start(arguments: tuple[str, ...]) -> tuple[float, float]:
     """Return the milliseconds of the processor and of the clock up to the first answer."""
     # Compiled modules are written, as an installation has them.
+    if sys.platform == "win32":
+        raise SystemExit("expected a POSIX system")
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     began = time.perf_counter()
     process = subprocess.Popen(

@@ -12,13 +12,13 @@ mock are timed alone.
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from resource import RUSAGE_CHILDREN, getrusage
 from statistics import median
 from typing import NamedTuple
 
@@ -333,7 +333,9 @@ def _run(folder: Path, suite: Suite, count: int) -> Spent:
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     plugins = ("-p", suite.plugin) if suite.plugin else ()
-    began, before = time.perf_counter(), getrusage(RUSAGE_CHILDREN)
+    if sys.platform == "win32":
+        raise SystemExit("expected a POSIX system")
+    began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugins, name],
         cwd=folder,
@@ -342,7 +344,7 @@ def _run(folder: Path, suite: Suite, count: int) -> Spent:
         encoding="utf-8",
         check=False,
     )
-    clock, after = time.perf_counter() - began, getrusage(RUSAGE_CHILDREN)
+    clock, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     if f"{count} passed" not in done.stdout:
         raise SystemExit(f"{name} did not pass:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
     return Spent(

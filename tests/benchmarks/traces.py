@@ -11,7 +11,8 @@ from mockserver import MockServer
 from mockserver.testing.report import trace_page
 from mockserver.testing.report.replay import replay
 from mockserver.testing.report.trace import trace
-from tests.testing.test_traces import NOW, SEED, campaigns, run_of
+from tests.testing.test_replay import NOW
+from tests.testing.test_traces import SEED, campaigns, run_of
 
 ROUNDS = 5
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext
+    from playwright.sync_api import Browser, BrowserContext, ViewportSize
 
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
-PHONE_PX = {"width": 390, "height": 844}
+PHONE_PX: ViewportSize = {"width": 390, "height": 844}
 
 
 def missing(what: str) -> None:

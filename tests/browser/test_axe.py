@@ -1,11 +1,16 @@
 """The helper that other tests of pages use: it names what a page breaks, also where a policy forbids foreign scripts."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, Page
 
 from tests.browser.axe import violations
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.deep
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import Browser
 
 from mockserver import Sandbox
 from tests.browser.axe import violations
 from tests.browser.conftest import PHONE_PX
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.deep
 
@@ -140,7 +142,7 @@ def test_a_command_of_the_control_plane_is_sent(mockserver: Sandbox, tab: Callab
 def test_beyond_loopback_the_token_is_typed_once_and_the_cookie_goes_to_the_control_plane_alone(
     mockserver: Sandbox, tab: Callable[..., Tab], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mockserver._backend.hosted.host, "token", "let-me-in-please")
+    monkeypatch.setattr(mockserver._hosted.host, "token", "let-me-in-please")
     own = tab("?plane=control")
     own.page.get_by_label("Token").fill("let-me-in-please")
     own.page.get_by_role("button", name="Open").click()

@@ -1,19 +1,25 @@
 """The hosted page in a real browser, without scripts, on a phone and on a desktop."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
 from mockserver import Sandbox
 from mockserver._json import JSON
 from tests.operations.session_calls import FUNNELS, PHONE, create, read
 from tests.server.page_calls import visits
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, FloatRect, Locator, Page, ViewportSize
+
 pytestmark = pytest.mark.deep
 
-PHONE_PX, DESKTOP_PX = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+PHONE_PX: ViewportSize = {"width": 390, "height": 844}
+DESKTOP_PX: ViewportSize = {"width": 1280, "height": 900}
 BACK = "https://clinic.example/back?tab=2#done"
 WALK = ("Conecte seu número oficial", "Escolha a conta comercial", "Escolha o número", "Revise e autorize")
 
@@ -42,6 +48,18 @@ def press(page: Page, button: Locator) -> None:
     with page.expect_event("framenavigated"):  # also where a returnUrl leads to a site that no test reaches
         button.click()
     page.wait_for_load_state()
+
+
+def status_of(page: Page, url: str) -> int:
+    response = page.goto(url)
+    assert response is not None
+    return response.status
+
+
+def size_px(shown: Locator) -> FloatRect:
+    box = shown.bounding_box()
+    assert box is not None
+    return box
 
 
 def heading(page: Page) -> str:
@@ -147,7 +165,7 @@ def test_a_link_used_by_one_leads_the_other_nowhere(
 
     go(late)
     assert "Link indisponível" == heading(late)
-    assert 410 == late.goto(session["url"]).status
+    assert 410 == status_of(late, session["url"])
     go(page)
     assert "Escolha o número" == heading(page)
     stranger.close()
@@ -250,7 +268,7 @@ def test_a_cancellation_is_confirmed_first(mockserver: Sandbox, context: Browser
     assert page.get_by_role("button", name="Sim, cancelar a conexão").is_visible()
     assert "Cancelar a conexão? Nada será conectado" in page.locator("main").inner_text()
     assert "pending" == read(mockserver, session["sessionId"])["status"]
-    assert back.bounding_box()["width"] > 2 * cancel.bounding_box()["width"]
+    assert size_px(back)["width"] > 2 * size_px(cancel)["width"]
 
 
 def test_coexistence_pairs_with_the_phone_app(mockserver: Sandbox, context: BrowserContext) -> None:
@@ -260,7 +278,7 @@ def test_coexistence_pairs_with_the_phone_app(mockserver: Sandbox, context: Brow
 
     code = page.get_by_role("img", name="QR Code de pareamento")
     assert "Confirme no aplicativo" == heading(page)
-    assert 150 < code.bounding_box()["width"] == pytest.approx(code.bounding_box()["height"])
+    assert 150 < size_px(code)["width"] == pytest.approx(size_px(code)["height"])
     assert re.search(r"código [A-Z2-7]{4}-[A-Z2-7]{4}", page.locator("figcaption").inner_text())
     for _ in range(3):
         go(page)
@@ -279,7 +297,7 @@ def test_a_frame_shows_nothing_of_the_page(
     frame = page.frames[1]
     assert ("chrome-error://chromewebdata/", 0) == (frame.url, frame.locator("form").count())
     assert ["iframe"] == [visit.sec_fetch_dest for visit in visits(mockserver)]
-    assert 200 == page.goto(session["url"]).status
+    assert 200 == status_of(page, session["url"])
 
 
 def test_a_form_of_another_site_is_refused(
@@ -294,7 +312,7 @@ def test_a_form_of_another_site_is_refused(
     press(page, page.locator("button"))
 
     assert "Envio recusado" == heading(page)
-    assert 200 == page.goto(session["url"]).status
+    assert 200 == status_of(page, session["url"])
 
 
 def test_the_keyboard_is_enough(mockserver: Sandbox, context: BrowserContext, session: JSON) -> None:
@@ -362,10 +380,10 @@ def test_no_page_is_wider_than_the_screen_and_each_has_one_heading(
         assert 1 == page.locator("h1").count()
         wide, seen = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
         assert wide == seen  # next to a scroll bar, if this browser gives it room
-        assert page.locator("main").bounding_box()["width"] <= page.viewport_size["width"]
+        assert size_px(page.locator("main"))["width"] <= page.evaluate("innerWidth")
         for each in page.locator("main :is(p, dd, label, button, svg)").all():
             box = each.bounding_box()
-            assert box is None or box["x"] + box["width"] <= page.viewport_size["width"]
+            assert box is None or box["x"] + box["width"] <= page.evaluate("innerWidth")
         if page.locator("button.main").count():
             go(page)
     assert "Número conectado" == heading(page)

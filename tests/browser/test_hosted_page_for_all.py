@@ -1,15 +1,20 @@
 """The hosted page for everybody: axe-core, contrast, forced colours and a narrow screen, at every step and every end."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, Page
 
 from mockserver import Sandbox
 from tests.browser.axe import violations
 from tests.browser.looks import LOOKS as DESKTOP_LOOKS
 from tests.browser.test_hosted_page import BACK, PHONE_PX, create_at_socket, go, press
 from tests.operations.session_calls import PHONE, create
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.deep
 
@@ -47,7 +52,7 @@ def unfold(page: Page) -> None:
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
 
 
-def each_step(mockserver: Sandbox, page: Page) -> Iterator[Page]:
+def each_step(mockserver: Sandbox, page: Page) -> Iterator[str]:
     """Go through the coexistence flow, with an invalid number on the way; yields at each page, unfolded."""
     page.goto(create_at_socket(mockserver, {"coexistence": True})["url"])
     for number in (None, "12", PHONE, None, None, None):
@@ -58,7 +63,7 @@ def each_step(mockserver: Sandbox, page: Page) -> Iterator[Page]:
     yield page.title()
 
 
-def each_end(mockserver: Sandbox, page: Page) -> Iterator[Page]:
+def each_end(mockserver: Sandbox, page: Page) -> Iterator[str]:
     """Every page without a step: the ends that are not a success, a number in use, and no link."""
     for end in SIMULATED:
         page.goto(create_at_socket(mockserver, {"returnUrl": BACK})["url"])

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import Browser
 
 from mockserver import Sandbox
 from mockserver.testing.report import trace_page
@@ -16,7 +15,11 @@ from mockserver.testing.report.trace import trace
 from tests.browser.axe import violations
 from tests.browser.looks import DESKTOP_PX, LOOKS
 from tests.server.hostile import TEXTS
-from tests.testing.test_traces import CAMPAIGN, NOW, SEED, campaigns, run_of
+from tests.testing.test_replay import NOW
+from tests.testing.test_traces import CAMPAIGN, SEED, campaigns, run_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.deep
 
@@ -192,7 +195,7 @@ def test_a_changed_record_shows_its_changed_fields_and_all_on_request(
 @pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.mockserver(now=NOW, given=SEED)
 def test_no_rule_of_accessibility_is_broken_and_nothing_is_wider_than_the_screen(
-    mockserver: Sandbox, open_trace: Callable[..., Tab], look: Callable[..., Any]
+    mockserver: Sandbox, open_trace: Callable[..., Tab], look: str
 ) -> None:
     mockserver.admin.set_tenant(name="Associação-Interestadual-de-Odontologia-Reconstrutiva-" * 3)
     campaigns(mockserver, 12)
@@ -252,7 +255,7 @@ def test_on_a_server_the_slider_serves_the_state_of_its_position(browser: Browse
         states.append(mockserver.call("GET", "/_mock/state").body)
         ids.append(mockserver.call("POST", "/_mock/checkpoints", json={}).json()["checkpointId"])
     html = trace_page.render(trace(run_of(mockserver))).decode()
-    mockserver._backend.hosted.trace_page = trace_page.served(html, ids)
+    mockserver._hosted.trace_page = trace_page.served(html, ids)
     page = browser.new_page()
     messages: list[str] = []
     page.on("console", lambda message: messages.append(message.text))

@@ -16,6 +16,7 @@ from typing import Any
 
 import requests
 
+from mockserver._json import JSON
 from tests.clients.calls import Calls, Refused
 from tests.clients.operations import Operations
 
@@ -201,4 +202,5 @@ class FirstCrm(Crm):
 
 def _read(answer: requests.Response) -> dict[str, Any]:
     answer.raise_for_status()
-    return answer.json()
+    body: JSON = answer.json()
+    return body

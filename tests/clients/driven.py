@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from mockserver._json import JSON
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.transports.in_process import Response
 from tests.clients.operations import Operations
 
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89"
+
+
+def body_of(answer: Response | None) -> JSON:
+    """Return the body of an answer that was not lost."""
+    assert answer is not None
+    body: JSON = answer.json()
+    return body
 
 
 class Client(Operations):
@@ -35,7 +43,8 @@ class Client(Operations):
         return str(reply.json().get("campaignId")) if reply else ""
 
     def preview(self, **body: Any) -> Response | None:
-        return self.preview_audience(body)
+        answer: Response | None = self.preview_audience(body)
+        return answer
 
     def start(self, campaign: str, **variables: str) -> str:
         reply = self.start_campaign(campaign, {"commonVariables": variables} if variables else None)
@@ -47,16 +56,20 @@ class Client(Operations):
         return campaign, self.start(campaign)
 
     def cancel(self, campaign: str) -> Response | None:
-        return self.cancel_campaign(campaign)
+        answer: Response | None = self.cancel_campaign(campaign)
+        return answer
 
     def campaign(self, campaign: str) -> Response | None:
-        return self.read_campaign(campaign)
+        answer: Response | None = self.read_campaign(campaign)
+        return answer
 
     def campaigns(self) -> Response | None:
-        return self.list_campaigns()
+        answer: Response | None = self.list_campaigns()
+        return answer
 
     def execution(self, pair: tuple[str, str], **how: Any) -> Response | None:
-        return self.read_execution(*pair, **how)
+        answer: Response | None = self.read_execution(*pair, **how)
+        return answer
 
     def connect(self, **body: Any) -> str:
         reply = self.create_session(body)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-from typing import Any
+from typing import Any, Literal
 
-from tests.clients.driven import PNG, Client
+from tests.clients.driven import PNG, Client, body_of
 from tests.conduct.provocation import TAGGED, Provocation
 
 
-def lose_start(c: Client, fault: str = "after") -> str:
+def lose_start(c: Client, fault: Literal["before", "after"] = "after") -> str:
     c.sandbox.on("startCampaign").nth(1).drop(fault)
     campaign = c.create()
     c.start(campaign)
@@ -33,7 +33,7 @@ def started_again_truncated(c: Client) -> None:
 
 def read_before_restart(c: Client) -> None:
     campaign = lose_start(c, "before")
-    if c.campaign(campaign).json()["status"] == "draft":
+    if body_of(c.campaign(campaign))["status"] == "draft":
         c.start(campaign)
 
 
@@ -54,7 +54,7 @@ def believed_the_conflict(c: Client) -> None:
 def renamed(c: Client) -> None:
     c.sandbox.on("createCampaign").nth(1).drop("after")
     c.create()
-    listed = c.campaigns().json()["campaigns"]
+    listed = body_of(c.campaigns())["campaigns"]
     c.start(listed[0]["id"])
     c.launch("Spring (2)")
 
@@ -62,7 +62,7 @@ def renamed(c: Client) -> None:
 def looked_for_the_name(c: Client) -> None:
     c.sandbox.on("createCampaign").nth(1).drop("after")
     c.create()
-    (found,) = c.campaigns().json()["campaigns"]
+    (found,) = body_of(c.campaigns())["campaigns"]
     c.start(found["id"])
 
 

@@ -82,7 +82,7 @@ def by_aiohttp_retry(ask: Ask, policy: Policy) -> None:
         start_timeout=1,
         statuses=set(policy.statuses),
         exceptions={aiohttp.ClientError, asyncio.TimeoutError},
-        methods=policy.methods,
+        methods=set(policy.methods),
         retry_all_server_errors=False,
     )
 
@@ -104,7 +104,7 @@ def by_tenacity(ask: Ask, policy: Policy) -> None:
         wait=tenacity.wait_fixed(1),
         retry=tenacity.retry_if_exception_type(httpx.TransportError)
         | tenacity.retry_if_result(lambda answer: answer.status_code in policy.statuses),
-        sleep=ask.sandbox.advance,
+        sleep=ask.sandbox.sleep,
     )
     with httpx.Client(timeout=policy.timeout_s) as client:
         retrying(client.request, ask.method, ask.url, headers=ask.headers, json=ask.body)

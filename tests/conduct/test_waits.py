@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.contract.endpoints import Operation
 from mockserver.core.instants import from_datetime
 from mockserver.testing.sandbox import Sandbox
 from tests.clients.driven import Client
@@ -122,7 +123,7 @@ class TestReadsAgain:
     @pytest.mark.parametrize("refusal", REFUSED, ids=lambda each: str(each)[1:-1])
     @pytest.mark.parametrize("operation, times", READS)
     def test_retries_of_one_refused_or_unanswered_read_are_no_polls(
-        self, mockserver: Sandbox, operation: str, times: int, refusal: dict[str, Any]
+        self, mockserver: Sandbox, operation: Operation, times: int, refusal: dict[str, Any]
     ) -> None:
         client = Client(mockserver)
         pair = client.launch(cadence=1)

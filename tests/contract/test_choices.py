@@ -236,8 +236,10 @@ def claims(source: str) -> Iterator[tuple[str, str]]:
     """Yield each (choice, option) that a test module claims with an option mark or an option_case, in words."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and _is_claim(node.func):
-            words = [word.value for word in node.args[:2] if isinstance(word, ast.Constant)]
-            if len(words) == 2 and all(isinstance(word, str) for word in words):
+            words = [
+                word.value for word in node.args[:2] if isinstance(word, ast.Constant) and isinstance(word.value, str)
+            ]
+            if len(words) == 2:
                 yield words[0], words[1]
 
 

@@ -20,7 +20,9 @@ def marked(tree: ast.AST) -> Iterator[str]:
             case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="mark") | ast.Name(id="mark"), attr="clause")):
                 for argument in node.args:
                     # What cannot be read here would silently count as shown by no test.
-                    assert isinstance(argument, ast.Constant), f"line {node.lineno}: write the clause as a string"
+                    assert isinstance(argument, ast.Constant) and isinstance(argument.value, str), (
+                        f"line {node.lineno}: write the clause as a string"
+                    )
                     yield argument.value
 
 

@@ -28,7 +28,7 @@ def test_each_option_of_a_profile_is_legal(name: str) -> None:
 
 
 def test_literal_is_the_default_of_every_choice() -> None:
-    assert dict(DEFAULTS) == DEFAULTS | PROFILES["literal"]
+    assert dict(DEFAULTS) == {**DEFAULTS, **PROFILES["literal"]}
 
 
 def test_hostile_names_a_choice_or_has_a_reason_why_not() -> None:

@@ -40,7 +40,7 @@ NAMES = [
     ("", False), ("a" * 101, False), ("😀" * 101, False), ("\ud800" * 101, False), (1, False), (None, False),
 ]
 DESCRIPTIONS = [("", True), ("😀" * 2000, True), ("😀" * 2001, False), (None, False)]
-FILTERS = [
+FILTERS: list[tuple[Any, bool]] = [
     ([], True), ([{"combinator": "and", "statements": [STATEMENT]}], True),
     ([{"combinator": "or", "statements": [{"field": "no.such", "operator": "near", "value": {"any": [None]}}]}], True),
     ({}, False), (None, False), ([[]], False), ([{"combinator": "and", "statements": []}], False), ([{"statements": [STATEMENT]}], False),

@@ -7,7 +7,7 @@ schema, `documented_forms.json` spellings of each form of text.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from decimal import Decimal
 from pathlib import Path
@@ -159,7 +159,12 @@ def bounds(field: Field) -> tuple[list[Any], list[Any]]:
     beyond: list[Any] = [text for form in forms for text in form["bad"]]
     beyond += ["never-seen" for fact in field.facts if fact.startswith("enum=")]
     for kind, low, high in re.findall(r"(range|length|items)=(\d*)\.\.(\d*)", " ".join(field.facts)):
-        make = {"range": lambda n: n, "length": lambda n: "😀" * n, "items": lambda n: ["and"] * n}[kind]
+        made: dict[str, Callable[[int], Any]] = {
+            "range": lambda n: n,
+            "length": lambda n: "😀" * n,
+            "items": lambda n: ["and"] * n,
+        }
+        make = made[kind]
         inside += [make(int(bound)) for bound in (low, high) if bound and kind != "items"]
         beyond += [make(int(bound) + step) for bound, step in ((low, -1), (high, 1)) if bound]
     return inside, beyond

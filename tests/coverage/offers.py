@@ -60,7 +60,7 @@ class Recorder:
                 self._gather(host.sandboxes[id])
             return close(host, id)
 
-        SandboxHost._create, SandboxHost.close = created, closed  # type: ignore[method-assign]
+        SandboxHost._create, SandboxHost.close = created, closed  # type: ignore[assignment, method-assign]
 
     def _patch_stage(self, method: str) -> None:
         original = getattr(ScenarioRun, method)

@@ -225,7 +225,7 @@ def test_filters_count_where_they_are_accepted() -> None:
     with run() as counted:
         counted.client.preview(filters=TAGGED)
         counted.client.preview(filters=refused)
-        counted.client.create(filters=[{"combinator": "or", "statements": [date, *TAGGED[0]["statements"]]}])  # type: ignore[misc]
+        counted.client.create(filters=[{"combinator": "or", "statements": [date, *TAGGED[0]["statements"]]}])
 
         expected = ["chat.tagIds has-any", "chat.virtual.lastMessageAt less-than"]
         assert expected == counted["filters"]

@@ -101,6 +101,7 @@ class Controls:
         content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         request = HttpRequest.create(row.method, prefix + path + query, {**LOCAL, **(headers or {})}, content, BASE_URL)
         response, after = handle_request(self.host, request, root)
+        assert isinstance(response, HttpResponse)
         after()
         media_type = dict(response.headers).get("Content-Type", "").partition(";")[0]
         text = response.body.decode()
@@ -144,6 +145,7 @@ class Controls:
     def _send(self, method: str, path: str, headers: Mapping[str, str], content: bytes, client: ClientWait) -> Response:
         request = HttpRequest.create(method, path, {**LOCAL, **headers}, content, BASE_URL)
         response, after = handle_request(self.host, request, client=client)
+        assert isinstance(response, HttpResponse)
         after()
         return response
 

@@ -51,7 +51,7 @@ def changes(name: Name, base: JSON) -> JSON:
     alone = [{row.id: option} for row in CHOICES.values() for option in row.options if option != row.default]
     conditions = {"&".join(f"{choice}={option}" for choice, option in each.items()): each for each in (*alone, *_PAIRS)}
     found: JSON = {}
-    for condition, options in (conditions | PROFILES).items():
+    for condition, options in {**conditions, **PROFILES}.items():
         choices = {**DEFAULTS, **options}
         shown = skeleton.examples({"examples": deepcopy(base), "changes": deepcopy(found)}, choices)
         change = difference(shown, recorded(name, choices))

@@ -149,7 +149,9 @@ def test_a_label_is_required_only_where_sandboxes_are_ended() -> None:
 def test_a_body_has_the_properties_of_its_schema_file() -> None:
     bodies = {name: row.raw["requestBody"] for name, row in operations(control()).items() if "requestBody" in row.raw}
     shown = {name: _properties(body["content"]["application/json"]["schema"]) for name, body in bodies.items()}
-    files = {row.id: set(schemas.load(row.schema).get("properties", ())) for row in ROUTES if row.schema}
+    files: dict[str, set[str]] = {
+        row.id: set(schemas.load(row.schema).get("properties", ())) for row in ROUTES if row.schema
+    }
 
     assert shown.keys() == files.keys()
     assert {name: properties for name, properties in files.items() if properties} == {

@@ -22,7 +22,8 @@ import pytest
 import requests
 
 from mockserver import MockServer
-from tests.documents.reading import JSON, PROFILES, control, of_profile
+from mockserver.contract.choices.profiles import PROFILES
+from tests.documents.reading import JSON, control, of_profile
 from tests.pages.blocks import every_block
 
 SOURCE = Path(__file__).parent / "node"

@@ -11,8 +11,9 @@ from ruamel.yaml import YAML
 
 from mockserver import Sandbox
 from mockserver.cli import main
+from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.openapi.older import as_3_0
-from tests.documents.reading import JSON, PROFILES, contents, control, of_profile, operations
+from tests.documents.reading import JSON, contents, control, of_profile, operations
 
 # fmt: off
 ROWS: tuple[tuple[str, JSON, JSON], ...] = (
@@ -40,21 +41,22 @@ ROWS: tuple[tuple[str, JSON, JSON], ...] = (
 
 def of_schema(schema: JSON) -> JSON:
     document = {"openapi": "3.1.0", "info": {}, "paths": {}, "components": {"schemas": {"A": schema}}}
-    return as_3_0(document)["components"]["schemas"]["A"]
+    older: JSON = as_3_0(document)["components"]["schemas"]["A"]
+    return older
 
 
-def test_each_schema_of_3_1_has_one_of_3_0():
+def test_each_schema_of_3_1_has_one_of_3_0() -> None:
     assert {} == {name: of_schema(newer) for name, newer, older in ROWS if older != of_schema(newer)}
 
 
-def test_both_documents_are_valid():
+def test_both_documents_are_valid() -> None:
     documents = {"control": control(), **{profile: of_profile(profile) for profile in PROFILES}}
     errors = {name: list(OpenAPIV30SpecValidator(as_3_0(whole)).iter_errors()) for name, whole in documents.items()}
 
     assert {name: [] for name in documents} == errors
 
 
-def test_operations_and_examples_are_those_of_3_1():
+def test_operations_and_examples_are_those_of_3_1() -> None:
     for newer in (of_profile("literal"), control()):
         older = as_3_0(newer)
 
@@ -64,7 +66,7 @@ def test_operations_and_examples_are_those_of_3_1():
         ]
 
 
-def test_every_example_fits_its_schema():
+def test_every_example_fits_its_schema() -> None:
     """But for null beside `allOf`, whose meaning 3.0 leaves open."""
     for newer in (of_profile("literal"), control()):
         older = as_3_0(newer)
@@ -81,7 +83,7 @@ def test_every_example_fits_its_schema():
         assert [] == unfit
 
 
-def test_the_webhooks_are_an_extension_with_their_own_tag():
+def test_the_webhooks_are_an_extension_with_their_own_tag() -> None:
     older = as_3_0(of_profile("literal"))
 
     assert "webhooks" not in older
@@ -89,7 +91,7 @@ def test_the_webhooks_are_an_extension_with_their_own_tag():
     assert set() == {"Webhooks"} & {tag for row in operations(older).values() for tag in row.raw["tags"]}
 
 
-def test_values_that_two_enumerations_share_have_names_of_their_own():
+def test_values_that_two_enumerations_share_have_names_of_their_own() -> None:
     for whole in (of_profile("literal"), control()):
         names = [
             name
@@ -100,7 +102,7 @@ def test_values_that_two_enumerations_share_have_names_of_their_own():
         assert sorted(set(names)) == sorted(names)
 
 
-def test_a_server_serves_it_as_json_and_as_yaml(mockserver: Sandbox):
+def test_a_server_serves_it_as_json_and_as_yaml(mockserver: Sandbox) -> None:
     for plane in ("public", "control"):
         newer = mockserver.call("GET", f"/_mock/openapi.json?plane={plane}").json()
         as_json = mockserver.call("GET", f"/_mock/openapi.json?plane={plane}&openapi=3.0").json()
@@ -110,12 +112,12 @@ def test_a_server_serves_it_as_json_and_as_yaml(mockserver: Sandbox):
         assert ("3.1.0", "3.0.3") == (newer["openapi"], as_json["openapi"])
 
 
-def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]):
+def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert 0 == main(["openapi", "--json", "--openapi", "3.0"])
     assert as_3_0(of_profile("literal")) == json.loads(capsys.readouterr().out)
 
 
-def test_the_command_refuses_another_version(capsys: pytest.CaptureFixture[str]):
+def test_the_command_refuses_another_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["openapi", "--openapi", "3"])
     assert "argument --openapi: got '3'; expected 3.1, 3.0" in capsys.readouterr().err

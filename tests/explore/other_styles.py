@@ -72,7 +72,7 @@ def understood(status: int, body: bytes, headers: Mapping[str, str]) -> Any:
     if status >= 500:
         raise Unsure
     try:
-        value = json.loads(body) if body else None
+        value: Any = json.loads(body) if body else None
     except ValueError:
         raise Unsure from None
     if status >= 400:
@@ -131,7 +131,7 @@ class Converging:
 
 def _wait_s(state: tenacity.RetryCallState) -> float:
     failure = state.outcome.exception() if state.outcome else None
-    return max(failure.wait_s if isinstance(failure, Unsure) else 0, 2**state.attempt_number)
+    return float(max(failure.wait_s if isinstance(failure, Unsure) else 0, 2**state.attempt_number))
 
 
 def converging(sandbox: Sandbox) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable
+from functools import partial
 from http.client import HTTPException
 from typing import Any
 
@@ -159,7 +160,7 @@ def test_two_campaigns_of_similar_names_are_no_clones_if_the_clean_run_has_both(
         prepared(sandbox)
         for name in ("Natal", "Natal 2"):
             campaign = create(sandbox, name)
-            swallowing(lambda campaign=campaign: start(sandbox, campaign))
+            swallowing(partial(start, sandbox, campaign))
         sandbox.advance("1h")
 
     report = explore(test, faults=("drop-after", "timeout-after"), operations=("startCampaign",))

@@ -13,8 +13,8 @@ from tests.fleet.fleets import Fleet
 def start_fleet() -> Iterator[Callable[..., Fleet]]:
     fleets: list[Fleet] = []
 
-    def start(*arguments: str, **options: int) -> Fleet:
-        fleets.append(Fleet(*arguments, **options))
+    def start(proxy: str, *arguments: str, **options: int) -> Fleet:
+        fleets.append(Fleet(proxy, *arguments, **options))
         return fleets[-1]
 
     yield start

@@ -186,10 +186,11 @@ class Fleet:
 
     def shard_pid(self, number: int) -> int:
         """The process id of a shard's present run."""
-        return await_condition(
+        pid: int = await_condition(
             lambda: next((each.pid for each in children(self.process.pid) if f"--shard {number}/" in each.command), 0),
             f"shard {number} runs",
         )
+        return pid
 
     def send(self, number: int) -> None:
         self.process.send_signal(number)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from mockserver._json import JSON
 from mockserver.cli import main
 from mockserver.fleet import proxies
 from mockserver.fleet.rules import PATHS, Address, routing
@@ -104,7 +105,7 @@ def test_no_prefix_of_a_shard_is_one_of_another() -> None:
     assert [] == [(one, other) for one in prefixes for other in prefixes if one != other and other.startswith(one)]
 
 
-def manifests(text: str) -> list[dict[str, object]]:
+def manifests(text: str) -> list[JSON]:
     return list(YAML(typ="safe", pure=True).load_all(io.StringIO(text)))
 
 

@@ -17,6 +17,7 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.testing.remote import RemoteServer
+from mockserver.testing.rules.builder import ActiveRule, RuleBuilder
 from mockserver.version import VERSION
 from tests.fleet.fleets import (
     DEADLINE_SECONDS,
@@ -33,6 +34,9 @@ from tests.fleet.fleets import (
     needs_linux,
     one_proxy_or_each,
 )  # fmt: skip
+
+if sys.platform == "win32":
+    pytest.skip("the fleet runs on POSIX alone", allow_module_level=True)
 
 pytestmark = [needs_linux, pytest.mark.skipif(not INSTALLED, reason="no proxy is on this machine")]
 END_SECONDS = 1.0
@@ -108,7 +112,7 @@ def test_faults_on_the_wire_pass_through_and_no_call_is_sent_twice(start_fleet: 
     ends = {}
     with RemoteServer(fleet.url).sandbox(clock="follow") as sandbox:
         path = urlsplit(sandbox.base_url).path + "/v1/campaigns"
-        faults = {
+        faults: dict[str, Callable[[RuleBuilder], ActiveRule]] = {
             "drop": lambda on: on.drop("before"),
             "reset before": lambda on: on.reset("before"),
             "reset after": lambda on: on.reset("after"),

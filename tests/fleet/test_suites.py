@@ -22,6 +22,9 @@ from tests.pages.test_from_typescript import MANY, folder, run
 from tests.testing.test_same_suite import SUITE
 from tests.verify.worlds import IDS, connected, world
 
+if sys.platform == "win32":
+    pytest.skip("the fleet runs on POSIX alone", allow_module_level=True)
+
 __all__ = ["folder"]  # a fixture
 
 pytestmark = [needs_linux, pytest.mark.deep]  # each starts a fleet, a second or more

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import sys
 from collections import Counter
 from collections.abc import Callable
 from urllib.parse import urlsplit
@@ -17,6 +18,9 @@ from mockserver.server.hosting.host import DEFAULT_ID
 from tests.depth import at_depth
 from tests.fleet.fleets import TOKEN, Answer, Fleet, Load, await_condition, each_proxy, is_running, needs_linux
 from tests.test_many_jobs import in_threads, wrong_answers
+
+if sys.platform == "win32":
+    pytest.skip("the fleet runs on POSIX alone", allow_module_level=True)
 
 pytestmark = [needs_linux, pytest.mark.deep]  # each starts a fleet, a second or more
 Start = Callable[..., Fleet]

@@ -93,25 +93,25 @@ def holds(chat: dict[str, Any], statement: dict[str, Any], rules: Rules) -> bool
         upper = comparable(field, statement["value2"], rules, rules.naive_zone)
         if found == upper:
             return rules.upper_bound_included and wanted <= found
-        return wanted <= found < upper
+        return bool(wanted <= found < upper)
     return compared(found, operator, wanted)
 
 
 def compared(found: Any, operator: str, wanted: Any) -> bool:
     if operator == "equals":
-        return found == wanted
+        return bool(found == wanted)
     if operator == "greater-than":
-        return found > wanted
+        return bool(found > wanted)
     if operator == "less-than":
-        return found < wanted
+        return bool(found < wanted)
     if operator == "greater-than-or-equal":
-        return found > wanted or found == wanted
+        return bool(found > wanted or found == wanted)
     if operator == "less-than-or-equal":
-        return found < wanted or found == wanted
+        return bool(found < wanted or found == wanted)
     if operator == "contains":
-        return found.find(wanted) >= 0
+        return bool(found.find(wanted) >= 0)
     if operator == "starts-with":
-        return found[: len(wanted)] == wanted
+        return bool(found[: len(wanted)] == wanted)
     if operator == "ends-with":
         return len(found) >= len(wanted) and found[len(found) - len(wanted) :] == wanted
     raise AssertionError(f"the oracle does not implement {operator}")

@@ -81,7 +81,7 @@ def hunt(
     base: Any = machine or (Receiving if bug in planted_receivers.BUGS else Campaigns)
     counts: dict[str, Any] = {"made": 0, "first": 0, "scenario": {}}
 
-    class Hunting(base):
+    class Hunting(base):  # type: ignore[misc]
         def make_client(self) -> Any:
             counts["made"] += 1
             return super().make_client()

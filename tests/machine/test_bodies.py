@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
-from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS
+from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, Operation
 from mockserver.testing.strategies import GIVEN, bodies, invalid_bodies
 from mockserver.testing.transports.in_process import Response
 from tests.machine.steady import STEADY, find, generate_one
@@ -34,7 +34,7 @@ def draft(sandbox: Sandbox, name: str) -> str:
     return str(sandbox.call("POST", "/v1/campaigns", json=body).json()["campaignId"])
 
 
-def send(sandbox: Sandbox, operation: str, body: object) -> Response:
+def send(sandbox: Sandbox, operation: Operation, body: object) -> Response:
     """The answer to the operation with this body, on a draft of its own where it starts one."""
     path = ENDPOINTS[operation].path
     if operation == "startCampaign":
@@ -45,7 +45,7 @@ def send(sandbox: Sandbox, operation: str, body: object) -> Response:
 @pytest.mark.parametrize("operation", WITH_JSON)
 @STEADY
 @given(data=st.data())
-def test_a_valid_body_is_taken(world: Sandbox, operation: str, data: st.DataObject) -> None:
+def test_a_valid_body_is_taken(world: Sandbox, operation: Operation, data: st.DataObject) -> None:
     body = data.draw(bodies(operation))
 
     with world.checkpoint():
@@ -57,7 +57,7 @@ def test_a_valid_body_is_taken(world: Sandbox, operation: str, data: st.DataObje
 @pytest.mark.parametrize("operation", WITH_JSON)
 @STEADY
 @given(data=st.data())
-def test_an_invalid_body_gets_its_code(world: Sandbox, operation: str, data: st.DataObject) -> None:
+def test_an_invalid_body_gets_its_code(world: Sandbox, operation: Operation, data: st.DataObject) -> None:
     wrong = data.draw(invalid_bodies(operation, taken=(TAKEN,) if operation == "createCampaign" else ()))
 
     with world.checkpoint():
@@ -90,11 +90,11 @@ def test_files_are_taken(world: Sandbox, files: list[tuple[str, tuple[str, bytes
         ("createConnectionSession", "VALIDATION_ERROR"),
     ],
 )
-def test_every_refusal_of_a_body_can_be_generated(operation: str, code: str) -> None:
+def test_every_refusal_of_a_body_can_be_generated(operation: Operation, code: str) -> None:
     assert code == generate_one(invalid_bodies(operation, taken=(TAKEN,)), lambda wrong: wrong.code == code).code
 
 
-BOUNDARIES = {
+BOUNDARIES: dict[str, dict[str, tuple[Callable[[Any], bool], float]]] = {
     "createCampaign": {
         "first or last cadence": (lambda body: body["cadence"] in (1, 2**53 - 1), 0.1),
         "longest name": (lambda body: len(body["name"]) == 100, 0.1),
@@ -110,7 +110,7 @@ BOUNDARIES = {
 
 
 @pytest.mark.parametrize("operation", BOUNDARIES)
-def test_boundaries_are_generated_often(operation: str) -> None:
+def test_boundaries_are_generated_often(operation: Operation) -> None:
     seen: Counter[str] = Counter()
 
     @settings(STEADY, max_examples=300)
@@ -137,7 +137,7 @@ def test_a_body_shrinks_to_a_plain_one() -> None:
 
 
 @pytest.mark.parametrize("operation", sorted(set(OPERATIONS) - {*WITH_JSON, "uploadMedia"}))
-def test_an_operation_without_a_body_draws_none(operation: str) -> None:
+def test_an_operation_without_a_body_draws_none(operation: Operation) -> None:
     assert find(bodies(operation), lambda _: True) is None
 
 
@@ -152,7 +152,7 @@ def test_bodies_refer_to_the_named_records() -> None:
     ("ask", "problem"),
     [
         (
-            lambda: bodies("startCampain"),
+            lambda: bodies("startCampain"),  # type: ignore[arg-type]
             "got operation 'startCampain'; expected an operation id; did you mean 'startCampaign'?",
         ),
         (lambda: invalid_bodies("listCampaigns"), "got 'listCampaigns'; expected an operation with a JSON body"),

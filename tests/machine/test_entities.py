@@ -38,7 +38,7 @@ def preview(sandbox: Sandbox, groups: object) -> int:
 
 @STEADY
 @drawn(world=given(max_tenants=2))
-def test_a_generated_scenario_applies(mockserver_server: MockServer, world: dict) -> None:
+def test_a_generated_scenario_applies(mockserver_server: MockServer, world: JSON) -> None:
     with mockserver_server.sandbox(given=world) as sandbox:
         assert 1 + len(world.get("tenants", ())) == len(sandbox.state()["tenants"])
         assert len(world["chats"]) == preview(sandbox, [])

@@ -24,7 +24,8 @@ LOST = {"on": "startCampaign", "skip": 0, "times": 1, "do": {"drop": "after"}}
 
 def played(bug: str | None = None, **attributes: Any) -> Campaigns:
     """A machine whose steps the test calls itself, on a server of its own."""
-    return type("Campaigns", (with_bug(bug),), attributes)()
+    made: Campaigns = type("Campaigns", (with_bug(bug),), attributes)()
+    return made
 
 
 def lived(machine: Campaigns) -> None:
@@ -90,7 +91,9 @@ def test_a_failure_prints_and_stores_a_scenario_that_creates_a_sandbox(
     mockserver_server: MockServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
-    machine = type("Mine", (with_bug("lost-filters"),), {"failures": str(tmp_path), "faults": (), "operator": False})
+    machine: Any = type(
+        "Mine", (with_bug("lost-filters"),), {"failures": str(tmp_path), "faults": (), "operator": False}
+    )
 
     with pytest.raises(
         AssertionError,
@@ -111,7 +114,7 @@ def test_a_machine_runs_as_a_test_case_of_its_own() -> None:
 
 
 def test_examples_do_not_see_one_another(mockserver_server: MockServer) -> None:
-    seen = []
+    seen: list[int | str] = []
 
     class Counting(GatewayMachine):
         faults = ()
@@ -267,6 +270,7 @@ def test_only_who_chooses_the_phases_has_a_failure_explained(
     class Looking(GatewayMachine):
         @rule()
         def look(self) -> None:
+            assert settings.default is not None
             seen.update(settings.default.phases)
 
     Looking.check(mockserver_server, settings=settings(STEADY, max_examples=1, stateful_step_count=2, phases=asked))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import Phase, settings
 
 from mockserver import MockServer
+from mockserver._json import JSON
 from tests.depth import at_depth
 from tests.machine.campaigns import Campaigns
 from tests.machine.planted import BUGS, ROUNDS, SHOWS, hunt
@@ -48,7 +49,7 @@ def test_without_a_bug_nothing_is_reported(mockserver_server: MockServer, machin
     ],
 )
 def test_a_failure_shrinks_to_the_relevant_call(
-    mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch, bug: str, rule: dict
+    mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch, bug: str, rule: JSON
 ) -> None:
     # A derandomized run takes its seed from the text of the code: each edit would start it at another example, and the
     # shrinker ends at a local minimum from some of them. This is what `--hypothesis-seed=0` sets.

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from mockserver import Sandbox
+from mockserver.testing.transports.in_process import Response
 
 NOON = "2026-03-01T12:00:00Z"
 EXACT_NOON = "2026-03-01T12:00:00.000000Z"  # its microseconds are meant (see the root conftest)
@@ -21,7 +22,7 @@ def create(sandbox: Sandbox, name: str = "Promo", **changes: Any) -> str:
     return str(reply.json()["campaignId"])
 
 
-def start(sandbox: Sandbox, campaign_id: str, variables: Mapping[str, Any] | None = None) -> Any:
+def start(sandbox: Sandbox, campaign_id: str, variables: Mapping[str, Any] | None = None) -> Response:
     """The answer to a start, without a body where no variables are given."""
     body = None if variables is None else {"commonVariables": variables}
     return sandbox.call("POST", f"/v1/campaigns/{campaign_id}/start", json=body)

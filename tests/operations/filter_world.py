@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+from mockserver._json import JSON
 from tests.harness.filter_oracle import ARRAYS, BOOLEANS, DATES, NUMBERS, STRINGS
 
 NOW = "2026-03-01T12:00:00.000Z"
@@ -152,7 +153,7 @@ def population(count: int = 60) -> list[dict[str, Any]]:
     ]
 
 
-def world(chats: list[dict[str, Any]]) -> dict[str, Any]:
+def world(chats: JSON | list[dict[str, Any]]) -> dict[str, Any]:
     """Seed data of these chats, with what they refer to and a template to send."""
     steps = [{"id": f"funnel_step_{number}"} for number in (1, 2)]
     return {
@@ -200,7 +201,7 @@ def statements(field: str, operator: str, samples: list[Any] | None = None) -> l
     return [statement(field, operator, each) for each in values]
 
 
-def alone(*made: dict[str, Any], combinator: str = "and") -> list[dict[str, Any]]:
+def alone(*made: Any, combinator: str = "and") -> list[dict[str, Any]]:
     """Filters of one group."""
     return [{"combinator": combinator, "statements": list(made)}]
 
@@ -221,7 +222,7 @@ def estimated(sandbox: Any, filters: Any) -> int:
     assert 200 == reply.status, (reply.status, reply.json(), filters)
     body = reply.json()
     assert ["estimatedCount"] == list(body)
-    return body["estimatedCount"]
+    return int(body["estimatedCount"])
 
 
 def campaign(name: str = "Março", **fields: Any) -> dict[str, Any]:
@@ -236,4 +237,5 @@ def targets(sandbox: Any, filters: Any) -> list[str]:
     assert 202 == sandbox.call("POST", f"/v1/campaigns/{made.json()['campaignId']}/start").status
     execution = sandbox.state()["tenants"][0]["executions"][-1]
     assert made.json()["campaignId"] == execution["campaignId"]
-    return execution["targets"]
+    targets: list[str] = execution["targets"]
+    return targets

@@ -7,6 +7,7 @@ import zlib
 from typing import NamedTuple
 
 from mockserver import Sandbox
+from mockserver._json import JSON
 from mockserver.testing.transports.in_process import Response
 
 UPLOAD = "/v1/messaging/media"
@@ -42,9 +43,10 @@ def upload(sandbox: Sandbox, *files: File, key: str | None = None) -> Response:
     return sandbox.call("POST", UPLOAD, body=multipart(files), headers={"content-type": content_type}, key=key)
 
 
-def stored(sandbox: Sandbox) -> list[dict]:
+def stored(sandbox: Sandbox) -> list[JSON]:
     """The files that the default tenant has by now."""
-    return sandbox.state()["tenants"][0]["media"]
+    media: list[JSON] = sandbox.state()["tenants"][0]["media"]
+    return media
 
 
 def _png() -> bytes:

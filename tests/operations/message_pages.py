@@ -1,5 +1,6 @@
 """Reading a chat's messages page by page, as a client does."""
 
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from mockserver import Sandbox
@@ -26,17 +27,18 @@ OPTIONAL = {
 FOREIGN = {"id": "tenant_other", "secretKey": "sk_other", "chats": [{"id": "chat_theirs"}]}
 
 
-def page_of(sandbox: Sandbox, chat_id: str = CHAT, *, key: str | None = None, **query: str | int) -> Response:
+def page_of(sandbox: Sandbox, chat_id: str = CHAT, *, key: str | None = None, **query: Any) -> Response:
     """The answer to a listing with this query."""
     target = f"/v1/messaging/chats/{quote(chat_id, safe='')}" + (f"?{urlencode(query)}" if query else "")
     return sandbox.call("GET", target, key=key)
 
 
-def page(sandbox: Sandbox, chat_id: str = CHAT, **query: str | int) -> dict:
+def page(sandbox: Sandbox, chat_id: str = CHAT, **query: Any) -> JSON:
     """The page of this query."""
     reply = page_of(sandbox, chat_id, **query)
     assert 200 == reply.status, reply.body
-    return reply.json()
+    body: JSON = reply.json()
+    return body
 
 
 def ids(shown: JSON) -> list[str]:
@@ -46,7 +48,8 @@ def ids(shown: JSON) -> list[str]:
 def add(sandbox: Sandbox, *entries: JSON, chat_id: str = CHAT) -> list[str]:
     """Let messages arrive; answers their ids in the order of arrival."""
     messages = [{"chatId": chat_id, **entry} for entry in entries]
-    return sandbox.apply({"given": {"messages": messages}})["created"]["messages"]
+    found: list[str] = sandbox.apply({"given": {"messages": messages}})["created"]["messages"]
+    return found
 
 
 def read_all_pages(sandbox: Sandbox, limit: int, chat_id: str = CHAT) -> list[list[str]]:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tests.operations.world import DRAFT, MULTIPART, OPERATIONS, OTHER_KEY, SESSIONS, draft, form, running, upload
+from tests.clients.operations import SESSIONS
+from tests.operations.world import DRAFT, MULTIPART, OPERATIONS, OTHER_KEY, draft, form, running, upload
 
 if TYPE_CHECKING:
     from mockserver import Sandbox

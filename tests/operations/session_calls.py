@@ -25,25 +25,27 @@ FUNNELS = {
 }
 
 
-def create(sandbox: Sandbox, body: JSON | None = None, *, key: str | None = None) -> dict:
+def create(sandbox: Sandbox, body: JSON | None = None, *, key: str | None = None) -> JSON:
     """What the creation of a session answers."""
     reply = sandbox.call("POST", SESSIONS, json=body or {}, key=key)
     assert 202 == reply.status, reply.body
-    return reply.json()
+    read_body: JSON = reply.json()
+    return read_body
 
 
 def begin(sandbox: Sandbox, body: JSON | None = None, *, key: str | None = None) -> str:
     """The id of a fresh session."""
-    return create(sandbox, body, key=key)["sessionId"]
+    return str(create(sandbox, body, key=key)["sessionId"])
 
 
-def read(sandbox: Sandbox, session_id: str, *, key: str | None = None) -> dict:
+def read(sandbox: Sandbox, session_id: str, *, key: str | None = None) -> JSON:
     """The session as it is read."""
     reply = sandbox.call("GET", f"{SESSIONS}/{session_id}", key=key)
     assert 200 == reply.status, reply.body
-    return reply.json()
+    body: JSON = reply.json()
+    return body
 
 
-def entrypoints(sandbox: Sandbox, tenant_id: str = "tenant_default") -> list[dict]:
+def entrypoints(sandbox: Sandbox, tenant_id: str = "tenant_default") -> list[JSON]:
     """The entrypoints that a tenant has by now."""
     return next(each["entrypoints"] for each in sandbox.state()["tenants"] if each["tenantId"] == tenant_id)

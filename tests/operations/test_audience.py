@@ -21,7 +21,7 @@ from tests.operations.filter_world import (
 )
 
 # Six chats, few enough to see at a glance which of them match.
-CHATS = [
+CHATS: list[JSON] = [
     {"id": "chat_ana", "platform": "chatapp", "status": "open", "tagIds": ["tag_vip"], "monetization": 10, "isAnswered": True},
     {"id": "chat_bia", "platform": "chatapp", "status": "closed", "tagIds": ["tag_vip", "tag_new"], "attentionReason": ""},
     {"id": "chat_caio", "platform": "chatapp_lite", "status": "open", "monetization": 20, "attentionReason": "Preço"},

@@ -4,17 +4,8 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver._json import JSON
-from tests.operations.world import (
-    DRAFT,
-    GIVEN,
-    OPERATIONS,
-    OTHER_KEY,
-    SESSIONS,
-    every_success,
-    refused,
-    running,
-    session,
-)
+from tests.clients.operations import SESSIONS
+from tests.operations.world import DRAFT, GIVEN, OPERATIONS, OTHER_KEY, every_success, refused, running, session
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 
@@ -172,7 +163,7 @@ def test_a_lapsed_subscription_may_leave_reading_open(mockserver: Sandbox) -> No
 
 
 # What reaches for a record of the other tenant, and the code that an unknown id gets there.
-ACROSS = {
+ACROSS: dict[str, tuple[str, str, JSON | None, str]] = {
     "template": ("GET", "/v1/message-templates/{template}", None, "MESSAGE_TEMPLATE_NOT_FOUND"),
     "template of a new campaign": ("POST", "/v1/campaigns", {"templateId": "{template}"}, "MESSAGE_TEMPLATE_NOT_FOUND"),
     "campaign": ("GET", "/v1/campaigns/{campaign}", None, "CAMPAIGN_NOT_FOUND"),

@@ -6,13 +6,13 @@ import re
 import pytest
 
 from mockserver import Sandbox
+from tests.clients.operations import SESSIONS
 from tests.operations.world import (
     DRAFT,
     GIVEN,
     MULTIPART,
     OPERATIONS,
     OTHER_KEY,
-    SESSIONS,
     draft,
     every_success,
     form,

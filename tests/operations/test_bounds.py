@@ -10,9 +10,10 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver.contract.limits import FILTER_ENTRIES_MAX, JSON_BODY_MAX_BYTES, JSON_DEPTH_MAX, JSON_VALUES_MAX
+from tests.clients.operations import SESSIONS
 from tests.depth import at_depth
 from tests.harness.steps import python_calls
-from tests.operations.world import DRAFT, GIVEN, SESSIONS, draft, refused
+from tests.operations.world import DRAFT, GIVEN, draft, refused
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 

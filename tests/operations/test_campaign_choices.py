@@ -22,7 +22,8 @@ pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 def created(sandbox: Any, **fields: Any) -> dict[str, Any]:
     """The list entry of a new campaign."""
     draft(sandbox, **fields)
-    return sandbox.call("GET", CAMPAIGNS).json()["campaigns"][0]
+    campaigns: JSON = sandbox.call("GET", CAMPAIGNS).json()["campaigns"][0]
+    return campaigns
 
 
 def answers(sandbox: Any, filters: Any) -> list[Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mockserver import Sandbox
+from mockserver._json import JSON
 from tests.operations.filter_world import alone, campaign, statement
 from tests.operations.world import DRAFT, GIVEN, OTHER_KEY, campaigns_in_each_status, draft, refused
 
@@ -30,7 +31,8 @@ def create(sandbox: Any, *, key: str | None = None, **fields: Any) -> Any:
 
 
 def listed(sandbox: Any) -> list[dict[str, Any]]:
-    return sandbox.call("GET", CAMPAIGNS).json()["campaigns"]
+    campaigns: list[JSON] = sandbox.call("GET", CAMPAIGNS).json()["campaigns"]
+    return campaigns
 
 
 def without(key: str) -> dict[str, Any]:

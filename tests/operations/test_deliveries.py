@@ -9,7 +9,6 @@ import pytest
 from standardwebhooks import Webhook
 
 from mockserver import Sandbox
-from mockserver._json import JSON
 from mockserver.core import scheduler
 from mockserver.core.instants import MINUTE
 from mockserver.server.webhooks.local_receivers import ReceivedWebhook
@@ -225,7 +224,7 @@ def test_a_waiting_endpoint_does_not_delay_another(mockserver: Sandbox) -> None:
 )
 @pytest.mark.clause("events.nothing-lost")
 def test_the_wait_after_a_failure_is_the_retry_after_of_the_endpoint_within_bounds(
-    mockserver: Sandbox, answer: tuple[int, JSON, bytes] | RuntimeError | TimeoutError, second: str
+    mockserver: Sandbox, answer: Any, second: str
 ) -> None:
     receiver = mockserver.receive_webhooks(Inbox(answer))
     mockserver.complete_session(begin(mockserver))
@@ -351,7 +350,7 @@ def test_an_event_may_be_sent_before_the_end_of_its_session_can_be_read(mockserv
 @pytest.mark.clause("events.once")
 def test_events_that_a_receiver_causes_are_delivered_after_its_response(mockserver: Sandbox) -> None:
     inbox, second = Inbox(), begin(mockserver)
-    depth = []
+    depth: list[int] = []
 
     def receive(received: ReceivedWebhook) -> None:
         depth.append(len(depth))

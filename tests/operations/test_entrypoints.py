@@ -1,11 +1,14 @@
 """Entrypoints: one connected channel, read by its id; and what a completed session shows of it."""
 
+from typing import Any
+
 import pytest
 
 from mockserver import Sandbox
 from mockserver._json import JSON
+from tests.clients.operations import SESSIONS
 from tests.operations import world
-from tests.operations.world import SESSIONS, refused, session
+from tests.operations.world import refused, session
 
 GIVEN = {
     "funnels": world.GIVEN["funnels"],
@@ -34,10 +37,11 @@ pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 def read(sandbox: Sandbox, id: str) -> JSON:
     reply = sandbox.call("GET", f"/v1/entrypoints/{id}")
     assert 200 == reply.status, reply.body
-    return reply.json()["entrypoint"]
+    entrypoint: JSON = reply.json()["entrypoint"]
+    return entrypoint
 
 
-def connected(sandbox: Sandbox, **fields: str | bool) -> tuple[JSON, JSON, JSON]:
+def connected(sandbox: Sandbox, **fields: Any) -> tuple[JSON, JSON, JSON]:
     """The entrypoint as the completed session, the event and its own read show it."""
     session_id = session(sandbox, **fields)
     sandbox.complete_session(session_id, phone="+5511999990000", name="Vendas")

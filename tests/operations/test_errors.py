@@ -11,8 +11,9 @@ from mockserver.contract.errors import ERRORS, INJECTED_ONLY
 from mockserver.core.operations.dispatch import READERS
 from mockserver.core.state.calls import Success
 from mockserver.testing.transports.in_process import Response
+from tests.clients.operations import SESSIONS
 from tests.operations.refusals import REFUSALS, Refusal
-from tests.operations.world import DRAFT, GIVEN, OPERATIONS, SESSIONS, refused, session
+from tests.operations.world import DRAFT, GIVEN, OPERATIONS, refused, session
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 
@@ -64,7 +65,8 @@ def ended_session(sandbox: Sandbox, reason: str) -> JSON:
         sandbox.expire_session(session_id)
     else:
         sandbox.fail_session(session_id, reason=reason)
-    return sandbox.call("GET", f"{SESSIONS}/{session_id}").json()
+    body: JSON = sandbox.call("GET", f"{SESSIONS}/{session_id}").json()
+    return body
 
 
 @pytest.mark.clause("base.error-catalog")

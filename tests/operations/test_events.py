@@ -1,5 +1,7 @@
 """The events of connection sessions, as they are recorded: bodies, one a final session, in the order of happening."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +19,7 @@ CONNECTED = "entrypoints.chatapp.connected"
 FAILED = "entrypoints.chatapp.connection_failed"
 
 
-def body(event: JSON) -> dict:
+def body(event: JSON) -> JSON:
     """The envelope of a recorded event, without the record's own keys."""
     assert {"id", "at", "event", "data", "deliveries"} == set(event)
     return {"event": event["event"], "data": event["data"]}
@@ -88,7 +90,7 @@ def test_an_expired_session_emits_at_its_deadline_however_late_it_is_read(mockse
     } == body(event)
 
 
-def same_keys_event(status: str, reason: str, session_id: str) -> dict:
+def same_keys_event(status: str, reason: str, session_id: str) -> JSON:
     """The event of a failure at a minute past noon, with the keys of the connected one too."""
     own = {"status": status, "reason": reason, "sessionId": session_id}
     shared = {"tenantId": "tenant_default", "occurredAt": "2026-03-01T12:01:00.000Z", "entrypoint": None}
@@ -195,7 +197,7 @@ def test_every_final_session_emits_one_event_in_the_order_of_happening(
 ) -> None:
     with mockserver_server.sandbox(now=NOON) as sandbox:
         session_ids = [begin(sandbox) for _ in ends]
-        moves = {
+        moves: dict[str, Callable[[str], object]] = {
             "complete": sandbox.complete_session,
             "fail": sandbox.fail_session,
             "expire": sandbox.expire_session,

@@ -1,15 +1,14 @@
 """What no honest client sends: in process or over a socket, the answer is the documented error and never a page."""
 
 import json
-from collections.abc import Callable
 from itertools import product
-from typing import Any
 
 import pytest
 
 from mockserver import Sandbox
-from tests.harness.access import BOTH, Answer, in_process, over_socket, verdict
-from tests.operations.world import DRAFT, GIVEN, MULTIPART, SESSIONS, form
+from tests.clients.operations import SESSIONS
+from tests.harness.access import BOTH, Answer, Opener, in_process, over_socket, verdict
+from tests.operations.world import DRAFT, GIVEN, MULTIPART, form
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 
@@ -19,14 +18,12 @@ JSON_TYPE = ("Content-Type", "application/json")
 WHOLE = json.dumps(DRAFT)
 
 
-def post(
-    sandbox: Sandbox, access: Callable[..., Any], path: str, body: str | bytes, *headers: tuple[str, str]
-) -> Answer:
+def post(sandbox: Sandbox, access: Opener, path: str, body: str | bytes, *headers: tuple[str, str]) -> Answer:
     sent = body if isinstance(body, bytes) else body.encode()
     return access(sandbox).ask("POST", path, [("X-API-Key", sandbox.secret_key), *(headers or [JSON_TYPE])], sent)
 
 
-def get(sandbox: Sandbox, access: Callable[..., Any], path: str, body: bytes = b"") -> Answer:
+def get(sandbox: Sandbox, access: Opener, path: str, body: bytes = b"") -> Answer:
     return access(sandbox).ask("GET", path, [("X-API-Key", sandbox.secret_key)], body)
 
 
@@ -84,7 +81,7 @@ UNREADABLE = {
 
 @pytest.mark.clause("base.json", "campaigns.validation")
 @in_both_ways
-def test_a_body_that_cannot_be_read_is_a_validation_error(mockserver: Sandbox, access: Callable[..., Any]) -> None:
+def test_a_body_that_cannot_be_read_is_a_validation_error(mockserver: Sandbox, access: Opener) -> None:
     verdicts = {name: verdict(post(mockserver, access, "/v1/campaigns", body)) for name, body in UNREADABLE.items()}
 
     assert dict.fromkeys(UNREADABLE, (400, "VALIDATION_ERROR")) == verdicts
@@ -92,9 +89,7 @@ def test_a_body_that_cannot_be_read_is_a_validation_error(mockserver: Sandbox, a
 
 
 @in_both_ways
-def test_blanks_make_a_body_too_large_even_where_it_may_be_left_out(
-    mockserver: Sandbox, access: Callable[..., Any]
-) -> None:
+def test_blanks_make_a_body_too_large_even_where_it_may_be_left_out(mockserver: Sandbox, access: Opener) -> None:
     body = b"{}" + b" " * 2 * 1024 * 1024
 
     for path in (PREVIEW, SESSIONS):
@@ -116,7 +111,7 @@ ODD_BUT_RIGHT = {
 @pytest.mark.clause("base.json")
 @in_both_ways
 @pytest.mark.parametrize("body", ODD_BUT_RIGHT.values(), ids=ODD_BUT_RIGHT)
-def test_a_body_that_is_only_odd_is_taken(mockserver: Sandbox, access: Callable[..., Any], body: bytes) -> None:
+def test_a_body_that_is_only_odd_is_taken(mockserver: Sandbox, access: Opener, body: bytes) -> None:
     got = post(mockserver, access, "/v1/campaigns", body)
 
     assert 201 == got.status, got.body
@@ -125,7 +120,7 @@ def test_a_body_that_is_only_odd_is_taken(mockserver: Sandbox, access: Callable[
 @pytest.mark.clause("filters.types")
 @in_both_ways
 @pytest.mark.parametrize("value", ["1e999", "-1e999"])
-def test_a_filter_beyond_every_float_is_refused(mockserver: Sandbox, access: Callable[..., Any], value: str) -> None:
+def test_a_filter_beyond_every_float_is_refused(mockserver: Sandbox, access: Opener, value: str) -> None:
     statement = '{"field": "chat.monetization", "operator": "equals", "value": %s}' % value  # noqa: UP031
     body = '{"filters": [{"combinator": "and", "statements": [%s]}]}' % statement  # noqa: UP031
 
@@ -134,9 +129,7 @@ def test_a_filter_beyond_every_float_is_refused(mockserver: Sandbox, access: Cal
 
 @in_both_ways
 @pytest.mark.parametrize("field", ["chat.monetization", "chat.virtual.participants-count"])
-def test_an_extreme_number_in_a_filter_never_breaks_the_mock(
-    mockserver: Sandbox, access: Callable[..., Any], field: str
-) -> None:
+def test_an_extreme_number_in_a_filter_never_breaks_the_mock(mockserver: Sandbox, access: Opener, field: str) -> None:
     values = ["9" * 400, "9" * 5000, "0." + "0" * 5000 + "1", "1e-999", "-0", "-0.0"]
     for value, operator in product(values, ("equals", "greater-than", "less-than-or-equal")):
         statement = f'{{"field": "{field}", "operator": "{operator}", "value": {value}}}'
@@ -151,7 +144,7 @@ def test_an_extreme_number_in_a_filter_never_breaks_the_mock(
     "content_type", [None, "text/plain", "application/x-www-form-urlencoded", "application/xml", "json", ";", MULTIPART]
 )
 def test_json_under_another_type_is_a_validation_error(
-    mockserver: Sandbox, access: Callable[..., Any], content_type: str | None
+    mockserver: Sandbox, access: Opener, content_type: str | None
 ) -> None:
     headers = [("Accept", "text/html")] if content_type is None else [("Content-Type", content_type)]
 
@@ -161,7 +154,7 @@ def test_json_under_another_type_is_a_validation_error(
 
 @in_both_ways
 @pytest.mark.parametrize("body", [b"{broken", b"\xff\xfe", WHOLE.encode(), b"a" * 100_000], ids=len)
-def test_a_body_of_a_get_is_not_looked_at(mockserver: Sandbox, access: Callable[..., Any], body: bytes) -> None:
+def test_a_body_of_a_get_is_not_looked_at(mockserver: Sandbox, access: Opener, body: bytes) -> None:
     assert 200 == get(mockserver, access, "/v1/campaigns", body).status
 
 
@@ -184,7 +177,7 @@ BROKEN_UPLOADS = {
 
 @pytest.mark.clause("media.empty")
 @in_both_ways
-def test_an_upload_without_a_readable_file_is_empty(mockserver: Sandbox, access: Callable[..., Any]) -> None:
+def test_an_upload_without_a_readable_file_is_empty(mockserver: Sandbox, access: Opener) -> None:
     verdicts = {
         name: verdict(post(mockserver, access, "/v1/messaging/media", body, ("Content-Type", content_type)))
         for name, (content_type, body) in BROKEN_UPLOADS.items()
@@ -195,9 +188,7 @@ def test_an_upload_without_a_readable_file_is_empty(mockserver: Sandbox, access:
 
 @in_both_ways
 @pytest.mark.parametrize("keep", [10, 60, 100, 130, 150, 170])
-def test_an_upload_that_is_cut_never_breaks_the_mock(
-    mockserver: Sandbox, access: Callable[..., Any], keep: int
-) -> None:
+def test_an_upload_that_is_cut_never_breaks_the_mock(mockserver: Sandbox, access: Opener, keep: int) -> None:
     got = post(mockserver, access, "/v1/messaging/media", form(FILE, FILE)[:keep], ("Content-Type", MULTIPART))
 
     assert 201 == got.status or verdict(got)[0] == 400
@@ -205,9 +196,7 @@ def test_an_upload_that_is_cut_never_breaks_the_mock(
 
 @pytest.mark.clause("base.unknown-path")
 @in_both_ways
-def test_an_unknown_method_is_a_missing_resource_with_or_without_a_key(
-    mockserver: Sandbox, access: Callable[..., Any]
-) -> None:
+def test_an_unknown_method_is_a_missing_resource_with_or_without_a_key(mockserver: Sandbox, access: Opener) -> None:
     methods = ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "FOO", "get", "M-SEARCH", "X" * 200]
     for method, key in product(methods, (None, mockserver.secret_key, "sk_nobodys")):
         got = access(mockserver).ask(method, "/v1/campaigns", [("X-API-Key", key)] if key else [], b"")
@@ -247,7 +236,7 @@ STRANGE_IDS += ["..", ".", "~", "a+b", "%20", "%0d%0aX:%20y", "'%22%3E%3Cscript%
         ("/v1/forms/{id}/embed-frame-policy", "FORM_NOT_FOUND"),
     ],
 )
-def test_a_strange_id_is_an_unknown_one(mockserver: Sandbox, access: Callable[..., Any], path: str, code: str) -> None:
+def test_a_strange_id_is_an_unknown_one(mockserver: Sandbox, access: Opener, path: str, code: str) -> None:
     verdicts = {id[:20]: verdict(get(mockserver, access, path.replace("{id}", id))) for id in STRANGE_IDS}
 
     assert {id[:20]: (404, code) for id in STRANGE_IDS} == verdicts
@@ -257,14 +246,14 @@ def test_a_strange_id_is_an_unknown_one(mockserver: Sandbox, access: Callable[..
 @pytest.mark.parametrize(
     "path", ["/v1/nowhere", "/v1/../etc/passwd", "/v1/%2e%2e/x", "/v1/campaigns%00", "/wp-login.php"]
 )
-def test_an_unknown_path_needs_no_key_to_be_unknown(mockserver: Sandbox, access: Callable[..., Any], path: str) -> None:
+def test_an_unknown_path_needs_no_key_to_be_unknown(mockserver: Sandbox, access: Opener, path: str) -> None:
     assert (404, "RESOURCE_NOT_FOUND") == verdict(access(mockserver).ask("GET", path, [], b""))
 
 
 @pytest.mark.clause("auth.unknown")
 @in_both_ways
 @pytest.mark.parametrize("second", ["same", "sk_nobodys", ""], ids=["the same", "another", "blank"])
-def test_two_keys_are_refused_as_a_missing_key(mockserver: Sandbox, access: Callable[..., Any], second: str) -> None:
+def test_two_keys_are_refused_as_a_missing_key(mockserver: Sandbox, access: Opener, second: str) -> None:
     values = [mockserver.secret_key, mockserver.secret_key if second == "same" else second]
     for pair in (values, values[::-1]):
         headers = [("X-API-Key", value) for value in pair]
@@ -275,7 +264,7 @@ def test_two_keys_are_refused_as_a_missing_key(mockserver: Sandbox, access: Call
 @pytest.mark.clause("auth.unknown")
 @in_both_ways
 @pytest.mark.parametrize("key", ["\xe9\xe9\xe9", "sk_\xff", "a" * 4000, "%73k_", "sk_'; DROP TABLE", "null"], ids=len)
-def test_a_strange_key_is_not_recognised(mockserver: Sandbox, access: Callable[..., Any], key: str) -> None:
+def test_a_strange_key_is_not_recognised(mockserver: Sandbox, access: Opener, key: str) -> None:
     assert (401, "API_KEY_INVALID") == verdict(
         access(mockserver).ask("GET", "/v1/campaigns", [("X-API-Key", key)], b"")
     )

@@ -8,11 +8,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
+from tests.clients.operations import SESSIONS
 from tests.depth import at_depth
 from tests.harness.access import Answer, in_process, over_socket, verdict
-from tests.operations.world import DRAFT, GIVEN, MULTIPART, OPERATIONS, SESSIONS, form
+from tests.operations.world import DRAFT, GIVEN, MULTIPART, OPERATIONS, form
 
-SCENARIO = {"given": GIVEN, "now": "2026-03-01T12:00:00Z"}
+SCENARIO: JSON = {"given": GIVEN, "now": "2026-03-01T12:00:00Z"}
 PREVIEW = "/v1/campaigns/audience-preview"
 # Found by drawing: an integer that no float holds.
 HUGE = b'{"filters": [{"combinator": "and", "statements": [{"field": "chat.monetization", "operator": "equals", "value": 1%s}]}]}'

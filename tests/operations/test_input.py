@@ -7,14 +7,18 @@ from typing import Any
 import pytest
 
 from mockserver import Sandbox
+from tests.clients.operations import SESSIONS
 from tests.documents.reading import public, validator
-from tests.operations.world import DRAFT, GIVEN, SESSIONS, draft, refused
+from tests.operations.world import DRAFT, GIVEN, draft, refused
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 
 JSON = {"Content-Type": "application/json"}
 PREVIEW = "/v1/campaigns/audience-preview"
-GROUP = {"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": "open"}]}
+GROUP: dict[str, Any] = {
+    "combinator": "and",
+    "statements": [{"field": "chat.status", "operator": "equals", "value": "open"}],
+}
 invalid = (400, "VALIDATION_ERROR")
 
 

@@ -196,7 +196,7 @@ def test_a_search_in_steps_ends_like_one_in_one_step() -> None:
 
 
 def test_a_large_upload_lets_other_threads_run_after_each_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = []
+    steps: list[None] = []
     monkeypatch.setattr(request, "_let_others_run", lambda: steps.append(None))
     content = b"%PDF-1.7\r\n" + b"x" * (20 * request._STEP_BYTES)
 
@@ -208,7 +208,7 @@ def test_a_large_upload_lets_other_threads_run_after_each_step(monkeypatch: pyte
 
 
 def test_a_small_upload_is_read_without_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = []
+    steps: list[None] = []
     monkeypatch.setattr(request, "_let_others_run", lambda: steps.append(None))
 
     read_uploads(MULTIPART, multipart([File(PNG, "image/png")]), 10)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from mockserver.scenario import library
 from tests.operations.message_pages import (
     ALWAYS,
@@ -219,7 +220,8 @@ def test_pages_neither_skip_nor_repeat_while_messages_arrive(
         if old:
             add(sandbox, *[{"createdAt": f"2026-03-01T11:{minute:02}:00Z"} for minute in old])
         before = [each for shown in read_all_pages(sandbox, 100) for each in shown]
-        seen, query, turn = [], {"limit": limits[0]}, 0
+        seen, turn = [], 0
+        query: JSON = {"limit": limits[0]}
         while True:
             shown = page(sandbox, **query)
             seen += ids(shown)

@@ -9,7 +9,8 @@ import pytest
 
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
-from tests.operations.world import GIVEN, SESSIONS, draft, every_success, refused, running, session
+from tests.clients.operations import SESSIONS
+from tests.operations.world import GIVEN, draft, every_success, refused, running, session
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 

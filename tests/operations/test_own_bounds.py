@@ -1,10 +1,13 @@
 """A number that the document does not set is named as the mock's own where a call is refused by it."""
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.limits import (
     JSON_BODY_MAX_BYTES,
@@ -34,7 +37,7 @@ def call_twice(sandbox: Sandbox) -> Response:
 
 
 # By choice: a value that refuses the call.
-BY_CHOICE = {
+BY_CHOICE: dict[str, tuple[Any, Callable[[Sandbox], Response]]] = {
     "media-max-files": (1, lambda sandbox: upload(sandbox, FILE, FILE)),
     "media-max-size": ({"image": 10}, lambda sandbox: upload(sandbox, File(PNG, "image/png"))),
     "size-limit-values": ({"chatapp": 1}, start),
@@ -42,7 +45,7 @@ BY_CHOICE = {
 }
 NEVER_REFUSES = {"throughput-ceilings", "wh-secret-rotation"}
 
-FIXED = {
+FIXED: dict[str, Callable[[Sandbox], Response]] = {
     "json-size": lambda sandbox: sandbox.call("POST", "/v1/campaigns", body=b" " * (JSON_BODY_MAX_BYTES + 1)),
     "json-depth": lambda sandbox: sandbox.call(
         "POST",
@@ -100,7 +103,7 @@ def test_a_body_that_is_announced_beyond_the_bound_is_refused_with_it(
 LONG = ["9" * 641, "9" * 4301, "-" + "9" * 5000, "1" + "0" * 500_000, "0." + "3" * 5000, "7" * 640]
 
 
-def with_number(written: str, **body: object) -> dict[str, object]:
+def with_number(written: str, **body: Any) -> JSON:
     """The arguments of a call whose body has this number in place of each null."""
     text = json.dumps(body).replace("null", written)
     return {"body": text.encode(), "headers": {"content-type": "application/json"}}

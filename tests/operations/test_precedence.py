@@ -48,14 +48,14 @@ def test_the_body_and_the_query_are_looked_at_before_the_resource(mockserver: Sa
 def test_a_creation_is_checked_from_its_schema_to_its_name(mockserver: Sandbox) -> None:
     draft(mockserver, name="Taken")
     no_such_field = [{"combinator": "and", "statements": [{"field": "chat.no", "operator": "exists"}]}]
-    body = {
+    body: JSON = {
         "name": "Taken",
         "platform": "chatapp_lite",
         "templateId": "nobodys",
         "cadence": 0,
         "filters": no_such_field,
     }
-    repairs = [
+    repairs: list[tuple[str, JSON]] = [
         ("VALIDATION_ERROR", {"cadence": 1}),
         ("MESSAGE_TEMPLATE_NOT_FOUND", {"templateId": "template_official"}),
         ("CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH", {"platform": "chatapp"}),
@@ -69,7 +69,7 @@ def test_a_creation_is_checked_from_its_schema_to_its_name(mockserver: Sandbox) 
     assert 201 == mockserver.call("POST", "/v1/campaigns", json=body).status
 
 
-WRONG_FILTERS = {
+WRONG_FILTERS: dict[str, Any] = {
     "null": None,
     "no statements": [{"combinator": "and", "statements": []}],
     "no combinator": [{"statements": [{"field": "chat.status", "operator": "exists"}]}],
@@ -96,7 +96,7 @@ def test_filters_of_any_fault_have_one_place_among_the_checks_where_they_have_on
 ) -> None:
     draft(mockserver, name="Taken")
     mockserver.choose(STRICT)
-    body = {
+    body: JSON = {
         "name": "Taken",
         "platform": "chatapp_lite",
         "templateId": "nobodys",

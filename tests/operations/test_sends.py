@@ -69,11 +69,11 @@ CEILINGS = [("chatapp", 4800), ("photoapp", 18000), ("chatapp_lite", 30)]
 
 @pytest.mark.clause("send.cadence", "campaigns.cadence-kept")
 @pytest.mark.parametrize(("platform", "ceiling"), CEILINGS)
-@pytest.mark.parametrize("above", [-1, 0, 1, "max"])
+@pytest.mark.parametrize("above", [-1, 0, 1, None], ids=["-1", "0", "1", "max"])
 def test_no_cadence_exceeds_the_platforms_ceiling_and_it_reads_back_as_sent(
-    mockserver_server: MockServer, platform: str, ceiling: int, above: str | int
+    mockserver_server: MockServer, platform: str, ceiling: int, above: int | None
 ) -> None:
-    cadence = MAX_CADENCE if above == "max" else ceiling + above
+    cadence = MAX_CADENCE if above is None else ceiling + above
     given = {"templates": [PLAIN], "chats": {"count": 1000, "each": {"platform": platform}}}
     with mockserver_server.sandbox(now=NOON, given=given) as sandbox:
         ids = run(sandbox, platform=platform, cadence=cadence)

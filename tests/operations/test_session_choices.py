@@ -1,10 +1,13 @@
 """What the document leaves open about connection sessions: each option, seen from outside."""
 
+from collections.abc import Callable
+
 import pytest
 
 from mockserver import Sandbox
 from mockserver._json import JSON
-from tests.operations.session_calls import FUNNELS, SESSIONS, begin, create, entrypoints, read
+from tests.clients.operations import SESSIONS
+from tests.operations.session_calls import FUNNELS, begin, create, entrypoints, read
 from tests.operations.world import refused
 
 OTHER = {"tenants": [{"id": "tenant_other", "secretKey": "sk_other"}]}
@@ -88,13 +91,13 @@ class TestReadFields:
 
 def ended(sandbox: Sandbox, session_id: str, end: str) -> str:
     """The session, brought to this status."""
-    move = {
+    moves: dict[str, Callable[[str], object]] = {
         "pending": lambda _: None,
         "completed": sandbox.complete_session,
         "failed": sandbox.fail_session,
         "expired": sandbox.expire_session,
-    }[end]
-    move(session_id)
+    }
+    moves[end](session_id)
     return session_id
 
 

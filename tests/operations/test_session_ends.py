@@ -41,7 +41,7 @@ ENDS = {
 }
 
 
-def failed(session_id: str, status: str, reason: str, message: str) -> dict:
+def failed(session_id: str, status: str, reason: str, message: str) -> JSON:
     return {
         "sessionId": session_id,
         "status": status,

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer, Sandbox
-from tests.operations.session_calls import NOON, SESSIONS, begin, create, read
+from mockserver._json import JSON
+from tests.clients.operations import SESSIONS
+from tests.operations.session_calls import NOON, begin, create, read
 from tests.operations.world import refused
 
 GOOD_RETURN_URLS = [
@@ -89,8 +91,9 @@ WRONG_BODIES = [
 ]
 
 
-def sessions(sandbox: Sandbox) -> list[dict]:
-    return sandbox.state()["tenants"][0]["sessions"]
+def sessions(sandbox: Sandbox) -> list[JSON]:
+    sessions: list[JSON] = sandbox.state()["tenants"][0]["sessions"]
+    return sessions
 
 
 @pytest.mark.mockserver(now=NOON)

@@ -33,11 +33,13 @@ INTERNAL = {"id": "template_internal", "name": "Interno", "createdAt": "2026-01-
 
 
 def listed(sandbox: Sandbox) -> list[JSON]:
-    return sandbox.call("GET", TEMPLATES).json()["templates"]
+    templates: list[JSON] = sandbox.call("GET", TEMPLATES).json()["templates"]
+    return templates
 
 
 def read(sandbox: Sandbox, id: str) -> JSON:
-    return sandbox.call("GET", f"{TEMPLATES}/{id}").json()
+    body: JSON = sandbox.call("GET", f"{TEMPLATES}/{id}").json()
+    return body
 
 
 @pytest.mark.clause("templates.list")
@@ -161,7 +163,7 @@ def test_a_template_that_is_not_approved_counts_as_internal_on_the_lite_platform
     assert 201 == mockserver.call("POST", "/v1/campaigns", json=body).status
 
 
-RECIPIENTS = [
+RECIPIENTS: list[JSON] = [
     {
         "id": "chat_full",
         "name": "Ana Prado",

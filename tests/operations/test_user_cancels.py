@@ -4,16 +4,17 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver._json import JSON
-from tests.operations.session_calls import SESSIONS
+from tests.clients.operations import SESSIONS
 
 
 def read(mockserver: Sandbox, session_id: str) -> JSON:
-    return mockserver.call("GET", f"{SESSIONS}/{session_id}").json()
+    body: JSON = mockserver.call("GET", f"{SESSIONS}/{session_id}").json()
+    return body
 
 
 @pytest.fixture
 def session_id(mockserver: Sandbox) -> str:
-    return mockserver.call("POST", SESSIONS, json={}).json()["sessionId"]
+    return str(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
 
 
 @pytest.mark.clause("session.user-cancels", "session.failed")

@@ -10,6 +10,7 @@ from tests.clients.operations import SESSIONS
 if TYPE_CHECKING:
     from mockserver import Sandbox
     from mockserver.testing.transports.in_process import Response
+    from tests.harness.access import Answer
 
 GIVEN: dict[str, Any] = {
     "funnels": [{"id": "funnel_sales", "steps": [{"id": "funnel_step_first"}]}],
@@ -50,7 +51,7 @@ GIVEN: dict[str, Any] = {
 }
 OTHER_KEY = "sk_other_secret"
 
-DRAFT = {"name": "Março", "platform": "chatapp", "templateId": "template_plain", "cadence": 60}
+DRAFT: dict[str, Any] = {"name": "Março", "platform": "chatapp", "templateId": "template_plain", "cadence": 60}
 
 # The sixteen operations as the document lists them; the ids of campaigns, executions and sessions are unknown ones.
 OPERATIONS = {
@@ -92,7 +93,7 @@ def upload(sandbox: Sandbox, *files: tuple[str, str, bytes]) -> Response:
     return sandbox.call("POST", "/v1/messaging/media", body=form(*files), headers={"Content-Type": MULTIPART})
 
 
-def refused(reply: Response) -> tuple[int, str]:
+def refused(reply: Response | Answer) -> tuple[int, str]:
     """The status and code of a refusal, whose body is exactly the documented one."""
     body = reply.json()
 

@@ -16,9 +16,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.pages.blocks import ROOT, Block
+from tests.pages.blocks import Block
 from tests.testing.conftest import COMPANY, PLUGIN, WITHOUT_CACHE, run_in_process
-from tests.wheels import attempt
+from tests.wheels import ROOT, attempt
 
 _ARGUMENTS = (*WITHOUT_CACHE, "-W", "error", "--strict-config", "--strict-markers", "--junit-xml=results.xml")
 _DJANGO = ("-p", "pytest_django.plugin")  # whose own name `COMPANY` blocks

@@ -20,7 +20,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.pages.blocks import ROOT, Block
+from tests.pages.blocks import Block
+from tests.wheels import ROOT
 
 NEEDED = ("bash", "curl")
 _BASH = shutil.which("bash") or "bash"  # by its path: Windows would take the one of WSL by the name alone

@@ -8,8 +8,9 @@ import pytest
 
 from docs import sequence_diagram
 from tests import test_layers
-from tests.pages.blocks import ROOT, blocks
+from tests.pages.blocks import blocks
 from tests.pages.hops import PACKAGE, hops
+from tests.wheels import ROOT
 
 PAGE = "docs/architecture.md"
 TREE, ORDER = (block.text for block in blocks(PAGE) if block.kind == "text")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Literal
 
 import pytest
 
@@ -93,7 +94,7 @@ def test_the_effects_on_the_page_on_faults_are_rules_that_apply() -> None:
     calls = [call for cell in cells for call in re.findall(r"`\.(\w+\(.*?\))`", cell)]
     with MockServer() as server, server.sandbox() as sandbox:
         for call in calls:
-            subject = "delivery" if call.startswith("deliver") else "*"
+            subject: Literal["delivery", "*"] = "delivery" if call.startswith("deliver") else "*"
             eval(f"rule.{call}", {"rule": sandbox.on(subject)})
 
         assert len(calls) == len(sandbox.rules) > 20

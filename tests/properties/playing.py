@@ -15,6 +15,7 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from tests.clients.operations import SESSIONS
 
 NOON = "2026-03-01T12:00:00.000001Z"
@@ -36,7 +37,7 @@ MOVES = {
 def _belongings(stem: str) -> dict[str, Any]:
     """Templates, a funnel and five chats, with ids that name their owner."""
     asking = {"items": [{"text": "{{1}} {{2}}"}], "variables": [{"key": "var1", "label": "Cupom", "required": True}]}
-    kinds = ({}, {"isOfficial": True}, {"providerTemplateStatus": "PENDING"}, asking)
+    kinds: tuple[JSON, ...] = ({}, {"isOfficial": True}, {"providerTemplateStatus": "PENDING"}, asking)
     chats = [
         {"id": f"chat_{stem}_{n}", **{key: values[n % len(values)] for key, values in VARY.items()}} for n in range(5)
     ]

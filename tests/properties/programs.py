@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from mockserver._json import JSON
 from tests.properties.playing import TEMPLATES, TENANTS
 
 SECOND = 1_000_000
@@ -50,7 +51,13 @@ def _bodies(draw: st.DrawFn) -> dict[str, Any]:
 
 
 _VARIABLES = st.sampled_from([{"commonVariables": {"var1": "DEZ"}}] * 3 + [{}, {"commonVariables": {"var1": 1}}])
-_CONNECT = ({}, {"coexistence": True}, {"funnelId": "alone"}, {"returnUrl": "https://app.example/back"}, {"extra": 1})
+_CONNECT: tuple[JSON, ...] = (
+    {},
+    {"coexistence": True},
+    {"funnelId": "alone"},
+    {"returnUrl": "https://app.example/back"},
+    {"extra": 1},
+)
 _READS = st.sampled_from(["campaigns", "campaign", "execution", "session", "messages", "templates"])
 
 
@@ -81,7 +88,7 @@ def programs(draw: st.DrawFn, most: int = 10, tenants: tuple[str, ...] = TENANTS
     """A program that begins with a campaign and a session, so that the later commands have a target."""
     tenant = tenants[0]
     running = {"name": "First", "platform": "chatapp", "cadence": draw(st.sampled_from([1, 7, 60, 4800]))}
-    opening = [
+    opening: list[list[Any]] = [
         ["create", tenant, "internal", running],
         ["connect", tenant, {}],
         *([["start", tenant, tenant, 0, {}]] if draw(st.booleans()) else []),

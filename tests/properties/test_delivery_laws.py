@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +27,11 @@ ENDS = st.lists(st.sampled_from(["complete", "fail", "expire", "wait", "pass"]),
 def play(sandbox: Sandbox, ends: list[str]) -> list[str]:
     """Begin a session for each end and bring it about; `pass` lets three minutes pass before the next."""
     begun = []
-    moves = {"complete": sandbox.complete_session, "fail": sandbox.fail_session, "expire": sandbox.expire_session}
+    moves: dict[str, Callable[[str], object]] = {
+        "complete": sandbox.complete_session,
+        "fail": sandbox.fail_session,
+        "expire": sandbox.expire_session,
+    }
     for end in ends:
         if end == "pass":
             sandbox.advance("3m")
@@ -44,7 +51,7 @@ def test_refusals_within_the_schedule_leave_each_final_session_delivered_once_an
     accepted: list[str] = []
     inbox = Inbox(*failures)
 
-    def receive(webhook: ReceivedWebhook) -> int | tuple[int, JSON, bytes] | None:
+    def receive(webhook: ReceivedWebhook) -> Any:
         answered = inbox(webhook)
         if answered is None:
             accepted.append(webhook.json()["data"]["sessionId"])
@@ -67,7 +74,7 @@ def test_many_small_waits_deliver_what_one_long_one_does(
     failures: list[int | tuple[int, JSON, bytes] | RuntimeError | TimeoutError],
     cuts: list[int],
 ) -> None:
-    def observed(waits: list[int]) -> tuple:
+    def observed(waits: list[int]) -> tuple[Any, ...]:
         with mockserver_server.sandbox(now=NOON) as sandbox:
             inbox = Inbox(*failures)
             sandbox.receive_webhooks(inbox)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver import MockServer, Sandbox, ScenarioError
+from mockserver._json import JSON
 from mockserver.contract.durations import PATTERN, parse_duration
 from tests.clients.operations import SESSIONS
 
@@ -98,7 +99,8 @@ def test_an_ignored_group_retains_its_place_in_the_reason(mockserver: Sandbox) -
 
 
 def test_an_unknown_or_contradictory_clock_is_refused(mockserver_server: MockServer) -> None:
-    for wrong in ({"clock": "folow"}, {"clock": "follow", "now": "2026-03-01T12:00:00Z"}):
+    contradictions: list[JSON] = [{"clock": "folow"}, {"clock": "follow", "now": "2026-03-01T12:00:00Z"}]
+    for wrong in contradictions:
         with pytest.raises(ValueError, match="expected now=INSTANT"):
             mockserver_server.sandbox(**wrong)
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.mockserver(now="2026-03-01T12:00:00Z", given=GIVEN)
 
 
 def _connect(sandbox: Sandbox) -> str:
-    return sandbox.call("POST", SESSIONS, json={}).json()["sessionId"]
+    return str(sandbox.call("POST", SESSIONS, json={}).json()["sessionId"])
 
 
 @pytest.mark.parametrize("session_first", [True, False])

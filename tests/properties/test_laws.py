@@ -20,7 +20,7 @@ from tests.properties.playing import GIVEN, MOVES, NOON, TENANTS, Played, Player
 from tests.properties.programs import WAITS, programs
 
 
-def _answers_of(played: list[Played]) -> list[tuple[int, Any]]:
+def _answers_of(played: list[Played]) -> list[tuple[int | None, Any]]:
     """The answers of the commands, without the waits."""
     return [(each.status, each.answer) for each in played if each.kind != "wait"]
 
@@ -120,7 +120,7 @@ def test_every_observed_state_is_in_the_table_and_every_step_is_one_or_more_tran
     program: list[list[Any]],
 ) -> None:
     with world() as player:
-        before = {}
+        before: dict[tuple[str, str], str] = {}
         for command in program:
             player.do(command)
             now = _states(player)
@@ -137,7 +137,7 @@ def test_the_same_seed_calls_and_clock_give_the_same_bytes(seed: int, program: l
     assert json.dumps(whole(seed, program)) == json.dumps(whole(seed, program))
 
 
-EVERY_VERB = [
+EVERY_VERB: list[list[Any]] = [
     ["create", "tenant_default", "official", {"name": "A", "platform": "chatapp", "cadence": 7}],
     ["create", "tenant_other", "asking", {"name": "A", "platform": "photoapp", "cadence": 4800}],
     ["create", "tenant_default", "internal", {"name": "A", "platform": "chatapp", "cadence": 1}],
@@ -181,7 +181,7 @@ def test_counts_only_grow_within_the_target_and_progress_is_100_exactly_when_all
     program: list[list[Any]],
 ) -> None:
     with world() as player:
-        before = {}
+        before: JSON = {}
         for command in program:
             player.do(command)
             shown = [each for tenant in TENANTS for each in player.survey(tenant, messages=False).values()]
@@ -246,13 +246,13 @@ DRAWN = re.compile(
 )
 
 
-def _known_by_order(bodies: list[JSON | tuple[int, str | None]]) -> str:
+def _known_by_order(bodies: list[Any]) -> str:
     """Drawn ids, tokens and numbers named by the order of their first appearance, which no other tenant moves."""
-    names = {}
+    names: dict[str, Any] = {}
     return DRAWN.sub(lambda found: f"<{found[1]} {names.setdefault(found[0], len(names))}>", json.dumps(bodies))
 
 
-def _body(played: Played) -> tuple[int, str | None]:
+def _body(played: Played) -> tuple[int | None, str | None]:
     """Status and body alone: a refused control command names what there is, whosever it is."""
     return played.status, played.answer["body"] if played.kind in ("call", "read") else None
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from mockserver._json import JSON
 from mockserver.contract import schemas
 from mockserver.core.operations import sending
 from mockserver.testing.strategies import scripts
+from tests.depth import loaded_examples
 from tests.properties.playing import GIVEN, MOVES, NOON, Played, Player, last_states
 from tests.properties.programs import programs
 
@@ -29,7 +31,7 @@ DRAIN_US = 5_000_000  # an execution ends so much later than its campaign at mos
 class Shaken(Player):
     """A player whose calls may break, and who takes up nothing from an answer that cannot be read."""
 
-    def do(self, command: list[Any]) -> Played:
+    def do(self, command: Sequence[Any]) -> Played:
         """As a player's; a call or a wait that raises is a bug of the mock, where a control command may be refused."""
         if command[0] in ("fail", "end", "chat"):
             return super().do(command)
@@ -73,10 +75,11 @@ def _snapshot(sandbox: Sandbox) -> Snapshot:
     """Read from the core itself, since the whole state as JSON after each call takes most of a run."""
     core = sandbox._hosted.sandbox
     tables = ("campaigns", "executions", "sessions")
-    kept = [
+    campaigns, executions, sessions = (
         {id: each for owner in core.tenants.values() for id, each in getattr(owner, table).items()} for table in tables
-    ]
-    return Snapshot(core.now, *kept, {id: sending.counts(each.schedule, core.now) for id, each in kept[1].items()})
+    )
+    counts = {id: sending.counts(each.schedule, core.now) for id, each in executions.items()}
+    return Snapshot(core.now, campaigns, executions, sessions, counts)
 
 
 def _assert_laws(before: Snapshot, after: Snapshot) -> None:
@@ -94,7 +97,7 @@ def _assert_laws(before: Snapshot, after: Snapshot) -> None:
 
 
 @pytest.mark.parametrize("profile", ["literal", "hostile"])
-@settings(max_examples=2 * settings.default.max_examples)  # 10,000 calls and more where the checks run in full
+@settings(max_examples=2 * loaded_examples())  # 10,000 calls and more where the checks run in full
 @given(programs(most=96), scripts(), scripts(), st.integers(2, 96), st.integers(0, 2**53 - 1))
 def test_no_script_breaks_a_law_of_the_core(
     profile: str, program: list[list[Any]], script: list[JSON], later_script: list[JSON], later: int, seed: int
@@ -177,7 +180,7 @@ def test_the_same_seed_script_and_calls_give_the_same_bytes(
     assert _whole(seed, program, script) == _whole(seed, program, script)
 
 
-_FIXED = [
+_FIXED: list[JSON] = [
     {"on": "*", "chance": 0.5, "do": {"delay": {"median": "80ms", "p99": "2s"}}},
     {"on": "startCampaign", "do": {"fail-sends": {"ratio": 0.5}}},
     {"on": "readCampaign", "every": 2, "do": {"stale": True}},
@@ -185,7 +188,7 @@ _FIXED = [
     {"after": {"sent": 2}, "do": {"slow-sends": {"perMinute": 3}}},
     {"at": 40, "do": {"rotate-key": {}}},
 ]
-_PROGRAM = [
+_PROGRAM: list[list[Any]] = [
     ["create", "tenant_default", "internal", {"name": "First", "platform": "chatapp", "cadence": 60}],
     ["start", "tenant_default", "tenant_default", 0, {}],
     *[["read", "tenant_default", "tenant_default", "campaign", 0], ["wait", 9_000_000]] * 8,

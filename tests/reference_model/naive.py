@@ -246,8 +246,8 @@ class Service:
         own = campaign.tenant.entrypoints
         only_coexistence = own and all(each.session.body.get("coexistence") for each in own)
         if platform == "chatapp" and only_coexistence:
-            return min(campaign.body["cadence"], COEXISTENCE_CEILING)
-        return min(campaign.body["cadence"], CEILING[platform])
+            return int(min(campaign.body["cadence"], COEXISTENCE_CEILING))
+        return int(min(campaign.body["cadence"], CEILING[platform]))
 
     def cancel(self, tenant: Tenant, campaign: Campaign | None) -> None:
         campaign = self.known(tenant, campaign)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -78,7 +78,7 @@ def broken(tmp_path: Path) -> Path:
     return path
 
 
-def problems_of(refusal: pytest.ExceptionInfo) -> list[tuple[str, str | None, str | None]]:
+def problems_of(refusal: pytest.ExceptionInfo[ScenarioError]) -> list[tuple[str, str | None, str | None]]:
     return [(each.path, each.position, each.nearest) for each in refusal.value.problems]
 
 
@@ -169,7 +169,7 @@ WORDED = [
     ("document", "path", "found", "wanted", "nearest"), WORDED, ids=[str(each[0])[:60] for each in WORDED]
 )
 def test_a_problem_contains_the_value_and_the_expectation(
-    mockserver: Sandbox, document: JSON | list[Any], path: str, found: str, wanted: str, nearest: str | None
+    mockserver: Sandbox, document: Any, path: str, found: str, wanted: str, nearest: str | None
 ) -> None:
     with pytest.raises(ScenarioError) as refusal:
         mockserver.apply(document)
@@ -317,7 +317,7 @@ def test_a_problem_names_what_is_valid_in_the_words_of_the_document(document: di
 
 NO_DAY = "a day and time that exist, as RFC 3339, such as 2026-03-01T12:00:00Z"
 NOT_SHOWN = "an instant that can be shown, from 0001-01-02T00:00:00.000Z to 9999-12-30T00:00:00.000Z"
-PLACES_OF_INSTANTS = {
+PLACES_OF_INSTANTS: dict[str, Callable[[str], JSON]] = {
     "/clock/freeze": lambda at: {"clock": {"freeze": at}},
     "/given/chats/0/birthDate": lambda at: {"given": {"chats": [{"id": "chat_a", "birthDate": at}]}},
     "/given/chats/0/lastMessageAt": lambda at: {"given": {"chats": [{"id": "chat_a", "lastMessageAt": at}]}},

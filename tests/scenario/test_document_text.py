@@ -9,6 +9,7 @@ import pytest
 import requests
 
 from mockserver import MockServer, Sandbox, ScenarioError
+from mockserver._json import JSON
 from mockserver.cli import main
 from mockserver.scenario.documents import read
 from tests.harness.steps import python_calls
@@ -115,7 +116,7 @@ def test_a_deep_document_is_refused_over_http(mockserver_server: MockServer, pat
 
 
 def test_a_python_document_that_contains_itself_is_refused(mockserver: Sandbox) -> None:
-    given: dict = {}
+    given: JSON = {}
     given["chats"] = [given, given]
 
     with pytest.raises(ScenarioError, match="nested deeper than 72 levels"):

@@ -110,4 +110,4 @@ def test_an_effect_with_invalid_seed_data_changes_nothing_and_the_call_is_answer
     assert 201 == mockserver.call("POST", "/v1/campaigns", json=DRAFT).status
     tenant = mockserver.state()["tenants"][0]
     assert ("Next", 3, 1) == (tenant["name"], len(tenant["chats"]), len(tenant["campaigns"]))
-    assert "chat_ana" in rule.no_target
+    assert "chat_ana" in str(rule.no_target)

@@ -22,7 +22,7 @@ def test_an_event_before_the_answer_waits_until_its_session_is_known(
 ) -> None:
     with played(mockserver_server, "connect-complete-before-202", now=NOON, on_socket=on_socket) as run:
         app, receiver = careful_app(run)
-        statuses: list[int] = []
+        statuses: list[int | str] = []
 
         def keep(session_id: str) -> None:
             statuses.extend(status for ((_, _, status),) in attempts(receiver))
@@ -207,7 +207,7 @@ def test_a_careful_app_whose_answer_was_late_books_an_event_once(mockserver_serv
     """If the answer is late, the second webhook request has the same id."""
     with played(mockserver_server, "hook-slow-receiver", now=NOON) as run:
         app, _ = careful_app(run)
-        statuses: list[int] = []
+        statuses: list[int | str] = []
 
         def behind_a_slow_proxy(webhook: ReceivedWebhook) -> None:
             statuses.append(app(webhook))

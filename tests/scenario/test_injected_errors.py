@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from string import Formatter
+from typing import Any
 
 import pytest
 
 from mockserver import Sandbox
 from mockserver._json import JSON
+from mockserver.contract.endpoints import Operation
 from mockserver.contract.errors import ERRORS, SESSION_MESSAGES
 from tests.operations.world import DRAFT, GIVEN, OPERATIONS
 
@@ -37,7 +39,7 @@ def filled(message: str, template: str) -> JSON:
 
 @pytest.mark.parametrize("wording", TEXTS)
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_no_injected_error_has_a_placeholder(mockserver: Sandbox, operation: str, wording: str) -> None:
+def test_no_injected_error_has_a_placeholder(mockserver: Sandbox, operation: Operation, wording: str) -> None:
     mockserver.choose({"message-text": wording, "error-extra-keys": "details"})
     for number, code in enumerate(ERRORS):
         as_object = (number + TEXTS.index(wording)) % 2  # each code in both forms
@@ -58,11 +60,12 @@ def test_seven_codes_have_placeholders() -> None:
     assert all(placeholders(ERRORS[code].message) and set(placeholders(ERRORS[code].reworded)) for code in codes)
 
 
-def message(mockserver: Sandbox, code: str, method: str, path: str, **body: JSON) -> str:
-    rule = mockserver.on(f"{method} {path}" if "{" in path else "*").error(code)
+def message(mockserver: Sandbox, code: str, method: str, path: str, **body: Any) -> str:
+    operation: Any = f"{method} {path}" if "{" in path else "*"
+    rule = mockserver.on(operation).error(code)
     reply = mockserver.call(method, path, **body).json()
     rule.remove()
-    return reply["message"]
+    return str(reply["message"])
 
 
 def test_an_injected_error_names_the_files_of_the_upload(mockserver: Sandbox) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mockserver import MockServer, Sandbox
@@ -32,7 +34,7 @@ def test_an_index_with_leading_zeros_is_that_index(mockserver: Sandbox) -> None:
 
 
 def test_a_body_too_deep_to_write_as_text_contains_nothing() -> None:
-    class Deep(list):
+    class Deep(list[Any]):
         def __str__(self) -> str:
             raise RecursionError("maximum recursion depth exceeded")
 

@@ -25,7 +25,8 @@ def file(tmp_path: Path) -> Callable[..., Any]:
 
 
 def in_force(sandbox: Sandbox) -> dict[str, object]:
-    return sandbox.state()["choices"]
+    choices: dict[str, object] = sandbox.state()["choices"]
+    return choices
 
 
 @pytest.mark.parametrize("name", PROFILES)
@@ -86,7 +87,7 @@ def test_a_file_that_is_not_there_is_refused_by_its_name(tmp_path: Path) -> None
 
 def test_an_explicit_choice_overrides_the_profile_of_a_sandbox(mockserver_server: MockServer) -> None:
     with mockserver_server.sandbox(profile="hostile", choices={"success-status": "all-200"}) as sandbox:
-        expected = PROFILES["hostile"] | {"success-status": "all-200"}
+        expected = {**PROFILES["hostile"], "success-status": "all-200"}
 
         assert {} == {id: option for id, option in expected.items() if in_force(sandbox)[id] != option}
 

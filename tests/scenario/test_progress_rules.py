@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fractions import Fraction
 
@@ -19,16 +20,25 @@ WORLD = {"templates": [TEMPLATE], "chats": {"count": 8, "vary": {"id": [f"chat_{
 pytestmark = pytest.mark.mockserver(given=WORLD, now=NOON)
 
 
+@dataclass
+class Message:
+    """A message: when it is due, in microseconds, and whether it fails."""
+
+    due: Fraction
+    fails: bool = False
+
+
 class Naive:
     """An execution as a list: of each message that is not sent yet, when it is due and whether it fails."""
 
     def __init__(self, total: int, per_minute: int) -> None:
-        self.own, self.done = per_minute, []
-        self.queue = [[Fraction(MINUTE * place, per_minute), False] for place in range(total)]
+        self.own = per_minute
+        self.done: list[Message] = []
+        self.queue = [Message(Fraction(MINUTE * place, per_minute)) for place in range(total)]
         self.stalled = False
 
     def pass_to(self, now: int | Fraction) -> None:
-        while self.queue and not self.stalled and self.queue[0][0] <= now:
+        while self.queue and not self.stalled and self.queue[0].due <= now:
             self.done.append(self.queue.pop(0))
 
     def apply_effect(self, now: int, effect: str, number: int) -> None:
@@ -37,20 +47,20 @@ class Naive:
             self.stalled = True
         elif effect == "fail-sends":
             for place, message in enumerate(self.queue, len(self.done) + 1):
-                message[1] = message[1] or place % number == 0
+                message.fails = message.fails or place % number == 0
         else:
             rate = self.own if effect == "resume-sends" else number
             first = now if effect == "resume-sends" or not begun else now + -(-MINUTE // rate)
             self.stalled = False
             for place, message in enumerate(self.queue):
-                message[0] = first + Fraction(MINUTE * place, rate)
+                message.due = first + Fraction(MINUTE * place, rate)
 
     def counts(self) -> tuple[int, int, int]:
-        failed = sum(fails for _, fails in self.done)
+        failed = sum(message.fails for message in self.done)
         return len(self.done) + len(self.queue), len(self.done) - failed, failed
 
 
-EFFECTS = st.one_of(
+EFFECTS: st.SearchStrategy[tuple[str, JSON]] = st.one_of(
     st.tuples(st.just("stall-sends"), st.just({})),
     st.tuples(st.just("resume-sends"), st.just({})),
     st.tuples(st.just("slow-sends"), st.integers(1, 90).map(lambda each: {"perMinute": each})),
@@ -77,8 +87,8 @@ def test_modified_sends_equal_those_of_a_list_of_messages_and_each_count_is_reac
             naive.pass_to(now)
             while True:
                 if reached is None and naive.counts()[1] >= wanted:
-                    reached = now if not naive.done or wanted == 0 else max(now, -(-naive.done[-1][0] // 1))
-                due = naive.queue[0][0] if naive.queue and not naive.stalled else None
+                    reached = now if not naive.done or wanted == 0 else max(now, -(-naive.done[-1].due // 1))
+                due = naive.queue[0].due if naive.queue and not naive.stalled else None
                 if due is None or due > to:
                     return
                 naive.pass_to(due)
@@ -109,6 +119,7 @@ def _reached_as_in_the_model(fired: list[JSON], reached: int | None, began: date
     for each in fired:
         if each["what"] == "execution.sent":
             at = datetime.fromisoformat(each["at"])
+            assert reached is not None
             assert reached == (at - began) // timedelta(microseconds=1) or reached <= since
 
 
@@ -223,11 +234,10 @@ def test_a_rule_applied_while_an_execution_lags_ignores_an_ended_campaign(
 ) -> None:
     ids = run(mockserver, cadence=60)
     mockserver.advance(7 if end == "finish" else 3)
-    {
-        "finish": lambda: None,
-        "fail": lambda: mockserver.admin.fail_campaign(ids[0]),
-        "cancel": lambda: cancel(mockserver, ids[0]),
-    }[end]()
+    if end == "fail":
+        mockserver.admin.fail_campaign(ids[0])
+    elif end == "cancel":
+        cancel(mockserver, ids[0])
     ended, counted = statuses(mockserver, ids)[0], counts(mockserver, ids)
     assert "processing" == statuses(mockserver, ids)[1]
 

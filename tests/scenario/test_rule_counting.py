@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,9 +16,15 @@ from tests.depth import at_depth
 
 NUMBERS = st.one_of(st.none(), st.integers(1, 4))
 COUNTS = st.fixed_dictionaries({"skip": st.integers(0, 4), "nth": NUMBERS, "every": NUMBERS, "times": NUMBERS})
+
+
+def _in_order(bounds: JSON) -> bool:
+    return None in bounds.values() or bool(bounds["from"] < bounds["until"])
+
+
 BOUNDS = st.fixed_dictionaries(
     {"from": st.none() | st.integers(0, 12), "until": st.none() | st.integers(0, 12)}
-).filter(lambda drawn: None in drawn.values() or drawn["from"] < drawn["until"])
+).filter(_in_order)
 CHANCES = st.sampled_from([None, 0, 0.3, 0.5, 1])
 PATH = "/v1/campaigns/nobody"
 
@@ -29,7 +35,7 @@ def _fires_at(rule: JSON, calls: int, seed: int) -> list[int]:
 
     skip, nth, every, from/until, chance, times: in that order, each on what the one before it has left.
     """
-    fired = []
+    fired: list[int] = []
     for match in range(1, calls + 1):
         left = match - rule["skip"]
         if left < 1:
@@ -117,7 +123,7 @@ def test_rules_count_by_themselves_and_the_first_in_order_has_the_wire(
 
 
 @pytest.mark.parametrize("on", ["readCampaign", "*"])
-def test_a_rule_counts_from_where_it_was_applied(mockserver: Sandbox, on: str) -> None:
+def test_a_rule_counts_from_where_it_was_applied(mockserver: Sandbox, on: Literal["readCampaign", "*"]) -> None:
     mockserver.on("listCampaigns").nth(99).may_fire().error("INTERNAL_ERROR")
     mockserver.call("GET", PATH)
     rule = mockserver.on(on).nth(2).error("INTERNAL_ERROR")

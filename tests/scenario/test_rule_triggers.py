@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mockserver import MockServer, Sandbox
@@ -12,7 +14,7 @@ pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00.000000
 CAMPAIGNS = ("GET", "/v1/campaigns")
 
 
-def _status(sandbox: Sandbox, **options: str) -> int:
+def _status(sandbox: Sandbox, **options: Any) -> int:
     return sandbox.call(*CAMPAIGNS, **options).status
 
 
@@ -86,13 +88,13 @@ def test_effects_after_the_operation_precede_the_response_and_do_not_change_it(m
 
 def test_where_compares_the_values_of_a_call_by_path(mockserver: Sandbox) -> None:
     path = "/v1/messaging/chats/chat_ana"
-    taken = {
+    taken: dict[str, list[Any]] = {
         "path.chatId": ["chat_ana", "~ana", "!=chat_bia"],
         "query.limit": [20, "20", ">=9", "<100"],
         "header.x-trace": ["one", "~n"],
         "query.cursor": [],
     }
-    left = {
+    left: dict[str, list[Any]] = {
         "path.chatId": ["chat_bia"],
         "query.limit": [2, ">=100", "<9"],
         "header.x-trace": ["two"],
@@ -174,7 +176,10 @@ def test_a_removed_rule_is_absent_and_the_others_continue_to_count(mockserver: S
 def test_counters_are_part_of_a_checkpoint(mockserver: Sandbox) -> None:
     rule = mockserver.on("listCampaigns").nth(3).error("INTERNAL_ERROR")
     late = mockserver.on("listCampaigns").where({"query.a": "1"}).every(2).error("FORM_NOT_FOUND")
-    statuses = lambda: [mockserver.call("GET", "/v1/campaigns?a=1").status for _ in range(2)]
+
+    def statuses() -> list[int]:
+        return [mockserver.call("GET", "/v1/campaigns?a=1").status for _ in range(2)]
+
     assert 200 == mockserver.call("GET", "/v1/campaigns?a=1").status
     with mockserver.checkpoint():
         inside = statuses()

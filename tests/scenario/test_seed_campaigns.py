@@ -23,7 +23,8 @@ def seed(sandbox: Sandbox, **fields: str | int) -> JSON:
     campaign = {"id": "campaign_a", **fields}
     if fields.get("status", "draft") not in ("draft", "canceled") or "startedAt" in fields:
         campaign |= {"executionId": "execution_a"}
-    return sandbox.apply({"given": {"campaigns": [campaign]}})["created"]
+    created: JSON = sandbox.apply({"given": {"campaigns": [campaign]}})["created"]
+    return created
 
 
 def refused(sandbox: Sandbox, **fields: Any) -> list[str]:
@@ -222,7 +223,7 @@ def test_a_seeded_run_counts_as_the_played_one_at_every_instant(
         if not was_over and end != "processing":
             played.admin.fail_campaign(ids[0]) if end == "failed" else cancel(played, ids[0])
         with mockserver_server.sandbox(now=f"{now:%Y-%m-%dT%H:%M:%S.%f}Z", given=WORLD) as seeded:
-            fields = {"status": end, "startedAt": began.isoformat(), "cadence": cadence}
+            fields: JSON = {"status": end, "startedAt": began.isoformat(), "cadence": cadence}
             if was_over:
                 assert ["/given/campaigns/0/status"] == refused(seeded, **fields)
                 return

@@ -8,16 +8,8 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver.contract.effects import of_group
-from tests.operations.world import (
-    GIVEN,
-    OPERATIONS,
-    OTHER_KEY,
-    SESSIONS,
-    draft,
-    running,
-    session,
-    upload,
-)
+from tests.clients.operations import SESSIONS
+from tests.operations.world import GIVEN, OPERATIONS, OTHER_KEY, draft, running, session, upload
 from tests.scenario.effects import apply_now
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
@@ -42,7 +34,7 @@ def _complete(sandbox: Sandbox) -> tuple[str, str]:
     return _session(sandbox, session_id)[0], made["displayPhone"].replace(" ", "").replace("-", "")
 
 
-def _fail_session(sandbox: Sandbox) -> tuple[str, str]:
+def _fail_session(sandbox: Sandbox) -> tuple[str, str | None]:
     session_id = session(sandbox)
     apply_now(sandbox, "fail-session", {"id": session_id, "reason": "phone_in_use"})
     return _session(sandbox, session_id)
@@ -117,7 +109,7 @@ def _fail_sends(sandbox: Sandbox) -> tuple[str, int, int]:
 
 
 def _set_tenant(sandbox: Sandbox) -> list[str | int]:
-    seen = [sandbox.call(*LIST).status]
+    seen: list[str | int] = [sandbox.call(*LIST).status]
     for settings in ({"subscription": "suspended"}, {"subscription": "active", "developersEnabled": False}):
         apply_now(sandbox, "set-tenant", settings)
         seen.append(sandbox.call(*LIST).json()["code"])
@@ -127,7 +119,7 @@ def _set_tenant(sandbox: Sandbox) -> list[str | int]:
 def _revoke(sandbox: Sandbox) -> tuple[str, int]:
     apply_now(sandbox, "revoke-key")
     again = apply_now(sandbox, "revoke-key")
-    assert "got a revoked secret key" in again.no_target
+    assert "got a revoked secret key" in str(again.no_target)
     return sandbox.call(*LIST).json()["code"], sandbox.call(*LIST, key=OTHER_KEY).status
 
 
@@ -135,9 +127,8 @@ def _rotate(sandbox: Sandbox) -> list[int]:
     old = sandbox.secret_key
     apply_now(sandbox, "rotate-key", {"key": "sk_brand_new_key"})
     assert "sk_brand_new_key" == sandbox.secret_key
-    assert (
-        "expected one that the sandbox does not have yet"
-        in apply_now(sandbox, "rotate-key", {"key": OTHER_KEY}).no_target
+    assert "expected one that the sandbox does not have yet" in str(
+        apply_now(sandbox, "rotate-key", {"key": OTHER_KEY}).no_target
     )
     return [sandbox.call(*LIST, key=key).status for key in (old, "sk_brand_new_key")]
 
@@ -168,7 +159,7 @@ def _remove_template(sandbox: Sandbox) -> tuple[int, int]:
     )
 
 
-def _remove_funnel(sandbox: Sandbox) -> tuple[str, str]:
+def _remove_funnel(sandbox: Sandbox) -> tuple[str, str | None]:
     session_id = session(sandbox, funnelId="funnel_sales", funnelStepId="funnel_step_first")
     apply_now(sandbox, "remove-funnel", {"id": "funnel_sales"})
     sandbox.complete_session(session_id)
@@ -190,7 +181,7 @@ def _fail_media(sandbox: Sandbox) -> list[list[bool]]:
 
 def _given(sandbox: Sandbox) -> int:
     apply_now(sandbox, "given", {"templates": [{"id": "template_late"}]})
-    assert "template_late" in apply_now(sandbox, "given", {"templates": [{"id": "template_late"}]}).no_target
+    assert "template_late" in str(apply_now(sandbox, "given", {"templates": [{"id": "template_late"}]}).no_target)
     return sandbox.call("GET", "/v1/message-templates/template_late").status
 
 
@@ -207,7 +198,7 @@ def _rate_limit(sandbox: Sandbox) -> tuple[list[int], int, int]:
 def _set_choice(sandbox: Sandbox) -> str:
     apply_now(sandbox, "set-choice", {"dual-status": "guide", "message-text": "empty"})
     read = sandbox.call(*OPERATIONS["readCampaign"]).json()
-    return read["message"]
+    return str(read["message"])
 
 
 def _advance(sandbox: Sandbox) -> str:

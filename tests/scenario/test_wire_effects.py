@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from http.client import RemoteDisconnected
 from statistics import median
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
+from mockserver.contract.endpoints import Operation
 from mockserver.contract.errors import ERRORS
 from mockserver.testing.rules.builder import ActiveRule
 from tests.operations.world import DRAFT, GIVEN, OPERATIONS, draft, running
@@ -22,7 +23,7 @@ LIST = OPERATIONS["listCampaigns"]
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_any_code_can_be_the_answer_of_any_operation_which_then_does_not_run(
-    mockserver: Sandbox, operation: str
+    mockserver: Sandbox, operation: Operation
 ) -> None:
     before = mockserver.state()["tenants"]
     for code, row in ERRORS.items():
@@ -140,7 +141,7 @@ def test_a_reset_and_a_drop_are_two_errors_for_a_client(mockserver: Sandbox) -> 
 
 @pytest.mark.parametrize("when, campaigns", [("before", 0), ("after", 1)])
 def test_a_bad_gateway_is_a_page_of_a_proxy_whether_or_not_the_operation_ran(
-    mockserver: Sandbox, when: str, campaigns: int
+    mockserver: Sandbox, when: Literal["before", "after"], campaigns: int
 ) -> None:
     mockserver.on("createCampaign").bad_gateway(when)
 
@@ -165,7 +166,9 @@ def test_a_bad_gateway_without_arguments_prevents_the_operation(mockserver: Sand
 @pytest.mark.parametrize(
     "status, title", [(502, "Bad Gateway"), (503, "Service Unavailable"), (504, "Gateway Timeout")]
 )
-def test_a_bad_gateway_has_its_status_and_the_name_of_its_proxy(mockserver: Sandbox, status: int, title: str) -> None:
+def test_a_bad_gateway_has_its_status_and_the_name_of_its_proxy(
+    mockserver: Sandbox, status: Literal[502, 503, 504], title: str
+) -> None:
     mockserver.on("listCampaigns").bad_gateway(status=status, server="edge <1>")
 
     reply = mockserver.call(*LIST)
@@ -182,7 +185,7 @@ def test_a_bad_gateway_on_a_read_may_hide_a_read_that_ran(mockserver: Sandbox) -
     assert [True] == [each["applied"] for each in mockserver.log.journal["exchanges"]]
 
 
-def _stale(sandbox: Sandbox, operation: str) -> ActiveRule:
+def _stale(sandbox: Sandbox, operation: Operation) -> ActiveRule:
     return sandbox.on(operation).times(1).stale()
 
 

@@ -135,7 +135,7 @@ def _replaced(draw: Any, value: Any) -> Any:
 
 
 @st.composite
-def written(draw: Any, lawful: Any) -> bytes:
+def written(draw: st.DrawFn, lawful: Any) -> bytes:
     """A body: a mangled value as JSON, at times with numbers beyond a double, or no JSON at all."""
     if draw(st.integers(0, 19)) == 0:
         return draw(st.sampled_from((b"", b"{", b"\xff", b"[" * 1_000, b'{"a":1}{', b"null", b"[]", *NUMBERS_BEYOND)))

@@ -83,7 +83,8 @@ def read_by_us(
 
     With `segment_bytes` each turn of the server's loop gets as many bytes, else the first one gets all.
     """
-    recorder, log = _Recorder(respond), []
+    recorder = _Recorder(respond)
+    log: list[str] = []
     client, wire = socket.socketpair()
     client.settimeout(LIMIT_SECONDS)
     with client:

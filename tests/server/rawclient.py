@@ -24,7 +24,7 @@ class Answer(NamedTuple):
 class RawClient:
     """One connection; whatever does not happen within the deadline raises TimeoutError."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int | None) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), DEADLINE_SECONDS)
         self._reader = self.socket.makefile("rb")
 

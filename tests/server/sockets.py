@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from werkzeug.wrappers import Request, Response
 
@@ -22,8 +22,8 @@ class ReceivedRequest(Request):
         return dict(self.headers.items())
 
 
-def app(answer: Callable[[ReceivedRequest], Response | None]) -> Any:
-    """A WSGI app that answers with what `answer` returns for a request, 200 if that is None."""
+def app(answer: Callable[[ReceivedRequest], Response | Literal[False] | None]) -> Any:
+    """A WSGI app that answers with what `answer` returns for a request, 200 if that is nothing."""
 
     def run(environ: Any, start: Any) -> Any:
         return (answer(ReceivedRequest(environ)) or Response())(environ, start)

@@ -17,9 +17,10 @@ from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHos
 from mockserver.server.http1.server import Server
 from mockserver.server.socket_handler import SocketHandler
 from mockserver.server.webhooks.pacing import Pacing
+from tests.clients.operations import SESSIONS
 from tests.harness.waiting import PATIENCE_SECONDS, wait_until
 from tests.server.conftest import Serve
-from tests.server.control_calls import SESSIONS, Made
+from tests.server.control_calls import Made
 from tests.server.receivers import ACCEPTED, receiving
 from tests.server.sockets import ReceivedRequest, app
 
@@ -36,10 +37,11 @@ class Standalone:
 
     def receive(self, url: str, **settings: JSON) -> str:
         body = self.made.control("POST", "/scenarios", {"given": {"webhooks": [{"url": url, **settings}]}}).json()
-        return body["created"]["webhooks"][0]
+        return str(body["created"]["webhooks"][0])
 
-    def events(self) -> list[dict]:
-        return self.made.control("GET", "/events").json()["events"]
+    def events(self) -> list[JSON]:
+        found: list[JSON] = self.made.control("GET", "/events").json()["events"]
+        return found
 
     def complete(self, session_id: str) -> None:
         assert 200 == self.made.control("POST", f"/sessions/{session_id}/complete?wait=false", {}).status_code
@@ -204,7 +206,7 @@ def test_a_receiver_that_advances_the_clock_is_answered_during_its_request(
     assert "2031-01-01T00:40:00.000Z" == standalone.made.control("GET", "/clock").json()["now"]
 
 
-def statuses(event: dict) -> list[int | None]:
+def statuses(event: JSON) -> list[int | None]:
     return [each.get("status") for each in event["deliveries"][0]["attempts"]]
 
 

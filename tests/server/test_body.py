@@ -86,7 +86,7 @@ def test_a_chunked_body_is_read_alike_in_segments_of_any_size(size: int) -> None
         for at in range(0, len(sent), size):
             received += sent[at : at + size]
             body.receive(received)
-            assert (b"", at + size >= len(sent)) == (received, body.is_whole)
+            assert (b"", at + size >= len(sent)) == (bytes(received), body.is_whole)
 
         assert read == body.content()
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
-from tests.server.control_calls import NOON, SESSIONS, begin, is_frozen
+from tests.clients.operations import SESSIONS
+from tests.server.control_calls import NOON, begin, is_frozen
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -202,7 +203,7 @@ class TestAdvancing:
 @given(ages=st.lists(st.integers(0, 2400), max_size=5), cuts=st.lists(st.integers(0, 3_000_000_000), max_size=6))
 @pytest.mark.clause("session.expired")
 def test_many_small_waits_equal_one_long_wait(mockserver_server: MockServer, ages: list[int], cuts: list[int]) -> None:
-    def play(*waits: int) -> tuple:
+    def play(*waits: int) -> tuple[Any, ...]:
         with mockserver_server.sandbox(now=START) as sandbox:
             for age in ages:
                 begin(sandbox)

@@ -11,7 +11,8 @@ import requests
 import time_machine
 
 from mockserver import MockServer
-from tests.server.control_calls import SESSIONS, begin, is_frozen, make
+from tests.clients.operations import SESSIONS
+from tests.server.control_calls import begin, is_frozen, make
 from tests.server.rawclient import RawClient
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)

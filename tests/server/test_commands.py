@@ -100,6 +100,6 @@ def test_a_command_with_the_lock_free_takes_none_of_another_thread(mockserver: S
         held.append(hosted.sandbox.lock._is_owned())
 
     for phase in ("locked", "unlocked"):
-        mockserver._hosted.run_command(handler, {}, phase=phase)  # type: ignore[arg-type]
+        mockserver._hosted.run_command(handler, {}, phase=phase)
 
     assert [True, False] == held

@@ -1,6 +1,6 @@
 """State over HTTP: scenario documents, state, checkpoints, reset, and the journal with its verification."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
 from mockserver.scenario import library
-from tests.server.control_calls import NOON, SESSIONS, Made, make, refused
+from tests.clients.operations import SESSIONS
+from tests.server.control_calls import NOON, Made, make, refused
 
 CHATS = {"chats": [{"id": "chat_a"}]}
-DOCUMENT = {
+DOCUMENT: JSON = {
     "scenario": "mine",
     "summary": "Two chats and a tenant.",
     "choices": {"dual-status": "guide"},
@@ -298,7 +299,7 @@ class TestJournal:
         assert hint in reply.text
 
 
-MOVES = {
+MOVES: dict[str, Callable[[Sandbox], Any]] = {
     "make": lambda sandbox: sandbox.call("POST", SESSIONS, json={}).json(),
     "make and complete": lambda sandbox: sandbox.complete_session(MOVES["make"](sandbox)["sessionId"]),
     "advance": lambda sandbox: sandbox.advance("7m"),
@@ -312,7 +313,7 @@ MOVES = {
 def test_what_follows_a_checkpoint_never_happened(
     mockserver_server: MockServer, before: list[str], after: list[str]
 ) -> None:
-    def play(sandbox: Sandbox) -> tuple:
+    def play(sandbox: Sandbox) -> tuple[Any, ...]:
         answers = [MOVES[move](sandbox) for move in after]
         # The ids of events differ from one epoch to another; all else repeats.
         events = [each | {"id": ""} for each in sandbox.events]

@@ -15,7 +15,8 @@ from mockserver.server.api.request import HttpRequest
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.hosting.log_lines import LogForm
-from tests.server.control_calls import NOON, SESSIONS, Made, control, make, refused
+from tests.clients.operations import SESSIONS
+from tests.server.control_calls import NOON, Made, control, make, refused, response_to
 
 SECRET = "sk_test_secret_of_the_default_tenant"
 PUBLIC = "pk_test_public_of_the_default_tenant"
@@ -94,7 +95,7 @@ class TestStrangers:
 
         def status(target: str, **headers: str) -> int:
             request = HttpRequest("GET", target, headers, b"", host.origin)
-            return front_controller.handle_request(host, request)[0].status
+            return response_to(host, request).status
 
         assert 401 == status("/_mock/clock", host="gateway.lan")
         assert 200 == status("/_mock/clock", host="gateway.lan", authorization="Bearer t0ken-ção")

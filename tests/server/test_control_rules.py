@@ -15,7 +15,10 @@ from tests.server.control_calls import make, refused
 
 def test_applying_answers_the_ids_listing_shows_the_rules_and_deleting_ends_them(mockserver_server: MockServer) -> None:
     made = make(mockserver_server.url)
-    script = [{"on": "listCampaigns", "nth": 2, "do": {"error": "INTERNAL_ERROR"}}, {"at": "5m", "do": {"advance": 1}}]
+    script: list[JSON] = [
+        {"on": "listCampaigns", "nth": 2, "do": {"error": "INTERNAL_ERROR"}},
+        {"at": "5m", "do": {"advance": 1}},
+    ]
     applied = made.control("POST", "/scenarios", {"scenario": "mine", "script": script})
 
     assert (201, ["rule_1", "rule_2"]) == (applied.status_code, applied.json()["rules"])

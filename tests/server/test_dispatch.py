@@ -15,10 +15,11 @@ from standardwebhooks import Webhook
 
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
+from tests.clients.operations import SESSIONS
 from tests.operations.inbox import Inbox
 from tests.operations.session_calls import NOON, begin
 from tests.server.conftest import Serve
-from tests.server.control_calls import SESSIONS, control, make, refused
+from tests.server.control_calls import control, make, refused
 from tests.server.sockets import ReceivedRequest, app
 
 pytestmark = pytest.mark.clause("events.once")

@@ -33,10 +33,11 @@ class Record:
         self.freed.append(threading.current_thread().name)
 
 
-class Spy:
+class Spy(Disposal):
     """Disposal that stores the tables."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.tables: list[Discarded] = []
 
     def add(self, discarded: Discarded) -> None:
@@ -51,7 +52,7 @@ def dispose(make: Callable[[Any], Any], count: int, pause: Callable[[list[str]],
     """Dispose of a table with this many records; return the names of the threads that freed them, and the return."""
     freed: list[str] = []
     returned = threading.Event()
-    disposal = Disposal(pause=lambda: returned.wait() and pause(freed))
+    disposal = Disposal(pause=lambda: pause(freed) if returned.wait() else None)
     disposal.add((make([Record(freed) for _ in range(count)]), []))
     freed.append("returned")
     returned.set()
@@ -103,7 +104,7 @@ def test_tables_of_several_resets_are_all_freed() -> None:
 
 def test_a_reset_disposes_of_its_calls_and_records() -> None:
     with MockServer().sandbox(given={"templates": [{"id": "template_hello"}]}) as sandbox:
-        spy = sandbox._hosted.host.disposal = Spy()
+        sandbox._hosted.host.disposal = spy = Spy()
         body = {"name": "Hello", "platform": "chatapp", "templateId": "template_hello", "cadence": 60}
         campaign_id = sandbox.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
         state = sandbox._hosted.sandbox
@@ -121,7 +122,7 @@ def test_a_reset_disposes_of_its_calls_and_records() -> None:
 def test_a_reset_leaves_the_chats_of_the_initial_state_alone() -> None:
     given = {"chats": [{"id": "chat_one", "contact": "+551155500101"}]}
     with MockServer().sandbox(given=given) as sandbox:
-        spy = sandbox._hosted.host.disposal = Spy()
+        sandbox._hosted.host.disposal = spy = Spy()
         rows = sandbox._hosted.sandbox.tenants["tenant_default"].chats.rows
 
         sandbox.reset()
@@ -132,7 +133,7 @@ def test_a_reset_leaves_the_chats_of_the_initial_state_alone() -> None:
 
 def test_a_reset_disposes_of_chats_that_were_added() -> None:
     with MockServer().sandbox() as sandbox:
-        spy = sandbox._hosted.host.disposal = Spy()
+        sandbox._hosted.host.disposal = spy = Spy()
         sandbox.apply({"given": {"chats": [{"id": "chat_one", "contact": "+551155500101"}]}})
         rows = sandbox._hosted.sandbox.tenants["tenant_default"].chats.rows
 
@@ -145,7 +146,7 @@ def test_a_closed_sandbox_is_freed_without_the_garbage_collector() -> None:
     host = SandboxHost()
     hosted = host.create(SandboxConfig(given={"chats": {"count": 3}}))
     handle_request(host, HttpRequest("GET", f"/sandboxes/{hosted.id}/v1/campaigns", {}, b"", host.origin))
-    closed = [ref(hosted), ref(hosted.sandbox)]
+    closed: list[ref[Any]] = [ref(hosted), ref(hosted.sandbox)]
     gc.disable()
     try:
         host.close(hosted.id)

@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from datetime import datetime
 from io import BytesIO
 from queue import SimpleQueue
@@ -55,14 +55,16 @@ def connected(sandbox: Sandbox) -> RawClient:
     return RawClient(urlsplit(sandbox.base_url).port or 0)
 
 
-FREEZERS = {
+FREEZERS: dict[str, Callable[[], Any]] = {
     "freezegun": lambda: freeze_time(DAY),
     "time-machine": lambda: time_machine.travel(datetime.fromisoformat(DAY), tick=False),
 }
 
 
 @pytest.mark.parametrize("freeze", FREEZERS.values(), ids=FREEZERS)
-def test_a_delay_takes_real_time_while_the_clock_of_the_process_is_frozen(freeze: Callable[[], object]) -> None:
+def test_a_delay_takes_real_time_while_the_clock_of_the_process_is_frozen(
+    freeze: Callable[[], AbstractContextManager[Any]],
+) -> None:
     with freeze(), MockServer() as server, server.sandbox() as sandbox:
         sandbox.on("listCampaigns").delay("50ms")
         with connected(sandbox) as client:
@@ -70,7 +72,9 @@ def test_a_delay_takes_real_time_while_the_clock_of_the_process_is_frozen(freeze
 
 
 @pytest.mark.parametrize("freeze", FREEZERS.values(), ids=FREEZERS)
-def test_a_clock_that_is_frozen_during_a_wait_does_not_prolong_it(freeze: Callable[[], object]) -> None:
+def test_a_clock_that_is_frozen_during_a_wait_does_not_prolong_it(
+    freeze: Callable[[], AbstractContextManager[Any]],
+) -> None:
     with MockServer() as server, server.sandbox() as sandbox:
         rule = sandbox.on("listCampaigns").delay("100ms")
         with connected(sandbox) as client:
@@ -121,7 +125,7 @@ def test_responses_keep_the_order_of_their_requests(serve: Serve) -> None:
         def respond(self, request: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:
             response = Response(200, (), request.target.encode())
             if request.target == "/worker":
-                return request.in_worker(lambda: time.sleep(0.01) or response)  # type: ignore[func-returns-value]
+                return request.in_worker(lambda: time.sleep(0.01) or response)
             return self.late(response) if request.target == "/late" else response
 
         async def late(self, response: Response) -> ResponseOrDisconnect:

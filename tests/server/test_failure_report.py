@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from mockserver.server.report.failure import in_words
 from mockserver.server.report.text import report
 from mockserver.testing.report.snapshots import snapshot
@@ -30,7 +31,7 @@ def started_twice(made: Made) -> str:
     campaign = made.api("POST", "/v1/campaigns", NEW).json()["campaignId"]
     for status in (202, 422):
         assert status == made.api("POST", f"/v1/campaigns/{campaign}/start").status_code
-    return campaign
+    return str(campaign)
 
 
 def text(made: Made, query: str = "") -> list[str]:
@@ -39,8 +40,9 @@ def text(made: Made, query: str = "") -> list[str]:
     return reply.text.splitlines()
 
 
-def view(made: Made, query: str = "") -> dict:
-    return made.control("GET", f"/report{query}", headers={"Accept": "application/json"}).json()
+def view(made: Made, query: str = "") -> JSON:
+    body: JSON = made.control("GET", f"/report{query}", headers={"Accept": "application/json"}).json()
+    return body
 
 
 def test_the_first_line_names_the_last_refused_call_by_operation_status_and_code(made: Made) -> None:

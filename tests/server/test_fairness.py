@@ -180,7 +180,7 @@ class Lanes:
             raise InterruptedError
 
         headers = {"host": "127.0.0.1", "content-type": "application/json"}
-        request = Request(method, target, headers, body, len(body), ("127.0.0.1", 1), 0, in_worker)  # type: ignore[arg-type]
+        request = Request(method, target, headers, body, len(body), ("127.0.0.1", 1), 0, in_worker)
         with pytest.raises(InterruptedError):
             asyncio.run(_awaited(self._handler.respond(request)))
         return lanes[0]
@@ -338,4 +338,4 @@ def test_what_concerns_the_whole_server_waits_for_the_lock_of_no_sandbox(held: S
 def test_the_timers_of_the_others_run_while_a_sandbox_is_held(held: SandboxHost) -> None:
     names = ("sandbox_1", "sandbox_2")
 
-    assert [False, True] == [within(lambda name=name: _run_due_timers(held.sandboxes[name].sandbox)) for name in names]
+    assert [False, True] == [within(partial(_run_due_timers, held.sandboxes[name].sandbox)) for name in names]

@@ -329,6 +329,7 @@ def test_flask_matches_the_row_that_responds(prefix: str, method: str) -> None:
     for path in (path.partition("?")[0] for path in ODD if path.startswith(("/v1", "//v1", "/_mock", "//_mock"))):
         equal = equal_target(path)
         operation, command = router.route(method, equal), CONTROL.match(method, equal)
+        expected: tuple[str | None, Mapping[str, str]]
         if operation.target is not None:
             expected = (f"api.{operation.target.id}", operation.params)
         else:
@@ -375,7 +376,7 @@ def test_a_request_is_freed_when_it_is_answered(path: str) -> None:
     requests_seen: list[weakref.ref[flask.Request]] = []
 
     def note(*_: object, **__: object) -> None:
-        requests_seen.append(weakref.ref(flask.request._get_current_object()))
+        requests_seen.append(weakref.ref(flask.request._get_current_object()))  # type: ignore[attr-defined]
 
     gc.disable()
     try:

@@ -7,7 +7,8 @@ import requests
 
 from mockserver import MockServer
 from mockserver._json import JSON
-from tests.server.control_calls import NOON, SESSIONS, Made, make, refused
+from tests.clients.operations import SESSIONS
+from tests.server.control_calls import NOON, Made, make, refused
 
 CAMPAIGN = {"name": "c", "platform": "chatapp", "templateId": "template_a", "cadence": 60}
 GIVEN = {"templates": [{"id": "template_a"}], "chats": {"count": 100}}

@@ -146,7 +146,8 @@ def cut(way: Way, choices: Mapping[str, object], *lines: str) -> tuple[int, str,
     """Return status, body and reason of the answer to a head that does not end."""
     hosted = way.host.create(CONFIG._replace(choices=choices), id="bounds")
     key = f"X-API-Key: {hosted.tenant.secret_key}"
-    port = way.ask.__closure__[0].cell_contents  # type: ignore[attr-defined]
+    assert way.ask.__closure__
+    port = way.ask.__closure__[0].cell_contents
     with RawClient(port) as client:
         client.socket.sendall("\r\n".join(lines).replace("KEY", key).encode() + b"x" * (HEAD_MAX_BYTES + 4))
         answer = client.answer(lines[0].partition(" ")[0])

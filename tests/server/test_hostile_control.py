@@ -14,8 +14,9 @@ from mockserver.server import app as flask_app
 from mockserver.server.control.routes import ROUTES, Route, query_names
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
+from tests.clients.operations import SESSIONS
 from tests.depth import at_depth
-from tests.operations.world import DRAFT, GIVEN, SESSIONS
+from tests.operations.world import DRAFT, GIVEN
 from tests.server.hostile import HEADERS, Request, check, send, strict_json, targets, written
 
 JSON = {"Accept": "application/json"}

@@ -14,8 +14,9 @@ from mockserver._json import JSON
 from mockserver.server import app as flask_app
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
+from tests.clients.operations import SESSIONS
 from tests.depth import at_depth
-from tests.operations.world import GIVEN, SESSIONS
+from tests.operations.world import GIVEN
 from tests.server.hostile import HEADERS, TEXT, TEXTS, Answer, Request, check, send
 from tests.server.page_calls import fields
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from mockserver.contract.limits import JOURNAL_ANSWER_MAX_BYTES, JOURNAL_BODY_MAX_BYTES
 from mockserver.core.state import journal
 from mockserver.testing.report.replay import print_replay
@@ -157,7 +158,9 @@ def test_the_oldest_exchanges_are_dropped_for_the_latest() -> None:
         journal = sandbox._hosted.sandbox.journal
 
         assert journal.size_bytes <= MEBIBYTE
-        assert journal.size_bytes == sum(each.size_bytes for each in [*journal.exchanges, *journal.commands])
+        assert journal.size_bytes == sum(
+            each.size_bytes for kept in (journal.exchanges, journal.commands) for each in kept
+        )
         assert list(range(41 - len(journal.exchanges), 41)) == [each.n for each in journal.exchanges]
         assert 10 < len(journal.exchanges) < 20
         missing = f"The first {40 - len(journal.exchanges)} calls and commands are missing"
@@ -196,8 +199,9 @@ def test_the_journal_has_the_configured_number_of_exchanges() -> None:
 
 @pytest.mark.parametrize("bound", ["journal_max_entries", "journal_max_bytes"])
 def test_a_journal_of_size_zero_is_refused(bound: str) -> None:
+    settings: JSON = {bound: 0}
     with pytest.raises(ValueError, match="expected at least 1 entry and 1 byte"):
-        MockServer(**{bound: 0})
+        MockServer(**settings)
 
 
 def test_an_answer_that_is_lost_does_not_count(sandbox: Sandbox) -> None:

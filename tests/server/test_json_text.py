@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
-from json.encoder import c_make_encoder
+from json.encoder import c_make_encoder  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest

@@ -25,7 +25,7 @@ SEED = {
 }
 
 # How a key may be written, each so that its reader has the key.
-FORMS = {
+FORMS: dict[str, Callable[[str], str]] = {
     "whole": lambda key: key,
     "percent-encoded": lambda key: quote(key, safe=""),
     "percent-encoded throughout": lambda key: "".join(f"%{ord(char):02x}" for char in key),

@@ -11,28 +11,35 @@ import pytest
 from mockserver import MockServer
 from mockserver._json import JSON
 from mockserver.core.instants import parse
-from mockserver.server import front_controller
+from mockserver.core.state.sandbox import Clock
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.testing.remote import RemoteServer
 from tests.clients.operations import SESSIONS
 from tests.server.conftest import Serve
-from tests.server.control_calls import NOON, Made, control, make, refused
-from tests.server.test_background import Standalone, app, standalone  # noqa: F401 - a fixture
+from tests.server.control_calls import NOON, Made, control, make, refused, response_to
+from tests.server.sockets import app
+from tests.server.test_background import Standalone, standalone  # noqa: F401 - a fixture
 
 HOOK = "http://127.0.0.1:9/hook"
 
 
-def create(host: SandboxHost, **body: Any) -> dict:
+def create(host: SandboxHost, **body: Any) -> JSON:
     """The answer to a creation without a socket."""
     request = HttpRequest.create(
         "POST", "/_mock/sandboxes", {"host": "127.0.0.1"}, json.dumps(body).encode(), "http://127.0.0.1"
     )
-    response, _ = front_controller.handle_request(host, request)
-    answer = json.loads(response.body)
+    response = response_to(host, request)
+    answer: JSON = json.loads(response.body)
     assert 201 == response.status, answer
     return answer
+
+
+def microseconds(instant: str) -> int:
+    read = parse(instant)
+    assert read is not None
+    return read[0]
 
 
 class TestCreation:
@@ -83,7 +90,7 @@ class TestCreation:
         key = create(host)["secretKey"]
         request = HttpRequest.create("GET", "/v1/campaigns", {"x-api-key": key}, b"", "http://127.0.0.1")
 
-        assert 401 == front_controller.handle_request(host, request)[0].status
+        assert 401 == response_to(host, request).status
 
     def test_keys_follow_from_the_seed_of_the_server_or_from_a_seed_that_is_given(self) -> None:
         hosts = [SandboxHost(), SandboxHost()]
@@ -99,16 +106,16 @@ class TestCreation:
 
     def test_it_follows_the_servers_freeze_unless_it_has_a_clock(self) -> None:
         host = SandboxHost()
-        host.frozen_at = parse(NOON)[0]
+        host.frozen_at = microseconds(NOON)
 
-        def clock(**body: JSON) -> dict:
+        def clock(**body: JSON) -> Clock:
             created = create(host, **body)
             return host.sandboxes[created["sandboxId"]].sandbox.clock
 
-        assert (True, parse(NOON)[0]) == (clock().frozen, clock().now)
+        assert (True, microseconds(NOON)) == (clock().frozen, clock().now)
         assert not clock(clock={"follow": True}).frozen
         assert not clock(scenario={"clock": {"follow": True}}).frozen
-        assert parse("2020-01-01T00:00:00Z")[0] == clock(clock={"freeze": "2020-01-01T00:00:00Z"}).now
+        assert microseconds("2020-01-01T00:00:00Z") == clock(clock={"freeze": "2020-01-01T00:00:00Z"}).now
         host.frozen_at = None
         assert not clock().frozen
 
@@ -226,7 +233,12 @@ class TestWebhooks:
 class TestSettledDeliveries:
     """Commands that end a session, on a server that delivers in the background."""
 
-    COMMANDS = (("complete", {}), ("fail", {"reason": "token_exchange_failed"}), ("cancel", None), ("expire", None))
+    COMMANDS: tuple[tuple[str, JSON | None], ...] = (
+        ("complete", {}),
+        ("fail", {"reason": "token_exchange_failed"}),
+        ("cancel", None),
+        ("expire", None),
+    )
 
     @pytest.mark.parametrize(("command", "body"), COMMANDS)
     def test_the_response_follows_the_deliveries(
@@ -269,7 +281,7 @@ class TestSettledDeliveries:
         serve: Serve,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        held, waits = threading.Event(), []
+        held, waits = threading.Event(), list[Any]()
         standalone.receive(serve(app(lambda _: held.wait(30) and None)).url)
         session = standalone.made.session()
         monkeypatch.setattr(standalone.hosted.dispatch._worked, "wait", waits.append)  # as after a second

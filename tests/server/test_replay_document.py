@@ -15,7 +15,8 @@ import requests
 from mockserver import MockServer, Sandbox, cli
 from mockserver.scenario import documents
 from mockserver.testing.report.replay import replay
-from tests.server.control_calls import NOON, SESSIONS, Made, control, make, refused
+from tests.clients.operations import SESSIONS
+from tests.server.control_calls import NOON, Made, control, make, refused
 
 TEMPLATE = {"id": "t", "name": "T", "items": [{"type": "text", "text": "Oi, ção 🦷"}], "variables": []}
 BODY = {"name": "Ação 🦷", "platform": "chatapp", "templateId": "t", "cadence": 1}

@@ -9,13 +9,14 @@ from mockserver import MockServer, Sandbox, create_app
 from mockserver._json import JSON
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
+from tests.clients.operations import SESSIONS
 from tests.depth import at_depth
 from tests.harness.steps import python_calls
-from tests.server.control_calls import NOON, SESSIONS, control, refused
+from tests.server.control_calls import NOON, control, refused
 
 
 def begin(sandbox: Sandbox) -> str:
-    return sandbox.call("POST", SESSIONS, json={}).json()["sessionId"]
+    return str(sandbox.call("POST", SESSIONS, json={}).json()["sessionId"])
 
 
 @pytest.mark.law
@@ -221,11 +222,11 @@ class TestTransports:
         client = create_app("demo").test_client()
 
         assert 401 == client.get("/v1/campaigns").status_code
-        assert client.get("/_mock/state").json["tenants"][0]["chats"]
-        assert ["default"] == [each["sandboxId"] for each in client.get("/_mock/sandboxes").json["sandboxes"]]
+        assert client.get("/_mock/state").get_json()["tenants"][0]["chats"]
+        assert ["default"] == [each["sandboxId"] for each in client.get("/_mock/sandboxes").get_json()["sandboxes"]]
         assert (409, "MOCK_DEFAULT_SANDBOX") == (
             client.delete("/_mock/sandboxes/default").status_code,
-            client.delete("/_mock/sandboxes/default").json["code"],
+            client.delete("/_mock/sandboxes/default").get_json()["code"],
         )
 
     def test_a_server_without_a_default_sandbox_responds_with_how_to_create_one(

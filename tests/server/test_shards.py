@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 
+from mockserver._json import JSON
 from mockserver.core.instants import SECOND
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.front_controller import handle_request
-from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.hosting.limits import Drain, Limiter, ServerLimits
 from mockserver.server.hosting.shard import Shard, read_shard
+from tests.server.control_calls import response_to
 
 Ask = Callable[..., Any]
 
@@ -34,7 +37,8 @@ def asking(host: SandboxHost) -> Ask:
 
 
 def created(host: SandboxHost) -> dict[str, Any]:
-    return asking(host)("POST", "/_mock/sandboxes").json()
+    body: JSON = asking(host)("POST", "/_mock/sandboxes").json()
+    return body
 
 
 @pytest.mark.parametrize(
@@ -104,9 +108,9 @@ def test_the_pages_of_a_shard_lead_to_itself_and_its_sandboxes_to_their_own_addr
     made = created(host)
     headers = {"host": "127.0.0.1", "accept": "text/html"}
 
-    page = handle_request(
+    page = response_to(
         host, HttpRequest.create("GET", "/sandboxes/shard_1/_mock/sandboxes", headers, b"", "http://127.0.0.1")
-    )[0].body.decode()
+    ).body.decode()
 
     links = re.findall(r'href="(/[^"]*)"', page)
     assert links
@@ -120,9 +124,9 @@ def test_a_token_at_a_page_of_a_shard_opens_that_page() -> None:
     headers = {"host": "127.0.0.1", "accept": "text/html"}
     form = b"token=let-me-in&next=/sandboxes/shard_1/_mock/sandboxes"
 
-    answer = handle_request(
+    answer = response_to(
         host, HttpRequest.create("POST", "/sandboxes/shard_1/_mock/", headers, form, "http://127.0.0.1")
-    )[0]
+    )
 
     assert (303, "/sandboxes/shard_1/_mock/sandboxes") == (answer.status, dict(answer.headers)["Location"])
     assert "; Path=/sandboxes/shard_1/_mock/;" in dict(answer.headers)["Set-Cookie"]

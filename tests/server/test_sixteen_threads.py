@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from mockserver import MockServer, Sandbox
-from tests.server.control_calls import SESSIONS
+from tests.clients.operations import SESSIONS
 
 THREADS, ROUNDS = 16, 12
 ALL = THREADS * ROUNDS
@@ -51,7 +51,8 @@ def test_each_call_is_in_the_journal_once_and_each_event_is_delivered_once(sessi
 
     def run(sandbox: Sandbox) -> list[str]:
         together.wait(30)
-        return sessions(sandbox)
+        found: list[str] = sessions(sandbox)
+        return found
 
     with MockServer() as server, server.sandbox() as sandbox, ThreadPoolExecutor(THREADS) as threads:
         rule = sandbox.on("createConnectionSession").every(4).advance("1s")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import types
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -24,7 +25,8 @@ pytestmark = pytest.mark.mockserver(
 def state(sandbox: Sandbox, query: str = "") -> JSON:
     reply = sandbox.call("GET", f"/_mock/state{query}")
     assert reply.status == 200, reply.body
-    return reply.json()["tenants"][0]
+    tenants: JSON = reply.json()["tenants"][0]
+    return tenants
 
 
 def test_the_state_has_the_first_chats_of_a_tenant_and_their_whole_number(mockserver: Sandbox) -> None:
@@ -59,7 +61,7 @@ def test_no_step_of_a_large_state_is_one_call_of_the_interpreter(
     mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The thread of other sandboxes' calls waits for such a step: 10,000 chats as text take 40 ms."""
-    steps = []
+    steps: list[int] = []
     for module in (formats, views):
         monkeypatch.setattr(module, "json" if module is views else "_ENCODE", _Counting(steps, module))
     state(mockserver)
@@ -70,11 +72,11 @@ def test_no_step_of_a_large_state_is_one_call_of_the_interpreter(
 class _Counting:
     """The encoder of a module; records the length of each text."""
 
-    def __init__(self, steps: list[Any], module: types.ModuleType) -> None:
+    def __init__(self, steps: list[int], module: types.ModuleType) -> None:
         self._steps, self._encode = steps, json.dumps if module is views else module._ENCODE
 
-    def __call__(self, value: Any, **options: bool | type[str]) -> str:
-        text = self._encode(value, **options)
+    def __call__(self, value: Any, **options: Any) -> str:
+        text: str = self._encode(value, **options)
         self._steps.append(len(text))
         return text
 
@@ -95,7 +97,7 @@ def test_an_invalid_page_is_refused(mockserver: Sandbox, query: str) -> None:
 def test_the_state_is_the_one_of_its_snapshot_whatever_happens_while_it_is_built(mockserver: Sandbox) -> None:
     before, read = mockserver.state(), []
 
-    def read_state(snapshot: HostedSnapshot, arguments: JSON) -> None:
+    def read_state(snapshot: HostedSnapshot, arguments: Mapping[str, Any]) -> None:
         mockserver.advance("20m")
         mockserver.admin.set_tenant(name="Another")
         read.append(sandboxes.read_state(snapshot, arguments))
@@ -119,7 +121,7 @@ def test_the_state_is_built_without_the_lock(mockserver: Sandbox) -> None:
 
     hosted.sandbox.lock = lock = Lock()
 
-    def read_state(snapshot: HostedSnapshot, arguments: JSON) -> JSON:
+    def read_state(snapshot: HostedSnapshot, arguments: Mapping[str, Any]) -> Any:
         held.append(lock.is_held)
         return sandboxes.read_state(snapshot, arguments)
 

@@ -273,7 +273,7 @@ def test_a_reader_waits_a_tenth_of_a_second_after_each_batch(monkeypatch: pytest
         return [piece async for piece in live_stream.pieces(busy, b"", read)]
 
     busy = Busy()
-    monkeypatch.setattr(live_stream.asyncio, "sleep", wait)
+    monkeypatch.setattr(asyncio, "sleep", wait)
     pieces = asyncio.run(all_pieces())
 
     assert ([0.1] * 5, 6) == (waits, len(pieces))
@@ -316,7 +316,7 @@ def test_a_reader_that_disconnects_leaves_no_listener(server: MockServer, sandbo
         sandbox.call("GET", "/v1/campaigns")
         Reader(sandbox, "?since=x").__exit__()
 
-    assert () == hosted.listeners
+    assert not hosted.listeners
 
 
 def test_an_old_client_gets_the_stream_without_chunks(sandbox: Sandbox, reader: Callable[..., Reader]) -> None:

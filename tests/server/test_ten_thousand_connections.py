@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.control_calls import SESSIONS
+from tests.clients.operations import SESSIONS
 
 resource = pytest.importorskip("resource", reason="the system has no limit of open files")
 
@@ -66,7 +66,7 @@ def bodies(port: int, count: int, request: bytes) -> list[dict[str, str]]:
                 connections.append(connection)
                 connection.sendall(request)
                 selector.register(connection, selectors.EVENT_READ, bytearray())
-            answers = []
+            answers: list[Any] = []
             while len(answers) < count:
                 ready = selector.select(SECONDS)
                 assert ready, f"{len(answers)} of {count} have an answer"

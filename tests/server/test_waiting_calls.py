@@ -26,7 +26,7 @@ class Caller:
     """A client on a thread of its own, and the result of its call."""
 
     def __init__(self, sandbox: Sandbox) -> None:
-        self.result = None
+        self.result: int | type[Exception] | None = None
         self._asked = sandbox.base_url + PATH, sandbox.secret_key
         self.thread = threading.Thread(target=self._run)
         self.thread.start()
@@ -141,7 +141,7 @@ def test_a_cut_beyond_the_end_of_the_body_closes_the_connection_all_the_same(moc
 def test_http_client_reports_a_dropped_connection(mockserver: Sandbox) -> None:
     mockserver.on("listCampaigns").drop("before")
     parts = urlsplit(mockserver.base_url)
-    connection = HTTPConnection(parts.hostname, parts.port, timeout=10)
+    connection = HTTPConnection(str(parts.hostname), parts.port, timeout=10)
     connection.request("GET", parts.path + PATH)
     with pytest.raises(RemoteDisconnected):
         connection.getresponse()
@@ -175,7 +175,7 @@ def test_a_late_answer_to_a_client_that_has_closed_its_socket_is_lost(mockserver
 
 
 # What curl's exit code is for each (52 empty reply, 56 failure in receiving, 18 partial file, 28 timeout).
-CURL = {
+CURL: dict[str, tuple[JSON, int]] = {
     "drop": ({"drop": "after"}, 52),
     "reset": ({"reset": "after"}, 56),
     "truncate": ({"truncate": 5}, 18),
@@ -198,7 +198,7 @@ def test_curl_has_an_exit_code_for_each_fault(mockserver: Sandbox, name: str) ->
     assert code == done.returncode
 
 
-NODE = {
+NODE: dict[str, tuple[JSON, str]] = {
     "drop": ({"drop": "after"}, "UND_ERR_SOCKET"),
     "reset": ({"reset": "after"}, "ECONNRESET"),
     "truncate": ({"truncate": 5}, "terminated"),

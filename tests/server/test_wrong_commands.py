@@ -71,7 +71,8 @@ def test_a_parameter_that_is_sent_twice_is_refused(controls: Controls, row: Rout
 
 @pytest.mark.parametrize("row", WITHOUT_BODY, ids=_named)
 def test_a_body_that_no_command_reads_is_refused(controls: Controls, row: Route) -> None:
-    for body in ({"id": "rule_1"}, [], b"by=1m"):
+    bodies: list[Any] = [{"id": "rule_1"}, [], b"by=1m"]
+    for body in bodies:
         code, message = _refused(controls, row.id, body)
 
         assert "MOCK_BAD_BODY" == code
@@ -94,7 +95,8 @@ def test_an_unknown_key_of_a_body_is_refused(controls: Controls, row: Route) -> 
 @pytest.mark.parametrize("row", WITH_BODY, ids=_named)
 def test_a_value_of_a_wrong_type_is_refused(controls: Controls, row: Route) -> None:
     names = list(schemas.load(row.schema or "").get("properties", ()))
-    for body in ([], "2026-03-01T12:00:00Z", 5, None, *({name: [True]} for name in names)):
+    bodies: list[Any] = [[], "2026-03-01T12:00:00Z", 5, None, *({name: [True]} for name in names)]
+    for body in bodies:
         code, _ = _refused(controls, row.id, b"null" if body is None else body)
 
         assert code in ("MOCK_BAD_BODY", "MOCK_BAD_SCENARIO"), body

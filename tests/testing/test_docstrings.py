@@ -43,7 +43,7 @@ def members(kind: type) -> Iterator[tuple[str, Any]]:
 
 def parameters(function: Any) -> list[str]:
     """The parameters of a function by the names that `Args:` has for them."""
-    stars = {inspect.Parameter.VAR_KEYWORD: "**", inspect.Parameter.VAR_POSITIONAL: "*"}
+    stars: dict[object, str] = {inspect.Parameter.VAR_KEYWORD: "**", inspect.Parameter.VAR_POSITIONAL: "*"}
     rows = list(inspect.signature(function).parameters.values())[1:]
     return [f"{stars.get(row.kind, '')}{row.name}" for row in rows]
 

@@ -56,7 +56,7 @@ def test_a_step_that_the_page_does_not_offer_is_refused_with_the_offered_ones(mo
         ValueError, match="got the step 'authorise'; expected one that the page 'Conecte .* offers .*: the step 'intro'"
     ):
         user.authorise()
-    assert "intro" == user.page.step
+    assert user.page and "intro" == user.page.step
 
 
 def test_an_unknown_button_is_refused_with_the_closest_match(mockserver: Sandbox) -> None:
@@ -108,7 +108,7 @@ def test_the_repr_of_an_end_user_contains_no_secret(mockserver: Sandbox) -> None
     text = repr(user) + repr(user.page)
 
     assert session["url"].rpartition("/")[2] not in text
-    assert user.page.forms[0].values["secret"] not in text
+    assert user.page and user.page.forms[0].values["secret"] not in text
 
 
 def test_back_and_reload_remain_in_the_flow(mockserver: Sandbox) -> None:

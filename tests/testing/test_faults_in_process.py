@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from http.client import IncompleteRead, RemoteDisconnected
+from importlib.metadata import version
 
 import httpx
 import pytest
 import requests
-import urllib3
 from werkzeug.test import Client
 
 from mockserver import Sandbox
@@ -83,9 +83,7 @@ def test_a_body_of_fewer_bytes_than_pieces_takes_its_time_all_the_same(mockserve
     assert (b"012", 7) == (mockserver.call(*LIST).body, mockserver.now.second)
 
 
-@pytest.mark.skipif(
-    urllib3.__version__ < "2", reason="urllib3 1.26 takes a short body for a whole one, on a socket too"
-)
+@pytest.mark.skipif(version("urllib3") < "2", reason="urllib3 1.26 takes a short body for a whole one, on a socket too")
 def test_a_streamed_body_of_an_older_epoch_breaks_off_and_moves_nothing(mockserver: Sandbox) -> None:
     mockserver.on("listCampaigns").dribble(4, "9s")
     answer = mockserver.requests_session().get(mockserver.base_url + LIST[1], stream=True)

@@ -199,7 +199,7 @@ def test_an_unused_file_is_listed_with_its_upload(mockserver: Sandbox) -> None:
     files = {"files": ("a.png", PNG, "image/png")}
     url = f"{mockserver.base_url}/v1/messaging/media"
     uploaded = mockserver.requests_session().post(url, files=files, headers={"X-API-Key": mockserver.secret_key}).json()
-    assert [row | {"mediaId": ""} for row in mockserver.ledger.unused_media] == [
+    assert [{**row, "mediaId": ""} for row in mockserver.ledger.unused_media] == [
         {"tenantId": "tenant_default", "mediaId": "", "name": "a.png", "exchange": 1}
     ]
 

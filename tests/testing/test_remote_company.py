@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
-from mockserver import MockServer, cli
+from mockserver import MockServer, Sandbox, cli
 from mockserver.testing.remote import RemoteServer
 from tests.testing.conftest import Suite
 from tests.testing.test_sweep import NAIVE, outcomes
@@ -181,12 +182,16 @@ def test_only_sandboxes_of_the_suite_are_closed_with_its_server(suite: Suite, ru
         assert [other.id] == list(running._host.sandboxes)
 
 
+def has_events(sandbox: Sandbox) -> bool:
+    return bool(sandbox.events)
+
+
 def test_a_wait_that_advances_the_clock_stops_at_the_call(running: MockServer) -> None:
     sandboxes = [server.sandbox(now=NOW) for server in (running, RemoteServer(running.url))]
 
     for sandbox in sandboxes:
         session = sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
-        sandbox.calls._advance_until(lambda each=sandbox: bool(each.events), within="1h")
+        sandbox.calls._advance_until(partial(has_events, sandbox), within="1h")
         assert (
             "expired" == sandbox.call("GET", f"/v1/entrypoints/chatapp/connection-sessions/{session}").json()["status"]
         )

@@ -54,7 +54,10 @@ def test_the_profile_that_is_saved_makes_the_mock_behave_so(
         code = cli.main(_arguments(sandbox, *leave, "--write-profile", str(file)))
     saved = dict(read_file(file)["choices"])
     with mockserver_server.sandbox("demo", choices=saved) as learnt:
-        held = {row["id"]: row["value"] for row in learnt.admin.app.test_client().get("/_mock/choices").json["choices"]}
+        held = {
+            row["id"]: row["value"]
+            for row in learnt.admin.app.test_client().get("/_mock/choices").get_json()["choices"]
+        }
 
     assert 0 == code
     assert {} == {id: option for id, option in learnable(chosen).items() if saved.get(id) != option}
@@ -103,7 +106,7 @@ def test_a_service_that_echoes_keys_and_links_does_not_bring_them_into_the_repor
             if isinstance(value, dict) and "url" in value:
                 links.append(value["url"])
                 return status, value | {"sessionId": value["url"]}
-            return (status, value | {"message": echo, "stack": echo}) if status >= 400 else None
+            return (status, {**(value or {}), "message": echo, "stack": echo}) if status >= 400 else None
 
         bent = ModifiedService(sandbox, lambda sent: sent, respond)
         report = run(sandbox, bent)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
@@ -120,9 +121,13 @@ def test_the_profile_learnt_is_the_profile_set(mockserver_server: MockServer, ch
 
     assert {} == wrongly_learnt(report, chosen)
     assert {} == {id: option for id, option in learnable(chosen).items() if report.profile.get(id) != option}
-    assert report.is_clean, [each for each in (*report.clauses, *report.choices) if each.proofs]
+    assert report.is_clean, [
+        *(row for row in report.clauses if row.proofs),
+        *(row for row in report.choices if row.proofs),
+    ]
     assert not report.stopped
-    assert [] == [each.why for each in (*report.clauses, *report.choices) if "has another shape" in each.why]
+    reasons = [*(row.why for row in report.clauses), *(row.why for row in report.choices)]
+    assert [] == [why for why in reasons if "has another shape" in why]
 
 
 def test_the_combinations_show_every_observable_option() -> None:
@@ -146,9 +151,8 @@ def test_what_a_hidden_option_leaves_open_is_narrowed_down(mockserver_server: Mo
 @pytest.mark.parametrize("option", ["all", "writes-only"])
 def test_a_lapsed_tenant_shows_which_calls_that_refuses(mockserver_server: MockServer, option: str) -> None:
     with world(mockserver_server, {"subscription-scope": option}) as sandbox:
-        everything = {"entrypoint": "entrypoint_recepcao"}
         sandbox.admin.set_tenant(subscription="canceled")
-        report = run(sandbox, **everything)
+        report = run(sandbox, entrypoint="entrypoint_recepcao")
 
     assert option == report.profile["subscription-scope"]
     assert bool(report.stopped) is (option == "all")
@@ -184,7 +188,7 @@ def test_answers_that_do_not_agree_are_reported_with_both(mockserver_server: Moc
         class TwoMinds:
             """Writes date-times of template details in another way than those of the list."""
 
-            def call(self, method: str, path: str, **rest: object) -> Response:
+            def call(self, method: str, path: str, **rest: Any) -> Response:
                 answer = sandbox.call(method, path, **rest)
                 if path.startswith("/v1/messaging"):
                     return answer._replace(body=answer.body.replace(b".000Z", b"Z"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ class Watched:
         self.calls: list[tuple[str, str]] = []
         self.times_s: list[float] = []
 
-    def call(self, method: str, path: str, **rest: object) -> Response:
+    def call(self, method: str, path: str, **rest: Any) -> Response:
         self.calls.append((method, path))
         if self.clock is not None:
             self.times_s.append(self.clock())
@@ -139,7 +140,7 @@ def test_a_wrong_key_or_id_is_not_a_violation(
     mockserver_server: MockServer, given: JSON, clause: str, reason: str
 ) -> None:
     with world(mockserver_server) as sandbox:
-        changes = {name: sandbox.secret_key if value == "the same" else value for name, value in given.items()}
+        changes: JSON = {name: sandbox.secret_key if value == "the same" else value for name, value in given.items()}
         report = run(sandbox, allow_writes=False, allow_sends=False, **changes)
 
     found = next(each for each in report.clauses if each.id == clause)
@@ -202,7 +203,7 @@ def test_the_run_ends_if_a_service_does_not_answer(mockserver_server: MockServer
     class Silent:
         calls = 0
 
-        def call(self, method: str, path: str, **rest: object) -> None:
+        def call(self, method: str, path: str, **rest: Any) -> None:
             self.calls += 1
             raise ConnectionError("no response (TimeoutError)")
 

@@ -10,13 +10,14 @@ import mockserver.verify
 from mockserver import MockServer
 from mockserver.contract import clauses
 from mockserver.contract.choices import CHOICES
+from mockserver.verify.context import Probe
 from mockserver.verify.coverage import HIDDEN, NOT_PROVOKED, OBSERVABLE, UNOBSERVABLE
-from mockserver.verify.passive_checks import RESPONSE_CHECKS, RUN_CHECKS
+from mockserver.verify.passive_checks import RESPONSE_CHECKS, RUN_CHECKS, ResponseCheck
 from mockserver.verify.probes import PROBES
 from tests.verify.worlds import run, world
 
 ROOM = Path(mockserver.verify.__file__).parent
-ROWS = (*PROBES, *RUN_CHECKS, *RESPONSE_CHECKS)
+ROWS: list[Probe | ResponseCheck] = [*PROBES, *RUN_CHECKS, *RESPONSE_CHECKS]
 JUDGED = {clause for row in ROWS for clause in row.clauses}
 OBSERVED = {choice for row in ROWS for choice in row.choices}
 CLAUSES = {row.id for row in clauses.read()}

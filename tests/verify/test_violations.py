@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from mockserver import MockServer
+from mockserver._json import JSON
 from mockserver.testing.transports.in_process import Response
 from tests.clients.operations import SESSIONS
 from tests.verify.worlds import run, world
@@ -20,7 +21,7 @@ class Sent(NamedTuple):
 
     method: str
     path: str
-    key: str
+    key: str | None
     body: bytes
     headers: Any
 
@@ -50,7 +51,7 @@ class ModifiedService:
     ) -> Response:
         sent = Sent(method, path, key, body, headers)
         asked = self.ask(sent)._asdict()
-        answer = self.sandbox.call(
+        answer: Response = self.sandbox.call(
             asked["method"], asked["path"], key=asked["key"], body=asked["body"], headers=asked["headers"]
         )
         modified = self.respond(sent, answer.status, _value(answer.body))
@@ -122,7 +123,8 @@ def accepting(code: str, wrong: Callable[[Any], bool], answer: Any) -> Any:
 
 
 def _statement(body: Any) -> dict[str, Any]:
-    return body["filters"][0]["statements"][0]
+    statements: JSON = body["filters"][0]["statements"][0]
+    return statements
 
 
 def _first(rows: list[Any], **changes: Any) -> list[Any]:
@@ -146,7 +148,7 @@ def _minute_less(written: str) -> str:
 
 
 def _foreign(body: Any) -> bool:
-    return _statement(body)["operator"] == "greater-than"
+    return bool(_statement(body)["operator"] == "greater-than")
 
 
 def _any_number(n: Any) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def interpreter_with(packages: tuple[str, ...], interpreters: dict[tuple[str, ..
         venv.create(folder, with_pip=True)
         python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
         command = [
-            python,
+            str(python),
             "-m",
             "pip",
             "install",
@@ -46,7 +46,7 @@ def interpreter_with(packages: tuple[str, ...], interpreters: dict[tuple[str, ..
             *packages,
             "requests",
             "httpx",
-            ROOT,
+            str(ROOT),
         ]
         done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=MINUTES, check=False)
         if done.returncode:
@@ -62,7 +62,7 @@ def test_a_published_client_is_found_to_do_what_its_row_says(
     row: Row, interpreters: dict[tuple[str, ...], Path]
 ) -> None:
     python = interpreter_with(row.packages, interpreters)
-    command = [python, "-P", "-m", "tests.clients.real.table", row.name]
+    command = [str(python), "-P", "-m", "tests.clients.real.table", row.name]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0"}
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", timeout=MINUTES, check=False
