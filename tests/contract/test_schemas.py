@@ -1,22 +1,23 @@
 """
 The schema files agree with the API document: no field less, none more.
 
-`documented_fields.txt` is the document's side, transcribed manually; `documented_examples.json` has values of each
+`documented_fields.py` is the document's side, transcribed manually; `documented_examples.json` has values of each
 schema, `documented_forms.json` spellings of each form of text.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import deepcopy
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jsonschema
 
 from mockserver._data import data_dir
 from mockserver.contract import limits, schemas
+from tests.contract.documented_fields import TABLE, Field
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 FILES = sorted(data_dir("schemas").glob("*.json"))
@@ -27,12 +28,7 @@ FORMS: dict[str, dict[str, list[str]]] = json.loads((HERE / "documented_forms.js
 Path_ = tuple[str | int, ...]
 
 
-class Field(NamedTuple):
-    presence: str
-    kinds: frozenset[str]
-    facts: frozenset[str]
-
-
+OUTWARDS = (-1, 1)  # from the low bound, and from the high one
 WRONG = {"string": "text", "integer": 7, "number": 7.5, "boolean": True, "null": None, "array": [], "object": {}}
 NEARLY_INTEGER = [Decimal(410), 410.5, "410", True]
 SILENT = {"$schema", "$comment", "title", "description", "type", "format", "properties", "required", "items", "enum", "pattern",
@@ -40,78 +36,47 @@ SILENT = {"$schema", "$comment", "title", "description", "type", "format", "prop
           "minimum", "maximum", "minLength", "maxLength", "minItems"}  # fmt: skip
 
 
-def documented() -> dict[str, dict[str, Field]]:
-    """The table of the document: for each schema its fields by place, the whole being the place ""."""
-    text = (HERE / "documented_fields.txt").read_text("utf-8")
-    table: dict[str, dict[str, Field]] = {}
-    for line in re.sub(r"\n +", " ", re.sub(r",\n +", ",", text)).splitlines():
-        words = line.partition(" -- ")[0].split()
-        if line.startswith("["):
-            section = table.setdefault(words[0].strip("[]"), {})
-            words[:1] = ["", "whole"]
-        if words and not line.startswith("#"):
-            place, presence, kinds, *facts = words
-            section[place] = Field(presence, frozenset(kinds.split("|")), frozenset(map(in_order, facts)))
-    return {name: dict(with_shared(table, section)) for name, section in table.items()}
-
-
-def in_order(fact: str) -> str:
-    kind, equals, value = fact.partition("=")
-    return kind + equals + ",".join(sorted(value.split(",")))
-
-
-def with_shared(table: dict[str, dict[str, Field]], section: dict[str, Field]) -> Iterator[tuple[str, Field]]:
-    for place, field in section.items():
-        shared = next((kind.strip("<>") for kind in field.kinds if kind.startswith("<")), None)
-        if shared is None:
-            yield place, field
-            continue
-        for below, inner in with_shared(table, table[shared]):
-            kinds = inner.kinds if below else inner.kinds | {kind for kind in field.kinds if not kind.startswith("<")}
-            yield (
-                "/".join(filter(None, (place, below))),
-                Field(inner.presence if below else field.presence, kinds, inner.facts),
-            )
-
-
 def written(schema: dict[str, Any], place: str = "", presence: str = "whole") -> Iterator[tuple[str, Field]]:
     """The fields of a schema file, in the form of the document's table."""
     kinds: set[str] = set()
-    facts: set[str] = set()
+    facts: dict[str, Any] = {}
     for part in schema.get("anyOf", [schema]):
         kind = part.get("type", "any")
         kinds |= {kind} if isinstance(kind, str) else set(kind)
-        facts |= set(facts_of(part))
-        for key, below in part.get("properties", {}).items():
+        facts |= facts_of(part)
+        for key, inner in part.get("properties", {}).items():
             needed = "required" if key in part.get("required", ()) else "optional"
-            yield from written(below, f"{place}/{key}".lstrip("/"), needed)
+            yield from written(inner, f"{place}/{key}".lstrip("/"), needed)
         for keyword in ("items", "additionalProperties"):
             if isinstance(part.get(keyword), dict):
                 yield from written(part[keyword], f"{place}/*".lstrip("/"), "each")
-    yield place, Field(presence, frozenset(kinds), frozenset(facts))
+    yield place, Field(presence, frozenset(kinds), **facts)
 
 
-def facts_of(part: dict[str, Any]) -> Iterator[str]:
-    yield from (f"unknown keyword {keyword}" for keyword in part.keys() - SILENT)
+def facts_of(part: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of a field that a part of a schema sets."""
+    facts: dict[str, Any] = {}
+    if unknown := part.keys() - SILENT:
+        facts["unknown"] = frozenset(unknown)
     if "object" in part.get("type", ()):
         others = part.get("additionalProperties")
-        yield "map" if isinstance(others, dict) else "closed" if others is False else "open"
+        facts["keys"] = "map" if isinstance(others, dict) else "closed" if others is False else "open"
     if "enum" in part:
-        spelled = {"": "(empty)", None: "(null)"}
-        yield in_order("enum=" + ",".join(spelled.get(value, value) for value in part["enum"]))
+        facts["enum"] = frozenset(part["enum"])
     for fact, low, high in (
         ("range", "minimum", "maximum"),
         ("length", "minLength", "maxLength"),
         ("items", "minItems", ""),
     ):
         if low in part or high in part:
-            yield f"{fact}={part.get(low, '')}..{part.get(high, '')}"
+            facts[fact] = (part.get(low), part.get(high))
     if part.get("uniqueItems"):
-        yield "unique"
+        facts["is_unique"] = True
     if "pattern" in part:
-        yield f"form={form_of(part['pattern'])}"
-    for key, needed in part.get("dependentRequired", {}).items():
-        yield f"needs={key}:{','.join(needed)}"
+        facts["form"] = form_of(part["pattern"])
+    if "dependentRequired" in part:
+        facts["needs"] = tuple((key, other) for key, others in part["dependentRequired"].items() for other in others)
+    return facts
 
 
 def form_of(pattern: str) -> str:
@@ -121,9 +86,6 @@ def form_of(pattern: str) -> str:
         ):
             return name
     return pattern
-
-
-TABLE = documented()
 
 
 def spots(value: Any, place: str) -> list[tuple[Path_, Any]]:
@@ -154,19 +116,17 @@ def changed(value: Any, path: Path_, *new: Any) -> Any:
 
 def bounds(field: Field) -> tuple[list[Any], list[Any]]:
     """Values at the field's bounds and values beyond them."""
-    forms = [FORMS[fact[5:]] for fact in field.facts if fact.startswith("form=")]
-    inside: list[Any] = [text for form in forms for text in form["good"]]
-    beyond: list[Any] = [text for form in forms for text in form["bad"]]
-    beyond += ["never-seen" for fact in field.facts if fact.startswith("enum=")]
-    for kind, low, high in re.findall(r"(range|length|items)=(\d*)\.\.(\d*)", " ".join(field.facts)):
-        made: dict[str, Callable[[int], Any]] = {
-            "range": lambda n: n,
-            "length": lambda n: "😀" * n,
-            "items": lambda n: ["and"] * n,
-        }
-        make = made[kind]
-        inside += [make(int(bound)) for bound in (low, high) if bound and kind != "items"]
-        beyond += [make(int(bound) + step) for bound, step in ((low, -1), (high, 1)) if bound]
+    form = FORMS[field.form] if field.form else {"good": [], "bad": []}
+    inside: list[Any] = [*form["good"]]
+    beyond: list[Any] = [*form["bad"]]
+    beyond += ["never-seen"] if field.enum else []
+    for bound, step in zip(field.range, OUTWARDS, strict=True):
+        inside += [] if bound is None else [bound]
+        beyond += [] if bound is None else [bound + step]
+    for bound, step in zip(field.length, OUTWARDS, strict=True):
+        inside += [] if bound is None else ["😀" * bound]
+        beyond += [] if bound is None else ["😀" * (bound + step)]
+    beyond += [["and"] * (bound + step) for bound, step in zip(field.items, OUTWARDS, strict=True) if bound is not None]
     return inside, beyond
 
 
@@ -182,7 +142,7 @@ def refused(example: Any, place: str, field: Field) -> Iterator[tuple[Any, Path_
         yield changed(example, path, value), path
     if field.presence == "required":
         yield changed(example, path), path
-    if "closed" in field.facts and there is not None:
+    if field.keys == "closed" and there is not None:
         yield changed(example, (*path, "unheardOf"), 1), (*path, "unheardOf")
 
 
@@ -195,7 +155,7 @@ def accepted(example: Any, place: str, field: Field) -> Iterator[tuple[str, Any]
             yield "absent", changed(example, path)
         if "null" in field.kinds:
             yield "null", changed(example, path, None)
-        if "open" in field.facts and there is not None:
+        if field.keys == "open" and there is not None:
             yield "unknown key", changed(example, (*path, "unheardOf"), 1)
 
 
