@@ -9,6 +9,7 @@ import pytest
 from mockserver.cli.play_log import PlayLog
 from mockserver.scenario.rule_parser import describe_rule
 from mockserver.testing.sandbox import Sandbox
+from tests.harness.lines import lacking
 
 DOCUMENT = {
     "scenario": "short-run",
@@ -38,14 +39,17 @@ def test_what_happened_since_the_last_print_is_printed_once(mockserver: Sandbox,
     narrator.print_new(mockserver._hosted)
     narrator.print_new(mockserver._hosted)
 
-    assert lines == [
-        "    * rule_1 fires: after 3 sent: fail-campaign",
-        f"    12:00:00 campaign {campaign}: draft  (exchange 1)",
-        f"    12:00:00 execution {execution}: processing  (exchange 2)",
-        f"    12:00:00 campaign {campaign}: draft -> processing  (exchange 2)",
-        f"    12:00:02 campaign {campaign}: processing -> failed  (rule rule_1)",
-        f"    12:00:02 execution {execution}: processing -> failed  (rule rule_1)",
-    ]
+    assert [] == lacking(
+        lines,
+        [
+            ("rule_1", "after 3 sent: fail-campaign"),
+            ("12:00:00", campaign, "draft", "exchange 1"),
+            ("12:00:00", execution, "processing", "exchange 2"),
+            ("12:00:00", campaign, "draft", "processing", "exchange 2"),
+            ("12:00:02", campaign, "processing", "failed", "rule_1"),
+            ("12:00:02", execution, "processing", "failed", "rule_1"),
+        ],
+    )
 
 
 @pytest.mark.mockserver(scenario=DOCUMENT)
@@ -72,15 +76,18 @@ def test_a_scenario_is_introduced_by_what_it_shows(lines: list[str]) -> None:
         DOCUMENT, {"chats": ["chat_a", "chat_b"], "forms": [f"form_{number}" for number in range(9)]}
     )
 
-    assert lines == [
-        "Scenario short-run",
-        "  A run that fails midway.",
-        "  clauses: send.failed",
-        "  chats: chat_a, chat_b",
-        "  forms: form_0, form_1, form_2, form_3, form_4, form_5, form_6, form_7, ... (9 in all)",
-        "  rule 1: after 3 sent: fail-campaign",
-        "  rule 2: 5m from the start: resume-sends",
-    ]
+    assert [] == lacking(
+        lines,
+        [
+            ("short-run",),
+            ("A run that fails midway.",),
+            ("clauses", "send.failed"),
+            ("chats", "chat_a, chat_b"),
+            ("forms", "form_0, form_1", "form_7, ...", "9"),
+            ("rule 1", "after 3 sent: fail-campaign"),
+            ("rule 2", "5m from the start: resume-sends"),
+        ],
+    )
 
 
 @pytest.mark.parametrize(

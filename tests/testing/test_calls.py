@@ -11,6 +11,7 @@ from freezegun import freeze_time
 
 from mockserver import MockServer, Sandbox
 from mockserver.testing.calls import CallMismatch
+from tests.harness.lines import lacking
 
 TEMPLATE = {"id": "t", "name": "T", "items": [{"type": "text", "text": "Oi"}], "variables": []}
 BODY = {"name": "Uma", "platform": "chatapp", "templateId": "t", "cadence": 1}
@@ -115,16 +116,20 @@ def test_a_miss_shows_the_nearest_call_its_differences_and_the_journal(sandbox: 
     create(sandbox, name="other", cadence=7)
     create(sandbox, name="promo ", cadence=0)
 
-    assert [
-        "expected exactly 1 call of createCampaign with body.name = 'promo' and body.cadence = 0 and body.description = 'd', got 0",
-        "nearest: #2 createCampaign POST /v1/campaigns -> 400 VALIDATION_ERROR",
-        "  body.name: got 'promo ', expected 'promo'",
-        "  body.description: got no value, expected 'd'",
-        "  refused because campaigns.create at /cadence: got 0; expected a number of at least 1",
-        "all calls:",
-        "  #1 createCampaign POST /v1/campaigns -> 201",
-        "  #2 createCampaign POST /v1/campaigns -> 400 VALIDATION_ERROR",
-    ] == missed(sandbox.calls("createCampaign").where(name="promo", cadence=0, description="d").one)
+    lines = missed(sandbox.calls("createCampaign").where(name="promo", cadence=0, description="d").one)
+    assert [] == lacking(
+        lines,
+        [
+            ("1 call of createCampaign", "body.name = 'promo'", "body.cadence = 0", "body.description = 'd'", "got 0"),
+            ("#2", "createCampaign", "400 VALIDATION_ERROR"),
+            ("body.name", "'promo '", "'promo'"),
+            ("body.description", "no value", "'d'"),
+            ("campaigns.create", "/cadence", "0", "at least 1"),
+            ("all calls",),
+            ("#1", "createCampaign", "201"),
+            ("#2", "createCampaign", "400 VALIDATION_ERROR"),
+        ],
+    )
 
 
 def test_a_miss_shows_five_leaves_at_most_also_inside_lists(sandbox: Sandbox) -> None:

@@ -61,7 +61,7 @@ def test_a_suite_runs_against_a_running_server_and_leaves_nothing_there(suite: S
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
         [
-            "Call #1 readCampaign was refused: 404 CAMPAIGN_NOT_FOUND",
+            "*#1 readCampaign*404 CAMPAIGN_NOT_FOUND",
             "to repeat it: mockserver replay .mockserver/failures/test_mine.py.test_fails.yaml",
         ]
     )

@@ -17,6 +17,7 @@ from mockserver.scenario import documents
 from mockserver.scenario.documents import read_file, validate
 from mockserver.testing.report.replay import ReplayedEntry, print_replay, replay
 from tests.clients.operations import SESSIONS
+from tests.harness.lines import lacking
 from tests.testing.conftest import Suite
 
 NOW = "2026-03-01T12:00:00Z"
@@ -243,15 +244,18 @@ def test_a_different_response_is_reported_by_leaf_and_by_the_exit_code(
     assert 1 == cli.main(["replay", str(file)])
 
     lines = [each for each in capsys.readouterr().out.splitlines() if not each.startswith("  {")]
-    assert [
-        "POST /v1/campaigns -> 201",
-        "  differs:  answer.body.status: got 'draft', recorded was 'processing'",
-        "GET /v1/campaigns -> 200",
-        "  differs:  200, recorded was no answer",
-        "advance by -1m",
-        "  differs:  refused: by: got '-1m'; expected 20m, 1h30m, 3500ms, PT20M or seconds, not negative",
-        "3 calls and commands, 3 with another outcome than recorded",
-    ] == lines
+    assert [] == lacking(
+        lines,
+        [
+            ("POST /v1/campaigns", "201"),
+            ("answer.body.status", "'draft'", "'processing'"),
+            ("GET /v1/campaigns", "200"),
+            ("200", "no answer"),
+            ("advance", "-1m"),
+            ("refused", "by: got '-1m'"),
+            ("3 calls and commands", "3 with another outcome"),
+        ],
+    )
 
 
 def test_a_long_json_body_is_sent_again_whole() -> None:
