@@ -124,9 +124,11 @@ _STEPS = tuple(
 )
 
 
-def judge(run: Run) -> ConductResult:
+def judge(run: Run, severity: int | None = None) -> ConductResult:
     """
     Return what the client did against the document's advice, the most severe first, and what this run does not show.
+
+    With a severity only its rules are judged.
 
     Lock: The caller holds the sandbox's lock, or passes a copy. Nothing is changed.
     """
@@ -141,6 +143,8 @@ def judge(run: Run) -> ConductResult:
     findings: list[Finding] = []
     not_assessed: list[NotAssessed] = []
     for row, needed, without, rule_judge in _STEPS:
+        if severity not in (None, row.severity):
+            continue
         if not has[needed]:
             not_assessed.append(without)
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import re
 from typing import Any
 
@@ -229,3 +230,28 @@ def test_an_unknown_path_is_a_page_for_a_browser_alone(mockserver: Sandbox) -> N
     assert (404, "text/html; charset=utf-8") == (shown.status, shown.headers["content-type"])
     assert "expected one of the control plane" in shown.body.decode()
     assert (404, "MOCK_NOT_FOUND") == (other.status, other.json()["code"])
+
+
+def work_of_now(sandbox: Sandbox) -> int:
+    """The number of calls of functions that render the page of the present."""
+    page(sandbox)
+    profile = cProfile.Profile()
+    profile.runcall(page, sandbox)
+    return sum(row.callcount for row in profile.getstats() if not isinstance(row.code, str))
+
+
+def test_the_page_of_the_present_reads_only_what_it_shows(mockserver: Sandbox) -> None:
+    def add(count: int) -> int:
+        for number in range(count):
+            mockserver.call("POST", SESSIONS, json={})
+            campaign(mockserver, f"{count}-{number}")
+        mockserver.apply(given={"chats": {"count": 10 * count, "each": {"status": "open"}}})
+        for _ in range(100):  # what the page shows
+            mockserver.call("GET", "/v1/campaigns")
+        return work_of_now(mockserver)
+
+    few = add(60)
+    many = add(240)
+
+    calls_of_each_kind = 2 * 240 + 100
+    assert (many - few) / calls_of_each_kind < 25  # of which the conduct of a call takes most

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, get_args
 
 from mockserver.server.api.request import SANDBOXES, HttpRequest
 from mockserver.server.api.response import HttpResponse
-from mockserver.server.control import access, routes, sandboxes
+from mockserver.server.control import access, overview, routes, sandboxes
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 
@@ -74,7 +74,15 @@ class PageAccess(NamedTuple):
             addressed = sandboxes.AddressedHost(self.host, origin)
             answer: Mapping[str, Any] = routes.COMMANDS[command].handler(addressed, arguments)
             return answer
+        result: Any = routes.run_command(self._own(), command, arguments)  # type: ignore[arg-type]  # a CommandId, as above
+        return {"text": result} if isinstance(result, str) else result
+
+    def overview(self, last: int) -> Mapping[str, Any]:
+        """Return what the first page shows of the sandbox, with so many of the newest calls and changes."""
+        seen: Mapping[str, Any] = self._own().run_command(overview.read_overview, {"last": last}, phase="snapshot")
+        return seen
+
+    def _own(self) -> HostedSandbox:
         if self.hosted is None:
             raise ControlError(404, "MOCK_NOT_FOUND", "this server has no default sandbox; open one of the list")
-        result: Any = routes.run_command(self.hosted, command, arguments)  # type: ignore[arg-type]  # a CommandId, as above
-        return {"text": result} if isinstance(result, str) else result
+        return self.hosted

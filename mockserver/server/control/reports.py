@@ -19,6 +19,7 @@ from mockserver.core.redaction import Redactor
 from mockserver.core.run import Run
 from mockserver.core.state.calls import Call
 from mockserver.core.state.journal import CommandRecord
+from mockserver.core.state.sandbox import SandboxState
 from mockserver.scenario.documents import to_plain
 from mockserver.server.api.response import redactor
 from mockserver.server.control import views
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 Arguments = Mapping[str, Any]
 
-_COMING = 20  # timers that a history shows
 NAME_MAX_CHARS = 200  # of a scenario document's name
 
 
@@ -62,11 +62,15 @@ def _row(row: Mapping[str, Any], hide: Redactor, values: dict[str, Any]) -> JSON
 
 def read_conduct(snapshot: HostedSnapshot, args: Arguments) -> answers.ConductReport:
     """Return the findings on the client's conduct so far, keys in their messages redacted."""
+    return conduct_of(snapshot.state)
+
+
+def conduct_of(state: SandboxState, severity: int | None = None) -> answers.ConductReport:
+    """Return the findings in a clone of a sandbox, of one severity alone if it is given."""
     from mockserver.conduct import judge
 
-    state = snapshot.state
     state.choices = dict(state.choices)  # a copy: a rule that reads a choice does not count as a use of it
-    report, hide = judge.judge(Run.of(state)), redactor(state)
+    report, hide = judge.judge(Run.of(state), severity), redactor(state)
     reasons = {why: hide.text(why) for why in {rule.why for rule in report.not_assessed}}  # many rules share one
     return {
         "findings": [
@@ -116,7 +120,7 @@ def read_history(snapshot: HostedSnapshot, args: Arguments) -> answers.History:
         ],
         "due": views.due(state),
         "failing": views.failing(state),
-        "coming": views.coming(state, _COMING),
+        "coming": views.coming(state, views.COMING),
         "unmoved": _unmoved(Run.of(state), snapshot.runtime.monotonic_us()),
         "apart": _apart(Run.of(state), state.process_now()),
     }

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache, partial
-from heapq import nsmallest
+from heapq import heappop
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +47,7 @@ _SECRETS = ("secret", "old_secret", "token")
 _AS_JSON = frozenset((str, int, float, bool, type(None)))  # types that are the same as JSON
 _NOT_AS_JSON = INSTANTS.union(_SECRETS)  # but in these fields
 
+COMING = 20  # timers that a history shows
 STATE_CHATS = 10_000  # chats of a tenant, and targets of an execution, in one response
 
 FieldKeys = tuple[tuple[str, str], ...]
@@ -119,8 +120,13 @@ def failing(sandbox: SandboxState) -> list[str]:
 
 def coming(sandbox: SandboxState, most: int) -> list[answers.FiredTimer]:
     """Return the next timers whose records still exist, the soonest first."""
-    timers = nsmallest(most, (timer for timer in sandbox.timers if sandbox.timer_target(timer) is not None))
-    return [_timer(timer) for timer in timers]
+    heap = list(sandbox.timers)
+    rows: list[answers.FiredTimer] = []
+    while heap and len(rows) < most:
+        timer = heappop(heap)
+        if sandbox.timer_target(timer) is not None:
+            rows.append(_timer(timer))
+    return rows
 
 
 def due(sandbox: SandboxState) -> answers.FiredTimer | None:

@@ -58,7 +58,7 @@ def _condition(deliveries: Sequence[View]) -> JSON:
 def items(
     rows: Iterable[View],
     endpoint_rows: Iterable[View],
-    tenants: Iterable[View],
+    failed_sends: Iterable[View],
     rules: Iterable[View],
     findings: Iterable[View],
 ) -> list[JSON]:
@@ -68,16 +68,16 @@ def items(
     Args:
         rows: calls, as `story.call_row` returns them.
         endpoint_rows: as `endpoints` returns them.
-        tenants: of the state.
+        failed_sends: executions, each with its campaign's name.
         rules: in force.
-        findings: on the client's conduct.
+        findings: on the client's conduct, of severity 1.
     """
     return [
         *_endpoints(endpoint_rows),
-        *_sends(tenants),
+        *_sends(failed_sends),
         *_calls(rows),
         *_rules(rules),
-        *({"what": finding["rule"], "text": finding["message"], "path": "conduct"} for finding in findings if finding["severity"] == 1),
+        *({"what": finding["rule"], "text": finding["message"], "path": "conduct"} for finding in findings),
     ]  # fmt: skip
 
 
@@ -98,17 +98,10 @@ def _endpoints(rows: Iterable[View]) -> Iterator[JSON]:
         yield {"what": f"Endpoint {row['state']}: {row['url']}", "text": text, "path": "events"}
 
 
-def _sends(tenants: Iterable[View]) -> Iterator[JSON]:
-    for tenant in tenants:
-        names = {campaign["id"]: campaign["name"] for campaign in tenant["campaigns"]}
-        for execution in tenant["executions"]:
-            sends = execution["sends"]
-            if sends["failed"]:
-                yield {
-                    "what": f"{names.get(execution['campaignId']) or 'Campaign'}",
-                    "text": f"{sends['failed']} of {sends['target']} sends failed",
-                    "path": f"objects/{execution['campaignId']}",
-                }
+def _sends(failed_sends: Iterable[View]) -> Iterator[JSON]:
+    for row in failed_sends:
+        text = f"{row['failed']} of {row['target']} sends failed"
+        yield {"what": row["name"] or "Campaign", "text": text, "path": f"objects/{row['campaignId']}"}
 
 
 def _calls(rows: Iterable[View]) -> Iterator[JSON]:

@@ -44,20 +44,18 @@ def now(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the view of the present: what needs a look, what is coming, what happened last, and what there is."""
     show, text = query.get("show", ""), query.get("text", "").strip()
     most = _FILTERED if show in _SHOWN or text else _READ
-    journal, history = plane.read("readJournal", last=str(most)), plane.read("readHistory")
-    state = plane.read("readState", chats="0")
-    events, rules = plane.read("readEvents")["events"], plane.read("listRules")["rules"]
-    tenants, named = state["tenants"], story.names(state, events)
-    rows = story.rows(journal["exchanges"], journal["transitions"][-most:], history["steps"][-most:])
+    seen, history = plane.overview(most), plane.read("readHistory")
+    rules, named = plane.read("listRules")["rules"], seen["names"]
+    rows = story.rows(seen["exchanges"], seen["transitions"], history["steps"][-most:])
     rows = [row for row in story.with_names(rows, named) if _is_shown(row, show, text)]
-    calls = [story.call_row(exchange) for exchange in journal["exchanges"]]
-    endpoints = attention.endpoints(state, events, history["failing"])
+    calls = [story.call_row(exchange) for exchange in seen["exchanges"]]
+    endpoints = attention.endpoints(seen, seen["events"], seen["failing"])
     return "now.html", {
         "rules": rules,
         "deferred": history["deferred"],
         "unmoved": history["unmoved"],
         "apart": history["apart"],
-        "attention": attention.items(calls, endpoints, tenants, rules, plane.read("readConduct")["findings"]),
+        "attention": attention.items(calls, endpoints, seen["failedSends"], rules, seen["findings"]),
         "coming": [
             {**timer, "words": _TIMERS.get(timer["what"], timer["what"]), "name": named.get(timer["id"], "")}
             for timer in history["coming"]
@@ -66,7 +64,7 @@ def now(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
         "show": show,
         "shows": _SHOWN,
         "text": text,
-        "counts": _counts(tenants, history, len(events)),
+        "counts": seen["counts"],
         "counted": "call change delivery",
     }
 
@@ -74,18 +72,6 @@ def now(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
 def _is_shown(row: JSON, show: str, text: str) -> bool:
     is_of_kind = show not in _SHOWN or _SHOWN[show](row)
     return is_of_kind and (not text or text.casefold() in compact(row).casefold())
-
-
-def _counts(tenants: Any, history: Mapping[str, Any], events: int) -> JSON:
-    """Return the numbers that lead to the other views."""
-    kinds = ("campaigns", "sessions", "templates", "entrypoints", "media", "webhooks")
-    numbers = {kind: sum(len(tenant[kind]) for tenant in tenants) for kind in kinds}
-    return {
-        "calls": history["exchanges"],
-        "chats": sum(tenant["chatCount"] for tenant in tenants),
-        **numbers,
-        "events": events,
-    }
 
 
 def sandboxes(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:

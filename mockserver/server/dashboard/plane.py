@@ -40,6 +40,9 @@ class Plane(Protocol):
     def read(self, command: str, **arguments: str) -> JSON:
         """Return the answer of a command that reads; ControlError if it is refused."""
 
+    def overview(self, last: int) -> JSON:
+        """Return what the first page shows of the sandbox, with so many of the newest calls and changes."""
+
 
 def number_in(query: Mapping[str, str], name: str) -> int:
     """Return a whole number of a query; 0 without one, and for any other text."""

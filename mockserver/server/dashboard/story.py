@@ -78,20 +78,6 @@ def counted(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
-def names(state: View, events: Iterable[View]) -> dict[str, str]:
-    """Return the names of records by id: of a delivery the kind of its event with the endpoint's url."""
-    named = {event["id"]: event["event"] for event in events}
-    for tenant in state["tenants"]:
-        for table in ("campaigns", "templates", "entrypoints", "media"):
-            named |= {record["id"]: record["name"] for record in tenant[table] if record["name"]}
-        named |= {webhook["id"]: webhook["url"] for webhook in tenant["webhooks"]}
-        named |= {each["id"]: named.get(each["campaignId"], "") for each in tenant["executions"]}
-    for delivery in state["deliveries"]:
-        endpoint = named.get(delivery["endpoint"], delivery["endpoint"])
-        named[delivery["id"]] = f"{named.get(delivery['eventId'], 'event')} to {endpoint}"
-    return named
-
-
 def with_names(rows: Iterable[JSON], named: Mapping[str, str]) -> list[JSON]:
     """Return rows with the name of the record that each is about: that of its id, or of an id in the path of a call."""
     return [{**row, "name": _name(row, named)} for row in rows]
