@@ -15,7 +15,6 @@ from functools import partial
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
-from mockserver.core.instants import Duration
 from mockserver.core.operations import dispatch
 from mockserver.server.api import browsing, cross_origin, formats
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait
@@ -35,7 +34,7 @@ from mockserver.server.control.stream import STREAM_PATH
 from mockserver.server.dashboard import paths
 from mockserver.server.hosted_page import handler
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
-from mockserver.server.hosting.log_lines import LogContext, LoggedRequest, call_line, command_line
+from mockserver.server.hosting.log_lines import LogContext, command_line
 from mockserver.server.hosting.usage import OF_A_RUN
 
 Response = HttpResponse | NoResponse
@@ -67,23 +66,18 @@ RoutedRequest = tuple[HttpRequest, HostedSandbox | None, ServerPart]
 
 def _call(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> ResponseOrWait:
     """Return the response of the API, as a browser may get it; it gets a line in the log."""
-    log, begun_us = host.log, host.monotonic_us()
+    begun_us = 0 if host.log is None else host.monotonic_us()
     response = handle_api_request(hosted.sandbox, request, host.response_options, client)
     to = browsing.destination(request.headers)
     if to:
         response = map_response(response, partial(browsing.confined, to=to))
-    if log is None:
+    if host.log is None:
         return response
     if isinstance(response, WaitingCall):
         request = request._replace(body=b"")  # the wait would hold it
 
     def logged(response: Response) -> Response:
-        with hosted.sandbox.lock:
-            context = hosted.log_context()
-            # A call has the headers of its request; the newest entries come first, and only a wait lets others pass it.
-            entries = reversed(hosted.sandbox.journal.exchanges)
-            entry = next((each for each in entries if each.call.headers is request.headers), None)
-        log(call_line(context, _logged(host, request, begun_us), response, entry))
+        hosted.log_call(request, begun_us, response)
         return response
 
     return map_response(response, logged)
@@ -104,7 +98,7 @@ def _control(
         page = dashboard.respond(PageAccess(host, hosted, request), request)
         if page is not None:
             return page
-    begun_us = host.monotonic_us()
+    begun_us = 0 if host.log is None else host.monotonic_us()
     response = routes.handle_control_request(host, hosted, request)
     is_lost = response.status == 404 and paths.is_lost(request) and routes.command_of(request) is None
     if is_lost and hosted is not None and access.is_open_to(host, hosted.id, request):
@@ -113,15 +107,10 @@ def _control(
         return dashboard.unknown_page(PageAccess(host, hosted, request), request, response.json()["message"])
     if host.log is not None and request.method not in ("GET", "HEAD"):
         context = hosted.log_context() if hosted is not None else LogContext()
-        host.log(command_line(context, _logged(host, request, begun_us), response, routes.command_of(request)))
+        host.log(command_line(context, host.logged(request, begun_us), response, routes.command_of(request)))
     if request.method == "GET" and paths.is_shared(request.target):
         return response._replace(headers=(*response.headers, ("Vary", "Accept")))
     return response
-
-
-def _logged(host: SandboxHost, request: HttpRequest, begun_us: Duration) -> LoggedRequest:
-    took = host.monotonic_us() - begun_us
-    return LoggedRequest(request.method, request.target, request.headers.get("traceparent"), took)
 
 
 def _media(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> HttpResponse:

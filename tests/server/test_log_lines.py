@@ -102,6 +102,27 @@ def test_a_control_command_is_a_line_and_a_read_is_none(logged: Logged) -> None:
     assert "got 'soon'" in refused["reason"]
 
 
+def test_a_call_by_a_command_is_a_line_of_the_call_and_one_of_the_command(logged: Logged) -> None:
+    sandbox = logged.sandbox
+    key = {"X-API-Key": sandbox.secret_key}
+    sandbox.call("POST", "/_mock/calls", json={"method": "GET", "path": "/v1/campaigns", "headers": key})
+    made, command = logged.objects()
+
+    assert ("call", 1, "listCampaigns", 200) == (made["kind"], made["n"], made["operation"], made["status"])
+    assert ("command", "sendCall", 200) == (command["kind"], command["command"], command["status"])
+    assert sandbox.secret_key not in str(logged.texts())
+
+
+def test_without_a_log_a_call_reads_no_clock_for_it(logged: Logged, monkeypatch: pytest.MonkeyPatch) -> None:
+    readings: list[int] = []
+    monkeypatch.setattr(logged.host, "monotonic_us", lambda: readings.append(1) or 0)
+    logged.host.log = None
+    logged.sandbox.call("GET", "/v1/campaigns")
+    logged.sandbox.call("PATCH", "/_mock/choices", json={})
+
+    assert [] == readings
+
+
 def test_an_attempt_at_a_delivery_is_a_line_with_its_result_and_what_follows(logged: Logged) -> None:
     sandbox = logged.sandbox
     receiver = sandbox.receive_webhooks(lambda request: 503)

@@ -30,13 +30,14 @@ from mockserver.core.state.tenant import Tenant
 from mockserver.core.webhooks.url_policy import THIS_MACHINE, host_name
 from mockserver.scenario.apply import DEFAULT_TENANT
 from mockserver.scenario.documents import Document
-from mockserver.server.api.response import HttpResponse, ResponseOptions, redactor
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.api.response import HttpResponse, NoResponse, ResponseOptions, redactor
 from mockserver.server.hosting import command_log, forks, runtime
 from mockserver.server.hosting.checkpoints import Checkpoints
 from mockserver.server.hosting.closed import ClosedSandboxes
 from mockserver.server.hosting.config import Created, SandboxConfig, config_document, fill, seed_in, seed_of
 from mockserver.server.hosting.disposal import Disposal
-from mockserver.server.hosting.log_lines import Log, LogContext, attempt_line, end_line
+from mockserver.server.hosting.log_lines import Log, LogContext, LoggedRequest, attempt_line, call_line, end_line
 from mockserver.server.hosting.shard import Shard
 from mockserver.server.hosting.snapshot import HostedSnapshot
 from mockserver.server.hosting.tracked_choices import TrackedChoices
@@ -134,6 +135,16 @@ class HostedSandbox:
         """Return what each line of the log shows of this sandbox."""
         with self.sandbox.lock:
             return LogContext(self.id, self.prefix, self.labels, self.sandbox.now, redactor(self.sandbox))
+
+    def log_call(self, request: HttpRequest, begun_us: Duration, response: HttpResponse | NoResponse) -> None:
+        """Write a call of the API to the server's log; `begun_us` is the monotonic clock at its begin."""
+        assert self.host.log is not None
+        with self.sandbox.lock:
+            context = self.log_context()
+            # A call has the headers of its request; the newest entries come first, and only a wait lets others pass it.
+            entries = reversed(self.sandbox.journal.exchanges)
+            entry = next((each for each in entries if each.call.headers is request.headers), None)
+        self.host.log(call_line(context, self.host.logged(request, begun_us), response, entry))
 
     def _log_attempts(self, planned: PlannedAttempt, attempts: Sequence[Attempt]) -> None:
         """Lock: the caller holds it."""
@@ -495,6 +506,11 @@ class SandboxHost:
         if self.coverage is not None:
             hosted.cover_choices()
         return hosted
+
+    def logged(self, request: HttpRequest, begun_us: Duration) -> LoggedRequest:
+        """Return what a line of the log shows of a request that has its response now."""
+        took = self.monotonic_us() - begun_us
+        return LoggedRequest(request.method, request.target, request.headers.get("traceparent"), took)
 
     def refreshed(self) -> list[HostedSandbox]:
         """Return the open sandboxes, with their use as it is now."""
