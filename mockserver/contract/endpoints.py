@@ -159,6 +159,26 @@ _ROWS: tuple[Endpoint, ...] = (
 
 ENDPOINTS: Mapping[str, Endpoint] = MappingProxyType({row.id: row for row in _ROWS})
 
+# The clause of a field of a body, for a refusal because of its value; without a row it is the endpoint's.
+# fmt: off
+FIELD_CLAUSES: Mapping[tuple[str, str], str] = MappingProxyType(
+    {
+        ("createCampaign",          "name"):            "campaigns.name",
+        ("createCampaign",          "description"):     "campaigns.description",
+        ("createCampaign",          "platform"):        "campaigns.platform",
+        ("createCampaign",          "templateId"):      "campaigns.template",
+        ("createCampaign",          "cadence"):         "campaigns.cadence",
+        ("createCampaign",          "filters"):         "audience.same-filters",
+        ("previewAudience",         "filters"):         "audience.same-filters",
+        ("startCampaign",           "commonVariables"): "start.common-variables",
+        ("createConnectionSession", "funnelId"):        "session.funnel-pair",
+        ("createConnectionSession", "funnelStepId"):    "session.funnel-pair",
+        ("createConnectionSession", "coexistence"):     "session.coexistence",
+        ("createConnectionSession", "returnUrl"):       "session.return-url",
+    }
+)
+# fmt: on
+
 # Success statuses by the options of `success-status`. The document gives two (202 for a session, 204 for a cancel);
 # both hold under every option.
 DOCUMENTED_STATUS: Mapping[str, int] = MappingProxyType({"createConnectionSession": 202, "cancelCampaign": 204})

@@ -2,7 +2,8 @@
 
 from typing import get_args
 
-from mockserver.contract.endpoints import ENDPOINTS, Route
+from mockserver.contract import clauses, schemas
+from mockserver.contract.endpoints import ENDPOINTS, FIELD_CLAUSES, Route
 from mockserver.core.state.tenant import TABLE_OF
 
 
@@ -21,3 +22,14 @@ def test_a_subject_is_a_kind_of_record_named_by_a_parameter_of_the_path() -> Non
 
 def test_type_checkers_read_the_methods_and_paths_of_the_table() -> None:
     assert [f"{row.method} {row.path}" for row in ENDPOINTS.values()] == list(get_args(Route))
+
+
+def test_each_field_with_a_clause_of_its_own_is_one_of_its_body() -> None:
+    known = {clause.id for clause in clauses.read()}
+    wrong = {
+        (operation, field): clause
+        for (operation, field), clause in FIELD_CLAUSES.items()
+        if clause not in known or field not in schemas.load(ENDPOINTS[operation].request_schema or "")["properties"]
+    }
+
+    assert {} == wrong

@@ -136,3 +136,23 @@ def test_a_server_that_does_not_explain_is_silent_about_broken_http_too() -> Non
     assert 400 == answer.status
     assert {"statusCode", "code", "message"} == set(answer.json())
     assert "x-mock-reason" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("operation", "body", "clause"),
+    [
+        ("POST /v1/campaigns", {"cadence": 0}, "campaigns.cadence"),
+        ("POST /v1/campaigns", {"name": 3}, "campaigns.name"),
+        ("POST /v1/campaigns", {"filters": [{}]}, "audience.same-filters"),
+        ("POST /v1/entrypoints/chatapp/connection-sessions", {"returnUrl": ""}, "session.return-url"),
+        ("POST /v1/entrypoints/chatapp/connection-sessions", {"unknown": 1}, "session.create"),
+    ],
+)
+def test_the_reason_of_a_field_cites_the_clause_of_the_field(
+    mockserver: Sandbox, operation: str, body: dict[str, Any], clause: str
+) -> None:
+    method, _, path = operation.partition(" ")
+    whole = {"name": "a", "platform": "chatapp", "templateId": "template_x", "cadence": 10}
+    reply = mockserver.call(method, path, json={**(whole if path == "/v1/campaigns" else {}), **body})
+
+    assert reason(reply).startswith(f"{clause} at ")

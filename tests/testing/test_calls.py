@@ -124,7 +124,7 @@ def test_a_miss_shows_the_nearest_call_its_differences_and_the_journal(sandbox: 
             ("#2", "createCampaign", "400 VALIDATION_ERROR"),
             ("body.name", "'promo '", "'promo'"),
             ("body.description", "no value", "'d'"),
-            ("campaigns.create", "/cadence", "0", "at least 1"),
+            ("campaigns.cadence", "/cadence", "0", "at least 1"),
             ("all calls",),
             ("#1", "createCampaign", "201"),
             ("#2", "createCampaign", "400 VALIDATION_ERROR"),

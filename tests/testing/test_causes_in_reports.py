@@ -203,6 +203,6 @@ def test_a_misspelt_key_is_named_with_the_one_that_is_missing(suite: Suite) -> N
     )
 
     assert found[2].endswith(
-        "campaigns.create at /templateId: got nothing; expected a string that is required; "
+        "campaigns.template at /templateId: got nothing; expected a string that is required; "
         "the unknown key 'template_id' is ignored; did you mean 'templateId'?"
     )

@@ -372,7 +372,7 @@ def test_a_failed_assertion_about_calls_is_first_with_the_closest_call(suite: Su
     assert [
         "expected exactly 1 call of createCampaign with body.name = 'promo' and body.cadence = 0, got 0",
         "nearest is #1 createCampaign POST /v1/campaigns -> 400 VALIDATION_ERROR",
-        "  refused because campaigns.create at /cadence: got 0; expected a number of at least 1",
+        "  refused because campaigns.cadence at /cadence: got 0; expected a number of at least 1",
     ] == found[:3]
 
 
