@@ -8,7 +8,9 @@ import xml.etree.ElementTree
 from pathlib import Path
 
 import pytest
+import requests
 
+from mockserver import Sandbox
 from mockserver.testing.report.folder import shown_path
 from tests.harness.lines import lacking
 from tests.testing.conftest import PLUGIN, WITHOUT_CACHE, Suite, run_in_process
@@ -732,3 +734,18 @@ def test_the_path_of_a_document_on_another_drive_is_whole(monkeypatch: pytest.Mo
     assert "failures/test_it.yaml" == shown_path(Path("failures") / "test_it.yaml")
     monkeypatch.setattr(os.path, "relpath", other_drive)
     assert "/failures/test_it.yaml" == shown_path(Path("/failures/test_it.yaml"))
+
+
+@pytest.mark.parametrize(("other", "is_named"), [({}, True), ({"X-Attempt": "2"}, False)], ids=["equal", "another"])
+def test_the_report_of_a_lost_call_names_an_equal_one_that_follows(
+    mockserver: Sandbox, other: dict[str, str], is_named: bool
+) -> None:
+    mockserver.on("listCampaigns").nth(1).drop("before")
+    session, headers = mockserver.requests_session(), {"X-API-Key": mockserver.secret_key}
+    with pytest.raises(requests.ConnectionError):
+        session.get(f"{mockserver.base_url}/v1/campaigns", headers=headers, timeout=5)
+    session.get(f"{mockserver.base_url}/v1/campaigns", headers={**headers, **other}, timeout=5)
+    report = mockserver.call("GET", "/_mock/report").body.decode()
+    line = "call #2 is the same again: repeated by the transport, if your code repeats nothing"
+
+    assert is_named == (line in report)

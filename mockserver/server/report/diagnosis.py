@@ -251,7 +251,13 @@ def _describe_failed(snapshot: SandboxSnapshot, call: Call) -> list[str]:
     if call.fault:
         effect = "the operation took effect" if call.applied else "the operation did not take effect"
         outcome = "and the client got no answer" if call.status is None else f"and the client got {call.status}"
-        return [f"Call #{call.n} {name} matched {format_fault(call.fault)}{after}", f"  {effect}, {outcome}", *last]
+        again = _repetition(snapshot, call)
+        return [
+            f"Call #{call.n} {name} matched {format_fault(call.fault)}{after}",
+            f"  {effect}, {outcome}",
+            *again,
+            *last,
+        ]
     if call.status is None:
         return [f"Call #{call.n} {name} got no answer: its client had disconnected{after}", *last]
     code = f" {call.code}" if call.code else ""
@@ -260,6 +266,18 @@ def _describe_failed(snapshot: SandboxSnapshot, call: Call) -> list[str]:
     nearest = _near_path(call) if call.operation is None else None
     hint = [f"  did you mean {nearest}"] if nearest else reason
     return [f"Call #{call.n} {name} {verdict}: {call.status}{code}{after}", *hint, *last]
+
+
+def _repetition(snapshot: SandboxSnapshot, call: Call) -> list[str]:
+    """Return the line about a call without an answer that the next one repeats with equal headers, as transports do."""
+    again = next((other for other in snapshot.exchanges if other.n == call.n + 1), None)
+    if call.status is not None or again is None or _request(call) != _request(again):
+        return []
+    return [f"  call #{again.n} is the same again: repeated by the transport, if your code repeats nothing"]
+
+
+def _request(call: Call) -> tuple[Any, ...]:
+    return (call.method, call.path, call.query, call.headers, call.body)
 
 
 def _near_path(call: Call) -> str | None:
