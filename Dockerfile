@@ -4,13 +4,13 @@ ARG PYTHON=3.13
 
 FROM python:${PYTHON}-slim AS build
 WORKDIR /src
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml README.md LICENSE constraints.txt ./
 COPY schemas schemas
 COPY scenarios scenarios
 COPY mockserver mockserver
 RUN python -m venv /opt/mockserver \
     && python -m pip wheel --no-cache-dir --no-deps --wheel-dir /wheels . \
-    && /opt/mockserver/bin/pip install --no-cache-dir "$(ls /wheels/*.whl)[metrics]"
+    && /opt/mockserver/bin/pip install --no-cache-dir --constraint constraints.txt "$(ls /wheels/*.whl)[metrics]"
 
 FROM python:${PYTHON}-slim
 LABEL org.opencontainers.image.title="mockserver" \

@@ -16,6 +16,7 @@ import site
 import subprocess
 import sys
 import time
+import tomllib
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -108,6 +109,38 @@ def test_the_compose_file_sets_settings_and_names_what_exists() -> None:
     assert mock["environment"]["MOCKSERVER_ALLOW_WEBHOOK_HOST"] in services
     assert mock["environment"]["MOCKSERVER_ALLOW_HOST"] in services
     assert [] == [path for path in receiver["volumes"] if not (COMPOSE.parent / path.partition(":")[0]).exists()]
+
+
+def test_the_image_installs_a_named_release_of_all_that_the_package_wants() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned = {re.sub("[-_.]+", "-", line.partition("==")[0]).lower() for line in lines if "==" in line}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["metrics"]]
+
+    assert [] == [each for each in wanted if re.sub("[-_.]+", "-", re.split(r"\W*>=", each)[0]).lower() not in pinned]
+    assert "--constraint constraints.txt" in DOCKERFILE
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="not on this machine: systemd-analyze")
+def test_the_unit_is_valid_for_systemd(tmp_path: Path) -> None:
+    unit = tmp_path / "mockserver.service"
+    text = (COMPOSE.parent / "mockserver.service").read_text(encoding="utf-8")
+    unit.write_text(text.replace("/opt/mockserver/bin/mockserver", sys.executable), encoding="utf-8")
+
+    assert set(re.findall(r"MOCKSERVER_\w+", text)) <= VARIABLES
+    assert "" == run("systemd-analyze", "verify", "--man=no", str(unit)).stderr
+
+
+@pytest.mark.deep
+def test_the_manifest_is_valid_for_kubernetes() -> None:
+    validate = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
+    rows = list(YAML(typ="safe", pure=True).load_all((COMPOSE.parent / "kubernetes.yaml").read_text(encoding="utf-8")))
+    (container,) = rows[0]["spec"]["template"]["spec"]["containers"]
+
+    assert ["Deployment", "Service"] == [row["kind"] for row in rows]
+    assert {row["name"] for row in container["env"]} <= VARIABLES
+    for row in rows:
+        validate.validate(row, validate.latest_version(), strict=True)
 
 
 def test_the_example_receiver_accepts_an_event(mockserver: Sandbox) -> None:
