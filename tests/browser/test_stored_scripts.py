@@ -85,11 +85,10 @@ def test_a_page_over_http_to_another_machine_runs_no_script(browser: Any, server
     """A browser sends no Sec-Fetch-Dest to a host that it does not trust; the proxy makes the server such a host."""
     evil = store(server, *PAGES["html"])
     context = browser.new_context(proxy={"server": server.url})
-    page, seen = context.new_page(), []
-    page.on("request", lambda request: seen.append(request.all_headers()))
-    page.goto("http://mock.example" + urlsplit(evil.base_url).path + LIST)
+    page = context.new_page()
+    answer = page.goto("http://mock.example" + urlsplit(evil.base_url).path + LIST)
 
-    assert "sec-fetch-dest" not in seen[0]
+    assert "sec-fetch-dest" not in answer.request.all_headers()
     assert "null" == page.evaluate("self.origin")
     assert "still" == page.title()
     context.close()
