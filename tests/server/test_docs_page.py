@@ -194,6 +194,14 @@ def test_every_link_within_the_page_has_its_target_and_no_id_is_there_twice(show
 
 
 @PAGES
+def test_no_two_sections_of_the_page_have_one_name(fresh: Sandbox, plane: str) -> None:
+    headings = re.findall("<h2[^>]*>(.*?)</h2>", get(fresh, f"docs?plane={plane}").body.decode())
+
+    assert headings
+    assert sorted(set(headings)) == sorted(headings)
+
+
+@PAGES
 def test_the_page_has_no_inline_script_or_style(shown: Page) -> None:
     assert [{"src": "docs/script.js", "defer": None}] == [element.attributes for element in shown.all("script")]
     assert [] == shown.all("style", "iframe", "object", "embed", "base", "img")

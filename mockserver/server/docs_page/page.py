@@ -81,7 +81,7 @@ def render(document: JSON, plane: Literal["public", "control"], query: str) -> s
             document=document,
             plane=plane,
             query=query,
-            groups=list(groups.values()),
+            groups=[group for group in groups.values() if group.operations],
             events=events,
             schemas=document["components"].get("schemas", {}),
             sentences=_sentences(),
