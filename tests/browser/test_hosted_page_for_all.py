@@ -11,7 +11,7 @@ from mockserver import Sandbox
 from tests.browser.axe import violations
 from tests.browser.looks import LOOKS as DESKTOP_LOOKS
 from tests.browser.test_hosted_page import BACK, PHONE_PX, create_at_socket, go, press
-from tests.operations.session_calls import PHONE, create
+from tests.operations.session_calls import PHONE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -126,7 +126,7 @@ def test_in_forced_colours_buttons_have_an_edge_and_the_progress_its_value(mocks
 
 @pytest.mark.parametrize("page", ["light-320", "dark-320"], indirect=True)
 def test_the_scheme_of_the_device_is_followed(mockserver: Sandbox, page: Page, request: pytest.FixtureRequest) -> None:
-    page.goto(create(mockserver)["url"])
+    page.goto(create_at_socket(mockserver)["url"])
 
     is_dark = request.node.callspec.params["page"].startswith("dark")
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
