@@ -60,12 +60,14 @@ html_theme = "furo"
 html_title = "mockserver"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(DOCS / "_static" / "search_order.js")
 html_copy_source = False
 html_show_sphinx = False
 
 # The order of the site's navigation. A page that is not named here comes after those that are, by name.
 GUIDES = (
-    "pytest", "unittest", "pytest-settings", "other-languages", "from-typescript", "control-plane", "time", "faults", "scenarios", "webhooks",
+    "pytest", "unittest", "pytest-settings", "other-languages", "from-typescript", "from-go",
+    "from-java", "from-ruby", "control-plane", "time", "faults", "scenarios", "webhooks",
     "reports", "hypothesis", "planted-bugs", "explore", "explore-tests", "explore-placements", "compatibility", "sweeps",
     "choices", "conduct", "coverage", "verify",
     "openapi", "dashboard", "shared-use", "fleet", "containers",
@@ -79,6 +81,7 @@ def setup(app: Any) -> None:
     app.connect("autodoc-skip-member", _skip_member)
     app.connect("autodoc-process-docstring", _escape_docstring)
     app.connect("autodoc-process-signature", _shorten_signature)
+    app.connect("html-page-context", _open_to_keyboards, priority=900)  # after the theme has drawn the navigation
 
 
 def _generate(app: Any, page: str, source: list[str]) -> None:
@@ -96,6 +99,15 @@ def _navigation() -> Iterator[str]:
         present = [f"/{name}" for name in names if name in pages]
         if present:
             yield from ("```{toctree}", ":hidden:", f":caption: {caption}", "", *present, "```", "")
+
+
+def _open_to_keyboards(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Give the captions of the navigation a level, and let the keyboard scroll blocks of code."""
+    for name, is_without, has in (
+        ("furo_navigation_tree", '<p class="caption" role="heading">', '<p class="caption" role="heading" aria-level="2">'),
+        ("body", '<div class="highlight"><pre>', '<div class="highlight"><pre tabindex="0">'),
+    ):  # fmt: skip
+        context[name] = context.get(name, "").replace(is_without, has)
 
 
 _PARENT_LINK = re.compile(r"\]\((\.\./[\w./-]+\.md)(#[\w-]*)?\)")

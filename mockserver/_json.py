@@ -1,11 +1,12 @@
-"""JSON values: the type of an object, for signatures, and the change of every object in a value."""
+"""JSON values: the types of an object, for signatures, and the change of every object in a value."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 JSON = dict[str, Any]
+View = Mapping[str, Any]  # an object that its reader does not change
 
 
 def changed(value: Any, change: Callable[[JSON], Any]) -> Any:

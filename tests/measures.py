@@ -210,7 +210,9 @@ def main() -> None:
     options = parser.parse_args()
     modules = read(options.folder)
     if options.list:
-        (places,) = (places for name, places in PLACES.items() if name.startswith(options.list))
+        places = PLACES.get(options.list) or next(
+            places for name, places in PLACES.items() if name.startswith(options.list)
+        )
         print("\n".join(places(modules)))
         return
     for name, value in measures(modules).items():

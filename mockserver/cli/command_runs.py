@@ -121,7 +121,6 @@ class CommandRuns:
             if finding.verdict in _VERDICTS_SHOWN and text and placement not in shown:
                 shown.add(placement)
                 yield from ("", f"output of the command, {placement.describe()}:", *text.splitlines())
-        yield ""
 
 
 def _reason(output: str) -> str:

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from mockserver._files import write_whole
 from mockserver.cli.lifetime import stop_signals
-from mockserver.contract.text import printable
 
 if TYPE_CHECKING:
     from mockserver.cli.command_runs import CommandRuns
@@ -50,6 +49,8 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
         "help": "runs for pairs of faults and for combinations of choices (default: %(default)s)"}),
     ("--seconds", {"type": float, "metavar": "SECONDS",
         "help": "real time after which no further run begins (default: no limit)"}),
+    ("--held", {"type": float, "default": 1.0, "metavar": "SECONDS",
+        "help": "real time for which one read is held, to see whether the client has a timeout; 0 for none (default: %(default)g)"}),
     ("--timeout", {"type": float, "default": 60.0, "metavar": "SECONDS",
         "help": "real time after which a run is ended (default: %(default)g)"}),
     ("--reported-exit", {"metavar": "STATUSES",
@@ -101,6 +102,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
             operations=_names(options.operations),
             choices=() if options.choices == _NONE else _names(options.choices),
             runs=options.runs,
+            held=options.held,
             pairs=options.pairs,
             strict=options.strict,
             tolerates=(CommandReported,),
@@ -122,11 +124,8 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
             f"explore: the command made {made}; expected calls to MOCKSERVER_URL with the key MOCKSERVER_KEY"
         )
     _write(report, options, runs)
-    print(report.text(as_documents=True), file=out)
-    if not is_complete:
-        print(f"\nno further run began after {options.seconds:g} s", file=out)
-    print(*map(printable, runs.outputs_of(report)), sep="\n", end="", file=out)
-    print(f"\n{report.took()}", file=out)
+    incomplete = () if is_complete else ("", f"no further run began after {options.seconds:g} s")
+    print(report.text(as_documents=True, then=(*incomplete, *runs.outputs_of(report))), file=out)
     if report.ended is not None:
         return INTERRUPTED
     return 1 if report.failed else 0

@@ -9,7 +9,7 @@ Evidence for the rules of conduct: indexes over exchanges, delivery attempts and
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -89,6 +89,14 @@ _MOVED = 10 * MILLISECOND  # a clock that follows the process's and advanced thi
 _HTTP_DATE = SECOND  # of which an HTTP date has no fractions, and a client's own clock in seconds neither
 
 
+Slept = Callable[[int, int], Duration]
+
+
+def never(_earlier: int, _later: int) -> Duration:
+    """Return 0: the client did not sleep in real time."""
+    return 0
+
+
 class Evidence:
     """
     Calls, deliveries and visits of one run. Reads, never writes.
@@ -97,8 +105,9 @@ class Evidence:
         run: What has happened in the sandbox.
         exchanges: The calls to judge, oldest first; by default those of the journal. Evidence of given calls
             contains no deliveries and no visits.
-        by_sandbox_clock: Measure every wait by the sandbox's clock. For a client whose only way to wait is to
-            advance that clock, as in a state machine; real time would make its verdicts depend on the machine's load.
+        slept: Returns the real time that the client is known to have slept between two calls, by their numbers. Each
+            wait is then this and what the sandbox's clock has moved; a stopwatch, which a loaded machine changes, counts
+            no more. `never` is for a client whose only way to wait is to advance that clock, as in a state machine.
 
     Lock:
         The caller holds the sandbox's lock, or passes a copy, for as long as it uses the evidence: indexes are built
@@ -110,7 +119,7 @@ class Evidence:
         run: Run,
         exchanges: Sequence[JournalEntry] | None = None,
         *,
-        by_sandbox_clock: bool = False,
+        slept: Slept | None = None,
     ) -> None:
         self.run = run
         self.now: Instant = run.now
@@ -131,7 +140,7 @@ class Evidence:
                 self.filtering.append(exchange)
         self.exchanges = tuple(received)
         self._is_partial = exchanges is not None
-        self._by_sandbox_clock = by_sandbox_clock
+        self._slept = slept
         self._answers: dict[int, Any] = {}
 
     @cached_property
@@ -197,7 +206,7 @@ class Evidence:
     @cached_property
     def has_observed_waits(self) -> bool:
         """Return True if some call was repeated after a wait that a clock has measured."""
-        if self._by_sandbox_clock:
+        if self._slept is not None:
             return True
         latest: dict[Any, JournalEntry] = {}
         for exchange in self.exchanges:
@@ -332,9 +341,9 @@ class Evidence:
         The sandbox's clock counts if it was advanced, however little, and real time of at least a second; of both the
         longer one. A test may take the sleep out of its client: neither clock sees that wait.
         """
-        virtual, real = later.at - earlier.at, _elapsed(earlier, later)
-        if self._by_sandbox_clock:
-            return virtual
+        virtual, real = later.at - earlier.at, elapsed(earlier, later)
+        if self._slept is not None:
+            return virtual + self._slept(earlier.n, later.n) * self.run.clock.frozen
         is_moved = virtual > 0 if self.run.clock.frozen else virtual - real > _MOVED
         measured = [*([virtual] if is_moved else []), *([real] if real >= SECOND else [])]
         return max(measured, default=None)
@@ -357,7 +366,7 @@ class Evidence:
             return waited < (retry_after(written, limited.at) or 0)
         latest = limited.at + waited
         if limited.limited_at is not None:
-            virtual, real = again.at - limited.at, _elapsed(limited, again)
+            virtual, real = again.at - limited.at, elapsed(limited, again)
             by_process = again.process if again.process is not None else limited.limited_at + real
             latest = max(latest, by_process + (virtual if self.run.clock.frozen else max(0, virtual - real)))
         return latest < date - _HTTP_DATE
@@ -451,7 +460,7 @@ def retry_after_text(exchange: JournalEntry) -> str:
     return next((value for name, value in exchange.headers if name.lower() == "retry-after"), "")
 
 
-def _elapsed(earlier: JournalEntry, later: JournalEntry) -> Duration:
+def elapsed(earlier: JournalEntry, later: JournalEntry) -> Duration:
     """Return the real time between two calls, 0 if no stopwatch measured it."""
     if earlier.monotonic_us is None or later.monotonic_us is None:
         return 0

@@ -21,7 +21,6 @@ from mockserver.conduct.evidence import (
     has_failed,
     numbers,
     outcome,
-    request_of,
     requested_wait,
     succeeded,
     was_received,
@@ -47,6 +46,7 @@ _SAME_LOOP = 5 * MINUTE  # a later read is not part of the loop
 _GIVEN_UP_AFTER = 2 * MINUTE
 STALLED = 2 * MINUTE
 TOO_MANY = 429
+UNMEASURED = "no clock moved between a 429 and the next call, nor between any other two"
 HOPELESS = (400, 401, 403, 404, 409, 422)
 
 
@@ -195,13 +195,14 @@ def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
         elif requested is not None:
             is_over |= evidence.is_date_over(first)
             if evidence.is_early(first, again[0]):
-                message = f"{first.operation} was repeated after {duration_text(waited or 0)}; its Retry-After was {duration_text(requested)}"
+                after = "while no clock moved" if waited is None else f"after {duration_text(waited)}"
+                message = f"{first.operation} was repeated {after}; its Retry-After was {duration_text(requested)}"
                 yield Proof(message, numbers((first, again[0])))
         elif len(again) >= 2 and not succeeded(again[0]) and (evidence.gap(first, again[1]) or 0) < SECOND:
             message = f"{first.operation} was sent three times within a second, despite a 429"
             yield Proof(message, numbers((first, *again[:2])))
     if is_unmeasured:
-        yield NotAssessable("no clock moved between a 429 and the next call, nor between any other two")
+        yield NotAssessable(UNMEASURED)
     if is_over:
         yield NotAssessable(
             "the date in a Retry-After, by the sandbox's clock, was over by the clock of the process: "
@@ -297,11 +298,14 @@ def _polls(run: Run) -> Iterator[list[JournalEntry]]:
     """Yield the polls of each caller and request since the clock last moved, oldest first."""
     groups: dict[Any, list[JournalEntry]] = {}
     exchanges = run.exchanges
+    since = exchanges[-1].at
     for exchange in reversed(exchanges):
-        if exchange.at != exchanges[-1].at or (exchange.call.method != "GET" and exchange.status != TOO_MANY):
+        call = exchange.call
+        if exchange.at != since or (call.method != "GET" and exchange.status != TOO_MANY):
             break
-        if _is_poll(exchange):
-            groups.setdefault((client_key(exchange), request_of(exchange)), []).append(exchange)
+        if _is_poll(exchange):  # a path names the operation with its parameters: cheaper than `request_of`
+            request = (call.method, call.path, tuple(call.query), call.body, call.cut_from_bytes)
+            groups.setdefault((client_key(exchange), request), []).append(exchange)
     for polls in groups.values():
         answer = json_value(polls[0].answer)
         if not (isinstance(answer, dict) and answer.get("status") in FINAL):

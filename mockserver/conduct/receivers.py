@@ -153,6 +153,10 @@ def secret_misread(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
             continue
         if fresh and _all_refused(attempts):
             message = f"every valid delivery was refused with {fresh[0].status} ({fresh[0].label})"
+            if evidence.run.choices["wh-timestamp"] == "sandbox-clock":
+                message += (
+                    "; one that compares their timestamp with the process's clock needs `wh-timestamp: process-clock`"
+                )
             yield _proof(evidence, message, *fresh)
         elif _all_refused([attempt for attempt in attempts if attempt not in fresh]):
             yield NotAssessable(BY_AGE)

@@ -19,7 +19,7 @@ PATTERN: Final = "^(?=.*[0-9])(?:{})$".format(
     "|".join(re.sub(r"\?P<\w+>", "?:", form.pattern).replace(r"\d", "[0-9]") for form in (_PLAIN, _ISO))
 )
 _MICROSECONDS = {"d": 86_400_000_000, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "ms": 1_000}
-_MAX_SECONDS = 10**12
+MAX_SECONDS: Final = 10**12
 
 
 Length = str | float | timedelta  # of Python callers
@@ -38,7 +38,7 @@ def parse_duration(written: object) -> int | None:
     if isinstance(written, bool):
         return None
     if isinstance(written, int | float):
-        return round(written * _MICROSECONDS["s"]) if 0 <= written <= _MAX_SECONDS else None
+        return round(written * _MICROSECONDS["s"]) if 0 <= written <= MAX_SECONDS else None
     if not isinstance(written, str):
         return None
     match = _PLAIN.fullmatch(written) or _ISO.fullmatch(written)

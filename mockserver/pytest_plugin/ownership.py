@@ -15,8 +15,8 @@ import pytest
 
 from mockserver.pytest_plugin import options
 from mockserver.scenario.rule_parser import describe_rule
-from mockserver.server.report.rules import render_idle_rules, render_unfired_rules
-from mockserver.server.webhooks.local_receivers import RECEIVER_RAISED
+from mockserver.server.report import check
+from mockserver.server.report.rules import render_unfired_rules
 from mockserver.testing.backend import LocalBackend
 from mockserver.testing.rules.builder import python_line
 from mockserver.testing.sandbox import Sandbox
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 _NEVER_FIRED = (
     "a rule of the test function never fired (mockserver_must_fire = false in the ini file lets all of them pass):"
 )
-_ASSERTION = f"{RECEIVER_RAISED} AssertionError"
 
 
 class LateCallWarning(UserWarning):
@@ -135,7 +134,7 @@ class SandboxOwnership:
         """Fail the current test if an assertion in a receiver of this process has failed, which the service sees as a 500."""
         lines = [line for server in self._servers for sandbox in server.made for line in _failed_assertions(sandbox)]
         if lines:
-            pytest.fail("\n".join(["an assertion in a webhook receiver failed:", *lines]), pytrace=False)
+            pytest.fail("\n".join([f"{check.SENTENCES['receiver-assertion']}:", *lines]), pytrace=False)
 
     def end_test(self, config: pytest.Config) -> None:
         """End a test, and assign late calls to the test of their sandbox, if that is another."""
@@ -192,13 +191,8 @@ def _must_fire(sandbox: Sandbox) -> Iterator[tuple[str, list[str]]]:
     if isinstance(backend, LocalBackend) and not backend.hosted.sandbox.rule_set.rules:
         return  # most sandboxes have no rule, and a list of none would cost each test a command
     rules = [rule for rule in sandbox.rules if rule.get("mustFire")]
-    unfired = [rule for rule in rules if not rule["fired"]]
-    yield "a rule that must fire never fired", render_unfired_rules(unfired, sandbox.log.exchanges) if unfired else []
-    # Of several firings only the last one is recorded: the others may have had an effect.
-    yield (
-        "a rule that must fire had no effect",
-        render_idle_rules(rule for rule in rules if rule["fired"] == 1 and "noTarget" in rule),
-    )
+    for failure in check.of_rules(rules, sandbox.log.exchanges) if rules else ():
+        yield check.SENTENCES[failure.kind], failure.message.split("\n")
 
 
 def _unfired_of_test(sandbox: Sandbox, name: str) -> list[str]:
@@ -217,9 +211,7 @@ def _failed_assertions(sandbox: Sandbox) -> list[str]:
     """Return the lines about assertions that receivers have raised; a running server sees only their 500."""
     if not isinstance(sandbox._backend, LocalBackend) or not sandbox._backend.hosted.sandbox.events:
         return []
-    from mockserver.server.report.diagnosis import receiver_exceptions
-
-    return [f"  {line}" for line in receiver_exceptions(sandbox.events) if line.startswith(_ASSERTION)]
+    return [failure.message for failure in check.of_receivers(sandbox.events)]
 
 
 def server(config: pytest.Config, settings: Mapping[str, Any]) -> MockServer:

@@ -106,6 +106,8 @@ def wait(written: object, path: str, problems: list[Problem]) -> int:
     return duration or 0
 
 
+# With one of these keys a rule fires a bounded number of times; the last two fire once, or once for each execution.
+BOUNDED = frozenset(("nth", "times", "at", "after"))
 _TRIGGERS = ("on", "at", "after")
 _CALLS_ONLY = ("skip", "nth", "every", "times", "from", "until", "where", "when")
 

@@ -10,14 +10,46 @@ from mockserver.contract.text import closest_match_hint
 from mockserver.core.redaction import Redactor
 from mockserver.scenario.problems import Problem, ScenarioError
 
+# The status of each code with which the control plane refuses.
+STATUSES: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "MOCK_TOKEN_WANTED": 401,
+        "MOCK_FOREIGN_HOST": 403,
+        "MOCK_FOREIGN_ORIGIN": 403,
+        "MOCK_HEADER_WANTED": 403,
+        "MOCK_NOT_FOUND": 404,
+        "MOCK_WRONG_METHOD": 405,
+        "MOCK_OWN_PORT": 409,
+        "MOCK_DEFAULT_SANDBOX": 409,
+        "MOCK_ILLEGAL_MOVE": 409,
+        "MOCK_NOT_WATCHED": 409,
+        "MOCK_LOOP_BLOCKED": 409,
+        "MOCK_NOT_ACCEPTABLE": 406,
+        "MOCK_SANDBOX_CLOSED": 410,
+        "MOCK_BODY_TOO_LARGE": 413,
+        "MOCK_TOO_MANY_SANDBOXES": 429,
+        "MOCK_INTERNAL_ERROR": 500,
+        "MOCK_DRAINING": 503,
+        **dict.fromkeys(
+            (
+                "MOCK_BAD_JSON", "MOCK_BAD_BODY", "MOCK_BAD_SCENARIO", "MOCK_BAD_CLOCK", "MOCK_BAD_INSTANT", "MOCK_BAD_ADVANCE",
+                "MOCK_BAD_DURATION", "MOCK_TIME_GOES_FORWARD", "MOCK_BAD_CHOICE", "MOCK_BAD_QUERY", "MOCK_BAD_OPERATION",
+                "MOCK_BAD_WHERE", "MOCK_BAD_VERIFY", "MOCK_BAD_PHONE", "MOCK_BAD_REASON", "MOCK_BAD_PLANE", "MOCK_BAD_PROFILE",
+                "MOCK_BAD_OPENAPI", "MOCK_BAD_EVENT", "MOCK_BAD_TARGET", "MOCK_BAD_SECRET", "MOCK_BAD_CALL",
+            ),
+            400,
+        ),
+    }
+)  # fmt: skip
+
 
 class ControlError(Exception):
     """
     Refusal of a command.
 
     Attributes:
-        status: the HTTP status.
-        code: `MOCK_...`.
+        code: `MOCK_...`, a key of `STATUSES`.
+        status: the HTTP status of the code.
         message: English, with the way to correct the call; keys are masked.
         problems: the problems of a document, each with its place.
         headers: of the response.
@@ -26,7 +58,6 @@ class ControlError(Exception):
 
     def __init__(
         self,
-        status: int,
         code: str,
         message: str,
         problems: list[Problem] | None = None,
@@ -36,7 +67,7 @@ class ControlError(Exception):
     ) -> None:
         message = Redactor(()).text(message)
         super().__init__(message)
-        self.status = status
+        self.status = STATUSES[code]
         self.code = code
         self.message = message
         self.problems = [problem.redacted() for problem in problems or []]
@@ -54,7 +85,7 @@ def refused_document(refusal: ScenarioError, consequence: str) -> ControlError:
     first, *others = refusal.problems
     more = f" (and {len(others)} more in `problems`)" if others else ""
     message = f"the document is refused; {consequence}: {first}{more}"
-    return ControlError(400, "MOCK_BAD_SCENARIO", message, refusal.problems)
+    return ControlError("MOCK_BAD_SCENARIO", message, refusal.problems)
 
 
 _LISTED_MAX: Final = 5  # of the ids that exist
@@ -65,4 +96,4 @@ def unknown_id(kind: str, received: str, ids: Iterable[str]) -> ControlError:
     known = list(ids)
     expected = ", ".join(known[:_LISTED_MAX]) or "one that exists; there is none yet"
     hint = closest_match_hint(received, known)
-    return ControlError(404, "MOCK_NOT_FOUND", f"{kind}: got {received!r}; expected {expected}{hint}")
+    return ControlError("MOCK_NOT_FOUND", f"{kind}: got {received!r}; expected {expected}{hint}")

@@ -100,8 +100,7 @@ def _control(
             return page
     begun_us = 0 if host.log is None else host.monotonic_us()
     response = routes.handle_control_request(host, hosted, request)
-    is_lost = response.status == 404 and paths.is_lost(request) and routes.command_of(request) is None
-    if is_lost and hosted is not None and access.is_open_to(host, hosted.id, request):
+    if hosted is not None and response.status == 404 and _is_unknown_page(host, hosted, request):
         from mockserver.server.dashboard import handler as dashboard  # imported here, as above
 
         return dashboard.unknown_page(PageAccess(host, hosted, request), request, response.json()["message"])
@@ -111,6 +110,12 @@ def _control(
     if request.method == "GET" and paths.is_shared(request.target):
         return response._replace(headers=(*response.headers, ("Vary", "Accept")))
     return response
+
+
+def _is_unknown_page(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest) -> bool:
+    """Return True for a path that nothing has, asked by a browser that may see the sandbox."""
+    is_lost = paths.is_lost(request) and routes.command_of(request) is None
+    return is_lost and access.is_open_to(host, hosted.id, request)
 
 
 def _media(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> HttpResponse:

@@ -21,7 +21,6 @@ from contextlib import contextmanager, suppress
 from typing import Any, Self, TextIO
 
 QUEUE_MAX = 4_096  # texts that wait to be written
-_BATCH_MAX = 64  # texts in one write
 _CLOSE_SECONDS = 0.3
 _GATHER_SECONDS = (
     0.01  # after the first text: to wake the thread for each one would take longer than the call of the text
@@ -42,7 +41,7 @@ class LogWriter:
         self._texts: deque[str | Callable[[], str]] = deque()
         self._dropped = 0
         self._is_closed = False
-        self._is_waiting = False  # the thread, for a text
+        self._is_waiting = True  # the thread, for a text, or nobody has started it
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
@@ -54,19 +53,23 @@ class LogWriter:
 
     def write(self, text: str | Callable[[], str]) -> None:
         """Have the text written; a line ends in its own line end. A function returns it when the thread writes it."""
-        with self._changed:
-            if self._stream is None or self._is_closed:
-                return
-            if len(self._texts) >= QUEUE_MAX:
+        if self._stream is None or self._is_closed:
+            return
+        if len(self._texts) >= QUEUE_MAX:
+            with self._changed:
                 self._dropped += 1
-                return
-            self._texts.append(text)
+            return
+        self._texts.append(text)
+        if self._is_waiting:
+            self._wake()
+
+    def _wake(self) -> None:
+        with self._changed:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="mockserver log", daemon=True)
                 self._thread.start()
-            if self._is_waiting:
-                self._is_waiting = False
-                self._changed.notify()
+            self._is_waiting = False
+            self._changed.notify()
 
     def close(self) -> None:
         """Accept no more texts, and wait a moment for the stream to accept those in the queue."""
@@ -86,15 +89,17 @@ class LogWriter:
         with self._changed:
             while not self._texts and not self._is_closed:
                 self._is_waiting = True
-                self._changed.wait()
+                if not self._texts:  # one that came before the line above has woken nobody
+                    self._changed.wait()
+            self._is_waiting = False
         if not self._is_closed:
             time.sleep(_GATHER_SECONDS)
+        texts = [self._texts.popleft() for _ in range(len(self._texts))]
         with self._changed:
-            texts = [self._texts.popleft() for _ in range(min(_BATCH_MAX, len(self._texts)))]
             if self._dropped and not self._texts:
                 texts.append(self._notice(self._dropped))
                 self._dropped = 0
-            return texts
+        return texts
 
 
 def _as_text(text: str | Callable[[], str]) -> str:

@@ -21,7 +21,7 @@ from tests.benchmarks.worlds import FILTERS, draft, running, world
 
 ROUNDS, CALLS = 9, 400
 TARGETS = 1_000
-IN_TURN = 400  # more paths than `router.LATEST_PATHS`
+IN_TURN = 1_200  # more paths than `router.LATEST_PATHS`
 
 Act = Callable[[], object]
 

@@ -81,8 +81,8 @@ def download() -> None:
 
 
 @contextmanager
-def serving_peer(peer: Peer, body: bytes) -> Iterator[Target]:
-    """Run a peer that answers with this body where it takes one; Unavailable if it cannot be had."""
+def serving_peer(peer: Peer, body: bytes) -> Iterator[tuple[Target, int]]:
+    """Run a peer that answers with this body where it takes one, and yield its process too; Unavailable if it cannot be had."""
     with tempfile.TemporaryDirectory() as name:
         folder, port = Path(name), _free_port()
         _write(folder, body)
@@ -91,7 +91,7 @@ def serving_peer(peer: Peer, body: bytes) -> Iterator[Target]:
         ) as process:
             try:
                 _await_start(peer.name, process, port)
-                yield peer.prepare(f"http://127.0.0.1:{port}")
+                yield peer.prepare(f"http://127.0.0.1:{port}"), process.pid
             finally:
                 process.kill()
 

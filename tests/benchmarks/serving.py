@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -49,8 +50,13 @@ class Served(NamedTuple):
 
     def cpu_seconds(self) -> float:
         """The processor time of the process so far."""
-        values = Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-        return (int(values[11]) + int(values[12])) / 100
+        return sum(processor_seconds(self.pid))
+
+
+def processor_seconds(pid: int) -> tuple[float, float]:
+    """Return the processor time of a process so far, in its program and in the kernel."""
+    values = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return int(values[11]) / 100, int(values[12]) / 100
 
 
 class Client:
@@ -79,13 +85,16 @@ class Client:
 
 
 @contextmanager
-def serving(*options: str, checkout: Path = ROOT) -> Iterator[Served]:
-    """Serve the demo; another checkout has its own environment in `.venv`."""
+def serving(*options: str, checkout: Path = ROOT, log: Path | None = None) -> Iterator[Served]:
+    """Serve the demo, by default without a log; another checkout has its own environment in `.venv`."""
     python = checkout / ".venv" / "bin" / "python"
-    command = [str(python), "-m", "mockserver", "serve", "--port", "0", "--log-format", "off", *options]
-    with subprocess.Popen(
-        command, cwd=checkout, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8"
-    ) as process:
+    command = [str(python), "-m", "mockserver", "serve", "--port", "0", *options]
+    if log is None:
+        command += ["--log-format", "off"]
+    with (
+        (log or Path(os.devnull)).open("ab") as errors,
+        subprocess.Popen(command, cwd=checkout, stdout=subprocess.PIPE, stderr=errors, encoding="utf-8") as process,
+    ):
         assert process.stdout is not None
         try:
             url = process.stdout.readline().split()[-1]

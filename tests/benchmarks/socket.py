@@ -45,16 +45,19 @@ class Run(NamedTuple):
     p99_ms: float
     wrk_cores: float
     errors: int
+    requests: int
 
 
-def wrk(target: Target, connections: int, seconds: float) -> Run:
-    """Run wrk with one thread."""
+def wrk(target: Target, connections: int, seconds: float, script: Path | None = None) -> Run:
+    """Run wrk with one thread; the script is Lua."""
     if sys.platform == "win32":
         raise SystemExit("expected a POSIX system")
     headers = [part for name, value in target.headers.items() for part in ("-H", f"{name}: {value}")]
-    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "--latency", *headers, target.url]
+    command = ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "--latency", *headers]
+    if script is not None:
+        command += ["-s", str(script)]
     began = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8")
+    process = subprocess.Popen([*command, target.url], stdout=subprocess.PIPE, encoding="utf-8")
     assert process.stdout is not None
     text = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
@@ -65,14 +68,15 @@ def wrk(target: Target, connections: int, seconds: float) -> Run:
     if refused:
         raise SystemExit(f"{target.url}: {refused[0]}")
     lost = re.search(r"connect (\d+), read (\d+), write (\d+), timeout (\d+)", text)
-    found = re.search(r"Requests/sec:\s*([\d.]+)", text)
-    assert found, text
+    found, sent = re.search(r"Requests/sec:\s*([\d.]+)", text), re.search(r"(\d+) requests in", text)
+    assert found and sent, text
     return Run(
         float(found[1]),
         _milliseconds("50%", text),
         _milliseconds("99%", text),
         (usage.ru_utime + usage.ru_stime) / took,
         sum(int(number) for number in lost.groups()) if lost else 0,
+        int(sent[1]),
     )
 
 
@@ -110,16 +114,16 @@ def targets_of(stack: ExitStack, against: Path | None) -> dict[str, Target]:
         own = {"checkout": checkout.resolve()} if checkout else {}
         served = stack.enter_context(serving("--freeze", NOON, **own))
         targets[name] = Target(served.url + running_campaign(served), {"X-API-Key": served.key})
-    body = _body(targets[charts.OURS])
+    body = body_of(targets[charts.OURS])
     for peer in PEERS:
         try:
-            targets[peer.name] = stack.enter_context(serving_peer(peer, body))
+            targets[peer.name], _ = stack.enter_context(serving_peer(peer, body))
         except Unavailable as reason:
             print(f"{peer.name} is skipped: {reason}")
     return targets
 
 
-def _body(target: Target) -> bytes:
+def body_of(target: Target) -> bytes:
     parts = urlsplit(target.url)
     connection = HTTPConnection(parts.netloc)
     connection.request("GET", parts.path, headers=dict(target.headers))

@@ -161,7 +161,7 @@ class Traffic:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [NARROW_PX, DESKTOP_PX], ids=["320", "1280"])
+@pytest.mark.parametrize("size", [NARROW_PX, TABLET_PX, DESKTOP_PX], ids=["320", "768", "1280"])
 def test_every_view_is_without_a_violation_and_fits(
     sandbox: Sandbox, tab: Callable[..., Tab], scheme: str, size: Any
 ) -> None:
@@ -177,6 +177,51 @@ def test_every_view_is_without_a_violation_and_fits(
     assert {} == {path: lines for path, lines in broken.items() if lines}
     assert [] == own.messages
     assert [] == [url for url in own.requested if not url.startswith(own.base.rpartition("/sandboxes/")[0])]
+
+
+def test_the_newest_axe_core_of_npm_finds_no_violation_either(
+    sandbox: Sandbox, tab: Callable[..., Tab], axe_of_npm: str
+) -> None:
+    pages = played(sandbox)
+    own = tab()
+    broken = {}
+    for path in (*VIEWS, *pages.values(), "nonsense", "docs"):
+        page = own.open(path, is_live=path not in ("sandboxes", "nonsense", "docs"))
+        page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        broken[path] = violations(page, axe_of_npm)
+
+    assert {} == {path: lines for path, lines in broken.items() if lines}
+
+
+FIRST_SCREENS = {f"{width}x{height}": {"width": width, "height": height} for width, height in ((320, 640), (390, 844), (768, 1024), (1280, 800))}  # fmt: skip
+
+
+@pytest.mark.parametrize("size", FIRST_SCREENS.values(), ids=FIRST_SCREENS)
+def test_the_first_screen_of_now_shows_what_failed_and_what_happens_next(
+    sandbox: Sandbox, tab: Callable[..., Tab], size: Any
+) -> None:
+    for status in (204, 503, 400):
+        sandbox.receive_webhooks(lambda request, status=status: status, path=f"/{status}")
+    sandbox.on("startCampaign").may_fire().fail_sends(ratio=0.5)
+    for name in ("Março", "Abril"):
+        created = sandbox.call("POST", "/v1/campaigns", json={**CAMPAIGN, "name": name}).json()["campaignId"]
+        sandbox.call("POST", f"/v1/campaigns/{created}/start", json={})
+    sandbox.complete_session(sandbox.call("POST", SESSIONS, json={}).json()["sessionId"])
+    sandbox.advance(minutes=1)
+    sandbox.on("listCampaigns").may_fire().revoke_key()
+    for _ in range(2):
+        sandbox.call("GET", "/v1/campaigns")
+    page = tab(viewport=size).open()
+    lines = [
+        page.locator("[aria-labelledby=look] li", has_text=words).locator("a")
+        for words in ("/503", "/400", "Março", "Abril", "listCampaigns 401")
+    ]
+    lines.append(page.locator("#due-next", has_text=re.compile("Next: +the last message of Março +in 2m 54s")))
+    lines += [page.locator(".coming .wait").last] if size["width"] > 700 else []
+
+    assert [] == [
+        line.inner_text() for line in lines if line.bounding_box()["y"] + line.bounding_box()["height"] > size["height"]
+    ]
 
 
 def test_on_a_phone_the_content_begins_in_the_first_third_and_what_is_new_stays_in_sight(
@@ -360,6 +405,21 @@ def test_four_pages_under_traffic_count_right_and_none_stops(sandbox: Sandbox, t
     assert [[]] * 4 == [own.messages for own in pages]
 
 
+def test_what_is_shown_on_request_has_the_number_of_failing_endpoints(
+    sandbox: Sandbox, tab: Callable[..., Tab]
+) -> None:
+    sandbox.receive_webhooks(lambda request: 503)
+    own = tab()
+    page = own.open("calls")
+    sandbox.complete_session(sandbox.call("POST", SESSIONS, json={}).json()["sessionId"])
+    own.wait_for_new(1)
+    page.locator("#fresh").click()
+    page.locator("#call-1").wait_for()
+
+    assert "Events 1" == page.locator("nav a", has_text="Events").inner_text().splitlines()[0]
+    assert page.title().startswith("(1) Calls")
+
+
 def test_the_clock_is_shown_live(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
     page = tab().open()
     sandbox.advance(minutes=7)
@@ -447,6 +507,74 @@ def test_undo_of_an_action_restores_equal_bytes_of_the_state(
     assert before != after
     assert before == sandbox.call("GET", "/_mock/state").body
     assert [] == own.messages
+
+
+def test_an_advance_lists_by_name_what_it_caused(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
+    created = sandbox.call("POST", "/v1/campaigns", json=CAMPAIGN).json()["campaignId"]
+    sandbox.call("POST", f"/v1/campaigns/{created}/start", json={})
+    own = tab()
+    own.open("calls")
+    own.press("Go")
+
+    assert "Advance by 20m: the last message of Março." == own.page.locator("#status").inner_text()
+
+
+FOCUSED = """(() => {
+    const node = document.activeElement, label = node.labels && node.labels[0];
+    return (node.getAttribute("aria-label") || (label || node).innerText).split("\\n")[0].trim();
+})()"""
+
+
+def walked(page: Any, presses: int) -> list[str]:
+    """The words of what has the focus after each press of Tab."""
+    words = []
+    for _ in range(presses):
+        page.keyboard.press("Tab")
+        words.append(page.evaluate(FOCUSED))
+    return words
+
+
+def test_the_keyboard_goes_through_the_page_in_the_order_of_its_documentation(
+    sandbox: Sandbox, tab: Callable[..., Tab]
+) -> None:
+    created = sandbox.call("POST", "/v1/campaigns", json=CAMPAIGN).json()["campaignId"]
+    sandbox.call("POST", f"/v1/campaigns/{created}/start", json={})
+    sandbox.call("GET", "/v1/campaigns/campaign_none")
+    own = tab()
+    page = own.open()
+    views = ["Now", "Timeline", "Calls", "Objects", "Events", "Conduct", "Choices", "Scenarios"]
+    moves = ["Advance by", "Go", "To next due", "Until idle", "More"]
+
+    assert ["Skip to the content", "mockserver", sandbox.id, *views, *moves, "Pause"] == walked(page, 17)
+    assert "readCampaign 404 CAMPAIGN_NOT_FOUND" == walked(page, 1)[0]
+    page.locator("#by--go").focus()
+    page.keyboard.press("Enter")
+    assert own.done().startswith("Advance by 20m: the last message of Março")
+    assert "Go" == page.evaluate(FOCUSED)
+    assert ["To next due", "Until idle", "More", "Undo", "Pause"] == walked(page, 5)
+
+
+def test_escape_closes_what_is_open_and_what_is_new_leads_to_the_content(
+    sandbox: Sandbox, tab: Callable[..., Tab]
+) -> None:
+    own = tab()
+    page = own.open()
+    page.locator("#more--title").focus()
+    page.keyboard.press("Enter")
+    inside = walked(page, 1)
+    page.keyboard.press("Escape")
+    back = page.evaluate(FOCUSED)
+    page.keyboard.press("Shift+Tab")
+    before = page.evaluate(FOCUSED)
+    sandbox.call("GET", "/v1/campaigns")
+    own.wait_for_new(1)
+    page.locator("#more--title").focus()
+    assert ["1 new"] == walked(page, 1)
+    page.keyboard.press("Enter")
+    page.locator("#story-call-1").wait_for()
+
+    assert (["Advance to"], "More", "Until idle") == (inside, back, before)
+    assert "content" == page.evaluate("document.activeElement.id")
 
 
 def test_a_clock_that_runs_is_frozen_and_undone(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:

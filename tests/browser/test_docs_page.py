@@ -37,9 +37,17 @@ class Tab:
         self.page.goto(f"{self.sandbox.base_url}/_mock/docs{query}")
         return self.page
 
+    def operation(self, operation: str) -> Any:
+        """Open an operation, which is closed at first."""
+        self.page.locator(f"#{operation} > details").evaluate("(each) => { each.open = true; }")
+        return self.page.locator(f"#{operation}")
+
+    def button(self, operation: str) -> Any:
+        return self.operation(operation).get_by_role("button", name="Send")
+
     def send(self, operation: str, status: int) -> str:
         """Press the button of an operation; return what is shown under the status."""
-        self.page.locator(f"#{operation}").get_by_role("button", name="Send").click()
+        self.button(operation).click()
         result = self.page.locator(f"#{operation} .result")
         result.locator("strong", has_text=str(status)).wait_for()
         return str(result.inner_text())
@@ -100,12 +108,12 @@ def test_a_body_parameters_and_files_are_sent(mockserver: Sandbox, tab: Callable
     own.page.get_by_label("API key").fill(mockserver.secret_key)
     own.send("createCampaign", 201)
     campaign = mockserver.call("GET", "/v1/campaigns").json()["campaigns"][0]
-    own.page.locator("#readCampaign").get_by_label("id in path").fill(campaign["id"])
+    own.operation("readCampaign").get_by_label("id in path").fill(campaign["id"])
     read = own.send("readCampaign", 200)
     file = {"name": "a.txt", "mimeType": "text/plain", "buffer": b"hello"}
     own.page.locator("#uploadMedia input[type=file]").set_input_files(files=[file])
     own.send("uploadMedia", 201)
-    own.page.locator("#listMessages").get_by_label("chatId in path").fill("a/b?c#d")
+    own.operation("listMessages").get_by_label("chatId in path").fill("a/b?c#d")
     own.send("listMessages", 404)
 
     assert campaign["name"] in read
@@ -118,19 +126,49 @@ def test_a_required_parameter_is_asked_for_before_anything_is_sent(
     mockserver: Sandbox, tab: Callable[..., Tab]
 ) -> None:
     own = tab()
-    own.page.locator("#readCampaign").get_by_role("button", name="Send").click()
+    own.button("readCampaign").click()
     own.page.locator("#readCampaign").get_by_label("id in path").fill("..")
-    own.page.locator("#readCampaign").get_by_role("button", name="Send").click()
+    own.button("readCampaign").click()
 
     own.page.get_by_text("a browser cannot send .. as a part of a path").wait_for()
     assert [] == mockserver.log.journal["exchanges"]
 
 
+def test_operations_are_closed_until_a_link_or_a_click_opens_one(tab: Callable[..., Tab]) -> None:
+    own = tab("#startCampaign")
+    opened = "[...document.querySelectorAll('.whole[open]')].map((each) => each.parentElement.id)"
+    by_address = own.page.evaluate(opened)
+    own.page.get_by_role("link", name="List campaigns", exact=True).click()
+    own.page.locator("#listCampaigns > details[open]").wait_for()
+    own.page.locator("#readCampaign > details > summary").click()
+
+    assert ["startCampaign"] == by_address
+    assert ["listCampaigns", "readCampaign", "startCampaign"] == sorted(own.page.evaluate(opened))
+
+
+def test_the_search_leaves_what_has_each_word(tab: Callable[..., Tab]) -> None:
+    own = tab("?plane=control")
+    everything = own.page.locator("main article").count()
+    field = own.page.get_by_label("Search this page")
+    field.fill("advance clock")
+    shown = own.page.locator("main article:visible")
+    ids = [each.get_attribute("id") for each in shown.all()]
+    links = [each.get_attribute("href") for each in own.page.locator("nav ul ul a:visible").all()]
+
+    assert "advanceClock" in ids
+    assert "listRules" not in ids
+    assert f"{len(ids)} of {everything} entries" == own.page.locator("#found").inner_text()
+    assert links == [f"#{id}" for id in ids if not str(id).startswith("schema-")]
+    assert [] == violations(own.page)
+    field.fill("")
+    assert everything == shown.count()
+
+
 def test_a_command_of_the_control_plane_is_sent(mockserver: Sandbox, tab: Callable[..., Tab]) -> None:
     own = tab("?plane=control")
-    own.page.locator("#setClock").get_by_label("Body").fill('{"freeze": "2031-05-01T12:00:00Z"}')
+    own.operation("setClock").get_by_label("Body").fill('{"freeze": "2031-05-01T12:00:00Z"}')
     shown = own.send("setClock", 200)
-    own.page.locator("#readJournal").get_by_label("operation in query").select_option("listCampaigns")
+    own.operation("readJournal").get_by_label("operation in query").select_option("listCampaigns")
     own.send("readJournal", 200)
 
     assert '"frozen": true' in shown
@@ -177,7 +215,7 @@ def test_hostile_text_of_an_answer_is_shown_as_text(mockserver: Sandbox, tab: Ca
 def test_a_call_without_an_answer_is_reported(mockserver: Sandbox, tab: Callable[..., Tab]) -> None:
     mockserver.on("listCampaigns").drop("before")
     own = tab()
-    own.page.locator("#listCampaigns").get_by_role("button", name="Send").click()
+    own.button("listCampaigns").click()
 
     own.page.locator("#listCampaigns .failed", has_text="No answer").wait_for()
 
@@ -232,11 +270,12 @@ def test_the_keyboard_is_enough(mockserver: Sandbox, tab: Callable[..., Tab]) ->
     assert own.page.locator("#key:focus").count()
     own.page.keyboard.type(mockserver.secret_key)
     assert "3px" == own.page.evaluate("getComputedStyle(document.activeElement).outlineWidth")
-    for _ in range(40):
-        own.page.keyboard.press("Tab")
-        if own.page.locator("#listTemplates button:focus").count():
-            break
-    own.page.keyboard.press("Enter")
+    for part in ("> details > summary", "button"):
+        for _ in range(20):
+            own.page.keyboard.press("Tab")
+            if own.page.locator(f"#listTemplates {part}:focus").count():
+                break
+        own.page.keyboard.press("Enter")
 
     own.page.locator("#listTemplates .result strong", has_text="200").wait_for()
     assert own.page.locator("#listTemplates button:focus").count()
@@ -245,9 +284,10 @@ def test_the_keyboard_is_enough(mockserver: Sandbox, tab: Callable[..., Tab]) ->
 def test_without_javascript_the_page_is_complete_and_has_no_form(browser: Browser, mockserver: Sandbox) -> None:
     own = Tab(browser, mockserver, java_script_enabled=False)
     page = own.open()
-    page.locator("#createCampaign summary", has_text="400").click()
+    page.locator("#createCampaign > details > summary").click()
+    page.locator("#createCampaign .answer summary", has_text="400").click()
 
-    assert page.locator("#createCampaign details[open] pre").first.is_visible()
+    assert page.locator("#createCampaign .answer[open] pre").first.is_visible()
     assert not page.locator("#key").is_visible()
     assert 0 == page.locator("form:visible").count()
     assert page.get_by_text("Without JavaScript this page is complete").is_visible()

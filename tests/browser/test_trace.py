@@ -192,6 +192,21 @@ def test_a_changed_record_shows_its_changed_fields_and_all_on_request(
     assert not tab.page.locator(".objects b", has_text="t1").first.is_visible()
 
 
+@pytest.mark.mockserver(now=NOW, given=SEED)
+def test_each_changed_member_of_a_field_shows_its_former_value(
+    mockserver: Sandbox, open_trace: Callable[..., Tab]
+) -> None:
+    mockserver.on("startCampaign").may_fire().fail_sends(ratio=0.5)
+    created = mockserver.call("POST", "/v1/campaigns", json={"name": "promo", **CAMPAIGN}).json()["campaignId"]
+    mockserver.call("POST", f"/v1/campaigns/{created}/start")
+    mockserver.advance(seconds=10)
+    mockserver.advance(minutes=30)
+    tab = open_trace("#step-5")
+    execution = tab.page.locator(".objects details details", has_text="sends").first
+
+    assert re.search(r"changed, sent was \d+, failed was \d+", execution.inner_text())
+
+
 @pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.mockserver(now=NOW, given=SEED)
 def test_no_rule_of_accessibility_is_broken_and_nothing_is_wider_than_the_screen(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -79,6 +80,18 @@ def test_a_secret_that_is_misread_refuses_every_delivery(
         finished(sandbox)
 
         assert ["secret-misread"] == [each.rule for each in sandbox.conduct]
+
+
+@pytest.mark.mockserver(now=NOON, choices={"wh-timestamp": "sandbox-clock"})
+def test_a_receiver_that_has_the_processs_clock_is_told_of_the_option_that_signs_by_it(mockserver: Sandbox) -> None:
+    def receive(request: Any) -> int:
+        return 204 if abs(time.time() - int(request.headers["webhook-timestamp"])) <= 300 else 401
+
+    mockserver.receive_webhooks(receive)
+    finished(mockserver)
+
+    assert ["secret-misread"] == [each.rule for each in mockserver.conduct]
+    assert "needs `wh-timestamp: process-clock`" in mockserver.conduct[0].message
 
 
 def has_age(sandbox: Sandbox, statuses: list[int]) -> Any:

@@ -91,6 +91,15 @@ class TestAWaitOnTheSandboxsClock:
 
         assert [f"listTemplates was repeated after {shown}; its Retry-After was 30 s"] == found(mockserver)
 
+    def test_one_that_no_clock_has_measured_has_no_length(self, mockserver: Sandbox) -> None:
+        mockserver.on("listTemplates").nth(2).error("RATE_LIMIT_EXCEEDED", retry_after=30)
+        Client(mockserver).ask("GET", TEMPLATES)
+        mockserver.sleep(10)
+        for _ in range(2):
+            Client(mockserver).ask("GET", TEMPLATES)
+
+        assert ["listTemplates was repeated while no clock moved; its Retry-After was 30 s"] == found(mockserver)
+
     @pytest.mark.mockserver(now=None, clock="follow")
     def test_it_is_measured_on_a_clock_that_follows_the_processs(self, mockserver: Sandbox) -> None:
         mockserver.on("listTemplates").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=30)

@@ -45,6 +45,7 @@ ELSEWHERE = {
     "pytest_plugin/trace.py": {"error": "a status of pytest's reports"},
     "testing/remote.py": {"reset": "a command"},
     "testing/machine/faults.py": {"delay": "of `deliver`"},
+    "server/control/reports.py": {"error": "a mode of conduct"},
     "server/control/webhooks.py": {"error": "a key of an attempt"},
     "server/dashboard/behaviour.py": {
         **dict.fromkeys(

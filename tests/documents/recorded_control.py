@@ -179,6 +179,10 @@ def _play_behaviour(run: _Run) -> None:
     for command in ("readTenant", "setTenant"):
         run.refuse(command, "MOCK_NOT_FOUND", None if command == "readTenant" else {}, id="tenant_defalt")
     run.call("listRules", "fault")
+    run.call("addRules", "one", {"on": "listTemplates", "nth": 2, "do": {"delay": "2s"}})
+    run.call("addRules", "several", [{"on": "listTemplates", "times": 1, "do": {"drop": "before"}}])
+    run.refuse("addRules", "MOCK_BAD_SCENARIO", {"on": "listTemplate", "do": {"drop": "before"}})
+    run.call("readCheck", "failures")
     run.refuse("removeRule", "MOCK_NOT_FOUND", id="rule_9")
 
 
@@ -261,6 +265,7 @@ def _play_evidence(run: _Run) -> None:
     run.call("readReport", "text", query={"failure": "expected one start"})
     run.call("readReport", "json", query={"failure": "expected one start"}, accept="application/json")
     run.refuse("readReport", "MOCK_NOT_ACCEPTABLE", accept="text/html")
+    run.refuse("readCheck", "MOCK_BAD_QUERY", query={"conduct": "errors"})
     for command in ("readHistory", "readReplay", "readLedger", "readConduct", "readCoverage", "readTrackedChoices"):
         run.call(command, "run")
     run.call("readStream", "now")

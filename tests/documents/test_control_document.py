@@ -23,8 +23,9 @@ from mockserver.server.api.exchange import VirtualWait
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.control import routes, webhooks
 from mockserver.server.control.openapi import documents
-from mockserver.server.control.openapi.refusals import OWN, STATUSES
+from mockserver.server.control.openapi.refusals import OWN, codes_by_status
 from mockserver.server.control.routes import ROUTES, query_names
+from mockserver.server.errors import STATUSES, ControlError
 from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.limits import Drain, Limiter, ServerLimits
@@ -174,17 +175,24 @@ def test_every_effect_rule_and_seed_is_a_component() -> None:
     assert [] == [name for name, effect in effects.items() if effect["$ref"].rpartition("/")[2] not in components]
 
 
-def test_every_code_in_the_source_of_the_server_is_described() -> None:
-    own = SERVER / "control" / "openapi"
-    source = "".join(file.read_text(encoding="utf-8") for file in SERVER.rglob("*.py") if not file.is_relative_to(own))
-    codes = set(re.findall(r'"(MOCK_[A-Z_]+)"', source)) | {
-        "MOCK_BAD_QUERY",
-        "MOCK_BAD_PLANE",
-        "MOCK_BAD_PROFILE",
-        "MOCK_BAD_OPENAPI",
+def test_every_code_of_the_control_plane_is_described_and_used() -> None:
+    described = {
+        code
+        for row in ROUTES
+        for codes in codes_by_status(row.id, row.target, row.schema is not None, row.method).values()
+        for code in codes
     }
+    own = {SERVER / "errors.py", *(SERVER / "control" / "openapi").glob("refusals.py")}
+    source = "".join(file.read_text(encoding="utf-8") for file in SERVER.rglob("*.py") if file not in own)
+    used = set(re.findall(r'"(MOCK_[A-Z_]+)"', source))
+    composed = {"MOCK_BAD_PLANE", "MOCK_BAD_PROFILE", "MOCK_BAD_OPENAPI", "MOCK_BAD_SCENARIO", "MOCK_NOT_FOUND"}
 
-    assert codes - OTHER_CODES == set(STATUSES)
+    assert set(STATUSES) - OTHER_CODES == described
+    assert set(STATUSES) | {"MOCK_HEAD_TOO_LARGE"} == used | composed
+
+
+def test_a_refusal_has_the_status_of_its_code() -> None:
+    assert [409, 400] == [ControlError(code, "no").status for code in ("MOCK_OWN_PORT", "MOCK_BAD_QUERY")]
 
 
 def test_an_undocumented_status_field_or_code_is_detected() -> None:
@@ -336,6 +344,10 @@ def _play_behaviour(controls: Controls) -> None:
     controls.refuse("readScenario", "MOCK_NOT_FOUND", name="start-timeout-aplied")
     controls.run("applyScenario", {"name": "start-timeout-applied"})
     controls.refuse("applyScenario", "MOCK_BAD_SCENARIO", {"name": "start-timeout-aplied"})
+    controls.run("addRules", {"on": "readExecution", "nth": 9, "do": {"drop": "before"}})
+    controls.run("addRules", [{"on": "readExecution", "nth": 9, "do": {"drop": "before"}}])
+    controls.refuse("addRules", "MOCK_BAD_SCENARIO", {"on": "readExecutions", "do": {"drop": "before"}})
+    controls.run("readCheck", query="?conduct=error")
     controls.refuse("applyScenario", "MOCK_BAD_SCENARIO", {"name": "start-timeout-applied"})  # its ids are in use now
     controls.refuse("removeRule", "MOCK_NOT_FOUND", id="rule_9")
     controls.run("readTenant", id="tenant_default")

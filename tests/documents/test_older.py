@@ -29,6 +29,7 @@ ROWS: tuple[tuple[str, JSON, JSON], ...] = (
     ("an enumeration of two types", {"enum": ["a", 1]}, {"enum": ["a", 1]}),
     ("examples", {"type": "string", "examples": ["a", "b"]}, {"type": "string", "example": "a"}),
     ("an exclusive bound", {"type": "number", "exclusiveMinimum": 0}, {"type": "number", "minimum": 0, "exclusiveMinimum": True}),
+    ("one or a list", {"description": "A.", "oneOf": [{"$ref": "#/a"}, {"type": "array", "items": {"$ref": "#/a"}}]}, {"description": "A."}),
     ("beside a reference", {"$ref": "#/a", "description": "A."}, {"$ref": "#/a"}),
     ("conditions", {"oneOf": [{"required": ["a"]}, {"required": ["b"]}], "dependentRequired": {"a": ["b"]}}, {}),
     ("an array of files", {"type": "array", "items": {"type": "string", "format": "binary"}, "maxItems": 2}, {"type": "array", "items": {"type": "string", "format": "binary"}}),

@@ -8,12 +8,14 @@ import enum
 import itertools
 import json
 import random
+import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import astuple
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +45,7 @@ TEMPLATES = ("GET", "/v1/message-templates", None)
 WIRE = (
     "drop-before", "drop-after", "reset-before", "reset-after", "timeout-before", "timeout-after", "internal-error",
     "rate-limit", "bad-gateway", "truncate", "garble", "dribble", "stale", "outage", "outage-for-good",
-    "rate-limit-short", "rate-limit-long", "rate-limit-date", "rate-limit-bare", "rate-limit-twice",
+    "rate-limit-short", "rate-limit-long", "rate-limit-date", "rate-limit-bare", "rate-limit-twice", "held",
 )  # fmt: skip
 
 
@@ -78,8 +80,9 @@ def test_a_write_has_every_fault_and_a_read_each_that_differs(mockserver_server:
 
     of_session = ["session-expires", "user-cancels", "number-in-use"]
     barred = ["key-revoked", "subscription-lapses"]
-    writes = [name for name in WIRE if name != "stale"]
-    reads = [name for name in WIRE if not name.endswith("-after")]
+    in_process = [name for name in WIRE if name != "held"]
+    writes = [name for name in in_process if name != "stale"]
+    reads = [name for name in in_process if not name.endswith("-after")]
     assert {
         "createConnectionSession": [*writes, *barred],
         "listCampaigns": [*reads, *barred, *of_session],
@@ -442,8 +445,24 @@ def test_a_sleep_in_real_time_is_seen_at_its_call_however_short(
 
     report = mockserver_server.explore(test, choices=(), faults=("drop-before",), tolerates=(OSError,))
 
-    assert f"the test or its client sleeps in real time ({text} at test_exploration.py:" in report.text()
+    line = rf"the test or its client sleeps in real time \({re.escape(text)} at test_exploration\.py:\d+\); let it"
+    assert re.search(line, report.text())
     assert 'sleep=mockserver.sleep, or monkeypatch.setattr(time, "sleep", mockserver.sleep)' in report.text()
+    assert 'for a coroutine monkeypatch.setattr(asyncio, "sleep", mockserver.aio.sleep)' in report.text()
+
+
+def test_a_sleep_that_is_canceled_is_none(mockserver_server: MockServer) -> None:
+    async def test(sandbox: Sandbox) -> None:
+        async def beat() -> None:
+            await asyncio.sleep(60)
+
+        background = asyncio.create_task(beat())
+        await sandbox.aio.call("GET", "/v1/campaigns")
+        background.cancel()
+
+    report = mockserver_server.explore(test, choices=(), faults=("drop-before",), tolerates=(OSError,))
+
+    assert "real time" not in report.text()
 
 
 def test_a_sleep_only_after_a_fault_is_named_with_it(mockserver_server: MockServer, slept: list[float]) -> None:
@@ -510,7 +529,7 @@ def test_a_wait_with_jitter_is_equal_in_each_run(mockserver_server: MockServer) 
     first, second = (mockserver_server.explore(test, choices=(), faults=("rate-limit",)) for _ in range(2))
 
     assert first.deterministic
-    assert [each.message for each in first.findings] == [each.message for each in second.findings]
+    assert without_seconds(first) == without_seconds(second)
 
 
 def test_a_jitter_below_half_a_second_ignores_retry_after(mockserver_server: MockServer) -> None:
@@ -592,7 +611,7 @@ def test_over_a_socket_no_second_fault_takes_real_time(mockserver_server: MockSe
             except requests.ConnectionError:
                 continue
 
-    options = ExploreOptions(faults=("drop-before", "timeout-before", "dribble"), choices=(), pairs=10)
+    options = ExploreOptions(faults=("drop-before", "timeout-before", "dribble"), choices=(), pairs=10, held=0)
     exploration = Exploration(options, test="pairs")
     tried = []
     for placement in exploration.placements():
@@ -636,7 +655,7 @@ def test_what_the_time_did_not_suffice_for_is_not_taken_for_absent(mockserver_se
     whole, cut = (mockserver_server.explore(receiving, **options, seconds=seconds).text() for seconds in (None, 1e-9))
 
     assert "the clean run delivered no event" not in cut
-    assert whole.splitlines()[-1] == cut.splitlines()[-1]
+    assert whole.splitlines()[-3] == cut.splitlines()[-3]
     assert "acts without a record that they could concern: campaign-canceled, " in cut
 
 
@@ -683,6 +702,25 @@ def test_a_429_has_variants_that_find_what_a_client_makes_of_its_header(
         name: found for name, found in verdicts.items() if found != ["survived"]
     }
     assert 6 == len(verdicts)
+
+
+def by_its_own_clock(sandbox: Sandbox) -> None:
+    """Wait after a 429 until its date, by the computer's clock."""
+    while (answer := sandbox.call("GET", "/v1/campaigns")).status == 429:
+        written = answer.headers["retry-after"]
+        date = None if written.isdigit() else parsedate_to_datetime(written)
+        sandbox.sleep(float(written) if date is None else max(0.0, (date - datetime.now(UTC)).total_seconds()))
+
+
+@pytest.mark.parametrize("now", ["2001-01-01T00:00:00.301Z", "2999-01-01T00:00:00.301Z"])
+def test_a_client_that_obeys_a_date_by_its_own_clock_is_not_accused_however_far_that_is(
+    mockserver_server: MockServer, now: str
+) -> None:
+    faults = ("rate-limit", "rate-limit-date", "rate-limit-twice")
+    options: dict[str, Any] = {"settings": {"now": now}, "choices": ("rate-limit-headers",)}
+    report = mockserver_server.explore(by_its_own_clock, faults=faults, tolerates=(KeyError,), **options)
+
+    assert [] == report.findings, report.text()
 
 
 def test_a_variant_is_tried_once_for_each_operation(mockserver_server: MockServer) -> None:
@@ -810,14 +848,60 @@ def test_a_client_with_a_timeout_is_not(mockserver_server: MockServer, client: s
     assert 1 == report.coverage.singles.tried
 
 
-def test_over_a_socket_it_is_said_not_to_be_known(mockserver_server: MockServer) -> None:
-    def test(sandbox: Sandbox) -> None:
-        requests.get(f"{sandbox.base_url}/v1/campaigns", headers={"X-API-Key": sandbox.secret_key}, timeout=60)
+def by_socket(sandbox: Sandbox, timeout_s: float) -> None:
+    headers = {"X-API-Key": sandbox.secret_key}
+    with contextlib.suppress(requests.RequestException):
+        requests.get(f"{sandbox.base_url}/v1/campaigns", headers=headers, timeout=timeout_s)
 
-    report = mockserver_server.explore(test, faults=("timeout-before",), choices=())
+
+HELD = {
+    "gives up before": (
+        0.05,
+        60,
+        "; one call of listCampaigns was held for 60 s, and the client gave up before: it has a timeout",
+    ),
+    "waits": (
+        60,
+        0.01,
+        "; one call of listCampaigns was held for 0.01 s, and the client waited: it is not known whether it has a timeout; in process",
+    ),
+    "is not asked": (
+        60,
+        0,
+        ", so that it is not known whether the client has a timeout; in process it is: `mockserver.requests_session()`",
+    ),
+}
+
+
+@pytest.mark.parametrize("client", HELD)
+def test_one_read_over_a_socket_is_held_to_see_whether_its_client_gives_up(
+    mockserver_server: MockServer, client: str
+) -> None:
+    timeout_s, held_s, text = HELD[client]
+    report = mockserver_server.explore(
+        lambda sandbox: by_socket(sandbox, timeout_s), faults=("timeout-before",), choices=(), held=held_s
+    )
 
     assert [] == report.findings
-    assert "so that it is not known whether the client has a timeout; in process it is: " in report.text()
+    assert (
+        f"timeout-before, timeout-after, dribble at calls over a socket, where they would take real time{text}"
+        in report.text()
+    )
+    assert (held_s == 0) == (("listCampaigns", "held") not in report.matrix)
+
+
+def test_a_client_that_is_not_deterministic_is_held_once_too(mockserver_server: MockServer) -> None:
+    draws = itertools.count()
+
+    def test(sandbox: Sandbox) -> None:
+        for _ in range(2):
+            by_socket(sandbox, 60)
+        sandbox.call("GET", f"/v1/campaigns/campaign_{next(draws)}?x{next(draws)}=1")
+
+    report = mockserver_server.explore(test, faults=("held",), choices=(), held=0.01)
+
+    assert not report.deterministic
+    assert 1 == report.coverage.singles.tried
 
 
 class ItemType(enum.Enum):
@@ -994,11 +1078,20 @@ def test_a_step_has_the_members_of_its_kind(step: ExploreStep, view: dict[str, A
     assert view == step.as_json()
 
 
+def without_seconds(report: ExploreReport) -> tuple[str, str]:
+    """Return a report as text and as JSON, without the seconds, which stand last."""
+    text, _, last = report.text().rpartition("\n")
+    assert re.fullmatch(rf"{report.runs} runs in \d+\.\d s, \d+\.\d s of processor time", last)
+    entry = report.entry()
+    assert ["seconds", "wallSeconds"] == [*entry][-2:]
+    return text, json.dumps({**entry, "seconds": None, "wallSeconds": None})
+
+
 def test_the_same_seed_gives_the_same_report(mockserver_server: MockServer) -> None:
     def both() -> tuple[str, str]:
         options: JSON = {"pairs": 20, "faults": ("drop-after", "internal-error", "lose", "key-revoked"), "choices": ()}
         report = mockserver_server.explore(canceling, seed=7, **options)
-        return report.text(), json.dumps({**report.entry(), "seconds": None, "wallSeconds": None})
+        return without_seconds(report)
 
     assert both() == both()
 

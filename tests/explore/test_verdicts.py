@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
+import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from http.client import HTTPException
 from typing import Any
+from unittest import mock
 
 import pytest
+import requests
 
 from mockserver import MockServer, Sandbox
-from mockserver.testing.explore import Exploration, ExploreOptions, ExploreReport, Placement
+from mockserver.testing.explore import Exploration, ExploreOptions, ExploreReport, Placement, in_process
 from mockserver.testing.explore.placements import ExploreStep
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
@@ -100,6 +105,25 @@ def test_a_start_repeated_because_of_the_fault_is_a_breach(explore: Callable[...
             start(sandbox, campaign)
 
     assert {"duplicate-start"} == causes(explore(test, faults=("drop-after",)))
+
+
+def test_a_finding_that_is_excused_hides_no_later_one_of_its_rule(explore: Callable[..., ExploreReport]) -> None:
+    """The test starts the first campaign twice in any case, and the second one again because of the outage."""
+
+    def test(sandbox: Sandbox) -> None:
+        prepared(sandbox)
+        first, second = create(sandbox), create(sandbox, "Carnaval")
+        for campaign in (first, first, second):
+            try:
+                start(sandbox, campaign)
+            except LOST:
+                if campaign == second:
+                    start(sandbox, second)
+
+    report = explore(test, faults=("outage",), operations=("startCampaign",), tolerates=LOST)
+
+    (finding,) = (row for row in report.findings if row.cause == "duplicate-start")
+    assert "outage at call 3 (startCampaign)" in [each.describe() for each in finding.placements]
 
 
 def recreated(sandbox: Sandbox, adopts: bool) -> None:
@@ -258,18 +282,179 @@ def test_a_cancel_repeated_after_an_outdated_read_is_no_breach(explore: Callable
     assert set() == causes(explore(test, faults=("stale",)))
 
 
-def test_a_client_whose_sleeps_are_taken_out_is_not_blamed_for_its_pace(explore: Callable[..., ExploreReport]) -> None:
-    def client(sandbox: Sandbox, wait: Callable[[float], object]) -> None:
-        prepared(sandbox)
+def reader(sandbox: Sandbox, wait: Callable[[float], object]) -> None:
+    """Read after a 429 again, after a wait by this function; then poll by the sandbox's sleep."""
+    prepared(sandbox)
+    while sandbox.call("GET", "/v1/campaigns", timeout=5).status == 429:
+        wait(3)
+    sandbox.sleep(60)
+    sandbox.call("GET", "/v1/campaigns", timeout=5)
+
+
+def by_socket(sandbox: Sandbox) -> None:
+    """Read by a socket, after a 429 again by a sleep that its caller has injected."""
+    with requests.Session() as session:
+        while (
+            session.get(
+                f"{sandbox.base_url}/v1/campaigns", headers={"X-API-Key": sandbox.secret_key}, timeout=60
+            ).status_code
+            == 429
+        ):
+            pass
+
+
+def patched(
+    target: str, sleep: Callable[[Sandbox], object], wait: Callable[[float], object]
+) -> Callable[[Sandbox], None]:
+    """Return the test of a reader while a function of the library is replaced."""
+
+    def test(sandbox: Sandbox) -> None:
+        with mock.patch(target, sleep(sandbox)):
+            reader(sandbox, wait)
+
+    return test
+
+
+async def reads_again_at_once(sandbox: Sandbox) -> None:
+    while (await sandbox.aio.call("GET", "/v1/campaigns", timeout=5)).status == 429:
+        pass
+
+
+def tolerant(sandbox: Sandbox) -> None:
+    """Poll by the sandbox's sleep, also after a failure; the client in it has a sleep that moves no clock."""
+
+    def read() -> None:
         while sandbox.call("GET", "/v1/campaigns", timeout=5).status == 429:
-            wait(0)
-        sandbox.advance("1m")
+            no_sleep(3)
+
+    for _ in range(2):
+        swallowing(read)
+        sandbox.sleep(60)
+
+
+def no_sleep(_seconds: float) -> None:
+    """The sleep that a test injects."""
+
+
+UNJUDGED: dict[str, Callable[[Sandbox], object]] = {
+    "injects a sleep that moves no clock": lambda sandbox: reader(sandbox, no_sleep),
+    "injects one, and its test polls by another, also after a failure": tolerant,
+    "injects one, by a socket": by_socket,
+    "replaces time.sleep": patched("time.sleep", lambda _: no_sleep, lambda s: time.sleep(s)),
+    "replaces Event.wait": patched(
+        "threading.Event.wait", lambda _: lambda *_: False, lambda s: threading.Event().wait(s)
+    ),
+    "takes the wait out of a policy": lambda sandbox: reader(sandbox, lambda _: time.sleep(0)),
+    "repeats at once, and nothing shows that it would sleep": reads_again_at_once,
+}
+
+
+async def no_async_sleep(_delay: float, _result: object = None) -> None:
+    """Sleep no time."""
+
+
+async def pause(seconds: float) -> None:
+    await asyncio.sleep(seconds)
+
+
+def really(wait: Callable[[float], object]) -> Callable[[Sandbox], None]:
+    """Return the test of a reader that sleeps by the library, whose sleeps an exploration records and which take no time."""
+
+    def test(sandbox: Sandbox) -> None:
+        own = {"time.sleep": no_sleep, "asyncio.sleep": no_async_sleep, "Event.wait": lambda *_: False}
+        with mock.patch.dict(in_process._STANDARD, own):
+            reader(sandbox, wait)
+
+    return test
+
+
+JUDGED: dict[str, Callable[[Sandbox], object]] = {
+    "sleeps on the sandbox's clock": lambda sandbox: reader(sandbox, sandbox.sleep),
+    "sleeps on it for no time": lambda sandbox: reader(sandbox, lambda _: sandbox.sleep(0)),
+    "repeats at once, while time.sleep is the sandbox's": patched(
+        "time.sleep", lambda sandbox: sandbox.sleep, no_sleep
+    ),
+    "repeats at once, while asyncio.sleep is the sandbox's": patched(
+        "asyncio.sleep", lambda sandbox: sandbox.aio.sleep, no_sleep
+    ),
+    "sleeps in real time": really(lambda s: time.sleep(s)),
+    "waits for an event in real time": really(lambda s: threading.Event().wait(s)),
+    "sleeps in real time on a loop": really(lambda s: asyncio.run(pause(s))),
+}
+
+
+async def in_parallel(sandbox: Sandbox) -> None:
+    """Five equal reads at once, each of which is made again after a 429."""
+
+    async def read() -> None:
+        while (await sandbox.aio.call("GET", "/v1/campaigns", timeout=5)).status == 429:
+            await asyncio.sleep(120)
+
+    with mock.patch("asyncio.sleep", sandbox.aio.sleep):
+        await asyncio.gather(*(read() for _ in range(5)))
+
+
+def one_by_one(sandbox: Sandbox) -> None:
+    """Two equal reads in any case, whatever they get."""
+    with mock.patch("time.sleep", sandbox.sleep):
+        for _ in range(2):
+            sandbox.call("GET", "/v1/campaigns", timeout=5)
+
+
+def thrice(sandbox: Sandbox) -> None:
+    for _ in range(3):
         sandbox.call("GET", "/v1/campaigns", timeout=5)
 
-    taken_out = explore(lambda sandbox: client(sandbox, lambda _: None), faults=("rate-limit",))
-    impatient = explore(lambda sandbox: client(sandbox, sandbox.sleep), faults=("rate-limit",))
 
-    assert (set(), {"ignore-retry-after"}) == (causes(taken_out), causes(impatient))
+@pytest.mark.parametrize("test", [in_parallel, one_by_one, thrice])
+def test_equal_calls_that_the_clean_run_makes_too_repeat_nothing(
+    explore: Callable[..., ExploreReport], test: Callable[[Sandbox], object]
+) -> None:
+    faults = ("rate-limit-long", "rate-limit-twice", "rate-limit-date", "key-revoked")
+    report = explore(test, faults=faults)
+
+    assert [] == [row.cause for row in report.findings], report.text()
+    assert "is not judged at" not in report.text()
+
+
+@pytest.mark.parametrize("client", UNJUDGED)
+def test_a_client_whose_sleep_moves_no_clock_is_not_judged_by_its_waits(
+    explore: Callable[..., ExploreReport], client: str
+) -> None:
+    report = explore(UNJUDGED[client], faults=("drop-before", "rate-limit-long", "rate-limit-twice"))
+
+    assert set() == causes(report), report.text()
+    assert (
+        "ignore-retry-after is not judged at 2 placements, such as rate-limit-long at call 1 (listCampaigns): no clock moved"
+        in report.text()
+    )
+    assert (
+        'let it sleep on the sandbox\'s clock: sleep=mockserver.sleep, or monkeypatch.setattr(time, "sleep"'
+        in report.text()
+    )
+
+
+@pytest.mark.parametrize("client", JUDGED)
+def test_a_client_whose_waits_are_seen_is_judged_by_them(explore: Callable[..., ExploreReport], client: str) -> None:
+    report = explore(JUDGED[client], faults=("rate-limit-long", "rate-limit-twice"))
+
+    assert {"ignore-retry-after"} == causes(report), report.text()
+    assert "is not judged" not in report.text()
+
+
+def test_a_wait_in_real_time_is_stated_as_long_as_it_was(explore: Callable[..., ExploreReport]) -> None:
+    report = explore(really(lambda _: time.sleep(0.337)), faults=("rate-limit-long",))
+
+    assert ["listCampaigns was repeated after 337 ms; its Retry-After was 120 s"] == [
+        row.message for row in report.findings
+    ]
+
+
+def test_a_client_that_sleeps_as_long_as_it_is_asked_in_real_time_obeys(explore: Callable[..., ExploreReport]) -> None:
+    report = explore(really(lambda _: time.sleep(30)), faults=("rate-limit-twice",))
+
+    assert [] == report.findings
+    assert "is not judged" not in report.text()
 
 
 def test_a_client_that_reports_a_failed_poll_has_not_forgotten_it(explore: Callable[..., ExploreReport]) -> None:

@@ -397,8 +397,8 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "plugin-must-fire",
-        'unfired = [rule for rule in rules if not rule["fired"]]',
-        'unfired = [rule for rule in rules if not rule["matched"]]',
+        'unfired = [rule for rule in wanted if not rule["fired"]]',
+        'unfired = [rule for rule in wanted if not rule["matched"]]',
         "a rule that had to fire and only matched passes",
         ("tests/testing/test_rules_in_reports.py",),
     ),

@@ -1,5 +1,7 @@
 """Keys, tenants and subscriptions: which calls have access, and which of several refusals has precedence."""
 
+from typing import Literal
+
 import pytest
 
 from mockserver import Sandbox
@@ -76,6 +78,16 @@ def test_a_key_that_is_not_recognised_is_refused(mockserver: Sandbox, key: str) 
     sent = key.format(key=mockserver.secret_key)
 
     assert (401, "API_KEY_INVALID") == refused(mockserver.call("GET", "/v1/campaigns", key=sent))
+
+
+@pytest.mark.parametrize("kind", ["secret", "public"])
+def test_the_reason_of_a_revoked_key_names_its_tenant(mockserver: Sandbox, kind: Literal["secret", "public"]) -> None:
+    key = mockserver.secret_key if kind == "secret" else mockserver.public_key
+    mockserver.on("listCampaigns").may_fire().revoke_key(kind=kind)
+    mockserver.call("GET", "/v1/campaigns")
+    reason = mockserver.call("GET", "/v1/campaigns", key=key).headers["x-mock-reason"]
+
+    assert f"got the {kind} key of tenant {mockserver.tenant_id!r}, which is revoked; expected a key of this" in reason
 
 
 @pytest.mark.clause("auth.unknown")

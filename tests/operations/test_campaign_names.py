@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import requests
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mockserver import Sandbox
+from mockserver.core.operations.campaigns import _SAME_NAME
+from mockserver.core.state.records import Campaign
+from mockserver.core.state.tenant import Campaigns
 from tests.operations.filter_world import campaign
 from tests.operations.world import GIVEN, OTHER_KEY, campaigns_in_each_status, draft, refused
 
@@ -142,3 +149,27 @@ def test_whether_the_names_of_canceled_and_failed_campaigns_are_free_again(
 
     assert free == set(accepted(mockserver, *ids))
     assert [] == accepted(mockserver, *ids)  # a name that was free is taken again
+
+
+NAMES = st.text(st.sampled_from("aAßẞſKk\u212a\u0130i\u0307 \t\u00a0\u0085"), max_size=4)
+
+
+@pytest.mark.law
+@given(existing=st.lists(NAMES, max_size=8), wanted=NAMES, same=st.sampled_from(list(_SAME_NAME.values())))
+def test_the_campaigns_of_a_name_are_found_without_a_look_at_all_others(
+    existing: list[str], wanted: str, same: Callable[[str], str]
+) -> None:
+    table = Campaigns()
+    for number, name in enumerate(existing):
+        table[str(number)] = cast("Campaign", SimpleNamespace(id=str(number), name=name))
+    found = [campaign.id for campaign in table.copy().named(wanted) if same(campaign.name) == same(wanted)]
+
+    assert [id for id, campaign in table.items() if same(campaign.name) == same(wanted)] == found
+
+
+def test_a_campaign_that_changes_its_status_keeps_its_place_under_its_name() -> None:
+    table = Campaigns()
+    for status in ("draft", "canceled"):
+        table["one"] = cast("Campaign", SimpleNamespace(id="one", name="Março", status=status))
+
+    assert ["canceled"] == [found.status for found in table.named("março ")]

@@ -20,7 +20,22 @@ from typing import NamedTuple
 from tests.wheels import ROOT
 
 KINDS = frozenset(
-    {"console", "ini", "javascript", "json", "mermaid", "python", "sh", "text", "toml", "typescript", "yaml"}
+    {
+        "console",
+        "go",
+        "ini",
+        "java",
+        "javascript",
+        "json",
+        "mermaid",
+        "python",
+        "ruby",
+        "sh",
+        "text",
+        "toml",
+        "typescript",
+        "yaml",
+    }
 )
 RECORDING = "SUITE_RECORD_PAGES"
 MARKERS = frozenset({"deep", "not run", "fails", "file", "newcomer"})

@@ -23,6 +23,7 @@ from tests.wheels import ROOT, attempt
 _ARGUMENTS = (*WITHOUT_CACHE, "-W", "error", "--strict-config", "--strict-markers", "--junit-xml=results.xml")
 _DJANGO = ("-p", "pytest_django.plugin")  # whose own name `COMPANY` blocks
 _REPORT = re.compile(r"^-+ mockserver(?:: \w+)? -+\n(.*)", re.MULTILINE | re.DOTALL)
+_DOTS = "..."
 _TEST = re.compile(r"^(?: {4})?(?:async )?def (test_\w+)", re.MULTILINE)
 
 
@@ -96,8 +97,14 @@ def problems(example: Example, outcome: Outcome) -> Iterator[str]:
 
 
 def quoted(quote: Block, outcome: Outcome) -> str:
-    """The lines that the page quotes: the first ones of the report if a test failed, else all that was printed."""
-    report = _REPORT.search(outcome.printed)
-    if report is None:
+    """
+    The lines that the page quotes: the first ones of the report if a test failed, else all that was printed.
+
+    Of what was printed, too, only the first lines if the page ends with three dots.
+    """
+    report, lines = _REPORT.search(outcome.printed), quote.text.splitlines()
+    if report is not None:
+        return "".join(f"{line.rstrip()}\n" for line in report[1].splitlines()[: len(lines)])
+    if lines[-1] != _DOTS:
         return outcome.printed
-    return "".join(f"{line.rstrip()}\n" for line in report[1].splitlines()[: len(quote.text.splitlines())])
+    return "".join(f"{line}\n" for line in [*outcome.printed.splitlines()[: len(lines) - 1], _DOTS])

@@ -24,8 +24,8 @@ from tests.documents.reading import control, of_profile, operations
 from tests.wheels import ROOT
 
 MINUTES = 60
-# Commands that take a whole scenario document: each boundary of each of its fields would be hundreds of thousands of calls.
-DOCUMENTS = ("applyScenario", "createSandbox")
+# Commands that take a scenario document, or the rules of one: each boundary of each of its fields would be hundreds of thousands of calls.
+DOCUMENTS = ("addRules", "applyScenario", "createSandbox")
 
 
 class Run(NamedTuple):
@@ -81,7 +81,7 @@ EXPECTED = (
     Expected("control", "RejectedPositiveData", "PATCH /_mock/choices", "docs/control-plane.md", "a period is a duration above 0, which a pattern cannot express"),
     Expected("control", "RejectedPositiveData", "POST /_mock/webhooks", "docs/control-plane.md", "an endpoint is of this machine, or of a host that the server allows"),
     Expected("control", "RejectedPositiveData", "GET /_mock/journal", "docs/control-plane.md", "limit and last exclude each other, which parameters cannot express"),
-    Expected("control", "RejectedPositiveData", "POST /_mock/(scenarios|sandboxes)", "docs/scenarios.md", "records that name another one need it, and library scenarios have names"),
+    Expected("control", "RejectedPositiveData", "POST /_mock/(scenarios|sandboxes|rules)", "docs/scenarios.md", "a rule has one of on, at and after, records that name another one need it, and library scenarios have names"),
 )
 # fmt: on
 

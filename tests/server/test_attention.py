@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import cProfile
 import re
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from mockserver import Sandbox
+from mockserver.server.control.page_access import PageAccess
 from mockserver.server.dashboard import story
 
 TEMPLATE = "template_atualizacao_cadastro"
@@ -48,13 +50,54 @@ def test_what_failed_is_first_and_what_comes_is_next(mockserver: Sandbox) -> Non
     look, coming = section(text, "look"), section(text, "coming")
 
     for status in (503, 400):
-        assert re.search(rf"Endpoint failing: \S+/{status} answer {status} after 2 tries; 1 delivery waits", look), look
+        assert re.search(
+            rf"Endpoint failing: \S+/{status} answer {status} after 2 tries; 1 delivery waits, next attempt in 4m 5s",
+            look,
+        ), look
     assert re.search(r"Março \d+ of 40 sends failed", look)
     assert "startCampaign 422 CAMPAIGN_ALREADY_PROCESSING ×2 start.already" in look
-    assert "listCampaigns 401 API_KEY_INVALID" in look
+    assert re.search(
+        r"listCampaigns 401 API_KEY_INVALID auth.unknown \S+ \S+ got the secret key of tenant \S+ which is revoked",
+        look,
+    )
+    assert "had no effect" not in look
     assert re.search(r"in 2m 54s the last message of Março at 12:03:54.000 Advance to here", coming), coming
     assert re.search(r"next attempt: entrypoints.chatapp.connected to \S+/503", coming)
     assert ["look", "coming", "latest", "rules", "inventory"] == re.findall(r'<h2 id="([a-z]+)"', text)
+
+
+def test_a_rule_that_never_had_an_effect_needs_a_look(mockserver: Sandbox) -> None:
+    mockserver.on("listCampaigns").may_fire().fail_campaign()
+    mockserver.call("GET", "/v1/campaigns")
+
+    assert "Rule rule_1 had no effect fail-campaign: " in section(page(mockserver), "look")
+
+
+def test_a_call_that_a_rule_changed_shows_what_the_rule_does_in_words(mockserver: Sandbox) -> None:
+    mockserver.on("listCampaigns").nth(1).drop("before")
+    with suppress(ConnectionError):
+        mockserver.call("GET", "/v1/campaigns")
+    words = "rule_1: the operation does not run, and no answer arrives"
+    calls = mockserver.call("GET", "/_mock/calls", headers={"Accept": "text/html"}).body.decode()
+    one = mockserver.call("GET", "/_mock/calls/1", headers={"Accept": "text/html"}).body.decode()
+
+    assert f"listCampaigns no answer {words}" in section(page(mockserver), "look")
+    assert words in calls
+    assert words in " ".join(re.sub(r"<[^>]+>", "", one).split())
+
+
+def test_findings_of_one_rule_are_one_line(mockserver: Sandbox) -> None:
+    for name in ("Março", "Abril"):
+        mockserver.call("POST", f"/v1/campaigns/{campaign(mockserver, name)}/start", json={})
+
+    assert "platform-is-not-audience ×2 campaign" in section(page(mockserver), "look")
+
+
+def test_every_page_names_what_is_due_next(mockserver: Sandbox) -> None:
+    mockserver.call("POST", f"/v1/campaigns/{campaign(mockserver, 'Março')}/start", json={})
+    for view in ("now", "calls", "scenarios"):
+        text = mockserver.call("GET", f"/_mock/{view}", headers={"Accept": "text/html"}).body.decode()
+        assert "Next: <strong>the last message of Março</strong>" in text
 
 
 def test_failing_endpoints_are_counted_in_the_title_and_beside_events(mockserver: Sandbox) -> None:
@@ -209,7 +252,7 @@ def test_a_campaign_with_failed_sends_shows_how_many(mockserver: Sandbox) -> Non
 
 
 def test_objects_have_the_tenant_of_each_if_there_are_several(mockserver: Sandbox) -> None:
-    assert "Id tenant name" in objects_page(mockserver, "template")
+    assert "Id name providerStatus tenant" in objects_page(mockserver, "template")
     mockserver.apply(given={"tenants": [{"id": "tenant_b", "name": "B"}]})
     mockserver.receive_webhooks(lambda request: 204)
     row = objects_page(mockserver, "webhook")
@@ -255,3 +298,14 @@ def test_the_page_of_the_present_reads_only_what_it_shows(mockserver: Sandbox) -
 
     calls_of_each_kind = 2 * 240 + 100
     assert (many - few) / calls_of_each_kind < 25  # of which the conduct of a call takes most
+
+
+def test_a_page_reads_the_history_once(mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads = []
+    original = PageAccess.read
+    monkeypatch.setattr(
+        PageAccess, "read", lambda self, command, **rest: reads.append(command) or original(self, command, **rest)
+    )
+    page(mockserver)
+
+    assert 1 == reads.count("readHistory")

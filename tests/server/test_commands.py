@@ -19,6 +19,7 @@ RECORDED = {
     "advanceClock": "advance",
     "choose": "choose",
     "applyScenario": "apply_scenario",
+    "addRules": "add_rules",
     "removeRules": "remove_rules",
     "removeRule": "remove_rules",
     "setTenant": "set_tenant",

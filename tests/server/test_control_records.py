@@ -263,7 +263,7 @@ class TestJournal:
 
         reply = made.control("POST", "/journal/verify", {"operation": "createConnectionSession", **wanted}).json()
 
-        assert {"ok", "count", "nearest"} == set(reply)
+        assert {"ok", "count", "nearest", "calls"} == set(reply)
         assert (ok, count) == (reply["ok"], reply["count"])
 
     def test_the_nearest_calls_are_returned_with_their_differences(self, made: Made) -> None:

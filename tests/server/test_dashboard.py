@@ -223,6 +223,37 @@ def test_beyond_loopback_a_browser_types_the_token_into_a_form_once(host: Sandbo
     assert TOKEN.encode() not in page.body
 
 
+def test_a_browser_signs_out_by_a_form_of_each_page(host: SandboxHost) -> None:
+    host.token = TOKEN
+    cookie = (header(sign_in(host), "set-cookie") or "").partition(";")[0]
+    page = send(host, "GET", "/_mock/calls", cookie=cookie)
+    answer = send(host, "POST", "/_mock/", b"leave=1", origin=ORIGIN, content_type="application/x-www-form-urlencoded")
+    cleared = [value for name, value in answer.headers if name == "Set-Cookie"]
+
+    assert b'name="leave"' in page.body
+    assert (303, "/_mock/") == (answer.status, header(answer, "location"))
+    assert f"{cookie.partition('=')[0]}=; Path=/_mock/; Max-Age=0; HttpOnly; SameSite=Strict" in cleared
+
+
+def test_without_a_token_there_is_nothing_to_sign_out_of(host: SandboxHost) -> None:
+    assert b'name="leave"' not in send(host, "GET", "/_mock/").body
+
+
+@pytest.mark.parametrize("view", ["now", "calls"])
+def test_an_empty_sandbox_shows_a_first_call_with_its_key_unless_a_token_is_required(
+    host: SandboxHost, view: str
+) -> None:
+    key = default(host).tenant.secret_key
+    shown = send(host, "GET", f"/_mock/{view}").body.decode()
+    host.token = TOKEN
+    cookie = (header(sign_in(host), "set-cookie") or "").partition(";")[0]
+    hidden = send(host, "GET", f"/_mock/{view}", cookie=cookie).body.decode()
+
+    assert f"curl -H &#34;X-API-Key: {key}&#34; http://127.0.0.1:5055/v1/message-templates" in shown
+    assert key not in hidden
+    assert "curl -H &#34;X-API-Key: $KEY&#34;" in hidden
+
+
 @pytest.mark.parametrize(("name", "is_secure"), [("mock.example", True), ("127.0.0.1:5055", False)])
 def test_the_cookie_of_an_https_address_is_sent_over_https_alone(host: SandboxHost, name: str, is_secure: bool) -> None:
     host.token = TOKEN

@@ -15,6 +15,7 @@ import pytest
 
 from mockserver.server.http1.body import BodyTotal
 from mockserver.server.http1.connection import Connection, ConnectionLimits, ServerConfig, Shared
+from mockserver.server.http1.event_loop import ServerLoop, new_event_loop
 from mockserver.server.http1.framing import RequestFraming, frame
 from mockserver.server.http1.messages import Response
 from mockserver.server.http1.server import Server, plain_error
@@ -232,6 +233,7 @@ def test_a_response_that_was_not_begun_is_closed_with_its_connection() -> None:
         handler = SimpleNamespace(respond=lambda request: response, body_max_bytes=lambda head: 0)
         config = ServerConfig(cast(Any, handler), plain_error, None, 30.0, True, ConnectionLimits())
         loop = asyncio.get_running_loop()
+        assert isinstance(loop, ServerLoop)
         ended: list[Connection] = []
         shared = Shared(Workers(loop, "test", 1), BodyTotal(None), {}, ended.append)
         connection = Connection(loop, theirs, ("127.0.0.1", 1), config, shared)
@@ -242,4 +244,8 @@ def test_a_response_that_was_not_begun_is_closed_with_its_connection() -> None:
         ours.close()
         return inspect.getcoroutinestate(response), ended == [connection]
 
-    assert (inspect.CORO_CLOSED, True) == asyncio.run(run())
+    loop = new_event_loop()
+    try:
+        assert (inspect.CORO_CLOSED, True) == loop.run_until_complete(run())
+    finally:
+        loop.close()

@@ -38,6 +38,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("PUT", "/_mock/clock"): {"freeze": "2026-03-02T12:00:00Z"},
     ("POST", "/_mock/clock/advance"): {"by": "20m"},
     ("PATCH", "/_mock/choices"): {"dual-status": "guide", "rate-limit-numbers": {"requests": 5, "per": "10s"}, "media-max-size": {"image": 5}},
+    ("POST", "/_mock/rules"): [{"on": "listCampaigns", "nth": 2, "do": {"drop": "after"}}],
     ("POST", "/_mock/scenarios"): {**DOCUMENT, "clock": {"freeze": "2026-03-01T12:00:00Z"}},
     ("POST", "/_mock/checkpoints"): {"label": "A"},
     ("PATCH", "/_mock/tenants/{id}"): {"developersEnabled": True, "subscription": "active", "name": "A"},

@@ -55,6 +55,45 @@ def test_lines_are_written_in_their_order(pipe: Pipe) -> None:
     assert [f"line {number}" for number in range(1000)] == output.splitlines()
 
 
+def test_lines_that_many_threads_write_are_all_written(pipe: Pipe) -> None:
+    def write(letter: str) -> None:
+        for number in range(300):
+            writer.write(f"{letter}{number}\n")
+
+    with LogWriter(pipe.stream, notice) as writer:
+        threads = [threading.Thread(target=write, args=(letter,)) for letter in "abcdefgh"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        writer.write("end\n")
+        lines = pipe.read("end\n").splitlines()
+
+    assert "end" == lines.pop()
+    assert {f"{letter}{number}" for letter in "abcdefgh" for number in range(300)} == set(lines)
+    assert [f"a{number}" for number in range(300)] == [line for line in lines if line.startswith("a")]
+
+
+def test_all_lines_that_wait_are_one_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    writes: list[str] = []
+    blocked, release = threading.Event(), threading.Event()
+
+    def write(stream: object, text: str) -> None:
+        writes.append(text)
+        blocked.set()
+        release.wait()
+
+    monkeypatch.setattr(log, "_write", write)
+    with LogWriter(io.StringIO(), notice) as writer:
+        writer.write("first\n")
+        blocked.wait()
+        for number in range(1000):
+            writer.write(f"{number}\n")
+        release.set()
+
+    assert ["first\n", "".join(f"{number}\n" for number in range(1000))] == writes
+
+
 def test_lines_beyond_a_full_queue_are_dropped_and_counted(pipe: Pipe) -> None:
     with LogWriter(pipe.stream, notice) as writer:
         for _ in range(log.QUEUE_MAX + 1000):

@@ -13,8 +13,9 @@ import pytest
 from mockserver import MockServer, Sandbox
 from mockserver.cli.serve import _logger
 from mockserver.core.instants import SECOND
+from mockserver.server.api.response import HttpResponse
 from mockserver.server.hosting.limits import Limiter, ServerLimits
-from mockserver.server.hosting.log_lines import Line, LogForm
+from mockserver.server.hosting.log_lines import Line, LogForm, LoggedRequest, call_line
 from mockserver.server.log import LogWriter
 
 TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -28,20 +29,20 @@ class Logged:
         self.sandbox: Sandbox = server.sandbox(now="2026-03-01T12:00:00Z")
         hosted = self.sandbox._hosted
         hosted.config = hosted.config._replace(labels={"team": "sends"})
-        self._lines: list[Line] = []
+        self.lines: list[Line] = []
         self.host: Any = server._host
-        self.host.log = self._lines.append
+        self.host.log = self.lines.append
 
     def objects(self) -> list[dict[str, Any]]:
         """Return the lines as a log in JSON has them."""
-        texts = [LogForm().json(line) for line in self._lines]
+        texts = [LogForm().json(line) for line in self.lines]
         assert [1] * len(texts) == [text.count("\n") for text in texts]
         return [json.loads(text) for text in texts]
 
     def texts(self) -> list[str]:
         """Return the lines as a log in text has them."""
         form = LogForm()
-        return [form.text(line) for line in self._lines]
+        return [form.text(line) for line in self.lines]
 
 
 @pytest.fixture
@@ -158,6 +159,41 @@ def test_the_text_has_the_date_if_it_is_not_that_of_the_line_before(logged: Logg
     calls = [line for line in logged.texts() if path in line]
     assert [f"2026-03-01 12:00:00 200 GET {path}\n", f"12:00:00 200 GET {path}\n"] == calls[:2]
     assert [f"2026-03-02 12:00:00 200 GET {path}\n"] == calls[2:]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v1/campaigns?page=2"),
+        ("POST", "/v1/campaigns/audience-preview"),
+        ("DELETE", "/v1/campaigns"),
+        ("OPTIONS-WITH-A-LONG-NAME", "/v1/campaigns/\u0000{key}"),
+    ],
+)
+def test_the_short_way_to_a_text_writes_what_the_members_say(logged: Logged, method: str, path: str) -> None:
+    path = path.replace("{key}", logged.sandbox.secret_key)
+    logged.sandbox.call(method, path, json={"filters": []} if method == "POST" else None)
+    request = LoggedRequest(method, path, None, 0)
+    context = logged.sandbox._hosted.log_context()
+    plain = call_line(context, request, HttpResponse(200, (), b"{}"), None)
+    assert plain.is_plain
+
+    assert LogForm().text(lambda: plain()) == LogForm().text(plain)
+    assert LogForm().text(lambda: logged.lines[0]()) == LogForm().text(logged.lines[0])
+    assert logged.sandbox.secret_key not in LogForm().text(plain)
+
+
+def test_a_line_that_has_more_to_say_is_not_plain(logged: Logged) -> None:
+    sandbox = logged.sandbox
+    sandbox.call("GET", "/v1/campaigns", headers={"traceparent": TRACEPARENT})
+    sandbox.call("GET", "/v1/campaigns/campaign_x")
+    sandbox.on("listCampaigns").reply(status=200, body={})
+    sandbox.call("GET", "/v1/campaigns")
+
+    texts = logged.texts()
+    assert f"traceparent={TRACEPARENT}" in texts[0]
+    assert "CAMPAIGN_NOT_FOUND" in texts[1]
+    assert "rule=rule_1" in texts[2]
 
 
 def test_a_trace_context_is_in_the_journal_and_on_the_page_of_the_call(logged: Logged) -> None:

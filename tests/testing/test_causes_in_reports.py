@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from mockserver import MockServer
 from mockserver.testing.sandbox import Sandbox
+from tests.clients.operations import SESSIONS
 from tests.harness.lines import lacking
 from tests.testing.conftest import Suite
 from tests.testing.test_reports import WORLD, whole_section
@@ -121,13 +124,196 @@ def test_a_rule_that_no_call_matched_is_among_the_first_lines(suite: Suite) -> N
         """
     @pytest.mark.mockserver(conduct="off")
     def test_it(mockserver):
-        mockserver.on("readCampaign").drop(when="before").may_fire()
+        mockserver.on("readCampaign").may_fire().drop(when="before")
         with pytest.raises(Exception):
             mockserver.call("GET", "/v1/campaigns")
     """,
     )
 
     assert "rule rule_1 (on readCampaign: drop before) never fired: nothing matched" == lines[1]
+
+
+def test_a_rule_whose_call_never_came_is_named_with_the_assertion_on_calls(suite: Suite) -> None:
+    lines = summary(
+        suite,
+        """
+    @pytest.mark.mockserver(conduct="off")
+    def test_it(mockserver):
+        mockserver.on("startCampaign").nth(2).may_fire().drop("after")
+        start(mockserver, create(mockserver))
+        mockserver.calls("startCampaign").times(2)
+    """,
+    )
+
+    assert "rule rule_1 (on startCampaign, nth 2: drop after) never fired: matched once" == lines[-1]
+
+
+@pytest.mark.parametrize("effect", ["lose=True", "delay='5m'", "duplicate=1"])
+def test_a_rule_on_deliveries_that_fired_is_named(suite: Suite, effect: str) -> None:
+    lines = summary(
+        suite,
+        f"""
+    @pytest.mark.mockserver(conduct="off")
+    def test_it(mockserver):
+        got = []
+        mockserver.on("delivery").deliver({effect})
+        mockserver.receive_webhooks(lambda webhook: got.append(webhook) or 204)
+        session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={{}}).json()
+        mockserver.complete_session(session["sessionId"])
+        assert len(got) == 7
+    """,
+    )
+
+    assert lines[1].startswith(f"rule rule_1 (on delivery: deliver {effect.partition('=')[0]} ")
+    assert lines[1].endswith(" fired")
+
+
+def test_a_receiver_that_got_an_event_again_is_named_with_its_answers(suite: Suite) -> None:
+    lines = summary(
+        suite,
+        """
+    def test_it(mockserver):
+        answers, got = iter((500,)), []
+        mockserver.receive_webhooks(lambda webhook: got.append(webhook) or next(answers, 204))
+        session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()
+        mockserver.complete_session(session["sessionId"])
+        mockserver.advance(hours=1)
+        assert len(got) == 1
+    """,
+    )
+
+    assert re.fullmatch(
+        r"the receiver webhook_\w+ got entrypoints.chatapp.connected event 2 times: it answered 500, 204", lines[1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "takes"),
+    [
+        (", events=['entrypoints.chatapp.connection_failed']", None, "entrypoints.chatapp.connection_failed"),
+        (None, "", "what happens in its tenant once it is registered"),
+    ],
+)
+def test_an_event_that_no_endpoint_takes_is_named_with_what_they_take(
+    suite: Suite, before: str | None, after: str | None, takes: str
+) -> None:
+    def register(arguments: str | None) -> str:
+        return "pass" if arguments is None else f"mockserver.receive_webhooks(lambda webhook: 204{arguments})"
+
+    lines = summary(
+        suite,
+        f"""
+    @pytest.mark.mockserver(conduct="off")
+    def test_it(mockserver):
+        {register(before)}
+        session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={{}}).json()
+        mockserver.complete_session(session["sessionId"])
+        {register(after)}
+        assert 0
+    """,
+    )
+
+    assert re.match(
+        rf"entrypoints.chatapp.connected event went to no endpoint: webhook_\w+ takes {re.escape(takes)}", lines[1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("filters", "because"),
+    [
+        ("[{'combinator': 'and', 'statements': [{'field': 'chat.tagIds', 'operator': 'has-any', 'value': ['vip']}]}]", "none matches the filters of its campaign, [{\"combinator\": \"and\","),
+        ("None", "the tenant has none"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("read", ["", "/executions/{execution}"])
+def test_an_audience_without_a_chat_is_named_with_its_filters(
+    suite: Suite, filters: str, because: str, read: str
+) -> None:
+    lines = summary(
+        suite,
+        f"""
+    @pytest.mark.mockserver(conduct="off", given={{**GIVEN, "chats": [{{"id": "one"}}]}} if {filters} else {{"templates": GIVEN["templates"]}})
+    def test_it(mockserver):
+        campaign = create(mockserver, **({{"filters": {filters}}} if {filters} else {{}}))
+        execution = start(mockserver, campaign).json()["executionId"]
+        mockserver.advance(until="idle")
+        assert 1 == mockserver.call("GET", f"/v1/campaigns/{{campaign}}{read}").json()
+    """,
+    )
+
+    assert lines[2].startswith(f"  execution has no chat: {because}")
+
+
+def test_an_audience_of_seed_data_is_not_said_to_be_a_tenant_without_chats(suite: Suite) -> None:
+    lines = summary(
+        suite,
+        """
+    FILTERS = [{"combinator": "and", "statements": [{"field": "chat.tagIds", "operator": "has-any", "value": ["vip"]}]}]
+    SEEDED = {"id": "seeded", "name": "S", "templateId": "t", "platform": "chatapp", "cadence": 1, "filters": FILTERS}
+    @pytest.mark.mockserver(conduct="off", given={**GIVEN, "campaigns": [SEEDED]})
+    def test_it(mockserver):
+        start(mockserver, "seeded")
+        assert 1 == mockserver.call("GET", "/v1/campaigns/seeded").json()
+    """,
+    )
+
+    assert lines[2].endswith(" has no chat: none matched its campaign at the start")
+
+
+def test_a_failure_that_is_about_no_expiry_does_not_name_the_process_clock(suite: Suite) -> None:
+    lines = summary(
+        suite,
+        """
+    @pytest.mark.mockserver(now="2020-01-01T12:00:00Z")
+    def test_it(mockserver):
+        mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
+        raise RuntimeError("no account")
+    """,
+    )
+
+    assert [] == [line for line in lines if "process's clock" in line]
+
+
+def test_a_forged_request_is_no_repetition_of_its_event(mockserver: Sandbox) -> None:
+    answers = iter((401, 204))
+    mockserver.on("delivery").deliver(forge="wrong-secret")
+    mockserver.receive_webhooks(lambda webhook: next(answers))
+    mockserver.complete_session(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
+    mockserver.call("GET", "/v1/campaigns/none")
+
+    assert "times: it answered" not in mockserver.call("GET", "/_mock/report").body.decode()
+
+
+def test_a_session_that_the_process_takes_for_expired_is_named_with_both_clocks(suite: Suite) -> None:
+    lines = summary(
+        suite,
+        """
+    @pytest.mark.mockserver(now="2020-01-01T12:00:00Z")
+    def test_it(mockserver):
+        mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
+        raise RuntimeError("the link has expired")
+    """,
+    )
+
+    assert (
+        "  by the process's clock it expired at 2020-01-01T12:20:00.000Z: this sandbox is at 2020-01-01T12:00:00.000Z;"
+        in lines[2]
+    )
+
+
+def test_a_success_that_a_rule_changed_is_explained_in_words(suite: Suite) -> None:
+    lines = summary(
+        suite,
+        """
+    def test_it(mockserver):
+        campaign = create(mockserver)
+        mockserver.on("readCampaign").stale()
+        start(mockserver, campaign)
+        assert mockserver.call("GET", f"/v1/campaigns/{campaign}").json()["status"] == "processing"
+    """,
+    )
+
+    assert "  the operation took effect, and the client got 200: answer a read as before the last change" == lines[2]
 
 
 def test_the_entry_of_a_rule_lists_its_effects_on_the_state() -> None:

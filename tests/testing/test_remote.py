@@ -183,7 +183,7 @@ def refusing(count: int) -> Callable[[], Any]:
 
     def admission() -> Any:
         if next(refusals, None) is not None:
-            raise ControlError(503, "MOCK_DRAINING", "got a new sandbox while this server is draining")
+            raise ControlError("MOCK_DRAINING", "got a new sandbox while this server is draining")
         return nullcontext()
 
     return admission

@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from mockserver import Sandbox
-from mockserver.testing.report.folder import shown_path
+from mockserver.testing.report.folder import file_name, shown_path
 from tests.harness.lines import lacking
 from tests.testing.conftest import PLUGIN, WITHOUT_CACHE, Suite, run_in_process
 
@@ -734,6 +734,16 @@ def test_the_path_of_a_document_on_another_drive_is_whole(monkeypatch: pytest.Mo
     assert "failures/test_it.yaml" == shown_path(Path("failures") / "test_it.yaml")
     monkeypatch.setattr(os.path, "relpath", other_drive)
     assert "/failures/test_it.yaml" == shown_path(Path("/failures/test_it.yaml"))
+
+
+def test_a_test_of_any_name_has_a_file_of_its_own_on_every_file_system() -> None:
+    names = ["", "...", "con", "aux.send", "t.py::t[A]", "t.py::t[a]", "a/b", "a-b", "ã" * 200, "\ud800", "x" * 300]
+
+    files = [file_name(name) for name in names]
+
+    assert len(names) == len({file.lower() for file in files})
+    assert [] == [file for file in files if not 0 < len(file.encode()) <= 120 or file.lower() in ("con", "aux.send")]
+    assert "t.py.t-a" == file_name("t.py::t[a]")
 
 
 @pytest.mark.parametrize(("other", "is_named"), [({}, True), ({"X-Attempt": "2"}, False)], ids=["equal", "another"])

@@ -223,6 +223,14 @@ def test_each_call_has_its_bodies_its_reason_and_what_it_changed(mockserver: San
 
 
 @pytest.mark.mockserver(now=NOW)
+def test_a_call_shows_the_trace_context_of_its_client(mockserver: Sandbox) -> None:
+    context = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    mockserver.call("GET", "/v1/campaigns", headers={"traceparent": context})
+
+    assert f"Trace context <code>{context}</code>" in page_of(mockserver)
+
+
+@pytest.mark.mockserver(now=NOW)
 def test_a_visit_of_the_hosted_page_is_a_step_without_its_secret(mockserver: Sandbox) -> None:
     session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()
     mockserver.end_user(session).open()

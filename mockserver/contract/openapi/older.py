@@ -131,10 +131,10 @@ def _with_nullable(schema: JSON) -> JSON:
 def _with_one_type(schema: JSON) -> JSON:
     """Let what has several types be anything: generators fail at alternatives that are a list or a map."""
     kinds = schema.get("type")
-    if not isinstance(kinds, list):
-        return schema
-    if len(kinds) == 1:
+    if isinstance(kinds, list) and len(kinds) == 1:
         return {**schema, "type": kinds[0]}
+    if not isinstance(kinds, list) and all(other.get("type") != "array" for other in schema.get("oneOf", ())):
+        return schema
     return {name: value for name, value in schema.items() if name in ("description", "example", "nullable")}
 
 

@@ -116,10 +116,19 @@ def _require_key(sandbox: SandboxState, call: Call) -> KeyOwner:
         )
     owner = sandbox.keys.get(key)
     if owner is None:
-        received = "a key with the secret prefix" if key.startswith("sk_") else "a value without the prefix sk_"
-        reason = f"got {received}, {len(key)} characters; expected a key of this sandbox"
+        reason = f"got {_describe_key(sandbox, key)}; expected a key of this sandbox"
         raise ApiError("API_KEY_INVALID", clause="auth.unknown", location="X-API-Key", reason=reason)
     return owner
+
+
+def _describe_key(sandbox: SandboxState, key: str) -> str:
+    """Return a key that is not valid in words: a tenant still has one that was revoked."""
+    for tenant in sandbox.tenants.values():
+        for kind, own in (("secret", tenant.secret_key), ("public", tenant.public_key)):
+            if key == own:
+                return f"the {kind} key of tenant {tenant.id!r}, which is revoked"
+    prefix = "a key with the secret prefix" if key.startswith("sk_") else "a value without the prefix sk_"
+    return f"{prefix}, {len(key)} characters"
 
 
 def _require_permission(scope: Scope, owner: KeyOwner, endpoint: Endpoint) -> None:

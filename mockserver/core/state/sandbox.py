@@ -90,11 +90,6 @@ class Runtime:
 NULL_RUNTIME = Runtime()
 NO_CAUSE: Mapping[str, object] = MappingProxyType({})
 
-
-# The kinds of records that share one space of ids.
-WITH_IDS = ("chat", "template", "campaign", "execution", "session", "entrypoint", "media", "form", "funnel")
-
-
 Position = tuple[Instant, int, int]  # an instant, with the exchange and the transition before it
 
 
@@ -212,17 +207,15 @@ class SandboxState:
         return number
 
     def new_id(self, prefix: str) -> str:
-        """Return a new semantic id: the prefix of its kind and a seeded tail, not in use by `has_id`."""
+        """Return a new semantic id: the prefix of its kind and a seeded tail, that `has_id` does not know."""
         while True:
             drawn = prefix + ids.seeded_id(self.seed, prefix, self.next_number(prefix))
             if not self.has_id(drawn):
                 return drawn
 
     def has_id(self, record_id: str) -> bool:
-        """Return True if a tenant or a record of any kind in `WITH_IDS` has this id."""
-        return record_id in self.tenants or any(
-            record_id in tenant.table(kind) for tenant in self.tenants.values() for kind in WITH_IDS
-        )
+        """Return True if a tenant or a record of any kind but an endpoint has this id."""
+        return record_id in self.tenants or any(tenant.uses_id(record_id) for tenant in self.tenants.values())
 
     def find(self, kind: str, record_id: str) -> tuple[Tenant, Any] | None:
         """Return the record of this kind and id with its tenant, whichever that is, or None if there is none."""
@@ -275,12 +268,13 @@ class SandboxState:
 
     def secrets(self) -> list[str]:
         """Return every key and signing secret of the sandbox: no response, journal or log may show them."""
-        signing = (
+        signing = [
             secret
-            for _, webhook in self.records("webhook")
+            for tenant in self.tenants.values()
+            for webhook in tenant.webhooks.values()
             for secret in (webhook.secret, webhook.old_secret)
             if secret
-        )
+        ]
         return [*self.keys, *signing]
 
     def checkpoint(self) -> Checkpoint:

@@ -150,6 +150,36 @@ def _counted(
     return counts
 
 
+class Campaigns(dict[str, Campaign]):
+    """The campaigns of a tenant by id. None leaves the table or changes its name, so that each can be found by it."""
+
+    __slots__ = ("_by_name",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._by_name: dict[str, tuple[str, ...]] = {}
+
+    def __setitem__(self, campaign_id: str, campaign: Campaign) -> None:
+        if campaign_id not in self:
+            name = _folded(campaign.name)
+            self._by_name[name] = (*self._by_name.get(name, ()), campaign_id)
+        super().__setitem__(campaign_id, campaign)
+
+    def named(self, name: str) -> Iterator[Campaign]:
+        """Yield the campaigns of this name, in any case and with any space around it, in order of creation."""
+        return (self[campaign_id] for campaign_id in self._by_name.get(_folded(name), ()))
+
+    def copy(self) -> Campaigns:
+        copy = Campaigns()
+        copy.update(self)
+        copy._by_name = self._by_name.copy()
+        return copy
+
+
+def _folded(name: str) -> str:
+    return name.casefold().strip()
+
+
 @dataclass(slots=True)
 class Tenant:
     """
@@ -175,7 +205,7 @@ class Tenant:
     messages: dict[str, tuple[Message, ...]] = field(default_factory=dict)  # by chat id, oldest first
     forms: dict[str, Form] = field(default_factory=dict)
     webhooks: dict[str, Webhook] = field(default_factory=dict)
-    campaigns: dict[str, Campaign] = field(default_factory=dict)
+    campaigns: Campaigns = field(default_factory=Campaigns)
     executions: dict[str, Execution] = field(default_factory=dict)
     sessions: dict[str, Session] = field(default_factory=dict)
     hosted_flows: dict[str, HostedFlow] = field(default_factory=dict)  # by session id
@@ -185,6 +215,10 @@ class Tenant:
     def table(self, kind: str) -> Any:
         """Return the table of a kind of record: `campaign` -> `campaigns`. Only `Chats` is not a dictionary."""
         return getattr(self, TABLE_OF[kind])
+
+    def uses_id(self, record_id: str) -> bool:
+        """Return True if a record of any kind but an endpoint has this id."""
+        return any(record_id in table for table in _tables_with_ids(self))
 
     def copy(self) -> Tenant:
         """Return a tenant with its own tables over the same frozen records."""
@@ -230,3 +264,4 @@ TABLE_OF: Mapping[str, str] = MappingProxyType(
         "webhook": "webhooks",
     }
 )
+_tables_with_ids = attrgetter(*(table for kind, table in TABLE_OF.items() if kind != "webhook"))

@@ -11,7 +11,7 @@ from mockserver.contract.endpoints import ENDPOINTS, Endpoint
 
 Target = TypeVar("Target")
 
-LATEST_PATHS = 256  # whose match is remembered: clients poll, so that most calls repeat a path
+LATEST_PATHS = 1_024  # whose match is remembered: clients poll, so that most calls repeat a path
 
 
 class RouteMatch(NamedTuple, Generic[Target]):

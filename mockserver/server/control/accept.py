@@ -48,7 +48,7 @@ def accepted_type(accept: str, media_types: tuple[str, ...]) -> str | None:
     if best is None:
         expected = " or ".join(media_types if media_types is REPORT_TYPES else media_types[:1])
         hint = closest_match_hint(accept.partition(";")[0].strip(), media_types)
-        raise ControlError(406, "MOCK_NOT_ACCEPTABLE", f"Accept: got {accept[:100]!r}; expected {expected}{hint}")
+        raise ControlError("MOCK_NOT_ACCEPTABLE", f"Accept: got {accept[:100]!r}; expected {expected}{hint}")
     return best if media_types is REPORT_TYPES else media_types[0]
 
 
@@ -57,7 +57,7 @@ def query_of(request: HttpRequest) -> dict[str, str]:
     query: dict[str, str] = {}
     for name, value in parse_qsl(request.target.partition("?")[2], keep_blank_values=True):
         if name in query and name != _REPEATABLE:
-            raise ControlError(400, "MOCK_BAD_QUERY", f"query: got {brief(name, 100)!r} twice; expected it once")
+            raise ControlError("MOCK_BAD_QUERY", f"query: got {brief(name, 100)!r} twice; expected it once")
         query[name] = f"{query[name]},{value}" if name in query else value
     return query
 
@@ -73,7 +73,7 @@ def json_body(request: HttpRequest) -> Any:
         ControlError: The body is too large, is not JSON, or has a key twice in one object.
     """
     if request.body is None:
-        raise ControlError(413, "MOCK_BODY_TOO_LARGE", "got a body that is larger than the mock reads")
+        raise ControlError("MOCK_BODY_TOO_LARGE", "got a body that is larger than the mock reads")
     try:
         return parse_json(request.body, has_unique_keys=True) if request.body.strip() else {}
     except ApiError as refusal:
@@ -81,4 +81,4 @@ def json_body(request: HttpRequest) -> Any:
         is_form = content_type in _FORMS and not request.body.lstrip().startswith((b"{", b"["))
         reason = "got a form" if is_form else refusal.reason
         expected = "" if "; expected" in reason else "; expected a JSON object in UTF-8"
-        raise ControlError(400, "MOCK_BAD_JSON", f"body: {reason}{expected}") from None
+        raise ControlError("MOCK_BAD_JSON", f"body: {reason}{expected}") from None

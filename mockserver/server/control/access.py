@@ -81,26 +81,31 @@ def find_token(host: SandboxHost, hosted: HostedSandbox | None, received: str) -
     return received if any(matching) else None
 
 
+def cookie_names(host: SandboxHost, hosted: HostedSandbox | None) -> list[str]:
+    """Return the names of the cookies of the tokens that open the pages of the sandbox."""
+    return [session_cookie(token).name for token in _tokens(host, None if hosted is None else hosted.id)]
+
+
 def check_origin(host: SandboxHost, request: HttpRequest) -> None:
     """Check the name by which the client addresses the server, and the origin of the page that sends the request."""
     address = request.headers.get("host", "")
     name, allowed = _host_name(f"//{address}"), ", ".join(sorted(host.allowed_hosts))
     if address and name not in host.allowed_hosts and host.token is None:  # a token replaces the name
         expected = f"{allowed}; another name is allowed by --allow-host"
-        raise ControlError(403, "MOCK_FOREIGN_HOST", f"Host: got {name!r}; expected {expected}")
+        raise ControlError("MOCK_FOREIGN_HOST", f"Host: got {name!r}; expected {expected}")
     origin = request.headers.get("origin")
     if origin is None or _host_name(origin) in host.allowed_hosts:
         return
     is_own_page = host.token is not None and bool(_host_name(origin)) and urlsplit(origin).netloc == address
     if not is_own_page:
         expected = "one of this server: a page of another site must not call the control plane"
-        raise ControlError(403, "MOCK_FOREIGN_ORIGIN", f"Origin: got {origin!r}; expected {expected}")
+        raise ControlError("MOCK_FOREIGN_ORIGIN", f"Origin: got {origin!r}; expected {expected}")
 
 
 def _check(host: SandboxHost, request: HttpRequest, tokens: list[str]) -> None:
     if not _has_token(request, tokens):
         expected = "the token that the server has printed, or the one that the creation of this sandbox has returned"
-        raise ControlError(401, "MOCK_TOKEN_WANTED", f"expected {expected}, as Authorization: Bearer TOKEN")
+        raise ControlError("MOCK_TOKEN_WANTED", f"expected {expected}, as Authorization: Bearer TOKEN")
     check_origin(host, request)
     _check_write(request, _has_cookie(request, tokens))
 
@@ -126,7 +131,6 @@ def _check_write(request: HttpRequest, has_cookie: bool) -> None:
         return
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise ControlError(
-            403,
             "MOCK_HEADER_WANTED",
             f"got a write of a browser that a form of any site could send; expected the header {PAGE_HEADER}, with any "
             "value, or a body of application/json",

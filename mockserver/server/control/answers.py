@@ -13,6 +13,7 @@ from mockserver.contract.lifecycles import DELIVERY, EVENTS, LIFECYCLES
 from mockserver.contract.openapi.parts import ref
 from mockserver.coverage.dimensions import DIMENSIONS
 from mockserver.server.control.openapi.shapes import OBJECT, Schema, array, either, obj, one_of
+from mockserver.server.report.check import KINDS
 
 INLINE: Final = ("inline",)  # a named schema, written out
 Count = Annotated[int, Schema(minimum=0)]
@@ -337,10 +338,18 @@ class Nearest(TypedDict):
     differences: list[PathDifference]
 
 
+class VerifiedCall(TypedDict):
+    n: Count
+    method: str
+    path: str
+    status: int | None
+
+
 class Verified(TypedDict):
     ok: bool
     count: Count
     nearest: list[Nearest]
+    calls: list[VerifiedCall]
 
 
 class Step(TypedDict):
@@ -471,6 +480,17 @@ class NotAssessed(TypedDict):
 class ConductReport(TypedDict):
     findings: list[Finding]
     notAssessed: list[NotAssessed]
+
+
+class CheckFailure(TypedDict):
+    kind: Annotated[str, Schema(one_of(*KINDS))]
+    message: str
+    exchanges: list[Count]
+
+
+class Check(TypedDict):
+    ok: bool
+    failures: list[CheckFailure]
 
 
 class CoveredItems(TypedDict):

@@ -55,7 +55,7 @@ def read_sample(hosted: HostedSandbox, args: Mapping[str, Any]) -> HttpResponse:
     if not isinstance(media_type, str) or media_type not in KINDS:
         received = "no type" if media_type is None else repr(brief(media_type, 100))
         hint = closest_match_hint(media_type, KINDS) if media_type else ""
-        raise ControlError(400, "MOCK_BAD_QUERY", f"type: got {received}; expected one of {', '.join(KINDS)}{hint}")
+        raise ControlError("MOCK_BAD_QUERY", f"type: got {received}; expected one of {', '.join(KINDS)}{hint}")
     headers = (("Content-Type", media_type), ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
     return HttpResponse(200, headers, sample_file(media_type))
 
@@ -65,7 +65,7 @@ def _body(args: Mapping[str, Any]) -> bytes:
         return base64.b64decode(args.get("bodyBase64", ""), validate=True)
     except (binascii.Error, ValueError):
         raise ControlError(
-            400, "MOCK_BAD_CALL", f"bodyBase64: got {brief(args['bodyBase64'], 80)!r}; expected base64"
+            "MOCK_BAD_CALL", f"bodyBase64: got {brief(args['bodyBase64'], 80)!r}; expected base64"
         ) from None
 
 
@@ -75,7 +75,7 @@ def _client(args: Mapping[str, Any]) -> VirtualWait:
     timeout = parse_duration(args["timeout"])
     if timeout is None:
         expected = "20m, 1h30m, 3500ms, PT20M or seconds, not negative"
-        raise ControlError(400, "MOCK_BAD_DURATION", f"timeout: got {args['timeout']!r}; expected {expected}")
+        raise ControlError("MOCK_BAD_DURATION", f"timeout: got {args['timeout']!r}; expected {expected}")
     return VirtualWait(timeout)
 
 

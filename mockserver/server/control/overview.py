@@ -38,23 +38,28 @@ def read_overview(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> JSON:
     return {
         "exchanges": [_exchange(entry, hide) for entry in entries],
         "transitions": [views.transition(change) for change in changes],
-        "names": _names(state, ids.union(timer["id"] for timer in views.coming(state, views.COMING))),
+        "names": _names(state, ids),
         "counts": _counts(state),
         "tenants": [
             {"tenantId": tenant.id, "webhooks": [views.row(state, "webhooks", webhook, 0) for webhook in tenant.webhooks.values()]}
             for tenant in state.tenants.values()
         ],
-        "failing": failing,
-        "events": [
-            {"deliveries": [row for row in views.of_event(state, event_id) if row["endpoint"] in failing]}
-            for event_id in dict.fromkeys(
-                delivery.event.id for delivery in state.outbox.deliveries.values() if delivery.webhook_id in failing
-            )
-        ],
-        "deliveries": [row for row in views.deliveries(state)["deliveries"] if row["endpoint"] in failing] if failing else [],
+        **_failing(state, failing),
         "failedSends": list(_failed_sends(state)),
         "findings": conduct_of(state, severity=1)["findings"],
     }  # fmt: skip
+
+
+def _failing(state: SandboxState, failing: Any) -> JSON:
+    """Return the endpoints that fail, with their deliveries, those of events apart."""
+    event_ids = (each.event.id for each in state.outbox.deliveries.values() if each.webhook_id in failing)
+    rows = [[row for row in views.of_event(state, id) if row["endpoint"] in failing] for id in dict.fromkeys(event_ids)]
+    all_rows = views.deliveries(state)["deliveries"] if failing else []
+    return {
+        "failing": failing,
+        "events": [{"deliveries": deliveries} for deliveries in rows],
+        "deliveries": [row for row in all_rows if row["endpoint"] in failing],
+    }
 
 
 def _exchange(entry: JournalEntry, hide: Redactor) -> JSON:
@@ -67,9 +72,14 @@ def _exchange(entry: JournalEntry, hide: Redactor) -> JSON:
         "operation": entry.operation,
         "request": hide.value(call),
         "response": {"status": status, "body": hide.value(json_value(entry.answer)) if (status or 0) >= 400 else None},
-        "fault": {"rule": entry.fault.rule} if entry.fault else None,
+        "fault": {"rule": entry.fault.rule, "effects": hide.value(entry.fault.effects)} if entry.fault else None,
         "reason": explanation(entry.error, hide) if entry.error else None,
     }
+
+
+def read_names(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the names of the records with these `ids`."""
+    return _names(snapshot.state, set(args["ids"]))
 
 
 def _names(state: SandboxState, ids: set[str]) -> dict[str, str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple, get_args
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, get_args
 
 from mockserver.server.api.request import SANDBOXES, HttpRequest
 from mockserver.server.api.response import HttpResponse
@@ -15,7 +17,8 @@ _HOST_COMMANDS = ("listSandboxes", "readHealth")
 _IDS = frozenset(get_args(routes.CommandId))
 
 
-class PageAccess(NamedTuple):
+@dataclass(frozen=True)
+class PageAccess:
     """
     The sandbox of one request for a page; `hosted` is None on a server without a default sandbox.
 
@@ -36,6 +39,11 @@ class PageAccess(NamedTuple):
         """The page of the run whose state the sandbox serves; None for any other sandbox."""
         return self.hosted.trace_page if self.hosted is not None else None
 
+    @property
+    def key(self) -> str | None:
+        """The secret key for a first call; None on a server that requires a token, whose pages show no key."""
+        return None if self.hosted is None or self.needs_token() else self.hosted.tenant.secret_key
+
     def check(self) -> None:
         """Raise ControlError for a request that the control plane refuses."""
         access.check_page(self.host, self.hosted, self.request)
@@ -52,6 +60,10 @@ class PageAccess(NamedTuple):
         """Return the name and the value of the cookie for the server's token or the sandbox's; None for any other text."""
         found = access.find_token(self.host, self.hosted, token)
         return None if found is None else access.session_cookie(found)
+
+    def cookie_names(self) -> list[str]:
+        """Return the names of the cookies that open the pages: that of the server's token, and that of the sandbox's."""
+        return access.cookie_names(self.host, self.hosted)
 
     def read(self, command: str, **arguments: str) -> Mapping[str, Any]:
         """
@@ -77,12 +89,22 @@ class PageAccess(NamedTuple):
         result: Any = routes.run_command(self._own(), command, arguments)  # type: ignore[arg-type]  # a CommandId, as above
         return {"text": result} if isinstance(result, str) else result
 
+    @cached_property
+    def history(self) -> Mapping[str, Any]:
+        """The answer of `readHistory`, read once for the bar and the view of a page."""
+        return self.read("readHistory")
+
     def overview(self, last: int) -> Mapping[str, Any]:
         """Return what the first page shows of the sandbox, with so many of the newest calls and changes."""
         seen: Mapping[str, Any] = self._own().run_command(overview.read_overview, {"last": last}, phase="snapshot")
         return seen
 
+    def names(self, ids: Iterable[str]) -> Mapping[str, str]:
+        """Return the names of the records with these ids, of those that have one."""
+        named: Mapping[str, str] = self._own().run_command(overview.read_names, {"ids": [*ids]}, phase="snapshot")
+        return named
+
     def _own(self) -> HostedSandbox:
         if self.hosted is None:
-            raise ControlError(404, "MOCK_NOT_FOUND", "this server has no default sandbox; open one of the list")
+            raise ControlError("MOCK_NOT_FOUND", "this server has no default sandbox; open one of the list")
         return self.hosted

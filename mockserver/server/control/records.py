@@ -35,7 +35,6 @@ def _refuse_illegal(kind: Kind, record: Any, trigger: str) -> None:
     if not can_transition(kind, record, trigger):
         sources = " or ".join(LIFECYCLES[kind].sources(trigger))
         raise ControlError(
-            409,
             "MOCK_ILLEGAL_MOVE",
             f"{trigger}: got the {kind} {record.id} in the state {record.status}; expected {sources}; nothing was changed",
         )
@@ -60,7 +59,7 @@ def complete_session(hosted: HostedSandbox, args: Arguments) -> answers.SessionA
     )
     if phone is None:
         reason = f"phone: got {received!r}; expected {phone_numbers.expected(tenant.country)}"
-        raise ControlError(400, "MOCK_BAD_PHONE", reason)
+        raise ControlError("MOCK_BAD_PHONE", reason)
     connections.complete(
         Scope(sandbox, tenant, {"forced": "complete"}), session, phone, args.get("name") or tenant.name
     )
@@ -73,7 +72,6 @@ def fail_session(hosted: HostedSandbox, args: Arguments) -> answers.SessionAnswe
     if args["reason"] not in connections.REASONS:
         hint = closest_match_hint(args["reason"], connections.REASONS)
         raise ControlError(
-            400,
             "MOCK_BAD_REASON",
             f"reason: got {args['reason']!r}; expected {', '.join(connections.REASONS)}{hint}",
         )

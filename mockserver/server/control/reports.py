@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mockserver._json import JSON
 from mockserver.contract.choices import DEFAULTS
-from mockserver.contract.text import camel_case, printable
+from mockserver.contract.text import brief, camel_case, printable
 from mockserver.core import ledger
 from mockserver.core.instants import SECOND, Duration, Instant, format_exact
 from mockserver.core.redaction import Redactor
@@ -168,7 +168,7 @@ def read_replay(snapshot: HostedSnapshot, args: Arguments) -> answers.Document:
     name = args.get("name", "replay")
     if not 1 <= len(name) <= NAME_MAX_CHARS:
         expected = f"a text of 1 to {NAME_MAX_CHARS} characters"
-        raise ControlError(400, "MOCK_BAD_QUERY", f"name: got {reprlib.repr(name)}; expected {expected}")
+        raise ControlError("MOCK_BAD_QUERY", f"name: got {reprlib.repr(name)}; expected {expected}")
     return replay_document.document(snapshot, name)
 
 
@@ -181,7 +181,7 @@ def track_choices(hosted: HostedSandbox, args: Arguments) -> None:
 def read_tracked_choices(hosted: HostedSandbox, args: Arguments) -> answers.TrackedChoices:
     """Return the choices that were read since tracking began."""
     if hosted.choices_read is None:
-        raise ControlError(409, "MOCK_NOT_WATCHED", "the choices are not tracked; begin with POST /_mock/choices/watch")
+        raise ControlError("MOCK_NOT_WATCHED", "the choices are not tracked; begin with POST /_mock/choices/watch")
     return {"read": sorted(hosted.choices_read)}
 
 
@@ -208,6 +208,29 @@ def read_report(snapshot: HostedSnapshot, args: Mapping[str, Any], base_url: str
     }
 
 
+def read_check(snapshot: HostedSnapshot, args: Arguments) -> answers.Check:
+    """Return what fails a test of pytest at its end; findings on the client's conduct only if they are asked for."""
+    from mockserver.conduct import judge
+    from mockserver.server.report import check, exchanges
+
+    mode = args.get("conduct", "report")
+    if mode not in ("error", "report"):
+        raise ControlError("MOCK_BAD_QUERY", f"conduct: got {brief(mode, 100)!r}; expected error or report")
+    state, hide = snapshot.state, redactor(snapshot.state)
+    state.choices = dict(state.choices)  # a copy: a rule that reads a choice does not count as a use of it
+    journal = views.journal(state)
+    failures = check.of_rules(views.rules(state), [exchanges.read(entry) for entry in journal["exchanges"]])
+    failures += check.of_receivers(views.events(state)["events"])
+    failures += check.of_conduct(judge.judge(Run.of(state)).findings) if mode == "error" else []
+    return {
+        "ok": not failures,
+        "failures": [
+            {"kind": kind, "message": printable(hide.text(f"{check.SENTENCES[kind]}:\n{message}"), keep="\n"), "exchanges": [*about]}
+            for kind, message, about in failures
+        ],
+    }  # fmt: skip
+
+
 def _report_snapshot(snapshot: HostedSnapshot, base_url: str, hide: Redactor) -> Any:
     """Return the views of the sandbox that its report needs."""
     from mockserver.conduct import judge
@@ -231,6 +254,11 @@ def _report_snapshot(snapshot: HostedSnapshot, base_url: str, hide: Redactor) ->
         transitions=journal["transitions"],
         steps=history["steps"],
         events=views.events(state)["events"],
+        endpoints=[
+            views.row(state, "webhooks", webhook, 0)
+            for tenant in state.tenants.values()
+            for webhook in tenant.webhooks.values()
+        ],
         rules=views.rules(state),
         deferred=history["deferred"],
         next_timer=history["due"],

@@ -62,9 +62,9 @@ CommandId = Literal[
     "readHealth", "createSandbox", "listSandboxes", "deleteSandboxes", "deleteSandbox", "reset", "readClock", "setClock",
     "advanceClock", "readChoices", "choose", "readTrackedChoices", "trackChoices", "listScenarios", "readScenario",
     "applyScenario",
-    "listRules", "removeRules", "removeRule", "readTenant", "setTenant", "readState", "createCheckpoint",
+    "listRules", "addRules", "removeRules", "removeRule", "readTenant", "setTenant", "readState", "createCheckpoint",
     "listCheckpoints", "restoreCheckpoint", "readJournal", "verifyJournal", "readHistory", "readReplay", "readReport", "readLedger", "readConduct",
-    "readCoverage",
+    "readCheck", "readCoverage",
     "completeSession", "failSession", "cancelSession", "expireSession", "failCampaign", "readEvents",
     "readEvent", "redeliverEvent", "createWebhook", "recoverWebhook", "rotateWebhook", "readOpenapi", "readOpenapiYaml",
     "readDocs", "readDocsStyle", "readDocsScript", "readStream", "readMetrics", "readSample", "sendCall",
@@ -152,6 +152,7 @@ ROUTES: tuple[Route, ...] = (
     Route("readScenario",        "GET",    "/_mock/scenarios/{name}",               "sandbox",  scenarios.read_scenario,          "unlocked",  None,                200,  None,                       "The document of a library scenario"),
     Route("applyScenario",       "POST",   "/_mock/scenarios",                      "sandbox",  scenarios.apply_scenario,         "locked",    "apply_scenario",    201,  "control.applyScenario",    "Apply a scenario"),
     Route("listRules",           "GET",    "/_mock/rules",                          "sandbox",  scenarios.list_rules,             "locked",    None,                200,  None,                       "List the rules in force"),
+    Route("addRules",            "POST",   "/_mock/rules",                          "sandbox",  scenarios.add_rules,              "locked",    "add_rules",         201,  "control.addRules",         "Add a rule or several"),
     Route("removeRules",         "DELETE", "/_mock/rules",                          "sandbox",  scenarios.remove_rules,           "locked",    "remove_rules",      204,  None,                       "End all rules"),
     Route("removeRule",          "DELETE", "/_mock/rules/{id}",                     "sandbox",  scenarios.remove_rules,           "locked",    "remove_rules",      204,  None,                       "End a rule"),
     Route("readTenant",          "GET",    "/_mock/tenants/{id}",                   "sandbox",  sandboxes.read_tenant,            "locked",    None,                200,  None,                       "Read a tenant's settings"),
@@ -167,6 +168,7 @@ ROUTES: tuple[Route, ...] = (
     Route("readReport",          "GET",    "/_mock/report",                         "sandbox",  reports.read_report,              "snapshot",  None,                200,  None,                       "The most likely cause of a failure, and everything that happened", REPORT_TYPES),
     Route("readLedger",          "GET",    "/_mock/ledger",                         "sandbox",  reports.read_ledger,              "snapshot",  None,                200,  None,                       "The side effects of the calls so far"),
     Route("readConduct",         "GET",    "/_mock/conduct",                        "sandbox",  reports.read_conduct,             "snapshot",  None,                200,  None,                       "Findings on the client's conduct"),
+    Route("readCheck",           "GET",    "/_mock/check",                          "sandbox",  reports.read_check,               "snapshot",  None,                200,  None,                       "What fails a test at its end"),
     Route("readCoverage",        "GET",    "/_mock/coverage",                       "sandbox",  reports.read_coverage,            "locked",    None,                200,  None,                       "What the calls so far have covered of the contract"),
     Route("completeSession",     "POST",   "/_mock/sessions/{sessionId}/complete",  "sandbox",  records.complete_session,         "delivered", "complete_session",  200,  "control.completeSession",  "The end user finishes the flow"),
     Route("failSession",         "POST",   "/_mock/sessions/{sessionId}/fail",      "sandbox",  records.fail_session,             "delivered", "fail_session",      200,  "control.failSession",      "The connection fails"),
@@ -200,6 +202,7 @@ QUERIES: Mapping[CommandId, tuple[str, ...]] = MappingProxyType(
         "readJournal": ("operation", "status", "text", "since", "before", "limit", "last"),
         "readReplay": ("name",),
         "readReport": ("failure",),
+        "readCheck": ("conduct",),
         "readOpenapi": ("plane", "profile", "openapi"),
         "readOpenapiYaml": ("plane", "profile", "openapi"),
         "readDocs": ("plane", "profile"),
@@ -271,7 +274,6 @@ def _run(
         return route.handler(addressed, args)
     if hosted is None:
         raise ControlError(
-            404,
             "MOCK_NOT_FOUND",
             "this server has no default sandbox; create one with POST /_mock/sandboxes and use its baseUrl",
         )
@@ -285,7 +287,7 @@ def check_own_port(hosted: HostedSandbox | None, command: str) -> None:
     """Raise ControlError for a command on other sandboxes at a port that only one sandbox has."""
     if hosted is not None and hosted.own_origin is not None and command != "readHealth":
         message = f"got a request at the port of {hosted.id}; expected the server's own address, which manages other sandboxes"
-        raise ControlError(409, "MOCK_OWN_PORT", message)
+        raise ControlError("MOCK_OWN_PORT", message)
 
 
 def _json_response(status: int, body: Any, headers: tuple[tuple[str, str], ...] = ()) -> HttpResponse:
@@ -327,13 +329,12 @@ def _match(request: HttpRequest) -> tuple[Route, Mapping[str, str]]:
     if match.allow:
         allow = ", ".join(match.allow)
         raise ControlError(
-            405,
             "MOCK_WRONG_METHOD",
             f"method: got {request.method} of {path}; expected {allow}",
             headers=(("Allow", allow),),
         )
     hint = closest_match_hint(path, {route.path for route in ROUTES})
-    raise ControlError(404, "MOCK_NOT_FOUND", f"path: got {path}; expected one of the control plane{hint}")
+    raise ControlError("MOCK_NOT_FOUND", f"path: got {path}; expected one of the control plane{hint}")
 
 
 def query_names(route: Route) -> tuple[str, ...]:
@@ -350,7 +351,7 @@ def _query(route: Route, request: HttpRequest) -> dict[str, str]:
     if unknown is not None:
         expected = f"expected {'some of ' * (len(known) > 1)}{', '.join(known)}" if known else "expected no query"
         hint = closest_match_hint(unknown, known)
-        raise ControlError(400, "MOCK_BAD_QUERY", f"query: got {brief(unknown, 100)!r}; {expected}{hint}")
+        raise ControlError("MOCK_BAD_QUERY", f"query: got {brief(unknown, 100)!r}; {expected}{hint}")
     return query
 
 
@@ -358,18 +359,18 @@ def _waits(value: str) -> bool:
     """Return False if the query of a command that waits for deliveries has `wait=false`."""
     if value not in ("true", "false"):
         hint = closest_match_hint(value, ("true", "false"))
-        raise ControlError(400, "MOCK_BAD_QUERY", f"wait: got {brief(value, 100)!r}; expected true or false{hint}")
+        raise ControlError("MOCK_BAD_QUERY", f"wait: got {brief(value, 100)!r}; expected true or false{hint}")
     return value == "true"
 
 
 def _body(route: Route, request: HttpRequest) -> Mapping[str, Any]:
     if route.schema is None:
         if request.body is None or request.body.strip() not in (b"", b"{}"):
-            raise ControlError(400, "MOCK_BAD_BODY", f"got a body; expected none: {route.id} has no arguments in one")
+            raise ControlError("MOCK_BAD_BODY", f"got a body; expected none: {route.id} has no arguments in one")
         return {}
-    body: Mapping[str, Any] = json_body(request)
+    body = json_body(request)
     check_body(route.schema, body)
-    return body
+    return {"rules": body} if isinstance(body, list) else body  # only one schema takes a list
 
 
 def find_command(name: str) -> CommandId:
@@ -403,7 +404,7 @@ def run_command(hosted: HostedSandbox, command: CommandId, arguments: Mapping[st
     for name in _IDS & {*own_ids, *arguments}:
         if not isinstance(arguments.get(name), str):
             got = f"a value of the type {type(arguments[name]).__name__}" if name in arguments else "none"
-            raise ControlError(400, "MOCK_BAD_BODY", f"{name}: got {got}; expected an id, a string")
+            raise ControlError("MOCK_BAD_BODY", f"{name}: got {got}; expected an id, a string")
     if route.schema is not None:
         check_body(route.schema, {key: value for key, value in arguments.items() if key not in own_ids})
     return hosted.run_command(route.handler, arguments, phase=route.phase, recorded=route.recorded)
@@ -413,4 +414,4 @@ def check_body(schema: str, body: Any) -> None:
     """Check a body against its schema; ControlError with every problem and the nearest names."""
     if not schemas.is_valid(schema, body):
         problems = explained(schema, body)[:10]
-        raise ControlError(400, "MOCK_BAD_BODY", f"the body does not fit: {problems[0]}", problems)
+        raise ControlError("MOCK_BAD_BODY", f"the body does not fit: {problems[0]}", problems)

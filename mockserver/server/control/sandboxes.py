@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 Arguments = Mapping[str, Any]
 
+_CALLS_SHOWN = 20  # of those that a failed verification shows
 _DIGITS_MAX = 15  # of a number in a query
 
 
@@ -44,7 +45,6 @@ def _instant(value: object, name: str) -> Instant:
     parsed = parse(value) if isinstance(value, str) else None
     if parsed is None or not parsed[1]:
         raise ControlError(
-            400,
             "MOCK_BAD_INSTANT",
             f"{name}: got {value!r}; expected an ISO 8601 date-time with its offset, such as 2026-03-01T12:00:00Z",
         )
@@ -59,13 +59,12 @@ def set_clock(hosted: HostedSandbox, args: Arguments) -> answers.ClockState:
     """Freeze at an instant or at the present one, or follow the process's clock."""
     if ("freeze" in args) == ("follow" in args):
         raise ControlError(
-            400,
             "MOCK_BAD_CLOCK",
             f'got {", ".join(args) or "neither"}; expected one of {{"freeze": instant or true}} and {{"follow": true}}',
         )
     if "freeze" in args and "catchUp" in args:
         raise ControlError(
-            400, "MOCK_BAD_CLOCK", "got catchUp with freeze; expected it with follow, which lets the clock run"
+            "MOCK_BAD_CLOCK", "got catchUp with freeze; expected it with follow, which lets the clock run"
         )
     try:
         if "follow" in args:
@@ -73,7 +72,7 @@ def set_clock(hosted: HostedSandbox, args: Arguments) -> answers.ClockState:
         else:
             scheduler.freeze(hosted.sandbox, None if args["freeze"] is True else _instant(args["freeze"], "freeze"))
     except ValueError as refusal:
-        raise ControlError(400, "MOCK_TIME_GOES_FORWARD", str(refusal)) from None
+        raise ControlError("MOCK_TIME_GOES_FORWARD", str(refusal)) from None
     return views.clock(hosted.sandbox)
 
 
@@ -81,7 +80,6 @@ def advance_clock(hosted: HostedSandbox, args: Arguments) -> answers.Advanced:
     """Let time pass, deliver what falls due, and return what happened on the way, in order."""
     if len(args) != 1:
         raise ControlError(
-            400,
             "MOCK_BAD_ADVANCE",
             f'got {", ".join(args) or "nothing"}; expected one of {{"by": "20m"}}, {{"to": instant}}, {{"to": "next"}} and {{"until": "idle"}}',
         )
@@ -90,7 +88,7 @@ def advance_clock(hosted: HostedSandbox, args: Arguments) -> answers.Advanced:
     try:
         fired = hosted.advance(**end)
     except ValueError as refusal:
-        raise ControlError(400, "MOCK_TIME_GOES_FORWARD", str(refusal)) from None
+        raise ControlError("MOCK_TIME_GOES_FORWARD", str(refusal)) from None
     return {"now": views.clock(hosted.sandbox)["now"], "fired": views.fired(fired)}
 
 
@@ -98,14 +96,13 @@ def _end(args: Arguments) -> Mapping[str, Any]:
     """Return the end of an advance as `HostedSandbox.advance` takes it."""
     if "until" in args:
         if args["until"] != "idle":
-            raise ControlError(400, "MOCK_BAD_ADVANCE", f"until: got {args['until']!r}; expected 'idle'")
+            raise ControlError("MOCK_BAD_ADVANCE", f"until: got {args['until']!r}; expected 'idle'")
         return {"until_idle": True}
     if "to" in args:
         return {"to": "next" if args["to"] == "next" else _instant(args["to"], "to")}
     by = parse_duration(args["by"])
     if by is None:
         raise ControlError(
-            400,
             "MOCK_BAD_DURATION",
             f"by: got {args['by']!r}; expected 20m, 1h30m, 3500ms, PT20M or seconds, not negative",
         )
@@ -121,7 +118,7 @@ def choose(hosted: HostedSandbox, args: Arguments) -> answers.ChoiceList:
     problems: list[Problem] = []
     set_choices(hosted.sandbox, args, problems, "")
     if problems:
-        raise ControlError(400, "MOCK_BAD_CHOICE", "no choice was set; " + "; ".join(map(str, problems)), problems)
+        raise ControlError("MOCK_BAD_CHOICE", "no choice was set; " + "; ".join(map(str, problems)), problems)
     return views.choices(hosted.sandbox)
 
 
@@ -150,7 +147,7 @@ def read_state(snapshot: HostedSnapshot, args: Arguments) -> answers.State:
     numbers = _numbers(args, {"chats": "chats", "chatsFrom": "chats_from"})
     if numbers.get("chats", 0) > views.STATE_CHATS:
         expected = f"at most {views.STATE_CHATS} (the mock's own bound); chatsFrom continues from there"
-        raise ControlError(400, "MOCK_BAD_QUERY", f"chats: got {numbers['chats']}; expected {expected}")
+        raise ControlError("MOCK_BAD_QUERY", f"chats: got {numbers['chats']}; expected {expected}")
     return views.state(snapshot.state, **numbers)
 
 
@@ -193,7 +190,7 @@ def read_journal(snapshot: HostedSnapshot, args: Arguments) -> answers.Journal:
     """Return exchanges and transitions; with `operation`, `status` or `text` only those exchanges, with `last` the newest of them."""
     if "limit" in args and "last" in args:
         raise ControlError(
-            400, "MOCK_BAD_QUERY", "got limit with last; expected limit for the oldest or last for the newest"
+            "MOCK_BAD_QUERY", "got limit with last; expected limit for the oldest or last for the newest"
         )
     numbers = _numbers(args, {name: name for name in ("status", "since", "before", "limit", "last")})
     operations = _operations(args["operation"]) if "operation" in args else None
@@ -204,7 +201,7 @@ def _operations(name: str) -> tuple[str, ...]:
     try:
         return operations_named(name)
     except ValueError as refusal:
-        raise ControlError(400, "MOCK_BAD_OPERATION", str(refusal)) from None
+        raise ControlError("MOCK_BAD_OPERATION", str(refusal)) from None
 
 
 def _numbers(args: Arguments, names: Mapping[str, str]) -> dict[str, int]:
@@ -215,7 +212,6 @@ def _numbers(args: Arguments, names: Mapping[str, str]) -> dict[str, int]:
 def _whole(value: object, name: str) -> int:
     if not (isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _DIGITS_MAX):
         raise ControlError(
-            400,
             "MOCK_BAD_QUERY",
             f"{name}: got {reprlib.repr(value)}; expected a whole number from 0 to {10**_DIGITS_MAX - 1}",
         )
@@ -229,7 +225,7 @@ def verify_journal(hosted: HostedSandbox, args: Arguments) -> answers.Verified:
         root = path.partition(".")[0]
         if root not in PATH_ROOTS:
             expected = f"a path that begins with {', '.join(PATH_ROOTS)}{closest_match_hint(root, PATH_ROOTS)}"
-            raise ControlError(400, "MOCK_BAD_WHERE", f"where: got {path!r}; expected {expected}")
+            raise ControlError("MOCK_BAD_WHERE", f"where: got {path!r}; expected {expected}")
     operations = _operations(args["operation"])
     _check_expected_count(args)
     calls = [entry for entry in hosted.sandbox.journal.exchanges if entry.operation in operations]
@@ -243,22 +239,27 @@ def verify_journal(hosted: HostedSandbox, args: Arguments) -> answers.Verified:
         {"exchange": views.exchange(entry, hide), "differences": [hide.value(one._asdict()) for one in differs[:5]]}
         for entry, differs in misses
     ]
-    return {"ok": at_least <= count <= at_most, "count": count, "nearest": nearest}
+    is_met = at_least <= count <= at_most
+    shown = [] if is_met else (calls or list(hosted.sandbox.journal.exchanges))[-_CALLS_SHOWN:]
+    there_were: list[answers.VerifiedCall] = [
+        {"n": each.n, "method": hide.text(each.call.method), "path": hide.text(each.call.path), "status": each.status}
+        for each in shown
+    ]
+    return {"ok": is_met, "count": count, "nearest": nearest, "calls": there_were}
 
 
 def _check_expected_count(args: Arguments) -> None:
     """Refuse arguments that name no number of calls, or two that exclude each other."""
     if "times" in args and ("atLeast" in args or "atMost" in args):
         raise ControlError(
-            400, "MOCK_BAD_VERIFY", "got times with atLeast or atMost; expected times alone, or atLeast and atMost"
+            "MOCK_BAD_VERIFY", "got times with atLeast or atMost; expected times alone, or atLeast and atMost"
         )
     if not {"times", "atLeast", "atMost"} & args.keys():
         raise ControlError(
-            400, "MOCK_BAD_VERIFY", "got no expected count; expected times, atLeast or atMost, such as atLeast: 1"
+            "MOCK_BAD_VERIFY", "got no expected count; expected times, atLeast or atMost, such as atLeast: 1"
         )
     if args.get("atLeast", 0) > args.get("atMost", math.inf):
         raise ControlError(
-            400,
             "MOCK_BAD_VERIFY",
             f"got atLeast {args['atLeast']} and atMost {args['atMost']}; expected atLeast up to atMost",
         )
@@ -365,7 +366,7 @@ def delete_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> answe
     """End the sandboxes that have a label; without one nothing is ended."""
     labels = _labels(args)
     if not labels:
-        raise ControlError(400, "MOCK_BAD_QUERY", "got no label; expected label=KEY:VALUE, such as label=job:4711")
+        raise ControlError("MOCK_BAD_QUERY", "got no label; expected label=KEY:VALUE, such as label=job:4711")
     host = addressed.host
     chosen = [hosted.id for hosted in list(host.sandboxes.values()) if labels.items() <= hosted.labels.items()]
     return {"ended": [sandbox_id for sandbox_id in chosen if host.close(sandbox_id)], **_shard(host)}
@@ -378,7 +379,7 @@ def _labels(args: Mapping[str, Any]) -> dict[str, str]:
         key, colon, value = label.partition(":")
         if not key or not colon:
             raise ControlError(
-                400, "MOCK_BAD_QUERY", f"label: got {reprlib.repr(label)}; expected KEY:VALUE, such as job:4711"
+                "MOCK_BAD_QUERY", f"label: got {reprlib.repr(label)}; expected KEY:VALUE, such as job:4711"
             )
         labels[key] = value
     return labels
@@ -389,9 +390,9 @@ def delete_sandbox(addressed: AddressedHost, args: Mapping[str, Any]) -> None:
     sandbox_id = args["id"]
     if sandbox_id == DEFAULT_ID:
         raise ControlError(
-            409, "MOCK_DEFAULT_SANDBOX", "the default sandbox cannot be deleted; reset it with POST /_mock/reset"
+            "MOCK_DEFAULT_SANDBOX", "the default sandbox cannot be deleted; reset it with POST /_mock/reset"
         )
     if not addressed.host.close(sandbox_id):
         raise ControlError(
-            404, "MOCK_NOT_FOUND", f"sandbox: got {sandbox_id!r}; expected one that GET /_mock/sandboxes lists"
+            "MOCK_NOT_FOUND", f"sandbox: got {sandbox_id!r}; expected one that GET /_mock/sandboxes lists"
         )

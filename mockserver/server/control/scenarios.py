@@ -10,7 +10,7 @@ from mockserver.scenario import library
 from mockserver.scenario.apply import apply
 from mockserver.scenario.documents import to_plain
 from mockserver.scenario.problems import ScenarioError
-from mockserver.scenario.rule_parser import describe_rule
+from mockserver.scenario.rule_parser import BOUNDED, describe_rule
 from mockserver.server.api.response import redactor
 from mockserver.server.control import views
 from mockserver.server.errors import ControlError, refused_document, unknown_id
@@ -30,7 +30,7 @@ def apply_scenario(hosted: HostedSandbox, args: Arguments) -> answers.AppliedSce
             others = next((f" with {key}" for key in args if key != "name"), "")
             expected = "the name of a library scenario alone, or a document, which has no name"
             raise ControlError(
-                400, "MOCK_BAD_SCENARIO", f"name: got {to_json_text(args['name'])}{others}; expected {expected}"
+                "MOCK_BAD_SCENARIO", f"name: got {to_json_text(args['name'])}{others}; expected {expected}"
             )
         applied = apply(hosted.sandbox, library.document(args["name"]) if by_name else args).as_json()
         shown = {**applied, "scenario": redactor(hosted.sandbox).value(applied["scenario"])}
@@ -39,6 +39,30 @@ def apply_scenario(hosted: HostedSandbox, args: Arguments) -> answers.AppliedSce
         if by_name:
             refusal = ScenarioError(problem._replace(path="/name") for problem in refusal.problems)
         raise refused_document(refusal, "nothing of it was applied") from None
+
+
+def add_rules(hosted: HostedSandbox, args: Arguments) -> answers.RuleList:
+    """
+    Add one rule, or those of a list, and return them.
+
+    As in a test of pytest, one that can fire a bounded number of times must fire (see `read_check`), unless it says
+    otherwise.
+    """
+    several = args.get("rules")
+    is_list = isinstance(several, list)
+    given = several if isinstance(several, list) else [args]
+    script = [_of_test(rule) if isinstance(rule, dict) else rule for rule in given]
+    try:
+        added = apply(hosted.sandbox, {"script": script}).rules
+    except ScenarioError as refusal:
+        former = "/script" if is_list else "/script/0"
+        problems = (problem._replace(path=problem.path.removeprefix(former)) for problem in refusal.problems)
+        raise refused_document(ScenarioError(problems), "no rule was added") from None
+    return {"rules": [rule for rule in views.rules(hosted.sandbox) if rule["id"] in added]}
+
+
+def _of_test(rule: Mapping[str, Any]) -> Mapping[str, Any]:
+    return rule if BOUNDED.isdisjoint(rule) else {**rule, "mustFire": rule.get("mustFire", True)}
 
 
 def list_scenarios(hosted: HostedSandbox, args: Arguments) -> answers.ScenarioList:
@@ -56,7 +80,7 @@ def read_scenario(hosted: HostedSandbox, args: Arguments) -> answers.ScenarioInF
     try:
         document = library.document(args["name"])
     except ScenarioError as refusal:
-        raise ControlError(404, "MOCK_NOT_FOUND", f"scenario: {refusal.problems[0]}", refusal.problems) from None
+        raise ControlError("MOCK_NOT_FOUND", f"scenario: {refusal.problems[0]}", refusal.problems) from None
     return {"document": to_plain(document), "rules": [describe_rule(rule) for rule in document.get("script", ())]}
 
 

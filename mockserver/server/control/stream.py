@@ -75,9 +75,7 @@ def stream_arguments(request: HttpRequest) -> dict[str, str]:
 def _place(text: str) -> Place:
     match = _ID.fullmatch(text)
     if match is None:
-        raise ControlError(
-            400, "MOCK_BAD_QUERY", f"since: got {text[:60]!r}; expected the id of an event, such as 0.12.34"
-        )
+        raise ControlError("MOCK_BAD_QUERY", f"since: got {text[:60]!r}; expected the id of an event, such as 0.12.34")
     return Place(*map(int, match.groups()))
 
 

@@ -45,7 +45,6 @@ def redeliver(hosted: HostedSandbox, args: Arguments) -> answers.EventEntry:
             statuses = ", ".join(delivery.status for delivery in sandbox.outbox.of_event(event_id))
             why = f"its deliveries are {statuses}" if statuses else "no endpoint is registered for it"
             raise ControlError(
-                409,
                 "MOCK_ILLEGAL_MOVE",
                 f"event {event_id} cannot be sent again: {why}; expected a delivery that is delivered or abandoned",
             )
@@ -105,7 +104,6 @@ def register(
     for kind in events:
         if kind not in SUBSCRIPTIONS:
             raise ControlError(
-                400,
                 "MOCK_BAD_EVENT",
                 f"events: got {kind!r}; expected some of {', '.join(SUBSCRIPTIONS)}{closest_match_hint(kind, SUBSCRIPTIONS)}",
             )
@@ -114,7 +112,7 @@ def register(
     if isinstance(target, str):
         url, expected = target, url_policy.rejection_reason(target, sandbox.outbox.allowed_hosts)
         if expected is not None:
-            raise ControlError(400, "MOCK_BAD_TARGET", f"url: got {target!r}; expected {expected}")
+            raise ControlError("MOCK_BAD_TARGET", f"url: got {target!r}; expected {expected}")
     else:
         url = hosted.dispatch.register_local_receiver(target, path)
     webhook = Webhook(sandbox.new_id("webhook_"), url, secret or deliveries.new_secret(sandbox), tuple(events))
@@ -125,9 +123,7 @@ def register(
 def _check_secret(sandbox: SandboxState, secret: str) -> None:
     expected = deliveries.secret_rejection(sandbox, secret)
     if expected is not None:  # the text itself is in no answer: it may be a secret
-        raise ControlError(
-            400, "MOCK_BAD_SECRET", f"secret: got a text of {len(secret)} characters; expected {expected}"
-        )
+        raise ControlError("MOCK_BAD_SECRET", f"secret: got a text of {len(secret)} characters; expected {expected}")
 
 
 def read_event(hosted: HostedSandbox, args: Arguments) -> answers.EventInFull:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
+from mockserver._json import JSON, View
 from mockserver.server.dashboard import story
-from mockserver.server.dashboard.environment import instant_of
-
-JSON = dict[str, Any]
-View = Mapping[str, Any]
+from mockserver.server.dashboard.environment import effects, instant_of
 
 
 def endpoints(state: View, events: Iterable[View], failing: Sequence[str]) -> list[JSON]:
@@ -77,8 +74,8 @@ def items(
         *_sends(failed_sends),
         *_calls(rows),
         *_rules(rules),
-        *({"what": finding["rule"], "text": finding["message"], "path": "conduct"} for finding in findings),
-    ]  # fmt: skip
+        *_findings(findings),
+    ]
 
 
 def result(attempt: View | None) -> str:
@@ -95,7 +92,7 @@ def _endpoints(rows: Iterable[View]) -> Iterator[JSON]:
         waits = story.counted(row["pending"], "delivery waits", "deliveries wait")
         lost = f", {row['abandoned']} abandoned" if row["abandoned"] else ""
         text = f"{row['result']} after {story.counted(row['tries'], 'try', 'tries')}; {waits}{lost}"
-        yield {"what": f"Endpoint {row['state']}: {row['url']}", "text": text, "path": "events"}
+        yield {"what": f"Endpoint {row['state']}: {row['url']}", "text": text, "next": row["next"], "path": "events"}
 
 
 def _sends(failed_sends: Iterable[View]) -> Iterator[JSON]:
@@ -112,14 +109,27 @@ def _calls(rows: Iterable[View]) -> Iterator[JSON]:
             groups.setdefault((row["operation"], row["status"], row["code"]), []).append(row)
     for (operation, status, code), calls in sorted(groups.items(), key=lambda group: -group[1][-1]["n"]):
         last, reason = calls[-1], calls[-1]["reason"]
-        times = f" ×{len(calls)}" if len(calls) > 1 else ""
         answer = f"{status or 'no answer'}{f' {code}' if code else ''}"
-        because = reason or (f"by {last['fault']['rule']}" if last["fault"] else "")
-        what = f"{operation or last['method']} {answer}{times}"
+        fault = last["fault"]
+        because = reason or (f"{fault['rule']}: {effects(fault['effects'])}" if fault else "")
+        what = f"{operation or last['method']} {answer}{_times(calls)}"
         yield {"what": what, "text": because, "path": f"calls/{last['n']}"}
 
 
 def _rules(rules: Iterable[View]) -> Iterator[JSON]:
     for rule in rules:
-        if "noTarget" in rule:
+        if "noTarget" in rule and "did" not in rule:
             yield {"what": f"Rule {rule['id']} had no effect", "text": rule["noTarget"], "path": "scenarios"}
+
+
+def _findings(findings: Iterable[View]) -> Iterator[JSON]:
+    """Yield the findings, those of one rule together."""
+    groups: dict[str, list[View]] = {}
+    for finding in findings:
+        groups.setdefault(finding["rule"], []).append(finding)
+    for rule, found in groups.items():
+        yield {"what": f"{rule}{_times(found)}", "text": found[0]["message"], "path": "conduct"}
+
+
+def _times(rows: Sequence[View]) -> str:
+    return f" ×{len(rows)}" if len(rows) > 1 else ""

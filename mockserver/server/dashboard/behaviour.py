@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from mockserver._json import JSON
 from mockserver.contract.effects import FORGERIES
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.server.dashboard.environment import sentence
 from mockserver.server.dashboard.plane import Plane
 from mockserver.server.errors import ControlError
-
-JSON = dict[str, Any]
 
 # Of the ledger's lists: the heading of each, the executions and sends themselves last.
 _LEDGER: Final = {
@@ -63,28 +62,32 @@ def conduct(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSO
     }
 
 
+_READ, _SET, _OTHER, _BY_DEFAULT = "Read by this run", "Set to another option", "Every other choice", "By default"
+
+
 def choices(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the choices: those that this run has read first, then those that are set, then the rest."""
-    rows = plane.read("readChoices")["choices"]
     try:
         tracked: set[str] | None = set(plane.read("readTrackedChoices")["read"])
     except ControlError:  # they are not tracked yet
         tracked = None
-    text = query.get("text", "").casefold()
-    matching = [row for row in rows if not text or text in f"{row['id']} {row['question']} {row['clause']}".casefold()]
-    read = [row for row in matching if tracked and row["id"] in tracked]
-    other = [row for row in matching if not (tracked and row["id"] in tracked)]
-    groups = [
-        ("Read by this run", read),
-        ("Set to another option", [row for row in other if row["value"] != row["default"]]),
-        ("Every other choice" if tracked else "By default", [row for row in other if row["value"] == row["default"]]),
-    ]
+    text = query.get("text", "")
+    rows = [row for row in plane.read("readChoices")["choices"] if _has_text(row, text.casefold())]
+    groups: dict[str, list[JSON]] = {_READ: [], _SET: [], _OTHER if tracked else _BY_DEFAULT: []}
+    for row in rows:
+        is_default = row["value"] == row["default"]
+        rest = (_OTHER if tracked else _BY_DEFAULT) if is_default else _SET
+        groups[_READ if tracked and row["id"] in tracked else rest].append(_choice(row))
     return "choices.html", {
-        "groups": [{"heading": heading, "rows": [_choice(row) for row in part]} for heading, part in groups if part],
+        "groups": [{"heading": heading, "rows": part} for heading, part in groups.items() if part],
         "is_tracked": tracked is not None,
-        "text": query.get("text", ""),
+        "text": text,
         "counted": "",
     }
+
+
+def _has_text(row: Mapping[str, Any], text: str) -> bool:
+    return text in f"{row['id']} {row['question']} {row['clause']}".casefold()
 
 
 def _choice(row: Mapping[str, Any]) -> JSON:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from mockserver._json import JSON, View
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.text import whole_number
 from mockserver.server.dashboard import snippets, story
 from mockserver.server.dashboard.environment import sentence
 from mockserver.server.dashboard.plane import Plane, number_in
 from mockserver.server.errors import ControlError
-
-JSON = dict[str, Any]
-View = Mapping[str, Any]
 
 PAGE_ROWS: Final = 200
 _BATCH: Final = 1_000  # calls that are read at a time for a filter
@@ -102,11 +100,11 @@ def _is_selected(exchange: View, filters: Mapping[str, str], causes: set[Any]) -
 def _one(plane: Plane, item: str) -> JSON:
     number = whole_number(item)
     if number is None:
-        raise ControlError(404, "MOCK_NOT_FOUND", f"call: got {item[:60]!r}; expected the number of a call")
+        raise ControlError("MOCK_NOT_FOUND", f"call: got {item[:60]!r}; expected the number of a call")
     journal = plane.read("readJournal", since=str(max(0, number - 1)), before=str(number + 1))
     if not journal["exchanges"]:
         raise ControlError(
-            404, "MOCK_NOT_FOUND", f"call: got {number}; expected one that the journal has: it stores the newest calls"
+            "MOCK_NOT_FOUND", f"call: got {number}; expected one that the journal has: it stores the newest calls"
         )
     return {"call": call_model(journal["exchanges"][0], journal["transitions"]), "counted": ""}
 

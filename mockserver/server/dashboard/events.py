@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
+from mockserver._json import JSON, View
 from mockserver.contract.text import whole_number
 from mockserver.core.instants import SECOND
 from mockserver.server.dashboard import attention, lifecycle_svg
 from mockserver.server.dashboard.environment import duration, instant_of
 from mockserver.server.dashboard.plane import Plane, number_in
-
-JSON = dict[str, Any]
-View = Mapping[str, Any]
 
 PAGE_ROWS: Final = 200
 ENDED_DELIVERIES: Final = ("delivered", "abandoned")
@@ -40,7 +38,7 @@ def events(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON
     rows = [
         row for row in map(_row, reversed(listed)) if show not in _SHOWN or any(map(_SHOWN[show], row["deliveries"]))
     ]
-    failing = plane.read("readHistory")["failing"]
+    failing = plane.history["failing"]
     return "events.html", {
         "rows": rows[skip : skip + PAGE_ROWS],
         "older": skip + PAGE_ROWS if len(rows) > skip + PAGE_ROWS else None,

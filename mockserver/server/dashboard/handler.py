@@ -1,5 +1,5 @@
 """
-Requests of the dashboard: pages, their assets, and the form that takes the token.
+Requests of the dashboard: pages, their assets, and the forms that take the token and sign out.
 
 1. A page reads the control plane's own answers and writes nothing: each action on it is a call of the control plane, which
    the page's script sends.
@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, Final, cast
 from urllib.parse import parse_qsl, urlsplit
 
+from mockserver._json import JSON
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse
 from mockserver.server.dashboard import behaviour, calls, environment, events, objects, overview, paths, timeline
@@ -22,7 +23,6 @@ from mockserver.server.dashboard.paths import PagePath, page_path
 from mockserver.server.dashboard.plane import Plane
 from mockserver.server.errors import ControlError
 
-JSON = dict[str, Any]
 View = Callable[[Plane, Mapping[str, str], str], tuple[str, JSON]]
 
 _LOG: Final = logging.getLogger("mockserver")
@@ -77,12 +77,12 @@ def respond(plane: Plane, request: HttpRequest) -> HttpResponse | None:
     except Exception as failure:  # noqa: BLE001 - a bug of the mock is a page too
         _LOG.exception("unexpected failure in the dashboard")
         message = f"the mock failed: {type(failure).__name__}; its log has the traceback"
-        return _refusal(plane, request, base, ControlError(500, "MOCK_INTERNAL_ERROR", message))
+        return _refusal(plane, request, base, ControlError("MOCK_INTERNAL_ERROR", message))
 
 
 def unknown_page(plane: Plane, request: HttpRequest, message: str) -> HttpResponse:
     """Return the page for a browser at a path that no command has."""
-    return _refusal(plane, request, urlsplit(request.base_url).path, ControlError(404, "MOCK_NOT_FOUND", message))
+    return _refusal(plane, request, urlsplit(request.base_url).path, ControlError("MOCK_NOT_FOUND", message))
 
 
 def _page(plane: Plane, request: HttpRequest, base: str, page: PagePath) -> HttpResponse:
@@ -99,7 +99,7 @@ def _page(plane: Plane, request: HttpRequest, base: str, page: PagePath) -> Http
 def _trace(plane: Plane) -> HttpResponse:
     if plane.trace_page is None:
         raise ControlError(
-            404, "MOCK_NOT_FOUND", "this sandbox repeats no run; `mockserver open TRACE` serves one that does"
+            "MOCK_NOT_FOUND", "this sandbox repeats no run; `mockserver open TRACE` serves one that does"
         )
     return plane.trace_page
 
@@ -116,6 +116,8 @@ def _frame(plane: Plane, request: HttpRequest, base: str, view: str) -> JSON:
         "address": request.base_url,
         "has_trace": plane.trace_page is not None,
         "path": request.target,
+        "key": plane.key,
+        "needs_token": plane.needs_token(),
     }
 
 
@@ -152,26 +154,33 @@ def _sign_in_form(base: str, next_path: str, *, is_again: bool) -> HttpResponse:
 
 
 def _sign_in(plane: Plane, request: HttpRequest, base: str) -> HttpResponse:
-    """Set the cookie for a form with the token; a form of another site is refused."""
+    """Set the cookie for a form with the token, or clear it for one that signs out; a form of another site is refused."""
     plane.check_origin()
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise ControlError(
-            403, "MOCK_FOREIGN_ORIGIN", "Sec-Fetch-Site: expected same-origin; a page of another site sent it"
+            "MOCK_FOREIGN_ORIGIN", "Sec-Fetch-Site: expected same-origin; a page of another site sent it"
         )
-    try:
-        text = (request.body or b"").decode("utf-8", "replace")
-        form = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_FORM_FIELDS_MAX))
-    except ValueError:
-        form = {}
+    form, root = _form(request), base + paths.ROOT
+    attributes = f"HttpOnly; SameSite=Strict{'; Secure' if request.base_url.startswith('https:') else ''}"
+    if "leave" in form:
+        cleared = (f"{name}=; Path={root}; Max-Age=0; {attributes}" for name in plane.cookie_names())
+        return _redirect(root, tuple(("Set-Cookie", cookie) for cookie in cleared))
     next_path = form.get("next", "")
-    if not next_path.startswith(base + paths.ROOT) or any(not "!" <= char <= "~" or char == "\\" for char in next_path):
-        next_path = base + paths.ROOT
+    if not next_path.startswith(root) or any(not "!" <= char <= "~" or char == "\\" for char in next_path):
+        next_path = root
     cookie = plane.cookie_for(form.get("token", "").strip())
     if cookie is None:
         if not plane.needs_token():
             return _redirect(next_path, ())
         return _sign_in_form(base, next_path.removeprefix(base), is_again=True)
     name, value = cookie
-    secure = "; Secure" if request.base_url.startswith("https:") else ""
-    attributes = f"{name}={value}; Path={base}{paths.ROOT}; HttpOnly; SameSite=Strict{secure}"
-    return _redirect(next_path, (("Set-Cookie", attributes),))
+    return _redirect(next_path, (("Set-Cookie", f"{name}={value}; Path={root}; {attributes}"),))
+
+
+def _form(request: HttpRequest) -> dict[str, str]:
+    """Return the fields of a form; none for a body that has too many."""
+    try:
+        text = (request.body or b"").decode("utf-8", "replace")
+        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_FORM_FIELDS_MAX))
+    except ValueError:
+        return {}

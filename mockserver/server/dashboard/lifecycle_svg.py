@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from mockserver._json import JSON
 from mockserver.contract.lifecycles import LIFECYCLES, Lifecycle, Step
-
-JSON = dict[str, Any]
 
 _BOX_WIDTH: Final = 116
 _BOX_HEIGHT: Final = 34

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
+from mockserver._json import JSON, View
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.server.dashboard import lifecycle_svg, story
 from mockserver.server.dashboard.plane import Plane, number_in
 from mockserver.server.errors import ControlError
-
-JSON = dict[str, Any]
-View = Mapping[str, Any]
 
 PAGE_ROWS: Final = 200
 _CALLS_MAX: Final = 1_000  # the newest ones, among which those that name a record are looked for
@@ -122,7 +120,7 @@ def _one(plane: Plane, record_id: str) -> JSON:
                     journal = plane.read("readJournal", last=str(_CALLS_MAX))
                     return object_model(kind, row, journal, _creation(plane, journal, record_id))
     expected = "the id of a record of this sandbox"
-    raise ControlError(404, "MOCK_NOT_FOUND", f"object: got {record_id[:100]!r}; expected {expected}")
+    raise ControlError("MOCK_NOT_FOUND", f"object: got {record_id[:100]!r}; expected {expected}")
 
 
 def _creation(plane: Plane, journal: View, record_id: str) -> View | None:
@@ -141,7 +139,7 @@ def object_model(kind: Kind, row: View, journal: View, creation: View | None) ->
 
     Args:
         kind: of the record.
-        row: with its `record`, as the state has it, its `id` and its `tenant`.
+        row: with its `record`, as the state has it, its `id`, its `tenant`, and its failed sends in words.
         journal: as the control plane answers.
         creation: the call that has created the record, if one has.
     """
@@ -155,6 +153,7 @@ def object_model(kind: Kind, row: View, journal: View, creation: View | None) ->
         "id": row["id"],
         "tenant": row["tenant"],
         "status": status,
+        "failed": row["failed"],
         "record": row["record"],
         "history": history,
         "drawing": drawing,

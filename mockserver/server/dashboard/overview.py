@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
+from mockserver._json import JSON
 from mockserver.server.dashboard import attention, story
 from mockserver.server.dashboard.environment import compact
 from mockserver.server.dashboard.plane import Plane, place_of
-
-JSON = dict[str, Any]
 
 _LATEST: Final = 25  # rows of what happened last, once equal ones are folded
 _READ: Final = 100  # calls and changes, of which these rows are made; with a filter more of them
@@ -33,21 +32,31 @@ _SHOWN: Final[Mapping[str, Callable[[JSON], bool]]] = {
 def bar(plane: Plane) -> JSON:
     """Return the bar: the clock with what is due next, the place in the stream, and the actions that can be undone."""
     place = place_of(plane)  # before any other answer: what the page does not show yet is counted as new
-    history = plane.read("readHistory")
+    history = plane.history
     stored = plane.read("listCheckpoints")["checkpoints"]
     undo = [{**row, "callsSince": max(0, history["exchanges"] - row["exchanges"])} for row in reversed(stored)]
     clock = plane.read("readClock")
-    return {"bar": {"clock": clock, "due": history["due"], "place": place, "undo": undo, "failing": history["failing"]}}
+    return {
+        "bar": {
+            "clock": clock,
+            "due": history["due"],
+            "names": plane.names(timer["id"] for timer in history["coming"]),
+            "timers": _TIMERS,
+            "place": place,
+            "undo": undo,
+            "failing": history["failing"],
+        }
+    }
 
 
 def now(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the view of the present: what needs a look, what is coming, what happened last, and what there is."""
     show, text = query.get("show", ""), query.get("text", "").strip()
     most = _FILTERED if show in _SHOWN or text else _READ
-    seen, history = plane.overview(most), plane.read("readHistory")
-    rules, named = plane.read("listRules")["rules"], seen["names"]
+    seen, history = plane.overview(most), plane.history
+    rules = plane.read("listRules")["rules"]
     rows = story.rows(seen["exchanges"], seen["transitions"], history["steps"][-most:])
-    rows = [row for row in story.with_names(rows, named) if _is_shown(row, show, text)]
+    rows = [row for row in story.with_names(rows, seen["names"]) if _is_shown(row, show, text)]
     calls = [story.call_row(exchange) for exchange in seen["exchanges"]]
     endpoints = attention.endpoints(seen, seen["events"], seen["failing"])
     return "now.html", {
@@ -56,10 +65,7 @@ def now(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
         "unmoved": history["unmoved"],
         "apart": history["apart"],
         "attention": attention.items(calls, endpoints, seen["failedSends"], rules, seen["findings"]),
-        "coming": [
-            {**timer, "words": _TIMERS.get(timer["what"], timer["what"]), "name": named.get(timer["id"], "")}
-            for timer in history["coming"]
-        ],
+        "coming": history["coming"],
         "rows": story.folded(rows)[: -_LATEST - 1 : -1],
         "show": show,
         "shows": _SHOWN,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from collections.abc import Iterable, Mapping
+from typing import Final, Protocol
 
+from mockserver._json import View
 from mockserver.contract.text import whole_number
 from mockserver.server.api.response import HttpResponse
-
-JSON = Mapping[str, Any]
 
 _LAST_ID: Final = re.compile(r"^id: ([0-9]+)\.([0-9]+)\.([0-9]+)$", re.MULTILINE)
 
@@ -25,6 +24,10 @@ class Plane(Protocol):
     def trace_page(self) -> HttpResponse | None:
         """The page of the run whose state the sandbox serves; None for any other sandbox."""
 
+    @property
+    def key(self) -> str | None:
+        """The secret key for a first call; None on a server that requires a token."""
+
     def check(self) -> None:
         """Raise ControlError for a request that the control plane refuses."""
 
@@ -37,11 +40,21 @@ class Plane(Protocol):
     def cookie_for(self, token: str) -> tuple[str, str] | None:
         """Return the name and the value of the cookie for the server's token; None for any other text."""
 
-    def read(self, command: str, **arguments: str) -> JSON:
+    def cookie_names(self) -> list[str]:
+        """Return the names of the cookies that open the pages."""
+
+    def read(self, command: str, **arguments: str) -> View:
         """Return the answer of a command that reads; ControlError if it is refused."""
 
-    def overview(self, last: int) -> JSON:
+    @property
+    def history(self) -> View:
+        """The answer of `readHistory`, the same for everything on a page."""
+
+    def overview(self, last: int) -> View:
         """Return what the first page shows of the sandbox, with so many of the newest calls and changes."""
+
+    def names(self, ids: Iterable[str]) -> Mapping[str, str]:
+        """Return the names of the records with these ids, of those that have one."""
 
 
 def number_in(query: Mapping[str, str], name: str) -> int:
@@ -49,7 +62,7 @@ def number_in(query: Mapping[str, str], name: str) -> int:
     return whole_number(query.get(name, "")) or 0
 
 
-def place_of(plane: Plane) -> JSON:
+def place_of(plane: Plane) -> View:
     """Return the present place in the stream, from which a page follows it: its id, the last call and the last change."""
     match = _LAST_ID.search(plane.read("readStream")["text"])
     assert match is not None

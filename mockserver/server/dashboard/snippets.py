@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 
+from mockserver._json import View
 from mockserver.server.dashboard.environment import visible
-
-View = Mapping[str, Any]
 
 # Headers that the client library sets, or that only this call had.
 _OMITTED: Final = frozenset(

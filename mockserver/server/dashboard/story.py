@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
+from mockserver._json import JSON, View
 from mockserver.server.dashboard.environment import instant_of
-
-JSON = dict[str, Any]
-View = Mapping[str, Any]
 
 _CAUSES: Final = {
     "timer": "its deadline",

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from mockserver._json import JSON, View
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.core.instants import SECOND, Instant, format_exact
 from mockserver.server.dashboard import story
 from mockserver.server.dashboard.environment import day, duration, instant_of, time_of_day
 from mockserver.server.dashboard.events import ENDED_DELIVERIES
 from mockserver.server.dashboard.plane import Plane, number_in
-
-JSON = dict[str, Any]
-View = Mapping[str, Any]
 
 _ROWS_MAX: Final = 60  # things on one page
 _CALLS_MAX: Final = 1_000  # the newest ones, whose faults are marks of rules

@@ -31,7 +31,7 @@ from mockserver.core.webhooks.url_policy import THIS_MACHINE, host_name
 from mockserver.scenario.apply import DEFAULT_TENANT
 from mockserver.scenario.documents import Document
 from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse, NoResponse, ResponseOptions, redactor
+from mockserver.server.api.response import HttpResponse, NoResponse, ResponseOptions
 from mockserver.server.hosting import command_log, forks, runtime
 from mockserver.server.hosting.checkpoints import Checkpoints
 from mockserver.server.hosting.closed import ClosedSandboxes
@@ -134,7 +134,7 @@ class HostedSandbox:
     def log_context(self) -> LogContext:
         """Return what each line of the log shows of this sandbox."""
         with self.sandbox.lock:
-            return LogContext(self.id, self.prefix, self.labels, self.sandbox.now, redactor(self.sandbox))
+            return LogContext(self.id, self.prefix, self.labels, self.sandbox.now, self.sandbox.secrets())
 
     def log_call(self, request: HttpRequest, begun_us: Duration, response: HttpResponse | NoResponse) -> None:
         """Write a call of the API to the server's log; `begun_us` is the monotonic clock at its begin."""
@@ -142,8 +142,11 @@ class HostedSandbox:
         with self.sandbox.lock:
             context = self.log_context()
             # A call has the headers of its request; the newest entries come first, and only a wait lets others pass it.
-            entries = reversed(self.sandbox.journal.exchanges)
-            entry = next((each for each in entries if each.call.headers is request.headers), None)
+            entry, exchanges = None, self.sandbox.journal.exchanges
+            if exchanges and exchanges[-1].call.headers is request.headers:
+                entry = exchanges[-1]
+            else:
+                entry = next((each for each in reversed(exchanges) if each.call.headers is request.headers), None)
         self.host.log(call_line(context, self.host.logged(request, begun_us), response, entry))
 
     def _log_attempts(self, planned: PlannedAttempt, attempts: Sequence[Attempt]) -> None:

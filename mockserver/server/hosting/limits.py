@@ -158,7 +158,7 @@ class Limiter:
         )
         details = {"limit": limit, "holders": [holder.as_json() for holder in holders]}
         headers = (("Retry-After", str(retry_after_s)),)
-        return ControlError(429, "MOCK_TOO_MANY_SANDBOXES", message, headers=headers, details=details)
+        return ControlError("MOCK_TOO_MANY_SANDBOXES", message, headers=headers, details=details)
 
     def _bound(self, limit: Limit) -> str:
         memory = f"{(self._limits.memory or 0) / _MEGABYTE:g} MB of memory (--memory)"
@@ -272,7 +272,7 @@ class Drain:
         try:
             if self.has_begun:
                 message = "got a new sandbox while this server is draining; expected another server, or a later call"
-                raise ControlError(503, "MOCK_DRAINING", message, headers=(("Retry-After", _DRAINING_RETRY_S),))
+                raise ControlError("MOCK_DRAINING", message, headers=(("Retry-After", _DRAINING_RETRY_S),))
             with self._admission() as count_new:
                 yield count_new
         finally:

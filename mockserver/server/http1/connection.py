@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from mockserver.server.http1.body import SKIPPED_MAX_BYTES, BodyTotal, RequestBody
+from mockserver.server.http1.event_loop import ServerLoop
 from mockserver.server.http1.framing import Framed, RequestFraming, chunk, frame
 from mockserver.server.http1.messages import Disconnect, Handler, Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.request import BadRequest, HeadReader, RequestHead, method_of, parse_head
@@ -99,7 +100,7 @@ class Connection:
 
     def __init__(
         self,
-        loop: asyncio.AbstractEventLoop,
+        loop: ServerLoop,
         connected: socket.socket,
         client: tuple[str, int],
         config: ServerConfig,
@@ -359,7 +360,8 @@ class Connection:
             self._run(self._complete(exchange, response))
             return
         framed, status = self._framed(response, exchange.framing)
-        if self.wire.send(framed.data):
+        send = self.wire.send_soon if framed.persists else self.wire.send
+        if send(framed.data):
             self._finish(exchange, status, framed.persists)
         else:
             self._run(self._complete_sent(exchange, status, framed))

@@ -51,7 +51,7 @@ def frame(response: Response, request: RequestFraming) -> Framed:
     status, headers, body = response.status, response.headers, response.body
     is_empty = status in (204, 304)
     whole_bytes = len(body) if isinstance(body, bytes) and not is_empty else None
-    lines, length, closes = _fields(status, headers, whole_bytes)
+    head, length, closes = _beginning(status, headers, whole_bytes, int(time.time()))
     if length is None and not is_empty and not response.is_stream:
         raise ValueError("got a body in pieces without Content-Length; expected one")
     has_body = not is_empty and request.method != "HEAD"
@@ -61,12 +61,12 @@ def frame(response: Response, request: RequestFraming) -> Framed:
         if request.minor == 0:
             persists = False  # HTTP/1.0 has no chunks: the end of the connection ends the body
         else:
-            lines.append("Transfer-Encoding: chunked")
+            head += b"Transfer-Encoding: chunked\r\n"
     if not persists:
-        lines.append("Connection: close")
+        head += b"Connection: close\r\n"
     elif request.minor == 0:
-        lines.append("Connection: keep-alive")
-    return Framed(_head(lines) + sent, left_bytes, persists)
+        head += b"Connection: keep-alive\r\n"
+    return Framed(head + b"\r\n" + sent, left_bytes, persists)
 
 
 def _body_part(body: bytes | AsyncIterator[bytes], length: int | None) -> tuple[bytes, int, bool]:
@@ -77,17 +77,26 @@ def _body_part(body: bytes | AsyncIterator[bytes], length: int | None) -> tuple[
     return sent, 0, length is not None and len(sent) < length
 
 
-def _head(lines: list[str]) -> bytes:
+@lru_cache(maxsize=256)
+def _beginning(
+    status: int, headers: tuple[tuple[str, str], ...], length: int | None, second: int
+) -> tuple[bytes, int | None, bool]:
+    """
+    Return the status line with the headers, the body's length, and True if a header closes the connection.
+
+    Remembered, since most answers of a second have the headers of another one; `second` is that of a `Date` which the
+    headers lack.
+    """
+    lines, length, closes = _fields(status, headers, length, second)
     head = "\r\n".join(lines)
     if head.count("\n") != len(lines) - 1 or head.count("\r") != len(lines) - 1:
         raise ValueError("a header of the response contains a line end")
-    return head.encode("latin-1") + b"\r\n\r\n"
+    return head.encode("latin-1") + b"\r\n", length, closes
 
 
 def _fields(
-    status: int, headers: tuple[tuple[str, str], ...], length: int | None
+    status: int, headers: tuple[tuple[str, str], ...], length: int | None, second: int
 ) -> tuple[list[str], int | None, bool]:
-    """Return the status line with the headers, the body's length, and True if a header closes the connection."""
     if not _STATUS_MIN <= status <= _STATUS_MAX:
         raise ValueError(f"got status {status}; expected that of a final response, {_STATUS_MIN} to {_STATUS_MAX}")
     lines = [f"HTTP/1.1 {status} {reason_phrase(status)}"]
@@ -106,7 +115,7 @@ def _fields(
         is_dated = is_dated or key == "date"
         lines.append(f"{name}: {value}")
     if not is_dated:
-        lines.append(f"Date: {_date(int(time.time()))}")
+        lines.append(f"Date: {_date(second)}")
     if length is not None and not is_sized:
         lines.append(f"Content-Length: {length}")
     return lines, length, closes

@@ -30,6 +30,8 @@ _TOKEN_BYTES = frozenset(b"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZab
 _END = b"\r\n"
 _AUTHORITY = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+;=%-]+|\[[0-9A-Za-z.:%~_-]+\])(?::[0-9]{0,5})?")
 _ABSOLUTE = re.compile(r"https?://([^/?]+)(.*)", re.IGNORECASE)
+_REMEMBERED_HEADS = 256
+_REMEMBERED_MAX_BYTES = 2 * 1024  # of a head whose headers are remembered
 _PARSED_LINE = b"POST / HTTP/1.1"  # the parser gets it in place of each request line
 
 
@@ -227,10 +229,7 @@ def _parsed(head: bytes, *, is_cut: bool = False) -> RequestHead:
     if version[5] != "1":
         raise BadRequest(f"{version} is not supported; expected HTTP/1.1")
     minor = 0 if version[7] == "0" else 1
-    longest = max(map(len, head[line_end:].split(b"\r\n"))) if len(head) > LINE_MAX_BYTES else 0
-    headers, fields = _headers(head, line_end)
-    sizes = HeadSizes(line_end, longest, fields, is_cut)
-    beyond = sizes if sizes.is_beyond else None
+    headers, beyond = _headers_within_bounds(head, line_end, is_cut=is_cut)
     target = _target(headers, method, raw_target, minor, needs_host=not is_cut)
     if is_cut:
         return RequestHead(method, raw_target, target, minor, headers, 0, False, False, beyond)
@@ -260,11 +259,32 @@ def _parsed_cut(head: bytes) -> RequestHead:
     return RequestHead(method, raw_target, target, 1, {}, 0, False, False, HeadSizes(len(head), 0, 0, True))
 
 
-def _headers(head: bytes, line_end: int) -> tuple[dict[str, str], int]:
-    """Return the headers by name, and the number of fields."""
+def _headers_within_bounds(head: bytes, line_end: int, *, is_cut: bool) -> tuple[dict[str, str], HeadSizes | None]:
+    """Return the headers by name, and the sizes of the head if one is beyond its bound."""
+    lines = head[line_end:]
+    if len(head) <= _REMEMBERED_MAX_BYTES:
+        known, fields = _known_headers(lines)
+        headers = known.copy()
+    else:
+        headers, fields = _headers(lines)
+    if not (is_cut or fields > HEADERS_MAX or len(head) > LINE_MAX_BYTES):
+        return headers, None
+    longest = max(map(len, lines.split(b"\r\n"))) if len(head) > LINE_MAX_BYTES else 0
+    sizes = HeadSizes(line_end, longest, fields, is_cut)
+    return headers, sizes if sizes.is_beyond else None
+
+
+@lru_cache(maxsize=_REMEMBERED_HEADS)
+def _known_headers(lines: bytes) -> tuple[dict[str, str], int]:
+    """Return what `_headers` does; a client sends the same headers again and again."""
+    return _headers(lines)
+
+
+def _headers(lines: bytes) -> tuple[dict[str, str], int]:
+    """Return the headers by name, and the number of fields; the lines begin with the end of the request line."""
     headers = _Headers()
     try:
-        HttpRequestParser(headers).feed_data(_PARSED_LINE + head[line_end:])
+        HttpRequestParser(headers).feed_data(_PARSED_LINE + lines)
     except HttpParserUpgrade:
         pass  # the client asks for another protocol, which the server ignores
     except HttpParserError as failure:

@@ -18,7 +18,7 @@ from typing import Self
 from mockserver.server.http1 import real_time
 from mockserver.server.http1.body import BodyTotal
 from mockserver.server.http1.connection import Connection, ConnectionLimits, ServerConfig, Shared
-from mockserver.server.http1.event_loop import new_event_loop
+from mockserver.server.http1.event_loop import ServerLoop, new_event_loop
 from mockserver.server.http1.messages import Handler
 from mockserver.server.http1.workers import Workers
 
@@ -102,7 +102,7 @@ class Server:
         self._idle: dict[Connection, None] = {}
         self._workers: Workers | None = None
         self._shared: Shared | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None  # while it serves
+        self._loop: ServerLoop | None = None  # while it serves
         self._thread: threading.Thread | None = None
         self._serving_thread: threading.Thread | None = None  # the one in `serve_forever`
         self._lock = threading.RLock()  # of start and stop; reentrant, as a signal handler may interrupt `stop`
@@ -219,7 +219,7 @@ class Server:
                 return
         self.stop()
 
-    def _finish(self, loop: asyncio.AbstractEventLoop, within_s: float) -> None:
+    def _finish(self, loop: ServerLoop, within_s: float) -> None:
         """Accept who has connected already, and no others. On the loop."""
         if self._shared is not None and self._listener.fileno() >= 0:
             _take_no_connections(self._listener)
@@ -254,7 +254,7 @@ class Server:
                 with suppress(OSError):
                     self._wakeup.send(b"!")
 
-    def _accept(self, loop: asyncio.AbstractEventLoop, shared: Shared) -> None:
+    def _accept(self, loop: ServerLoop, shared: Shared) -> None:
         for number in range(_ACCEPTS_MAX):
             is_full = len(self._open) >= self._connections_max
             if is_full and not shared.idle:
@@ -289,11 +289,11 @@ class Server:
             oldest.abort()
         return oldest is not None
 
-    def _pause_accepting(self, loop: asyncio.AbstractEventLoop, shared: Shared) -> None:
+    def _pause_accepting(self, loop: ServerLoop, shared: Shared) -> None:
         loop.remove_reader(self._listener)
         loop.call_later(_ACCEPT_PAUSE_SECONDS, loop.add_reader, self._listener, self._accept, loop, shared)
 
-    def _close_all(self, loop: asyncio.AbstractEventLoop, workers: Workers) -> None:
+    def _close_all(self, loop: ServerLoop, workers: Workers) -> None:
         if self._listener.fileno() >= 0:  # else it was stopped before it started
             loop.remove_reader(self._listener)
             self._listener.close()

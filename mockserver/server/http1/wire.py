@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 
+from mockserver.server.http1.event_loop import ServerLoop
+
 RECEIVE_BYTES = 64 * 1024
 _LINGER_SECONDS = 1.0
 _LINGER_BYTES = 64 * 1024 * 1024
@@ -31,13 +33,13 @@ class Wire:
     """
 
     __slots__ = (
-        "_is_reading", "_linger_bytes", "_linger_timer", "_loop", "_on_close", "_on_received", "_sent", "_socket", "_unsent",
+        "_held", "_is_reading", "_linger_bytes", "_linger_timer", "_loop", "_on_close", "_on_received", "_sent", "_socket", "_unsent",
         "active_at", "is_at_end", "is_closed", "is_ending", "is_lost",
     )  # fmt: skip
 
     def __init__(
         self,
-        loop: asyncio.AbstractEventLoop,
+        loop: ServerLoop,
         connected: socket.socket,
         on_received: Callable[[bytes], None],
         on_close: Callable[[], None],
@@ -47,6 +49,7 @@ class Wire:
         self._socket = connected
         self._on_received = on_received
         self._on_close = on_close
+        self._held = b""  # that the loop sends before it waits
         self._unsent: memoryview | None = None
         self._sent: asyncio.Future[None] | None = None  # done once `_unsent` is sent
         self._is_reading = self.is_ending = False
@@ -114,6 +117,8 @@ class Wire:
 
     def send(self, data: bytes) -> bool:
         """Send bytes, after those that wait already; return True if no byte has to wait."""
+        if self._held:
+            self._send_held()
         if self.is_lost or self.is_closed:
             return True
         if self._unsent is not None:
@@ -133,6 +138,29 @@ class Wire:
         self.active_at = self._loop.time()
         self._loop.add_writer(self._socket, self._on_writable)
         return False
+
+    def send_soon(self, data: bytes) -> bool:
+        """
+        Send bytes as `send` does, once the loop has run everything that is ready: the answers of one round leave together.
+
+        A client that waits for one of them wakes once for all, which takes half of the time that the kernel spends.
+        """
+        if self._unsent is not None or self.is_lost or self.is_closed:
+            return self.send(data)
+        if not self._held:
+            self._loop.call_before_wait(self._send_held)
+        self._held += data
+        return True
+
+    def _send_held(self) -> bool:
+        """Send what `send_soon` has got, if anything; return True if the connection is to be notified of a lost client."""
+        if not self._held:
+            return False
+        held, self._held = self._held, b""
+        self.send(held)
+        if self.is_lost:
+            self._loop.call_soon(self._on_received, b"")
+        return self.is_lost
 
     def _on_writable(self) -> None:
         assert self._unsent is not None
@@ -172,6 +200,7 @@ class Wire:
 
         It shuts only this side first: a socket that is closed while bytes arrive sends a reset in place of the end.
         """
+        self._send_held()
         if self.is_lost:
             self.close()
         if self.is_closed or self.is_ending:
@@ -187,12 +216,14 @@ class Wire:
 
     def reset(self) -> None:
         """End the connection by a reset."""
+        self._send_held()
         with suppress(OSError):
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
         self.close()
 
     def abort(self) -> None:
         """End the connection immediately; the client reads its end."""
+        self._send_held()
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self.close()
@@ -201,6 +232,7 @@ class Wire:
         """Close the socket; a second call does nothing."""
         if self.is_closed:
             return
+        self._send_held()
         self.pause_reading()
         self._drop_unsent()
         if self._linger_timer is not None:

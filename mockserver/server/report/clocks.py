@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from math import ceil
 
+from mockserver._json import View
 from mockserver.contract.durations import duration_text
-from mockserver.core.instants import MILLISECOND, SECOND, parse
+from mockserver.core.instants import MILLISECOND, SECOND, from_datetime, parse
 from mockserver.server.report import hints
 from mockserver.server.report.failure import Failure
-from mockserver.server.report.snapshot import JSON, SandboxSnapshot
+from mockserver.server.report.snapshot import SandboxSnapshot
 
 _IDLE_LEAST_S = 0.5  # real time without a call in a test that was stopped
 _POLL_GAP_LEAST_S, _POLLS_LONG_S = 0.01, 2.0  # real time between two polls, and of all polls
 _TOO_MANY_REQUESTS = 429
 _OF_SESSIONS = ("createConnectionSession", "readConnectionSession")
+_EXPIRY = "expir"  # in English and in Portuguese
 
 
 def waits_on_frozen_clock(snapshot: SandboxSnapshot, failure: Failure | None) -> list[str]:
@@ -43,7 +47,7 @@ def _was_stopped(failure: Failure | None) -> bool:
     return failure is not None and failure.is_stop
 
 
-def _is_waiting(waits: JSON, failure: Failure | None) -> bool:
+def _is_waiting(waits: View, failure: Failure | None) -> bool:
     """Return False for calls in close succession, such as those of a test under `@given`."""
     is_slow = waits["seconds"] / (waits["calls"] - 1) >= _POLL_GAP_LEAST_S or waits["seconds"] >= _POLLS_LONG_S
     return is_slow or _was_stopped(failure)
@@ -78,10 +82,22 @@ def next_due(snapshot: SandboxSnapshot) -> tuple[str, str] | None:
     return wait, f'"{snapshot.next_timer["what"].partition(".")[2]}" of {snapshot.next_timer["id"]}'
 
 
-def pending_session(snapshot: SandboxSnapshot, operation: str | None) -> list[str]:
-    """Return the line about a session whose end user has not acted yet."""
+def pending_session(snapshot: SandboxSnapshot, operation: str | None, failure: Failure | None = None) -> list[str]:
+    """Return the line about a session whose end user has not acted yet, and one on both clocks if the failure is an expiry."""
     changes = [change for change in snapshot.transitions if change["kind"] == "session"]
     if operation not in _OF_SESSIONS or not changes or changes[-1]["to"] != "pending":
         return []
     session_id = changes[-1]["id"]
-    return [f"Session {session_id} is still pending: {hints.end_session(snapshot, session_id)}"]
+    pending = f"Session {session_id} is still pending: {hints.end_session(snapshot, session_id)}"
+    is_expiry = failure is not None and _EXPIRY in failure.line.lower()
+    return [pending, *(_expired_by_process(snapshot, session_id) if is_expiry else [])]
+
+
+def _expired_by_process(snapshot: SandboxSnapshot, session_id: str) -> list[str]:
+    """Return the line about a session that has expired by the process's clock, with which a client may compare `expiresAt`."""
+    answers = [call.body_received for call in snapshot.exchanges if isinstance(call.body_received, Mapping)]
+    shown = next((str(answer.get("expiresAt")) for answer in answers if answer.get("sessionId") == session_id), "")
+    expires, now = parse(shown), parse(snapshot.clock["now"])
+    if expires is None or now is None or not now[0] < expires[0] <= from_datetime(datetime.now(UTC)):
+        return []
+    return [f"  by the process's clock it expired at {shown}: {hints.one_clock(snapshot)}"]

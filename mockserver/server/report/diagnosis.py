@@ -14,9 +14,11 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
+from mockserver._json import View
 from mockserver.conduct.receivers import BY_AGE, REFUSALS
 from mockserver.conduct.rules import RULES, Finding
 from mockserver.contract.durations import duration_text
+from mockserver.contract.effects import EFFECTS
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.core.instants import Duration, from_datetime, parse
 from mockserver.server.api.router import route
@@ -25,7 +27,7 @@ from mockserver.server.report.exchanges import Exchange, format_fault, format_li
 from mockserver.server.report.failure import Failure
 from mockserver.server.report.render import calls_without_prefix, extra, is_forged
 from mockserver.server.report.rules import fired_rules, format_change, idle_rules
-from mockserver.server.report.snapshot import JSON, SandboxSnapshot
+from mockserver.server.report.snapshot import SandboxSnapshot
 from mockserver.server.webhooks.local_receivers import RECEIVER_RAISED
 
 _LINES = 4  # of a diagnosis
@@ -71,15 +73,16 @@ def _likely(snapshot: SandboxSnapshot, failure: Failure | None) -> Diagnosis:
     if failure.expected is not None:
         at = f" ({failure.place.partition(' ')[0]})" if failure.place else ""
         lines = _mismatch(snapshot, failure, f"{failure.expected}{at}")
-        return _citing([*lines, *fired_rules(snapshot, max(_citing(lines[1:]).cited, default=None))])
+        fired = fired_rules(snapshot, max(_citing(lines[1:]).cited, default=None))
+        return _citing([*lines, *(fired or idle_rules(snapshot.rules)[-1:])])
     if failure.own_lines:
         return _citing(list(failure.own_lines))
-    return _shown_by_sandbox(snapshot)
+    return _shown_by_sandbox(snapshot, failure)
 
 
 def _without_failure(snapshot: SandboxSnapshot) -> Diagnosis:
     """Return the last refused or faulted call, then what else is likely."""
-    likely, call = _shown_by_sandbox(snapshot), last_failed_call(snapshot)
+    likely, call = _shown_by_sandbox(snapshot, None), last_failed_call(snapshot)
     if call is None:
         return likely
     details = [line for line in _describe_failed(snapshot, call)[1:] if line.startswith("  ")]
@@ -88,24 +91,33 @@ def _without_failure(snapshot: SandboxSnapshot) -> Diagnosis:
     return _citing([f"the last call that failed is {format_line(call)}", *details, *others], likely.cited)
 
 
-def _shown_by_sandbox(snapshot: SandboxSnapshot) -> Diagnosis:
+def _shown_by_sandbox(snapshot: SandboxSnapshot, failure: Failure | None) -> Diagnosis:
     """Return what the sandbox shows: a receiver that raised, findings, the latest call with an error or a fault."""
     broken = receiver_exceptions(snapshot.events)[:1]
     refused = [] if broken else _refused_deliveries(snapshot)[-1:]
+    odd = [] if broken or refused else [*_repeated_deliveries(snapshot.events), *_events_for_nobody(snapshot)][-1:]
     findings = _explaining(snapshot.findings, bool(broken))
-    has_failed_calls, calls = bool(_failed_calls(snapshot)), _describe_calls(snapshot)
+    has_failed_calls, last = bool(_failed_calls(snapshot)), last_failed_call(snapshot)
     findings = findings[: 1 if broken or refused or has_failed_calls else 2]
-    rest = [*calls[:2], *refused, *calls[2:]] if has_failed_calls else [*refused, *calls]
-    last = last_failed_call(snapshot)
     bent = [*fired_rules(snapshot, None if last is None else last.n), *_ended_by_others(snapshot)]
-    faulted = {call.n for call in snapshot.exchanges if call.fault}
-    on_faults = [finding for finding in findings if faulted & {*finding.exchanges}]  # they say more than the rule does
-    others = [finding for finding in findings if finding not in on_faults]
+    on_faults, others = _on_faults_first(snapshot, findings)  # the first ones say more than the rule does
     idle = [] if bent else idle_rules(snapshot.rules)[-1:]
-    rest = [*rest[:2], *idle, *rest[2:]] if has_failed_calls else [*idle, *rest]
-    causes = [*broken, *map(_format_finding, on_faults), *bent, *map(_format_finding, others)]
-    lines = [*causes, *([] if bent and last is None else rest)]
-    return _citing(lines, [n for finding in findings for n in finding.exchanges])
+    calls, before = _describe_calls(snapshot, failure), 2 if has_failed_calls else 0
+    rest = (
+        clocks.frozen_clock_hint(snapshot)
+        if bent and last is None
+        else [*calls[:before], *idle, *refused, *odd, *calls[before:]]
+    )
+    return _citing([*broken, *on_faults, *bent, *others, *rest], [n for each in findings for n in each.exchanges])
+
+
+def _on_faults_first(snapshot: SandboxSnapshot, findings: Iterable[Finding]) -> tuple[list[str], list[str]]:
+    """Return the findings about calls that a rule has changed, and the others, in words."""
+    faulted = {call.n for call in snapshot.exchanges if call.fault}
+    parts: tuple[list[str], list[str]] = ([], [])
+    for finding in findings:
+        parts[faulted.isdisjoint(finding.exchanges)].append(_format_finding(finding))
+    return parts
 
 
 def _citing(lines: list[str], cited: Iterable[int] = ()) -> Diagnosis:
@@ -174,7 +186,7 @@ def _ended_by_others(snapshot: SandboxSnapshot) -> list[str]:
 # Receivers
 
 
-def receiver_exceptions(events: Iterable[JSON]) -> list[str]:
+def receiver_exceptions(events: Iterable[View]) -> list[str]:
     """Return the exceptions of receivers of the test, which are only a 500 to the service; not those of forged requests."""
     return [
         f"{attempt['error']} on {extra(attempt) or event['event'] + ' ' + event['id']} at {delivery['endpoint']}"
@@ -200,6 +212,33 @@ def _refused_deliveries(snapshot: SandboxSnapshot) -> list[str]:
     ]
 
 
+def _repeated_deliveries(events: Iterable[View]) -> list[str]:
+    """Return deliveries that were attempted again until the receiver took them: what it counts, it counts more than once."""
+    return [
+        f"the receiver {delivery['endpoint']} got {event['event']} {event['id']} {len(results)} times: it answered {', '.join(results)}"
+        for event in events
+        for delivery in event.get("deliveries", ())
+        for results in [
+            [
+                str(each["status"])
+                for each in delivery["attempts"]
+                if each.get("status") is not None and not is_forged(each)
+            ]
+        ]
+        if len(results) > 1
+    ]
+
+
+def _events_for_nobody(snapshot: SandboxSnapshot) -> list[str]:
+    """Return the events that none of the endpoints takes, where there are endpoints, with what these take."""
+    takes = "; ".join(
+        f"{endpoint['id']} takes {', '.join(endpoint['events']) or 'what happens in its tenant once it is registered'}"
+        for endpoint in snapshot.endpoints
+    )
+    lost = [event for event in snapshot.events if takes and not event.get("deliveries")]
+    return [f"{event['event']} {event['id']} went to no endpoint: {takes}" for event in lost]
+
+
 # Calls
 
 
@@ -213,7 +252,7 @@ def last_failed_call(snapshot: SandboxSnapshot) -> Call | None:
     return failed[-1] if failed else None
 
 
-def _describe_calls(snapshot: SandboxSnapshot) -> list[str]:
+def _describe_calls(snapshot: SandboxSnapshot, failure: Failure | None) -> list[str]:
     """Return the cause that the calls show."""
     if not snapshot.exchanges:
         return _no_calls_hint(snapshot)
@@ -222,8 +261,8 @@ def _describe_calls(snapshot: SandboxSnapshot) -> list[str]:
         return _describe_failed(snapshot, failed[-1])
     last = snapshot.exchanges[-1]
     success = f"{_were(len(snapshot.exchanges))} answered with success; the last: {format_line(last)}"
-    progress, answer = _progress_seen(snapshot), _last_answer(snapshot)
-    frozen, pending = clocks.frozen_clock_hint(snapshot), clocks.pending_session(snapshot, last.operation)
+    progress, answer = _empty_audience(snapshot) or _progress_seen(snapshot), _last_answer(snapshot)
+    frozen, pending = clocks.frozen_clock_hint(snapshot), clocks.pending_session(snapshot, last.operation, failure)
     if pending:
         return [*pending, success, *frozen, *answer]
     if frozen and _polls_frozen_clock(snapshot):
@@ -251,10 +290,11 @@ def _describe_failed(snapshot: SandboxSnapshot, call: Call) -> list[str]:
     if call.fault:
         effect = "the operation took effect" if call.applied else "the operation did not take effect"
         outcome = "and the client got no answer" if call.status is None else f"and the client got {call.status}"
+        meaning = "" if call.status is None or call.status >= 400 else f": {_meaning(call.fault['effects'])}"
         again = _repetition(snapshot, call)
         return [
             f"Call #{call.n} {name} matched {format_fault(call.fault)}{after}",
-            f"  {effect}, {outcome}",
+            f"  {effect}, {outcome}{meaning}",
             *again,
             *last,
         ]
@@ -266,6 +306,11 @@ def _describe_failed(snapshot: SandboxSnapshot, call: Call) -> list[str]:
     nearest = _near_path(call) if call.operation is None else None
     hint = [f"  did you mean {nearest}"] if nearest else reason
     return [f"Call #{call.n} {name} {verdict}: {call.status}{code}{after}", *hint, *last]
+
+
+def _meaning(effects: Iterable[str]) -> str:
+    """Return what effects do, in the words of their table."""
+    return "; ".join(EFFECTS[name].meaning for name in effects if name in EFFECTS)
 
 
 def _repetition(snapshot: SandboxSnapshot, call: Call) -> list[str]:
@@ -301,6 +346,23 @@ def _were(count: int) -> str:
 
 
 # The latest read
+
+
+def _empty_audience(snapshot: SandboxSnapshot) -> list[str]:
+    """Return the line about an execution without a chat that the latest call has read, with the filters of its campaign."""
+    last = snapshot.exchanges[-1]
+    execution = last.body_received if last.operation == "readExecution" else _newest_execution(last.body_received)
+    if not isinstance(execution, Mapping) or execution.get("targetCount") != 0:
+        return []
+    created = [call for call in snapshot.exchanges if call.operation == "createCampaign" and call.status == 201]
+    bodies = [call.body for call in created if call.body_received["campaignId"] == last.path.split("/")[3]]
+    if not bodies:  # of seed data: what its filters are, no call shows
+        because = "none matched its campaign at the start"
+    elif filters := bodies[0].get("filters"):
+        because = f"none matches the filters of its campaign, {shorten(filters)}"
+    else:
+        because = "the tenant has none"
+    return [f"  {execution['id']} has no chat: {because}"]
 
 
 def _progress_seen(snapshot: SandboxSnapshot) -> list[str]:
@@ -339,9 +401,7 @@ def _changed_without_call(snapshot: SandboxSnapshot, path: str) -> list[str]:
 
 def _send_progress(body: Any, now: int) -> list[str]:
     """Return the progress of a campaign that is still being sent."""
-    executions = body.get("executions") if isinstance(body, Mapping) else None
-    newest = executions[0] if isinstance(executions, list) and executions else None
-    execution = newest if isinstance(newest, Mapping) else {}
+    execution = _newest_execution(body)
     started = parse(execution["startedAt"]) if isinstance(execution.get("startedAt"), str) else None
     if started is None or execution.get("status") != "processing" or not isinstance(body.get("cadence"), int):
         return []
@@ -349,7 +409,14 @@ def _send_progress(body: Any, now: int) -> list[str]:
     return [f"  {counts}, at a cadence of {body['cadence']} per minute; the first is sent at the start"]
 
 
-def _format_counts(execution: JSON, since_start: Duration) -> str:
+def _newest_execution(body: Any) -> View:
+    """Return the latest execution of a campaign that a call has read; empty for any other answer."""
+    executions = body.get("executions") if isinstance(body, Mapping) else None
+    newest = executions[0] if isinstance(executions, list) and executions else None
+    return newest if isinstance(newest, Mapping) else {}
+
+
+def _format_counts(execution: View, since_start: Duration) -> str:
     sent, failed, target = (execution.get(key) for key in ("sentCount", "failedCount", "targetCount"))
     after = duration_text(since_start)
     return f"{execution.get('id')} had {sent} sent and {failed} failed of {target}, {after} after its start"

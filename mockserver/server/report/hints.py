@@ -41,6 +41,11 @@ def catch_up(snapshot: SandboxSnapshot) -> str:
     return f"{command} advances to the process's instant"
 
 
+def one_clock(snapshot: SandboxSnapshot) -> str:
+    """Return the fix of a client that compares the sandbox's instants with its own clock."""
+    return f"this sandbox is at {snapshot.clock['now']}; freeze the process there too, or {catch_up(snapshot)}"
+
+
 def address(snapshot: SandboxSnapshot) -> str:
     """Return the usual cause of a test without calls."""
     if snapshot.address is not None:

@@ -12,6 +12,7 @@ from collections.abc import Container, Iterator, Mapping
 from operator import itemgetter
 from typing import Any, get_args
 
+from mockserver._json import View
 from mockserver.core.instants import format_exact, from_datetime, parse
 from mockserver.core.state.outbox import Forgery
 from mockserver.server.report import hints
@@ -23,7 +24,7 @@ from mockserver.server.report.exchanges import (
     shorten,
 )
 from mockserver.server.report.rules import format_change, render_unfired_rules
-from mockserver.server.report.snapshot import JSON, SandboxSnapshot
+from mockserver.server.report.snapshot import SandboxSnapshot
 from mockserver.server.report.timeline import Row, collapse_repeats, truncate_middle
 
 _TAIL = 30  # the number of events in a report
@@ -143,7 +144,7 @@ class _Places:
         self._times = [from_datetime(call.at) for call in snapshot.exchanges]
         self._changes = [step["transitions"] for step in snapshot.steps]
 
-    def after(self, change: JSON) -> int:
+    def after(self, change: View) -> int:
         """Return the number of the exchange, 0 if there was none."""
         if "exchange" in change["cause"]:
             return int(change["cause"]["exchange"])
@@ -171,7 +172,7 @@ def _call_row(call: Exchange[Any, Any], is_cited: bool, is_nearest: bool) -> Row
     return Row(lines, pinned=is_cited or is_nearest)
 
 
-def _format_step(step: JSON) -> str:
+def _format_step(step: View) -> str:
     command, arguments = step["command"], step["arguments"]
     if command == "visit":
         return f"end user: {arguments['method']} of the hosted page"
@@ -182,7 +183,7 @@ def _format_step(step: JSON) -> str:
     return f"a rule delays {arguments['method']} {arguments['path']}{timeout}"
 
 
-def _format_change(change: JSON) -> str:
+def _format_change(change: View) -> str:
     causes = ", ".join(
         f"before the answer to #{value}" if key == "beforeAnswer" else f"{key} {value}"
         for key, value in change["cause"].items()
@@ -191,7 +192,7 @@ def _format_change(change: JSON) -> str:
     return f"{format_change(change)}{cause}"
 
 
-def _format_event(event: JSON) -> str:
+def _format_event(event: View) -> str:
     deliveries = [
         f"{delivery['endpoint']}: {delivery['status']} after {', '.join(map(_format_attempt, delivery['attempts'])) or 'no attempt'}"
         for delivery in event.get("deliveries", ())
@@ -199,14 +200,14 @@ def _format_event(event: JSON) -> str:
     return f"{_time(event['at'])}  {event['event']} {event['id']} -> {'; '.join(deliveries) or 'no endpoint'}"
 
 
-def _format_attempt(attempt: JSON) -> str:
+def _format_attempt(attempt: View) -> str:
     status, error = attempt.get("status"), attempt.get("error")
     outcome = f"{status} ({error})" if status and error else str(status or error or "in progress")
     label = extra(attempt)
     return f"{outcome} to {label}" if label else outcome
 
 
-def extra(attempt: JSON) -> str | None:
+def extra(attempt: View) -> str | None:
     """Return the text about a request that a rule has sent in addition to the event; None for the genuine request."""
     fault = attempt.get("fault")
     if is_forged(attempt):
@@ -214,7 +215,7 @@ def extra(attempt: JSON) -> str | None:
     return {None: None, "duplicate": "a duplicate", "unknown-kind": "an event of an unknown kind"}.get(fault, fault)
 
 
-def is_forged(attempt: JSON) -> bool:
+def is_forged(attempt: View) -> bool:
     """Return True for a request that a receiver has to refuse."""
     return attempt.get("fault") in get_args(Forgery)
 

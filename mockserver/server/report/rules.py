@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
+from mockserver._json import View
+from mockserver.contract.effects import DELIVERY
 from mockserver.scenario.rule_parser import describe_rule
 from mockserver.server.report.exchanges import Exchange, differences, format_differences, format_line
-from mockserver.server.report.snapshot import JSON, SandboxSnapshot
+from mockserver.server.report.snapshot import SandboxSnapshot
 
 _CAUSED_SHOWN = 3  # of what one rule has caused
 
@@ -19,22 +22,25 @@ def fired_rules(snapshot: SandboxSnapshot, explained: int | None) -> list[str]:
     Args:
         explained: the number of a call that another line explains; a rule that changed no more than that call has no line.
     """
-    lines = []
-    for rule in snapshot.rules:
-        wire = [call for call in snapshot.exchanges if call.fault and call.fault["rule"] == rule["id"]]
-        did = rule.get("did", ())
-        if not rule["fired"] or not did and {call.n for call in wire} <= {explained}:
-            continue
-        numbers = sorted({*(call.n for call in wire), *(one["exchange"] for one in did if one["exchange"])})
-        at = f" at {', '.join(f'#{n}' for n in numbers[-_CAUSED_SHOWN:])}" if numbers else ""
-        times = f" {rule['fired']} times" if rule["fired"] > max(1, len(numbers)) else ""
-        caused = list(dict.fromkeys([*_caused_in_state(snapshot, rule), *(_caused_on_wire(call) for call in wire)]))
-        effect = f": {'; '.join(caused[-_CAUSED_SHOWN:])}" if caused else ""
-        lines.append((numbers[-1:] or [0], f"rule {rule['id']} ({describe_rule(rule)}) fired{times}{at}{effect}"))
-    return [line for _, line in sorted(lines, key=lambda pair: pair[0], reverse=True)]
+    lines = [_fired_rule(snapshot, rule, explained) for rule in snapshot.rules if rule["fired"]]
+    return [line for _, line in sorted(filter(None, lines), key=itemgetter(0), reverse=True)]
 
 
-def _caused_in_state(snapshot: SandboxSnapshot, rule: JSON) -> Iterator[str]:
+def _fired_rule(snapshot: SandboxSnapshot, rule: View, explained: int | None) -> tuple[int, str] | None:
+    """Return the latest call of a rule that fired, with its line; None if another line says all of it."""
+    wire = [call for call in snapshot.exchanges if call.fault and call.fault["rule"] == rule["id"]]
+    did = rule.get("did", ())
+    if rule.get("on") != DELIVERY and not did and {call.n for call in wire} <= {explained}:
+        return None
+    numbers = sorted({*(call.n for call in wire), *(one["exchange"] for one in did if one["exchange"])})
+    at = f" at {', '.join(f'#{n}' for n in numbers[-_CAUSED_SHOWN:])}" if numbers else ""
+    times = f" {rule['fired']} times" if rule["fired"] > max(1, len(numbers)) else ""
+    caused = list(dict.fromkeys([*_caused_in_state(snapshot, rule), *map(_caused_on_wire, wire)]))
+    effect = f": {'; '.join(caused[-_CAUSED_SHOWN:])}" if caused else ""
+    return max(numbers, default=0), f"rule {rule['id']} ({describe_rule(rule)}) fired{times}{at}{effect}"
+
+
+def _caused_in_state(snapshot: SandboxSnapshot, rule: View) -> Iterator[str]:
     for firing in rule.get("did", ()):
         for sends in firing.get("sends", ()):
             if sends["failing"]:
@@ -50,41 +56,41 @@ def _caused_on_wire(call: Exchange[Any, Any]) -> str:
     return f"{call.operation or call.path} {effect}, {outcome}"
 
 
-def format_change(change: JSON) -> str:
+def format_change(change: View) -> str:
     """Return a change of a record's state."""
     former = f"{change['from']} -> " if change["from"] else ""
     return f"{change['kind']} {change['id']}: {former}{change['to']}"
 
 
-def idle_rules(rules: Iterable[JSON]) -> list[str]:
-    """Return a line for each rule of the test itself that no call has matched."""
+def idle_rules(rules: Iterable[View]) -> list[str]:
+    """Return a line for each rule of the test itself that never fired."""
     return [
-        f"rule {rule['id']} ({describe_rule(rule)}) never fired: nothing matched"
+        f"rule {rule['id']} ({describe_rule(rule)}) never fired: {_matched(rule['matched'])}"
         for rule in rules
-        if not rule["matched"] and rule["scenario"] is None
+        if not rule["fired"] and rule["scenario"] is None
     ]
 
 
-def render_unfired_rules(rules: Iterable[JSON], exchanges: Sequence[Exchange[Any, Any]]) -> list[str]:
+def render_unfired_rules(rules: Iterable[View], exchanges: Sequence[Exchange[Any, Any]]) -> list[str]:
     """Return the rules that never fired: the condition of each, its number of matches, and the nearest call."""
     return [line for rule in rules for line in (_format_unfired(rule), *_nearest_call(rule, exchanges))]
 
 
-def render_idle_rules(rules: Iterable[JSON]) -> list[str]:
+def render_idle_rules(rules: Iterable[View]) -> list[str]:
     """Return the rules that fired once and had nothing to act on: the condition of each, and the reason."""
     return [f"{_format_rule(rule)}; fired once: {rule['noTarget']}" for rule in rules]
 
 
-def _format_unfired(rule: JSON) -> str:
+def _format_unfired(rule: View) -> str:
     return f"{_format_rule(rule)}; {_matched(rule['matched'])}"
 
 
-def _format_rule(rule: JSON) -> str:
+def _format_rule(rule: View) -> str:
     source = f" (scenario {rule['scenario']})" if rule["scenario"] else ""
     return f"  {rule['id']}{source} {describe_rule(rule)}"
 
 
-def _nearest_call(rule: JSON, exchanges: Sequence[Exchange[Any, Any]]) -> list[str]:
+def _nearest_call(rule: View, exchanges: Sequence[Exchange[Any, Any]]) -> list[str]:
     """Return the call of the rule's operation with the fewest differences, if its `where` matched none."""
     if rule["matched"] or not rule.get("where"):
         return []

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from mockserver._json import View
 from mockserver.conduct.rules import Finding, NotAssessed
 from mockserver.server.report.exchanges import Exchange
-
-JSON = Mapping[str, Any]
 
 
 class SandboxSnapshot(NamedTuple):
@@ -19,6 +18,7 @@ class SandboxSnapshot(NamedTuple):
         settings: The values from which the sandbox was created, by the name of the setting.
         sources: Where each setting has its value from, by the name of the setting or the id of a choice.
         steps: The commands of the test and of the end user, in order.
+        endpoints: The endpoints of all tenants, each with its id and the kinds of its events; none for every kind.
         deferred: The calls that a rule delays.
         next_timer: The next timer of the sandbox and its instant; None if there is none.
         findings: The findings on the client's conduct, the worst first.
@@ -34,22 +34,23 @@ class SandboxSnapshot(NamedTuple):
 
     id: str
     address: str | None
-    clock: JSON
+    clock: View
     seed: int
     choices: Mapping[str, Any]
     settings: Mapping[str, Any]
     sources: Mapping[str, str]
     exchanges: Sequence[Exchange[Any, Any]]
-    transitions: Sequence[JSON]
-    steps: Sequence[JSON]
-    events: Sequence[JSON]
-    rules: Sequence[JSON]
-    deferred: Sequence[JSON]
-    next_timer: JSON | None
+    transitions: Sequence[View]
+    steps: Sequence[View]
+    events: Sequence[View]
+    endpoints: Sequence[View]
+    rules: Sequence[View]
+    deferred: Sequence[View]
+    next_timer: View | None
     findings: Sequence[Finding] = ()
     not_assessed: Sequence[NotAssessed] = ()
-    unmoved: JSON | None = None
-    apart: JSON | None = None
+    unmoved: View | None = None
+    apart: View | None = None
     name: str = "mockserver"
     is_async: bool = False
     calls_without_prefix: int = 0

@@ -34,7 +34,6 @@ class LoopBlocked(ControlError):
 
     def __init__(self, url: str) -> None:
         super().__init__(
-            409,
             "MOCK_LOOP_BLOCKED",
             f"the receiver at {url} runs on the event loop of this thread, which this call blocks, so its webhook request waits; "
             "await it: `await sandbox.aio.advance(...)`, `await sandbox.aio.complete_session(...)`, "

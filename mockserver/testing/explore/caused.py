@@ -144,17 +144,23 @@ def left_behind(run: Run) -> str:
     """
     lost = {exchange.n: exchange for exchange in run.exchanges if exchange.operation and not was_received(exchange)}
     canceled = {row.id for _, row in run.records("campaign") if row.status == "canceled"}
-    counts = Counter[str]()
-    for transition in run.transitions:
-        by = transition.cause.get("exchange")
-        exchange = lost.get(by) if isinstance(by, int) and transition.source is None else None
-        if exchange is None or transition.kind not in _CREATED:
-            continue
-        campaign_id = transition.id if transition.kind == "campaign" else exchange.call.params.get("id")
-        if campaign_id not in canceled and not _is_read_after(run, exchange.n, campaign_id):
-            counts[_CREATED[transition.kind]] += 1
+    counts = Counter(
+        _CREATED[kind]
+        for kind, exchange, campaign_id in _created(run, lost)
+        if campaign_id not in canceled and not _is_read_after(run, exchange.n, campaign_id)
+    )
     counts["uploads"] = sum(_files(each) for each in lost.values() if each.operation == "uploadMedia" and each.applied)
     return ", ".join(_counted(counts[what], what) for what in _OPERATION_OF if counts[what])
+
+
+def _created(run: Run, by: Mapping[int, JournalEntry]) -> Iterator[tuple[str, JournalEntry, str | None]]:
+    """Yield what these calls created: its kind, the call, and the campaign that it is or belongs to, if any."""
+    for transition in run.transitions:
+        number = transition.cause.get("exchange")
+        exchange = by.get(number) if isinstance(number, int) and transition.source is None else None
+        if exchange is not None and transition.kind in _CREATED:
+            is_campaign = transition.kind == "campaign"
+            yield transition.kind, exchange, transition.id if is_campaign else exchange.call.params.get("id")
 
 
 def _is_read_after(run: Run, number: int, campaign_id: str | None) -> bool:

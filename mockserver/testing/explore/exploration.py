@@ -18,29 +18,22 @@ from typing import Any, NamedTuple
 
 from mockserver.core.instants import Duration
 from mockserver.core.run import Run
-from mockserver.testing.explore import combinations, singles
+from mockserver.testing.explore import combinations, singles, waits
 from mockserver.testing.explore.combinations import First
 from mockserver.testing.explore.findings import Findings
 from mockserver.testing.explore.in_process import RunInProcess, Sleep, places_of_sleeps
 from mockserver.testing.explore.options import ExploreOptions
-from mockserver.testing.explore.placements import Placement
+from mockserver.testing.explore.placements import ExploreStep, Placement
 from mockserver.testing.explore.report import CURE, CleanRun, ExploreReport, Tolerated, TriedPlacements
 from mockserver.testing.explore.singles import Delivered, Surroundings
-from mockserver.testing.explore.trace import (
-    TracedCall,
-    first_difference,
-    first_other_wait,
-    lacks_calls,
-    real_wait,
-    trace,
-    waits,
-)
+from mockserver.testing.explore.trace import TracedCall, first_difference, lacks_calls, trace
 from mockserver.testing.explore.verdicts import (
     Cause,
     JudgedRun,
     Verdict,
     causes,
     describe,
+    has_waited,
     of_finding,
     read_run,
     verdict_of,
@@ -68,6 +61,7 @@ class _Clean(NamedTuple):
     used: Used
     in_force: dict[str, object]
     waits: Sequence[Duration] | None
+    bursts: waits.Bursts
     real_wait: str | None
 
 
@@ -118,7 +112,8 @@ class Exploration:
         self._firsts: list[First] = []
         self._last: list[Cause] = []
         self._watch: Watch | None = None
-        self._sleeps = self._is_shrinking = False
+        self._is_shrinking = False
+        self._unjudged: dict[str, list[Placement]] = {}
         self._places = places_of_sleeps() if in_process else None
         self._in_process: RunInProcess | None = None
         self._longest: tuple[Sleep, Placement] | None = None  # of the first run that sleeps, and of longer ones
@@ -163,7 +158,7 @@ class Exploration:
         bounds = CLEAN if self._clean is None or not placement else bounds_beyond(self._clean.used)
         self._watch = Watch(sandbox._hosted, bounds)
         if self._places is not None:
-            self._in_process = RunInProcess(self._places)
+            self._in_process = RunInProcess(self._places, sandbox)
             self._in_process.start()
 
     def stop(self) -> None:
@@ -187,23 +182,17 @@ class Exploration:
         watch.stop()
         self.stop()
         self._runs += 1
-        self._sleeps = self._sleeps or sandbox.clock.sleeps > 0 or bool(watch.by_socket)
         with hosted.sandbox.lock:
             view = Run.of(hosted.sandbox)
-            run = read_run(hosted, watch.ended, raised, sleeps=self._sleeps)
-            real_sleep = self._in_process.longest() if self._in_process is not None else None
-            run = run._replace(waited=sandbox.clock.sleeps > 0 or real_sleep is not None)
-            waiting = list(waiting_for_ever(view, watch.by_socket, is_strict=self._options.strict))
-            self._note_sleep(placement)
+            run = self._read(placement, sandbox, view, watch, raised)
             if self._is_repeating:
                 self._compare_repeated(view)
                 return
+            waiting = list(waiting_for_ever(view, watch.by_socket, is_strict=self._options.strict))
             if not placement:
                 self._record_clean(run, watch, view)
-            elif self._repeated is None and self._waits_longer(placement, sandbox, view):
-                self._repeated = _Repeated(placement, trace(view), waits(view))
-            if self._options.pairs and len(placement) == 1 and placement[0].is_in_pairs:
-                self._firsts.append(First(placement[0], trace(view), _by_socket(view, watch)))
+            else:
+                self._keep(placement, sandbox, view, watch, run)
         if not placement:
             self._judge_clean(run, sandbox)
         elif self._clean is not None:
@@ -211,6 +200,29 @@ class Exploration:
             verdict = self._judge(placement, [*reasons, *waiting], sandbox)
             if verdict == "reported" and run.left not in ("", self._clean.run.left):
                 self._left_behind.setdefault(run.left, []).append(placement)
+
+    def _read(
+        self, placement: Placement, sandbox: Sandbox, view: Run, watch: Watch, raised: BaseException | None
+    ) -> JudgedRun:
+        """Return a run as it is judged, by what its and earlier runs show of the client's sleeps."""
+        of_clean = {} if self._clean is None or not placement else self._clean.bursts
+        run = read_run(sandbox._hosted, watch.ended, raised, self._in_process, of_clean)
+        self._note_sleep(placement)
+        real_sleep = self._in_process.longest() if self._in_process is not None else None
+        return run._replace(waited=sandbox.clock.sleeps > 0 or real_sleep is not None)
+
+    def _keep(self, placement: Placement, sandbox: Sandbox, view: Run, watch: Watch, run: JudgedRun) -> None:
+        """Keep what a run with faults shows other than its verdict, and what further runs begin with."""
+        if run.unjudged is not None:
+            self._unjudged.setdefault(run.unjudged, []).append(placement)
+        if self._repeated is None and self._waits_longer(placement, sandbox, view):
+            self._repeated = _Repeated(placement, trace(view), waits.before_calls(view))
+        if len(placement) == 1:
+            (step,) = placement
+            if step.held is not None:
+                self._coverage.held = step.operation or "", has_waited(view)
+            if self._options.pairs and step.is_in_pairs:
+                self._firsts.append(First(step, trace(view), _by_socket(view, watch)))
 
     def end(self, reason: str) -> None:
         """
@@ -264,6 +276,7 @@ class Exploration:
             self._sleep_text(),
             self._cure,
             left_behind=self._left_behind,
+            unjudged=self._unjudged,
             ended=self._ended,
         )
 
@@ -279,9 +292,9 @@ class Exploration:
                 self._unexplored = f"run 2 did not make the calls of run 1: {self._difference}"
             first = self._clean.run._replace(is_repeatable=self._clean.run.caused.is_like(run.caused))
             # A busy machine may delay one of two runs; a client that sleeps does so in both.
-            both = self._clean.real_wait if real_wait(view.exchanges) is not None else None
+            both = self._clean.real_wait if waits.real_wait(view.exchanges) is not None else None
             self._clean = self._clean._replace(run=first, real_wait=both)
-            other = first_other_wait(self._clean.waits, waits(view))
+            other = waits.first_other_wait(self._clean.waits, waits.before_calls(view))
             self._unequal = other and f"two clean runs differ: {other}"
             return
         templates = {campaign.id: campaign.template_id for _, campaign in view.records("campaign")}
@@ -294,8 +307,9 @@ class Exploration:
             Surroundings(templates, entrypoints, _by_socket(view, watch)),
             watch.used(),
             dict(view.choices),
-            waits(view),
-            real_wait(view.exchanges),
+            waits.before_calls(view),
+            waits.bursts(view),
+            waits.real_wait(view.exchanges),
         )
 
     # Sleeps, and runs that should be equal
@@ -312,9 +326,8 @@ class Exploration:
     def _sleep_text(self) -> str | None:
         if self._longest is not None:
             sleep, placement = self._longest
-            return (
-                f"the test or its client sleeps in real time ({sleep}{placement and f', with {placement.describe()}'})"
-            )
+            where = f", with {placement.describe()}" if placement else ""
+            return f"the test or its client sleeps in real time ({sleep}{where})"
         if self._places is None and self._clean is not None and self._clean.real_wait is not None:
             return f"the client may sleep in real time ({self._clean.real_wait}, in both clean runs)"
         return None
@@ -323,12 +336,14 @@ class Exploration:
         """Return True for the run of one fault after which the client waits: the wait may be one that no seed decides."""
         if self._clean is None or not placement.has("fault") or sandbox.clock.sleeps == 0:
             return False
-        return sum(waits(view) or ()) > sum(self._clean.waits or ())
+        return sum(waits.before_calls(view) or ()) > sum(self._clean.waits or ())
 
     def _compare_repeated(self, view: Run) -> None:
         first = self._repeated
         assert first is not None, "a run is repeated only if there is one to repeat"
-        other = first_difference(first.calls, trace(view)) or first_other_wait(first.waits, waits(view))
+        other = first_difference(first.calls, trace(view)) or waits.first_other_wait(
+            first.waits, waits.before_calls(view)
+        )
         if other is not None:
             self._unequal = self._unequal or f"two runs with {first.placement.describe()} differ: {other}"
 
@@ -438,25 +453,27 @@ class Exploration:
 
     def _judge(self, placement: Placement, reasons: list[Cause], sandbox: Sandbox) -> Verdict:
         """Count a run with its causes, and return its verdict."""
-        if not self._is_shrinking:
-            part = self._coverage.pairs if len(placement) > 1 else self._coverage.singles
-            part.tried += 1
         verdict = verdict_of(reasons)
         if verdict in _DEVIATES and self._tolerated.allows(placement, verdict):
             verdict, reasons = "reported", []
-        self._verdicts[verdict] += not self._is_shrinking
         self._last = [cause for cause in reasons if cause.verdict == verdict] if verdict in _DEVIATES else []
+        if not self._is_shrinking:
+            part = self._coverage.pairs if len(placement) > 1 else self._coverage.singles
+            part.tried += 1
+            self._verdicts[verdict] += 1
         if len(placement) == 1:
-            (step,) = placement
-            if self._last and step.kind == "choice":
-                self._coverage.options_with_findings.add(step)
-            row = step.operation or step.event
-            if row is not None:
-                self._matrix.setdefault((row, step.name or ""), Counter())[verdict] += 1
-        for cause in reasons:
-            if cause.verdict != "reported":
-                self._findings.add(cause, placement, sandbox)
+            self._judge_step(placement[0], verdict)
+        for cause in (each for each in reasons if each.verdict != "reported"):
+            self._findings.add(cause, placement, sandbox)
         return verdict
+
+    def _judge_step(self, step: ExploreStep, verdict: Verdict) -> None:
+        """Count the verdict on a single placement in the matrix; an option with a finding is in no combination."""
+        if self._last and step.kind == "choice":
+            self._coverage.options_with_findings.add(step)
+        row = step.operation or step.event
+        if row is not None:
+            self._matrix.setdefault((row, step.name or ""), Counter())[verdict] += 1
 
     def _is_over(self) -> bool:
         limit = self._options.seconds

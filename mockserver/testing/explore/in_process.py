@@ -20,6 +20,9 @@ from pathlib import PurePath
 from types import FunctionType
 from typing import Any, NamedTuple
 
+from mockserver.core.instants import SECOND, Duration
+from mockserver.testing.sandbox import Sandbox
+
 _LEAST_S = 0.05  # of a run: shorter ones are those of a loop that waits for another thread
 # Packages whose sleeps are no client's: they wait for a process, a thread or the next turn of a server's loop.
 _OTHERS = ("mockserver", "threading", "subprocess", "concurrent", "multiprocessing", "asyncio", "uvicorn", "hypercorn")
@@ -29,11 +32,12 @@ Place = Callable[[bool], object]  # puts a function that records in the place of
 
 
 class Sleep(NamedTuple):
-    """One real sleep: its length in seconds, the function, and the place of the call, such as `client.py:12`."""
+    """One real sleep: seconds, the function, the place of its call, such as `client.py:12`, and the last exchange before it."""
 
     seconds: float
     function: str
     place: str
+    after: int
 
     def __str__(self) -> str:
         return f"{self.seconds:.3g} s by {self.function} at {self.place}"
@@ -47,13 +51,17 @@ class RunInProcess:
 
     Args:
         places: See `places_of_sleeps`.
+        sandbox: Of the run.
 
     Attributes:
         sleeps: The sleeps of the thread that began the run; `time.sleep` also of the threads that were started in it.
+        sleeps_by_sandbox: `time.sleep` or `asyncio.sleep` was the sandbox's own when a call had been answered.
     """
 
-    def __init__(self, places: Sequence[Place]) -> None:
+    def __init__(self, places: Sequence[Place], sandbox: Sandbox) -> None:
         self.sleeps: list[Sleep] = []
+        self.sleeps_by_sandbox = False
+        self._sandbox = sandbox
         self._own = threading.get_ident()
         self._foreign = {thread.ident for thread in threading.enumerate()} - {self._own}
         self._places = places
@@ -67,6 +75,7 @@ class RunInProcess:
         if numpy_random is not None:
             self._restore.append(functools.partial(numpy_random.set_state, numpy_random.get_state()))
             numpy_random.seed(_SEED)
+        self._sandbox._hosted.add_listener(self._look)
         _ACTIVE.append(self)
         for place in self._places:
             place(True)
@@ -77,6 +86,7 @@ class RunInProcess:
             _ACTIVE.remove(self)
             for place in self._places:
                 place(bool(_ACTIVE))
+            self._sandbox._hosted.remove_listener(self._look)
         while self._restore:
             self._restore.pop()()
 
@@ -86,14 +96,25 @@ class RunInProcess:
             return None
         return max(self.sleeps, key=lambda sleep: sleep.seconds)
 
-    def note(self, seconds: object, function: str, caller: Any) -> None:
-        """Record a sleep if the run's own code asks for it."""
+    def note(self, seconds: object, function: str, caller: Any) -> Sleep | None:
+        """Record a sleep if the run's own code asks for it, and return it."""
         thread = threading.get_ident()
         is_of_run = thread == self._own or (function == "time.sleep" and thread not in self._foreign)
         package = str(caller.f_globals.get("__name__", "")).partition(".")[0]
         if is_of_run and package not in _OTHERS and isinstance(seconds, int | float) and seconds > 0:
             place = f"{PurePath(caller.f_code.co_filename).name}:{caller.f_lineno}"
-            self.sleeps.append(Sleep(seconds, function, place))
+            after = self._sandbox._hosted.sandbox.journal.last_exchange
+            self.sleeps.append(Sleep(seconds, function, place, after))
+            return self.sleeps[-1]
+        return None
+
+    def slept(self, earlier: int, later: int) -> Duration:
+        """Return the real sleep between two exchanges, by their numbers."""
+        return round(sum(sleep.seconds for sleep in self.sleeps if earlier <= sleep.after < later) * SECOND)
+
+    def _look(self) -> None:
+        owners = (getattr(sleep, "__self__", None) for sleep in (time.sleep, asyncio.sleep))
+        self.sleeps_by_sandbox |= any(owner in (self._sandbox, self._sandbox.aio) for owner in owners)
 
 
 _ACTIVE: list[RunInProcess] = []
@@ -102,9 +123,8 @@ _STANDARD: dict[
 ] = {}  # the library's own functions by name, once they were seen: a test may replace them before
 
 
-def _note(seconds: object, function: str) -> None:
-    for run in _ACTIVE[-1:]:
-        run.note(seconds, function, sys._getframe(2))
+def _note(seconds: object, function: str) -> Sleep | None:
+    return _ACTIVE[-1].note(seconds, function, sys._getframe(2)) if _ACTIVE else None
 
 
 def _sleep(seconds: float, /) -> None:
@@ -117,8 +137,13 @@ def _pause(seconds: float) -> None:
 
 
 async def _async_sleep(delay: float, result: Any = None) -> Any:
-    _note(delay, "asyncio.sleep")
-    return await _STANDARD["asyncio.sleep"](delay, result)
+    run, noted = _ACTIVE[-1:], _note(delay, "asyncio.sleep")
+    try:
+        return await _STANDARD["asyncio.sleep"](delay, result)
+    except asyncio.CancelledError:  # as a task in the background that its client ends
+        if noted is not None:
+            run[0].sleeps.remove(noted)
+        raise
 
 
 def _wait(self: threading.Event, timeout: float | None = None) -> bool:
@@ -143,22 +168,26 @@ def places_of_sleeps() -> list[Place]:
 
 def _places(pairs: Mapping[int, tuple[Any, Any]]) -> Iterator[Place]:
     """Yield the places of functions, each with the one that records, by the function's address."""
-    for module in [module for name, module in list(sys.modules.items()) if name != __name__]:
-        names = [(name, value) for name, value in list(getattr(module, "__dict__", {}).items()) if id(value) in pairs]
-        yield from (functools.partial(_put_name, module, name, *pairs[id(value)]) for name, value in names)
-    if id(threading.Event.wait) in pairs:
-        yield functools.partial(_put_name, threading.Event, "wait", *pairs[id(threading.Event.wait)])
-    for function in gc.get_objects():  # one pass, which takes some milliseconds
+    modules = [module for name, module in list(sys.modules.items()) if name != __name__]
+    for owner in (*modules, threading.Event):
+        names = [(name, value) for name, value in list(getattr(owner, "__dict__", {}).items()) if id(value) in pairs]
+        yield from (functools.partial(_put_name, owner, name, *pairs[id(value)]) for name, value in names)
+    for function, defaults in _functions_with_defaults():
+        held = dict.fromkeys(id(value) for value in defaults if id(value) in pairs)
+        yield from (functools.partial(_put_defaults, function, *pairs[each]) for each in held)
+
+
+def _functions_with_defaults() -> Iterator[tuple[FunctionType, Sequence[object]]]:
+    """Yield every function of the process that has defaults, with them: one pass, which takes some milliseconds."""
+    for function in gc.get_objects():
         if type(function) is FunctionType and (function.__defaults__ or function.__kwdefaults__):
-            defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
-            held = dict.fromkeys(id(value) for value in defaults if id(value) in pairs)
-            yield from (functools.partial(_put_defaults, function, *pairs[each]) for each in held)
+            yield function, (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
 
 
-def _put_name(module: Any, name: str, own: Any, by: Any, recording: bool) -> None:
+def _put_name(owner: Any, name: str, own: Any, by: Any, recording: bool) -> None:
     former, present = (own, by) if recording else (by, own)
-    if getattr(module, name, None) is former:
-        setattr(module, name, present)
+    if getattr(owner, name, None) is former:
+        setattr(owner, name, present)
 
 
 def _put_defaults(function: FunctionType, own: Any, by: Any, recording: bool) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.endpoints import OPERATIONS
@@ -12,6 +14,8 @@ from mockserver.testing.explore.tables import NAMES, variant_of
 
 VERDICTS = ("survived", "reported", "crashed", "breach", "silent")
 ANY = "*"
+_HELD_MAX_S = 3600
+_LEAST = math.ulp(0.0)  # above 0
 _ROW_PARTS = 4  # operation, fault, verdict, reason
 
 
@@ -31,6 +35,7 @@ class ExploreOptions:
         tolerates: Types of exceptions with which the test may end, and rows (operation, fault, verdict, reason) of cases
             that are known; `*` in a row is any operation or fault.
         seed: The order of pairs that have the same rank.
+        held: Real seconds for which one read over a socket is held, to see whether its client has a timeout; 0 for none.
         runs: The most runs for single placements; of more, each fault is tried at the first calls of each operation.
 
     Raises:
@@ -48,6 +53,7 @@ class ExploreOptions:
     tolerates: tuple[type[BaseException] | tuple[str, str, str, str], ...] = ()
     seed: int = 0
     runs: int = 1_000
+    held: float = 1.0
 
     def __post_init__(self) -> None:
         for name in ("faults", "operations", "choices", "tolerates"):
@@ -59,12 +65,13 @@ class ExploreOptions:
         _refuse_unknown("faults", "a fault", self.faults or (), NAMES)
         _refuse_unknown("operations", "an operation", self.operations or (), OPERATIONS)
         _refuse_unknown("choices", "a choice", self.choices or (), tuple(CHOICES))
-        if not isinstance(self.runs, int) or self.runs < 1:
-            raise ValueError(f"runs: got {self.runs!r}; expected a number of runs from 1")
-        if not isinstance(self.pairs, int) or self.pairs < 0:
-            raise ValueError(f"pairs: got {self.pairs!r}; expected a number of runs, 0 for none")
-        if self.seconds is not None and not (isinstance(self.seconds, int | float) and self.seconds > 0):
-            raise ValueError(f"seconds: got {self.seconds!r}; expected a number above 0, or None for no limit")
+        _check_number("runs", self.runs, int, 1, math.inf, "a number of runs from 1")
+        _check_number("pairs", self.pairs, int, 0, math.inf, "a number of runs, 0 for none")
+        if self.seconds is not None:
+            _check_number(
+                "seconds", self.seconds, (int, float), _LEAST, math.inf, "a number above 0, or None for no limit"
+            )
+        _check_number("held", self.held, (int, float), 0, _HELD_MAX_S, f"a number of seconds from 0 to {_HELD_MAX_S}")
         for entry in self.tolerates:
             _check_tolerated(entry)
 
@@ -85,6 +92,11 @@ class ExploreOptions:
     def tolerated_rows(self) -> tuple[tuple[str, str, str, str], ...]:
         """The rows of known cases."""
         return tuple(entry for entry in self.tolerates if not isinstance(entry, type))
+
+
+def _check_number(setting: str, value: Any, types: Any, least: float, most: float, expected: str) -> None:
+    if not isinstance(value, types) or not least <= value <= most:
+        raise ValueError(f"{setting}: got {value!r}; expected {expected}")
 
 
 def _check_tolerated(entry: object) -> None:

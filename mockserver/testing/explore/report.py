@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +12,7 @@ from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.text import printable
 from mockserver.testing.explore import findings as finding_rows
+from mockserver.testing.explore import waits
 from mockserver.testing.explore.findings import ExploreFinding
 from mockserver.testing.explore.options import ANY, ExploreOptions
 from mockserver.testing.explore.placements import ExploreStep, Placement
@@ -24,7 +25,10 @@ _SHOWN = 3  # placements of a finding in the text
 _SLOW = ", ".join(row.name for row in FAULTS.values() if row.needs_time)
 _PAIRS = "pairs of faults and combinations of choices"
 _FRESH_STATE = "keep what decides its calls in the sandbox, or in a fixture of function scope that each run makes anew"
-CURE = 'sleep=mockserver.sleep, or monkeypatch.setattr(time, "sleep", mockserver.sleep)'
+CURE = (
+    'sleep=mockserver.sleep, or monkeypatch.setattr(time, "sleep", mockserver.sleep), or for a coroutine '
+    'monkeypatch.setattr(asyncio, "sleep", mockserver.aio.sleep)'
+)
 
 
 class CleanRun(NamedTuple):
@@ -83,6 +87,9 @@ class TriedPlacements:
     combinations_tried: int = 0
     shrinking: int = 0
     over_socket: bool = False
+    held: tuple[str, bool] | None = (
+        None  # the operation whose answer was held over a socket, and whether the client waited
+    )
     out_of_time: bool = False
     over_budget: int = 0  # single placements beyond the budget of runs
     has_planned_pairs: bool = False
@@ -129,6 +136,7 @@ class ExploreReport:
         sleep: Where the test or its client sleeps in real time, as the beginning of a sentence; None if it is not known to.
         cure: What lets a client that sleeps in real time sleep on the sandbox's clock.
         left_behind: What calls created whose answers were lost, such as `1 campaign`, each with the reported placements.
+        unjudged: Why the waits after a 429 are not judged, each with the placements.
         unwritten: Why documents of the findings were not written.
         ended: Why it ended before its last run, as the end of a sentence; None if it did not.
     """
@@ -147,6 +155,7 @@ class ExploreReport:
     sleep: str | None
     cure: str
     left_behind: Mapping[str, Sequence[Placement]] = field(default_factory=dict)
+    unjudged: Mapping[str, Sequence[Placement]] = field(default_factory=dict)
     unwritten: list[str] = field(default_factory=list)
     ended: str | None = None
 
@@ -221,18 +230,18 @@ class ExploreReport:
             "wallSeconds": round(self.wall_seconds, 1),
         }
 
-    def took(self) -> str:
-        """Return the numbers of runs and of seconds, which two explorations of one test do not have in common."""
-        return f"{_of(self.runs, 'run')} in {self.wall_seconds:.1f} s, {self.seconds:.1f} s of processor time"
-
-    def text(self, *, as_documents: bool = False) -> str:
+    def text(self, *, as_documents: bool = False, then: Iterable[str] = ()) -> str:
         """
         Return the report as text: what was covered, the findings, the matrix, and what was not tried.
 
+        The last line has the seconds, which two explorations of one test do not have in common.
+
         Args:
             as_documents: Show the smallest case of a finding as a scenario document instead of lines of Python.
+            then: Lines to add before the last one.
         """
-        return "\n".join(printable(line) for line in self._lines(as_documents=as_documents))
+        took = f"{_of(self.runs, 'run')} in {self.wall_seconds:.1f} s, {self.seconds:.1f} s of processor time"
+        return "\n".join(map(printable, (*self._lines(as_documents=as_documents), *then, "", took)))
 
     def _lines(self, *, as_documents: bool) -> Iterator[str]:
         yield from self._incomplete()
@@ -268,7 +277,15 @@ class ExploreReport:
             )
 
     def _notes(self) -> Iterator[str]:
-        """Yield what the clean runs show about the test, and the use of its tolerated rows."""
+        """Yield what the clean runs show about the test, what all runs show about its client, and the use of tolerated rows."""
+        yield from self._notes_on_clean()
+        yield from self._notes_on_client()
+        for (operation, fault, verdict, reason), count in self.tolerated.counts.items():
+            met = _of(count, "case") if count else "no case: remove the row"
+            yield f"tolerated {verdict} of {fault} at {operation}: {met} ({reason})"
+        yield from self.unwritten
+
+    def _notes_on_clean(self) -> Iterator[str]:
         clean = self.clean
         if clean.failure is not None:
             yield f"the clean run failed, so nothing was explored: {clean.failure}"
@@ -284,15 +301,17 @@ class ExploreReport:
             yield f"{clean.unequal}: what the client does is not decided by the seed of `random` alone"
         if not clean.is_repeatable:
             yield "what its calls cause differs too, so no placement is silent, and no list of the ledger is compared"
+
+    def _notes_on_client(self) -> Iterator[str]:
         patient = next((row for row in self.findings if row.cause == NO_TIMEOUT), None)
         if patient is not None:
             yield f"the client has no timeout, so that a lost answer would hold it for ever, at {_of(patient.count, 'placement')}: set one"
         if self.sleep is not None:
             yield f"{self.sleep}; let it sleep on the sandbox's clock: {self.cure}"
-        for (operation, fault, verdict, reason), count in self.tolerated.counts.items():
-            met = _of(count, "case") if count else "no case: remove the row"
-            yield f"tolerated {verdict} of {fault} at {operation}: {met} ({reason})"
-        yield from self.unwritten
+        for why, placements in self.unjudged.items():
+            places = f"{_of(len(placements), 'placement')}, such as {placements[0].describe()}"
+            cure = f"; let it sleep on the sandbox's clock: {self.cure}" if why in waits.CURED else ""
+            yield f"{waits.RULE} is not judged at {places}: {why}{cure}"
 
     def _covered(self) -> str:
         singles, pairs, coverage = self.coverage.singles, self.coverage.pairs, self.coverage
@@ -319,10 +338,7 @@ class ExploreReport:
             yield f"what {end}: {' and '.join(unbegun)}"
         yield from self._excluded_by_options()
         if coverage.over_socket:
-            yield (
-                f"{_SLOW} at calls over a socket, where they would take real time, so that it is not known whether the "
-                "client has a timeout; in process it is: `mockserver.requests_session()`, `mockserver.httpx_client()`"
-            )
+            yield f"{_SLOW} at calls over a socket, where they would take real time{self._on_timeout()}"
         numeric = [choice for choice in self.clean.choices_read if len(CHOICES[choice].options) < 2]
         if numeric:
             yield f"choices that are numbers: {', '.join(numeric)}"
@@ -335,6 +351,18 @@ class ExploreReport:
         absent = [name for name in ACTS if options.has_fault(name) and name not in coverage.possible]
         if absent:
             yield f"acts without a record that they could concern: {', '.join(absent)}"
+
+    def _on_timeout(self) -> str:
+        """Return what is known of the timeout of a client over a socket, and what would show the rest."""
+        longer = "; hold a call for longer than its timeout (`held`)"
+        tried = ", so that it is not known whether the client has a timeout"
+        if self.coverage.held is not None:
+            operation, has_waited = self.coverage.held
+            call = f"one call of {operation} was held for {self.options.held:g} s, and the client"
+            if not has_waited:
+                return f"; {call} gave up before: it has a timeout"
+            tried = f"; {call} waited: it is not known whether it has a timeout"
+        return f"{tried}; in process it is: `mockserver.requests_session()`, `mockserver.httpx_client()`{longer}"
 
     def _excluded_by_options(self) -> Iterator[str]:
         """Yield the faults and operations that the user's options exclude."""

@@ -80,19 +80,30 @@ def at_calls(
         if not options.has_operation(call.operation):
             continue
         context = contexts[place]
-        changes_nothing = call.operation in READS or call.is_refused
-        for row in FAULTS.values():
-            if options.has_fault(row.name) and _applies(row, call, around) and (row.is_in_pairs or not is_second):
-                step = ExploreStep(
-                    "fault", call.operation, call.number, call.nth, row.name, answer_bytes=call.answer_bytes
-                )
-                name = row.twin if row.twin and changes_nothing else row.name
-                yield Candidate(step, (name, *((call.operation,) if row.variant_of else context)))
+        yield from _faults(call, context, around, options, is_second=is_second)
         for act in ACTS.values():
             if options.has_fault(act.name):
                 at = context if act.matters_to is None else _first_that(act, calls, contexts, place)
                 targets = _targets(act, call, around, named)
                 yield from _acts(act, calls, place, targets, at)
+
+
+def _faults(
+    call: TracedCall, context: tuple[Any, ...], around: Surroundings, options: ExploreOptions, *, is_second: bool
+) -> Iterator[Candidate]:
+    changes_nothing = call.operation in READS or call.is_refused
+    for row in FAULTS.values():
+        if not options.has_fault(row.name) or (is_second and not row.is_in_pairs):
+            continue
+        if not _applies(row, call, around, options):
+            continue
+        held = f"{round(options.held * 1000)}ms" if row.holds else None
+        step = ExploreStep(
+            "fault", call.operation, call.number, call.nth, row.name, answer_bytes=call.answer_bytes, held=held
+        )
+        name = row.twin if row.twin and changes_nothing else row.name
+        in_variant = () if row.holds else (call.operation,)
+        yield Candidate(step, (name, *(in_variant if row.variant_of else context)))
 
 
 class _Following(NamedTuple):
@@ -153,8 +164,11 @@ def _first_that(
     return next((contexts[later] for later in at), ())
 
 
-def _applies(row: WireRow, call: TracedCall, around: Surroundings) -> bool:
-    if row.needs_time and call.number in around.by_socket:
+def _applies(row: WireRow, call: TracedCall, around: Surroundings, options: ExploreOptions) -> bool:
+    is_by_socket = call.number in around.by_socket
+    if row.holds:
+        return is_by_socket and options.held > 0 and call.operation in READS
+    if row.needs_time and is_by_socket:
         return False
     if row.requires == "change":
         return call.operation in READS and call.changed
@@ -250,5 +264,5 @@ def pruned(candidates: Iterable[Candidate], prune: bool) -> tuple[list[Placement
     count = 0
     for candidate in candidates:
         count += 1
-        chosen.setdefault(candidate.key if prune else count, Placement.of(candidate.step))
+        chosen.setdefault(candidate.key if prune or candidate.step.held else count, Placement.of(candidate.step))
     return list(chosen.values()), count - len(chosen)

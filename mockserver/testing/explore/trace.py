@@ -10,14 +10,11 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from mockserver.conduct.evidence import was_received
-from mockserver.contract.durations import duration_text
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.text import json_value
-from mockserver.core.instants import SECOND, Duration
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry, Transition
 
@@ -25,7 +22,6 @@ _ID = re.compile(r"\b[a-z][a-z_]*_[a-z0-9]{8,}\b")
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?")
 _HASH_CHARS = 12
 _CAMPAIGN_PATH = "/v1/campaigns/{id}"
-_WAITED = 500_000  # microseconds of real time between two calls while the sandbox's clock stays
 
 Comparable = tuple[str, str]  # method and route with the query's names, and the body's hash
 
@@ -194,32 +190,3 @@ def lacks_calls(one: Sequence[TracedCall], other: Sequence[TracedCall]) -> bool:
 def _called(call: TracedCall) -> str:
     route, body = call.request
     return f"{route} with the body {body}" if body else route
-
-
-def real_wait(exchanges: Sequence[JournalEntry]) -> str | None:
-    """
-    Return the longest real wait between two calls while the sandbox's clock stayed, such as `1.5 s between calls 1 and 2`.
-
-    It is all that can be seen of a sleep in another process; None if no wait was long.
-    """
-    between = [
-        (second.monotonic_us - first.monotonic_us - (second.at - first.at), first.n, second.n)
-        for first, second in pairwise(exchanges)
-        if first.monotonic_us is not None and second.monotonic_us is not None
-    ]
-    wait, before, after = max(between, default=(0, 0, 0))
-    return f"{wait / SECOND:.1f} s between calls {before} and {after}" if wait >= _WAITED else None
-
-
-def waits(run: Run) -> list[Duration] | None:
-    """Return the time on the sandbox's clock before each call after the first; None for a clock that is not frozen."""
-    return [second.at - first.at for first, second in pairwise(run.exchanges)] if run.clock.frozen else None
-
-
-def first_other_wait(one: Sequence[Duration] | None, other: Sequence[Duration] | None) -> str | None:
-    """Return the first difference in what `waits` has of two runs as text; None if there is none, or none is known."""
-    for number, (first, second) in enumerate(zip(one or (), other or (), strict=False), start=2):
-        if first != second:
-            times = f"{duration_text(first)} in one run, and {duration_text(second)} in the other"
-            return f"the wait before call {number} is {times}"
-    return None

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from mockserver.conduct.evidence import request_of
+from mockserver.conduct.evidence import Evidence, request_of
 from mockserver.conduct.judge import judge
 from mockserver.conduct.polling import STALLED, delay_of
 from mockserver.conduct.rules import BLAMED, RULES, Finding
@@ -21,7 +21,9 @@ from mockserver.core.instants import SECOND
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
 from mockserver.server.hosting.host import HostedSandbox
+from mockserver.testing.explore import waits
 from mockserver.testing.explore.caused import Caused, caused, differences, left_behind
+from mockserver.testing.explore.in_process import RunInProcess
 from mockserver.testing.explore.placements import Placement
 from mockserver.testing.explore.tables import OUTDATED
 
@@ -30,6 +32,7 @@ NO_TIMEOUT = "no-timeout"
 ORDER: tuple[Verdict, ...] = ("silent", "breach", "crashed", "reported", "survived")  # of reports: the worst first
 DIFFERS, ENDLESS = "differs", "endless"
 _SEVERE = 2
+_HOPELESS = "retry-hopeless"  # of which equal calls in parallel are no proof
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{5,}\b")  # of memory; a shorter number may be a byte
 
 # Rules on what did not follow. A run whose test has failed ended there, and so did one in which an event is still to be sent.
@@ -85,6 +88,7 @@ class JudgedRun(NamedTuple):
         is_repeatable: Of a clean run: the second one caused the same, so that numbers can be compared.
         left: What calls created whose answers were lost, which the client cannot know; empty if there is nothing.
         waited: The client slept, on the sandbox's clock or in real time.
+        unjudged: Why its waits after a 429 are not judged; None if they are, or if there are none.
     """
 
     findings: Sequence[Finding]
@@ -97,9 +101,16 @@ class JudgedRun(NamedTuple):
     is_repeatable: bool = True
     left: str = ""
     waited: bool = False
+    unjudged: str | None = None
 
 
-def read_run(hosted: HostedSandbox, ended: str | None, raised: BaseException | None, *, sleeps: bool) -> JudgedRun:
+def read_run(
+    hosted: HostedSandbox,
+    ended: str | None,
+    raised: BaseException | None,
+    in_process: RunInProcess | None,
+    of_clean: waits.Bursts,
+) -> JudgedRun:
     """
     Return a run as it is judged.
 
@@ -107,27 +118,24 @@ def read_run(hosted: HostedSandbox, ended: str | None, raised: BaseException | N
         hosted: The sandbox after the run. Lock: the caller holds it.
         ended: Why the run was ended at a bound, if it was.
         raised: The exception with which the test ended.
-        sleeps: The client is known to wait by the sandbox's clock.
+        in_process: Its sleeps; None if it was in another process.
+        of_clean: The equal calls that the clean run makes at one instant; empty for that run itself.
     """
     run = Run.of(hosted.sandbox)
     numbered = {exchange.n: exchange for exchange in run.exchanges}
     has_unsent = any(not delivery.has_ended for delivery in run.deliveries.values())
+    conduct = judge(run)
+    early = waits.early_retries(run, conduct, in_process, of_clean)
     findings = [
         finding
-        for finding in judge(run).findings
+        for finding in (*(row for row in conduct.findings if row.rule != waits.RULE), *early.findings)
         if not (finding.rule in _OMISSIONS and (raised is not None or has_unsent))
-        and not (finding.rule == "ignore-retry-after" and not sleeps and _is_unmeasured(finding, numbered))
         and not _is_misled(finding, numbered)
+        and not (finding.rule == _HOPELESS and waits.is_of_burst(Evidence(run), finding.exchanges, of_clean))
     ]
     requests = {exchange.n: request_of(exchange) for exchange in run.exchanges if exchange.operation}
     judged = JudgedRun(findings, caused(run), _duplicates(run), requests, ended, raised, hosted.base_url)
-    return judged._replace(left=left_behind(run))
-
-
-def _is_unmeasured(finding: Finding, numbered: Mapping[int, JournalEntry]) -> bool:
-    """Return True if no time passed on the sandbox's clock: a client whose sleep a test has taken out shows no wait."""
-    cited = [numbered[n] for n in finding.exchanges if n in numbered]
-    return len(cited) > 1 and cited[0].at == cited[1].at
+    return judged._replace(left=left_behind(run), unjudged=early.unjudged)
 
 
 def _is_misled(finding: Finding, numbered: Mapping[int, JournalEntry]) -> bool:
@@ -189,26 +197,26 @@ def _of_option(raised: BaseException, base_url: str, placement: Placement) -> It
 
 def _damage(clean: JudgedRun, run: JudgedRun, placement: Placement) -> Iterator[Cause]:
     known = {finding.rule for finding in clean.findings}
-    first = {finding.rule: finding for finding in reversed(run.findings)}
-    for finding in run.findings:
-        if (
-            finding is first[finding.rule]
-            and finding.rule not in known
-            and not _is_excused(finding, clean, run, placement)
-        ):
-            yield of_finding(finding)
+    news = [row for row in run.findings if row.rule not in known and not _is_excused(row, clean, run, placement)]
+    first = {finding.rule: finding for finding in reversed(news)}
+    yield from (of_finding(finding) for finding in news if finding is first[finding.rule])
     if clean.is_repeatable:
-        is_more = {what: count > clean.caused.numbers[what] for what, count in run.caused.numbers.items()}
-        for name, count in run.duplicates.items():
-            clean_count = clean.duplicates.get(name, 0)
-            if count > clean_count and is_more["campaigns" if name == "cloned-campaigns" else "executions"]:
-                of_clean = clean_count or "none"
-                message = f"the ledger's list of {name.replace('-', ' ')} has {count}, and in the clean run {of_clean}"
-                yield Cause("breach", name, message)
+        yield from _more_duplicates(clean, run)
     # A client that waits between its calls may have a deadline by the computer's clock, which stands while it waits.
     if run.ended is not None:
         is_excused = run.waited and any(step.lasts for step in placement)
         yield Cause("reported" if is_excused else "breach", ENDLESS, run.ended)
+
+
+def _more_duplicates(clean: JudgedRun, run: JudgedRun) -> Iterator[Cause]:
+    """Yield the ledger's lists that are longer than in the clean run, if the client's calls also caused more."""
+    is_more = {what: count > clean.caused.numbers[what] for what, count in run.caused.numbers.items()}
+    for name, count in run.duplicates.items():
+        clean_count = clean.duplicates.get(name, 0)
+        if count > clean_count and is_more["campaigns" if name == "cloned-campaigns" else "executions"]:
+            of_clean = clean_count or "none"
+            message = f"the ledger's list of {name.replace('-', ' ')} has {count}, and in the clean run {of_clean}"
+            yield Cause("breach", name, message)
 
 
 def waiting_for_ever(run: Run, by_socket: Collection[int], *, is_strict: bool) -> Iterator[Cause]:
@@ -228,6 +236,11 @@ def waiting_for_ever(run: Run, by_socket: Collection[int], *, is_strict: bool) -
             verdict: Verdict = "breach" if is_strict else "survived"
             yield Cause(verdict, NO_TIMEOUT, message, rule.clause, rule.advice, is_advice=not is_strict)
             return
+
+
+def has_waited(run: Run) -> bool:
+    """Return True if the client waited for the answer that a rule has held, to its end."""
+    return any(exchange.left is not None for exchange in run.exchanges if delay_of(exchange.fault))
 
 
 def of_finding(finding: Finding) -> Cause:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mockserver.conduct.evidence import FINAL, request_of, was_received
+from mockserver.conduct.evidence import FINAL, request_of, retry_after_text, was_received
 from mockserver.contract.text import json_value
-from mockserver.core.instants import DAY, SECOND, Duration, to_datetime
+from mockserver.core.instants import DAY, SECOND, Duration, retry_after_date, to_datetime
 from mockserver.core.state.journal import JournalEntry
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.http1 import real_time
@@ -86,6 +86,7 @@ class Watch:
         self._last: object = None
         self._transitions = hosted.sandbox.journal.last_transition
         self._row = self._longest = 0
+        self._asked: Duration = 0  # by dates: a client waits until one by its own clock, which may be years behind
         self._is_over = False
         hosted.add_listener(self._check)
 
@@ -127,6 +128,9 @@ class Watch:
 
     def _count(self, exchange: JournalEntry) -> None:
         self._count_row(exchange)
+        if exchange.limited_at is not None:
+            date = retry_after_date(retry_after_text(exchange)) or exchange.limited_at
+            self._asked += max(0, date - exchange.limited_at)
         record_id = exchange.call.params.get(_READS.get(exchange.operation or "", ""), "")
         if not record_id:
             return
@@ -160,7 +164,7 @@ class Watch:
             return f"{self._row} equal calls in a row changed nothing"
         if calls > bounds.calls:
             return f"the run made more than {bounds.calls} calls"
-        if virtual > bounds.virtual:
+        if virtual > bounds.virtual + self._asked:
             until = to_datetime(self._state.now).isoformat()
             return f"the run took more than {bounds.virtual // DAY} days of the sandbox's clock, until {until}"
         if real_time.microseconds() - self._began > bounds.real:

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import takewhile
 
-from mockserver.conduct.evidence import Evidence, was_received
+from mockserver.conduct.evidence import Evidence, never, was_received
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
@@ -58,14 +58,14 @@ class ExampleLog:
     def step(self) -> Evidence:
         """Evidence of the current step's calls alone."""
         if self._step is None:
-            self._step = Evidence(self.run, self.new, by_sandbox_clock=True)
+            self._step = Evidence(self.run, self.new, slept=never)
         return self._step
 
     @property
     def example(self) -> Evidence:
         """Evidence of the whole example, and of the calls that prepared it."""
         if self._example is None:
-            self._example = Evidence(self.run, by_sandbox_clock=True)
+            self._example = Evidence(self.run, slept=never)
         return self._example
 
     def has_new(self, *operations: str) -> bool:

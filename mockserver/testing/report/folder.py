@@ -12,9 +12,11 @@ from mockserver._files import write_whole
 FOLDER = ".mockserver"
 DEFAULT_FOLDER = Path(FOLDER, "failures")
 OFF = "off"
-_NAME_CHARS = 120
+_NAME_BYTES = 120  # of a file's name, to which its writer adds a number and an ending
 _DIGEST_CHARS = 8
 _UNSAFE = re.compile(r"[^\w.=\-]+")
+# Windows has devices of these names, also before a dot.
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|(?:com|lpt)[0-9])(?:\.|$)", re.IGNORECASE)
 
 
 def folder_for_documents(name: str | None, root: Path) -> Path | None:
@@ -44,22 +46,29 @@ def make_folder(folder: Path, root: Path) -> None:
 
 def file_name(test: str) -> str:
     """
-    Return a name for a file of a test, with the folders of the test in it.
+    Return a name for a file of a test, with the folders of the test in it, that every file system takes.
 
-    It ends in a digest where it is long, and where another test could have the same one: `a/b` and `a-b` differ.
+    It ends in a digest where it is long, and where another test could have the same one: `a/b` and `a-b` differ, and
+    `[A]` and `[a]`, which are one file on some systems.
     """
     name = _UNSAFE.sub("-", test.replace("::", ".")).strip("-.")
-    if len(name) <= _NAME_CHARS and _is_exact(test):
+    if _DEVICE.match(name):
+        name = f"test-{name}"
+    if name and len(name.encode()) <= _NAME_BYTES and _is_exact(test):
         return name
-    digest = hashlib.sha256(test.encode()).hexdigest()[:_DIGEST_CHARS]
-    return f"{name[: _NAME_CHARS - _DIGEST_CHARS - 1]}-{digest}"
+    digest = hashlib.sha256(test.encode(errors="backslashreplace")).hexdigest()[:_DIGEST_CHARS]
+    begin = name.encode()[: _NAME_BYTES - _DIGEST_CHARS - 1].decode(errors="ignore")
+    return f"{begin or 'test'}-{digest}"
 
 
 def _is_exact(test: str) -> bool:
-    """Return True if a `-` in the name is a slash of the test's path, a bracket, or itself in the brackets."""
+    """Return True if a `-` in the name is a slash of the test's path, a bracket, or itself in brackets without capitals."""
     path, _, function = test.partition("::")
-    plain = re.sub(r"\[(.*)\]$", r"\1", function.replace("::", ""))
-    return not ("-" in path or _UNSAFE.search(path.replace("/", "")) or _UNSAFE.search(plain))
+    name, bracket, values = function.replace("::", "").partition("[")
+    plain = name + (values.removesuffix("]") if function.endswith("]") else bracket + values)
+    return not (
+        "-" in path or values != values.lower() or _UNSAFE.search(path.replace("/", "")) or _UNSAFE.search(plain)
+    )
 
 
 def write_file(file: Path, root: Path, content: bytes) -> str:

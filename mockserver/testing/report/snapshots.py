@@ -27,6 +27,7 @@ def snapshot(backend: Backend, settings: Settings) -> SandboxSnapshot:
         transitions=journal["transitions"],
         steps=history["steps"],
         events=backend.run("readEvents")["events"],
+        endpoints=[webhook for tenant in state["tenants"] for webhook in tenant["webhooks"]],
         rules=backend.run("listRules")["rules"],
         deferred=history["deferred"],
         next_timer=history["due"],

@@ -41,6 +41,7 @@ class CallText(NamedTuple):
         sent: the request's body; empty if it had none.
         answered: the answer's body, or a reference to an equal one; empty if there is none.
         because: why it was refused; empty for a success.
+        context: its header `traceparent`; empty without one.
     """
 
     n: int
@@ -51,6 +52,7 @@ class CallText(NamedTuple):
     sent: str
     answered: str
     because: str
+    context: str
 
 
 class TracedStep(NamedTuple):
@@ -193,9 +195,9 @@ def _calls(journal: Sequence[Mapping[str, Any]], clean: Callable[[str], str]) ->
         line, _, result = clean(exchanges.format_line(call)).rpartition(" -> ")
         tone = "no-answer" if call.status is None else "ok" if call.status < 400 else "refused"
         time = view["at"][11:].removesuffix("Z")[:12]
-        yield CallText(
-            call.n, time, line, result, "faulted" if call.fault else tone, sent, answered, clean(call.reason or "")
-        )
+        tone = "faulted" if call.fault else tone
+        reason, context = clean(call.reason or ""), clean(call.headers.get("traceparent", ""))
+        yield CallText(call.n, time, line, result, tone, sent, answered, reason, context)
 
 
 def _body(value: Any) -> str:

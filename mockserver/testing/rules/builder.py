@@ -7,13 +7,13 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Self
 
+from mockserver.scenario.rule_parser import BOUNDED
 from mockserver.testing.rules.effects import JSON, Effects, Length, length
 
 __tracebackhide__ = True  # pytest shows the line of the test that calls a method of this module
 __all__ = ["JSON", "ActiveRule", "Length", "OwnRules", "RuleBuilder", "length", "python_line"]
 _METHODS = {"from": "from_", "while": "while_", "mustFire": "must_fire"}
 _BY_KEYWORD = ("after", "while")
-_BOUNDED = frozenset(("nth", "times", "at", "after"))  # the last two fire once, or once for each execution
 
 
 class OwnRules(NamedTuple):
@@ -36,7 +36,7 @@ class OwnRules(NamedTuple):
         self.expected.pop(rule_id, None)  # of a rule before a reset
         hypothesis = sys.modules.get("hypothesis")
         is_of_example = hypothesis is not None and hypothesis.currently_in_test_context()
-        if not _BOUNDED.isdisjoint(entry) and not is_of_example and not _is_of_fixture():
+        if not BOUNDED.isdisjoint(entry) and not is_of_example and not _is_of_fixture():
             self.expected[rule_id] = entry
 
     def clear_expected(self) -> None:

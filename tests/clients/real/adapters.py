@@ -7,9 +7,18 @@ client itself: a machine has those that are installed.
 
 from __future__ import annotations
 
+import asyncio
+import atexit
+import base64
 import json
+import os
+import subprocess
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
+from unittest import mock
+from urllib.parse import urlsplit
+from urllib.request import Request
 
 from mockserver import Sandbox
 
@@ -23,6 +32,7 @@ class Answer(NamedTuple):
 
 Send = Callable[[str, str, Mapping[str, str], bytes], Answer]  # method, path, headers, body
 Adapter = Callable[[Sandbox], Send]
+BRIDGE = Path(__file__).with_name("axios_bridge.mjs")
 RETRIED = (429, 500, 502, 503, 504)
 
 
@@ -212,3 +222,142 @@ def twilio(sandbox: Sandbox) -> Send:
         return Answer(answer.status_code, answer.text.encode())
 
     return send
+
+
+def slack(*handlers: str) -> Adapter:
+    """slack_sdk's web client, with its default handlers of retries and these of its module."""
+
+    def adapter(sandbox: Sandbox) -> Send:
+        from slack_sdk.http_retry import builtin_handlers, default_retry_handlers
+        from slack_sdk.web import WebClient
+
+        handlers_of_module = (getattr(builtin_handlers, name)(3) for name in handlers)
+        client: Any = WebClient(retry_handlers=[*default_retry_handlers(), *handlers_of_module])
+        once = client._perform_urllib_http_request_internal
+
+        def send(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
+            url = sandbox.base_url + path
+            request = Request(url, body or None, dict(headers), method=method)  # by itself it sends POST alone
+            client._perform_urllib_http_request_internal = lambda url, _: once(url, request)
+            nothing: Any = {"headers": {}, "json": None, "data": None, "params": None}
+            answer = client._perform_urllib_http_request(url=url, args=nothing)
+            return Answer(answer["status"], answer["body"].encode())
+
+        return send
+
+    return adapter
+
+
+def pygithub(sandbox: Sandbox) -> Send:
+    """PyGithub's connection with the retries that it has by default."""
+    from github.Consts import DEFAULT_TIMEOUT
+    from github.GithubRetry import GithubRetry
+    from github.Requester import HTTPRequestsConnectionClass
+
+    address = urlsplit(sandbox.base_url)
+    host = str(address.hostname)
+    connection = HTTPRequestsConnectionClass(host, address.port, timeout=DEFAULT_TIMEOUT, retry=GithubRetry())
+
+    def send(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        fields = {**headers, "User-Agent": "PyGithub/Python"}
+        content: Any = body or None
+        connection.request(method, address.path + path, content, fields)
+        answer = connection.getresponse()
+        return Answer(answer.status, answer.read().encode())
+
+    return send
+
+
+def hubspot(sandbox: Sandbox) -> Send:
+    """hubspot-api-client's transport with the retries that its page shows."""
+    from hubspot.crm.contacts.configuration import Configuration
+    from hubspot.crm.contacts.exceptions import ApiException
+    from hubspot.crm.contacts.rest import RESTClientObject
+    from urllib3.util.retry import Retry
+
+    configuration = Configuration()
+    configuration.retries = Retry(total=3, backoff_factor=0.3, status_forcelist=(429, 500, 502, 504))
+    client = RESTClientObject(configuration)
+
+    def send(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        is_json = headers["Content-Type"] == "application/json"
+        content: Any = json.loads(body) if is_json and body else body or None  # it writes JSON by itself
+        try:
+            answer = client.request(method, sandbox.base_url + path, headers=dict(headers), body=content)
+        except ApiException as refused:
+            return Answer(refused.status, refused.body or b"")
+        return Answer(answer.status, answer.data)
+
+    return send
+
+
+def niquests(sandbox: Sandbox) -> Send:
+    """niquests with the Retry of its own urllib3, for the methods that it repeats by default."""
+    import niquests
+
+    retry = niquests.RetryConfiguration(4)
+    session = niquests.Session(retries=retry)
+    session.trust_env = False
+
+    def send(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        answer = session.request(method, sandbox.base_url + path, headers=dict(headers), data=body or None)
+        return Answer(answer.status_code or 0, answer.content or b"")
+
+    return send
+
+
+def aiohttp_retry(sandbox: Sandbox) -> Send:
+    """aiohttp-retry for every method, status and error of the connection."""
+    import aiohttp
+    from aiohttp_retry import ExponentialRetry, RetryClient
+
+    options = ExponentialRetry(attempts=4, statuses={429}, exceptions={aiohttp.ClientError})
+
+    async def send_async(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        async with (
+            RetryClient(retry_options=options) as client,
+            client.request(method, sandbox.base_url + path, headers=dict(headers), data=body or None) as answer,
+        ):
+            return Answer(answer.status, await answer.read())
+
+    def send(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        with mock.patch("asyncio.sleep", sandbox.aio.sleep):
+            return asyncio.run(send_async(method, path, headers, body))
+
+    return send
+
+
+class NoAnswer(Exception):
+    """axios has rejected a request without an answer."""
+
+
+def axios(options: Mapping[str, object]) -> Adapter:
+    """axios with axios-retry and these options, in one process of Node for all runs."""
+    processes: list[subprocess.Popen[str]] = []
+
+    def adapter(sandbox: Sandbox) -> Send:
+        if not processes:
+            command = ["node", str(BRIDGE), os.environ["CLIENTS_NODE"], json.dumps(options)]
+            processes.append(subprocess.Popen(command, stdin=-1, stdout=-1, encoding="utf-8"))
+            atexit.register(processes[0].kill)
+        stdin, stdout = processes[0].stdin, processes[0].stdout
+        assert stdin is not None and stdout is not None
+
+        def ask(document: Mapping[str, object]) -> Any:
+            print(json.dumps(document), file=stdin, flush=True)
+            return json.loads(stdout.readline())
+
+        def send(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
+            data = base64.b64encode(body).decode() if body else None
+            url = sandbox.base_url + path
+            answer = ask({"method": method, "url": url, "headers": dict(headers), "data": data})
+            while "sleep" in answer:
+                sandbox.sleep(answer["sleep"])
+                answer = ask({"slept": True})
+            if "error" in answer:
+                raise NoAnswer(answer["error"])
+            return Answer(answer["status"], answer["text"].encode())
+
+        return send
+
+    return adapter

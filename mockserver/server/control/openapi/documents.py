@@ -179,7 +179,7 @@ def _known(name: str, received: str, values: tuple[str, ...]) -> str:
     if received not in values:
         hint = closest_match_hint(received, values)
         raise ControlError(
-            400, f"MOCK_BAD_{name.upper()}", f"{name}: got {received[:100]!r}; expected {', '.join(values)}{hint}"
+            f"MOCK_BAD_{name.upper()}", f"{name}: got {received[:100]!r}; expected {', '.join(values)}{hint}"
         )
     return received
 

@@ -10,39 +10,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, Literal
 
-Code = str
-
-STATUSES: Final[Mapping[Code, int]] = MappingProxyType(
-    {
-        "MOCK_TOKEN_WANTED": 401,
-        "MOCK_FOREIGN_HOST": 403,
-        "MOCK_FOREIGN_ORIGIN": 403,
-        "MOCK_HEADER_WANTED": 403,
-        "MOCK_NOT_FOUND": 404,
-        "MOCK_OWN_PORT": 409,
-        "MOCK_DEFAULT_SANDBOX": 409,
-        "MOCK_ILLEGAL_MOVE": 409,
-        "MOCK_NOT_WATCHED": 409,
-        "MOCK_NOT_ACCEPTABLE": 406,
-        "MOCK_SANDBOX_CLOSED": 410,
-        "MOCK_BODY_TOO_LARGE": 413,
-        "MOCK_TOO_MANY_SANDBOXES": 429,
-        "MOCK_INTERNAL_ERROR": 500,
-        "MOCK_DRAINING": 503,
-        **dict.fromkeys(
-            (
-                "MOCK_BAD_JSON", "MOCK_BAD_BODY", "MOCK_BAD_SCENARIO", "MOCK_BAD_CLOCK", "MOCK_BAD_INSTANT", "MOCK_BAD_ADVANCE",
-                "MOCK_BAD_DURATION", "MOCK_TIME_GOES_FORWARD", "MOCK_BAD_CHOICE", "MOCK_BAD_QUERY", "MOCK_BAD_OPERATION",
-                "MOCK_BAD_WHERE", "MOCK_BAD_VERIFY", "MOCK_BAD_PHONE", "MOCK_BAD_REASON", "MOCK_BAD_PLANE", "MOCK_BAD_PROFILE",
-                "MOCK_BAD_OPENAPI", "MOCK_BAD_EVENT", "MOCK_BAD_TARGET", "MOCK_BAD_SECRET", "MOCK_BAD_CALL",
-            ),
-            400,
-        ),
-    }
-)  # fmt: skip
+from mockserver.server.errors import STATUSES
 
 _OF_DOCUMENTS: Final = ("MOCK_NOT_ACCEPTABLE", "MOCK_BAD_PLANE", "MOCK_BAD_PROFILE")
-OWN: Final[Mapping[str, tuple[Code, ...]]] = MappingProxyType(
+OWN: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "createSandbox": ("MOCK_BAD_SCENARIO", "MOCK_TOO_MANY_SANDBOXES", "MOCK_DRAINING"),
         "deleteSandbox": ("MOCK_DEFAULT_SANDBOX",),
@@ -52,6 +23,7 @@ OWN: Final[Mapping[str, tuple[Code, ...]]] = MappingProxyType(
         "readTrackedChoices": ("MOCK_NOT_WATCHED",),
         "readStream": ("MOCK_NOT_ACCEPTABLE",),
         "applyScenario": ("MOCK_BAD_SCENARIO",),
+        "addRules": ("MOCK_BAD_SCENARIO",),
         "readJournal": ("MOCK_BAD_OPERATION",),
         "verifyJournal": ("MOCK_BAD_WHERE", "MOCK_BAD_VERIFY", "MOCK_BAD_OPERATION"),
         "readReport": ("MOCK_NOT_ACCEPTABLE",),
@@ -87,7 +59,7 @@ _OF_BODIES: Final = ("MOCK_BAD_JSON", "MOCK_BODY_TOO_LARGE")
 
 def codes_by_status(
     command: str, target: Literal["host", "sandbox"], has_body: bool, method: str = "POST"
-) -> dict[int, list[Code]]:
+) -> dict[int, list[str]]:
     """
     Return the codes with which a command can be refused, by status.
 
@@ -102,7 +74,7 @@ def codes_by_status(
     has_any_query = command == "readHealth"  # probes add parameters of their own
     common = [code for code in _COMMON if code != "MOCK_BAD_QUERY" or not has_any_query]
     codes = (*common, *of_writes, *(_OF_BODIES if has_body else ()), *of_host, *OWN.get(command, ()))
-    by_status: dict[int, list[Code]] = {}
+    by_status: dict[int, list[str]] = {}
     for code in codes:
         by_status.setdefault(STATUSES[code], []).append(code)
     return dict(sorted(by_status.items()))

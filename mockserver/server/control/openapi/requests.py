@@ -15,7 +15,7 @@ from mockserver._json import JSON, changed
 from mockserver.contract import schemas
 from mockserver.contract.choices import CHOICES, Choice
 from mockserver.contract.choices.model import LEAST
-from mockserver.contract.durations import PATTERN
+from mockserver.contract.durations import MAX_SECONDS, PATTERN
 from mockserver.contract.openapi.parts import component_name, rewritten
 from mockserver.server.control.openapi.shapes import COUNT, INSTANT, TEXT, Shape, array, nullable, obj, ref, titled
 
@@ -115,7 +115,7 @@ def _scenario_components() -> dict[str, JSON]:
     for holder, key in (("SeedTenant", "secretKey"), ("SeedTenant", "publicKey"), ("SeedWebhook", "secret")):
         del components[holder]["properties"][key]["examples"]  # the document holds no key
     components["Scenario"]["properties"]["choices"] = ref("Choices")
-    components["Duration"]["pattern"] = PATTERN
+    components["Duration"] |= {"pattern": PATTERN, "maximum": MAX_SECONDS}
     components["ChoiceValue"]["type"] = ["string", "number", "object", "null"]
     variable = components["SeedTemplateVariable"]
     del variable["dependentSchemas"]  # linters apply it to every variable

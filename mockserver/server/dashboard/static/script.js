@@ -7,12 +7,14 @@
   const KINDS = new Set((counted || "").split(" "));
   const place = { id: since, calls: 0, changes: 0 }; // where this page ends
   const fresh = { count: 0, isRestored: false, isGone: false };
+  const FIRED_MOST = 5; // timers that an advance lists
   const FILTERED_MS = 500; // between two questions which of the new calls match a filter
   const filtered = { timer: null, isDue: false, page: 0 }; // page: the number of the refresh that a question is from
   let source = null;
   let isPaused = false;
   let clock = null;
   let shownAt = 0;
+  const names = {}; // of the records whose timers were due, by id
 
   const byId = (id) => document.getElementById(id);
 
@@ -61,13 +63,15 @@
     throw new Error(first ? `${answer.message} (${first.path}: expected ${first.wanted})` : answer.message);
   }
 
+  // A timer in words, as the server writes it.
+  const phrase = ({ what, id }) => `${JSON.parse(byId("bar").dataset.timers)[what] || what} ${names[id] || id}`;
+
   function resultOf(label, answer) {
     const first = label.charAt(0).toUpperCase() + label.slice(1);
     if (Array.isArray(answer.fired)) {
-      const counts = new Map();
-      for (const { what } of answer.fired) counts.set(what, (counts.get(what) || 0) + 1);
-      const happened = [...counts].map(([what, count]) => `${what.replace(".", " ")}${count > 1 ? ` ×${count}` : ""}`);
-      return `${first}: ${happened.join(", ") || "nothing was due"}.`;
+      const happened = [...new Set(answer.fired.map(phrase))];
+      const rest = happened.length > FIRED_MOST ? `; and ${happened.length - FIRED_MOST} more` : "";
+      return `${first}: ${happened.slice(0, FIRED_MOST).join("; ") || "nothing was due"}${rest}.`;
     }
     if (Array.isArray(answer.deliveries)) {
       const ends = answer.deliveries.map((row) => {
@@ -111,7 +115,8 @@
     const values = [...document.querySelectorAll(".act input[id], .act select[id]")].map((node) => [node.id, node.value]);
     const focused = focusId || (document.activeElement && document.activeElement.id);
     const scroll = [scrollX, scrollY];
-    for (const id of ["bar", "content"]) byId(id).replaceWith(document.adoptNode(next.getElementById(id)));
+    document.title = next.title;
+    for (const id of ["top", "bar", "content"]) byId(id).replaceWith(document.adoptNode(next.getElementById(id)));
     for (const id of open) if (byId(id) && !(id === "undo" && /^undo-/.test(focused))) byId(id).open = true;
     for (const [id, value] of values) if (byId(id) && id !== "to" && byId(id).type !== "checkbox") byId(id).value = value;
     Object.assign(document.body.dataset, next.body.dataset);
@@ -129,6 +134,7 @@
     filtered.isDue = false;
     for (const node of document.querySelectorAll("form.act, .copy, #pause")) node.hidden = false;
     byId("pause").setAttribute("aria-pressed", String(isPaused));
+    Object.assign(names, JSON.parse(byId("bar").dataset.names));
     clock = { frozen: byId("clock-state").textContent === "frozen", now: byId("now").dateTime };
     shownAt = performance.now();
     show();
@@ -209,7 +215,7 @@
     if (!due) line.textContent = "Nothing is due";
     else {
       const what = document.createElement("strong"), wait = document.createElement("span");
-      what.textContent = due.what.replace(".", " ");
+      what.textContent = phrase(due);
       wait.dataset.due = due.at;
       line.replaceChildren("Next: ", what, " ", wait);
     }

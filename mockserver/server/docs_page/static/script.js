@@ -1,5 +1,5 @@
 "use strict";
-// Sends an operation to the sandbox of this page. The key is in its field alone: it goes to a header of the call, and nowhere else.
+// Searches this page, opens what a link leads to, and sends an operation to the sandbox of this page. The key is in its field alone: it goes to a header of the call, and nowhere else.
 (() => {
   const BODY_MAX_CHARS = 200_000;
   const HEADERS = [
@@ -92,7 +92,27 @@
     }
   }
 
+  const texts = new Map([...document.querySelectorAll("main article")].map((article) => [article, article.textContent.toLowerCase()]));
+
+  // Only what has each word stays, with its entry among the contents.
+  function search(words) {
+    for (const [article, text] of texts) article.hidden = !words.every((word) => text.includes(word));
+    for (const section of document.querySelectorAll("main > section:has(article)")) section.hidden = !section.querySelector("article:not([hidden])");
+    for (const link of document.querySelectorAll("nav a")) link.hidden = document.getElementById(link.hash.slice(1)).hidden;
+    const found = [...texts.keys()].filter((article) => !article.hidden).length;
+    document.getElementById("found").textContent = words.length ? `${found} of ${texts.size} entries` : "";
+  }
+
+  function openTarget() {
+    const whole = location.hash && document.querySelector(`[id="${CSS.escape(location.hash.slice(1))}"] > .whole`);
+    if (whole) whole.open = true;
+  }
+
   document.getElementById("no-script").hidden = true;
+  document.getElementById("search").hidden = false;
+  document.getElementById("find").addEventListener("input", ({ target }) => search(target.value.toLowerCase().split(/\s+/).filter(Boolean)));
+  addEventListener("hashchange", openTarget);
+  openTarget();
   document.getElementById("credential").hidden = false;
   for (const form of document.querySelectorAll("form.send")) {
     form.hidden = false;

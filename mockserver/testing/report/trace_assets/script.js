@@ -40,6 +40,13 @@
     return [world, changed];
   }
 
+  // The value that a member had before the step, with its place in a field if it is a part of one.
+  function formerly(key, depth, changed) {
+    const place = JSON.parse(key).slice(depth).join("."), former = changed.get(key);
+    if (former === undefined) return place && `, ${place} is new`;
+    return `, ${place && `${place} `}was ${text(former)}`;
+  }
+
   function record(path, id, fields, changed) {
     const list = element("dl");
     list.className = "facts";
@@ -47,14 +54,13 @@
     const inside = [...changed.keys()].filter((key) => key.startsWith(JSON.stringify(path).slice(0, -1) + ","));
     for (const [name, value] of Object.entries(fields)) {
       const prefix = JSON.stringify([...path, name]).slice(0, -1);
-      const was = inside.find((key) => key === prefix + "]" || key.startsWith(prefix + ","));
-      if ((value === null || text(value) === "[]" || text(value) === "{}") && !was) continue;
-      if (inside.length && !isNew && !was && !all.checked) continue;
+      const touched = inside.filter((key) => key === prefix + "]" || key.startsWith(prefix + ","));
+      if ((value === null || text(value) === "[]" || text(value) === "{}") && !touched.length) continue;
+      if (inside.length && !isNew && !touched.length && !all.checked) continue;
       const row = [element("dt", name), element("dd", text(value))];
-      if (was && !isNew) {
-        const former = changed.get(was);
+      if (touched.length && !isNew) {
         row[1].className = "new";
-        row[1].append(" ", element("ins", former === undefined ? "changed" : `changed, was ${text(former)}`));
+        row[1].append(" ", element("ins", `changed${touched.map((key) => formerly(key, path.length + 1, changed)).join("")}`));
       }
       list.append(...row);
     }

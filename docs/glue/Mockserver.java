@@ -1,0 +1,100 @@
+import static java.nio.charset.StandardCharsets.UTF_8;
+import com.sun.net.httpserver.*;
+import java.io.IOException;
+import java.net.*;
+import java.net.http.*;
+import java.security.*;
+import java.util.*;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.regex.Pattern;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+
+/** The sandbox of one test: a fresh copy of the service with its own address, keys, data and clock. */
+public final class Mockserver implements AutoCloseable {
+    private static final HttpClient HTTP = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    private static final byte[] KEY = "a key for the tests of one sandbox".getBytes(UTF_8);
+    private static String server = System.getenv("MOCKSERVER_SERVER");
+    public final String id, baseUrl, secretKey;
+    private HttpServer hook;
+    public interface Test { void run(Mockserver mock) throws Exception; }
+
+    /** Makes a sandbox with settings of POST /_mock/sandboxes. */
+    public Mockserver(String settings) throws Exception {
+        var made = send("POST", server() + "/_mock/sandboxes", settings);
+        id = value(made, "sandboxId");
+        baseUrl = value(made, "baseUrl");
+        secretKey = value(made, "secretKey");
+    }
+
+    /** Runs a test with a sandbox; the message of a failure ends with the report. */
+    public static void test(String settings, Test test) throws Exception {
+        try (var mock = new Mockserver(settings)) {
+            try {
+                test.run(mock);
+            } catch (Exception | AssertionError failure) {
+                var report = mock.control("GET", "/report?failure=" + URLEncoder.encode(failure.toString(), UTF_8), null);
+                throw new AssertionError(failure + "\n\n" + report, failure);
+            }
+        }
+    }
+
+    /** Runs a command of the control plane; null is no body. */
+    public String control(String method, String path, String body) throws Exception { return send(method, baseUrl + "/_mock" + path, body); }
+
+    /** Registers an endpoint, and returns the events that are signed and recent. */
+    public List<String> receive() throws Exception {
+        var events = new CopyOnWriteArrayList<String>();
+        hook = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 0);
+        hook.createContext("/", exchange -> {
+            var body = new String(exchange.getRequestBody().readAllBytes(), UTF_8);
+            var isSigned = isSigned(exchange.getRequestHeaders(), body);
+            if (isSigned) events.add(body);
+            exchange.sendResponseHeaders(isSigned ? 204 : 401, -1);
+        });
+        hook.start();
+        var endpoint = "{\"url\": \"http://127.0.0.1:%d/\", \"secret\": \"whsec_%s\"}";
+        control("POST", "/webhooks", endpoint.formatted(hook.getAddress().getPort(), Base64.getEncoder().encodeToString(KEY)));
+        return events;
+    }
+
+    private static boolean isSigned(Headers head, String body) {
+        try {
+            var mac = Mac.getInstance("HmacSHA256");
+            mac.init(new SecretKeySpec(KEY, "HmacSHA256"));
+            var at = head.getFirst("webhook-timestamp");
+            var own = mac.doFinal((head.getFirst("webhook-id") + "." + at + "." + body).getBytes(UTF_8));
+            var given = Base64.getDecoder().decode(head.getFirst("webhook-signature").replaceFirst("^v1,", ""));
+            return MessageDigest.isEqual(own, given) && Math.abs(System.currentTimeMillis() / 1000 - Long.parseLong(at)) < 300;
+        } catch (GeneralSecurityException | RuntimeException failure) {
+            return false;
+        }
+    }
+
+    @Override public void close() throws Exception {
+        if (hook != null) hook.stop(0);
+        send("DELETE", server() + "/_mock/sandboxes/" + id, null);
+    }
+
+    /** Returns the first text of a name in JSON. */
+    public static String value(String json, String name) {
+        return Pattern.compile("\"" + name + "\": ?\"([^\"]*)\"").matcher(json).results().findFirst().map(each -> each.group(1)).orElse(null);
+    }
+
+    private static String send(String method, String url, String body) throws Exception {
+        var content = body == null ? HttpRequest.BodyPublishers.noBody() : HttpRequest.BodyPublishers.ofString(body);
+        var request = HttpRequest.newBuilder(URI.create(url)).header("Content-Type", "application/json").method(method, content);
+        var answer = HTTP.send(request.build(), HttpResponse.BodyHandlers.ofString());
+        if (answer.statusCode() >= 400) throw new IllegalArgumentException(method + " " + url + ": " + answer.body());
+        return answer.body();
+    }
+
+    /** Starts a server that ends with this process, unless MOCKSERVER_SERVER names one. */
+    private static synchronized String server() throws IOException {
+        if (server == null) {
+            var command = new ProcessBuilder("mockserver", "serve", "--port=0", "--freeze=2026-03-01T12:00:00Z", "--log-format=json", "--exit-with-parent");
+            server = value(command.redirectError(ProcessBuilder.Redirect.DISCARD).start().inputReader().readLine(), "url");
+        }
+        return server;
+    }
+}

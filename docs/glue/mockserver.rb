@@ -1,0 +1,80 @@
+# frozen_string_literal: true
+
+require "json"
+require "minitest/autorun"
+require "net/http"
+require "openssl"
+require "socket"
+
+# Gives each test a sandbox: a fresh copy of the service with its own address, keys, data and clock.
+module Mockserver
+  COMMAND = %w[mockserver serve --port 0 --freeze 2026-03-01T12:00:00Z --log-format json --exit-with-parent].freeze
+  # The address of a server that ends with this process, unless MOCKSERVER_SERVER names one.
+  URL = ENV["MOCKSERVER_SERVER"] || JSON.parse((SERVER = IO.popen(COMMAND, err: File::NULL)).gets)["url"]
+
+  # The service of one test.
+  class Sandbox
+    attr_reader :base_url, :secret_key
+
+    def initialize(settings = {})
+      @base_url = URL
+      @id, @base_url, @secret_key = control("POST", "/sandboxes", settings).values_at("sandboxId", "baseUrl", "secretKey")
+    end
+
+    # Run a command of the control plane.
+    def control(method, path, body = nil)
+      target = URI("#{base_url}/_mock#{path}")
+      headers = { "Accept" => "application/json", "Content-Type" => "application/json" }
+      request = Net::HTTPGenericRequest.new(method, !body.nil?, true, target, headers)
+      response = Net::HTTP.start(target.host, target.port) { |http| http.request(request, body&.to_json) }
+      answer = JSON.parse(response.body || "{}")
+      response.code.to_i < 400 ? answer : raise(ArgumentError, "#{method} #{path}: #{answer["message"]}")
+    end
+
+    # Register an endpoint, and return the events that are signed and recent.
+    def receive
+      events, key, @hook = [], "a key for the tests of one sandbox", TCPServer.new("127.0.0.1", 0)
+      Thread.new { loop { take(@hook.accept, key) { |event| events << event } } }.report_on_exception = false
+      secret = "whsec_#{[key].pack("m0")}"
+      control("POST", "/webhooks", { url: "http://127.0.0.1:#{@hook.addr[1]}/", secret: secret })
+      events
+    end
+
+    def close
+      @hook&.close
+      control("DELETE", "/sandboxes/#{@id}")
+    end
+
+    private
+
+    def take(socket, key)
+      head = socket.gets("\r\n\r\n").lines(chomp: true)[1...-1].to_h { |line| line.split(": ", 2) }.transform_keys(&:downcase)
+      body = socket.read(head["content-length"].to_i)
+      id, at, given = head.values_at("webhook-id", "webhook-timestamp", "webhook-signature")
+      own = "v1,#{[OpenSSL::HMAC.digest("SHA256", key, "#{id}.#{at}.#{body}")].pack("m0")}"
+      valid = OpenSSL.secure_compare(own, given) && (Time.now.to_i - at.to_i).abs < 300
+      yield JSON.parse(body) if valid
+      socket.write("HTTP/1.1 #{valid ? "204 No Content" : "401 Unauthorized"}\r\nConnection: close\r\n\r\n")
+      socket.close
+    end
+  end
+
+  # For a Minitest::Test: `mock` is the sandbox of the test, and the report follows the message of a failed one.
+  module Hooks
+    attr_reader :mock
+
+    def before_setup
+      @mock = Sandbox.new(self.class::SETTINGS)
+      super
+    end
+
+    def after_teardown
+      super
+      unless failures.empty?
+        report = mock.control("GET", "/report?failure=#{URI.encode_www_form_component(failures.first.message)}")["text"]
+        failures.first.define_singleton_method(:message) { "#{super()}\n\n#{report}" }
+      end
+      mock.close
+    end
+  end
+end

@@ -1,0 +1,155 @@
+"""
+The waits of a client between its calls, as far as a run shows them.
+
+A wait shows on the sandbox's clock, or as a sleep in real time that this process has recorded. A client that waits by a
+function that a test has put in the place of its sleep shows neither, like one that repeats at once: its waits are not
+judged before something shows that its sleep moves the sandbox's clock.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from mockserver.conduct.evidence import Evidence, elapsed, request_of, requested_wait
+from mockserver.conduct.judge import finding
+from mockserver.conduct.polling import TOO_MANY, UNMEASURED, ignore_retry_after
+from mockserver.conduct.rules import ConductResult, Finding, Proof
+from mockserver.contract.durations import duration_text
+from mockserver.core.instants import SECOND, Duration
+from mockserver.core.run import Run
+from mockserver.core.state.journal import JournalEntry
+from mockserver.testing.explore.in_process import RunInProcess
+
+RULE = "ignore-retry-after"
+NO_SLEEP_SEEN = "no clock moved between the 429 and the next call, and no sleep was seen: the client may sleep by a function that moves none"
+CURED = (NO_SLEEP_SEEN, UNMEASURED)  # by a sleep on the sandbox's clock
+_WAITED = 500_000  # microseconds of real time between two calls while the sandbox's clock stays
+
+
+class EarlyRetries(NamedTuple):
+    """
+    The calls that were repeated before a 429's Retry-After was over.
+
+    Attributes:
+        findings: Those whose clients are known to have waited too little.
+        unjudged: Why there may be others; None if there are none.
+    """
+
+    findings: Sequence[Finding]
+    unjudged: str | None
+
+
+Bursts = Mapping[Any, int]  # by request
+
+
+def bursts(run: Run) -> Bursts:
+    """Return of each request how many equal ones a run made at one instant, such as those of parallel workers."""
+    counts = Counter((request_of(exchange), exchange.at) for exchange in run.exchanges if exchange.operation)
+    most: dict[Any, int] = {}
+    for (request, _), count in counts.items():
+        most[request] = max(count, most.get(request, 0))
+    return most
+
+
+def early_retries(run: Run, conduct: ConductResult, in_process: RunInProcess | None, of_clean: Bursts) -> EarlyRetries:
+    """
+    Return the repetitions that came too early, by waits that no loaded machine changes.
+
+    Args:
+        run: The sandbox after the run. Lock: the caller holds it.
+        conduct: The judgement on it, which is the only one on a client in another process.
+        in_process: The sleeps of the run; None for one in another process.
+        of_clean: The bursts of the clean run; empty for that run itself.
+    """
+    if all(exchange.status != TOO_MANY for exchange in run.exchanges):
+        return EarlyRetries((), None)
+    if in_process is None:
+        why = next((row.why for row in conduct.not_assessed if row.rule == RULE), None)
+        evidence = Evidence(run)
+        found = [row for row in conduct.findings if row.rule == RULE]
+        return EarlyRetries([row for row in found if not is_of_burst(evidence, row.exchanges, of_clean)], why)
+    return _by_known_sleeps(run, in_process, of_clean)
+
+
+def _by_known_sleeps(run: Run, in_process: RunInProcess, of_clean: Bursts) -> EarlyRetries:
+    evidence = Evidence(run, slept=in_process.slept)
+    verdicts = list(ignore_retry_after(evidence))
+    early = [
+        each
+        for each in verdicts
+        if isinstance(each, Proof)
+        and not _has_waited_really(evidence, each.exchanges)
+        and not is_of_burst(evidence, each.exchanges, of_clean)
+    ]
+    judged = [each for each in early if in_process.sleeps_by_sandbox or _has_slept(evidence, each.exchanges)]
+    reasons = [NO_SLEEP_SEEN] * (len(judged) < len(early))
+    if any(_is_retried(evidence, exchange, of_clean) for exchange in evidence.exchanges):
+        reasons += [each.why for each in verdicts if not isinstance(each, Proof)]
+    return EarlyRetries([finding(RULE, *proof) for proof in judged], next(iter(reasons), None))
+
+
+def _is_retried(evidence: Evidence, exchange: JournalEntry, of_clean: Bursts) -> bool:
+    again = evidence.next_repetition(exchange) if exchange.status == TOO_MANY else None
+    return again is not None and not is_of_burst(evidence, (exchange.n, again.n), of_clean)
+
+
+def _has_waited_really(evidence: Evidence, cited: Sequence[int]) -> bool:
+    """Return True if so much real time has passed, by whichever function: a stopwatch can acquit."""
+    first, again = _ends(evidence, cited)
+    return elapsed(first, again) >= (requested_wait(first) or SECOND)
+
+
+def is_of_burst(evidence: Evidence, cited: Sequence[int], of_clean: Bursts) -> bool:
+    """Return True if there was no wait, and the clean run makes as many equal calls at one instant: they repeat nothing."""
+    if _has_slept(evidence, cited):
+        return False
+    first, request = _ends(evidence, cited)[0], request_of(_ends(evidence, cited)[0])
+    equal = [each for each in evidence.exchanges if each.at == first.at and request_of(each) == request]
+    return len(equal) <= of_clean.get(request, 0)
+
+
+def _has_slept(evidence: Evidence, cited: Sequence[int]) -> bool:
+    """Return True if a clock has measured a wait, or was told to advance between the calls, even by 0."""
+    first, again = _ends(evidence, cited)
+    least = 1 if evidence.run.clock.frozen else SECOND  # a clock that follows the process's moves by itself
+    commands = (step for step in evidence.run.commands if step.command == "advance")
+    is_advanced = any(first.n <= step.exchanges < again.n for step in commands)
+    return is_advanced or (evidence.gap(first, again) or 0) >= least
+
+
+def _ends(evidence: Evidence, cited: Sequence[int]) -> tuple[JournalEntry, JournalEntry]:
+    first, *_, last = (evidence.by_number(n) for n in cited)
+    assert first is not None and last is not None, "a finding cites calls of its run"
+    return first, last
+
+
+def real_wait(exchanges: Sequence[JournalEntry]) -> str | None:
+    """
+    Return the longest real wait between two calls while the sandbox's clock stayed, such as `1.5 s between calls 1 and 2`.
+
+    It is all that can be seen of a sleep in another process; None if no wait was long.
+    """
+    between = [
+        (second.monotonic_us - first.monotonic_us - (second.at - first.at), first.n, second.n)
+        for first, second in pairwise(exchanges)
+        if first.monotonic_us is not None and second.monotonic_us is not None
+    ]
+    wait, before, after = max(between, default=(0, 0, 0))
+    return f"{wait / SECOND:.1f} s between calls {before} and {after}" if wait >= _WAITED else None
+
+
+def before_calls(run: Run) -> list[Duration] | None:
+    """Return the time on the sandbox's clock before each call after the first; None for a clock that is not frozen."""
+    return [second.at - first.at for first, second in pairwise(run.exchanges)] if run.clock.frozen else None
+
+
+def first_other_wait(one: Sequence[Duration] | None, other: Sequence[Duration] | None) -> str | None:
+    """Return the first difference in what `before_calls` has of two runs as text; None if there is none, or none is known."""
+    for number, (first, second) in enumerate(zip(one or (), other or (), strict=False), start=2):
+        if first != second:
+            times = f"{duration_text(first)} in one run, and {duration_text(second)} in the other"
+            return f"the wait before call {number} is {times}"
+    return None

@@ -1,0 +1,200 @@
+"""
+The processor time of a request over sockets, as its user meets it: `python -m tests.benchmarks.processor`.
+
+`wrk` calls each server in turn with 16 and 64 connections. The figures are microseconds of the server's own process for each
+request, in the program and in the kernel, as the system counts them; the medians of the rounds. This mock has its default
+settings, with the log in a file and without it, its journal full, and 400 campaigns read in turn. The servers next to it
+answer with the same body from memory: `canned` does the least that a server in Python does.
+
+    python -m tests.benchmarks.processor --peers             gets WireMock by npm first; it is measured cold and warm
+    python -m tests.benchmarks.processor --against ../base   next to another checkout of this mock, which has its own .venv
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from tests.benchmarks import canned
+from tests.benchmarks.peers import PEERS, Peer, Target, Unavailable, download, serving_peer
+from tests.benchmarks.serving import NOON, ROOT, Client, Served, processor_seconds, running_campaign, serving
+from tests.benchmarks.socket import body_of, wrk
+
+CAMPAIGNS = 400
+CONNECTIONS = (16, 64)
+JOURNAL_ENTRIES = 10_000  # `serve --journal-max-entries`
+WARM_CALLS = 40_000
+BASE = "canned"
+_CREATED = {"platform": "chatapp", "templateId": "template_semana_clareamento", "cadence": 60}
+
+_IN_TURN = """
+local paths, at = {%s}, 0
+request = function() at = at %% #paths + 1; return wrk.format("GET", paths[at]) end
+"""
+_CREATE = """
+local at = 0
+request = function()
+  at = at + 1
+  return wrk.format("POST", nil, nil, string.format('{"name":"%%d","platform":"chatapp","templateId":"%s","cadence":60}', at))
+end
+"""
+
+
+class Process(NamedTuple):
+    """A server's process, and what `wrk` asks it."""
+
+    pid: int
+    target: Target
+    script: Path | None = None  # of wrk, in Lua
+    prepare: Callable[[], object] = lambda: None  # called before each run of wrk
+
+
+class Cost(NamedTuple):
+    """Of one request: microseconds in the program and in the kernel, requests per second, and 99th percentile in ms."""
+
+    user_us: float
+    kernel_us: float
+    per_second: float
+    p99_ms: float
+
+    @property
+    def whole_us(self) -> float:
+        return self.user_us + self.kernel_us
+
+
+def cost(process: Process, connections: int, seconds: float) -> Cost:
+    """Return what a request costs while wrk calls the server."""
+    process.prepare()
+    before = processor_seconds(process.pid)
+    run = wrk(process.target, connections, seconds, process.script)
+    user, kernel = (now - then for now, then in zip(processor_seconds(process.pid), before, strict=True))
+    return Cost(user / run.requests * 1e6, kernel / run.requests * 1e6, run.per_second, run.p99_ms)
+
+
+def campaigns_in_turn(served: Served) -> str:
+    """Start campaigns in the default sandbox, fill its journal, and return the script that reads them in turn."""
+    client = Client(served.url, served.key)
+    first = running_campaign(served)
+    bodies = [{**_CREATED, "name": str(number)} for number in range(CAMPAIGNS)]
+    ids = [client.call("POST", "/v1/campaigns", body)["campaignId"] for body in bodies]
+    for _ in range(JOURNAL_ENTRIES):
+        client.send("GET", first)
+    client.close()
+    return _IN_TURN % ", ".join(f'"/v1/campaigns/{campaign_id}"' for campaign_id in ids)
+
+
+def ours(stack: ExitStack, name: str, checkout: Path, folder: Path, *, is_logged: bool) -> dict[str, Process]:
+    """Start this mock twice, to be read and to be written, and return both."""
+    processes: dict[str, Process] = {}
+    log = folder / "log.txt" if is_logged else None
+    for kind in ("GET", "POST"):
+        served = stack.enter_context(serving("--freeze", NOON, checkout=checkout, log=log))
+        headers = {"X-API-Key": served.key}
+        reset = partial(_reset, served)
+        if kind == "GET":
+            target, script = Target(f"{served.url}/v1/campaigns", headers), campaigns_in_turn(served)
+        else:
+            target = Target(f"{served.url}/v1/campaigns", {**headers, "Content-Type": "application/json"})
+            script = _CREATE % _CREATED["templateId"]
+        file = folder / f"{name}, {kind}.lua"
+        file.write_text(script, encoding="utf-8")
+        processes[f"{name}, {kind}"] = Process(served.pid, target, file, reset if kind == "POST" else lambda: None)
+    return processes
+
+
+def _reset(served: Served) -> None:
+    """Remove the campaigns of the run before: a sandbox holds a bounded number of records."""
+    client = Client(served.url, served.key)
+    client.send("POST", "/_mock/reset")
+    client.close()
+
+
+def others(stack: ExitStack, body: bytes) -> dict[str, Process]:
+    """Start the servers next to this one, and print which ones are skipped."""
+    processes = {}
+    least = Peer(
+        BASE,
+        lambda port, folder: [sys.executable, "-P", canned.__file__, str(port), str(folder / "body.json")],
+        lambda url: Target(url + "/campaigns/one", {}),
+    )
+    for peer in (least, *(peer for peer in PEERS if peer.name in ("WireMock", "pytest-httpserver"))):
+        try:
+            target, pid = stack.enter_context(serving_peer(peer, body))
+        except Unavailable as reason:
+            print(f"{peer.name} is skipped: {reason}")
+        else:
+            processes[peer.name] = Process(pid, target)
+    return processes
+
+
+def show(name: str, own: Cost, base: Cost | None) -> None:
+    ratios = ""
+    if base is not None:
+        parts = (own.whole_us / base.whole_us, own.user_us / base.user_us, own.kernel_us / base.kernel_us)
+        ratios = "  whole {:5.1f}, user {:5.1f}, kernel {:5.1f} times canned".format(*parts)
+    print(
+        f"{name:40}{own.whole_us:7.1f} us: {own.user_us:6.1f} user, {own.kernel_us:5.1f} kernel, "
+        f"{own.per_second:7,.0f} per second, p99 {own.p99_ms:6.1f} ms{ratios}",
+        flush=True,
+    )
+
+
+def measure(processes: dict[str, Process], rounds: int, seconds: float) -> None:
+    """Print what a request costs at each server, those of each number of connections by turns."""
+    if "WireMock" in processes:
+        show("WireMock, 16 connections, cold", cost(processes["WireMock"], 16, seconds), None)
+        warmed = 0
+        while warmed < WARM_CALLS:
+            warmed += wrk(processes["WireMock"].target, 16, seconds).requests
+    for connections in CONNECTIONS:
+        costs: dict[str, list[Cost]] = {name: [] for name in processes}
+        for _ in range(rounds):
+            for name, process in processes.items():
+                costs[name].append(cost(process, connections, seconds))
+        middle = {name: Cost(*map(median, zip(*own, strict=True))) for name, own in costs.items()}
+        for name, own in middle.items():
+            show(f"{name}, {connections} connections", own, middle.get(BASE))
+
+
+def main() -> None:
+    if sys.platform == "win32":
+        raise SystemExit("expected a POSIX system")
+    parser = argparse.ArgumentParser("processor")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=2.0, help="of each run of wrk (default: %(default)s)")
+    parser.add_argument("--against", type=Path, help="another checkout of this mock")
+    parser.add_argument("--peers", action="store_true", help="get WireMock by npm")
+    options = parser.parse_args()
+    if shutil.which("wrk") is None:
+        raise SystemExit("got no wrk; expected it on the path, as by `apt-get install wrk`")
+    if options.peers:
+        download()
+    print(f"load of the machine: {', '.join(f'{value:.2f}' for value in os.getloadavg())}")
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        processes = ours(stack, "this mock", ROOT, folder, is_logged=True) | ours(
+            stack, "without a log", ROOT, folder, is_logged=False
+        )
+        if options.against:
+            processes |= ours(stack, "the other checkout", options.against.resolve(), folder, is_logged=True)
+        body = body_of(_first_campaign(processes["this mock, GET"]))
+        measure(others(stack, body) | processes, options.rounds, options.seconds)
+
+
+def _first_campaign(process: Process) -> Target:
+    assert process.script is not None
+    path = process.script.read_text(encoding="utf-8").partition('"')[2].partition('"')[0]
+    return process.target._replace(url=process.target.url.removesuffix("/v1/campaigns") + path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,23 @@
+// Package failing has a test that fails on purpose: what is left of it is looked at.
+package failing_test
+
+import (
+	"net/http"
+	"testing"
+
+	"example.org/crm/mockserver"
+)
+
+func TestReadsACampaign(t *testing.T) {
+	mock := mockserver.New(t, mockserver.M{})
+	request, _ := http.NewRequest("GET", mock.BaseURL+"/v1/campaigns/campaign_none", nil)
+	request.Header.Set("X-API-Key", mock.SecretKey)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != 200 {
+		t.Errorf("got %d; expected 200", response.StatusCode)
+	}
+}

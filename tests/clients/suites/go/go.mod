@@ -1,0 +1,3 @@
+module example.org/crm
+
+go 1.19

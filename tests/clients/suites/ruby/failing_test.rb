@@ -1,0 +1,15 @@
+# frozen_string_literal: true
+
+require_relative "client"
+require_relative "mockserver"
+
+# Fails on purpose: what is left of a failed test is looked at.
+class FailingTest < Minitest::Test
+  include Mockserver::Hooks
+
+  SETTINGS = {}.freeze
+
+  def test_reads_a_campaign
+    assert Client.new(mock.base_url, mock.secret_key).campaign("campaign_none")
+  end
+end

@@ -1,0 +1,156 @@
+"""
+Suites of a small client in other languages, with the glue of `docs/glue`, under the test runner of each language.
+
+A language that is not on the machine is skipped and named; where SUITE_LANGUAGES=required declares that all are, it fails.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.pages.blocks import blocks
+from tests.wheels import ROOT
+
+HERE = Path(__file__).parent
+GLUE = ROOT / "docs" / "glue"
+TESTS = 30
+TIMEOUT_SECONDS = 240
+PAGE_MAX_BYTES = 12_288
+JAVA = (
+    "javac -encoding UTF-8 -d out *.java && t={} && "
+    'java -Djdk.httpclient.redirects.retrylimit=1 -cp out "$(echo $t | cut -c1 | tr a-z A-Z)$(echo $t | cut -c2-)Test"'
+)
+
+
+class Language(NamedTuple):
+    """
+    A language with its glue and its test runner.
+
+    Attributes:
+        name: Of the folder of its suite, and of its page.
+        glue: The file below `docs/glue`; without one the page itself has it.
+        glue_place: The same file below the folder of the suite.
+        glue_lines: How many lines it may have.
+        program: Without which nothing of it runs.
+        run: The command that runs the tests `crm`, `page` or `failing`.
+        page_place: Where the example of the page is, below the folder of the suite.
+        passed: Matches each test that passes.
+    """
+
+    name: str
+    glue: str
+    glue_place: str
+    glue_lines: int
+    program: str
+    run: str
+    page_place: str
+    passed: str
+
+
+# fmt: off
+LANGUAGES = (
+    Language("go", "mockserver.go", "mockserver/mockserver.go", 100, "go", "go test -v ./{}", "page/page_test.go", "^--- PASS"),
+    Language("java", "Mockserver.java", "Mockserver.java", 100, "javac", JAVA, "PageTest.java", "^ok "),
+    Language("ruby", "mockserver.rb", "mockserver.rb", 80, "ruby", "ruby -w {}_test.rb", "page_test.rb", r"[.](?=[.]*\n\nFinished)"),
+    Language("typescript", "", "mockserver.mjs", 80, "node", "node --test --test-reporter=tap {}.test.mjs", "page.test.mjs", "^ok "),
+)
+# fmt: on
+KINDS = {"typescript": "javascript"}
+ENVIRONMENT = {"GOFLAGS": "-mod=mod", "GOPROXY": "off"}
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the command is a shell script")
+each_language = pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
+
+
+@pytest.fixture
+def folder(language: Language, tmp_path: Path) -> Path:
+    """The suite of a language with its glue, and the command of this environment, as an installed one would be."""
+    if shutil.which(language.program) is None:
+        sentence = f"{language.program} is not on this machine: the suite in {language.name} does not run"
+        if os.environ.get("SUITE_LANGUAGES") == "required":
+            pytest.fail(f"SUITE_LANGUAGES=required, but {sentence}")
+        pytest.skip(sentence)
+    suite = tmp_path / language.name
+    shutil.copytree(HERE / language.name, suite)
+    for place in (language.glue_place, language.page_place):
+        (suite / place).parent.mkdir(exist_ok=True)
+    (suite / language.glue_place).write_text(glue_of(language), encoding="utf-8")
+    (example, *_) = (
+        block for block in blocks(page_of(language)) if block.kind == KINDS.get(language.name, language.name)
+    )
+    (suite / language.page_place).write_text(example.text, encoding="utf-8")
+    command = tmp_path / "bin" / "mockserver"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mockserver "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    return suite
+
+
+def glue_of(language: Language) -> str:
+    if language.glue:
+        return (GLUE / language.glue).read_text("utf-8")
+    (block,) = (block for block in blocks(page_of(language)) if block.markers.get("file") == language.glue_place)
+    return block.text
+
+
+def page_of(language: Language) -> str:
+    return f"docs/from-{language.name}.md"
+
+
+def run(language: Language, folder: Path, tests: str) -> subprocess.CompletedProcess[str]:
+    path = f"{folder.parent / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        ["sh", "-c", language.run.format(tests)],
+        cwd=folder,
+        env={**os.environ, **ENVIRONMENT, "PATH": path, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
+
+
+@each_language
+def test_the_glue_and_its_page_are_short(language: Language) -> None:
+    page = ROOT / page_of(language)
+
+    assert len(glue_of(language).splitlines()) <= language.glue_lines
+    assert page.stat().st_size <= PAGE_MAX_BYTES
+    assert language.glue in page.read_text("utf-8")
+
+
+@pytest.mark.deep
+@pytest.mark.suites
+@each_language
+def test_thirty_tests_of_a_client_pass(language: Language, folder: Path) -> None:
+    done = run(language, folder, "crm")
+
+    assert 0 == done.returncode, done.stdout
+    assert TESTS == len(re.findall(language.passed, done.stdout, re.MULTILINE)), done.stdout
+
+
+@pytest.mark.deep
+@pytest.mark.suites
+@each_language
+def test_the_example_of_the_page_passes(language: Language, folder: Path) -> None:
+    done = run(language, folder, "page")
+
+    assert 0 == done.returncode, done.stdout
+
+
+@pytest.mark.deep
+@pytest.mark.suites
+@each_language
+def test_a_failing_test_prints_the_report(language: Language, folder: Path) -> None:
+    done = run(language, folder, "failing")
+
+    assert 0 != done.returncode
+    assert "Call #1 readCampaign was refused: 404 CAMPAIGN_NOT_FOUND" in done.stdout
