@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final, NamedTuple, NoReturn, TextIO
 
+from mockserver._collision import find_collision
 from mockserver.contract.text import closest_match_hint
 from mockserver.version import VERSION
 
@@ -72,6 +73,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The status of the command: 0 if it succeeds, and for the help that no command prints; 2 for an error of the caller, printed in one line; `replay` and
         `verify` return 1 for a difference, `explore` for a finding.
     """
+    if collision := find_collision():
+        print(f"mockserver: {collision}", file=sys.stderr)
+        return 2
     words = sys.argv[1:] if arguments is None else list(arguments)
     if not words:
         build_parser(words).print_help()

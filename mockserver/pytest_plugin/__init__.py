@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mockserver._collision import find_collision
 from mockserver.pytest_plugin.assert_rewrite import load_as_written
+
+if _collision := find_collision():
+    # Any other exception, also pytest's own for a wrong usage, would be shown with a traceback here.
+    print(f"ERROR: {_collision}", file=sys.stderr)
+    raise SystemExit(pytest.ExitCode.USAGE_ERROR)
 
 load_as_written()  # before any other import of this package
 
