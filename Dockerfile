@@ -5,6 +5,7 @@ ARG PYTHON=3.13
 FROM python:${PYTHON}-slim AS build
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE constraints.txt ./
+COPY docs docs
 COPY schemas schemas
 COPY scenarios scenarios
 COPY mockserver mockserver

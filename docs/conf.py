@@ -20,6 +20,7 @@ sys.path.insert(0, str(DOCS.parent))
 
 from docs import sequence_diagram
 from docs.reference import tables
+from mockserver.cli.manual import topics
 from mockserver.version import VERSION
 
 project = "mockserver"
@@ -66,7 +67,7 @@ html_show_sphinx = False
 
 # The order of the site's navigation. A page that is not named here comes after those that are, by name.
 GUIDES = (
-    "pytest", "unittest", "pytest-settings", "other-languages", "from-typescript", "from-go",
+    "pytest", "unittest", "agents", "pytest-settings", "other-languages", "from-typescript", "from-go",
     "from-java", "from-ruby", "control-plane", "time", "faults", "scenarios", "webhooks",
     "reports", "hypothesis", "planted-bugs", "explore", "explore-tests", "explore-placements", "compatibility", "sweeps",
     "choices", "conduct", "coverage", "verify",
@@ -82,6 +83,19 @@ def setup(app: Any) -> None:
     app.connect("autodoc-process-docstring", _escape_docstring)
     app.connect("autodoc-process-signature", _shorten_signature)
     app.connect("html-page-context", _open_to_keyboards, priority=900)  # after the theme has drawn the navigation
+    app.connect("build-finished", _write_llms_text)
+
+
+def _write_llms_text(app: Any, failure: Exception | None) -> None:
+    """Write llms.txt, by which language models find the pages, to the root of the site."""
+    if failure is None and app.builder.format == "html":
+        Path(app.outdir, "llms.txt").write_text(llms_text(), encoding="utf-8")
+
+
+def llms_text() -> str:
+    """Return `docs/llms.txt` with a link to each page in place of its marker."""
+    links = "\n".join(f"- [{each.title}]({each.topic}.html): {each.shows}" for each in topics())
+    return (DOCS / "llms.txt").read_text(encoding="utf-8").replace("<!-- generated: topics -->", links)
 
 
 def _generate(app: Any, page: str, source: list[str]) -> None:

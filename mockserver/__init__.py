@@ -5,8 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mockserver._collision import find_collision
-
 if TYPE_CHECKING:
     from mockserver.contract.samples import sample_file
     from mockserver.coverage.coverage import Coverage
@@ -46,6 +44,8 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
+        from mockserver._collision import find_collision
+
         if collision := find_collision():
             raise ImportError(collision)
         module, attribute = _HOMES[name]

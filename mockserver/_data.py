@@ -18,7 +18,7 @@ class DataNotFoundError(FileNotFoundError):
 
 
 @cache
-def data_dir(name: Literal["schemas", "scenarios"]) -> Path:
+def data_dir(name: Literal["docs", "schemas", "scenarios"]) -> Path:
     """
     The folder `name` that holds the marker file: an installed one takes precedence over the checkout's.
 

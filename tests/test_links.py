@@ -11,7 +11,7 @@ from docs.reference import tables
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "AGENTS.md", "CHANGELOG.md")),
     *(path for path in (ROOT / "docs").rglob("*.md") if "_build" not in path.parts),
 )
 _BLOCK = re.compile(r"^(```+|~~~+).*?^\1\s*$", re.MULTILINE | re.DOTALL)

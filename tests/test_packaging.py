@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.wheels import DATA_FOLDERS, ROOT, Built, run
+from tests.wheels import DATA_FOLDERS, ROOT, Built, checkout_files, run
 
 HEAVY = (
     "can_ada", "flask", "freezegun", "httpx", "hypothesis", "jinja2", "jsonschema", "jsonschema_rs", "phonenumbers", "requests",
@@ -23,9 +23,12 @@ HEAVY = (
 def test_the_wheel_contains_only_the_package_and_its_data(built: Built) -> None:
     package = {name for name in built.checkout if name.startswith("mockserver/")}
     data = {f"mockserver/{name}" for name in built.checkout if name.startswith(DATA_FOLDERS)}
+    pages = {f"mockserver/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "docs").glob("*.md")}
+    glue = {f"mockserver/{name}" for name in checkout_files("docs/glue")}
+    others = {"mockserver/docs/.mockserver-data", "mockserver/docs/llms.txt"}
     metadata = {name for name in built.wheel_files if ".dist-info/" in name}
 
-    assert package | data == built.wheel_files - metadata
+    assert package | data | pages | glue | others == built.wheel_files - metadata
     assert any(name.endswith("/licenses/LICENSE") for name in metadata)
 
 

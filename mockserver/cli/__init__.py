@@ -1,6 +1,6 @@
 """
 The command line: `mockserver serve`, `play`, `fleet`, `health`, `replay`, `open`, `report`, `scenarios`, `choices`, `clauses`,
-`conduct`, `coverage`, `openapi`, `explore` and `verify`.
+`conduct`, `coverage`, `openapi`, `docs`, `skill`, `explore` and `verify`.
 """
 
 from __future__ import annotations
@@ -59,6 +59,8 @@ _COMMANDS: Final = (  # in the order of the help
     _Command("conduct", "listing", "list_conduct", "add_table_options", "list the rules that a client's behaviour is checked against"),
     _Command("coverage", "coverage", "run", "add_options", "show what calls have covered of the API document, with what closes each gap"),
     _Command("openapi", "openapi", "print_document", "add_options", "print the OpenAPI document of the public API, or of the control plane"),
+    _Command("docs", "manual", "print_docs", "add_docs_options", "print a page of the documentation as Markdown, or the list of pages"),
+    _Command("skill", "manual", "print_skill", "add_skill_options", "print what a coding agent needs to test with this package, or write it as SKILL.md"),
     _Command("explore", "explore", "run", "add_options", "run a command once for each fault at each of its calls, each time against a fresh sandbox"),
     _Command("verify", "verify", "run", "add_options", "compare any service with the API document, through its public API alone"),
 )

@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mockserver._collision import find_collision
 from mockserver.pytest_plugin.assert_rewrite import load_as_written
+
+load_as_written()  # before any other import of this package
+
+from mockserver._collision import find_collision
 
 if _collision := find_collision():
     # Any other exception, also pytest's own for a wrong usage, would be shown with a traceback here.
     print(f"ERROR: {_collision}", file=sys.stderr)
     raise SystemExit(pytest.ExitCode.USAGE_ERROR)
-
-load_as_written()  # before any other import of this package
 
 from mockserver.pytest_plugin import conduct, explore, options
 from mockserver.testing.settings import NAMES, Layer, check_clock, checked_reads_limit, did_you_mean, setting_error

@@ -1,5 +1,5 @@
 """
-Code blocks of README.md, CONTRIBUTING.md and the pages in docs/, with the markers above them.
+Code blocks of README.md, CONTRIBUTING.md, AGENTS.md and the pages in docs/, with the markers above them.
 
 A marker is an HTML comment on the lines directly above a block:
 
@@ -68,7 +68,10 @@ class Block(NamedTuple):
 
 def pages() -> list[str]:
     """Every page, the generated ones too, relative to the checkout."""
-    paths = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    paths = [
+        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "AGENTS.md")),
+        *sorted((ROOT / "docs").rglob("*.md")),
+    ]
     return [path.relative_to(ROOT).as_posix() for path in paths if "_build" not in path.parts]
 
 

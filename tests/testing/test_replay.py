@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -292,6 +293,20 @@ def test_a_truncated_body_is_not_replayed_and_the_document_states_it() -> None:
         "POST /v1/campaigns -> 201",
         "2 calls and commands, 1 with another outcome than recorded",
     ] == lines
+
+
+def test_a_replay_as_json_has_each_entry_with_its_answer_and_differences() -> None:
+    sandbox, out = MockServer().sandbox(given=GIVEN, now=NOW), io.StringIO()
+    create(sandbox)
+    document = sandbox.log.replay_document() or {}
+    document["calls"][0]["answer"]["status"] = 200
+
+    assert 1 == print_replay(document, out, as_json=True)
+    printed = json.loads(out.getvalue())
+    (entry,) = printed["entries"]
+    assert (1, "POST /v1/campaigns", True) == (printed["differing"], entry["label"], entry["isCall"])
+    assert 201 == entry["answer"]["status"]
+    assert ["status"] == [line.split()[0].rpartition(".")[2].rstrip(":") for line in entry["differences"]]
 
 
 def test_a_replay_without_differences_reports_that() -> None:

@@ -89,9 +89,11 @@ def replay_in(hosted: HostedSandbox, document: Mapping[str, Any]) -> Iterator[Re
         yield outcome
 
 
-def print_replay(document: Mapping[str, Any], out: TextIO) -> int:
+def print_replay(document: Mapping[str, Any], out: TextIO, as_json: bool = False) -> int:
     """
     Repeat the run and print each entry with its response and its differences; return 0 if there are none, else 1.
+
+    As JSON: `{entries: [{label, isCall, answer, differences}], differing}`, an `answer` as in the document, null without one.
 
     Raises:
         ValueError: The document has no calls.
@@ -104,6 +106,14 @@ def print_replay(document: Mapping[str, Any], out: TextIO) -> int:
             f"the document{named} has no calls, so there is nothing to send again; "
             "it is a scenario: use it as @pytest.mark.mockserver(scenario=FILE) or `mockserver play FILE`"
         )
+    if as_json:
+        entries = [
+            {"label": each.label, "isCall": each.is_call, "answer": each.answer, "differences": each.differences}
+            for each in replay(document)
+        ]
+        differing = sum(bool(each["differences"]) for each in entries)
+        print(json.dumps({"entries": entries, "differing": differing}, ensure_ascii=False, indent=2), file=out)
+        return 1 if differing else 0
     count = differing = 0
     for outcome in replay(document):
         count, differing = count + 1, differing + bool(outcome.differences)
@@ -113,8 +123,8 @@ def print_replay(document: Mapping[str, Any], out: TextIO) -> int:
             lines.append(f"  {outcome.body.decode('utf-8', 'backslashreplace')[:_SHOWN_CHARS]}")
         lines += [f"  differs:{difference}" for difference in outcome.differences]
         print("\n".join(map(printable, lines)), file=out)
-    entries = "1 call or command" if count == 1 else f"{count} calls and commands"
-    print(f"{entries}, {differing or 'none'} with another outcome than recorded", file=out)
+    counted = "1 call or command" if count == 1 else f"{count} calls and commands"
+    print(f"{counted}, {differing or 'none'} with another outcome than recorded", file=out)
     return 1 if differing else 0
 
 

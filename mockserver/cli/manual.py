@@ -1,0 +1,97 @@
+"""`mockserver docs` and `mockserver skill`: the pages of the documentation as Markdown, without a network."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from pathlib import Path
+from typing import Final, NamedTuple, TextIO
+
+from mockserver._data import data_dir
+from mockserver._json import JSON
+from mockserver.contract.text import closest_match_hint
+
+_AGENTS: Final = "agents"
+_SKILL_HEAD: Final = """\
+---
+name: mockserver
+description: Test code that calls the CRM gateway's HTTP API (campaigns, templates, messages, connection sessions, webhooks) with mockserver: write a first test, read the report of a failing one, explore faults and close gaps of coverage.
+---
+
+"""
+_ROW: Final = re.compile(r"^\| (?P<links>.*\]\([\w-]+\.md\).*) \| (?P<shows>.*) \|$", re.MULTILINE)
+_LINK: Final = re.compile(r"\[([^\]]+)\]\(([\w-]+)\.md\)")
+_MARKER: Final = re.compile(r"^<!-- .*? -->\n", re.MULTILINE)  # of the tests that run the pages' blocks
+
+
+class Topic(NamedTuple):
+    """A page: the name under which `mockserver docs` prints it, its title, and what it shows."""
+
+    topic: str
+    title: str
+    shows: str
+
+
+def add_docs_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of `mockserver docs`."""
+    command.add_argument("topic", nargs="?", metavar="TOPIC", help="the page to print (default: the list of all pages)")
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def add_skill_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of `mockserver skill`."""
+    help_text = "write SKILL.md to this folder instead of printing it"
+    command.add_argument("--write", type=Path, metavar="DIR", help=help_text)
+    command.add_argument("--json", action="store_true", help="print JSON: the file and its text")
+
+
+def topics() -> list[Topic]:
+    """Return the pages in the order of the front page, whose tables are their list."""
+    return [
+        Topic(topic, title, row["shows"])
+        for row in _ROW.finditer(_read("index"))
+        for title, topic in _LINK.findall(row["links"])
+    ]
+
+
+def print_docs(options: argparse.Namespace, out: TextIO) -> int:
+    """Print a page, or the list of all pages."""
+    listed = topics()
+    if options.topic is None:
+        width = max(len(each.topic) for each in listed)
+        lines = "\n".join(f"{each.topic:<{width}}  {each.shows}" for each in listed)
+        _print(lines, [each._asdict() for each in listed], options, out)
+        return 0
+    found = next((each for each in listed if each.topic == options.topic.removesuffix(".md")), None)
+    if found is None:
+        names = [each.topic for each in listed]
+        raise ValueError(f"got {options.topic}; expected {', '.join(names)}{closest_match_hint(options.topic, names)}")
+    page = _page(found.topic)
+    _print(page, {**found._asdict(), "text": page}, options, out)
+    return 0
+
+
+def print_skill(options: argparse.Namespace, out: TextIO) -> int:
+    """Print the skill for coding agents, or write it to a folder."""
+    text = _SKILL_HEAD + _page(_AGENTS)
+    if options.write is None:
+        _print(text, {"text": text}, options, out)
+        return 0
+    options.write.mkdir(parents=True, exist_ok=True)
+    file = options.write / "SKILL.md"
+    file.write_text(text, encoding="utf-8", newline="\n")
+    _print(f"wrote {file}", {"file": str(file), "text": text}, options, out)
+    return 0
+
+
+def _print(text: str, value: JSON | list[JSON], options: argparse.Namespace, out: TextIO) -> None:
+    print(json.dumps(value, ensure_ascii=False, indent=2) if options.json else text.rstrip("\n"), file=out)
+
+
+def _page(topic: str) -> str:
+    return _MARKER.sub("", _read(topic))
+
+
+def _read(name: str) -> str:
+    return (data_dir("docs") / f"{name}.md").read_text(encoding="utf-8")

@@ -1,0 +1,98 @@
+"""The pages of the documentation without a network: `mockserver docs`, `mockserver skill`, and the site's llms.txt."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from docs import conf
+from mockserver.cli import main
+from tests.wheels import ROOT, run
+
+PAGES = {path.stem for path in (ROOT / "docs").glob("*.md")} - {"index"}
+
+
+def test_the_list_has_every_page_with_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 0 == main(["docs"])
+    lines = capsys.readouterr().out.splitlines()
+
+    assert len(PAGES) == len(lines)
+    assert {line.split()[0]: len(line.split()) > 3 for line in lines} == dict.fromkeys(PAGES, True)
+
+    assert 0 == main(["docs", "--json"])
+    rows = json.loads(capsys.readouterr().out)
+    assert [line.split()[0] for line in lines] == [row["topic"] for row in rows]
+    assert [{"topic", "title", "shows"}] * len(rows) == [set(row) for row in rows]
+
+
+@pytest.mark.parametrize("topic", ["faults", "faults.md"])
+def test_a_page_is_printed_as_markdown_without_the_markers_of_its_tests(
+    topic: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert 0 == main(["docs", topic])
+    page = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
+
+    assert re.sub(r"(?m)^<!-- .* -->\n", "", page) == capsys.readouterr().out
+
+
+def test_a_page_as_json_has_its_topic_title_and_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 0 == main(["docs", "time", "--json"])
+    document = json.loads(capsys.readouterr().out)
+
+    assert ("time", "Time") == (document["topic"], document["title"])
+    assert document["text"].startswith("# Time\n")
+
+
+def test_an_unknown_page_is_refused_with_the_nearest_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 2 == main(["docs", "falts"])
+
+    error = capsys.readouterr().err
+    assert error.startswith("mockserver: got falts; expected pytest, ")
+    assert error.endswith("; did you mean 'faults'?\n")
+
+
+def test_the_skill_is_the_page_for_agents_under_a_head(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert 0 == main(["docs", "agents"])
+    page = capsys.readouterr().out
+    assert 0 == main(["skill", "--write", str(tmp_path / "skills" / "mockserver")])
+    written = tmp_path / "skills" / "mockserver" / "SKILL.md"
+    assert f"wrote {written}\n" == capsys.readouterr().out
+    _, head, body = written.read_text(encoding="utf-8").split("---\n", 2)
+
+    assert ["name: mockserver", "description"] == [head.splitlines()[0], head.splitlines()[1].partition(":")[0]]
+    assert page == body.removeprefix("\n")
+
+    assert 0 == main(["skill", "--json"])
+    assert written.read_text(encoding="utf-8") == json.loads(capsys.readouterr().out)["text"]
+
+
+def test_every_command_that_the_page_for_agents_names_exists(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
+    commands = set(re.findall(r"`mockserver ([a-z]+)", page))
+    topics = set(re.findall(r"mockserver docs ([a-z-]+)", page))
+
+    assert topics <= PAGES
+    for name in sorted(commands):
+        with pytest.raises(SystemExit) as end:
+            main([name, "--help"])
+        assert 0 == end.value.code
+    assert {"docs", "skill", "serve", "explore", "replay", "choices", "clauses"} <= commands
+
+
+def test_the_sites_llms_text_links_every_page() -> None:
+    text = conf.llms_text()
+
+    assert PAGES == set(re.findall(r"\]\(([\w-]+)\.html\)", text))
+    assert text.startswith("# mockserver\n\n> ")
+    assert "<!--" not in text
+
+
+@pytest.mark.deep
+def test_an_installed_copy_prints_the_pages(installed: Path) -> None:
+    done = run(sys.executable, "-m", "mockserver", "docs", "agents", PYTHONPATH=str(installed))
+
+    assert done.stdout.startswith("# For coding agents\n")
