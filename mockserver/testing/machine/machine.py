@@ -168,7 +168,7 @@ class GatewayMachine(RuleBasedStateMachine):
         self._stack = ExitStack()
         self.sandbox: Sandbox = self._stack.enter_context(self._shared.example())
         self._log = ExampleLog(self.sandbox._hosted)
-        self._record = recording.Recording(self.sandbox)
+        self._record = recording.ExampleRecording(self.sandbox)
         self._chosen: JSON = {}
         self._waits = 0
         self._violation: Violation | None = None

@@ -24,7 +24,7 @@ _SECRET = frozenset(("secretKey", "publicKey", "secret"))
 _NOW = "0s"
 
 
-class Recording:
+class ExampleRecording:
     """Actions of a machine on one sandbox, in order."""
 
     def __init__(self, sandbox: Sandbox) -> None:

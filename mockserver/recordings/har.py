@@ -1,0 +1,127 @@
+"""
+HAR 1.2, as Chromium, Firefox, Playwright, mitmproxy, Charles and Postman's tools write it.
+
+They differ in what they leave out: bodies of requests (`postData`), bodies of answers (`content.text`), the time of an
+aborted entry. Pseudo headers of HTTP/2 (`:path`) are no headers. Playwright may store a body in a file of its own (`_file`).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from mockserver._json import JSON
+from mockserver.contract.text import whole_number
+from mockserver.recordings.entries import Entry, RecordingError, interval, started_ms
+
+OpenFile = Callable[[str], bytes | None]  # the content of a file of this name next to the recording; None without one
+_BODILESS = ("GET", "HEAD", "OPTIONS")
+_NOT_FROM_SERVICE = ("_fromCache", "_fromDiskCache", "_fromMemoryCache", "_fetchedViaServiceWorker")
+
+
+def entries(rows: Iterable[Any], name: str, open_file: OpenFile) -> Iterator[Entry]:
+    """
+    Yield the entries of a HAR.
+
+    Args:
+        rows: `log.entries`.
+        name: The file's name, for errors.
+        open_file: Reads a body that is a file of its own.
+    """
+    for number, row in enumerate(rows, 1):
+        place = f"{name}, entry {number}"
+        request, response = _object(row, "request", place), _object(row, "response", place)
+        url, method = request.get("url"), request.get("method")
+        if not isinstance(url, str) or not isinstance(method, str):
+            raise RecordingError(f"{place}: got a request without method and url; expected those of HAR 1.2")
+        start = started_ms(row.get("startedDateTime"), place)
+        started, ended = interval(start, _duration(row), place)
+        request_headers, response_headers = _headers(request), _headers(response)
+        status = response.get("status")
+        answered = isinstance(status, int) and not isinstance(status, bool) and 100 <= status <= 999
+        yield Entry(
+            place,
+            method.upper(),
+            url,
+            request_headers,
+            _request_body(request, method.upper(), request_headers, open_file),
+            started,
+            ended,
+            status if answered else None,
+            response_headers,
+            _response_body(response, status, method.upper(), response_headers, open_file) if answered else b"",
+            is_cached=status == 304 or any(row.get(key) or response.get(key) for key in _NOT_FROM_SERVICE),
+        )
+
+
+def _object(row: Any, key: str, place: str) -> JSON:
+    value = row.get(key) if isinstance(row, dict) else None
+    if not isinstance(value, dict):
+        raise RecordingError(f"{place}: got no {key}; expected an entry of HAR 1.2")
+    return value
+
+
+def _duration(row: JSON) -> Any:
+    """Return the milliseconds of an entry: its time, or the sum of its phases if it has none."""
+    time = row.get("time")
+    timings = row.get("timings")
+    if time is None and isinstance(timings, dict):
+        phases = [
+            value for key, value in timings.items() if key in ("blocked", "dns", "connect", "send", "wait", "receive")
+        ]
+        return sum(value for value in phases if isinstance(value, int | float) and value > 0)
+    return time
+
+
+def _headers(message: JSON) -> list[tuple[str, str]]:
+    rows = message.get("headers")
+    pairs = (
+        ((row.get("name"), row.get("value")) for row in rows if isinstance(row, dict)) if isinstance(rows, list) else ()
+    )
+    return [
+        (str(name).lower(), str(value)) for name, value in pairs if name and value is not None and str(name)[0] != ":"
+    ]
+
+
+def _request_body(request: JSON, method: str, headers: list[tuple[str, str]], open_file: OpenFile) -> bytes | None:
+    posted = request.get("postData")
+    content = _content(posted, open_file) if isinstance(posted, dict) else None
+    if content:
+        return content
+    length = whole_number(dict(headers).get("content-length", ""))
+    size = request.get("bodySize")
+    if length == 0 or size == 0 or (method in _BODILESS and not length):
+        return b""
+    is_sent = bool(length) or (isinstance(size, int | float) and size > 0) or "content-type" in dict(headers)
+    return None if is_sent else b""
+
+
+def _response_body(
+    response: JSON, status: Any, method: str, headers: list[tuple[str, str]], open_file: OpenFile
+) -> bytes | None:
+    recorded = response.get("content")
+    content = _content(recorded, open_file) if isinstance(recorded, dict) else None
+    if content or method == "HEAD" or status in (204, 304):
+        return content or b""
+    size = recorded.get("size") if isinstance(recorded, dict) else None
+    length = whole_number(dict(headers).get("content-length", ""))
+    if length == 0 or (content == b"" and size == 0 and length is None):
+        return b""
+    return None
+
+
+def _content(part: JSON, open_file: OpenFile) -> bytes | None:
+    """Return the bytes of a body; None if the part has none."""
+    if isinstance(part.get("_file"), str):
+        return open_file(part["_file"])
+    text = part.get("text")
+    if not isinstance(text, str):
+        return None
+    if part.get("encoding") == "base64":
+        try:
+            return base64.b64decode(text)
+        except (binascii.Error, ValueError):
+            return None
+    return text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,372 @@
+"""
+Read recordings: HAR, cassettes of vcrpy, and this product's journals and replay documents.
+
+1. Entries of other addresses, preflights and answers of a cache are counted by kind and left out.
+2. Several files are one recording in the order of their clocks. Equal keys are one tenant; only a hash of a key is stored.
+3. Nothing is written, and a file that cannot be read raises RecordingError with one line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple, cast
+from urllib.parse import urlsplit
+
+from mockserver._json import JSON
+from mockserver.contract.lifecycles import EVENTS
+from mockserver.contract.text import json_value
+from mockserver.recordings import har
+from mockserver.recordings.entries import Entry, RecordingError
+from mockserver.server.api.router import route
+from mockserver.verify.histories.exchanges import RecordedDelivery, RecordedExchange, Recording
+
+STREAMED_FROM_BYTES: Final = 32 * 2**20  # smaller files are read as a whole, which is faster
+_HASH_CHARS = 12
+_KEY_LIKE = re.compile(r"\b(sk_|pk_|whsec_)([A-Za-z0-9_+/=\-]{8,})")
+_NOT_STORED = frozenset(("cookie", "set-cookie", "authorization", "proxy-authorization"))
+_VERSION = "/v1/"
+_SIGNATURES = (
+    "webhook-id",
+    "webhook-signature",
+    "svix-id",
+    "svix-signature",
+    "stripe-signature",
+    "x-hub-signature-256",
+)
+
+
+def read_recording(*files: str | Path, url: str | None = None) -> Recording:
+    """
+    Read one recording from one or several files.
+
+    Args:
+        files: HAR files, cassettes, journals or replay documents.
+        url: The part of the addresses before `/v1`; by default the one under which most entries are operations.
+
+    Raises:
+        RecordingError: A file is not a recording, or no entry belongs to the API.
+        OSError: A file cannot be read.
+    """
+    paths = [Path(file) for file in files]
+    if not paths:
+        raise RecordingError("got no file; expected recordings, such as recording.har")
+    intake = _Intake()
+    for path in paths:
+        for entry in _entries(path):
+            intake.add(entry, path.name)
+    prefix = _normal_prefix(url) if url is not None else intake.best_prefix()
+    if prefix is None:
+        found = f"; its addresses begin with {intake.first_address}" if intake.first_address else ""
+        raise RecordingError(
+            f"got {_names(paths)} without a call of this API{found}; expected addresses with a path such as /v1/campaigns"
+        )
+    recording = intake.recording(prefix, [path.name for path in paths])
+    if not recording.exchanges and not recording.deliveries:
+        raise RecordingError(
+            f"got {_names(paths)} without a call below {prefix}/v1; did you mean {intake.best_prefix()}?"
+        )
+    answers = [exchange for exchange in recording.exchanges if exchange.status is not None]
+    if answers and all(exchange.response_body is None for exchange in answers):
+        raise RecordingError(
+            f"got {_names(paths)} without the bodies of answers; expected an export with them "
+            "(Chromium: open the developer tools before the calls; Playwright: record_har_content='embed')"
+        )
+    return recording
+
+
+def _names(paths: Sequence[Path]) -> str:
+    return ", ".join(path.name for path in paths)
+
+
+class _Candidate(NamedTuple):
+    """An entry that may be a call of the API, with each prefix under which its path begins with `/v1`."""
+
+    entry: Entry
+    source: str
+    prefixes: tuple[str, ...]
+
+
+class _Intake:
+    """Collects the entries of all files. Only the bodies of those that may belong to the API are stored."""
+
+    def __init__(self) -> None:
+        self.first_address = ""
+        self._candidates: list[_Candidate] = []
+        self._deliveries: list[tuple[Entry, str]] = []
+        self._others = 0
+        self._frequency: Counter[str] = Counter()
+        self._same: dict[bytes, bytes] = {}  # polls have equal bodies
+
+    def add(self, entry: Entry, source: str) -> None:
+        address, path, _ = _split(entry.url)
+        self.first_address = self.first_address or address
+        if _is_delivery(entry):
+            self._deliveries.append((entry, source))
+            return
+        prefixes = tuple(_prefixes(address, path))
+        if not prefixes:
+            self._others += 1
+            return
+        for prefix in prefixes:
+            if route(entry.method, path[len(prefix) - len(address) :]).target is not None:
+                self._frequency[prefix] += 1
+        self._candidates.append(
+            _Candidate(entry._replace(response_body=self._shared(entry.response_body)), source, prefixes)
+        )
+
+    def _shared(self, body: bytes | None) -> bytes | None:
+        return None if body is None else self._same.setdefault(body, body)
+
+    def best_prefix(self) -> str | None:
+        """Return the prefix under which most entries are operations; of equal ones the first."""
+        if self._frequency:
+            return max(self._frequency, key=lambda prefix: self._frequency[prefix])
+        return "" if self._deliveries else None
+
+    def recording(self, prefix: str, sources: Sequence[str]) -> Recording:
+        """Return the recording of the calls below a prefix."""
+        left_out: Counter[str] = Counter({"other": self._others} if self._others else {})
+        calls: list[tuple[Entry, str, str]] = []
+        for entry, source, prefixes in self._candidates:
+            address, path, query = _split(entry.url)
+            kind = "other" if prefix not in prefixes else _kind_left_out(entry)
+            if kind is not None:
+                left_out[kind] += 1
+                continue
+            calls.append((entry, source, path[len(prefix) - len(address) :] + query))
+        exchanges = _in_order(calls)
+        deliveries = [
+            _delivery(number, entry, source)
+            for number, (entry, source) in enumerate(sorted(self._deliveries, key=lambda pair: pair[0].started or 0), 1)
+        ]
+        return Recording(exchanges, deliveries, dict(left_out), prefix, sources)
+
+
+def _split(url: str) -> tuple[str, str, str]:
+    """Return scheme and host in lower case without the usual port, the raw path, and the query with its `?`."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return "", "", ""
+    usual = {"http": 80, "https": 443}.get(parts.scheme)
+    host = (parts.hostname or "") + (f":{port}" if port not in (None, usual) else "")
+    address = f"{parts.scheme}://{host}" if parts.scheme else ""
+    return address, parts.path, f"?{parts.query}" if parts.query else ""
+
+
+def _normal_prefix(url: str) -> str:
+    """Return a prefix as entries have it: without `/v1` and without a slash at its end."""
+    address, path, _ = _split(url)
+    return (address + path).rstrip("/").removesuffix("/v1")
+
+
+def _prefixes(address: str, path: str) -> Iterator[str]:
+    """Yield the parts of an address before each `/v1/`."""
+    place = path.find(_VERSION)
+    while place >= 0:
+        yield address + path[:place]
+        place = path.find(_VERSION, place + 1)
+
+
+def _is_delivery(entry: Entry) -> bool:
+    """Return True for a request with the headers and the body of an event."""
+    body = entry.request_body
+    if entry.method != "POST" or not body or b'"event"' not in body or b'"data"' not in body:
+        return False
+    event = json_value(body)
+    if not isinstance(event, dict) or not isinstance(event.get("data"), dict):
+        return False
+    names = {name.lower() for name, _ in entry.request_headers}
+    return event.get("event") in EVENTS or (isinstance(event.get("event"), str) and not names.isdisjoint(_SIGNATURES))
+
+
+def _kind_left_out(entry: Entry) -> str | None:
+    if entry.method == "OPTIONS":
+        return "preflight"
+    if entry.is_cached:
+        return "cached"
+    return "redirect" if entry.status is not None and 300 <= entry.status < 400 else None
+
+
+def _in_order(calls: list[tuple[Entry, str, str]]) -> list[RecordedExchange]:
+    """Return the exchanges in order of their start; those without times after each other, in the order of their file."""
+    timed = sorted((call for call in calls if call[0].started is not None), key=lambda call: call[0].started or 0)
+    untimed = [call for call in calls if call[0].started is None]
+    return [_exchange(number, *call) for number, call in enumerate([*timed, *untimed], 1)]
+
+
+def _exchange(index: int, entry: Entry, source: str, path: str) -> RecordedExchange:
+    match = route(entry.method, path.partition("?")[0])
+    request_headers, response_headers = _merged(entry.request_headers), _merged(entry.response_headers)
+    started = index if entry.started is None else entry.started
+    return RecordedExchange(
+        index,
+        source,
+        entry.method,
+        _without_keys(path),
+        match.target.id if match.target is not None and entry.method != "HEAD" else None,
+        match.params,
+        request_headers,
+        _body_without_keys(entry.request_body),
+        started,
+        started if entry.ended is None else entry.ended,
+        entry.status,
+        response_headers,
+        entry.response_body,
+        request_headers.get("x-api-key") or (_hash(entry.owner) if entry.owner else None),
+        trouble_of(entry.status, response_headers, entry.response_body, entry.method),
+        entry.started is not None,
+    )
+
+
+def _delivery(index: int, entry: Entry, source: str) -> RecordedDelivery:
+    started = index if entry.started is None else entry.started
+    ended = started if entry.ended is None else entry.ended
+    url = _without_keys(entry.url.partition("?")[0])
+    return RecordedDelivery(
+        index, source, _merged(entry.request_headers), entry.request_body or b"", started, ended, entry.status, url
+    )
+
+
+def _merged(pairs: Iterable[tuple[str, str]]) -> Mapping[str, str]:
+    """Return headers by lower-case name, keys as their hashes, without cookies and tokens."""
+    merged: dict[str, str] = {}
+    for name, value in pairs:
+        key = name.lower()
+        if key == "x-api-key":
+            value = _key(value.strip())
+        elif key in _NOT_STORED:
+            value = _without_keys(value) if _KEY_LIKE.search(value) else "..."
+        else:
+            value = _without_keys(value)
+        merged[key] = f"{merged[key]}, {value}" if key in merged else value
+    return merged
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_CHARS]
+
+
+def _key(value: str) -> str:
+    """Return a key as its prefix and its hash; one that its recorder has masked stays."""
+    prefix = next((prefix for prefix in ("sk_", "pk_") if value.startswith(prefix)), "key_")
+    return value if value.endswith("...") else prefix + _hash(value)
+
+
+def _without_keys(text: str) -> str:
+    if "sk_" in text or "pk_" in text or "whsec_" in text:
+        return _KEY_LIKE.sub(lambda match: match[1] + _hash(match[0]), text)
+    return text
+
+
+def _body_without_keys(body: bytes | None) -> bytes | None:
+    if not body or not (b"sk_" in body or b"pk_" in body or b"whsec_" in body):
+        return body
+    return _without_keys(body.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
+def trouble_of(status: int | None, headers: Mapping[str, str], body: bytes | None, method: str) -> str | None:
+    """Return why an answer is not the service's word, as a kind of `NOT_THE_SERVICE`; None if it is."""
+    if status is None:
+        return "no-answer"
+    if method == "HEAD":
+        return None
+    value = json_value(body or b"")
+    if status >= 500:
+        has_error = isinstance(value, dict) and "statusCode" in value and "code" in value
+        return None if has_error else "other-failure"
+    if body is None or status == 204 or headers.get("content-length") == "0":
+        return None
+    if value is None and body.strip() != b"null":
+        is_json = "json" in headers.get("content-type", "") or not body
+        return "broken-body" if is_json and not body.lstrip().startswith(b"<") else "proxy-page"
+    return None
+
+
+def _entries(path: Path) -> Iterator[Entry]:
+    """Yield the entries of a file, whose format its content shows."""
+    with path.open("rb") as file:
+        head = file.read(4096)
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not start:
+        raise RecordingError(f"got {path.name}, which is empty; expected a HAR, such as a browser exports")
+    if start.startswith(b"<"):
+        raise RecordingError(f"got {path.name}, which is HTML or XML; expected a HAR, such as a browser exports")
+    if start.startswith((b"{", b"[")):
+        yield from _json_entries(path, start)
+        return
+    raise RecordingError(
+        f"got {path.name}, which is neither JSON nor a cassette; expected a HAR, such as a browser exports"
+    )
+
+
+def _json_entries(path: Path, start: bytes) -> Iterator[Entry]:
+    open_file = partial(_neighbour, path.parent)
+    stream = _streamed(path) if path.stat().st_size >= STREAMED_FROM_BYTES and b'"log"' in start else None
+    if stream is not None:
+        yield from har.entries(stream, path.name, open_file)
+        return
+    document = _json_document(path)
+    log = document.get("log") if isinstance(document, dict) else None
+    if not isinstance(log, dict) or not isinstance(log.get("entries"), list):
+        keys = ", ".join(list(document)[:4]) if isinstance(document, dict) else "a list"
+        raise RecordingError(f"got {path.name} with {keys or 'nothing'}; expected a HAR with log.entries")
+    yield from har.entries(log["entries"], path.name, open_file)
+
+
+def _neighbour(folder: Path, name: str) -> bytes | None:
+    """Return the content of a file in the folder of a recording; None if there is none, or the name leads out of it."""
+    if Path(name).name != name:
+        return None
+    try:
+        return (folder / name).read_bytes()
+    except OSError:
+        return None
+
+
+def _json_document(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes().decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise RecordingError(f"got {path.name}, which is not UTF-8; expected a HAR, which is JSON in UTF-8") from None
+    except json.JSONDecodeError as failure:
+        raise RecordingError(_not_json(path, f"at line {failure.lineno}, column {failure.colno}")) from None
+    except (ValueError, RecursionError) as failure:
+        reason = "its nesting" if isinstance(failure, RecursionError) else "a number with thousands of digits"
+        raise RecordingError(f"got {path.name}, which cannot be read because of {reason}; expected a HAR") from None
+
+
+def _not_json(path: Path, where: str) -> str:
+    return f"got {path.name}, whose JSON ends or breaks {where}; expected a whole HAR: was the export cut off?"
+
+
+def _streamed(path: Path) -> Iterator[JSON] | None:
+    """Yield the entries of a large HAR one by one, with the extra `recordings`; None without it."""
+    try:
+        import ijson
+    except ImportError:
+        return None
+    return _stream(path, ijson)
+
+
+def _stream(path: Path, ijson: Any) -> Iterator[JSON]:
+    items = cast("Callable[..., Iterator[JSON]]", ijson.items)
+    with path.open("rb") as file:
+        if file.read(3) != b"\xef\xbb\xbf":
+            file.seek(0)
+        count = 0
+        try:
+            for entry in items(file, "log.entries.item", use_float=True):
+                count += 1
+                yield entry
+        except (ijson.JSONError, ValueError):
+            raise RecordingError(_not_json(path, f"after entry {count}")) from None
+    if not count:
+        raise RecordingError(f"got {path.name} without entries; expected a HAR with log.entries")

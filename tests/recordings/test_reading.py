@@ -1,0 +1,210 @@
+"""Reading of recordings: which entries are exchanges, what their fields are, and how several files become one history."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from mockserver._json import JSON
+from mockserver.recordings import reading
+from mockserver.recordings.entries import RecordingError
+from mockserver.recordings.reading import read_recording
+from tests.recordings.hars import ADDRESS, KEY, entry, har, write
+
+LIST: JSON = {"data": [], "pagination": {}}
+HASH = "sk_" + hashlib.sha256(KEY.encode()).hexdigest()[:12]
+
+
+def test_an_entry_is_an_exchange_with_its_operation(tmp_path: Path) -> None:
+    file = write(
+        tmp_path, entry("GET /v1/campaigns/campaign_1?a=b", 200, LIST, at="2026-03-01T09:00:00.0005-03:00", time=1.25)
+    )
+
+    (exchange,) = read_recording(file).exchanges
+
+    assert (1, "recording.har", "GET", "/v1/campaigns/campaign_1?a=b") == (
+        exchange.index, exchange.source, exchange.method, exchange.path,
+    )  # fmt: skip
+    assert ("readCampaign", {"id": "campaign_1"}) == (exchange.operation, exchange.params)
+    assert (1772366400000, 1772366400002) == (exchange.started, exchange.ended)  # rounded outwards
+    assert (200, LIST, b"") == (exchange.status, exchange.response_json, exchange.request_body)
+
+
+def test_a_key_is_a_hash_of_it_and_pseudo_headers_are_none(tmp_path: Path) -> None:
+    headers = {"Cookie": "session=abc", "Referer": f"https://app.example/?key={KEY}"}
+    (exchange,) = read_recording(write(tmp_path, entry("GET /v1/campaigns", 200, LIST, headers=headers))).exchanges
+
+    assert HASH == exchange.key
+    assert {
+        "x-api-key": HASH,
+        "cookie": "...",
+        "referer": f"https://app.example/?key={HASH}",
+    } == dict(exchange.request_headers)
+
+
+def test_the_prefix_is_that_of_most_operations_and_the_rest_is_left_out_by_kind(tmp_path: Path) -> None:
+    other = "https://other.example"
+    file = write(
+        tmp_path,
+        entry("GET /v1/campaigns", 200, LIST),
+        entry("GET /v1/unknown", 404, {}),
+        entry("GET /v1/campaigns", 200, LIST, address=other),
+        entry("GET /logo.png", 200, "png", address=other),
+        entry("OPTIONS /v1/campaigns", 204),
+        entry("GET /v1/campaigns", 200, LIST, _fromCache="disk"),
+        entry("POST /v1/campaigns", 201, {}, sent={}),
+    )
+
+    recording = read_recording(file)
+
+    assert ADDRESS == recording.prefix
+    assert ["listCampaigns", None, "createCampaign"] == [each.operation for each in recording.exchanges]
+    assert {"other": 2, "preflight": 1, "cached": 1} == recording.left_out
+    assert 1 == len(read_recording(file, url=f"{other}/v1/").exchanges)
+
+
+def test_several_files_are_one_history_in_order_of_their_clocks(tmp_path: Path) -> None:
+    late = write(tmp_path, entry("GET /v1/campaigns", 200, LIST, at="2026-03-01T12:00:01Z"), name="late.har")
+    early = write(
+        tmp_path, entry("GET /v1/message-templates", 200, {}, at="2026-03-01T12:00:00Z"),
+        entry("GET /v1/campaigns", 200, LIST, at="2026-03-01T12:00:02Z", key="sk_of_another_tenant"), name="early.har",
+    )  # fmt: skip
+
+    recording = read_recording(late, early)
+
+    assert ["early.har", "late.har", "early.har"] == [each.source for each in recording.exchanges]
+    assert [2, 1] == [len(history) for history in recording.histories.values()]
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "kind"),
+    [
+        (0, None, "no-answer"),
+        (200, "<html>Sign in</html>", "proxy-page"),
+        (502, "<html>Bad gateway</html>", "other-failure"),
+        (503, {"error": "down"}, "other-failure"),
+        (200, '{"data": [', "broken-body"),
+        (500, {"statusCode": 500, "code": "INTERNAL_ERROR", "message": "x"}, None),
+        (404, {"statusCode": 404, "code": "CAMPAIGN_NOT_FOUND", "message": "x"}, None),
+        (200, LIST, None),
+    ],
+)
+def test_an_answer_that_is_not_the_services_word_has_its_kind(
+    tmp_path: Path, status: int, answer: object, kind: str | None
+) -> None:
+    file = write(tmp_path, entry("GET /v1/campaigns", 200, LIST), entry("GET /v1/campaigns", status, answer))
+    exchange = read_recording(file).exchanges[1]
+
+    assert (kind, kind is None) == (exchange.trouble, exchange.is_answered)
+
+
+def test_an_event_of_a_receiver_is_a_delivery(tmp_path: Path) -> None:
+    event = {"event": "entrypoints.chatapp.connected", "data": {"tenantId": "t", "sessionId": "s"}}
+    received = entry("POST /hooks", 204, sent=event, address="https://me.example", headers={"webhook-id": "evt_1"})
+    recording = read_recording(write(tmp_path, entry("GET /v1/campaigns", 200, LIST), received))
+
+    (delivery,) = recording.deliveries
+    assert (event, 204, "https://me.example/hooks", "evt_1") == (
+        delivery.json, delivery.status, delivery.url, delivery.headers["webhook-id"],
+    )  # fmt: skip
+    assert {} == recording.left_out
+
+
+def test_a_body_that_the_recorder_left_out_is_none_and_an_encoded_one_is_decoded(tmp_path: Path) -> None:
+    without = entry("POST /v1/campaigns", 201, {"campaignId": "c"}, sent={"name": "x"})
+    del without["request"]["postData"], without["response"]["content"]["text"]
+    encoded = entry("GET /v1/campaigns", 200, LIST)
+    encoded["response"]["content"] |= {
+        "text": base64.b64encode(json.dumps(LIST).encode()).decode(),
+        "encoding": "base64",
+    }
+    empty = entry("POST /v1/campaigns/campaign_1/cancel", 204)
+
+    first, second, third = read_recording(write(tmp_path, without, encoded, empty)).exchanges
+
+    assert (None, None, True) == (first.request_body, first.response_body, first.is_answered)
+    assert LIST == second.response_json
+    assert (b"", b"") == (third.request_body, third.response_body)
+
+
+def test_a_body_in_a_file_of_its_own_is_read_and_no_file_outside(tmp_path: Path) -> None:
+    (tmp_path / "recordings").mkdir()
+    (tmp_path / "secret.json").write_text("{}")
+    attached, outside = (entry("GET /v1/campaigns", 200, LIST) for _ in range(2))
+    for row, name in ((attached, "a1.json"), (outside, "../secret.json")):
+        del row["response"]["content"]["text"]
+        row["response"]["content"]["_file"] = name
+    (tmp_path / "recordings" / "a1.json").write_text(json.dumps(LIST))
+
+    first, second = read_recording(write(tmp_path / "recordings", attached, outside)).exchanges
+
+    assert (LIST, None) == (first.response_json, second.response_body)
+
+
+def test_a_large_file_is_streamed_with_the_same_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write(tmp_path, entry("GET /v1/campaigns", 200, LIST, time=1.5), entry("GET /logo.png", 200, "png"))
+    whole = read_recording(file)
+    monkeypatch.setattr(reading, "STREAMED_FROM_BYTES", 0)
+
+    assert whole == read_recording(file)
+
+
+WRONG_DATE = entry("GET /v1/campaigns", 200, LIST, at="2026-13-45")
+ENDLESS = json.dumps(har(entry("GET /v1/campaigns", 200, LIST, time=1))).replace('"time": 1,', '"time": 1e400,')
+LEFT_OUT = entry("GET /v1/campaigns", 200, LIST)
+del LEFT_OUT["response"]["content"]["text"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "which is empty"),
+        ("<!doctype html><title>HAR</title>", "which is HTML or XML"),
+        ("hello", "neither JSON nor a cassette"),
+        ('{"openapi": "3.1.0", "paths": {}}', "with openapi, paths; expected a HAR with log.entries"),
+        (json.dumps(har(LEFT_OUT))[:-40], "whose JSON ends or breaks at line 1, column"),
+        ('{"log": {"entries": [' + "9" * 5000 + "]}}", "a number with thousands of digits"),
+        (json.dumps(har(WRONG_DATE)), "entry 1: got the start '2026-13-45'; expected a date and time of ISO 8601"),
+        (ENDLESS, "entry 1: got the time inf; expected milliseconds"),
+        (json.dumps(har(entry("GET /logo.png", 200, "png"))), "without a call of this API; its addresses begin with https://crm.example"),
+        (json.dumps(har()), "without a call of this API"),
+        (json.dumps(har(LEFT_OUT)), "without the bodies of answers"),
+        ('{"log": {"entries": [{"startedDateTime": 1}]}}', "entry 1: got no request; expected an entry of HAR 1.2"),
+    ],
+)  # fmt: skip
+def test_what_is_no_recording_is_refused_in_one_line(tmp_path: Path, content: str, message: str) -> None:
+    refusal = _refusal(tmp_path, content)
+
+    assert refusal.startswith(("got recording.har", "recording.har, entry"))
+    assert "\n" not in refusal
+    assert message in refusal
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (json.dumps(har(LEFT_OUT, LEFT_OUT))[:-40], "whose JSON ends or breaks after entry 1; expected a whole HAR"),
+        ('{"log": {"entries": [' + "9" * 5000 + "]}}", "whose JSON ends or breaks after entry 0"),
+        (json.dumps(har(WRONG_DATE)), "entry 1: got the start '2026-13-45'"),
+        (ENDLESS, "whose JSON ends or breaks after entry 0"),
+        (json.dumps(har()), "without entries; expected a HAR with log.entries"),
+    ],
+)
+def test_what_is_no_recording_is_refused_while_it_is_streamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, message: str
+) -> None:
+    monkeypatch.setattr(reading, "STREAMED_FROM_BYTES", 0)
+
+    assert message in _refusal(tmp_path, content)
+
+
+def _refusal(folder: Path, content: str) -> str:
+    file = folder / "recording.har"
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(RecordingError) as refused:
+        read_recording(file)
+    return str(refused.value)
