@@ -31,8 +31,8 @@ class Entry(NamedTuple):
         status: None if no answer arrived.
         response_headers: Pairs as recorded.
         response_body: None if the recorder left it out.
-        owner: What names the tenant if the format has no keys; "" otherwise.
         is_cached: Whether the answer is from a cache of the recorder.
+        is_ordered: Whether the file's order is that of the calls, which did not overlap.
     """
 
     place: str
@@ -45,11 +45,11 @@ class Entry(NamedTuple):
     status: int | None
     response_headers: Iterable[tuple[str, str]]
     response_body: bytes | None
-    owner: str = ""
     is_cached: bool = False
+    is_ordered: bool = False
 
 
-def started_ms(written: Any, place: str) -> Instant:
+def start_instant(written: Any, place: str) -> Instant:
     """Return the microseconds of an instant; raise RecordingError for a text that is not one."""
     parsed = parse(written) if isinstance(written, str) else None
     if parsed is None or not EARLIEST <= parsed[0] <= LATEST:

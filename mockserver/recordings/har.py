@@ -14,7 +14,7 @@ from typing import Any
 
 from mockserver._json import JSON
 from mockserver.contract.text import whole_number
-from mockserver.recordings.entries import Entry, RecordingError, interval, started_ms
+from mockserver.recordings.entries import Entry, RecordingError, interval, start_instant
 
 OpenFile = Callable[[str], bytes | None]  # the content of a file of this name next to the recording; None without one
 _BODILESS = ("GET", "HEAD", "OPTIONS")
@@ -36,7 +36,7 @@ def entries(rows: Iterable[Any], name: str, open_file: OpenFile) -> Iterator[Ent
         url, method = request.get("url"), request.get("method")
         if not isinstance(url, str) or not isinstance(method, str):
             raise RecordingError(f"{place}: got a request without method and url; expected those of HAR 1.2")
-        start = started_ms(row.get("startedDateTime"), place)
+        start = start_instant(row.get("startedDateTime"), place)
         started, ended = interval(start, _duration(row), place)
         request_headers, response_headers = _headers(request), _headers(response)
         status = response.get("status")

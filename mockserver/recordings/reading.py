@@ -8,6 +8,7 @@ Read recordings: HAR, cassettes of vcrpy, and this product's journals and replay
 
 from __future__ import annotations
 
+import binascii
 import hashlib
 import json
 import re
@@ -20,8 +21,8 @@ from urllib.parse import urlsplit
 
 from mockserver._json import JSON
 from mockserver.contract.lifecycles import EVENTS
-from mockserver.contract.text import json_value
-from mockserver.recordings import har
+from mockserver.contract.text import brief, json_value
+from mockserver.recordings import cassettes, har, journals
 from mockserver.recordings.entries import Entry, RecordingError
 from mockserver.server.api.router import route
 from mockserver.verify.histories.exchanges import RecordedDelivery, RecordedExchange, Recording
@@ -196,7 +197,7 @@ def _kind_left_out(entry: Entry) -> str | None:
 
 
 def _in_order(calls: list[tuple[Entry, str, str]]) -> list[RecordedExchange]:
-    """Return the exchanges in order of their start; those without times after each other, in the order of their file."""
+    """Return the exchanges in order of their start; those without times follow, in the order of their file."""
     timed = sorted((call for call in calls if call[0].started is not None), key=lambda call: call[0].started or 0)
     untimed = [call for call in calls if call[0].started is None]
     return [_exchange(number, *call) for number, call in enumerate([*timed, *untimed], 1)]
@@ -220,9 +221,10 @@ def _exchange(index: int, entry: Entry, source: str, path: str) -> RecordedExcha
         entry.status,
         response_headers,
         entry.response_body,
-        request_headers.get("x-api-key") or (_hash(entry.owner) if entry.owner else None),
+        request_headers.get("x-api-key"),
         trouble_of(entry.status, response_headers, entry.response_body, entry.method),
         entry.started is not None,
+        entry.is_ordered,
     )
 
 
@@ -301,24 +303,58 @@ def _entries(path: Path) -> Iterator[Entry]:
         raise RecordingError(f"got {path.name}, which is HTML or XML; expected a HAR, such as a browser exports")
     if start.startswith((b"{", b"[")):
         yield from _json_entries(path, start)
-        return
-    raise RecordingError(
-        f"got {path.name}, which is neither JSON nor a cassette; expected a HAR, such as a browser exports"
-    )
+    else:
+        yield from _document_entries(_yaml_document(path), path)
 
 
 def _json_entries(path: Path, start: bytes) -> Iterator[Entry]:
-    open_file = partial(_neighbour, path.parent)
     stream = _streamed(path) if path.stat().st_size >= STREAMED_FROM_BYTES and b'"log"' in start else None
     if stream is not None:
-        yield from har.entries(stream, path.name, open_file)
+        yield from har.entries(stream, path.name, partial(_neighbour, path.parent))
         return
-    document = _json_document(path)
-    log = document.get("log") if isinstance(document, dict) else None
-    if not isinstance(log, dict) or not isinstance(log.get("entries"), list):
-        keys = ", ".join(list(document)[:4]) if isinstance(document, dict) else "a list"
-        raise RecordingError(f"got {path.name} with {keys or 'nothing'}; expected a HAR with log.entries")
-    yield from har.entries(log["entries"], path.name, open_file)
+    yield from _document_entries(_json_document(path), path)
+
+
+def _document_entries(document: Any, path: Path) -> Iterator[Entry]:
+    """Yield the entries of a document that was read as a whole; its members may have any shape."""
+    try:
+        yield from _entries_of_format(document, path)
+    except (LookupError, TypeError, AttributeError, OverflowError, binascii.Error) as failure:
+        problem = f"{type(failure).__name__}: {brief(str(failure), 80)}"
+        raise RecordingError(
+            f"got {path.name}, in which an entry has another shape than its format ({problem})"
+        ) from None
+
+
+def _entries_of_format(document: Any, path: Path) -> Iterator[Entry]:
+    members = document if isinstance(document, dict) else {}
+    log = members.get("log")
+    if isinstance(log, dict) and isinstance(log.get("entries"), list):
+        yield from har.entries(log["entries"], path.name, partial(_neighbour, path.parent))
+    elif isinstance(members.get("interactions"), list):
+        yield from cassettes.entries(members["interactions"], path.name)
+    elif isinstance(members.get("exchanges"), list):
+        yield from journals.journal_entries(members["exchanges"], path.name)
+    elif isinstance(members.get("calls"), list):
+        yield from journals.replay_entries(members, path.name)
+    else:
+        content = ", ".join(map(str, list(members)[:4])) or ("a list" if isinstance(document, list) else "a text")
+        raise RecordingError(
+            f"got {path.name} with {brief(content, 60)}; expected a HAR (log.entries), a cassette (interactions), "
+            "a journal (exchanges) or a replay document (calls)"
+        )
+
+
+def _yaml_document(path: Path) -> Any:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        return YAML(typ="safe", pure=False).load(path.read_bytes())
+    except (YAMLError, ValueError, RecursionError):
+        raise RecordingError(
+            f"got {path.name}, which is neither JSON nor YAML; expected a HAR or a cassette, such as recording.har"
+        ) from None
 
 
 def _neighbour(folder: Path, name: str) -> bytes | None:

@@ -8,7 +8,9 @@ import json
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
+from mockserver import Sandbox
 from mockserver._json import JSON
 from mockserver.recordings import reading
 from mockserver.recordings.entries import RecordingError
@@ -153,6 +155,89 @@ def test_a_large_file_is_streamed_with_the_same_result(tmp_path: Path, monkeypat
     assert whole == read_recording(file)
 
 
+def _life(sandbox: Sandbox) -> None:
+    """Call a sandbox: two tenants' keys, a wait, a query, an upload, a call without a key."""
+    sandbox.apply({"given": {"templates": [{"id": "template_hello"}]}})
+    session = sandbox.requests_session()
+    headers, body = (
+        {"X-API-Key": sandbox.secret_key},
+        {"name": "Olá", "platform": "chatapp", "templateId": "template_hello"},
+    )
+    created = session.post(f"{sandbox.base_url}/v1/campaigns", json={**body, "cadence": 60}, headers=headers)
+    sandbox.advance(minutes=1)
+    session.get(f"{sandbox.base_url}/v1/campaigns/{created.json()['campaignId']}?a=b%20c", headers=headers)
+    session.post(
+        f"{sandbox.base_url}/v1/messaging/media",
+        files={"files": ("a.png", b"\x89PNG\xff", "image/png")},
+        headers=headers,
+    )
+    session.get(f"{sandbox.base_url}/v1/campaigns")
+
+
+def test_a_journal_and_a_replay_document_are_recordings_in_their_order(mockserver: Sandbox, tmp_path: Path) -> None:
+    mockserver.freeze("2026-03-01T12:00:00Z")
+    _life(mockserver)
+    files = {"journal": mockserver.log.journal, "replay": mockserver.log.replay_document()}
+    for name, document in files.items():
+        (tmp_path / name).write_text(json.dumps(document), encoding="utf-8")
+
+    journal, replay = (read_recording(tmp_path / name).exchanges for name in files)
+
+    assert ["createCampaign", "readCampaign", "uploadMedia", "listCampaigns"] == [each.operation for each in journal]
+    assert [each.operation for each in journal] == [each.operation for each in replay]
+    assert [each.response_json for each in journal] == [each.response_json for each in replay]
+    assert [each.request_json for each in journal][:2] == [each.request_json for each in replay][:2]
+    assert b"\x89PNG\xff" in (replay[2].request_body or b"")
+    assert [0, 60_000] == [each.started - journal[0].started for each in replay[:2]]
+    assert [True, False, True] == [
+        journal[1].key == journal[0].key,
+        journal[3].key is not None,
+        replay[0].key == replay[1].key,
+    ]
+    assert journal[1].precedes(journal[2])
+    assert "Olá" == journal[0].request_json["name"]
+
+
+CASSETTE = """
+interactions:
+- request:
+    body: '{"name": "x"}'
+    headers:
+      Content-Type: [application/json]
+      X-API-Key: [sk_jewlrcunwropxcywym25ish2mrruiboh]
+    method: POST
+    uri: https://crm.example/api/v1/campaigns
+  response:
+    body:
+      string: !!binary |
+        eyJjYW1wYWlnbklkIjogImMifQ==
+    headers:
+      Content-Type: [application/json]
+    status: {code: 201, message: Created}
+- request: {body: null, headers: {}, method: GET, uri: 'https://crm.example/api/v1/campaigns/c'}
+  response:
+    body: {string: '{"id": "c"}'}
+    headers: {}
+    status: {code: 200, message: OK}
+version: 1
+"""
+
+
+@pytest.mark.parametrize("form", ["yaml", "json"])
+def test_a_cassette_is_a_recording_without_times(tmp_path: Path, form: str) -> None:
+    rows = YAML(typ="safe").load(CASSETTE)
+    rows["interactions"][0]["response"]["body"]["string"] = '{"campaignId": "c"}'
+    (tmp_path / "cassette").write_text(CASSETTE if form == "yaml" else json.dumps(rows), encoding="utf-8")
+
+    recording = read_recording(tmp_path / "cassette")
+    created, read = recording.exchanges
+
+    assert (HASH, {"name": "x"}, 201, {"campaignId": "c"}) == (
+        created.key, created.request_json, created.status, created.response_json,
+    )  # fmt: skip
+    assert ("readCampaign", None, False, True) == (read.operation, read.key, read.is_timed, created.precedes(read))
+
+
 WRONG_DATE = entry("GET /v1/campaigns", 200, LIST, at="2026-13-45")
 ENDLESS = json.dumps(har(entry("GET /v1/campaigns", 200, LIST, time=1))).replace('"time": 1,', '"time": 1e400,')
 LEFT_OUT = entry("GET /v1/campaigns", 200, LIST)
@@ -163,9 +248,10 @@ del LEFT_OUT["response"]["content"]["text"]
     ("content", "message"),
     [
         ("", "which is empty"),
+        ("a: [1", "neither JSON nor YAML"),
         ("<!doctype html><title>HAR</title>", "which is HTML or XML"),
-        ("hello", "neither JSON nor a cassette"),
-        ('{"openapi": "3.1.0", "paths": {}}', "with openapi, paths; expected a HAR with log.entries"),
+        ("hello", "with a text; expected a HAR (log.entries), a cassette"),
+        ('{"openapi": "3.1.0", "paths": {}}', "with openapi, paths; expected a HAR (log.entries), a cassette"),
         (json.dumps(har(LEFT_OUT))[:-40], "whose JSON ends or breaks at line 1, column"),
         ('{"log": {"entries": [' + "9" * 5000 + "]}}", "a number with thousands of digits"),
         (json.dumps(har(WRONG_DATE)), "entry 1: got the start '2026-13-45'; expected a date and time of ISO 8601"),
@@ -173,13 +259,16 @@ del LEFT_OUT["response"]["content"]["text"]
         (json.dumps(har(entry("GET /logo.png", 200, "png"))), "without a call of this API; its addresses begin with https://crm.example"),
         (json.dumps(har()), "without a call of this API"),
         (json.dumps(har(LEFT_OUT)), "without the bodies of answers"),
+        ('{"exchanges": [{"at": "2026-03-01T12:00:00Z", "request": {"path": "/v1/campaigns", "headers": 1}}]}', "another shape"),
+        ('{"calls": [{"call": "GET /v1/campaigns", "answer": 1}], "clock": {"freeze": "2026-03-01T12:00:00Z"}}', "another shape"),
+        ('{"interactions": [{}]}', "interaction 1: got no request with a response"),
         ('{"log": {"entries": [{"startedDateTime": 1}]}}', "entry 1: got no request; expected an entry of HAR 1.2"),
     ],
 )  # fmt: skip
 def test_what_is_no_recording_is_refused_in_one_line(tmp_path: Path, content: str, message: str) -> None:
     refusal = _refusal(tmp_path, content)
 
-    assert refusal.startswith(("got recording.har", "recording.har, entry"))
+    assert refusal.startswith(("got recording.har", "recording.har, "))
     assert "\n" not in refusal
     assert message in refusal
 

@@ -60,7 +60,8 @@ class RecordedExchange:
         response_body: b"" if there was none, None if the recorder left it out.
         key: A hash of the key, with the key's prefix, such as `sk_3f0c...`; None if the recording shows no key.
         trouble: A kind of `NOT_THE_SERVICE`; None if the answer is the service's word.
-        is_timed: False if the recorder has no times: `started` then only has the order of the file.
+        is_timed: False if the recorder has no times; `started` and `ended` then are the index.
+        is_ordered: True if the order of the file is that of the calls, which did not overlap: a cassette, a journal.
     """
 
     index: int
@@ -79,6 +80,7 @@ class RecordedExchange:
     key: str | None = None
     trouble: str | None = None
     is_timed: bool = True
+    is_ordered: bool = False
 
     @cached_property
     def request_json(self) -> Any:
@@ -110,9 +112,9 @@ class RecordedExchange:
 
     def precedes(self, other: RecordedExchange) -> bool:
         """Return True if this exchange was over before the other one began, whatever the recorder's rounding."""
-        if self.is_timed and other.is_timed:
-            return self.ended < other.started
-        return self.source == other.source and self.index < other.index
+        if self.is_ordered and other.is_ordered and self.source == other.source:
+            return self.index < other.index
+        return self.is_timed and other.is_timed and self.ended < other.started
 
     def __repr__(self) -> str:  # headers and bodies contain people's data
         return f"RecordedExchange(#{self.index} {self.method} {self.operation or 'unknown'} -> {self.status})"

@@ -1,0 +1,63 @@
+"""
+Cassettes of vcrpy, in YAML or JSON: `interactions` in the order of their answers.
+
+A cassette has no times. Its calls count as sent one after the other, in its order.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from mockserver.recordings.entries import Entry, RecordingError, decompressed
+
+
+def entries(rows: Iterable[Any], name: str) -> Iterator[Entry]:
+    """Yield the interactions of a cassette; `name` is that of its file, for errors."""
+    for number, row in enumerate(rows, 1):
+        place = f"{name}, interaction {number}"
+        request, response = (row.get(part) if isinstance(row, Mapping) else None for part in ("request", "response"))
+        if not isinstance(request, Mapping) or not isinstance(response, Mapping):
+            raise RecordingError(f"{place}: got no request with a response; expected an interaction of vcrpy")
+        url, method, status = request.get("uri"), request.get("method"), response.get("status")
+        code = status.get("code") if isinstance(status, Mapping) else status
+        if not isinstance(url, str) or not isinstance(method, str) or not isinstance(code, int):
+            raise RecordingError(f"{place}: got no method, uri and status code; expected an interaction of vcrpy")
+        response_headers = list(_headers(response))
+        yield Entry(
+            place,
+            method.upper(),
+            url,
+            list(_headers(request)),
+            _body(request.get("body")) or b"",
+            None,
+            None,
+            code,
+            response_headers,
+            decompressed(_body(response.get("body")) or b"", dict(response_headers)),
+            is_ordered=True,
+        )
+
+
+def _headers(message: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the headers with lower-case names; a cassette has the values of each as a list or as one text."""
+    headers = message.get("headers")
+    for name, values in headers.items() if isinstance(headers, Mapping) else ():
+        for value in values if isinstance(values, list) else [values]:
+            yield str(name).lower(), value.decode("latin-1") if isinstance(value, bytes) else str(value)
+
+
+def _body(written: Any) -> bytes | None:
+    """Return the bytes of a body: text, bytes, or an object with one of them, or with base64."""
+    if isinstance(written, Mapping):
+        if isinstance(written.get("base64_string"), str):
+            try:
+                return base64.b64decode(written["base64_string"])
+            except (binascii.Error, ValueError):
+                return None
+        return _body(written.get("string"))
+    if isinstance(written, str):
+        return written.encode("utf-8", "surrogatepass")
+    return written if isinstance(written, bytes) else None
