@@ -28,6 +28,7 @@ LATE = {
     "mockserver.scenario.parsing": "a YAML file",
     "mockserver.server.docs_page.page": "the page of a document",
     "mockserver.server.control.replay_document": "a replay document",
+    "mockserver.server.control.har": "a HAR",
     "mockserver.testing": "a test",
     "mockserver.verify": "`mockserver verify`",
     "random": "nothing but `email.utils`",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from pathlib import Path
@@ -95,7 +96,7 @@ def _lines(
     if document.get("calls"):
         yield from filter(None, [document.get("summary")])  # set if the document is not the whole run
         if folder is not None:
-            yield from _write(item, folder, document, place)
+            yield from _write(item, folder, sandbox, document, place)
         if has_trace:
             from mockserver.pytest_plugin import trace
 
@@ -112,12 +113,12 @@ def _views(item: pytest.Item, sandbox: Sandbox, ownership: SandboxOwnership) -> 
     return views._replace(findings=()) if conduct.mode(item) == "off" else views
 
 
-def _write(item: pytest.Item, folder: Path, document: Mapping[str, Any], place: int) -> Iterator[str]:
-    """Write the document that repeats the run; yield the lines about it."""
-    suffix = f"{f'.{place + 1}' if place else ''}.yaml"
+def _write(item: pytest.Item, folder: Path, sandbox: Sandbox, document: Mapping[str, Any], place: int) -> Iterator[str]:
+    """Write the document that repeats the run, and its calls as a HAR; yield the lines about the former."""
+    name = f"{file_name(item.nodeid)}{f'.{place + 1}' if place else ''}"
     try:
-        path = folder / f"{file_name(item.nodeid)}{suffix}"
-        file = write_file(path, item.config.rootpath, documents.dump(document).encode())
+        file = write_file(folder / f"{name}.yaml", item.config.rootpath, documents.dump(document).encode())
+        write_file(folder / f"{name}.har", item.config.rootpath, json.dumps(sandbox.log.har(), indent=1).encode())
     except OSError as problem:
         yield f"no replay document was written: {type(problem).__name__}: {problem}"
         return

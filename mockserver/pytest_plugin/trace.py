@@ -6,6 +6,7 @@ The plugin imports this module only if `--mockserver-trace` asks for traces.
 
 from __future__ import annotations
 
+import json
 import os
 from importlib import import_module
 from pathlib import Path
@@ -36,10 +37,11 @@ def write(item: pytest.Item, sandbox: Sandbox, place: int, text: Report, documen
         secrets = [backend.secret_key, backend.public_key, *(hosted.sandbox.secrets() if hosted else ())]
         address = hosted.base_url if hosted else backend.base_url(), sandbox.id
         journal = backend.run("readJournal")["exchanges"]
-        run = TracedRun(item.nodeid, outcome, text.summary, text.sections, journal, document, secrets, address)
-        name = f"{file_name(item.nodeid)}{f'.{place + 1}' if place else ''}.html"
-        root = item.config.rootpath
-        file = write_file(root / _FOLDER / name, root, render(trace(run)))
+        root, name = item.config.rootpath, f"{file_name(item.nodeid)}{f'.{place + 1}' if place else ''}"
+        har = f"{name}.har"
+        run = TracedRun(item.nodeid, outcome, text.summary, text.sections, journal, document, secrets, address, har)
+        file = write_file(root / _FOLDER / f"{name}.html", root, render(trace(run)))
+        write_file(root / _FOLDER / har, root, json.dumps(sandbox.log.har(), indent=1).encode())
     except Exception as problem:  # noqa: BLE001 - a trace must not hide the failure that it is about
         return printable(f"no trace was written: {type(problem).__name__}: {problem}")
     item.stash.setdefault(_FILES, []).append(file)

@@ -2,7 +2,7 @@
 HAR 1.2, as Chromium, Firefox, Playwright, mitmproxy, Charles and Postman's tools write it.
 
 They differ in what they leave out: bodies of requests (`postData`), bodies of answers (`content.text`), the time of an
-aborted entry. Pseudo headers of HTTP/2 (`:path`) are no headers. Playwright may store a body in a file of its own (`_file`).
+aborted entry. The entries of a sandbox's own HAR are in the order of its calls (`_mockserver`). Pseudo headers of HTTP/2 (`:path`) are no headers. Playwright may store a body in a file of its own (`_file`).
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ def entries(rows: Iterable[Any], name: str, open_file: OpenFile) -> Iterator[Ent
             status if answered else None,
             response_headers,
             _response_body(response, status, method.upper(), response_headers, open_file) if answered else b"",
+            is_ordered=isinstance(row.get("_mockserver"), dict),
             is_cached=status == 304 or any(row.get(key) or response.get(key) for key in _NOT_FROM_SERVICE),
         )
 
@@ -119,7 +120,7 @@ def _content(part: JSON, open_file: OpenFile) -> bytes | None:
     text = part.get("text")
     if not isinstance(text, str):
         return None
-    if part.get("encoding") == "base64":
+    if "base64" in (part.get("encoding"), part.get("_encoding")):
         try:
             return base64.b64decode(text)
         except (binascii.Error, ValueError):

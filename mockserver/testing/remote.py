@@ -154,7 +154,7 @@ class _Needs(NamedTuple):
 
 # Read before a sandbox is closed, in some milliseconds: the clock and the rules are in the state.
 _LAST_VIEWS: tuple[CommandId, ...] = (
-    "readState", "readJournal", "readEvents", "readLedger", "readConduct", "readHistory", "readReplay",
+    "readState", "readJournal", "readEvents", "readLedger", "readConduct", "readHistory", "readReplay", "readHar",
 )  # fmt: skip
 
 

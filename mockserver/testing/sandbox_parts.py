@@ -144,6 +144,14 @@ class Log:
         """
         return self._backend.run("readReplay", name=name)
 
+    def har(self) -> JSON:
+        """
+        Return the calls and the requests to receivers so far as a HAR 1.2, without keys.
+
+        A viewer of a browser or a proxy opens it, and `mockserver recording` reads it. Times are the sandbox's.
+        """
+        return self._backend.run("readHar")
+
     def watch_choices(self, read: set[str]) -> None:
         """
         Record which choices are read from now on, also after a reset.

@@ -266,12 +266,20 @@ def _play_evidence(run: _Run) -> None:
     run.call("readReport", "json", query={"failure": "expected one start"}, accept="application/json")
     run.refuse("readReport", "MOCK_NOT_ACCEPTABLE", accept="text/html")
     run.refuse("readCheck", "MOCK_BAD_QUERY", query={"conduct": "errors"})
-    for command in ("readHistory", "readReplay", "readLedger", "readConduct", "readCoverage", "readTrackedChoices"):
+    for command in (
+        "readHistory",
+        "readReplay",
+        "readHar",
+        "readLedger",
+        "readConduct",
+        "readCoverage",
+        "readTrackedChoices",
+    ):
         run.call(command, "run")
     run.call("readStream", "now")
     run.refuse("readStream", "MOCK_BAD_QUERY", query={"since": "1"})
     run.refuse("readStream", "MOCK_NOT_ACCEPTABLE", accept="image/png")
-    for command in ("readState", "readJournal", "readReplay", "readReport"):
+    for command in ("readState", "readJournal", "readReplay", "readHar", "readReport"):
         run.refuse(command, "MOCK_BAD_QUERY", query={"colour": "blue"})
     for command in ("readOpenapi", "readOpenapiYaml", "readDocs"):
         run.refuse(command, "MOCK_BAD_PLANE", query={"plane": "contrl"})

@@ -531,6 +531,7 @@ def _play_evidence(controls: Controls) -> None:
         "readJournal",
         "readHistory",
         "readReplay",
+        "readHar",
         "readReport",
         "readLedger",
         "readConduct",
@@ -541,7 +542,7 @@ def _play_evidence(controls: Controls) -> None:
     controls.run("readReport", query="?failure=got+1", headers={"accept": "application/json"})
     controls.refuse("readReport", "MOCK_NOT_ACCEPTABLE", headers={"accept": "text/html"})
     controls.run("readJournal", query="?last=2")
-    for command in ("readState", "readJournal", "readReplay", "readReport"):
+    for command in ("readState", "readJournal", "readReplay", "readHar", "readReport"):
         controls.refuse(command, "MOCK_BAD_QUERY", query="?color=blue")
     for name in ("", "n" * 201):
         assert "name: got" in controls.refuse("readReplay", "MOCK_BAD_QUERY", query=f"?name={name}")

@@ -556,7 +556,8 @@ def test_reports_pass_through_workers_and_into_junit_xml(suite: Suite, monkeypat
         re.search("^Call #1 startCampaign .*404 CAMPAIGN_NOT_FOUND", each) is not None for each in result.outlines
     )
     files = sorted((suite.pytester.path / ".mockserver/failures").iterdir())
-    assert [f"test_mine.py.test_it-{number}.yaml" for number in range(4)] == [each.name for each in files]
+    endings = ("har", "yaml")
+    assert [f"test_mine.py.test_it-{n}.{end}" for n in range(4) for end in endings] == [each.name for each in files]
     cases = xml.etree.ElementTree.parse(suite.pytester.path / "junit.xml").iter("testcase")
     properties = [{each.get("name"): each.get("value") for each in case.iter("property")} for case in cases]
     assert {"mockserver_sandbox", "mockserver_replay"} == set.intersection(*map(set, properties))

@@ -33,7 +33,7 @@ FAILS, PASSES = "test_mine.py.test_fails.html", "test_mine.py.test_passes.html"
 
 
 def traces(suite: Suite) -> list[str]:
-    return sorted(file.name for file in (suite.pytester.path / ".mockserver").glob("traces/*"))
+    return sorted(file.name for file in (suite.pytester.path / ".mockserver").glob("traces/*.html"))
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,16 @@ def test_the_report_names_the_trace_and_the_command_that_serves_it(suite: Suite)
     result.stdout.fnmatch_lines([f"to see it step by step: {file}; mockserver open {file} serves its last state"])
     assert 1 == result.stdout.str().count("to see it step by step")
     assert "expected exactly 1 call of startCampaign, got 0" in (suite.pytester.path / file).read_text(encoding="utf-8")
+
+
+def test_a_trace_links_the_calls_of_its_sandbox_as_a_har(suite: Suite) -> None:
+    suite.run(SOURCE, "--mockserver-trace=on-failure")
+    folder = suite.pytester.path / ".mockserver"
+    har = FAILS.replace(".html", ".har")
+
+    assert f'<a id="har" href="{har}" download>' in (folder / "traces" / FAILS).read_text(encoding="utf-8")
+    for file in (folder / "traces" / har, folder / "failures" / har):
+        assert "1.2" == json.loads(file.read_text(encoding="utf-8"))["log"]["version"]
 
 
 def test_the_folder_is_ignored_by_git(suite: Suite) -> None:

@@ -327,6 +327,21 @@ class Journal(TypedDict):
     transitions: list[Transition]
 
 
+class HarCreator(TypedDict):
+    name: str
+    version: str
+
+
+class HarLog(TypedDict):
+    version: str
+    creator: HarCreator
+    entries: Annotated[list[dict[str, Any]], "Calls and requests to receivers, as HAR 1.2 defines entries."]
+
+
+class Har(TypedDict):
+    log: HarLog
+
+
 class PathDifference(TypedDict):
     path: str
     expected: Anything

@@ -178,10 +178,10 @@ def _body(sandbox: SandboxState, hide: Redactor, call: Call) -> JSON:
         text = "\0"
     if all(char.isprintable() or char == "\n" for char in text):
         return {"body": hide.text(text)}
-    return {"base64": base64.b64encode(_without_keys(sandbox, hide, call.body)).decode()}
+    return {"base64": base64.b64encode(without_keys(sandbox, hide, call.body)).decode()}
 
 
-def _without_keys(sandbox: SandboxState, hide: Redactor, body: bytes) -> bytes:
+def without_keys(sandbox: SandboxState, hide: Redactor, body: bytes) -> bytes:
     """Return the bytes with keys redacted; all other bytes stay, also those that look like the beginning of a key."""
     try:
         return hide.text(body.decode()).encode()

@@ -172,6 +172,13 @@ def read_replay(snapshot: HostedSnapshot, args: Arguments) -> answers.Document:
     return replay_document.document(snapshot, name)
 
 
+def read_har(snapshot: HostedSnapshot, _args: Arguments) -> answers.Har:
+    """Return the calls and deliveries so far as a HAR 1.2."""
+    from mockserver.server.control import har
+
+    return har.document(snapshot)
+
+
 def track_choices(hosted: HostedSandbox, args: Arguments) -> None:
     """Record from now on which choices are read, also after a reset; the coverage then has them too."""
     hosted.watch_choices(set())

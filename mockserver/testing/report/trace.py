@@ -87,6 +87,7 @@ class Trace(NamedTuple):
         document: repeats the run; without the bodies of answers.
         start: the world before the first step.
         end: the world after the last one.
+        har: the name of a file with the calls as a HAR; empty if there is none.
     """
 
     name: str
@@ -98,6 +99,7 @@ class Trace(NamedTuple):
     start: JSON
     steps: Sequence[TracedStep]
     end: JSON
+    har: str
 
 
 class TracedRun(NamedTuple):
@@ -113,6 +115,7 @@ class TracedRun(NamedTuple):
         document: that repeats it.
         secrets: the keys and secrets of its sandbox.
         address: the sandbox's base url and its id.
+        har: the name of the file next to the trace that has the calls as a HAR; empty if there is none.
     """
 
     name: str
@@ -123,6 +126,7 @@ class TracedRun(NamedTuple):
     document: JSON
     secrets: Sequence[str]
     address: tuple[str, str]
+    har: str = ""
 
 
 def trace(run: TracedRun) -> Trace:
@@ -156,7 +160,7 @@ def trace(run: TracedRun) -> Trace:
         )
     return Trace(
         clean(run.name), run.outcome, [*map(clean, run.summary)], [*map(clean, run.report)], [*map(clean, notes)],
-        stored, start, steps, end,
+        stored, start, steps, end, run.har,
     )  # fmt: skip
 
 

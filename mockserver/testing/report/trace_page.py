@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _ASSETS: Final = Path(__file__).parent / "trace_assets"
 _LABEL: Final = '<p class="label" aria-live="polite"></p>\n'  # below the slider
+_HAR: Final = ('<a id="har" href="', '" download>')  # a file next to the trace; on a server, what the served state has
 _OWN_POLICY: Final = ('<meta http-equiv="Content-Security-Policy" content="', '">')
 _OWN_STYLE: Final = ("<style>", "</style>")
 _OWN_SCRIPT: Final = ("<script>", "</script>")
@@ -82,6 +83,7 @@ def served(html: str, checkpoints: Sequence[str]) -> HttpResponse:
     data = f'<script type="application/json" id="checkpoints">{_json(list(checkpoints))}</script>'
     page = html.replace(_LABEL, _LABEL + _asset("serve.html"), 1)
     for (begin, end), own in (
+        (_HAR, "har".join(_HAR)),
         (_OWN_POLICY, ""),
         (_OWN_STYLE, f"<style>{style}</style>"),
         (_OWN_SCRIPT, f"{data}<script>{script}</script><script>{serve}</script>"),

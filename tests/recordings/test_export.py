@@ -1,0 +1,134 @@
+"""The HAR of a sandbox: what HAR 1.2 requires of it, what it shows, and that it reads back as the same calls."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import requests
+
+from mockserver import MockServer, Sandbox, sample_file
+from mockserver._json import JSON
+from mockserver.recordings.reading import read_recording
+
+_PAIR = {
+    "type": "object",
+    "required": ["name", "value"],
+    "properties": {"name": {"type": "string"}, "value": {"type": "string"}},
+}
+_PAIRS = {"type": "array", "items": _PAIR}
+_MESSAGE = ["httpVersion", "cookies", "headers", "headersSize", "bodySize"]
+# What HAR 1.2 requires: http://www.softwareishard.com/blog/har-12-spec
+HAR_12 = {
+    "type": "object",
+    "required": ["log"],
+    "properties": {
+        "log": {
+            "type": "object",
+            "required": ["version", "creator", "entries"],
+            "properties": {
+                "version": {"const": "1.2"},
+                "creator": {"type": "object", "required": ["name", "version"]},
+                "entries": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "required": ["startedDateTime", "time", "request", "response", "cache", "timings"],
+                        "properties": {
+                            "startedDateTime": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$"},
+                            "time": {"type": "number", "minimum": 0},
+                            "request": {
+                                "type": "object",
+                                "required": ["method", "url", "queryString", *_MESSAGE],
+                                "properties": {
+                                    "url": {"type": "string", "pattern": "^https?://[^/]+/"},
+                                    "headers": _PAIRS,
+                                    "queryString": _PAIRS,
+                                    "postData": {"type": "object", "required": ["mimeType", "params"]},
+                                },
+                            },
+                            "response": {
+                                "type": "object",
+                                "required": ["status", "statusText", "content", "redirectURL", *_MESSAGE],
+                                "properties": {
+                                    "status": {"type": "integer"},
+                                    "headers": _PAIRS,
+                                    "content": {"type": "object", "required": ["size", "mimeType"]},
+                                },
+                            },
+                            "timings": {"type": "object", "required": ["send", "wait", "receive"]},
+                        },
+                    },
+                },
+            },
+        }
+    },
+}
+
+
+def live(sandbox: Sandbox) -> None:
+    """A life with a wait, an upload, a refusal, a lost answer, an event, and a second tenant's call."""
+    sandbox.freeze("2026-03-01T12:00:00Z")
+    sandbox.apply({"given": {"templates": [{"id": "template_hello"}], "chats": {"count": 3}}})
+    sandbox.receive_webhooks(lambda request: 204)
+    headers, url = {"X-API-Key": sandbox.secret_key}, f"{sandbox.base_url}/v1"
+    draft = {"name": "Olá", "platform": "chatapp", "templateId": "template_hello", "cadence": 60}
+    campaign = requests.post(f"{url}/campaigns", json=draft, headers=headers, timeout=60).json()["campaignId"]
+    sandbox.on("startCampaign").drop("after")
+    try:
+        requests.post(f"{url}/campaigns/{campaign}/start", headers=headers, timeout=60)
+    except requests.ConnectionError:
+        sandbox.advance(minutes=1)
+    requests.get(f"{url}/campaigns/{campaign}?note=a%20b", headers=headers, timeout=60)
+    session = requests.post(f"{url}/entrypoints/chatapp/connection-sessions", headers=headers, timeout=60).json()
+    sandbox.complete_session(session["sessionId"])
+    requests.post(
+        f"{url}/messaging/media",
+        files={"files": ("a.png", sample_file("image/png"), "image/png")},
+        headers=headers,
+        timeout=60,
+    )
+    requests.get(f"{url}/campaigns/none", headers={"X-API-Key": "sk_of_nobody_at_all"}, timeout=60)
+
+
+def test_a_sandbox_has_its_calls_and_deliveries_as_har_1_2() -> None:
+    with MockServer() as server:
+        sandbox = server.sandbox()
+        live(sandbox)
+        document: JSON = sandbox.log.har()
+
+        jsonschema.validate(document, HAR_12)
+        rows = [
+            (row["request"]["method"], row["response"]["status"], row["_mockserver"])
+            for row in document["log"]["entries"]
+        ]
+
+    calls, (delivery,) = rows[:-1], rows[-1:]
+    operations = "createCampaign startCampaign readCampaign createConnectionSession uploadMedia readCampaign"
+    assert operations.split() == [note["operation"] for *_, note in calls]
+    assert [201, 0, 200, 202, 201, 401] == [status for _, status, _ in calls]
+    assert ("POST", 204, True) == (*delivery[:2], delivery[2]["event"].startswith("event_"))
+
+
+def test_the_export_reads_back_as_the_same_calls(tmp_path: Path) -> None:
+    with MockServer() as server:
+        sandbox = server.sandbox()
+        live(sandbox)
+        (tmp_path / "sandbox.har").write_text(json.dumps(sandbox.log.har()), encoding="utf-8")
+        entries: list[Any] = list(sandbox._backend.local("the journal").hosted.sandbox.journal.exchanges)
+        secret = sandbox.secret_key
+
+    recording = read_recording(tmp_path / "sandbox.har")
+
+    assert [entry.operation for entry in entries] == [each.operation for each in recording.exchanges]
+    assert [entry.status for entry in entries] == [each.status for each in recording.exchanges]
+    assert [entry.call.body for entry in entries] == [each.request_body for each in recording.exchanges]
+    assert [entry.answer for entry in entries if entry.status][:2] == [
+        each.response_body for each in recording.exchanges if each.status
+    ][:2]
+    assert (1, True) == (len(recording.deliveries), recording.exchanges[0].precedes(recording.exchanges[1]))
+    assert ["sk_tenant_default...", "sk_..."] == list(recording.histories)
+    assert secret not in (tmp_path / "sandbox.har").read_text(encoding="utf-8")
+    assert {} == recording.left_out
