@@ -35,6 +35,7 @@ def duplicate_start(evidence: Evidence) -> Iterator[Proof]:
         is_own = not again.arrived_late and not evidence.transport_repeats.get(again.n)
         if not was_received(first) and is_own and not _has_read(evidence, first, again):
             effect = "had taken effect" if first.applied else "had not reached the service"
+            effect = effect if evidence.run.knows_effects else "may have taken effect"
             message = f"campaign {campaign_id} was started again without a read, after a start without an answer, which {effect}"
             message += _BELOW * (again.n in evidence.transport_repeats)
             yield Proof(message, numbers((first, again)))

@@ -26,6 +26,7 @@ class Run(NamedTuple):
     `read_at` is the instant of the sandbox's clock when the view was made, `now` the latest instant that it has used.
     `has_all_transitions` is False once the journal, which is bounded, has dropped some. `deferred` are the calls that a
     rule delays although their clients have disconnected, by id. `commands` are those that the journal still has.
+    `knows_effects` is False for a recording, which does not show whether a call without an answer took effect.
 
     Lifetime: the collections are the sandbox's own, so a view costs nothing and is right until the sandbox changes.
     Lock: the caller holds the sandbox's lock while it uses the view, or makes it of a copy.
@@ -45,6 +46,7 @@ class Run(NamedTuple):
     rules: Mapping[str, Rule]
     deferred: Mapping[str, DeferredCall]
     commands: Sequence[CommandRecord]
+    knows_effects: bool = True
 
     @classmethod
     def of(cls, sandbox: SandboxState) -> Run:

@@ -1,0 +1,160 @@
+"""Conduct of a client by its recording: the findings of a sandbox that the recording shows too, and no others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mockserver import Sandbox
+from mockserver._json import JSON
+from mockserver.conduct.rules import ConductResult
+from mockserver.recordings.client import judge_client
+from mockserver.recordings.masking import Masker, salt_of
+from mockserver.recordings.reading import read_recording
+from mockserver.verify.histories.exchanges import Recording
+from tests.clients.driven import Client
+from tests.conduct.provocation import GIVEN, NOON, Provocation
+from tests.conduct.provocations_of_campaigns import PROVOCATIONS as OF_CAMPAIGNS
+from tests.conduct.provocations_of_sessions import PROVOCATIONS as OF_SESSIONS
+from tests.recordings.hars import entry, write
+
+pytestmark = pytest.mark.mockserver(given=GIVEN, now=NOON)
+# The HAR of a sandbox has no keys, and a recording neither preflights nor a life without a call.
+WITHOUT_RECORDING = ("key-in-wrong-place", "secret-in-browser-preflight")
+PROVOCATIONS = [each for each in (*OF_CAMPAIGNS, *OF_SESSIONS) if not each.id.startswith(WITHOUT_RECORDING)]
+EACH = pytest.mark.parametrize("provocation", PROVOCATIONS, ids=lambda each: each.id)
+
+
+def recording_of(sandbox: Sandbox, folder: Path) -> Recording:
+    file = folder / "sandbox.har"
+    file.write_text(json.dumps(sandbox.log.har()), encoding="utf-8")
+    return read_recording(file)
+
+
+def judged(sandbox: Sandbox, folder: Path) -> ConductResult:
+    recording = recording_of(sandbox, folder)
+    return judge_client(Masker(salt_of(recording)).recording(recording))
+
+
+def slow(answer_ms: int, call: str) -> JSON:
+    """Return an entry of a HAR that was answered after a time."""
+    answer = {"executionId": "execution_1", "status": "processing"}
+    return entry(call, 202, answer, time=answer_ms)
+
+
+@EACH
+def test_a_careless_client_has_the_finding_or_the_rule_is_not_assessed(
+    mockserver: Sandbox, provocation: Provocation, tmp_path: Path
+) -> None:
+    provocation.careless(Client(mockserver))
+    result = judged(mockserver, tmp_path)
+
+    rules = {finding.rule: finding.exchanges for finding in result.findings}
+    excused = {row.rule: row.why for row in result.not_assessed}
+    assert {*rules} <= {provocation.rule}
+    assert provocation.rule in {**rules, **excused}
+
+
+@EACH
+def test_a_careful_client_at_the_same_task_has_none(
+    mockserver: Sandbox, provocation: Provocation, tmp_path: Path
+) -> None:
+    provocation.careful(Client(mockserver))
+
+    if mockserver.log.call_count:
+        assert () == judged(mockserver, tmp_path).findings
+
+
+RULES_FOUND = (
+    "duplicate-start blind-post-retry poll-after-final poll-too-fast poll-final-set-incomplete ignore-retry-after retry-hopeless "
+    "only-200-is-ok json-on-204 restart-canceled lost-filters stale-template naive-dates secret-in-browser page-endless page-skip"
+)
+
+
+@pytest.mark.parametrize("rule", RULES_FOUND.split())
+def test_these_rules_are_found_by_a_recording(mockserver: Sandbox, rule: str, tmp_path: Path) -> None:
+    provocations = [each for each in PROVOCATIONS if each.rule == rule]
+    provocations[-1].careless(Client(mockserver))
+
+    assert [rule] == [finding.rule for finding in judged(mockserver, tmp_path).findings]
+
+
+START = "POST /v1/campaigns/campaign_1/start"
+LOST = [entry(START, 0, at="2026-03-01T12:00:00Z", time=10), entry(START, 202, {}, at="2026-03-01T12:00:05Z")]
+
+
+def test_the_effect_of_a_call_without_an_answer_is_unknown(tmp_path: Path) -> None:
+    (finding,) = judge_client(read_recording(write(tmp_path, *LOST))).findings
+
+    assert "duplicate-start" == finding.rule
+    assert "a start without an answer, which may have taken effect" in finding.message
+
+
+def test_calls_that_overlap_prove_nothing(tmp_path: Path) -> None:
+    canceled = entry("POST /v1/campaigns/campaign_1/cancel", 204, at="2026-03-01T12:00:00Z", time=3_000)
+    refused = {"statusCode": 422, "code": "CAMPAIGN_NOT_DRAFT", "message": ""}
+    early, late = (entry(START, 422, refused, at=f"2026-03-01T12:00:0{second}Z") for second in (1, 4))
+
+    one, other = (judge_client(read_recording(write(tmp_path, canceled, start))) for start in (early, late))
+
+    assert ([], ["restart-canceled"]) == ([f.rule for f in one.findings], [f.rule for f in other.findings])
+    assert "the calls that would prove it overlap" == reason(one, "restart-canceled")
+
+
+def reason(result: ConductResult, rule: str) -> str:
+    return next(row.why for row in result.not_assessed if row.rule == rule)
+
+
+def test_a_body_that_was_left_out_is_compared_with_nothing(tmp_path: Path) -> None:
+    failed = {"statusCode": 500, "code": "INTERNAL_ERROR", "message": ""}
+    rows = [
+        entry(START, 500, failed, at=f"2026-03-01T12:00:0{n}Z", sent={"commonVariables": {"var1": str(n)}})
+        for n in (0, 2)
+    ]
+    for row in rows:
+        del row["request"]["postData"]
+    result = judge_client(read_recording(write(tmp_path, *rows)))
+
+    assert () == result.findings
+    assert "the recording lacks a body of startCampaign" == reason(result, "blind-post-retry")
+
+
+def test_a_wait_of_two_minutes_for_an_answer_is_a_client_without_a_timeout(tmp_path: Path) -> None:
+    (finding,) = judge_client(read_recording(write(tmp_path, slow(125_000, START)))).findings
+
+    assert ("no-timeout", (1,)) == (finding.rule, finding.exchanges)
+
+
+def test_a_cassette_has_no_times_and_rules_of_time_are_not_assessed(tmp_path: Path) -> None:
+    rows = [
+        {"request": {"method": "GET", "uri": "https://crm.example/v1/campaigns/c/executions/e", "body": None, "headers": {}},
+         "response": {"status": {"code": 200}, "headers": {}, "body": {"string": '{"id": "e", "status": "processing"}'}}}
+    ] * 9  # fmt: skip
+    (tmp_path / "cassette.json").write_text(json.dumps({"version": 1, "interactions": rows}), encoding="utf-8")
+    result = judge_client(read_recording(tmp_path / "cassette.json"))
+
+    assert () == result.findings
+    assert "the recording has no times" == reason(result, "poll-too-fast") == reason(result, "ignore-retry-after")
+
+
+def test_a_receiver_is_judged_by_its_time_alone(tmp_path: Path) -> None:
+    event = {"event": "entrypoints.chatapp.connected", "data": {"tenantId": "t", "sessionId": "s"}}
+    received = entry("POST /hooks", 500, sent=event, address="https://me.example", time=6_000)
+    result = judge_client(read_recording(write(tmp_path, received, *LOST[1:])))
+
+    assert ["slow-ack"] == [finding.rule for finding in result.findings]
+    assert "a recording does not show whether a delivery was genuine" == reason(result, "secret-misread")
+
+
+def test_a_date_in_retry_after_is_compared_with_the_clock_that_shows_the_shorter_wait(tmp_path: Path) -> None:
+    """The service's clock is an hour ahead of the recorder's: a client may subtract the service's own from the date."""
+    limited = entry("GET /v1/campaigns", 429, {"statusCode": 429, "code": "RATE_LIMIT_EXCEEDED", "message": ""})
+    limited["response"]["headers"] += [
+        {"name": "Date", "value": "Sun, 01 Mar 2026 13:00:00 GMT"}, {"name": "Retry-After", "value": "Sun, 01 Mar 2026 13:00:10 GMT"},
+    ]  # fmt: skip
+    for second, rules in ((9, []), (5, ["ignore-retry-after"])):
+        again = entry("GET /v1/campaigns", 200, {"campaigns": []}, at=f"2026-03-01T12:00:0{second}.500Z")
+        result = judge_client(read_recording(write(tmp_path, limited, again)))
+        assert rules == [finding.rule for finding in result.findings]
