@@ -80,7 +80,7 @@ def sections(
 def _lines(
     item: pytest.Item, sandbox: Sandbox, place: int, failure: BaseException | None, ownership: SandboxOwnership
 ) -> Iterator[str]:
-    views = _views(item, sandbox, ownership)
+    views = _views(item, sandbox, ownership, failure)
     text = report_of(views, describe(failure))
     is_empty = sandbox._is_rolled_back and not views.exchanges and not isinstance(failure, SelfExplainingError)
     if not (views.name == "self.mockserver" and has_notes(failure)):  # else the report is part of the error above
@@ -92,19 +92,23 @@ def _lines(
     folder, has_trace = home(item.config), options.trace_mode(item.config) != "off"
     if folder is None and not has_trace:
         return
-    document = sandbox.log.replay_document(item.nodeid)
+    undone = sandbox._undone_by(failure)
+    document = {**undone.document, "scenario": item.nodeid} if undone else sandbox.log.replay_document(item.nodeid)
     if document.get("calls"):
         yield from filter(None, [document.get("summary")])  # set if the document is not the whole run
         if folder is not None:
-            yield from _write(item, folder, sandbox, document, place)
+            yield from _write(item, folder, document, undone.har if undone else sandbox.log.har(), place)
         if has_trace:
             from mockserver.pytest_plugin import trace
 
-            yield trace.write(item, sandbox, place, text, document, "failed")
+            yield trace.write(item, sandbox, place, text, document, "failed", undone)
 
 
-def _views(item: pytest.Item, sandbox: Sandbox, ownership: SandboxOwnership) -> SandboxSnapshot:
-    views = snapshot(sandbox._backend, sandbox.settings)._replace(
+def _views(
+    item: pytest.Item, sandbox: Sandbox, ownership: SandboxOwnership, failure: BaseException | None = None
+) -> SandboxSnapshot:
+    undone = sandbox._undone_by(failure)
+    views = (undone.snapshot if undone else snapshot(sandbox._backend, sandbox.settings))._replace(
         name=ownership.name(item, sandbox),
         is_async=inspect.iscoroutinefunction(getattr(item, "obj", None)),
         calls_without_prefix=ownership.calls_without_prefix,
@@ -113,12 +117,14 @@ def _views(item: pytest.Item, sandbox: Sandbox, ownership: SandboxOwnership) -> 
     return views._replace(findings=()) if conduct.mode(item) == "off" else views
 
 
-def _write(item: pytest.Item, folder: Path, sandbox: Sandbox, document: Mapping[str, Any], place: int) -> Iterator[str]:
+def _write(
+    item: pytest.Item, folder: Path, document: Mapping[str, Any], har: Mapping[str, Any], place: int
+) -> Iterator[str]:
     """Write the document that repeats the run, and its calls as a HAR; yield the lines about the former."""
     name = f"{file_name(item.nodeid)}{f'.{place + 1}' if place else ''}"
     try:
         file = write_file(folder / f"{name}.yaml", item.config.rootpath, documents.dump(document).encode())
-        write_file(folder / f"{name}.har", item.config.rootpath, json.dumps(sandbox.log.har(), indent=1).encode())
+        write_file(folder / f"{name}.har", item.config.rootpath, json.dumps(har, indent=1).encode())
     except OSError as problem:
         yield f"no replay document was written: {type(problem).__name__}: {problem}"
         return

@@ -21,6 +21,7 @@ from mockserver.testing.report.trace_page import render
 
 if TYPE_CHECKING:
     from mockserver.server.report.text import Report
+    from mockserver.testing.report.snapshots import UndoneRun
     from mockserver.testing.sandbox import Sandbox
 
 _FOLDER: Final = Path(FOLDER, "traces")
@@ -29,19 +30,34 @@ _NAME: Final = "mockserver trace"
 _FILES: pytest.StashKey[list[str]] = pytest.StashKey()  # of the current phase
 
 
-def write(item: pytest.Item, sandbox: Sandbox, place: int, text: Report, document: dict[str, Any], outcome: str) -> str:
-    """Write the trace of a sandbox, and return a line about it; never an error of its own."""
+def write(
+    item: pytest.Item,
+    sandbox: Sandbox,
+    place: int,
+    text: Report,
+    document: dict[str, Any],
+    outcome: str,
+    undone: UndoneRun | None = None,
+) -> str:
+    """
+    Write the trace of a sandbox, and return a line about it; never an error of its own.
+
+    Args:
+        undone: The run that was undone since, if the trace is about that one.
+    """
     try:
         backend = sandbox._backend
         hosted = getattr(backend, "hosted", None)  # None for a sandbox on another server
         secrets = [backend.secret_key, backend.public_key, *(hosted.sandbox.secrets() if hosted else ())]
         address = hosted.base_url if hosted else backend.base_url(), sandbox.id
-        journal = backend.run("readJournal")["exchanges"]
+        journal = (undone.journal if undone else backend.run("readJournal"))["exchanges"]
         root, name = item.config.rootpath, f"{file_name(item.nodeid)}{f'.{place + 1}' if place else ''}"
         har = f"{name}.har"
         run = TracedRun(item.nodeid, outcome, text.summary, text.sections, journal, document, secrets, address, har)
         file = write_file(root / _FOLDER / f"{name}.html", root, render(trace(run)))
-        write_file(root / _FOLDER / har, root, json.dumps(sandbox.log.har(), indent=1).encode())
+        write_file(
+            root / _FOLDER / har, root, json.dumps(undone.har if undone else sandbox.log.har(), indent=1).encode()
+        )
     except Exception as problem:  # noqa: BLE001 - a trace must not hide the failure that it is about
         return printable(f"no trace was written: {type(problem).__name__}: {problem}")
     item.stash.setdefault(_FILES, []).append(file)

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     import requests
 
     from mockserver.server.hosting.host import HostedSandbox
+    from mockserver.testing.report.snapshots import UndoneRun
 
 __tracebackhide__ = is_refusal
 P = ParamSpec("P")
@@ -76,6 +77,8 @@ class Sandbox:
         200
     """
 
+    # The last block of `checkpoint` that an exception ended.
+    _undone: UndoneRun | None = None
     # True for the sandbox of a state machine, which is reset after each example.
     _is_rolled_back = False
     # True for the sandbox of a run that is one of many, in which a rule of the test need not fire.
@@ -277,9 +280,15 @@ class Sandbox:
         from mockserver.testing.report.snapshots import snapshot
 
         described = describe(failure) if isinstance(failure, BaseException) else in_words(failure) if failure else None
-        run = snapshot(self._backend, self.settings)._replace(name="sandbox", run_ended=self._run_ended)
+        undone = self._undone_by(failure)
+        views = undone.snapshot if undone else snapshot(self._backend, self.settings)
+        run = views._replace(name="sandbox", run_ended=self._run_ended)
         summary, sections = text.report(run, described)
         return printable("\n".join([*summary, *sections]), keep="\n")
+
+    def _undone_by(self, failure: BaseException | str | None) -> UndoneRun | None:
+        """Return the run that `checkpoint` has undone because of this exception; None if it has undone none."""
+        return self._undone if self._undone is not None and self._undone.failure is failure else None
 
     def _limit_reads(self, limit: int | None) -> None:
         """End a test that reads one record this often without a change (see `ReadsLimit`); not on a running server."""
@@ -592,6 +601,11 @@ class Sandbox:
         restore = self._backend.checkpoint()
         try:
             yield
+        except Exception as failure:
+            from mockserver.testing.report.snapshots import undone_run
+
+            self._undone = undone_run(failure, self._backend, self.settings)
+            raise
         finally:
             self._undo(restore)
 

@@ -241,7 +241,7 @@ def test_an_audience_without_a_chat_is_named_with_its_filters(
     """,
     )
 
-    assert lines[2].startswith(f"  execution has no chat: {because}")
+    assert f"execution has no chat: {because}" in lines[1] + lines[2]
 
 
 def test_an_audience_of_seed_data_is_not_said_to_be_a_tenant_without_chats(suite: Suite) -> None:

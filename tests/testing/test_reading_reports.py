@@ -218,7 +218,7 @@ def test_a_finding_that_explains_no_failure_is_not_among_the_first_lines(suite: 
         """,
     )
 
-    assert found[0].startswith("8 calls were answered with success")
+    assert found[1].startswith("8 calls were answered with success")
 
 
 def test_calls_that_a_finding_cites_are_printed_with_their_bodies(suite: Suite) -> None:
@@ -274,7 +274,8 @@ def test_the_first_lines_contain_the_response_of_the_last_call(suite: Suite) -> 
         """,
     )
 
-    assert '  answered {"id": "campaign", "name": "Uma", "status": "draft", ' in found[1]
+    assert found[1].startswith("2 calls were answered with success; the last: #2 readCampaign")
+    assert '  answered {"id": "campaign", "name": "Uma", "status": "draft", ' in found[2]
 
 
 def test_an_empty_response_is_described_as_empty(suite: Suite) -> None:
@@ -358,8 +359,8 @@ def test_timed_transitions_are_printed_next_to_the_last_call_that_reads_them(sui
         """,
     )
 
-    change = re.sub(r"_\w{20}\b", "", found[1])
-    assert "  session connection_session changed to expired at 2026-03-01T12:20:00.000Z (timer expire)" == change
+    change = re.sub(r"_\w{20}\b", "", found[0])
+    assert "session connection_session changed to expired at 2026-03-01T12:20:00.000Z (timer expire)" == change
 
 
 @pytest.mark.parametrize(
@@ -688,8 +689,8 @@ def test_a_page_that_may_not_be_the_last_is_named(suite: Suite) -> None:
 
     result.stdout.fnmatch_lines(
         [
+            "the answer of #1 has a nextCursor, so this may not be the last page",
             "1 call was answered with success; the last: #1 listMessages *",
-            "  it has a nextCursor, so this may not be the last page",
             '  answered {"records": *',
         ],
         consecutive=True,

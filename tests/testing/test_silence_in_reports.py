@@ -76,4 +76,4 @@ def test_the_absence_of_calls_follows_the_exception_of_the_test(suite: Suite) ->
     found = whole_section(suite.run(WORLD + "    def test_it(mockserver):\n        {}['campaigns']\n"))
 
     assert re.fullmatch(r"The test raised KeyError: 'campaigns' at test_mine\.py:\d+ `{}\['campaigns'\]`", found[0])
-    assert "No call reached sandbox_1;" == found[1]
+    assert "No call reached sandbox_1 before that" == found[1]

@@ -89,7 +89,10 @@ def pending_session(snapshot: SandboxSnapshot, operation: str | None, failure: F
         return []
     session_id = changes[-1]["id"]
     pending = f"Session {session_id} is still pending: {hints.end_session(snapshot, session_id)}"
-    is_expiry = failure is not None and _EXPIRY in failure.line.lower()
+    is_unread = operation == _OF_SESSIONS[0]  # an assertion before any read may be about its instant
+    is_expiry = failure is not None and (
+        _EXPIRY in failure.line.lower() or (is_unread and failure.asserted is not None)
+    )
     return [pending, *(_expired_by_process(snapshot, session_id) if is_expiry else [])]
 
 

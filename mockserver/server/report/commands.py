@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from mockserver.contract.text import brief
 from mockserver.scenario.rule_parser import describe_rule
+from mockserver.server.report.exchanges import brief_json
+
+_LINE_CHARS, _VALUE_CHARS = 110, 40  # of the arguments of a command, and of one at least
 
 
 def format_command(name: str, arguments: Mapping[str, Any]) -> str:
@@ -15,11 +17,12 @@ def format_command(name: str, arguments: Mapping[str, Any]) -> str:
     rules = _rules(name, arguments)
     if rules is not None:
         return "; ".join(f"rule {describe_rule(rule)}" for rule in rules)
+    room = max(_LINE_CHARS // max(1, len(arguments)), _VALUE_CHARS)
     text = ", ".join(
-        f"{key} {value if isinstance(value, str) else json.dumps(value, default=float)}"
+        f"{key} {brief(value, room) if isinstance(value, str) else brief_json(value, room)}"
         for key, value in arguments.items()
     )
-    return f"{name.replace('_', ' ')} {brief(text, 90)}".rstrip()
+    return f"{name.replace('_', ' ')} {text}".rstrip()
 
 
 def _rules(name: str, arguments: Mapping[str, Any]) -> list[Mapping[str, Any]] | None:

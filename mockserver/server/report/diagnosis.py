@@ -10,23 +10,28 @@ fault; and a frozen clock while a timer is due. A report without a failure begin
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from mockserver._json import View
 from mockserver.conduct.receivers import BY_AGE, REFUSALS
 from mockserver.conduct.rules import RULES, Finding
-from mockserver.contract.durations import duration_text
 from mockserver.contract.effects import EFFECTS
 from mockserver.contract.endpoints import ENDPOINTS
-from mockserver.core.instants import Duration, from_datetime, parse
+from mockserver.scenario.rule_parser import describe_rule
 from mockserver.server.api.router import route
-from mockserver.server.report import clocks, hints
+from mockserver.server.report import clocks, hints, latest_read
 from mockserver.server.report.exchanges import Exchange, format_fault, format_line, shorten
 from mockserver.server.report.failure import Failure
-from mockserver.server.report.render import calls_without_prefix, extra, is_forged
-from mockserver.server.report.rules import fired_rules, format_change, idle_rules
+from mockserver.server.report.render import (
+    calls_without_prefix,
+    choices_in_force,
+    differing_clocks,
+    extra,
+    is_forged,
+)
+from mockserver.server.report.rules import fired_rules, format_change, idle_rules, is_shown_by_rule
 from mockserver.server.report.snapshot import SandboxSnapshot
 from mockserver.server.webhooks.local_receivers import RECEIVER_RAISED
 
@@ -41,6 +46,9 @@ _AGE_HINT = (
     "under which a wrong secret is a finding"
 )
 _READS_HINT = "  a test that needs more such reads sets mockserver_poll_limit, a number or off"
+_OF_A_CONNECTION = re.compile(
+    r"connect|time(d )?[ -]?out|url|schema|scheme|host|address|network|ssl|proxy", re.IGNORECASE
+)
 _NUMBER = re.compile(r"#([0-9]{1,9})\b")
 
 Call = Exchange[Any, Any]
@@ -99,15 +107,14 @@ def _shown_by_sandbox(snapshot: SandboxSnapshot, failure: Failure | None) -> Dia
     findings = _explaining(snapshot.findings, bool(broken))
     has_failed_calls, last = bool(_failed_calls(snapshot)), last_failed_call(snapshot)
     findings = findings[: 1 if broken or refused or has_failed_calls else 2]
-    bent = [*fired_rules(snapshot, None if last is None else last.n), *_ended_by_others(snapshot)]
+    bent = [*fired_rules(snapshot, None if last is None else last.n), *_delayed(snapshot), *_ended_by_others(snapshot)]
     on_faults, others = _on_faults_first(snapshot, findings)  # the first ones say more than the rule does
     idle = [] if bent else idle_rules(snapshot.rules)[-1:]
     calls, before = _describe_calls(snapshot, failure), 2 if has_failed_calls else 0
-    rest = (
-        clocks.frozen_clock_hint(snapshot)
-        if bent and last is None
-        else [*calls[:before], *idle, *refused, *odd, *calls[before:]]
-    )
+    rest = [*calls[:before], *idle, *refused, *odd, *calls[before:]]
+    if bent and last is None:
+        is_counted = any(rule.get("did") for rule in snapshot.rules)
+        rest = clocks.frozen_clock_hint(snapshot) or ([] if is_counted else latest_read.send_progress(snapshot))
     return _citing([*broken, *on_faults, *bent, *others, *rest], [n for each in findings for n in each.exchanges])
 
 
@@ -170,6 +177,17 @@ def _no_expected_call_hint(snapshot: SandboxSnapshot) -> list[str]:
 
 
 # The world
+
+
+def _delayed(snapshot: SandboxSnapshot) -> list[str]:
+    """Return the calls that a rule delays and that have not arrived yet, while the client goes on."""
+    rules = {rule["id"]: describe_rule(rule) for rule in snapshot.rules}
+    return [
+        f"{call['method']} {call['path']} has not arrived yet: "
+        + ", ".join(f"rule {id_} ({rules[id_]})" if id_ in rules else f"rule {id_}" for id_ in call["rules"])
+        + " delays it"
+        for call in (snapshot.deferred if snapshot.exchanges else ())
+    ]
 
 
 def _ended_by_others(snapshot: SandboxSnapshot) -> list[str]:
@@ -255,22 +273,31 @@ def last_failed_call(snapshot: SandboxSnapshot) -> Call | None:
 def _describe_calls(snapshot: SandboxSnapshot, failure: Failure | None) -> list[str]:
     """Return the cause that the calls show."""
     if not snapshot.exchanges:
-        return _no_calls_hint(snapshot)
+        return _no_calls_hint(snapshot, failure)
     failed = _failed_calls(snapshot)
     if failed:
         return _describe_failed(snapshot, failed[-1])
     last = snapshot.exchanges[-1]
     success = f"{_were(len(snapshot.exchanges))} answered with success; the last: {format_line(last)}"
-    progress, answer = _empty_audience(snapshot) or _progress_seen(snapshot), _last_answer(snapshot)
+    shape = latest_read.shape_misread(snapshot, failure)
     frozen, pending = clocks.frozen_clock_hint(snapshot), clocks.pending_session(snapshot, last.operation, failure)
+    causes = [
+        *shape,
+        *latest_read.changed_by_others(snapshot),
+        *differing_clocks(snapshot),
+        *latest_read.audience(snapshot),
+        *latest_read.page_hints(last),
+    ]
+    progress, answer = latest_read.send_progress(snapshot), latest_read.bodies(last)
     if pending:
-        return [*pending, success, *frozen, *answer]
-    if frozen and _polls_frozen_clock(snapshot):
+        return [*pending, *shape, success, *frozen, *answer]
+    if frozen and not causes and _polls_frozen_clock(snapshot) and not latest_read.is_misread(failure):
         return [*frozen, success, *progress, *answer]
-    return [success, *progress, *frozen, *answer] if progress else [success, *answer, *frozen]
+    chosen = [] if causes else choices_in_force(snapshot)
+    return [*causes, *chosen, success, *progress, *([*frozen, *answer] if progress else [*answer, *frozen])]
 
 
-def _no_calls_hint(snapshot: SandboxSnapshot) -> list[str]:
+def _no_calls_hint(snapshot: SandboxSnapshot, failure: Failure | None = None) -> list[str]:
     if snapshot.deferred:
         deferred = snapshot.deferred[0]
         call, rules = f"{deferred['method']} {deferred['path']}", ", ".join(deferred["rules"])
@@ -278,6 +305,8 @@ def _no_calls_hint(snapshot: SandboxSnapshot) -> list[str]:
         return [first, *clocks.frozen_clock_hint(snapshot)]
     if snapshot.calls_without_prefix:
         return [f"No call reached {snapshot.id};", f"  {calls_without_prefix(snapshot)}"]
+    if failure is not None and failure.raised is not None and not _OF_A_CONNECTION.search(failure.raised):
+        return [f"No call reached {snapshot.id} before that"]
     return [f"No call reached {snapshot.id};", f"  {hints.address(snapshot)}"]
 
 
@@ -287,11 +316,13 @@ def _describe_failed(snapshot: SandboxSnapshot, call: Call) -> list[str]:
     later = snapshot.exchanges[-1].n - call.n
     after = f" ({_were(later)} answered after it)" if later else ""
     last = [f"the last call was {format_line(snapshot.exchanges[-1])}"] if later else []
+    again = _repetition(snapshot, call)
+    if call.fault and is_shown_by_rule(snapshot, call):
+        return [*again, *last]
     if call.fault:
         effect = "the operation took effect" if call.applied else "the operation did not take effect"
         outcome = "and the client got no answer" if call.status is None else f"and the client got {call.status}"
         meaning = "" if call.status is None or call.status >= 400 else f": {_meaning(call.fault['effects'])}"
-        again = _repetition(snapshot, call)
         return [
             f"Call #{call.n} {name} matched {format_fault(call.fault)}{after}",
             f"  {effect}, {outcome}{meaning}",
@@ -345,41 +376,6 @@ def _were(count: int) -> str:
     return "1 call was" if count == 1 else f"{count} calls were"
 
 
-# The latest read
-
-
-def _empty_audience(snapshot: SandboxSnapshot) -> list[str]:
-    """Return the line about an execution without a chat that the latest call has read, with the filters of its campaign."""
-    last = snapshot.exchanges[-1]
-    execution = last.body_received if last.operation == "readExecution" else _newest_execution(last.body_received)
-    if not isinstance(execution, Mapping) or execution.get("targetCount") != 0:
-        return []
-    created = [call for call in snapshot.exchanges if call.operation == "createCampaign" and call.status == 201]
-    bodies = [call.body for call in created if call.body_received["campaignId"] == last.path.split("/")[3]]
-    if not bodies:  # of seed data: what its filters are, no call shows
-        because = "none matched its campaign at the start"
-    elif filters := bodies[0].get("filters"):
-        because = f"none matches the filters of its campaign, {shorten(filters)}"
-    else:
-        because = "the tenant has none"
-    return [f"  {execution['id']} has no chat: {because}"]
-
-
-def _progress_seen(snapshot: SandboxSnapshot) -> list[str]:
-    """Return the progress of the record that the latest call has read: changes without a call, or the sends of a campaign."""
-    last = snapshot.exchanges[-1]
-    return _changed_without_call(snapshot, last.path) or _send_progress(last.body_received, from_datetime(last.at))
-
-
-def _last_answer(snapshot: SandboxSnapshot) -> list[str]:
-    """Return the response of the latest call."""
-    body = snapshot.exchanges[-1].body_received
-    more = "  it has a nextCursor, so this may not be the last page"
-    has_more = isinstance(body, Mapping) and body.get("nextCursor")
-    answer = "  answered with an empty body" if body is None else f"  answered {shorten(body)}"
-    return [more, answer] if has_more else [answer]
-
-
 def _polls_frozen_clock(snapshot: SandboxSnapshot) -> bool:
     """Return True if the client reads a record again, and the test has not advanced the clock since the latest write."""
     last = snapshot.exchanges[-1]
@@ -387,36 +383,3 @@ def _polls_frozen_clock(snapshot: SandboxSnapshot) -> bool:
         return False
     last_write = max((call.n for call in snapshot.exchanges if call.method != "GET"), default=0)
     return not any(step["command"] in _CLOCK_COMMANDS and step["exchanges"] >= last_write for step in snapshot.steps)
-
-
-def _changed_without_call(snapshot: SandboxSnapshot, path: str) -> list[str]:
-    """Return the last change of the record that the call read, if no call of the API caused it."""
-    changes = [change for change in snapshot.transitions if change["id"] in path.split("/")]
-    if not changes or "exchange" in changes[-1]["cause"]:
-        return []
-    change = changes[-1]
-    cause = ", ".join(f"{key} {value}" for key, value in change["cause"].items())
-    return [f"  {change['kind']} {change['id']} changed to {change['to']} at {change['at']} ({cause})"]
-
-
-def _send_progress(body: Any, now: int) -> list[str]:
-    """Return the progress of a campaign that is still being sent."""
-    execution = _newest_execution(body)
-    started = parse(execution["startedAt"]) if isinstance(execution.get("startedAt"), str) else None
-    if started is None or execution.get("status") != "processing" or not isinstance(body.get("cadence"), int):
-        return []
-    counts = _format_counts(execution, now - started[0])
-    return [f"  {counts}, at a cadence of {body['cadence']} per minute; the first is sent at the start"]
-
-
-def _newest_execution(body: Any) -> View:
-    """Return the latest execution of a campaign that a call has read; empty for any other answer."""
-    executions = body.get("executions") if isinstance(body, Mapping) else None
-    newest = executions[0] if isinstance(executions, list) and executions else None
-    return newest if isinstance(newest, Mapping) else {}
-
-
-def _format_counts(execution: View, since_start: Duration) -> str:
-    sent, failed, target = (execution.get(key) for key in ("sentCount", "failedCount", "targetCount"))
-    after = duration_text(since_start)
-    return f"{execution.get('id')} had {sent} sent and {failed} failed of {target}, {after} after its start"

@@ -57,14 +57,13 @@ def _render_settings(snapshot: SandboxSnapshot) -> Iterator[str]:
     name = scenario.get("scenario", "a document") if isinstance(scenario, Mapping) else scenario
     initial = f", scenario {name}{_source(sources, 'scenario')}" if name is not None else ""
     yield f"{snapshot.id}: {clock}, seed {snapshot.seed}{_source(sources, 'seed')}{initial}"
-    yield from _differing_clocks(snapshot)
+    yield from differing_clocks(snapshot)
     if snapshot.calls_without_prefix and snapshot.exchanges:
         yield calls_without_prefix(snapshot)
-    if snapshot.choices:
-        yield "choices: " + ", ".join(_format_choices(snapshot))
+    yield from choices_in_force(snapshot)
 
 
-def _differing_clocks(snapshot: SandboxSnapshot) -> Iterator[str]:
+def differing_clocks(snapshot: SandboxSnapshot) -> Iterator[str]:
     """Yield the lines about clocks of the process and of the sandbox that differ, with a fix."""
     if snapshot.apart is None:
         return
@@ -85,6 +84,11 @@ def calls_without_prefix(snapshot: SandboxSnapshot) -> str:
     calls = "1 call" if count == 1 else f"{count} calls"
     prefix = f"/sandboxes/{snapshot.id}"
     return f'{calls} arrived without its prefix {prefix}: urljoin(base_url, "/v1/...") drops it; `own_port=True` gives an address without one'
+
+
+def choices_in_force(snapshot: SandboxSnapshot) -> list[str]:
+    """Return the line about the choices that differ from their default, if there are any."""
+    return ["choices: " + ", ".join(_format_choices(snapshot))] if snapshot.choices else []
 
 
 def _format_choices(snapshot: SandboxSnapshot) -> Iterator[str]:

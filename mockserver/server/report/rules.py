@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Any
 
 from mockserver._json import View
-from mockserver.contract.effects import DELIVERY
+from mockserver.contract.effects import DELIVERY, EFFECTS
 from mockserver.scenario.rule_parser import describe_rule
 from mockserver.server.report.exchanges import Exchange, differences, format_differences, format_line
 from mockserver.server.report.snapshot import SandboxSnapshot
@@ -26,6 +26,12 @@ def fired_rules(snapshot: SandboxSnapshot, explained: int | None) -> list[str]:
     return [line for _, line in sorted(filter(None, lines), key=itemgetter(0), reverse=True)]
 
 
+def is_shown_by_rule(snapshot: SandboxSnapshot, call: Exchange[Any, Any]) -> bool:
+    """Return True if the line of the rule that changed a call says what became of it."""
+    rules = [rule for rule in snapshot.rules if call.fault and rule["id"] == call.fault["rule"]]
+    return any(rule["fired"] and _fired_rule(snapshot, rule, call.n) for rule in rules)
+
+
 def _fired_rule(snapshot: SandboxSnapshot, rule: View, explained: int | None) -> tuple[int, str] | None:
     """Return the latest call of a rule that fired, with its line; None if another line says all of it."""
     wire = [call for call in snapshot.exchanges if call.fault and call.fault["rule"] == rule["id"]]
@@ -33,10 +39,13 @@ def _fired_rule(snapshot: SandboxSnapshot, rule: View, explained: int | None) ->
     if rule.get("on") != DELIVERY and not did and {call.n for call in wire} <= {explained}:
         return None
     numbers = sorted({*(call.n for call in wire), *(one["exchange"] for one in did if one["exchange"])})
-    at = f" at {', '.join(f'#{n}' for n in numbers[-_CAUSED_SHOWN:])}" if numbers else ""
-    times = f" {rule['fired']} times" if rule["fired"] > max(1, len(numbers)) else ""
+    shown = ", ".join(f"#{n}" for n in numbers[-_CAUSED_SHOWN:])
+    is_cut = len(numbers) > _CAUSED_SHOWN
+    at = f"{', the last' if is_cut else ''} at {shown}" if numbers else ""
+    times = f" {rule['fired']} times" if is_cut or rule["fired"] > max(1, len(numbers)) else ""
     caused = list(dict.fromkeys([*_caused_in_state(snapshot, rule), *map(_caused_on_wire, wire)]))
-    effect = f": {'; '.join(caused[-_CAUSED_SHOWN:])}" if caused else ""
+    meaning = [EFFECTS[name].meaning for name, argument in rule["do"].items() if argument == {} and name in EFFECTS]
+    effect = f": {'; '.join(caused[-_CAUSED_SHOWN:] or meaning)}" if caused or meaning else ""
     return max(numbers, default=0), f"rule {rule['id']} ({describe_rule(rule)}) fired{times}{at}{effect}"
 
 
@@ -53,7 +62,9 @@ def _caused_in_state(snapshot: SandboxSnapshot, rule: View) -> Iterator[str]:
 def _caused_on_wire(call: Exchange[Any, Any]) -> str:
     effect = "took effect" if call.applied else "did not take effect"
     outcome = "the client got no answer" if call.status is None else f"the client got {call.status}"
-    return f"{call.operation or call.path} {effect}, {outcome}"
+    changed = [EFFECTS[name].meaning for name in call.fault["effects"] if name in EFFECTS] if call.fault else []
+    meaning = f": {'; '.join(changed)}" if changed and call.status is not None and call.status < 400 else ""
+    return f"{call.operation or call.path} {effect}, {outcome}{meaning}"
 
 
 def format_change(change: View) -> str:

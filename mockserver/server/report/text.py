@@ -33,4 +33,5 @@ def report(snapshot: SandboxSnapshot, failure: Failure | None) -> Report:
     """
     diagnosis = diagnose(snapshot, failure)
     nearest = failure.nearest if failure is not None else None
-    return Report(diagnosis.lines, list(render_sections(snapshot, diagnosis.cited, nearest)))
+    sections = render_sections(snapshot, diagnosis.cited, nearest)
+    return Report(diagnosis.lines, [line for line in sections if line not in diagnosis.lines])

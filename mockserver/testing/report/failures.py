@@ -13,6 +13,15 @@ from mockserver.testing.calls import CallMismatch
 
 _TIMEOUTS: Final = ("Timeout >", "Timeout (>")  # the messages of pytest-timeout before version 2.4 and since
 
+_DIFFERENCE: Final = (
+    "At index",
+    "Differing",
+    "Left contains",
+    "Right contains",
+    "Extra items",
+    "First differing",
+)  # pytest's
+
 
 class SelfExplainingError(AssertionError):
     """A failure whose own first lines contain its cause, such as an invariant that does not hold."""
@@ -35,12 +44,35 @@ def describe(failure: BaseException | None) -> Failure:
     is_self_explaining = isinstance(failure, SelfExplainingError) or _is_pytest_failure(failure)
     if (is_self_explaining and str(failure)) or _is_own_refusal(failure):
         return Failure(is_stop=is_stop, own_lines=str(failure).splitlines())
-    first = shorten(str(failure).partition("\n")[0])
     if isinstance(failure, AssertionError):
-        return Failure(is_stop=is_stop, asserted=first or "an assertion does not hold", place=place)
+        return Failure(is_stop=is_stop, asserted=_asserted(str(failure)) or "an assertion does not hold", place=place)
     if not isinstance(failure, Exception) or isinstance(failure, Stopped):
         return Failure(is_stop=is_stop)
-    return Failure(is_stop=is_stop, raised=f"{type(failure).__name__}{f': {first}' if first else ''}", place=place)
+    return Failure(is_stop=is_stop, raised=_raised(failure), place=place)
+
+
+def _raised(failure: BaseException) -> str:
+    """Return type and message of an exception; of a group those of its first one."""
+    if isinstance(failure, BaseExceptionGroup):
+        count = len(failure.exceptions)
+        of = f" (the first of {count} in {type(failure).__name__})" if count > 1 else f" (in {type(failure).__name__})"
+        return f"{_raised(failure.exceptions[0])}{of}"
+    first = shorten(str(failure).partition("\n")[0])
+    return f"{type(failure).__name__}{f': {first}' if first else ''}"
+
+
+def _asserted(message: str) -> str:
+    """Return an assertion's message in one line: the test's own words, the comparison, and the difference of long values."""
+    first, *others = message.splitlines() or [""]
+    own, compared = ("", first) if first.startswith("assert ") or not others else (f"{first}: ", others[0])
+    if own and not compared.startswith("assert "):
+        own, compared = "", first
+    details = [line.strip() for line in others if line.strip() != compared]
+    at = next((place for place, line in enumerate(details) if line.startswith(_DIFFERENCE)), None)
+    if at is None or "..." not in compared:
+        return f"{own}{shorten(compared)}"
+    following = f" {details[at + 1]}" if details[at].endswith(":") and at + 1 < len(details) else ""
+    return f"{own}{shorten(compared)}; {shorten(details[at] + following)}"
 
 
 def _is_stop(failure: BaseException) -> bool:

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from mockserver._json import JSON
 from mockserver.contract.choices import DEFAULTS
 from mockserver.server.report import exchanges
 from mockserver.server.report.snapshot import SandboxSnapshot
 from mockserver.testing.backend import Backend
 from mockserver.testing.conduct import ConductReport
 from mockserver.testing.settings import Settings
+
+
+class UndoneRun(NamedTuple):
+    """A run that `checkpoint` has undone, with the exception that ended it: what its report, document and trace are made of."""
+
+    failure: BaseException
+    snapshot: SandboxSnapshot
+    document: JSON
+    journal: JSON
+    har: JSON
+
+
+def undone_run(failure: BaseException, backend: Backend, settings: Settings) -> UndoneRun:
+    """Return the run so far, before it is undone."""
+    document, journal, har = (
+        backend.run("readReplay", name="replay"),
+        backend.run("readJournal"),
+        backend.run("readHar"),
+    )
+    return UndoneRun(failure, snapshot(backend, settings), document, journal, har)
 
 
 def snapshot(backend: Backend, settings: Settings) -> SandboxSnapshot:

@@ -1,0 +1,177 @@
+"""
+Lines of a report about the latest call, where every call succeeded: what the client read, and what it made of that.
+
+The record that the call read may have changed since, or without a call of the client; the answer may have another shape
+than the client expects; an audience may be smaller than the test expects.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mockserver._json import View
+from mockserver.contract.durations import duration_text
+from mockserver.contract.text import closest_match_hint
+from mockserver.core.instants import Duration, from_datetime, parse
+from mockserver.server.report.exchanges import Exchange, format_line, shorten
+from mockserver.server.report.failure import Failure
+from mockserver.server.report.rules import format_change
+from mockserver.server.report.snapshot import SandboxSnapshot
+
+_ENDED_EARLY = ("canceled", "failed")
+_MISSING_KEY = re.compile(r"KeyError: '([^']+)'")
+_MISSING_MEMBER = re.compile(r"AttributeError: .* has no attribute '([^']+)'")
+_NULL = "'NoneType' object"
+_WRONG_KIND = re.compile(
+    r"TypeError: (string|list|tuple) indices must be integers|TypeError: .* object is not iterable"
+)
+_EMPTY = ("IndexError:", "StopIteration", "ValueError: not enough values")
+_OF_VALUES = ("TypeError", "KeyError", "AttributeError", "IndexError", "ValueError")
+_DEPTH_MAX = 4  # of an answer whose members are searched for a key
+_NAMED_MAX = 5
+
+
+def is_misread(failure: Failure | None) -> bool:
+    """Return True for an exception about the value or the shape of what the client has, which no wait would change."""
+    return failure is not None and failure.raised is not None and failure.raised.startswith(_OF_VALUES)
+
+
+def shape_misread(snapshot: SandboxSnapshot, failure: Failure | None) -> list[str]:
+    """Return the line about an answer that has another shape than the client reads in it, by the client's exception."""
+    last = snapshot.exchanges[-1]
+    raised, body = failure.raised if failure is not None else None, last.body_received
+    if raised is None or not isinstance(body, Mapping | list):
+        return []
+    missing = _MISSING_KEY.match(raised) or _MISSING_MEMBER.match(raised)
+    members = dict(_members(body))
+    if missing and _NULL not in raised:
+        return _missing_member(last, missing[1], members)
+    if _NULL in raised:
+        null = [path for path, value in members.items() if value is None]
+        return [f"the answer of #{last.n} has null for {_listed(null)}"] if null else []
+    if _WRONG_KIND.match(raised):
+        kind = (
+            f"a list of {len(body)}" if isinstance(body, list) else f"an object with {', '.join(body) or 'no member'}"
+        )
+        return [f"the answer of #{last.n} is {kind}"]
+    empty = [path for path, value in members.items() if value == []] if raised.startswith(_EMPTY) else []
+    return [f"the answer of #{last.n} has an empty list for {_listed(empty)}"] if empty else []
+
+
+def _missing_member(last: Exchange[Any, Any], name: str, members: Mapping[str, Any]) -> list[str]:
+    """Return the line about a member that the answer lacks, or has at another place."""
+    if name in members:
+        return []  # another object lacks it
+    elsewhere = [path for path in members if re.split(r"\W+", path)[-1] == name]
+    if elsewhere:
+        return [f"the answer of #{last.n} has {name!r} only as {elsewhere[0]}"]
+    names = dict.fromkeys(re.split(r"\W+", path)[-1] for path in members)
+    hint = closest_match_hint(name, names) or f"; it has {_listed([path for path in members if '.' not in path])}"
+    return [f"the answer of #{last.n} has no {name!r}{hint}"]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_NAMED_MAX]) + (" ..." if len(names) > _NAMED_MAX else "")
+
+
+def _members(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Yield the members of an answer by their path; of a list those of its first element."""
+    if isinstance(value, Mapping) and depth < _DEPTH_MAX:
+        for name, member in value.items():
+            yield f"{path}.{name}".lstrip("."), member
+            yield from _members(member, f"{path}.{name}", depth + 1)
+    elif isinstance(value, list) and value:
+        yield from _members(value[0], f"{path}[0]", depth + 1)
+
+
+def changed_by_others(snapshot: SandboxSnapshot) -> list[str]:
+    """Return the line about the last change of the record that the latest call concerns, unless that call made it."""
+    last = snapshot.exchanges[-1]
+    changes = [change for change in snapshot.transitions if change["id"] in last.path.split("/")]
+    if not changes:
+        return []
+    change, cause = changes[-1], changes[-1]["cause"]
+    by_call = next((call for call in snapshot.exchanges if call.n == cause.get("exchange")), None)
+    if "exchange" not in cause:
+        why = ", ".join(f"{key} {value}" for key, value in cause.items())
+        since = f", after #{last.n} and no call has read it since" if _is_after(change, last) else ""
+        return [f"{change['kind']} {change['id']} changed to {change['to']} at {change['at']} ({why}){since}"]
+    if by_call is None or by_call is last or change["to"] not in _ENDED_EARLY:
+        return []
+    return [f"{format_change(change)} by {format_line(by_call)}"]
+
+
+def _is_after(change: View, last: Exchange[Any, Any]) -> bool:
+    """Return True if the latest call read another state than the one that the change led to."""
+    at, body = parse(change["at"]), last.body_received
+    is_later = at is not None and at[0] > from_datetime(last.at)
+    return is_later or (isinstance(body, Mapping) and body.get("status") == change["from"])
+
+
+def audience(snapshot: SandboxSnapshot) -> list[str]:
+    """Return the line about the audience of the execution that the latest call has read, if filters chose it or it is empty."""
+    last = snapshot.exchanges[-1]
+    execution = last.body_received if last.operation == "readExecution" else newest_execution(last.body_received)
+    if not isinstance(execution, Mapping) or not isinstance(execution.get("targetCount"), int):
+        return []
+    count, id_ = execution["targetCount"], execution["id"]
+    created = [call for call in snapshot.exchanges if call.operation == "createCampaign" and call.status == 201]
+    bodies = [call.body for call in created if call.body_received["campaignId"] == last.path.split("/")[3]]
+    filters = bodies[0].get("filters") if bodies else None
+    if count:
+        return [f"{id_} has {count} of the chats, by the filters {shorten(filters)}"] if filters else []
+    if not bodies:  # of seed data: what its filters are, no call shows
+        because = "none matched its campaign at the start"
+    elif filters:
+        because = f"none matches the filters of its campaign, {shorten(filters)}"
+    else:
+        because = "the tenant has none"
+    return [f"{id_} has no chat: {because}"]
+
+
+def send_progress(snapshot: SandboxSnapshot) -> list[str]:
+    """Return the progress of the campaign that the latest call has read, unless every message was sent."""
+    last = snapshot.exchanges[-1]
+    body, execution = last.body_received, newest_execution(last.body_received)
+    started = parse(execution["startedAt"]) if isinstance(execution.get("startedAt"), str) else None
+    if started is None or not isinstance(body.get("cadence"), int):
+        return []
+    if execution.get("status") == "processing":
+        counts = _format_counts(execution, from_datetime(last.at) - started[0])
+        return [f"  {counts}, at a cadence of {body['cadence']} per minute; the first is sent at the start"]
+    ended = parse(execution["completedAt"]) if isinstance(execution.get("completedAt"), str) else None
+    if ended is None or execution.get("sentCount") == execution.get("targetCount"):
+        return []
+    return [f"  {_format_counts(execution, ended[0] - started[0])}, when it was {execution.get('status')}"]
+
+
+def newest_execution(body: Any) -> View:
+    """Return the latest execution of a campaign that a call has read; empty for any other answer."""
+    executions = body.get("executions") if isinstance(body, Mapping) else None
+    newest = executions[0] if isinstance(executions, list) and executions else None
+    return newest if isinstance(newest, Mapping) else {}
+
+
+def _format_counts(execution: View, since_start: Duration) -> str:
+    sent, failed, target = (execution.get(key) for key in ("sentCount", "failedCount", "targetCount"))
+    after = duration_text(since_start)
+    return f"{execution.get('id')} had {sent} sent and {failed} failed of {target}, {after} after its start"
+
+
+def page_hints(last: Exchange[Any, Any]) -> list[str]:
+    """Return the line about an answer that is one page of several, or that begins with the newest."""
+    body = last.body_received
+    if isinstance(body, Mapping) and body.get("nextCursor"):
+        return [f"the answer of #{last.n} has a nextCursor, so this may not be the last page"]
+    records = body.get("records") if isinstance(body, Mapping) else None
+    is_list = last.operation == "listMessages" and isinstance(records, list) and len(records) > 1
+    return [f"the answer of #{last.n} begins with the newest message"] if is_list else []
+
+
+def bodies(last: Exchange[Any, Any]) -> list[str]:
+    """Return what the latest call sent, if it has a body, and its response."""
+    sent = [f"  sent {shorten(last.body)}"] if last.body not in (None, "", {}) else []
+    body = last.body_received
+    return [*sent, "  answered with an empty body" if body is None else f"  answered {shorten(body)}"]
