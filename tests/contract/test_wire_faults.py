@@ -64,6 +64,9 @@ ELSEWHERE = {
     "server/report/diagnosis.py": {"error": "a key of an attempt"},
     "server/report/render.py": {"error": "a key of an attempt"},
     "testing/rules/effects.py": {"delay": "of `deliver`"},
+    "recordings/client.py": dict.fromkeys(
+        ("drop", "delay"), "what a sandbox's journal has for an answer that was lost or late, which the judges read"
+    ),
 }
 
 
