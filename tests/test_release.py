@@ -130,12 +130,12 @@ def test_a_bare_environment_installs_it_from_an_index_and_runs_both_lines_of_a_n
 
     tested = subprocess.run(
         [str(bin_ / "pytest"), "-q", "-p", "no:cacheprovider"],
-        cwd=home, env=environment, capture_output=True, text=True, timeout=DEADLINE_S, check=False,
+        cwd=home, env=environment, capture_output=True, encoding="utf-8", timeout=DEADLINE_S, check=False,
     )  # fmt: skip
     assert "1 passed" in tested.stdout, tested.stdout + tested.stderr
 
     with subprocess.Popen(
-        [str(bin_ / "mockserver"), "serve", "--port", "0"], cwd=home, env=environment, stdout=subprocess.PIPE, text=True
+        [str(bin_ / "mockserver"), "serve", "--port", "0"], cwd=home, env=environment, stdout=subprocess.PIPE, encoding="utf-8"
     ) as server:
         assert server.stdout is not None
         address = next(found[0] for line in server.stdout if (found := re.search(r"http://[\w.:]+", line)))
