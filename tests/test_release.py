@@ -111,7 +111,7 @@ def test_a_bare_environment_installs_it_from_an_index_and_runs_both_lines_of_a_n
     installed = subprocess.run(
         [*pip, "crm-gateway-mockserver[pytest,requests]"],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=DEADLINE_S,
         check=False,
     )
@@ -135,7 +135,11 @@ def test_a_bare_environment_installs_it_from_an_index_and_runs_both_lines_of_a_n
     assert "1 passed" in tested.stdout, tested.stdout + tested.stderr
 
     with subprocess.Popen(
-        [str(bin_ / "mockserver"), "serve", "--port", "0"], cwd=home, env=environment, stdout=subprocess.PIPE, encoding="utf-8"
+        [str(bin_ / "mockserver"), "serve", "--port", "0"],
+        cwd=home,
+        env=environment,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
     ) as server:
         assert server.stdout is not None
         address = next(found[0] for line in server.stdout if (found := re.search(r"http://[\w.:]+", line)))

@@ -25,12 +25,9 @@ class UndoneRun(NamedTuple):
 
 def undone_run(failure: BaseException, backend: Backend, settings: Settings) -> UndoneRun:
     """Return the run so far, before it is undone."""
-    document, journal, har = (
-        backend.run("readReplay", name="replay"),
-        backend.run("readJournal"),
-        backend.run("readHar"),
-    )
-    return UndoneRun(failure, snapshot(backend, settings), document, journal, har)
+    views = snapshot(backend, settings)  # first, since it sends what is due
+    document, journal = backend.run("readReplay", name="replay"), backend.run("readJournal")
+    return UndoneRun(failure, views, document, journal, backend.run("readHar"))
 
 
 def snapshot(backend: Backend, settings: Settings) -> SandboxSnapshot:
