@@ -19,6 +19,7 @@ import pytest
 import requests
 
 from mockserver._json import JSON
+from mockserver.coverage.coverage import Coverage
 from mockserver.version import VERSION
 from tests.processes import OWN_GROUP, in_a_terminal, interrupt
 
@@ -482,6 +483,62 @@ def test_a_ready_file_that_cannot_be_written_is_an_error_of_one_line(serve: Serv
     assert "" == served.greeting
     assert "got --ready-file " in line
     assert "expected a file in a folder that exists" in line
+
+
+def test_the_folder_of_failures_gets_the_files_of_a_failed_sandbox(serve: Serve, tmp_path: Path) -> None:
+    folder = tmp_path / "failures"
+    served = serve("--failures", str(folder))
+    made = served.ask("POST", "/_mock/sandboxes", key=None, json={}).json()
+    path = made["baseUrl"].removeprefix(served.url)
+    served.ask("GET", f"{path}/v1/campaigns/none", key=made["secretKey"])
+
+    served.ask("DELETE", f"/_mock/sandboxes/{made['sandboxId']}?failed=true&name=TestReads", key=None)
+
+    assert ["TestReads.html", "TestReads.txt", "TestReads.yaml"] == sorted(file.name for file in folder.iterdir())
+
+
+def test_a_file_in_place_of_the_folder_of_failures_is_an_error_of_one_line(serve: Serve, tmp_path: Path) -> None:
+    file = tmp_path / "failures"
+    file.write_text("", encoding="utf-8")
+    served = serve("--failures", str(file))
+
+    assert 2 == served.process.wait(DEADLINE_SECONDS)
+    expected = "which is a file; expected a folder, which is made if it does not exist"
+    assert [f"mockserver: got --failures {file}, {expected}"] == served.log()
+
+
+def test_one_file_has_the_coverage_of_all_sandboxes_after_the_end(serve: Serve, tmp_path: Path) -> None:
+    file = tmp_path / "suite" / "coverage.json"
+    served = serve("--coverage", str(file))
+    assert () == Coverage.load(file).covered("operations")
+    ended, opened = (served.ask("POST", "/_mock/sandboxes", key=None, json={}).json() for _ in range(2))
+    for made, path in ((ended, "/v1/campaigns"), (opened, "/v1/message-templates")):
+        base = made["baseUrl"].removeprefix(served.url)
+        served.ask("GET", f"{base}{path}", key=made["secretKey"])
+    served.ask("GET", "/v1/campaigns/none")
+    served.ask("DELETE", f"/_mock/sandboxes/{ended['sandboxId']}", key=None)
+
+    assert 0 == served.stop(signal.SIGTERM)
+
+    assert {"listCampaigns", "listTemplates", "readCampaign"} == {*Coverage.load(file).covered("operations")}
+
+
+def test_a_process_of_a_fleet_has_a_file_of_its_own(serve: Serve, tmp_path: Path) -> None:
+    served = serve("--coverage", str(tmp_path / "coverage.json"), "--shard", "1/2/run")
+    served.ask("GET", "/_mock/health", key=None)
+
+    assert ["coverage.1.json"] == [file.name for file in tmp_path.iterdir()]
+
+
+def test_a_file_of_coverage_that_cannot_be_written_is_an_error_of_one_line(serve: Serve, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    served = serve("--coverage", str(tmp_path / "file" / "coverage.json"))
+
+    assert 2 == served.process.wait(DEADLINE_SECONDS)
+    (line,) = served.log()
+    assert "" == served.greeting
+    assert "got --coverage " in line
+    assert "expected a file that this user may write" in line
 
 
 def test_a_server_ends_with_the_process_that_started_it() -> None:

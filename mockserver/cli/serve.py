@@ -142,7 +142,8 @@ def _serve(
     _end_at_signals(server, end, _watch(host, server, _limits(options), end), options.drain or None)
     background = BackgroundWorker(host)
     try:
-        with ready_file(options.ready_file, _ready(url, hosted, host.token)):  # before any line: it may be refused
+        ready = ready_file(options.ready_file, _ready(url, hosted, host.token))
+        with _coverage_file(host, options.coverage), ready:  # before any line: a file may be refused
             print(_start_lines(server.url, hosted, host.token, options), file=out, flush=True)
             on_start(hosted.created.ids)
             host.on_exchange = on_exchange
@@ -237,7 +238,42 @@ def _create_host(options: argparse.Namespace) -> SandboxHost:
         host.frozen_at = instant[0]
     host.is_shared = options.cors
     host.shard = options.shard
+    if options.failures is not None:
+        from mockserver.testing.report.failed_runs import FailedRuns
+
+        host.failures = FailedRuns(_folder(options.failures))
+    if options.coverage is not None:
+        from mockserver.coverage.coverage import Coverage
+
+        host.coverage = Coverage()
     return host
+
+
+def _folder(name: str) -> Path:
+    folder = Path(name)
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(
+            f"got --failures {name}, which is a file; expected a folder, which is made if it does not exist"
+        )
+    return folder
+
+
+@contextmanager
+def _coverage_file(host: SandboxHost, name: str | None) -> Iterator[None]:
+    """Write what the sandboxes have covered to a file, without any at the start, so that a wrong name ends the server then."""
+    if host.coverage is None or name is None:
+        yield
+        return
+    # A process of a fleet has a file of its own.
+    file = Path(name) if host.shard is None else Path(name).with_suffix(f".{host.shard.number}{Path(name).suffix}")
+    try:
+        host.coverage.save(file)
+    except OSError as failure:
+        expected = "a file that this user may write"
+        raise OSError(f"got --coverage {name} ({failure.strerror}); expected {expected}") from None
+    yield
+    host.close_all()
+    host.coverage.save(file)
 
 
 def _limits(options: argparse.Namespace) -> ServerLimits:

@@ -25,6 +25,7 @@ from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.hosting.limits import Drain, Limiter, ServerLimits
 from mockserver.server.hosting.runtime import HostRuntime
+from mockserver.server.hosting.snapshot import FailedRun, KeptFiles
 from tests.documents.recorded_api import NOW, SEED, UNLIMITED
 
 JSON = dict[str, Any]
@@ -75,6 +76,17 @@ class _StoppedRuntime(HostRuntime):
 
     def process_frozen_at(self) -> Instant | None:
         return None
+
+
+class NamedFiles:
+    """A folder for failed runs that names files and writes none."""
+
+    def failure_of(self, sandbox_id: str, name: str, words: str) -> tuple[str, str]:
+        return name, words
+
+    def keep(self, run: FailedRun) -> KeptFiles:
+        replay, trace, report = (f"/home/me/failures/{run.name}.{ending}" for ending in ("yaml", "html", "txt"))
+        return KeptFiles(replay, trace, report, [f"to repeat it: mockserver replay {replay}", f"this report: {report}"])
 
 
 class _Run:
@@ -264,6 +276,10 @@ def _play_evidence(run: _Run) -> None:
     run.refuse("readJournal", "MOCK_BAD_OPERATION", query={"operation": "startCampain"})
     run.call("readReport", "text", query={"failure": "expected one start"})
     run.call("readReport", "json", query={"failure": "expected one start"}, accept="application/json")
+    run.host.failures = NamedFiles()
+    named = {"failure": "expected one start", "name": "StartTest"}
+    run.call("readReport", "kept", query=named, accept="application/json")
+    run.host.failures = None
     run.refuse("readReport", "MOCK_NOT_ACCEPTABLE", accept="text/html")
     run.refuse("readCheck", "MOCK_BAD_QUERY", query={"conduct": "errors"})
     for command in (
@@ -318,7 +334,7 @@ def _play_server(run: _Run) -> None:
     run.refuse("listSandboxes", "MOCK_BAD_QUERY", query={"label": "job"})
     run.call("readMetrics", "figures")
     run.refuse("readMetrics", "MOCK_NOT_ACCEPTABLE", accept="image/png")
-    run.call("deleteSandbox", "", id=made.get("sandboxId", ""))
+    run.call("deleteSandbox", "", query={"failed": "true", "name": "StartTest"}, id=made.get("sandboxId", ""))
     run.refuse("deleteSandbox", "MOCK_DEFAULT_SANDBOX", id=DEFAULT_ID)
     run.refuse("deleteSandbox", "MOCK_NOT_FOUND", id="sandbox_9")
     run.call("createSandbox", "labelled", {"labels": {"job": "4711"}})

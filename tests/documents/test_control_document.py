@@ -44,6 +44,7 @@ from tests.documents.reading import (
     unfit_examples_of_schemas,
     validator,
 )
+from tests.documents.recorded_control import NamedFiles
 from tests.documents.test_public_document import KEY
 
 SERVER = Path(routes.__file__).parents[1]
@@ -230,7 +231,7 @@ def _play_server(controls: Controls) -> None:
         "createSandbox", {"seed": 7, "profile": "guide", "choices": {"dual-status": "guide"}, "clock": {"freeze": NOON}}
     )
     controls.refuse("createSandbox", "MOCK_BAD_SCENARIO", {"choices": {"dual-stats": "guide"}})
-    controls.run("deleteSandbox", id=made["sandboxId"])
+    controls.run("deleteSandbox", query="?failed=true&name=StartTest", id=made["sandboxId"])
     controls.host.note_late_call(made["sandboxId"])
     controls.refuse("deleteSandbox", "MOCK_DEFAULT_SANDBOX", id="default")
     controls.refuse("deleteSandbox", "MOCK_NOT_FOUND", id="sandbox_9")
@@ -540,6 +541,9 @@ def _play_evidence(controls: Controls) -> None:
     ):
         controls.run(command)
     controls.run("readReport", query="?failure=got+1", headers={"accept": "application/json"})
+    controls.host.failures = NamedFiles()
+    controls.run("readReport", query="?failure=got+1&name=StartTest", headers={"accept": "application/json"})
+    controls.host.failures = None
     controls.refuse("readReport", "MOCK_NOT_ACCEPTABLE", headers={"accept": "text/html"})
     controls.run("readJournal", query="?last=2")
     for command in ("readState", "readJournal", "readReplay", "readHar", "readReport"):

@@ -501,7 +501,7 @@ def test_the_report_of_a_running_server_has_the_address_of_the_call(host: Sandbo
     call(host, "GET", "/v1/campaigns/none")
     text = send(host, "GET", "/_mock/report", accept="text/plain").body.decode()
 
-    assert f"to look at it: {ORIGIN}/_mock/calls/1\n" in text
+    assert f"while the sandbox is open: {ORIGIN}/_mock/calls/1\n" in text
 
 
 def test_the_port_of_one_sandbox_lists_no_other(host: SandboxHost) -> None:

@@ -113,7 +113,10 @@ def test_it_has_settings_calls_and_the_rules_that_never_fired_and_how_to_repeat_
 
     assert f"{made.id}: clock at 2026-03-01T12:00:00.000Z" in "\n".join(lines)
     assert {"what happened:", "rules that never fired:"} <= set(lines)
-    assert f"to repeat it: curl -s {made.base}/_mock/replay > run.json && mockserver replay run.json" == lines[-1]
+    assert (
+        f"to repeat it, while the sandbox is open: curl -s {made.base}/_mock/replay > run.json && mockserver replay run.json"
+        == lines[-1]
+    )
 
 
 def test_json_has_the_call_and_the_same_text(made: Made) -> None:
@@ -192,7 +195,7 @@ def test_another_query_is_refused_with_the_nearest_name(made: Made) -> None:
     reply = made.control("GET", "/report?failures=x")
 
     assert (400, "MOCK_BAD_QUERY") == refused(reply)
-    assert "query: got 'failures'; expected failure; did you mean 'failure'?" == reply.json()["message"]
+    assert "query: got 'failures'; expected some of failure, name; did you mean 'failure'?" == reply.json()["message"]
 
 
 def test_a_report_changes_nothing(made: Made) -> None:

@@ -527,12 +527,19 @@ class ReportedCall(TypedDict):
     fault: Fault | None
 
 
+class KeptFiles(TypedDict):
+    replay: Annotated[str | None, "The document that repeats the run; null if it has no calls, or cannot be written."]
+    report: Annotated[str | None, "The text of this report; null if it cannot be written."]
+    trace: Annotated[str | None, "The page of its trace; null if it has no calls, or cannot be written."]
+
+
 class Report(TypedDict):
     sandboxId: str
     failure: Annotated[str | None, "The words of the test, as the query has them."]
     summary: Annotated[list[str], "The first lines: the most likely cause."]
     call: Annotated[ReportedCall | None, "The last call that was refused, or that a rule changed."]
     text: Annotated[str, "The whole report."]
+    files: Annotated[KeptFiles | None, "The files of the failed run, on the server's machine; null if it keeps none."]
 
 
 # Events and webhooks

@@ -25,7 +25,7 @@ from mockserver.server.api.response import redactor
 from mockserver.server.control import views
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox
-from mockserver.server.hosting.snapshot import HostedSnapshot
+from mockserver.server.hosting.snapshot import FailedRun, FailureFolder, HostedSnapshot
 
 if TYPE_CHECKING:
     from mockserver.server.control import answers
@@ -165,11 +165,16 @@ def read_replay(snapshot: HostedSnapshot, args: Arguments) -> answers.Document:
     """Return the scenario document that repeats the run so far, for `mockserver replay`."""
     from mockserver.server.control import replay_document
 
-    name = args.get("name", "replay")
-    if not 1 <= len(name) <= NAME_MAX_CHARS:
+    return replay_document.document(snapshot, name_of(args) or "replay")
+
+
+def name_of(args: Arguments) -> str:
+    """Return the name in a query, empty if there is none."""
+    name: str = args.get("name", "")
+    if "name" in args and not 1 <= len(name) <= NAME_MAX_CHARS:
         expected = f"a text of 1 to {NAME_MAX_CHARS} characters"
         raise ControlError("MOCK_BAD_QUERY", f"name: got {reprlib.repr(name)}; expected {expected}")
-    return replay_document.document(snapshot, name)
+    return name
 
 
 def read_har(snapshot: HostedSnapshot, _args: Arguments) -> answers.Har:
@@ -193,26 +198,61 @@ def read_tracked_choices(hosted: HostedSandbox, args: Arguments) -> answers.Trac
 
 
 def read_report(snapshot: HostedSnapshot, args: Mapping[str, Any], base_url: str | None = None) -> answers.Report:
-    """Return the first lines, the last refused or faulted call, and the whole report as text."""
+    """Return the first lines, the last refused or faulted call, and the whole report as text; with a failure keep its files."""
+    folder = snapshot.failures if args.get("failure", "").strip() else None
+    return _report(snapshot, args, base_url or snapshot.base_url, folder)
+
+
+def keep_failed(snapshot: HostedSnapshot, args: Arguments, base_url: str) -> answers.Report:
+    """Keep the files of a failed test, if the server has a folder for them, and return its report."""
+    return _report(snapshot, args, base_url, snapshot.failures)
+
+
+def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: FailureFolder | None) -> answers.Report:
+    from mockserver.server.control import replay_document
     from mockserver.server.report import diagnosis, text  # late: a suite without a failure needs no report
     from mockserver.server.report.failure import in_words
 
-    hide = redactor(snapshot.state)
-    words = hide.text(args.get("failure", ""))
-    seen = _report_snapshot(snapshot, base_url or snapshot.base_url, hide)
+    hide, name, words = redactor(snapshot.state), name_of(args), args.get("failure", "")
+    if folder is not None:
+        name, words = folder.failure_of(snapshot.id, name, words)
+    words = hide.text(words)
+    seen = _report_snapshot(snapshot, address, hide)
     report = text.report(seen, in_words(words) if words.strip() else None)
     call = diagnosis.last_failed_call(seen)
     shown: Any = call and {key: getattr(call, key) for key in ("n", "operation", "status", "code", "reason", "fault")}
-    repeat = f"to repeat it: curl -s {seen.address}/_mock/replay > run.json && mockserver replay run.json"
-    page = f"to look at it: {seen.address}/_mock/{f'calls/{call.n}' if call else ''}"
-    lines = [*report.summary, *report.sections, page, *([repeat] if seen.exchanges or seen.steps else [])]
+    kept = None
+    if folder is None:
+        lines = _lines_while_open(address, call.n if call else None, bool(seen.exchanges or seen.steps))
+        lines += ["to keep files of it after that: start the server with --failures FOLDER"] if words.strip() else []
+    else:
+        name = hide.text(name or snapshot.id)
+        report = text.Report(*([_without_address(line, address, snapshot.prefix) for line in part] for part in report))
+        journal, document = views.journal(snapshot.state)["exchanges"], replay_document.document(snapshot, name)
+        secrets = snapshot.state.secrets()
+        kept = folder.keep(FailedRun(snapshot.id, address, name, *report, journal, document, secrets))
+        lines = [*kept.lines]
+    whole = "\n".join([*report.summary, *report.sections, *lines])
     return {
         "sandboxId": snapshot.id,
         "failure": words or None,
         "summary": [printable(line) for line in report.summary],
         "call": shown,
-        "text": printable("\n".join(lines), keep="\n") + "\n",
+        "text": printable(whole, keep="\n") + "\n",
+        "files": None if kept is None else {"replay": kept.replay, "report": kept.report, "trace": kept.trace},
     }
+
+
+def _lines_while_open(address: str, call: int | None, has_steps: bool) -> list[str]:
+    """Return the lines about what a reader may do while the sandbox exists."""
+    lines = [f"while the sandbox is open: {address}/_mock/{f'calls/{call}' if call else ''}"]
+    repeat = f"curl -s {address}/_mock/replay > run.json && mockserver replay run.json"
+    return [*lines, f"to repeat it, while the sandbox is open: {repeat}"] if has_steps else lines
+
+
+def _without_address(line: str, address: str, prefix: str) -> str:
+    """Return a line of a report that outlives its sandbox: with paths in place of the address, at which only the default one stays."""
+    return line.replace(f"{address}/_mock/", "/_mock/").replace(address, prefix) if prefix else line
 
 
 def read_check(snapshot: HostedSnapshot, args: Arguments) -> answers.Check:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from mockserver.contract.choices.profiles import PROFILES
@@ -24,7 +25,7 @@ from mockserver.scenario.choices import merge_choices, set_choices
 from mockserver.scenario.documents import Document
 from mockserver.scenario.problems import Problem, ScenarioError, steps
 from mockserver.server.api.response import redactor
-from mockserver.server.control import views
+from mockserver.server.control import reports, views
 from mockserver.server.errors import ControlError, refused_document, unknown_id
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 Arguments = Mapping[str, Any]
 
 _CALLS_SHOWN = 20  # of those that a failed verification shows
+_OF_FAILURE = ("name", "failure")  # the parameters of the end of a failed test's sandbox
 _DIGITS_MAX = 15  # of a number in a query
 
 
@@ -386,13 +388,29 @@ def _labels(args: Mapping[str, Any]) -> dict[str, str]:
 
 
 def delete_sandbox(addressed: AddressedHost, args: Mapping[str, Any]) -> None:
-    """End a sandbox other than the default one."""
-    sandbox_id = args["id"]
+    """End a sandbox other than the default one; the files of a failed one are kept before."""
+    sandbox_id, is_failed, _ = args["id"], _is_failed(args), reports.name_of(args)
     if sandbox_id == DEFAULT_ID:
         raise ControlError(
             "MOCK_DEFAULT_SANDBOX", "the default sandbox cannot be deleted; reset it with POST /_mock/reset"
         )
+    hosted = addressed.host.sandboxes.get(sandbox_id)
+    if hosted is not None and is_failed and addressed.host.failures is not None:
+        keep = partial(reports.keep_failed, base_url=addressed.base_url(hosted))
+        hosted.run_command(keep, {name: args[name] for name in _OF_FAILURE if name in args}, phase="snapshot")
     if not addressed.host.close(sandbox_id):
         raise ControlError(
             "MOCK_NOT_FOUND", f"sandbox: got {sandbox_id!r}; expected one that GET /_mock/sandboxes lists"
         )
+
+
+def _is_failed(args: Mapping[str, Any]) -> bool:
+    """Return True for the end of a failed test's sandbox."""
+    failed = args.get("failed")
+    if failed not in (None, "true", "false"):
+        hint = closest_match_hint(failed, ("true", "false"))
+        raise ControlError("MOCK_BAD_QUERY", f"failed: got {reprlib.repr(failed)}; expected true or false{hint}")
+    alone = next((name for name in _OF_FAILURE if name in args), None)
+    if failed is None and alone is not None:
+        raise ControlError("MOCK_BAD_QUERY", f"got {alone} without failed; expected failed=true with it")
+    return failed == "true"

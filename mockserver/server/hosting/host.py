@@ -39,7 +39,7 @@ from mockserver.server.hosting.config import Created, SandboxConfig, config_docu
 from mockserver.server.hosting.disposal import Disposal
 from mockserver.server.hosting.log_lines import Log, LogContext, LoggedRequest, attempt_line, call_line, end_line
 from mockserver.server.hosting.shard import Shard
-from mockserver.server.hosting.snapshot import HostedSnapshot
+from mockserver.server.hosting.snapshot import FailureFolder, HostedSnapshot
 from mockserver.server.hosting.tracked_choices import TrackedChoices
 from mockserver.server.hosting.usage import Ended, Totals, Usage
 from mockserver.server.http1 import real_time
@@ -264,7 +264,8 @@ class HostedSandbox:
         copy = state.clone()
         if isinstance(copy.choices, TrackedChoices):
             copy.choices = dict(copy.choices)  # a view of a choice does not count as a use of it
-        return HostedSnapshot(copy, self.config, self.initial_checkpoint, state.runtime, self.id, self.base_url)
+        place = self.id, self.base_url, self.prefix
+        return HostedSnapshot(copy, self.config, self.initial_checkpoint, state.runtime, *place, self.host.failures)
 
     def _finish_command(self, recorded: str | None, arguments: Mapping[str, Any], before: Position) -> None:
         """Record a command that has run."""
@@ -374,6 +375,7 @@ class SandboxHost:
         monotonic_us: the real time in microseconds, from any starting point.
         calls_without_prefix: the number of calls of the API that name no sandbox and have no default one.
         coverage: gets what each sandbox has covered, when it is closed, reset or restored; None to gather nothing.
+        failures: where the files of failed runs are kept; None to keep none.
         allow_webhook_hosts: hosts to which webhooks may be sent; localhost allows this machine.
         journal_limits: bounds of the journal of each sandbox.
         background: the workers that send webhooks, if the server runs by itself.
@@ -406,6 +408,7 @@ class SandboxHost:
         self.log: Log | None = None
         self.on_exchange: Callable[[HostedSandbox], None] | None = None
         self.coverage: Coverage | None = None
+        self.failures: FailureFolder | None = None
         self.sandboxes: dict[str, HostedSandbox] = {}
         self.closed = ClosedSandboxes()
         self.admission: Callable[[], AbstractContextManager[Callable[[HostedSandbox], None] | None]] = nullcontext

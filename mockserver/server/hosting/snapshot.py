@@ -1,15 +1,68 @@
-"""A copy of a sandbox at one instant, for commands that take long to read it."""
+"""A copy of a sandbox at one instant, for commands that take long to read it, and the files of a failed run."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
+from mockserver._json import JSON
 from mockserver.core.state.sandbox import Checkpoint, Runtime, SandboxState
 from mockserver.server.hosting.config import SandboxConfig
 
 
+class FailedRun(NamedTuple):
+    """
+    The run of a failed test, with keys redacted in all but `secrets`.
+
+    Attributes:
+        sandbox_id: of its sandbox.
+        base_url: of its sandbox, as the client has addressed it.
+        name: of the test.
+        summary: the first lines of its report.
+        report: the lines after them.
+        journal: the exchanges of its journal, as the control plane returns them.
+        document: repeats it.
+        secrets: the keys and secrets of its sandbox.
+    """
+
+    sandbox_id: str
+    base_url: str
+    name: str
+    summary: Sequence[str]
+    report: Sequence[str]
+    journal: Sequence[Mapping[str, Any]]
+    document: JSON
+    secrets: Sequence[str]
+
+
+class KeptFiles(NamedTuple):
+    """The paths of the files of a failed run, None for one that is not written; `lines` are those of the report about them."""
+
+    replay: str | None
+    trace: str | None
+    report: str | None
+    lines: Sequence[str]
+
+
+class FailureFolder(Protocol):
+    """Where the files of failed runs are kept."""
+
+    def failure_of(self, sandbox_id: str, name: str, words: str) -> tuple[str, str]:
+        """Return the name of a sandbox's test and the words of its failure, those of an earlier call in place of empty ones."""
+
+    def keep(self, run: FailedRun) -> KeptFiles:
+        """Write the files of a run; they replace those that its sandbox has under this name. Never an error of its own."""
+
+
 class HostedSnapshot(NamedTuple):
-    """A sandbox at one instant, for a command that reads it while the sandbox continues; `state` is a clone."""
+    """
+    A sandbox at one instant, for a command that reads it while the sandbox continues.
+
+    Attributes:
+        state: a clone.
+        prefix: of the sandbox's path, empty for the default one.
+        failures: where the files of failed runs are kept; None if they are not.
+    """
 
     state: SandboxState
     config: SandboxConfig
@@ -17,3 +70,5 @@ class HostedSnapshot(NamedTuple):
     runtime: Runtime
     id: str
     base_url: str
+    prefix: str
+    failures: FailureFolder | None
