@@ -1,11 +1,9 @@
 import static java.nio.charset.StandardCharsets.UTF_8;
 import com.sun.net.httpserver.*;
-import java.io.IOException;
 import java.net.*;
 import java.net.http.*;
 import java.security.*;
 import java.util.*;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.regex.Pattern;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
@@ -27,14 +25,16 @@ public final class Mockserver implements AutoCloseable {
         secretKey = value(made, "secretKey");
     }
 
-    /** Runs a test with a sandbox; the message of a failure ends with the report. */
-    public static void test(String settings, Test test) throws Exception {
+    /** Runs a test with a sandbox. A rule that never fired fails it, and the message of a failure ends with the report. */
+    public static void test(String name, String settings, Test test) throws Exception {
         try (var mock = new Mockserver(settings)) {
             try {
                 test.run(mock);
+                var check = mock.control("GET", "/check", null);
+                if (!check.contains("\"ok\":true")) throw new AssertionError(check);
             } catch (Exception | AssertionError failure) {
-                var report = mock.control("GET", "/report?failure=" + URLEncoder.encode(failure.toString(), UTF_8), null);
-                throw new AssertionError(failure + "\n\n" + report, failure);
+                var query = "/report?name=" + URLEncoder.encode(name, UTF_8) + "&failure=" + URLEncoder.encode("%.500s".formatted(failure), UTF_8);
+                throw new AssertionError(failure + "\n\n" + mock.control("GET", query, null), failure);
             }
         }
     }
@@ -44,7 +44,7 @@ public final class Mockserver implements AutoCloseable {
 
     /** Registers an endpoint, and returns the events that are signed and recent. */
     public List<String> receive() throws Exception {
-        var events = new CopyOnWriteArrayList<String>();
+        var events = Collections.synchronizedList(new ArrayList<String>());
         hook = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 0);
         hook.createContext("/", exchange -> {
             var body = new String(exchange.getRequestBody().readAllBytes(), UTF_8);
@@ -73,7 +73,7 @@ public final class Mockserver implements AutoCloseable {
 
     @Override public void close() throws Exception {
         if (hook != null) hook.stop(0);
-        send("DELETE", server() + "/_mock/sandboxes/" + id, null);
+        control("DELETE", "/sandboxes/" + id, null);
     }
 
     /** Returns the first text of a name in JSON. */
@@ -90,11 +90,10 @@ public final class Mockserver implements AutoCloseable {
     }
 
     /** Starts a server that ends with this process, unless MOCKSERVER_SERVER names one. */
-    private static synchronized String server() throws IOException {
-        if (server == null) {
-            var command = new ProcessBuilder("mockserver", "serve", "--port=0", "--freeze=2026-03-01T12:00:00Z", "--log-format=json", "--exit-with-parent");
-            server = value(command.redirectError(ProcessBuilder.Redirect.DISCARD).start().inputReader().readLine(), "url");
-        }
-        return server;
+    private static synchronized String server() throws Exception {
+        if (server != null) return server;
+        var command = "mockserver serve --port=0 --freeze=2026-03-01T12:00:00Z --failures=.mockserver/failures --log-format=off --exit-with-parent";
+        var process = new ProcessBuilder(command.split(" ")).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+        return server = process.inputReader().readLine().split(" ")[4]; // mockserver VERSION listens on URL
     }
 }

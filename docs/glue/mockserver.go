@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,22 +15,20 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 )
 
 type M = map[string]any // an object of JSON
+var server, word = os.Getenv("MOCKSERVER_SERVER"), ""
 
-var once sync.Once
-var server struct{ URL string }
-
-// start starts a server that ends with this process, unless MOCKSERVER_SERVER names one.
-func start() {
-	if server.URL = os.Getenv("MOCKSERVER_SERVER"); server.URL == "" {
-		command := exec.Command("mockserver", "serve", "--port=0", "--freeze=2026-03-01T12:00:00Z", "--log-format=json", "--exit-with-parent")
+// init starts a server that ends with this process, unless MOCKSERVER_SERVER names one.
+func init() {
+	if server == "" {
+		command := exec.Command("mockserver", "serve", "--port=0", "--freeze=2026-03-01T12:00:00Z", "--failures=.mockserver/failures", "--log-format=off", "--exit-with-parent")
+		command.Stderr = os.Stderr
 		if output, err := command.StdoutPipe(); err == nil && command.Start() == nil {
-			json.NewDecoder(output).Decode(&server)
+			fmt.Fscan(output, &word, &word, &word, &word, &server) // mockserver VERSION listens on URL
 		}
 	}
 }
@@ -40,19 +39,22 @@ type Sandbox struct {
 	BaseURL, SecretKey string
 }
 
-// New makes a sandbox that ends with the test; a failed test logs the report.
+// New makes a sandbox that ends with the test. A rule that never fired fails the test, and a failed test logs the report.
 func New(t testing.TB, settings M) *Sandbox {
-	if once.Do(start); server.URL == "" {
+	if server == "" {
 		t.Fatal("the command mockserver does not start")
 	}
-	root := &Sandbox{t, server.URL, ""}
+	root := &Sandbox{t, server, ""}
 	made := root.Control("POST", "/sandboxes", settings)
 	s := &Sandbox{t, made["baseUrl"].(string), made["secretKey"].(string)}
 	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(s.Control("GET", "/report?failure="+url.QueryEscape(t.Name()), nil)["text"])
+		defer root.Control("DELETE", "/sandboxes/"+made["sandboxId"].(string), nil)
+		for _, failure := range s.Control("GET", "/check", nil)["failures"].([]any) {
+			t.Error(failure.(M)["message"])
 		}
-		root.Control("DELETE", "/sandboxes/"+made["sandboxId"].(string), nil)
+		if name := url.QueryEscape(t.Name()); t.Failed() {
+			t.Log(s.Control("GET", "/report?failure="+name+"&name="+name, nil)["text"])
+		}
 	})
 	return s
 }

@@ -8,9 +8,9 @@ require "socket"
 
 # Gives each test a sandbox: a fresh copy of the service with its own address, keys, data and clock.
 module Mockserver
-  COMMAND = %w[mockserver serve --port 0 --freeze 2026-03-01T12:00:00Z --log-format json --exit-with-parent].freeze
+  COMMAND = %w[mockserver serve --port=0 --freeze=2026-03-01T12:00:00Z --failures=.mockserver/failures --log-format=off --exit-with-parent].freeze
   # The address of a server that ends with this process, unless MOCKSERVER_SERVER names one.
-  URL = ENV["MOCKSERVER_SERVER"] || JSON.parse((SERVER = IO.popen(COMMAND, err: File::NULL)).gets)["url"]
+  URL = ENV["MOCKSERVER_SERVER"] || (SERVER = IO.popen(COMMAND)).gets.split.last
 
   # The service of one test.
   class Sandbox
@@ -35,8 +35,7 @@ module Mockserver
     def receive
       events, key, @hook = [], "a key for the tests of one sandbox", TCPServer.new("127.0.0.1", 0)
       Thread.new { loop { take(@hook.accept, key) { |event| events << event } } }.report_on_exception = false
-      secret = "whsec_#{[key].pack("m0")}"
-      control("POST", "/webhooks", { url: "http://127.0.0.1:#{@hook.addr[1]}/", secret: secret })
+      control("POST", "/webhooks", { url: "http://127.0.0.1:#{@hook.addr[1]}/", secret: "whsec_#{[key].pack("m0")}" })
       events
     end
 
@@ -59,7 +58,7 @@ module Mockserver
     end
   end
 
-  # For a Minitest::Test: `mock` is the sandbox of the test, and the report follows the message of a failed one.
+  # For a Minitest::Test: `mock` is the sandbox of the test. A rule that never fired fails it, and a failure ends with the report.
   module Hooks
     attr_reader :mock
 
@@ -70,9 +69,10 @@ module Mockserver
 
     def after_teardown
       super
-      unless failures.empty?
-        report = mock.control("GET", "/report?failure=#{URI.encode_www_form_component(failures.first.message)}")["text"]
-        failures.first.define_singleton_method(:message) { "#{super()}\n\n#{report}" }
+      capture_exceptions { mock.control("GET", "/check")["failures"].each { |each| flunk each["message"] } } if passed?
+      unless passed? || skipped?
+        report = mock.control("GET", "/report?#{URI.encode_www_form(name: "#{self.class}.#{name}", failure: failure.message[0, 500])}")["text"]
+        failure.define_singleton_method(:message) { "#{super()}\n\n#{report}" }
       end
       mock.close
     end

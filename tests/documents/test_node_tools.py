@@ -27,6 +27,7 @@ from tests.documents.reading import JSON, control, of_profile
 from tests.pages.blocks import every_block
 
 SOURCE = Path(__file__).parent / "node"
+GLUE = Path(__file__).resolve().parents[2] / "docs" / "glue" / "mockserver.mjs"
 PINNED: dict[str, str] = json.loads((SOURCE / "package.json").read_text("utf-8"))["dependencies"]
 TSC = ("tsc", "--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "--moduleResolution", "nodenext")
 GLUED = """
@@ -159,9 +160,8 @@ def test_the_examples_of_the_pages_compile_with_the_generated_types(types: Tools
 
 
 @pytest.mark.parametrize(("method", "status"), [("receive", 0), ("recieve", 2)])
-def test_the_glue_of_the_page_has_strict_types(tools: Tools, method: str, status: int) -> None:
-    (glue,) = (block for block in every_block("javascript") if block.markers.get("file") == "mockserver.mjs")
-    (tools.folder / "mockserver.mjs").write_text(glue.text, encoding="utf-8")
+def test_the_glue_has_strict_types(tools: Tools, method: str, status: int) -> None:
+    shutil.copy(GLUE, tools.folder)
     (tools.folder / "glued.ts").write_text(GLUED.replace("receive", method), encoding="utf-8")
     done = tools.run(*TSC, "--allowJs", "--checkJs", "mockserver.mjs", "glued.ts")
 
@@ -172,9 +172,12 @@ def test_the_fixture_of_the_page_for_playwright_attaches_the_report_of_a_failing
     folder = tools.folder / "played"
     folder.mkdir(exist_ok=True)
     page = list(every_block("javascript"))
-    (glue,) = (block for block in page if block.markers.get("file") == "mockserver.mjs")
     (fixture,) = (block for block in page if "@playwright/test" in block.text)
-    for name, text in (("mockserver.mjs", glue.text), ("fixture.mjs", fixture.text), ("played.spec.mjs", PLAYED)):
+    for name, text in (
+        ("mockserver.mjs", GLUE.read_text("utf-8")),
+        ("fixture.mjs", fixture.text),
+        ("played.spec.mjs", PLAYED),
+    ):
         (folder / name).write_text(text, encoding="utf-8")
     with MockServer() as server:
         environment = {"MOCKSERVER_SERVER": server.url}

@@ -165,16 +165,11 @@ def read_replay(snapshot: HostedSnapshot, args: Arguments) -> answers.Document:
     """Return the scenario document that repeats the run so far, for `mockserver replay`."""
     from mockserver.server.control import replay_document
 
-    return replay_document.document(snapshot, name_of(args) or "replay")
-
-
-def name_of(args: Arguments) -> str:
-    """Return the name in a query, empty if there is none."""
-    name: str = args.get("name", "")
-    if "name" in args and not 1 <= len(name) <= NAME_MAX_CHARS:
+    name = args.get("name", "replay")
+    if not 1 <= len(name) <= NAME_MAX_CHARS:
         expected = f"a text of 1 to {NAME_MAX_CHARS} characters"
         raise ControlError("MOCK_BAD_QUERY", f"name: got {reprlib.repr(name)}; expected {expected}")
-    return name
+    return replay_document.document(snapshot, name)
 
 
 def read_har(snapshot: HostedSnapshot, _args: Arguments) -> answers.Har:
@@ -213,7 +208,7 @@ def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: Fai
     from mockserver.server.report import diagnosis, text  # late: a suite without a failure needs no report
     from mockserver.server.report.failure import in_words
 
-    hide, name, words = redactor(snapshot.state), name_of(args), args.get("failure", "")
+    hide, name, words = redactor(snapshot.state), args.get("name", ""), args.get("failure", "")
     if folder is not None:
         name, words = folder.failure_of(snapshot.id, name, words)
     words = hide.text(words)
@@ -226,9 +221,12 @@ def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: Fai
         lines = _lines_while_open(address, call.n if call else None, bool(seen.exchanges or seen.steps))
         lines += ["to keep files of it after that: start the server with --failures FOLDER"] if words.strip() else []
     else:
-        name = hide.text(name or snapshot.id)
+        name = hide.text(name) if name.strip() else snapshot.id
         report = text.Report(*([_without_address(line, address, snapshot.prefix) for line in part] for part in report))
-        journal, document = views.journal(snapshot.state)["exchanges"], replay_document.document(snapshot, name)
+        journal, document = (
+            views.journal(snapshot.state)["exchanges"],
+            replay_document.document(snapshot, name[:NAME_MAX_CHARS]),
+        )
         secrets = snapshot.state.secrets()
         kept = folder.keep(FailedRun(snapshot.id, address, name, *report, journal, document, secrets))
         lines = [*kept.lines]

@@ -389,7 +389,7 @@ def _labels(args: Mapping[str, Any]) -> dict[str, str]:
 
 def delete_sandbox(addressed: AddressedHost, args: Mapping[str, Any]) -> None:
     """End a sandbox other than the default one; the files of a failed one are kept before."""
-    sandbox_id, is_failed, _ = args["id"], _is_failed(args), reports.name_of(args)
+    sandbox_id, is_failed = args["id"], _is_failed(args)
     if sandbox_id == DEFAULT_ID:
         raise ControlError(
             "MOCK_DEFAULT_SANDBOX", "the default sandbox cannot be deleted; reset it with POST /_mock/reset"

@@ -11,11 +11,14 @@ import re
 import shutil
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from mockserver.scenario import documents
+from mockserver.testing.report.replay import print_replay
 from tests.pages.blocks import blocks
 from tests.wheels import ROOT
 
@@ -36,7 +39,7 @@ class Language(NamedTuple):
 
     Attributes:
         name: Of the folder of its suite, and of its page.
-        glue: The file below `docs/glue`; without one the page itself has it.
+        glue: The file below `docs/glue`.
         glue_place: The same file below the folder of the suite.
         glue_lines: How many lines it may have.
         program: Without which nothing of it runs.
@@ -60,7 +63,7 @@ LANGUAGES = (
     Language("go", "mockserver.go", "mockserver/mockserver.go", 100, "go", "go test -v ./{}", "page/page_test.go", "^--- PASS"),
     Language("java", "Mockserver.java", "Mockserver.java", 100, "javac", JAVA, "PageTest.java", "^ok "),
     Language("ruby", "mockserver.rb", "mockserver.rb", 80, "ruby", "ruby -w {}_test.rb", "page_test.rb", r"[.](?=[.]*\n\nFinished)"),
-    Language("typescript", "", "mockserver.mjs", 80, "node", "node --test --test-reporter=tap {}.test.mjs", "page.test.mjs", "^ok "),
+    Language("typescript", "mockserver.mjs", "mockserver.mjs", 80, "node", "node --test --test-reporter=tap {}.test.mjs", "page.test.mjs", "^ok "),
 )
 # fmt: on
 KINDS = {"typescript": "javascript"}
@@ -94,10 +97,7 @@ def folder(language: Language, tmp_path: Path) -> Path:
 
 
 def glue_of(language: Language) -> str:
-    if language.glue:
-        return (GLUE / language.glue).read_text("utf-8")
-    (block,) = (block for block in blocks(page_of(language)) if block.markers.get("file") == language.glue_place)
-    return block.text
+    return (GLUE / language.glue).read_text("utf-8")
 
 
 def page_of(language: Language) -> str:
@@ -149,8 +149,28 @@ def test_the_example_of_the_page_passes(language: Language, folder: Path) -> Non
 @pytest.mark.deep
 @pytest.mark.suites
 @each_language
-def test_a_failing_test_prints_the_report(language: Language, folder: Path) -> None:
+def test_a_failing_test_prints_the_report_and_leaves_its_files(language: Language, folder: Path) -> None:
     done = run(language, folder, "failing")
 
     assert 0 != done.returncode
     assert "Call #1 readCampaign was refused: 404 CAMPAIGN_NOT_FOUND" in done.stdout
+    (kept,) = folder.rglob(".mockserver/failures")
+    texts = {file.name: file.read_text("utf-8") for file in kept.iterdir()}
+    (name,) = (file.stem for file in kept.glob("*.txt") if "readCampaign was refused" in texts[file.name])
+    assert {f"{name}.txt", f"{name}.yaml", f"{name}.html"} <= texts.keys()
+    assert texts[f"{name}.txt"].splitlines()[-1].endswith(f"/{name}.txt")
+    assert "readCampaign GET /v1/campaigns/campaign_none" in texts[f"{name}.html"]
+    assert 0 == print_replay(documents.read(kept / f"{name}.yaml"), StringIO())
+    assert [] == [name for name, text in texts.items() if re.search(r"sk_[a-z0-9]{8}", text)]
+
+
+@pytest.mark.deep
+@pytest.mark.suites
+@each_language
+def test_a_rule_that_never_fires_fails_its_test(language: Language, folder: Path) -> None:
+    done = run(language, folder, "failing")
+
+    assert "a rule that must fire never fired" in done.stdout
+    (kept,) = folder.rglob(".mockserver/failures")
+    (text,) = (text for file in kept.glob("*.txt") if "rules that never fired:" in (text := file.read_text("utf-8")))
+    assert "startCampaign" in text

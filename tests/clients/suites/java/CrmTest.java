@@ -28,7 +28,7 @@ public final class CrmTest {
     }
 
     private static void rule(Mockserver mock, String rule) throws Exception {
-        mock.control("POST", "/scenarios", "{\"script\": [" + rule + "]}");
+        mock.control("POST", "/rules", rule);
     }
 
     private static int calls(Mockserver mock, String operation) throws Exception {
@@ -99,18 +99,18 @@ public final class CrmTest {
         });
         for (var lost : List.of("before", "after")) {
             TESTS.put("an answer lost " + lost + " starts a campaign once", (mock, client) -> {
-                rule(mock, "{\"on\": \"startCampaign\", \"nth\": 1, \"mustFire\": true, \"do\": {\"drop\": \"" + lost + "\"}}");
+                rule(mock, "{\"on\": \"startCampaign\", \"nth\": 1, \"do\": {\"drop\": \"" + lost + "\"}}");
                 client.start(client.create(DRAFT), VARIABLES);
                 equal(1, Json.list(Json.object(mock.control("GET", "/ledger", null)).get("executions")).size());
             });
         }
         TESTS.put("a lost read is an error of the network", (mock, client) -> {
-            rule(mock, "{\"on\": \"listCampaigns\", \"nth\": 1, \"mustFire\": true, \"do\": {\"drop\": \"before\"}}");
+            rule(mock, "{\"on\": \"listCampaigns\", \"nth\": 1, \"do\": {\"drop\": \"before\"}}");
             fails(IOException.class, client::campaigns);
             equal(1, calls(mock, "listCampaigns"));
         });
         TESTS.put("a cut answer is an error", (mock, client) -> {
-            rule(mock, "{\"on\": \"listTemplates\", \"nth\": 1, \"mustFire\": true, \"do\": {\"truncate\": 20}}");
+            rule(mock, "{\"on\": \"listTemplates\", \"nth\": 1, \"do\": {\"truncate\": 20}}");
             fails(IOException.class, client::templates);
         });
         TESTS.put("a call is tried again after a 429", (mock, client) -> {
@@ -155,7 +155,7 @@ public final class CrmTest {
         });
         TESTS.put("a forged event is refused", (mock, client) -> {
             var events = mock.receive();
-            rule(mock, "{\"on\": \"delivery\", \"nth\": 1, \"mustFire\": true, \"do\": {\"deliver\": {\"forge\": \"wrong-secret\"}}}");
+            rule(mock, "{\"on\": \"delivery\", \"nth\": 1, \"do\": {\"deliver\": {\"forge\": \"wrong-secret\"}}}");
             mock.control("POST", "/sessions/" + client.openSession().get("sessionId") + "/fail", "{\"reason\": \"phone_in_use\"}");
             equal(1, events.size());
         });
@@ -163,7 +163,7 @@ public final class CrmTest {
 
     private static Future<?> submit(java.util.concurrent.ExecutorService pool, String name, Test test) {
         return pool.submit(() -> {
-            Mockserver.test("{\"scenario\": \"demo\"}", mock -> test.run(mock, new Client(mock.baseUrl, mock.secretKey, seconds -> {
+            Mockserver.test(name, "{\"scenario\": \"demo\"}", mock -> test.run(mock, new Client(mock.baseUrl, mock.secretKey, seconds -> {
                 try {
                     advance(mock, "by", seconds + "s");
                 } catch (Exception failure) {

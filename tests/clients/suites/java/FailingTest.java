@@ -1,6 +1,12 @@
-/** Fails on purpose: what is left of a failed test is looked at. */
+/** Fails on purpose: what is left of the failed tests is looked at. */
 public final class FailingTest {
     public static void main(String[] arguments) throws Exception {
-        Mockserver.test("{}", mock -> new Client(mock.baseUrl, mock.secretKey, seconds -> { }).campaign("campaign_none"));
+        try {
+            Mockserver.test("reads-a-campaign", "{}", mock -> new Client(mock.baseUrl, mock.secretKey, seconds -> { }).campaign("campaign_none"));
+        } catch (AssertionError failure) {
+            System.out.println(failure.getMessage());
+        }
+        Mockserver.test("a-rule-never-fires", "{}", mock -> mock.control("POST", "/rules", """
+            {"on": "startCampaign", "nth": 1, "do": {"drop": "after"}}"""));
     }
 }

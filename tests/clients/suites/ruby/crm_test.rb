@@ -16,7 +16,7 @@ class ClientTest < Minitest::Test
   end
 
   def advance(**by) = mock.control("POST", "/clock/advance", by)
-  def rule(**rule) = mock.control("POST", "/scenarios", { script: [rule] })
+  def rule(**rule) = mock.control("POST", "/rules", rule)
   def calls(operation) = mock.control("GET", "/journal?operation=#{operation}")["exchanges"].size
   def refused(code, &call) = assert_equal(code, assert_raises(Client::Refused, &call).code)
   def platform(value) = { combinator: "and", statements: [{ field: "chat.platform", operator: "equals", value: value }] }
@@ -98,7 +98,7 @@ class ClientTest < Minitest::Test
 
   %w[before after].each do |lost|
     define_method("test_an_answer_lost_#{lost}_starts_a_campaign_once") do
-      rule(on: "startCampaign", nth: 1, mustFire: true, do: { drop: lost })
+      rule(on: "startCampaign", nth: 1, do: { drop: lost })
       @client.start(@client.create(DRAFT), VARIABLES)
 
       assert_equal 1, mock.control("GET", "/ledger")["executions"].size
@@ -106,19 +106,19 @@ class ClientTest < Minitest::Test
   end
 
   def test_a_lost_read_is_an_error_of_the_network
-    rule(on: "listCampaigns", nth: 1, mustFire: true, do: { drop: "before" })
+    rule(on: "listCampaigns", nth: 1, do: { drop: "before" })
     assert_raises(*Client::NETWORK) { @client.campaigns }
 
     assert_equal 1, calls("listCampaigns")
   end
 
   def test_a_cut_answer_is_an_error
-    rule(on: "listTemplates", nth: 1, mustFire: true, do: { truncate: 20 })
+    rule(on: "listTemplates", nth: 1, do: { truncate: 20 })
     assert_raises(JSON::ParserError, *Client::NETWORK) { @client.templates }
   end
 
   def test_a_call_is_tried_again_after_a_429
-    rule(on: "listTemplates", nth: 1, mustFire: true, do: { error: { code: "RATE_LIMIT_EXCEEDED", retryAfter: 30 } })
+    rule(on: "listTemplates", nth: 1, do: { error: { code: "RATE_LIMIT_EXCEEDED", retryAfter: 30 } })
     @client.templates
 
     assert_equal 2, calls("listTemplates")
@@ -126,7 +126,7 @@ class ClientTest < Minitest::Test
   end
 
   def test_a_call_is_tried_again_after_a_503
-    rule(on: "listTemplates", times: 2, mustFire: true, do: { reply: { status: 503, body: {} } })
+    rule(on: "listTemplates", times: 2, do: { reply: { status: 503, body: {} } })
     @client.templates
 
     assert_equal 3, calls("listTemplates")
@@ -179,7 +179,7 @@ class ClientTest < Minitest::Test
 
   def test_a_forged_event_is_refused
     events = mock.receive
-    rule(on: "delivery", nth: 1, mustFire: true, do: { deliver: { forge: "wrong-secret" } })
+    rule(on: "delivery", nth: 1, do: { deliver: { forge: "wrong-secret" } })
     mock.control("POST", "/sessions/#{@client.open_session["sessionId"]}/fail", { reason: "phone_in_use" })
 
     assert_equal 1, events.size

@@ -3,7 +3,7 @@
 require_relative "client"
 require_relative "mockserver"
 
-# Fails on purpose: what is left of a failed test is looked at.
+# Fails on purpose: what is left of the failed tests is looked at.
 class FailingTest < Minitest::Test
   include Mockserver::Hooks
 
@@ -11,5 +11,9 @@ class FailingTest < Minitest::Test
 
   def test_reads_a_campaign
     assert Client.new(mock.base_url, mock.secret_key).campaign("campaign_none")
+  end
+
+  def test_a_rule_never_fires
+    mock.control("POST", "/rules", { on: "startCampaign", nth: 1, do: { drop: "after" } })
   end
 end

@@ -6,7 +6,7 @@ const DRAFT = { name: "Retorno", platform: "chatapp", templateId: "template_revi
 const VARIABLES = { var3: "31/03" };
 const group = (field, value) => ({ combinator: "and", statements: [{ field, operator: "equals", value }] });
 const advance = (mock, by) => mock.control("POST", "/clock/advance", by);
-const rule = (mock, rule) => mock.control("POST", "/scenarios", { script: [rule] });
+const rule = (mock, rule) => mock.control("POST", "/rules", rule);
 const calls = async (mock, operation) => (await mock.control("GET", `/journal?operation=${operation}`)).exchanges.length;
 const refused = (code, call) => assert.rejects(call, (failure) => failure instanceof Refused && failure.code === code);
 
@@ -66,28 +66,28 @@ clientTest("a campaign is canceled", async (client) => {
 });
 for (const lost of ["before", "after"]) {
   clientTest(`an answer lost ${lost} starts a campaign once`, async (client, mock) => {
-    await rule(mock, { on: "startCampaign", nth: 1, mustFire: true, do: { drop: lost } });
+    await rule(mock, { on: "startCampaign", nth: 1, do: { drop: lost } });
     await client.start(await client.create(DRAFT), VARIABLES);
     assert.equal((await mock.control("GET", "/ledger")).executions.length, 1);
   });
 }
 clientTest("a lost read is an error of the network", async (client, mock) => {
-  await rule(mock, { on: "listCampaigns", nth: 1, mustFire: true, do: { drop: "before" } });
+  await rule(mock, { on: "listCampaigns", nth: 1, do: { drop: "before" } });
   await assert.rejects(client.campaigns(), TypeError);
   assert.equal(await calls(mock, "listCampaigns"), 1);
 });
 clientTest("a cut answer is an error", async (client, mock) => {
-  await rule(mock, { on: "listTemplates", nth: 1, mustFire: true, do: { truncate: 20 } });
+  await rule(mock, { on: "listTemplates", nth: 1, do: { truncate: 20 } });
   await assert.rejects(client.templates());
 });
 clientTest("a call is tried again after a 429", async (client, mock) => {
-  await rule(mock, { on: "listTemplates", nth: 1, mustFire: true, do: { error: { code: "RATE_LIMIT_EXCEEDED", retryAfter: 30 } } });
+  await rule(mock, { on: "listTemplates", nth: 1, do: { error: { code: "RATE_LIMIT_EXCEEDED", retryAfter: 30 } } });
   await client.templates();
   assert.equal(await calls(mock, "listTemplates"), 2);
   assert.equal((await mock.control("GET", "/clock")).now, "2026-03-01T12:00:30.000Z");
 });
 clientTest("a call is tried again after a 503", async (client, mock) => {
-  await rule(mock, { on: "listTemplates", times: 2, mustFire: true, do: { reply: { status: 503, body: {} } } });
+  await rule(mock, { on: "listTemplates", times: 2, do: { reply: { status: 503, body: {} } } });
   await client.templates();
   assert.equal(await calls(mock, "listTemplates"), 3);
 });
@@ -127,7 +127,7 @@ clientTest("a completed session sends a signed event", async (client, mock, t) =
 });
 clientTest("a forged event is refused", async (client, mock, t) => {
   const events = await mock.receive(t);
-  await rule(mock, { on: "delivery", nth: 1, mustFire: true, do: { deliver: { forge: "wrong-secret" } } });
+  await rule(mock, { on: "delivery", nth: 1, do: { deliver: { forge: "wrong-secret" } } });
   const { sessionId } = await client.openSession();
   await mock.control("POST", `/sessions/${sessionId}/fail`, { reason: "phone_in_use" });
   assert.equal(events.length, 1);

@@ -1,7 +1,11 @@
-// Fails on purpose: what is left of a failed test is looked at.
+// Fails on purpose: what is left of the failed tests is looked at.
 import assert from "node:assert/strict";
 import { sandboxTest } from "./mockserver.mjs";
 
-sandboxTest("reads a campaign", {}, async (mock) => {
+sandboxTest("reads-a-campaign", {}, async (mock) => {
   assert.equal((await mock.call("GET", "/v1/campaigns/campaign_none")).status, 200);
+});
+
+sandboxTest("a-rule-never-fires", {}, async (mock) => {
+  await mock.control("POST", "/rules", { on: "startCampaign", nth: 1, do: { drop: "after" } });
 });

@@ -27,7 +27,7 @@ func service(t *testing.T) (*mockserver.Sandbox, *crm.Client) {
 }
 
 func rule(mock *mockserver.Sandbox, rules ...M) {
-	mock.Control("POST", "/scenarios", M{"script": rules})
+	mock.Control("POST", "/rules", rules)
 }
 
 func must[T any](value T, err error) func(t *testing.T) T {
@@ -181,7 +181,7 @@ func TestALostAnswerStartsACampaignOnce(t *testing.T) {
 		lost := lost
 		t.Run(lost, func(t *testing.T) {
 			mock, client := service(t)
-			rule(mock, M{"on": "startCampaign", "nth": 1, "mustFire": true, "do": M{"drop": lost}})
+			rule(mock, M{"on": "startCampaign", "nth": 1, "do": M{"drop": lost}})
 			must(client.Start(ctx, created(t, client), variables))(t)
 			equal(t, 1, len(mock.Control("GET", "/ledger", nil)["executions"].([]any)))
 		})
@@ -190,7 +190,7 @@ func TestALostAnswerStartsACampaignOnce(t *testing.T) {
 
 func TestALostReadIsAnErrorOfTheNetwork(t *testing.T) {
 	mock, client := service(t)
-	rule(mock, M{"on": "listCampaigns", "nth": 1, "mustFire": true, "do": M{"drop": "before"}})
+	rule(mock, M{"on": "listCampaigns", "nth": 1, "do": M{"drop": "before"}})
 	_, err := client.Campaigns(ctx)
 	var refused *crm.Error
 	if err == nil || errors.As(err, &refused) {
@@ -201,7 +201,7 @@ func TestALostReadIsAnErrorOfTheNetwork(t *testing.T) {
 
 func TestACutAnswerIsAnError(t *testing.T) {
 	mock, client := service(t)
-	rule(mock, M{"on": "listTemplates", "nth": 1, "mustFire": true, "do": M{"truncate": 20}})
+	rule(mock, M{"on": "listTemplates", "nth": 1, "do": M{"truncate": 20}})
 	if _, err := client.Templates(ctx); err == nil {
 		t.Fatal("a cut answer is taken")
 	}
@@ -209,7 +209,7 @@ func TestACutAnswerIsAnError(t *testing.T) {
 
 func TestACallIsTriedAgainAfterA429(t *testing.T) {
 	mock, client := service(t)
-	rule(mock, M{"on": "listTemplates", "nth": 1, "mustFire": true, "do": M{"error": M{"code": "RATE_LIMIT_EXCEEDED", "retryAfter": 30}}})
+	rule(mock, M{"on": "listTemplates", "nth": 1, "do": M{"error": M{"code": "RATE_LIMIT_EXCEEDED", "retryAfter": 30}}})
 	must(client.Templates(ctx))(t)
 	equal(t, 2, calls(mock, "listTemplates"))
 	equal(t, "2026-03-01T12:00:30.000Z", mock.Control("GET", "/clock", nil)["now"])
@@ -217,7 +217,7 @@ func TestACallIsTriedAgainAfterA429(t *testing.T) {
 
 func TestACallIsTriedAgainAfterA503(t *testing.T) {
 	mock, client := service(t)
-	rule(mock, M{"on": "listTemplates", "times": 2, "mustFire": true, "do": M{"reply": M{"status": 503, "body": M{}}}})
+	rule(mock, M{"on": "listTemplates", "times": 2, "do": M{"reply": M{"status": 503, "body": M{}}}})
 	must(client.Templates(ctx))(t)
 	equal(t, 3, calls(mock, "listTemplates"))
 }
@@ -296,7 +296,7 @@ func TestACompletedSessionSendsASignedEvent(t *testing.T) {
 func TestAForgedEventIsRefused(t *testing.T) {
 	mock, client := service(t)
 	events := mock.Receive()
-	rule(mock, M{"on": "delivery", "nth": 1, "mustFire": true, "do": M{"deliver": M{"forge": "wrong-secret"}}})
+	rule(mock, M{"on": "delivery", "nth": 1, "do": M{"deliver": M{"forge": "wrong-secret"}}})
 	session := must(client.OpenSession(ctx, ""))(t)
 	mock.Control("POST", "/sessions/"+session.SessionID+"/fail", M{"reason": "phone_in_use"})
 	equal(t, 1, len(events))

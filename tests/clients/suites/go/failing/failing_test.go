@@ -1,4 +1,4 @@
-// Package failing has a test that fails on purpose: what is left of it is looked at.
+// Package failing has tests that fail on purpose: what is left of them is looked at.
 package failing_test
 
 import (
@@ -20,4 +20,9 @@ func TestReadsACampaign(t *testing.T) {
 	if response.StatusCode != 200 {
 		t.Errorf("got %d; expected 200", response.StatusCode)
 	}
+}
+
+func TestARuleNeverFires(t *testing.T) {
+	mock := mockserver.New(t, mockserver.M{})
+	mock.Control("POST", "/rules", mockserver.M{"on": "startCampaign", "nth": 1, "do": mockserver.M{"drop": "after"}})
 }
