@@ -167,7 +167,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("allow-webhook-host", host_name, [], "allow webhooks to this host, on loopback in addition to this machine; may be repeated", "HOST", "many"),
     Setting("cors", _flag, False, "let pages of other origins on this machine send requests (CORS)", form="flag"),
     Setting("ready-file", _some_text, None, "write the address and the keys as JSON once the server listens; removed at its end", "FILE"),
-    Setting("failures", _some_text, None, "folder for the replay document, the trace and the report of each sandbox that its client ends as failed (default: none)", "FOLDER"),
+    Setting("failures", _some_text, None, "folder for the replay document, HAR, trace and report of each sandbox that its client ends as failed (default: none)", "FOLDER"),
     Setting("coverage", _some_text, None, "write what all sandboxes have covered to this file at the end, for `mockserver coverage` (default: none)", "FILE"),
     Setting("exit-with-parent", _flag, False, "end when the process that started this one ends", form="flag"),
     Setting("journal-max-entries", _whole, JOURNAL_MAX_ENTRIES,

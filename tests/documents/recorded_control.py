@@ -85,8 +85,11 @@ class NamedFiles:
         return name, words
 
     def keep(self, run: FailedRun) -> KeptFiles:
-        replay, trace, report = (f"/home/me/failures/{run.name}.{ending}" for ending in ("yaml", "html", "txt"))
-        return KeptFiles(replay, trace, report, [f"to repeat it: mockserver replay {replay}", f"this report: {report}"])
+        endings = ("yaml", "har", "html", "txt")
+        replay, har, trace, report = (f"/home/me/failures/{run.name}.{ending}" for ending in endings)
+        return KeptFiles(
+            replay, har, trace, report, [f"to repeat it: mockserver replay {replay}", f"this report: {report}"]
+        )
 
 
 class _Run:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import json
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
@@ -20,6 +20,7 @@ from tests.server.control_calls import NOON, Made, control, make, refused
 
 FAILURE = "?failure=expected+a+campaign&name=TestReads"
 ENDED = f"{FAILURE}&failed=true"
+FILES = ["TestReads.har", "TestReads.html", "TestReads.txt", "TestReads.yaml"]
 
 
 @pytest.fixture
@@ -49,10 +50,10 @@ def files(folder: Path) -> list[str]:
     return sorted(file.name for file in folder.iterdir()) if folder.exists() else []
 
 
-def test_a_sandbox_that_ends_as_failed_leaves_its_replay_trace_and_report(url: str, folder: Path) -> None:
+def test_a_sandbox_that_ends_as_failed_leaves_its_files(url: str, folder: Path) -> None:
     assert 204 == end(ran(url), ENDED)
 
-    assert ["TestReads.html", "TestReads.txt", "TestReads.yaml"] == files(folder)
+    assert FILES == files(folder)
     lines = (folder / "TestReads.txt").read_text("utf-8").splitlines()
     assert "the test failed: expected a campaign" == lines[0]
     assert "Call #1 readCampaign was refused: 404 CAMPAIGN_NOT_FOUND" == lines[1]
@@ -61,6 +62,9 @@ def test_a_sandbox_that_ends_as_failed_leaves_its_replay_trace_and_report(url: s
     assert "readCampaign GET /v1/campaigns/none" in trace
     document, steps = read_trace(trace) or ({}, [])
     assert ("TestReads", [1]) == (document["scenario"], steps)
+    assert 'href="TestReads.har"' in trace
+    (entry,) = json.loads((folder / "TestReads.har").read_text("utf-8"))["log"]["entries"]
+    assert 404 == entry["response"]["status"]
 
 
 def test_a_report_of_a_failure_keeps_the_same_files(url: str, folder: Path) -> None:
@@ -70,7 +74,7 @@ def test_a_report_of_a_failure_keeps_the_same_files(url: str, folder: Path) -> N
 
     assert text == (folder / "TestReads.txt").read_text("utf-8")
     before = {name: (folder / name).read_bytes() for name in files(folder)}
-    assert 3 == len(before)
+    assert FILES == [*before]
     end(made)
     assert before == {name: (folder / name).read_bytes() for name in files(folder)}
 
@@ -85,7 +89,7 @@ def test_the_lines_name_the_files_and_no_address(url: str, folder: Path) -> None
     assert f"to repeat it: mockserver replay {path}.yaml" == repeat
     assert f"to see it step by step: {path}.html; mockserver open {path}.html serves its last state" == step_by_step
     assert f"this report: {path}.txt" == own
-    assert made.base not in "".join((folder / name).read_text("utf-8") for name in files(folder))
+    assert [] == [name for name in FILES[1:] if made.base in (folder / name).read_text("utf-8")]
 
 
 def test_json_has_the_paths_of_the_files(url: str, folder: Path) -> None:
@@ -94,7 +98,7 @@ def test_json_has_the_paths_of_the_files(url: str, folder: Path) -> None:
 
     report = made.control("GET", f"/report{FAILURE}", **as_json).json()
 
-    endings = {"replay": "yaml", "report": "txt", "trace": "html"}
+    endings = {"replay": "yaml", "har": "har", "report": "txt", "trace": "html"}
     assert {kind: (folder / f"TestReads.{end}").as_posix() for kind, end in endings.items()} == report["files"]
     assert made.control("GET", "/report", **as_json).json()["files"] is None
 
@@ -106,7 +110,7 @@ def test_the_end_after_a_report_keeps_its_name_and_words_and_has_the_later_calls
 
     end(made, "?failed=true")
 
-    assert ["TestReads.html", "TestReads.txt", "TestReads.yaml"] == files(folder)
+    assert FILES == files(folder)
     text = (folder / "TestReads.txt").read_text("utf-8")
     assert text.startswith("the test failed: expected a campaign\n")
     assert "#2 listCampaigns" in text
@@ -153,7 +157,7 @@ def test_a_run_without_a_call_leaves_its_report_alone(url: str, folder: Path) ->
 def test_no_name_leads_out_of_the_folder(url: str, folder: Path, name: str) -> None:
     assert 204 == end(ran(url), f"?failed=true&name={quote(name)}")
 
-    assert 3 == len(files(folder))
+    assert 4 == len(files(folder))
     assert [folder] == [path for path in folder.parent.iterdir() if path.name != ".gitignore"]
     assert [] == [file for file in files(folder) if not file.removesuffix(".html").isprintable() or "/" in file]
 
@@ -185,7 +189,7 @@ def test_no_file_and_no_name_of_one_contains_a_key(url: str, folder: Path) -> No
 
     end(made, f"?failed=true&name=Test+{made.secret_key}&failure=got+{made.public_key}")
 
-    assert 3 == len(files(folder))
+    assert 4 == len(files(folder))
     written = "".join(name + (folder / name).read_text("utf-8") for name in files(folder))
     secrets = (made.secret_key, made.public_key, "dGhlIHNlY3JldCBvZiBhbiBlbmRwb2ludA")
     assert [] == [secret for secret in secrets if secret in written]
@@ -198,10 +202,8 @@ def test_files_that_cannot_be_written_are_named_with_the_reason(url: str, folder
     text = made.control("GET", f"/report{FAILURE}").text
 
     path = (folder / "TestReads").as_posix()
-    lines = text.splitlines()[-3:]
-    assert [f"{path}.yaml was not written", f"{path}.html was not written", f"{path}.txt was not written"] == [
-        line.partition(":")[0] if sys.platform != "win32" else line[: line.index(" written") + 8] for line in lines
-    ]
+    not_written = [line.partition(" was not written: ")[0] for line in text.splitlines()[-4:]]
+    assert [f"{path}.yaml", f"{path}.har", f"{path}.html", f"{path}.txt"] == not_written
     assert "to repeat it" not in text
     assert 204 == end(made, ENDED)
 
@@ -214,7 +216,7 @@ def test_a_run_beyond_the_bound_keeps_no_file(url: str, folder: Path, monkeypatc
     lines = other.control("GET", "/report?failure=x&name=Other").text.splitlines()
 
     assert "no file was written: this server has kept 1 failed runs; start it again to keep others" == lines[-1]
-    assert ["TestReads.html", "TestReads.txt", "TestReads.yaml"] == files(folder)
+    assert FILES == files(folder)
 
 
 def test_without_a_folder_the_lines_say_how_long_the_address_lasts(mockserver_server: MockServer) -> None:

@@ -529,8 +529,9 @@ class ReportedCall(TypedDict):
 
 class KeptFiles(TypedDict):
     replay: Annotated[str | None, "The document that repeats the run; null if it has no calls, or cannot be written."]
-    report: Annotated[str | None, "The text of this report; null if it cannot be written."]
+    har: Annotated[str | None, "Its calls and deliveries as a HAR; null if it has no calls, or cannot be written."]
     trace: Annotated[str | None, "The page of its trace; null if it has no calls, or cannot be written."]
+    report: Annotated[str | None, "The text of this report; null if it cannot be written."]
 
 
 class Report(TypedDict):

@@ -204,7 +204,7 @@ def keep_failed(snapshot: HostedSnapshot, args: Arguments, base_url: str) -> ans
 
 
 def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: FailureFolder | None) -> answers.Report:
-    from mockserver.server.control import replay_document
+    from mockserver.server.control import har, replay_document
     from mockserver.server.report import diagnosis, text  # late: a suite without a failure needs no report
     from mockserver.server.report.failure import in_words
 
@@ -227,8 +227,8 @@ def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: Fai
             views.journal(snapshot.state)["exchanges"],
             replay_document.document(snapshot, name[:NAME_MAX_CHARS]),
         )
-        secrets = snapshot.state.secrets()
-        kept = folder.keep(FailedRun(snapshot.id, address, name, *report, journal, document, secrets))
+        calls, secrets = har.document(snapshot), snapshot.state.secrets()
+        kept = folder.keep(FailedRun(snapshot.id, address, name, *report, journal, document, calls, secrets))
         lines = [*kept.lines]
     whole = "\n".join([*report.summary, *report.sections, *lines])
     return {
@@ -237,7 +237,7 @@ def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: Fai
         "summary": [printable(line) for line in report.summary],
         "call": shown,
         "text": printable(whole, keep="\n") + "\n",
-        "files": None if kept is None else {"replay": kept.replay, "report": kept.report, "trace": kept.trace},
+        "files": kept and {"replay": kept.replay, "har": kept.har, "trace": kept.trace, "report": kept.report},
     }
 
 

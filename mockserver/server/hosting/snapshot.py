@@ -22,6 +22,7 @@ class FailedRun(NamedTuple):
         report: the lines after them.
         journal: the exchanges of its journal, as the control plane returns them.
         document: repeats it.
+        har: its calls and deliveries.
         secrets: the keys and secrets of its sandbox.
     """
 
@@ -32,6 +33,7 @@ class FailedRun(NamedTuple):
     report: Sequence[str]
     journal: Sequence[Mapping[str, Any]]
     document: JSON
+    har: Mapping[str, Any]
     secrets: Sequence[str]
 
 
@@ -39,6 +41,7 @@ class KeptFiles(NamedTuple):
     """The paths of the files of a failed run, None for one that is not written; `lines` are those of the report about them."""
 
     replay: str | None
+    har: str | None
     trace: str | None
     report: str | None
     lines: Sequence[str]

@@ -1,7 +1,8 @@
-"""The folder of `mockserver serve --failures`: replay document, trace and report of each run that its client ends as failed."""
+"""The folder of `mockserver serve --failures`: replay document, HAR, trace and report of each run that its client ends as failed."""
 
 from __future__ import annotations
 
+import json
 import shlex
 import threading
 from collections.abc import Callable
@@ -51,19 +52,20 @@ class FailedRuns:
         stem = self._stem(run)
         if stem is None:
             line = f"no file was written: this server has kept {RUNS_MAX} failed runs; start it again to keep others"
-            return KeptFiles(None, None, None, [line])
+            return KeptFiles(None, None, None, None, [line])
         lines: list[str] = []
-        replay = trace = None
+        replay = har = trace = None
         if run.document.get("calls"):
             lines += filter(None, [run.document.get("summary")])  # set if the document is not the whole run
             dumped = documents.dump(run.document)
             replay = self._write(f"{stem}.yaml", dumped.encode, "to repeat it: mockserver replay {}", lines)
+            har = self._write(f"{stem}.har", lambda: json.dumps(run.har, indent=1).encode(), "", lines)
             step_by_step = "to see it step by step: {0}; mockserver open {0} serves its last state"
-            trace = self._write(f"{stem}.html", lambda: _trace(run), step_by_step, lines)
+            trace = self._write(f"{stem}.html", lambda: _trace(run, f"{stem}.har" if har else ""), step_by_step, lines)
         own = f"this report: {shlex.quote(self._path(f'{stem}.txt'))}"
         text = printable("\n".join([*run.summary, *run.report, *lines, own]), keep="\n") + "\n"
         report = self._write(f"{stem}.txt", lambda: text.encode(errors="backslashreplace"), "this report: {}", lines)
-        return KeptFiles(replay, trace, report, lines)
+        return KeptFiles(replay, har, trace, report, lines)
 
     def _stem(self, run: FailedRun) -> str | None:
         """Return the name of a run's files without their ending; None for a run beyond the bound."""
@@ -83,23 +85,23 @@ class FailedRuns:
         return (self._folder / name).as_posix()
 
     def _write(self, name: str, content: Callable[[], bytes], line: str, lines: list[str]) -> str | None:
-        """Write a file, add the line about it, and return its path; of a file that cannot be written the line has the reason."""
+        """Write a file, add the line about it if there is one, and return its path; of a file that cannot be written the line has the reason."""
         path = self._path(name)
         try:
             write_file(Path(path), self._root, content())
         except Exception as problem:  # noqa: BLE001 - a file must not hide the failure that it is about
             lines.append(printable(f"{path} was not written: {type(problem).__name__}: {problem}"))
             return None
-        lines.append(line.format(shlex.quote(path)))
+        lines += [line.format(shlex.quote(path))] if line else []
         return path
 
 
-def _trace(run: FailedRun) -> bytes:
+def _trace(run: FailedRun, har: str) -> bytes:
     # Imported here: most servers have no failed run, and a trace needs what repeats one.
     from mockserver.testing.report.trace import TracedRun, trace
     from mockserver.testing.report.trace_page import render
 
     # Texts of the trace have `sandbox` in place of the id, but the id of the default one is a common word.
     address = run.base_url, "sandbox" if run.sandbox_id == DEFAULT_ID else run.sandbox_id
-    traced = TracedRun(run.name, "failed", run.summary, run.report, run.journal, run.document, run.secrets, address)
-    return render(trace(traced))
+    report = run.name, "failed", run.summary, run.report
+    return render(trace(TracedRun(*report, run.journal, run.document, run.secrets, address, har)))

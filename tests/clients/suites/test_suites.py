@@ -157,7 +157,7 @@ def test_a_failing_test_prints_the_report_and_leaves_its_files(language: Languag
     (kept,) = folder.rglob(".mockserver/failures")
     texts = {file.name: file.read_text("utf-8") for file in kept.iterdir()}
     (name,) = (file.stem for file in kept.glob("*.txt") if "readCampaign was refused" in texts[file.name])
-    assert {f"{name}.txt", f"{name}.yaml", f"{name}.html"} <= texts.keys()
+    assert {f"{name}.{ending}" for ending in ("txt", "yaml", "har", "html")} <= texts.keys()
     assert texts[f"{name}.txt"].splitlines()[-1].endswith(f"/{name}.txt")
     assert "readCampaign GET /v1/campaigns/campaign_none" in texts[f"{name}.html"]
     assert 0 == print_replay(documents.read(kept / f"{name}.yaml"), StringIO())
