@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mockserver.contract.samples import sample_file
     from mockserver.coverage.coverage import Coverage
+    from mockserver.recordings.reading import read_recording
     from mockserver.scenario.problems import ScenarioError
     from mockserver.server.app import create_app
     from mockserver.testing.sandbox import Sandbox
@@ -23,6 +24,7 @@ __all__ = [
     "ScenarioError",
     "__version__",
     "create_app",
+    "read_recording",
     "sample_file",
 ]
 
@@ -34,6 +36,7 @@ _HOMES = {
     "ScenarioError": ("mockserver.scenario.documents", "ScenarioError"),
     "__version__": ("mockserver.version", "VERSION"),
     "create_app": ("mockserver.server.app", "create_app"),
+    "read_recording": ("mockserver.recordings.reading", "read_recording"),
     "sample_file": ("mockserver.contract.samples", "sample_file"),
 }
 

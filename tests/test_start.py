@@ -21,7 +21,7 @@ LATE = {
     "http.client": "a call of another server",
     **{
         f"mockserver.cli.{name}": "that command"
-        for name in ("coverage", "explore", "fleet", "health", "listing", "verify")
+        for name in ("coverage", "explore", "fleet", "health", "listing", "recording", "verify")
     },
     "mockserver.cli.play_log": "`mockserver play`",
     "mockserver.conduct.judge": "a report of findings",
@@ -30,6 +30,7 @@ LATE = {
     "mockserver.server.control.replay_document": "a replay document",
     "mockserver.server.control.har": "a HAR",
     "mockserver.testing": "a test",
+    "mockserver.recordings": "`mockserver recording`",
     "mockserver.verify": "`mockserver verify`",
     "random": "nothing but `email.utils`",
     "secrets": "an address beyond loopback",

@@ -1,6 +1,6 @@
 """
 The command line: `mockserver serve`, `play`, `fleet`, `health`, `replay`, `open`, `report`, `scenarios`, `choices`, `clauses`,
-`conduct`, `coverage`, `openapi`, `docs`, `skill`, `explore` and `verify`.
+`conduct`, `coverage`, `openapi`, `docs`, `skill`, `explore`, `recording` and `verify`.
 """
 
 from __future__ import annotations
@@ -56,12 +56,13 @@ _COMMANDS: Final = (  # in the order of the help
     _Command("scenarios", "listing", "list_scenarios", "add_scenarios_options", "list the scenarios of the library, or the seed data and rules of one"),
     _Command("choices", "listing", "list_choices", "add_table_options", "list the points that the API document leaves open, with their options"),
     _Command("clauses", "listing", "list_clauses", "add_clauses_options", "list the testable sentences of the API document"),
-    _Command("conduct", "listing", "list_conduct", "add_table_options", "list the rules that a client's behaviour is checked against"),
+    _Command("conduct", "listing", "list_conduct", "add_conduct_options", "list the rules that a client's behaviour is checked against, or judge a client by a recording"),
     _Command("coverage", "coverage", "run", "add_options", "show what calls have covered of the API document, with what closes each gap"),
     _Command("openapi", "openapi", "print_document", "add_options", "print the OpenAPI document of the public API, or of the control plane"),
     _Command("docs", "manual", "print_docs", "add_docs_options", "print a page of the documentation as Markdown, or the list of pages"),
     _Command("skill", "manual", "print_skill", "add_skill_options", "print what a coding agent needs to test with this package, or write it as SKILL.md"),
     _Command("explore", "explore", "run", "add_options", "run a command once for each fault at each of its calls, each time against a fresh sandbox"),
+    _Command("recording", "recording", "run", "add_options", "judge a service and its client by a recording of their calls, such as a HAR"),
     _Command("verify", "verify", "run", "add_options", "compare any service with the API document, through its public API alone"),
 )
 # fmt: on
@@ -73,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns:
         The status of the command: 0 if it succeeds, and for the help that no command prints; 2 for an error of the caller, printed in one line; `replay` and
-        `verify` return 1 for a difference, `explore` for a finding.
+        `verify` return 1 for a difference, `explore` for a finding, `recording` for a sentence that the service broke.
     """
     if collision := find_collision():
         print(f"mockserver: {collision}", file=sys.stderr)

@@ -23,7 +23,23 @@ def add_scenarios_options(scenarios: argparse.ArgumentParser) -> None:
 
 
 def add_table_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of `mockserver choices` and `mockserver conduct`."""
+    """Add the options of `mockserver choices`."""
+    _add_formats(command, "json", "markdown")
+
+
+def add_conduct_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of `mockserver conduct`."""
+    from mockserver.cli.recording import add_reading_options
+
+    command.add_argument(
+        "--from",
+        dest="recordings",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="recordings, such as a HAR, to judge a client by",
+    )
+    add_reading_options(command)
     _add_formats(command, "json", "markdown")
 
 
@@ -146,7 +162,13 @@ def list_clauses(options: argparse.Namespace, out: TextIO) -> int:
 
 
 def list_conduct(options: argparse.Namespace, out: TextIO) -> int:
-    """List every rule of conduct, with what proves it and what to do instead."""
+    """List every rule of conduct, with what proves it and what to do instead; or judge a client by a recording."""
+    if options.recordings:
+        from mockserver.cli.recording import judge_conduct
+
+        if options.markdown:
+            raise ValueError("got --from and --markdown; expected one of them, since --markdown concerns all rules")
+        return judge_conduct(options, out)
     from mockserver.cli import docs
 
     if options.markdown:

@@ -65,11 +65,9 @@ _NOT_SHOWN: Final[Mapping[str, str]] = {
     "trusts-payload-tenant": _RECEIVER,
 }
 _EFFECT: Final = "a recording does not show whether a call without an answer took effect"
+_AFTER_LOST: Final = ("blind-post-retry", "rename-after-lost-create", "clone-after-conflict")
 # Why the absence of a finding proves nothing, where a recording shows a part of the rule.
 _SHOWN_IN_PART: Final[Mapping[str, str]] = {
-    "blind-post-retry": _EFFECT,
-    "rename-after-lost-create": _EFFECT,
-    "clone-after-conflict": _EFFECT,
     "cadence-units": "a recording does not show how many messages a platform sends per minute",
     "wrong-variable-keys": "only a template that was read before the start is compared",
 }
@@ -119,7 +117,8 @@ def judge_client(recording: Recording) -> ConductResult:
         else:
             excused[finding.rule] = "the calls that would prove it overlap"
     proved = {finding.rule for finding in findings}
-    reasons = {**_SHOWN_IN_PART, **{row.rule: row.why for row in result.not_assessed}, **excused}
+    in_part = {**_SHOWN_IN_PART, **(dict.fromkeys(_AFTER_LOST, _EFFECT) if _has_unknown_effects(recording) else {})}
+    reasons = {**in_part, **{row.rule: row.why for row in result.not_assessed}, **excused}
     not_assessed = (NotAssessed(rule, reasons[rule]) for rule in RULES if rule in reasons and rule not in proved)
     return ConductResult(tuple(findings), tuple(not_assessed))
 
@@ -134,6 +133,12 @@ def _excuses(recording: Recording) -> Iterator[tuple[str, str]]:
     if not all(exchange.is_timed for exchange in recording.exchanges):
         yield from ((rule, _NO_TIMES) for rule in _TIMED)
     yield from _NOT_SHOWN.items()
+
+
+def _has_unknown_effects(recording: Recording) -> bool:
+    """Return True if a create or a start failed, or got no answer."""
+    writes = (row for row in recording.exchanges if row.operation in ("createCampaign", "startCampaign"))
+    return any(not write.is_answered or (write.status or 0) >= 500 for write in writes)
 
 
 def _has_order(cited: Sequence[RecordedExchange]) -> bool:

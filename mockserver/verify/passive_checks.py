@@ -269,7 +269,10 @@ def unlisted_values(context: RunContext) -> None:
 def error_keys(context: RunContext) -> None:
     """Keys of an error body in addition to the three, without those that the service adds to every response."""
     errors = [each for each in context.exchanges if each.status >= 400 and isinstance(each.json, dict)]
-    everywhere = {extra.rpartition("/")[2] for _, shape in _successes(context) for extra in shape.extras}
+    successes = _successes(context)
+    everywhere = {extra.rpartition("/")[2] for _, shape in successes for extra in shape.extras}
+    if errors and not successes:  # what every error has may be in every response
+        everywhere = set.intersection(*(set(each.json) for each in errors)) - _ERROR_DETAILS
     for exchange in errors:
         extras = set(exchange.json) - set(ERROR_KEYS) - everywhere
         foreign = sorted(extras - _ERROR_DETAILS)

@@ -1,0 +1,190 @@
+"""
+The report of a recording: what was read, and what it shows of the service, of the client and of the choices.
+
+No text in it is private: the judges read the recording with stand-ins (`masking`), and cite exchanges by their index.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from mockserver._json import JSON
+from mockserver.conduct.rules import RULES, ConductResult, Finding
+from mockserver.contract.text import brief
+from mockserver.core.instants import MILLISECOND, format_milliseconds
+from mockserver.recordings.client import judge_client
+from mockserver.recordings.masking import Masker, salt_of
+from mockserver.verify.histories.answers import judge_answers
+from mockserver.verify.histories.exchanges import LEFT_OUT, NOT_THE_SERVICE, Recording
+from mockserver.verify.report import ChoiceResult, ClauseResult, VerifyReport
+
+_LINE_CHARS: Final = 160
+_CITED: Final = 3
+# The outcomes of choices, as the report of a recording names them.
+STATES: Final[Mapping[str, str]] = {
+    "observed": "settled",
+    "narrowed": "set",
+    "contradictory": "contradicted",
+    "not observed": "not-shown",
+}
+
+
+class RecordingReport(NamedTuple):
+    """
+    What a recording shows.
+
+    Attributes:
+        recording: With stand-ins for what is private.
+        service: The clauses that the answers keep and break, and the choices that they show.
+        client: The rules of conduct.
+        masked: How many values have a stand-in, by the name of their field.
+    """
+
+    recording: Recording
+    service: VerifyReport
+    client: ConductResult
+    masked: Mapping[str, int]
+
+    @property
+    def broken(self) -> list[ClauseResult]:
+        """The clauses that the service broke."""
+        return [clause for clause in self.service.clauses if clause.verdict == "broken"]
+
+    def as_json(self) -> JSON:
+        """Return the report for programs."""
+        recording = self.recording
+        rows = self.service.as_json()
+        return {
+            "files": list(recording.sources),
+            "prefix": recording.prefix,
+            "exchanges": len(recording.exchanges),
+            "deliveries": len(recording.deliveries),
+            "spanMs": recording.span_ms,
+            "leftOut": dict(recording.left_out),
+            "notTheService": dict(recording.troubles),
+            "service": {"clauses": rows["clauses"]},
+            "client": client_json(self.client),
+            "choices": [
+                {"id": choice.id, "state": STATES[choice.outcome], "options": list(choice.options), "why": choice.why}
+                for choice in self.service.choices
+            ],
+            "masked": dict(self.masked),
+        }
+
+
+def client_json(result: ConductResult) -> JSON:
+    """Return the findings and what was not assessed, as `GET /_mock/conduct` has them."""
+    return {
+        "findings": [finding._asdict() | {"exchanges": list(finding.exchanges)} for finding in result.findings],
+        "notAssessed": [row._asdict() for row in result.not_assessed],
+    }
+
+
+def report_on(recording: Recording, keep: Iterable[str] = ()) -> RecordingReport:
+    """
+    Judge a recording.
+
+    Args:
+        recording: As it was read.
+        keep: Names of fields whose texts need no stand-in.
+    """
+    masker = Masker(salt_of(recording), keep)
+    masked = masker.recording(recording)
+    return RecordingReport(masked, judge_answers(masked, recording), judge_client(masked), dict(masker.counts))
+
+
+def lines(report: RecordingReport) -> Iterator[str]:
+    """Yield the lines of the report: what was read, the service, the client, the choices."""
+    yield from intake_lines(report.recording)
+    yield from _service(report)
+    yield from _client(report)
+    yield from _choices(report.service.choices)
+    if report.masked:
+        fields = sorted(report.masked.items(), key=lambda row: (-row[1], row[0]))
+        named = ", ".join(f"{count} of {field}" for field, count in fields[:_CITED])
+        yield f"masked: {sum(report.masked.values())} values ({named}{', ...' if len(fields) > _CITED else ''})"
+
+
+def intake_lines(recording: Recording) -> Iterator[str]:
+    """Yield what was read, what was left out, and which answers are not the service's word."""
+    operations = {exchange.operation for exchange in recording.exchanges if exchange.operation}
+    counts = [
+        _counted(len(recording.exchanges), "exchange"),
+        f"of {_counted(len(operations), 'operation')}",
+        *([f"in {_span(recording.span_ms)}"] if all(each.is_timed for each in recording.exchanges) else []),
+    ]
+    deliveries = f", {_counted(len(recording.deliveries), 'delivery')}" if recording.deliveries else ""
+    left_out = ", ".join(f"{count} {kind}" for kind, count in recording.left_out.items() if kind in LEFT_OUT)
+    yield f"{', '.join(recording.sources)}: {' '.join(counts)}{deliveries}{f' ({left_out} left out)' if left_out else ''}"
+    for kind, count in recording.troubles.items():
+        yield (
+            f"  not judged: {count} answered by {NOT_THE_SERVICE[kind]}"
+            if kind != "no-answer"
+            else f"  {count} without an answer, whose effect is unknown"
+        )
+
+
+def _service(report: RecordingReport) -> Iterator[str]:
+    verdicts = Counter(clause.verdict for clause in report.service.clauses)
+    yield f"service: {verdicts['broken']} broken, {verdicts['holds']} hold, {verdicts['not observed']} not met"
+    for clause in report.broken:
+        yield f"  {clause.id:<20} {clause.text}"
+        for proof in clause.proofs:
+            yield brief(f"    {proof.request}", _LINE_CHARS)
+            yield brief(f"      got       {proof.response}", _LINE_CHARS)
+            yield brief(f"      expected  {proof.expected}", _LINE_CHARS)
+
+
+def _client(report: RecordingReport) -> Iterator[str]:
+    result = report.client
+    excused = {row.rule for row in result.not_assessed}
+    broken = {finding.rule for finding in result.findings}
+    held = sum(rule not in excused and rule not in broken for rule in RULES)
+    yield f"client: {_counted(len(result.findings), 'finding')}, {held} rules hold, {len(excused)} not assessed"
+    yield from (f"  {line}" for finding in result.findings for line in finding_lines(finding, report.recording))
+
+
+def finding_lines(finding: Finding, recording: Recording) -> Iterator[str]:
+    """Yield a finding in lines: what happened, where, and the advice."""
+    yield f"{finding.rule} (severity {finding.severity})  {finding.message}"
+    by_index = {exchange.index: exchange for exchange in recording.exchanges}
+    for index in finding.exchanges[:_CITED]:
+        exchange = by_index.get(index)
+        if exchange is not None:
+            at = f" {format_milliseconds(exchange.started * MILLISECOND)}" if exchange.is_timed else ""
+            result = exchange.status or "no answer"
+            yield brief(f"  #{index}{at} {exchange.method} {exchange.path} -> {result}", _LINE_CHARS)
+    yield f"  advice: {finding.advice}"
+
+
+def _choices(choices: Iterable[ChoiceResult]) -> Iterator[str]:
+    rows = list(choices)
+    counts = Counter(STATES[choice.outcome] for choice in rows)
+    yield (
+        f"choices: {counts['settled']} settled, {counts['set']} in sets, {counts['contradicted']} contradicted, "
+        f"{counts['not-shown']} not shown"
+    )
+    for choice in rows:
+        if choice.outcome == "contradictory":
+            yield f"  contradicted  {choice.id}: {choice.why}"
+            for proof in choice.proofs:
+                yield brief(f"    {proof.request} -> {proof.response}", _LINE_CHARS)
+    for choice in rows:
+        if choice.options:
+            yield f"  {choice.id:<24} {' or '.join(choice.options)}"
+
+
+def _counted(count: int, noun: str) -> str:
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"
+
+
+def _span(span_ms: int) -> str:
+    """Return a duration in its largest unit."""
+    for unit_ms, name in ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s")):
+        if span_ms >= 2 * unit_ms:
+            return f"{round(span_ms / unit_ms)} {name}"
+    return f"{span_ms} ms"

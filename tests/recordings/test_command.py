@@ -1,0 +1,166 @@
+"""`mockserver recording` and `conduct --from`: what they print, their exit status, and what they never show or write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mockserver as package
+from mockserver import Sandbox, cli
+from mockserver._json import JSON
+from mockserver.contract.choices import CHOICES
+from mockserver.recordings.report import STATES
+from mockserver.verify.histories.exchanges import Recording
+from tests.recordings.hars import KEY, entry, har, write
+
+NAME, PHONE = "Maria Aparecida", "+55 11 98765-4321"
+CAMPAIGN = {"id": "campaign_1", "name": NAME, "description": PHONE, "status": "draft", "platform": "chatapp",
+            "templateId": "template_1", "cadence": 60}  # fmt: skip
+LIST = entry("GET /v1/campaigns", 200, {"campaigns": [CAMPAIGN]})
+DENIED = {"statusCode": 404, "code": "CAMPAIGN_NOT_FOUND", "message": f"A campanha {NAME} não existe."}
+NOT_FOUND = entry("GET /v1/campaigns/campaign_2", 404, DENIED)
+WRONG = entry("GET /v1/campaigns", 200, {"campaigns": [CAMPAIGN | {"cadence": NAME}]})
+START = "POST /v1/campaigns/campaign_1/start"
+STARTS = [
+    entry(START, 0, at="2026-03-01T12:00:00Z", time=10),
+    entry(START, 202, {"executionId": "execution_1", "status": "processing"}, at="2026-03-01T12:00:05Z"),
+]
+
+
+def report(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str]:
+    """Return the exit status and what the command printed, errors too."""
+    status = cli.main(list(map(str, arguments)))
+    printed = capsys.readouterr()
+    return status, printed.out + printed.err
+
+
+def test_the_report_has_what_was_read_the_service_the_client_and_the_choices(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path, LIST, entry("GET /logo.png", 200, "png", address="https://cdn.example"), NOT_FOUND)
+    status, text = report(capsys, "recording", file)
+    heads = [line.partition(":")[0] for line in text.splitlines() if line[0] != " "]
+
+    assert 0 == status
+    assert ["recording.har", "service", "client", "choices", "masked"] == heads
+    assert "recording.har: 2 exchanges of 2 operations in 5 ms (1 other left out)" == text.splitlines()[0]
+    assert "dual-status" not in text.partition("choices:")[0]
+    assert "message-text             reworded" in text
+
+
+def test_a_service_that_breaks_a_sentence_is_named_with_the_exchange_and_the_status_is_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, text = report(capsys, "recording", write(tmp_path, LIST, WRONG))
+
+    assert 1 == status
+    assert "service: 1 broken" in text
+    assert "campaigns.list" in text
+    assert NAME not in text
+
+
+def test_json_has_each_clause_each_rule_and_each_choice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, text = report(capsys, "recording", write(tmp_path, *STARTS, NOT_FOUND), "--json")
+    printed: Any = json.loads(text)
+
+    assert 0 == status
+    assert (3, "https://crm.example/api", {"no-answer": 1}) == (
+        printed["exchanges"], printed["prefix"], printed["notTheService"],
+    )  # fmt: skip
+    assert {"holds", "not observed"} == {row["verdict"] for row in printed["service"]["clauses"]}
+    assert ["duplicate-start"] == [row["rule"] for row in printed["client"]["findings"]]
+    assert [*CHOICES] == [row["id"] for row in printed["choices"]]
+    assert {row["state"] for row in printed["choices"]} <= set(STATES.values())
+    assert ("settled", ["reworded"]) == next(
+        (row["state"], row["options"]) for row in printed["choices"] if row["id"] == "message-text"
+    )
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_no_text_number_or_key_of_the_recording_is_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], form: tuple[str, ...]
+) -> None:
+    rows = [LIST, WRONG, NOT_FOUND, entry("POST /v1/campaigns", 201, {"name": NAME}, sent={"name": PHONE})]
+    _, text = report(capsys, "recording", write(tmp_path, *rows), *form)
+
+    assert [] == [private for private in (NAME, PHONE, "98765", KEY, KEY[3:]) if private in text]
+
+
+def test_a_field_that_is_kept_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, text = report(capsys, "recording", write(tmp_path, WRONG), "--keep", "cadence")
+
+    assert NAME in text
+
+
+@pytest.mark.parametrize("content", ["", "<html></html>", json.dumps(har(LIST))[:-9], json.dumps(har())])
+def test_what_is_no_recording_is_one_line_and_nothing_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str
+) -> None:
+    file, profile = tmp_path / "recording.har", tmp_path / "profile.yaml"
+    file.write_text(content, encoding="utf-8")
+
+    for command in (("recording", file, "--profile-out", profile), ("conduct", "--from", file)):
+        status, text = report(capsys, *command)
+        assert (2, 1) == (status, len(text.splitlines()))
+        assert text.startswith("mockserver: got recording.har")
+    assert not profile.exists()
+
+
+def test_a_file_that_does_not_exist_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (2, f"mockserver: {tmp_path / 'no.har'}: No such file or directory\n") == report(
+        capsys, "recording", tmp_path / "no.har"
+    )
+
+
+def test_errors_alone_with_a_further_key_break_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path, entry("GET /v1/campaigns/campaign_2", 404, DENIED | {"traceId": "a"}))
+
+    status, text = report(capsys, "recording", file)
+
+    assert (0, False) == (status, "contradicted  error-extra-keys" in text)
+
+
+def test_a_client_is_judged_alone_and_a_severe_finding_is_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    severe, text = report(capsys, "conduct", "--from", write(tmp_path, *STARTS))
+    clean, _ = report(capsys, "conduct", "--from", write(tmp_path, LIST, name="clean.har"))
+
+    assert (1, 0) == (severe, clean)
+    assert "1 finding\nduplicate-start (severity 1)" in text
+    assert "service:" not in text
+    assert "not assessed: no-verify" in text
+
+
+def test_conduct_of_a_recording_is_not_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, text = report(capsys, "conduct", "--from", write(tmp_path, LIST), "--markdown")
+
+    assert 2 == status
+    assert text.startswith("mockserver: got --from and --markdown; expected one of them")
+
+
+def lives(sandbox: Sandbox) -> Iterator[JSON]:
+    """Call a sandbox, and yield what it exports."""
+    for path in ("/v1/message-templates", "/v1/campaigns", "/v1/campaigns/unknown"):
+        sandbox.call("GET", path, key=sandbox.secret_key)
+    yield sandbox.log.har()
+    yield dict(sandbox.log.replay_document())
+
+
+@pytest.mark.mockserver(scenario="demo")
+def test_the_exports_of_a_sandbox_break_nothing(
+    mockserver: Sandbox, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, document in enumerate(lives(mockserver)):
+        file = tmp_path / f"{number}.json"
+        file.write_text(json.dumps(document), encoding="utf-8")
+        status, text = report(capsys, "recording", file)
+        assert (0, True) == (status, "service: 0 broken" in text)
+
+
+def test_the_package_reads_a_recording(tmp_path: Path) -> None:
+    recording: Recording = package.read_recording(write(tmp_path, LIST))
+
+    assert ["listCampaigns"] == [exchange.operation for exchange in recording.exchanges]
