@@ -1,0 +1,295 @@
+"""Histories of campaigns: their states, what never changes, names, lists, and what a refused call leaves as it was."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import Final
+
+from mockserver.contract.lifecycles import CAMPAIGN
+from mockserver.verify.histories.evidence import (
+    SECOND,
+    Cited,
+    History,
+    Ranked,
+    Sighting,
+    instant,
+    is_refused,
+    precedes,
+    reversal,
+    rows_of,
+    sent,
+    window,
+)
+from mockserver.verify.histories.exchanges import RecordedExchange
+from mockserver.verify.histories.verdicts import ALONE, ONE_ANSWER, ONE_CLOCK, Verdicts
+
+_RANKS: Final[Mapping[str, int]] = {"draft": 0, "processing": 1, **dict.fromkeys(CAMPAIGN.final, 2)}
+_FIXED_FIELDS: Final[Mapping[str, str]] = {
+    "name": "campaigns.name",
+    "description": "campaigns.description",
+    "platform": "campaigns.platform",
+    "templateId": "campaigns.template",
+    "cadence": "campaigns.cadence-kept",
+}
+_LAG: Final = 5 * SECOND  # of the option campaign-first of execution-status-lag
+_FREED: Final = frozenset(("canceled", "failed"))  # the states that free a name, by an option of name-uniqueness-scope
+
+
+def lifecycles(history: History, verdicts: Verdicts) -> None:
+    """No campaign steps back, none has two ends, and a start succeeds once, from a draft."""
+    for id, rows in history.records("campaign").items():
+        _one_way(id, rows, verdicts)
+        _one_end(id, rows, verdicts)
+        _one_start(id, [row for row in rows if row.how == "started"], verdicts)
+        _cancel_is_final(id, rows, history, verdicts)
+
+
+def ranked(rows: Iterable[Sighting], ranks: Mapping[str, int]) -> list[Ranked]:
+    """Return the sightings whose states are of the document, with their ranks."""
+    known = [(row, [ranks[status] for status in row.statuses if status in ranks]) for row in rows if row.statuses]
+    return [Ranked(row, min(values), max(values)) for row, values in known if values]
+
+
+def _one_way(id: str, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
+    in_ranks = ranked(rows, _RANKS)
+    fallen = reversal(in_ranks)
+    for row in rows:
+        verdicts.hold(_clause_of(row))
+    if fallen is not None:
+        earlier, later = (row.sighting for row in fallen)
+        clause = "start.not-draft" if later.how == "started" else _clause_of(earlier)
+        verdicts.broken(clause, [earlier.cited, later.cited], id, (described(earlier), described(later)))
+
+
+def _clause_of(row: Sighting) -> str:
+    """Return the clause that breaks if a campaign steps back after what this sighting shows."""
+    if row.how == "refused":
+        code = row.cited.code if isinstance(row.cited, RecordedExchange) else None
+        return "start.already" if code == "CAMPAIGN_ALREADY_PROCESSING" else "start.not-draft"
+    return {"started": "start.response", "canceled": "cancel.processing"}.get(row.how, CAMPAIGN.clause)
+
+
+def described(row: Sighting) -> str:
+    """Return what a sighting shows of a record's state, in words."""
+    words = {
+        "created": "created",
+        "started": "started, so processing",
+        "canceled": "canceled with 204, so ended",
+        "refused": "refused as not a draft",
+        "event": f"an event that it is {row.status}",
+    }
+    return words.get(row.how, f"status {row.status}")
+
+
+def _one_end(id: str, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
+    ends = [row for row in rows if row.status in CAMPAIGN.final]
+    for row in ends[1:]:
+        values = described(ends[0]), described(row)
+        verdicts.judge(CAMPAIGN.clause, row.status == ends[0].status, [ends[0].cited, row.cited], id, values)
+
+
+def _one_start(id: str, starts: Sequence[Sighting], verdicts: Verdicts) -> None:
+    """Of several starts one at most succeeds; a repetition with the same Idempotency-Key may get the same answer."""
+    for first, second in combinations(starts, 2):
+        if _is_repetition(first.cited, second.cited):
+            continue
+        values = "start answered with success", "start answered with success again"
+        verdicts.broken("start.once", [first.cited, second.cited], id, values)
+    verdicts.hold("start.once", len(starts))
+
+
+def _is_repetition(first: Cited, second: Cited) -> bool:
+    if not isinstance(first, RecordedExchange) or not isinstance(second, RecordedExchange):
+        return False
+    key = first.request_headers.get("idempotency-key")
+    return key is not None and key == second.request_headers.get("idempotency-key")
+
+
+def _cancel_is_final(id: str, rows: Sequence[Sighting], history: History, verdicts: Verdicts) -> None:
+    """After a cancel the campaign is canceled; 204 for one that had ended already is an option."""
+    cancels = [row for row in rows if row.how == "canceled"]
+    ends = [row for row in rows if row.status in CAMPAIGN.final]
+    for cancel in cancels:
+        verdicts.hold("cancel.processing", len(ends))
+        for end in ends:
+            if end.status == "canceled":
+                continue
+            if _ended_after(cancel.cited, end):
+                values = "canceled with 204", f"status {end.status}, completedAt {_completed_at(end)}, which is later"
+                verdicts.broken("cancel.processing", [cancel.cited, end.cited], id, values, ONE_CLOCK)
+            else:
+                verdicts.excuse("cancel.processing", "cancel-final")
+    _refused_cancels(id, rows, history, verdicts)
+
+
+def _completed_at(end: Sighting) -> object:
+    dates = [row.get("completedAt") for row in rows_of(end.shown, "executions")]
+    return dates[0] if dates else None
+
+
+def _ended_after(cancel: Cited, end: Sighting) -> bool:
+    """Return True if the campaign went on for longer than its execution's status may lag behind."""
+    ended, at = instant(_completed_at(end)), window(cancel)
+    return ended is not None and at is not None and ended > at[1] + _LAG
+
+
+def _refused_cancels(id: str, rows: Sequence[Sighting], history: History, verdicts: Verdicts) -> None:
+    """A campaign that was processing before a cancel and still is after it can be canceled."""
+    running = [row for row in rows if row.status == "processing"]
+    for cancel in history.calls("cancelCampaign"):
+        if cancel.params.get("id") != id or cancel.code not in ("UNPROCESSABLE_REQUEST", "CAMPAIGN_NOT_DRAFT"):
+            continue
+        before = next((row for row in running if precedes(row.cited, cancel)), None)
+        after = next((row for row in running if precedes(cancel, row.cited)), None)
+        if before is not None and after is not None:
+            values = f"cancel refused with {cancel.code}", "status processing before and after it"
+            verdicts.broken("cancel.processing", [cancel, after.cited], id, values)
+
+
+def fixed_fields(history: History, verdicts: Verdicts) -> None:
+    """What a campaign was created with reads back, and no call changes it."""
+    for rows in history.records("campaign").values():
+        for field, clause in _FIXED_FIELDS.items():
+            verdicts.fixed(clause, field, rows)
+
+
+def names(history: History, verdicts: Verdicts) -> None:
+    """No two campaigns have one name, unless the first has freed it by its end; a name that is refused is in the list."""
+    by_name: dict[str, dict[str, Sighting]] = defaultdict(dict)
+    records = history.records("campaign")
+    for id, rows in records.items():
+        for row in rows:
+            name = row.shown.get("name")
+            if isinstance(name, str):
+                by_name[name].setdefault(id, row)
+    for same in by_name.values():
+        verdicts.hold("campaigns.name", len(same) - 1)
+        for first, second in combinations(list(same), 2):
+            _two_of_one_name(records[first], records[second], verdicts)
+    for refused in history.calls("createCampaign"):
+        if refused.code == "CAMPAIGN_NAME_ALREADY_EXISTS":
+            _taken(refused, history, verdicts)
+
+
+def _two_of_one_name(first: Sequence[Sighting], second: Sequence[Sighting], verdicts: Verdicts) -> None:
+    shown = [next(row for row in rows if isinstance(row.shown.get("name"), str)) for rows in (first, second)]
+    made = [next((row for row in rows if row.how == "created"), None) for rows in (first, second)]
+    for rows, other in ((first, made[1]), (second, made[0])):
+        is_first = other is not None and any(precedes(row.cited, other.cited) for row in rows)
+        if is_first and other is not None and _is_not_freed(rows, other.cited):
+            cited = [next(row for row in shown if row.id != other.id).cited, other.cited]
+            verdicts.broken("campaigns.name", cited, other.id, _same_name(rows[0].id, other.id))
+            return
+    one = [row for row in first if row.how == "listed" and row.status not in (None, *_FREED)]
+    other_places = {row.cited.index for row in second if row.how == "listed" and row.status not in (None, *_FREED)}
+    both = next((row for row in one if row.cited.index in other_places), None)
+    if both is not None:
+        verdicts.broken("campaigns.name", [both.cited], both.id, _same_name(first[0].id, second[0].id), ONE_ANSWER)
+    else:
+        verdicts.excuse("campaigns.name", "name-uniqueness-scope")
+
+
+def _same_name(first: str, second: str) -> tuple[str, str]:
+    return f"{first} has a name", f"{second} has the same"
+
+
+def _is_not_freed(rows: Sequence[Sighting], creation: Cited) -> bool:
+    """Return True if the campaign was neither canceled nor failed when the other one was created."""
+    if any(row.status == "completed" for row in rows):
+        return True
+    return any(row.status in ("draft", "processing") and precedes(creation, row.cited) for row in rows)
+
+
+def _taken(refused: RecordedExchange, history: History, verdicts: Verdicts) -> None:
+    """A name that is refused is that of a campaign, which a later list contains."""
+    name = (sent(refused) or {}).get("name")
+    if not isinstance(name, str):
+        return
+    for listing in _whole_lists(history):
+        if precedes(refused, listing):
+            rows = rows_of(listing.response_json, "campaigns")
+            same = any(str(row.get("name")).strip().casefold() == name.strip().casefold() for row in rows)
+            values = "a name is refused as taken", "no campaign in the list has it"
+            verdicts.judge("campaigns.name", same, [refused, listing], f"#{refused.index}", values)
+            return
+
+
+def _whole_lists(history: History) -> list[RecordedExchange]:
+    """Return the lists of campaigns that no query limits."""
+    return [call for call in history.calls("listCampaigns") if call.succeeded and "?" not in call.path]
+
+
+def lists(history: History, verdicts: Verdicts) -> None:
+    """A list has each campaign once, and all that were there before."""
+    first_seen: dict[str, Sighting] = {}
+    for id, rows in history.records("campaign").items():
+        seen = next((row for row in rows if row.how not in ("canceled", "refused")), None)
+        if seen is not None:
+            first_seen[id] = seen
+    for listing in _whole_lists(history):
+        ids = [row.get("id") for row in rows_of(listing.response_json, "campaigns")]
+        for double in {id for id in ids if ids.count(id) > 1}:
+            values = f"{double} in the list", "again in the list"
+            verdicts.broken("campaigns.list", [listing], str(double), values, ONE_ANSWER)
+        present = set(ids)
+        for id, row in first_seen.items():
+            if precedes(row.cited, listing):
+                values = f"{described(row)}: {id}", "a list without it"
+                verdicts.judge("campaigns.list", id in present, [row.cited, listing], id, values)
+
+
+def existence(history: History, verdicts: Verdicts) -> None:
+    """A campaign that there was is not unknown later."""
+    for operation, clause in (
+        ("readCampaign", "campaigns.detail"),
+        ("startCampaign", "start.unknown"),
+        ("cancelCampaign", "cancel.unknown"),
+    ):
+        for call in history.calls(operation):
+            rows = history.records("campaign").get(call.params.get("id", ""), ())
+            seen = next((row for row in rows if row.how != "refused" and precedes(row.cited, call)), None)
+            if seen is not None:
+                values = f"{described(seen)}: {seen.id}", "CAMPAIGN_NOT_FOUND"
+                verdicts.judge(clause, call.code != "CAMPAIGN_NOT_FOUND", [seen.cited, call], seen.id, values)
+
+
+def refused_starts(history: History, verdicts: Verdicts) -> None:
+    """A campaign whose every start was refused has not started."""
+    starts: dict[str, list[RecordedExchange]] = defaultdict(list)
+    for call in history.calls("startCampaign"):
+        starts[call.params.get("id", "")].append(call)
+    for id, calls in starts.items():
+        rows = history.records("campaign").get(id, ())
+        if not all(map(is_refused, calls)) or not any(row.how == "created" for row in rows):
+            continue
+        for row in rows:
+            first = next((call for call in calls if precedes(call, row.cited)), None)
+            if first is None or row.how == "refused" or not row.statuses:
+                continue
+            has_started = row.status in ("processing", "completed", "failed")
+            values = f"start refused with {first.code or first.status}", described(row)
+            verdicts.judge("start.refused-changes-nothing", not has_started, [first, row.cited], id, values, ALONE)
+
+
+def refused_creations(history: History, verdicts: Verdicts) -> None:
+    """A campaign whose creation was refused is not in a list that lacked its name before."""
+    listings = _whole_lists(history)
+    made = {(sent(call) or {}).get("name") for call in history.calls("createCampaign") if not is_refused(call)}
+    for refused in history.calls("createCampaign"):
+        name = (sent(refused) or {}).get("name")
+        if not is_refused(refused) or not isinstance(name, str) or name in made:
+            continue
+        before = next((call for call in reversed(listings) if precedes(call, refused)), None)
+        after = next((call for call in listings if precedes(refused, call)), None)
+        if before is None or after is None or _has_name(before, name):
+            continue
+        values = f"creation refused with {refused.code or refused.status}", "a later list has a campaign of its name"
+        verdicts.judge(
+            "campaigns.create", not _has_name(after, name), [refused, after], f"#{refused.index}", values, ALONE
+        )
+
+
+def _has_name(listing: RecordedExchange, name: str) -> bool:
+    return any(row.get("name") == name for row in rows_of(listing.response_json, "campaigns"))

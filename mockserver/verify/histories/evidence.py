@@ -1,0 +1,340 @@
+"""
+What the answers and events of a recording show of the service's records, and what follows from their order.
+
+1. A sighting is what one answer or event shows of one record, at some instant of the recorder's interval.
+2. Of two intervals that overlap no order is known, so a contradiction needs either a proven order or none at all.
+3. A call without an answer, or with a failure (5xx), has an unknown effect. A refusal is a 4xx.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import groupby
+from typing import Any, Final, NamedTuple
+
+from mockserver.contract.lifecycles import CAMPAIGN, EVENTS
+from mockserver.contract.schemas import ABSENT
+from mockserver.contract.text import http_date
+from mockserver.verify.histories.exchanges import RecordedDelivery, RecordedExchange
+
+Cited = RecordedExchange | RecordedDelivery
+Instant = int  # microseconds since 1970 by the service's clock
+
+SECOND: Final = 1_000_000
+MINUTE: Final = 60 * SECOND
+# How far the clock of a Date may be from that of the dates in bodies: a proxy writes the one, the service the other.
+SKEW: Final = 5 * SECOND
+# A receiver records events by a clock of its own, and the service notes a delivery a little after its end.
+_DELIVERY_MARGIN_MS: Final = 2_000
+_UNTIMED_DURATION_MS: Final = 60_000  # how long a call may have taken whose recording has no times
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = _EPOCH.resolution
+_NOT_DRAFT: Final = tuple(status for status in CAMPAIGN.states if status != CAMPAIGN.initial)
+_ENDED: Final = tuple(status for status in CAMPAIGN.states if status in CAMPAIGN.final)
+
+
+class Sighting(NamedTuple):
+    """
+    What one answer or event shows of a record.
+
+    Attributes:
+        cited: The exchange or delivery.
+        how: created, started, canceled, listed, read, event, or refused for a refusal that depends on the state.
+        kind: The kind of the record.
+        id: Its id.
+        shown: Its fields by their names in the document; of a creation also what its body sent.
+        statuses: The states that it may have been in; empty if nothing is shown.
+    """
+
+    cited: Cited
+    how: str
+    kind: str
+    id: str
+    shown: Mapping[str, Any]
+    statuses: tuple[str, ...] = ()
+
+    @property
+    def status(self) -> str | None:
+        """The state that is shown, if it is one."""
+        return self.statuses[0] if len(self.statuses) == 1 else None
+
+
+class Ranked(NamedTuple):
+    """A sighting with the least and the greatest rank of what it shows: a rank that cannot fall as time passes."""
+
+    sighting: Sighting
+    low: Any
+    high: Any
+
+
+def precedes(first: Cited, second: Cited) -> bool:
+    """Return True if the first was over before the second began, by the clocks of their recorders."""
+    if isinstance(first, RecordedExchange) and isinstance(second, RecordedExchange):
+        return first.precedes(second)
+    one, other = _interval(first), _interval(second)
+    return one is not None and other is not None and one[1] < other[0]
+
+
+def _interval(cited: Cited) -> tuple[int, int] | None:
+    """Return start and end in milliseconds of the recorder; None for a call without times."""
+    if isinstance(cited, RecordedExchange):
+        return (cited.started, cited.ended) if cited.is_timed else None
+    return cited.started - _DELIVERY_MARGIN_MS, cited.ended + _DELIVERY_MARGIN_MS
+
+
+def reversal(rows: Iterable[Ranked]) -> tuple[Ranked, Ranked] | None:
+    """Return the earlier and the later of two sightings between which the rank has fallen; None if it may have risen only."""
+    timed: list[tuple[int, int, Ranked]] = []
+    files: dict[str, list[Ranked]] = defaultdict(list)
+    for row in rows:
+        cited = row.sighting.cited
+        interval = _interval(cited)
+        if interval is not None:
+            timed.append((*interval, row))
+        if isinstance(cited, RecordedExchange) and cited.is_ordered:
+            files[cited.source].append(row)
+    return _reversal_in_time(timed) or next(filter(None, map(_reversal_in_file, files.values())), None)
+
+
+def _reversal_in_time(timed: Sequence[tuple[int, int, Ranked]]) -> tuple[Ranked, Ranked] | None:
+    by_end = sorted(timed, key=lambda row: row[1])
+    highest: Ranked | None = None
+    place = 0
+    for start, _, row in sorted(timed, key=lambda row: row[0]):
+        while place < len(by_end) and by_end[place][1] < start:
+            if highest is None or by_end[place][2].low > highest.low:
+                highest = by_end[place][2]
+            place += 1
+        if highest is not None and highest.low > row.high:
+            return highest, row
+    return None
+
+
+def _reversal_in_file(rows: list[Ranked]) -> tuple[Ranked, Ranked] | None:
+    highest: Ranked | None = None
+    for _, group in groupby(
+        sorted(rows, key=lambda row: row.sighting.cited.index), key=lambda row: row.sighting.cited.index
+    ):
+        same_answer = list(group)
+        for row in same_answer:
+            if highest is not None and highest.low > row.high:
+                return highest, row
+        best = max(same_answer, key=lambda row: row.low)
+        highest = best if highest is None or best.low > highest.low else highest
+    return None
+
+
+def instant(text: Any) -> Instant | None:
+    """Return the instant of a date-time; None for any other value, and for one without an offset."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        return None
+    return (moment - _EPOCH) // _MICROSECOND if moment.tzinfo is not None else None
+
+
+def window(exchange: Cited) -> tuple[Instant, Instant] | None:
+    """
+    Return the instants, by the service's clock, between which it read or changed its state for an answer.
+
+    The `Date` of an answer is cut to the second, and is written after the state was read: at most as long as the call took.
+    None without a `Date`.
+    """
+    if not isinstance(exchange, RecordedExchange):
+        return None
+    moment = http_date(exchange.response_headers.get("date", ""))
+    if moment is None or moment.tzinfo is None:
+        return None
+    date = (moment - _EPOCH) // _MICROSECOND
+    duration_ms = exchange.ended - exchange.started if exchange.is_timed else _UNTIMED_DURATION_MS
+    return date - duration_ms * 1000 - SKEW, date + SECOND + SKEW
+
+
+class History:
+    """
+    The exchanges of one tenant's key in the order of the recording, and the events about its sessions.
+
+    Attributes:
+        exchanges: Those whose answer is the service's word, and those without one.
+        deliveries: Events about sessions of these exchanges.
+    """
+
+    def __init__(self, exchanges: Sequence[RecordedExchange], deliveries: Iterable[RecordedDelivery] = ()) -> None:
+        self.exchanges = exchanges
+        known = {row.id for exchange in exchanges for row in _sightings(exchange) if row.kind == "session"}
+        events = [(delivery, _event(delivery)) for delivery in deliveries]
+        self.deliveries = [delivery for delivery, row in events if row is not None and row.id in known]
+        self._events = [row for _, row in events if row is not None and row.id in known]
+
+    @cached_property
+    def sightings(self) -> Sequence[Sighting]:
+        """Every sighting, those of the exchanges first."""
+        return [*(row for exchange in self.exchanges for row in _sightings(exchange)), *self._events]
+
+    @cached_property
+    def _by_kind(self) -> Mapping[str, Mapping[str, Sequence[Sighting]]]:
+        rows: dict[str, dict[str, list[Sighting]]] = {}
+        for row in self.sightings:
+            rows.setdefault(row.kind, {}).setdefault(row.id, []).append(row)
+        return rows
+
+    def records(self, kind: str) -> Mapping[str, Sequence[Sighting]]:
+        """Return the sightings of each record of a kind, by its id."""
+        return self._by_kind.get(kind, {})
+
+    @cached_property
+    def _by_operation(self) -> Mapping[str, Sequence[RecordedExchange]]:
+        rows: dict[str, list[RecordedExchange]] = {}
+        for exchange in self.exchanges:
+            rows.setdefault(exchange.operation or "", []).append(exchange)
+        return rows
+
+    def calls(self, operation: str) -> Sequence[RecordedExchange]:
+        """Return the calls of an operation."""
+        return self._by_operation.get(operation, ())
+
+
+def is_refused(exchange: RecordedExchange) -> bool:
+    """Return True if the service refused the call, so that it changed nothing."""
+    return exchange.is_answered and exchange.status is not None and 400 <= exchange.status < 500
+
+
+def _sightings(exchange: RecordedExchange) -> Iterator[Sighting]:
+    read = _READERS.get(exchange.operation or "")
+    if read is None:
+        return
+    if exchange.succeeded:
+        yield from read(exchange, exchange.response_json)
+    elif exchange.operation == "startCampaign" and exchange.code in (
+        "CAMPAIGN_NOT_DRAFT",
+        "CAMPAIGN_ALREADY_PROCESSING",
+    ):
+        yield Sighting(exchange, "refused", "campaign", exchange.params["id"], {}, _NOT_DRAFT)
+
+
+def rows_of(value: Any, key: str) -> list[Mapping[str, Any]]:
+    """Return the objects of a list that a body has under a key."""
+    rows = value.get(key) if isinstance(value, dict) else None
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+def sent(exchange: RecordedExchange) -> Mapping[str, Any] | None:
+    """Return the object that a call sent, {} for no body; None if it is unknown."""
+    if exchange.request_body is None:
+        return None
+    body = {} if not exchange.request_body.strip() else exchange.request_json
+    return body if isinstance(body, dict) else None
+
+
+def _row(exchange: RecordedExchange, how: str, kind: str, shown: Mapping[str, Any], key: str = "id") -> list[Sighting]:
+    id, status = shown.get(key), shown.get("status")
+    if not isinstance(id, str) or not id:
+        return []
+    return [Sighting(exchange, how, kind, id, shown, (status,) if isinstance(status, str) else ())]
+
+
+def _created_campaign(exchange: RecordedExchange, body: Any) -> Iterable[Sighting]:
+    if not isinstance(body, dict):
+        return []
+    given = sent(exchange) or {}
+    fields = {
+        key: given[key] for key in ("name", "platform", "templateId", "cadence") if given.get(key, None) is not None
+    }
+    described = {"description": given.get("description")} if given else {}
+    return _row(exchange, "created", "campaign", {**fields, **described, **body}, "campaignId")
+
+
+def _listed_campaigns(exchange: RecordedExchange, body: Any) -> Iterable[Sighting]:
+    return [row for entry in rows_of(body, "campaigns") for row in _row(exchange, "listed", "campaign", entry)]
+
+
+def _read_campaign(exchange: RecordedExchange, body: Any) -> Iterator[Sighting]:
+    if not isinstance(body, dict):
+        return
+    yield from _row(exchange, "read", "campaign", body)
+    for entry in rows_of(body, "executions"):
+        yield from _row(exchange, "listed", "execution", {**entry, "campaignId": exchange.params["id"]})
+
+
+def _read_execution(exchange: RecordedExchange, body: Any) -> Iterable[Sighting]:
+    shown = {**body, "campaignId": exchange.params["id"]} if isinstance(body, dict) else {}
+    return _row(exchange, "read", "execution", shown)
+
+
+def _started(exchange: RecordedExchange, body: Any) -> Iterator[Sighting]:
+    campaign = exchange.params["id"]
+    yield Sighting(exchange, "started", "campaign", campaign, {}, ("processing",))
+    if isinstance(body, dict):
+        yield from _row(exchange, "started", "execution", {**body, "campaignId": campaign}, "executionId")
+
+
+def _canceled(exchange: RecordedExchange, _body: Any) -> Iterable[Sighting]:
+    return [Sighting(exchange, "canceled", "campaign", exchange.params["id"], {}, _ENDED)]
+
+
+def _created_session(exchange: RecordedExchange, body: Any) -> Iterable[Sighting]:
+    given = sent(exchange)
+    shown = {**body, "sent": given} if isinstance(body, dict) else {}
+    return _row(exchange, "created", "session", shown, "sessionId")
+
+
+def _read_session(exchange: RecordedExchange, body: Any) -> Iterable[Sighting]:
+    return _row(exchange, "read", "session", body, "sessionId") if isinstance(body, dict) else []
+
+
+def _listed_templates(exchange: RecordedExchange, body: Any) -> Iterable[Sighting]:
+    return [row for entry in rows_of(body, "templates") for row in _row(exchange, "listed", "template", entry)]
+
+
+def _read_template(exchange: RecordedExchange, body: Any) -> Iterable[Sighting]:
+    return _row(exchange, "read", "template", body) if isinstance(body, dict) else []
+
+
+def _read_entrypoint(exchange: RecordedExchange, body: Any) -> Iterable[Sighting]:
+    shown = body.get("entrypoint") if isinstance(body, dict) else None
+    return _row(exchange, "read", "entrypoint", shown) if isinstance(shown, dict) else []
+
+
+def _listed_messages(exchange: RecordedExchange, body: Any) -> Iterable[Sighting]:
+    chat = exchange.params["chatId"]
+    rows = [
+        row
+        for entry in rows_of(body, "records")
+        for row in _row(exchange, "listed", "message", {**entry, "chat": chat})
+    ]
+    return [row._replace(statuses=()) for row in rows]  # a message has no lifecycle in the document
+
+
+def _uploaded(exchange: RecordedExchange, body: Any) -> Iterable[Sighting]:
+    return [row for entry in rows_of({"files": body}, "files") for row in _row(exchange, "created", "media", entry)]
+
+
+_READERS: Final[Mapping[str, Callable[[RecordedExchange, Any], Iterable[Sighting]]]] = {
+    "createCampaign": _created_campaign,
+    "listCampaigns": _listed_campaigns,
+    "readCampaign": _read_campaign,
+    "readExecution": _read_execution,
+    "startCampaign": _started,
+    "cancelCampaign": _canceled,
+    "createConnectionSession": _created_session,
+    "readConnectionSession": _read_session,
+    "listTemplates": _listed_templates,
+    "readTemplate": _read_template,
+    "readEntrypoint": _read_entrypoint,
+    "listMessages": _listed_messages,
+    "uploadMedia": _uploaded,
+}
+
+
+def _event(delivery: RecordedDelivery) -> Sighting | None:
+    """Return what an event shows of its session; None for one that is not an event of the document."""
+    envelope = delivery.json if delivery.json is not ABSENT else None
+    kind = EVENTS.get(str(envelope.get("event"))) if isinstance(envelope, dict) else None
+    data = envelope.get("data") if isinstance(envelope, dict) else None
+    if kind is None or not isinstance(data, dict) or not isinstance(data.get("sessionId"), str):
+        return None
+    status = "completed" if kind.data == "entrypoint" else data.get("status")
+    return Sighting(delivery, "event", "session", data["sessionId"], data, (status,) if isinstance(status, str) else ())

@@ -1,0 +1,64 @@
+"""Lies of a service that a recording shows: each is named with its clause and its exchange, and an honest life has none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mockserver import MockServer
+from mockserver._json import JSON
+from mockserver.verify.histories.exchanges import RecordedDelivery
+from mockserver.verify.histories.service import judge_histories
+from mockserver.verify.histories.verdicts import Contradiction
+from tests.recordings.honest import Bent, honest_life
+from tests.recordings.lies import LIES, UNSHOWN, Lie, Unshown
+
+
+@pytest.fixture(scope="module")
+def life() -> dict[str, JSON]:
+    server = MockServer()
+    try:
+        with server.sandbox() as sandbox:
+            return honest_life(sandbox)
+    finally:
+        server.close()
+
+
+def places(contradiction: Contradiction) -> set[tuple[str, int]]:
+    return {
+        ("delivery" if isinstance(cited, RecordedDelivery) else "exchange", cited.index)
+        for cited in contradiction.cited
+    }
+
+
+def test_an_honest_life_has_no_contradiction(life: dict[str, JSON], tmp_path: Path) -> None:
+    verdicts = judge_histories(Bent(life).recording(tmp_path))
+
+    assert [] == verdicts.contradictions
+    assert {} == verdicts.excused
+
+
+@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.sentence)
+def test_a_lie_is_named_with_its_clause_and_its_exchange(life: dict[str, JSON], lie: Lie, tmp_path: Path) -> None:
+    bent = Bent(life)
+    lie.bend(bent)
+    recording = bent.recording(tmp_path)
+    named = {row.clause: places(row) for row in reversed(judge_histories(recording).contradictions)}
+
+    assert lie.clause in named
+    assert bent.index(lie.at, recording) in named[lie.clause]
+
+
+@pytest.mark.parametrize("lie", UNSHOWN, ids=lambda lie: lie.sentence)
+def test_a_lie_that_no_recording_shows_accuses_no_service(life: dict[str, JSON], lie: Unshown, tmp_path: Path) -> None:
+    bent = Bent(life)
+    lie.bend(bent)
+
+    assert [] == judge_histories(bent.recording(tmp_path)).contradictions
+
+
+def test_each_lie_is_another_sentence() -> None:
+    sentences = [*(lie.sentence for lie in LIES), *(lie.sentence for lie in UNSHOWN)]
+
+    assert len(sentences) == len(set(sentences))
