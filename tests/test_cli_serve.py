@@ -233,6 +233,33 @@ def test_the_first_line_ends_in_the_address(serve: Serve) -> None:
     assert f"mockserver {VERSION} listens on {served.url}\n" == served.first_line
 
 
+def test_the_start_lines_are_a_single_write_so_that_their_reader_may_stop_after_the_first() -> None:
+    if sys.platform == "win32":
+        pytest.skip("a socket cannot be standard output there")
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)  # a datagram is one write
+    command = [sys.executable, "-u", "-m", "mockserver", "serve", "--port", "0", "--log-format", "off"]
+    with ours, subprocess.Popen(command, cwd=ROOT, stdout=theirs.fileno()) as process:
+        theirs.close()
+        ours.settimeout(DEADLINE_SECONDS)
+        lines = ours.recv(65_536).decode().splitlines()
+        process.kill()
+
+    assert lines[0].startswith(f"mockserver {VERSION} listens on http://")
+    assert "Stop it with Ctrl-C." == lines[-1]
+
+
+def test_with_a_log_in_json_the_start_line_names_the_times_of_the_lines_that_are_virtual(serve: Serve) -> None:
+    served = serve("--log-format", "json", "--freeze", "2026-03-01T12:00:00Z")
+    ready = json.loads(served.first_line)
+    served.ask("GET", "/v1/campaigns", key=ready["secretKey"])
+    (line, *_) = map(json.loads, served.log())
+
+    assert {"now": "2026-03-01T12:00:00.000Z", "frozen": True} == ready["clock"]
+    assert {"at": "real", "clock": "virtual"} == ready["times"]
+    assert ready["clock"]["now"] == line["clock"]
+    assert not line["at"].startswith("2026-03-01T12:00:00")
+
+
 @pytest.mark.parametrize("token", [None, "let-me-in"])
 def test_with_a_log_in_json_the_start_line_is_the_object_of_the_ready_file(
     serve: Serve, tmp_path: Path, token: str | None

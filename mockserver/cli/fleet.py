@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 from mockserver.cli import settings
+from mockserver.cli.serve import print_whole
 from mockserver.cli.settings import SCENARIO, SETTINGS, Setting
 from mockserver.contract.text import whole_number
 from mockserver.server.hosting.shard import SHARDS_MAX
@@ -153,7 +154,7 @@ def _run(options: argparse.Namespace, arguments: tuple[str, ...], out: TextIO) -
 
         def on_ready(address: Address, ready: Mapping[str, Any]) -> None:
             view = {**ready, "url": f"http://{address}", "token": token, "pid": os.getpid()}
-            print(_start_lines(view, options, proxy.name), file=out, flush=True)
+            print_whole(_start_lines(view, options, proxy.name), out)
             stack.enter_context(ready_file(options.ready_file, view))
 
         try:

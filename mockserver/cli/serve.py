@@ -142,9 +142,15 @@ def _serve(
     _end_at_signals(server, end, _watch(host, server, _limits(options), end), options.drain or None)
     background = BackgroundWorker(host)
     try:
-        ready = ready_file(options.ready_file, _ready(url, hosted, host.token))
-        with _coverage_file(host, options.coverage), ready:  # before any line: a file may be refused
-            print(_start_lines(server.url, hosted, host.token, options), file=out, flush=True)
+        ready = _ready(url, hosted, host.token)
+        with (
+            _coverage_file(host, options.coverage),
+            ready_file(options.ready_file, ready),
+        ):  # before any line: a file may be refused
+            if options.log_format == "json":
+                print_whole(json.dumps(ready | ({"token": None} if options.token_file else {})), out)
+            else:
+                print_whole(_start_lines(server.url, hosted, host.token, options), out)
             on_start(hosted.created.ids)
             host.on_exchange = on_exchange
             background.start()
@@ -357,13 +363,7 @@ def _reachable(url: str) -> str:
 
 
 def _start_lines(listens_on: str, hosted: Any, token: str | None, options: argparse.Namespace) -> str:
-    """
-    Return the start lines: the address, the keys, and two calls to try; a token from a file is not shown.
-
-    With a log in JSON the only line is JSON too, for a program.
-    """
-    if options.log_format == "json":
-        return json.dumps(_ready(_reachable(listens_on), hosted, token if options.token_file is None else None))
+    """Return the start lines: the address, the keys, and two calls to try; a token from a file is not shown."""
     token_file = options.token_file
     url, tenant = hosted.base_url, hosted.tenant
     shown = token if token_file is None else f"as in {token_file}"
@@ -381,7 +381,7 @@ def _start_lines(listens_on: str, hosted: Any, token: str | None, options: argpa
         f"  state        {url}/_mock/state",
         f"  journal      {url}/_mock/journal",
         f"  dashboard    {url}/_mock/",
-        f"  docs         {url}/_mock/docs",
+        f"  docs         {url}/_mock/docs   (?plane=control: of the calls under /_mock)",
         "",
         "Try a call, then advance the clock by twenty minutes:",
         f"  curl -H 'X-API-Key: {tenant.secret_key}' {url}/v1/message-templates",
@@ -392,11 +392,22 @@ def _start_lines(listens_on: str, hosted: Any, token: str | None, options: argpa
     return "\n".join(lines)
 
 
+def print_whole(lines: str, out: TextIO) -> None:
+    """Print start lines in a single write: their reader may close the pipe after the first one, and a second write would fail."""
+    out.write(f"{lines}\n")
+    out.flush()
+
+
 def _ready(url: str, hosted: Any, token: str | None) -> dict[str, Any]:
     """Return what a program that has started the server needs."""
+    from mockserver.server.control import views
+
     tenant = hosted.tenant
     keys = {"secretKey": tenant.secret_key, "publicKey": tenant.public_key}
-    return {"url": url, **keys, "token": token, "version": VERSION, "pid": os.getpid()}
+    server = {"token": token, "version": VERSION, "pid": os.getpid()}
+    # Of the log's lines: `at` is by the computer's clock, `clock` by the sandbox's.
+    times = {"clock": views.clock(hosted.sandbox), "times": {"at": "real", "clock": "virtual"}}
+    return {"url": url, **keys, **server, **times}
 
 
 def _dropped_text(count: int) -> str:

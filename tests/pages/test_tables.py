@@ -100,6 +100,17 @@ def test_the_effects_on_the_page_on_faults_are_rules_that_apply() -> None:
         assert len(calls) == len(sandbox.rules) > 20
 
 
+def test_each_feature_of_pytest_has_its_way_in_every_other_language() -> None:
+    _, _, rest = read("docs/other-languages.md").partition("## What each language gets\n\n")
+    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in rest.partition("\n\n")[0].splitlines()]
+
+    assert ["pytest", "Go, Java, Ruby, TypeScript", "any other language"] == rows[0][1:]
+    assert [] == [row for row in rows[2:] if len(row) != 4 or not all(any(map(str.isalnum, cell)) for cell in row)]
+    named = [row[0] for row in rows[2:]]
+    assert len(set(named)) == len(named)
+    assert {"rules", "clock", "report of a failure", "replay of a failure", "signature", "coverage"} <= set(named)
+
+
 def test_the_pages_on_explore_name_everything_that_is_tried_and_every_option() -> None:
     fields = list(ExploreOptions.__dataclass_fields__)
 

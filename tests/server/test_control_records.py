@@ -192,7 +192,9 @@ class TestCheckpoints:
 
         assert (204, b"") == (reply.status_code, reply.content)
         assert before == made.state()
-        assert {"exchanges": [], "transitions": []} == made.control("GET", "/journal").json()
+        assert {"times": {"at": "virtual"}, "exchanges": [], "transitions": []} == made.control(
+            "GET", "/journal"
+        ).json()
         assert first == made.session()
 
 

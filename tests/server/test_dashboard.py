@@ -531,6 +531,7 @@ def test_serve_prints_the_addresses_of_its_pages_after_its_first_line(host: Sand
     first, *others = serve._start_lines(url, default(host), token, options).splitlines()
 
     assert first.endswith(f" listens on {url}")
-    assert [f"  dashboard    {url}/_mock/", f"  docs         {url}/_mock/docs"] == [
+    docs = f"  docs         {url}/_mock/docs   (?plane=control: of the calls under /_mock)"
+    assert [f"  dashboard    {url}/_mock/", docs] == [
         line for line in others if line.startswith(("  dashboard ", "  docs "))
     ]

@@ -322,7 +322,12 @@ Transition = TypedDict(
 )
 
 
+class JournalTimes(TypedDict):
+    at: Annotated[Literal["virtual"], "Each `at` is by the sandbox's clock, not by the computer's."]
+
+
 class Journal(TypedDict):
+    times: Annotated[JournalTimes, "Which times are by the sandbox's clock."]
     exchanges: list[Exchange]
     transitions: list[Transition]
 

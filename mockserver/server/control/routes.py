@@ -336,7 +336,8 @@ def _match(request: HttpRequest) -> tuple[Route, Mapping[str, str]]:
             headers=(("Allow", allow),),
         )
     hint = closest_match_hint(path, {route.path for route in ROUTES})
-    raise ControlError("MOCK_NOT_FOUND", f"path: got {path}; expected one of the control plane{hint}")
+    expected = "one of the control plane, which /_mock/docs?plane=control lists"
+    raise ControlError("MOCK_NOT_FOUND", f"path: got {path}; expected {expected}{hint}")
 
 
 def query_names(route: Route) -> tuple[str, ...]:

@@ -376,6 +376,7 @@ def journal(
     rows = containing(ordered, text, render) if text else map(render, ordered)
     exchanges = list(islice(rows, limit if last is None else last))
     return {
+        "times": {"at": "virtual"},
         "exchanges": exchanges if last is None else exchanges[::-1],
         "transitions": [transition(step) for step in sandbox.journal.transitions],
     }
