@@ -274,22 +274,17 @@ def _strip_prefix(host: SandboxHost, request: HttpRequest) -> tuple[HostedSandbo
     sandbox_id, slash, rest = request.target[len(SANDBOXES) :].partition("/")
     hosted = host.sandboxes.get(sandbox_id)
     if hosted is None:
-        return _of_shard(host, sandbox_id, slash + rest, request)
+        # The control plane of this shard itself: links of its pages have its name.
+        target = slash + rest
+        if host.shard is None or sandbox_id != host.shard.name or not target.startswith("/_mock/"):
+            return None, request
+        below = request._replace(target=target)
+        if _part(below) is DASHBOARD:
+            below = below._replace(base_url=request.base_url + SANDBOXES + sandbox_id)
+        return host.sandboxes.get(DEFAULT_ID), below
     # Not `_replace`, which takes a microsecond of each call.
     base_url = request.base_url + SANDBOXES + sandbox_id
     return hosted, HttpRequest(request.method, slash + rest, request.headers, request.body, base_url, request.excess)
-
-
-def _of_shard(
-    host: SandboxHost, name: str, target: str, request: HttpRequest
-) -> tuple[HostedSandbox | None, HttpRequest]:
-    """Return the default sandbox for a request to the control plane of this shard itself; links of its pages have its name."""
-    if host.shard is None or name != host.shard.name or not target.startswith("/_mock/"):
-        return None, request
-    below = request._replace(target=target)
-    if _part(below) is DASHBOARD:
-        below = below._replace(base_url=request.base_url + SANDBOXES + name)
-    return host.sandboxes.get(DEFAULT_ID), below
 
 
 def _no_sandbox(host: SandboxHost, request: HttpRequest, part: ServerPart) -> HttpResponse:

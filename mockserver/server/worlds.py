@@ -81,15 +81,11 @@ class WorldReader:
             place = (tenant.id, table, key)
             known = self._rows.get(place)
             if known is None or known[0] is not record:
-                known = self._rows[place] = (record, self._objects(table, key, record))
+                row = views.row(self._sandbox, table, record, _ROWS)
+                known = self._rows[place] = (record, _by_id(row) if table == "messages" else {key: row})
             elif table == "executions":
                 known = self._rows[place] = (record, self._progressed(key, record, known[1]))
             yield from known[1].items()
-
-    def _objects(self, table: str, key: str, record: Any) -> JSON:
-        """Return the record as an object by its id; of a chat with messages each message."""
-        row = views.row(self._sandbox, table, record, _ROWS)
-        return _by_id(row) if table == "messages" else {key: row}
 
     def _progressed(self, key: str, record: Execution, known: JSON) -> JSON:
         """Return an execution with its counts now: they follow from the clock, not from its record."""

@@ -270,7 +270,15 @@ class RunContext:
             response = self._send(method, path, key, sent, headers)
             if response.status == 429:
                 raise Stop(f"the service limits the rate of calls ({limited.code or 429})")
-        return _require_usable(self._record(operation, method, path, key, sent, response))
+        exchange = self._record(operation, method, path, key, sent, response)
+        if exchange.status >= 500:
+            raise Unexpected(f"got {exchange.status} for {exchange.method} {exchange.path}")
+        if exchange.code == "SUBSCRIPTION_INACTIVE":
+            kind = Stop if exchange.method == "GET" else Unexpected
+            raise kind("the subscription of the key's tenant is not active")
+        if exchange.code == "DEVELOPERS_DISABLED":
+            raise Stop("the developer environment of the key's tenant is off")
+        return exchange
 
     def _send(self, method: str, path: str, key: KeyRole, sent: bytes, headers: Mapping[str, str]) -> RawResponse:
         self.rate_limiter.wait()
@@ -319,17 +327,6 @@ class RunContext:
     def judge_refusal(self, clause: str, exchange: Exchange, *codes: str) -> bool:
         """Record whether the call was refused with one of these codes, as the clause demands, and return it."""
         return self.judge(clause, exchange.code in codes, exchange, f"the error {' or '.join(codes)}")
-
-
-def _require_usable(exchange: Exchange) -> Exchange:
-    if exchange.status >= 500:
-        raise Unexpected(f"got {exchange.status} for {exchange.method} {exchange.path}")
-    if exchange.code == "SUBSCRIPTION_INACTIVE":
-        kind = Stop if exchange.method == "GET" else Unexpected
-        raise kind("the subscription of the key's tenant is not active")
-    if exchange.code == "DEVELOPERS_DISABLED":
-        raise Stop("the developer environment of the key's tenant is off")
-    return exchange
 
 
 def require_success(exchange: Exchange, expected: type | tuple[type, ...] = dict) -> Any:

@@ -27,6 +27,7 @@ def filter_components(choices: Choices) -> dict[str, JSON]:
     statements = {f"{component_name(name)}Statement": _statement(field, choices) for name, field in FIELDS.items()}
     # Groups and statements are counted together; without its option, each group has one statement at least.
     most = FILTER_ENTRIES_MAX // 2 if choices["group-no-statements"] == "reject" else FILTER_ENTRIES_MAX
+    least = {"minItems": 1} if choices["group-no-statements"] == "reject" else {}
     return {
         "Filters": {
             "title": "Audience filters",
@@ -36,32 +37,27 @@ def filter_components(choices: Choices) -> dict[str, JSON]:
             **({"minItems": 1} if choices["filters-empty-list"] == "reject" else {}),
             "maxItems": most,
         },
-        "FilterGroup": _group(choices),
+        "FilterGroup": {
+            "title": "Filter group",
+            "type": "object",
+            "properties": {
+                "combinator": {"type": "string", "enum": list(COMBINATORS), "description": "Joins the statements."},
+                "statements": {
+                    "type": "array",
+                    "items": ref("FilterStatement"),
+                    **least,
+                    "maxItems": FILTER_ENTRIES_MAX - 1,
+                },
+            },
+            "required": ["combinator", "statements"],
+            **_closed(choices),
+        },
         "FilterStatement": {
             "title": "Filter statement",
             "description": "A condition on one field of a chat; the operators and the type of the value follow from `field`.",
             "oneOf": [ref(name) for name in statements],
         },
         **statements,
-    }
-
-
-def _group(choices: Choices) -> JSON:
-    least = {"minItems": 1} if choices["group-no-statements"] == "reject" else {}
-    return {
-        "title": "Filter group",
-        "type": "object",
-        "properties": {
-            "combinator": {"type": "string", "enum": list(COMBINATORS), "description": "Joins the statements."},
-            "statements": {
-                "type": "array",
-                "items": ref("FilterStatement"),
-                **least,
-                "maxItems": FILTER_ENTRIES_MAX - 1,
-            },
-        },
-        "required": ["combinator", "statements"],
-        **_closed(choices),
     }
 
 

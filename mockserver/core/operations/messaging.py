@@ -28,9 +28,8 @@ from mockserver.core.operations.templates import render
 from mockserver.core.operations.validation import validation_error
 from mockserver.core.redaction import masked_excerpt
 from mockserver.core.state.calls import ApiError, Call, Success, UploadedFile
-from mockserver.core.state.records import Chat, Execution, Media, TemplateItem
+from mockserver.core.state.records import Chat, Execution, Media
 from mockserver.core.state.sandbox import SandboxState, Scope, require_record
-from mockserver.core.state.tenant import Tenant
 
 Key = tuple[int | Fraction, int, int]  # the exact instant in microseconds, the order of creation, the item
 
@@ -96,27 +95,23 @@ def _sent(scope: Scope, execution: Execution, chat: Chat) -> Iterator[ListedMess
     for item in execution.template.items:
         message_id = "message_" + ids.seeded_id(scope.sandbox.seed, "message_", execution.id, position, item.order)
         key = (instant, execution.seq, item.order)
-        yield ListedMessage(key, message_id, int(instant // 1), _fields(scope.tenant, execution, chat, item))
-
-
-def _fields(tenant: Tenant, execution: Execution, chat: Chat, item: TemplateItem) -> dict[str, Any]:
-    """Return the fields of a sent message (fixed decision `campaign-message-shape`)."""
-    official = execution.template.is_official
-    fields: dict[str, Any] = {
-        "type": item.type,
-        "status": "sent",
-        "sender": {"id": tenant.id, "name": tenant.name, "isParticipant": False},
-        "isOfficialTemplate": official,
-        "templateCharged": official and execution.platform == "chatapp",
-    }
-    if item.text is not None:
-        fields["text"] = render(execution.template, execution.values, chat, item.text)
-    if item.media_id is not None:
-        fields["media"] = {"id": item.media_id, "type": item.type}
-        stored = tenant.media.get(item.media_id)
-        if stored is not None:
-            fields["media"] |= {"mimeType": stored.mime_type, "fileName": stored.name}
-    return fields
+        # Fixed decision `campaign-message-shape`.
+        official = execution.template.is_official
+        fields: dict[str, Any] = {
+            "type": item.type,
+            "status": "sent",
+            "sender": {"id": scope.tenant.id, "name": scope.tenant.name, "isParticipant": False},
+            "isOfficialTemplate": official,
+            "templateCharged": official and execution.platform == "chatapp",
+        }
+        if item.text is not None:
+            fields["text"] = render(execution.template, execution.values, chat, item.text)
+        if item.media_id is not None:
+            fields["media"] = {"id": item.media_id, "type": item.type}
+            stored = scope.tenant.media.get(item.media_id)
+            if stored is not None:
+                fields["media"] |= {"mimeType": stored.mime_type, "fileName": stored.name}
+        yield ListedMessage(key, message_id, int(instant // 1), fields)
 
 
 def _page(

@@ -102,7 +102,14 @@ def _files(part: _Part) -> Iterator[UploadedFile]:
     """Yield the part's file, if it is one; LookupError if the part has no disposition."""
     from werkzeug.http import parse_options_header
 
-    headers = _headers(part.head)
+    # UTF-8, else Latin-1 (fixed decision `media-file-name`).
+    try:
+        text = part.head.decode("utf-8")
+    except UnicodeDecodeError:
+        text = part.head.decode("latin-1")
+    lines = text.replace("\r\n", "\n").replace("\n ", " ").replace("\n\t", " ").split("\n")
+    pairs = (line.partition(":") for line in lines)
+    headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
     kind, disposition = parse_options_header(_ESCAPE.sub(_escaped, headers["content-disposition"]))
     if kind.lower() != "form-data" or disposition.get("name") != _FIELD or "filename" not in disposition:
         return
@@ -159,17 +166,6 @@ def _copied(body: bytes, start: int, end: int) -> bytes:
 def _let_others_run() -> None:
     """Let a thread that waits for the interpreter have it now, and not after the interval of the switch."""
     time.sleep(0)
-
-
-def _headers(head: bytes) -> dict[str, str]:
-    """Return a part's headers, names in lower case; UTF-8, else Latin-1 (fixed decision `media-file-name`)."""
-    try:
-        text = head.decode("utf-8")
-    except UnicodeDecodeError:
-        text = head.decode("latin-1")
-    lines = text.replace("\r\n", "\n").replace("\n ", " ").replace("\n\t", " ").split("\n")
-    pairs = (line.partition(":") for line in lines)
-    return {name.strip().lower(): value.strip() for name, _, value in pairs}
 
 
 def _escaped(escape: re.Match[str]) -> str:

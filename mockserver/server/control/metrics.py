@@ -69,7 +69,12 @@ def read_metrics(addressed: AddressedHost, args: Mapping[str, Any]) -> str:
     """Return the figures as a text."""
     rows = families(addressed.host)
     try:
-        return _by_prometheus_client(rows)
+        from prometheus_client import CollectorRegistry, generate_latest
+
+        registry = CollectorRegistry()
+        registry.register(_Figures(rows))
+        text: str = generate_latest(registry).decode()
+        return text
     except ImportError:
         return "".join(map(as_text, rows))
 
@@ -103,12 +108,3 @@ class _Figures:
             for values, number in sorted(row.samples.items()):
                 metric.add_metric(values, number)
             yield metric
-
-
-def _by_prometheus_client(rows: Sequence[Family]) -> str:
-    from prometheus_client import CollectorRegistry, generate_latest
-
-    registry = CollectorRegistry()
-    registry.register(_Figures(rows))
-    text: str = generate_latest(registry).decode()
-    return text

@@ -62,7 +62,14 @@ def document(snapshot: HostedSnapshot, name: str = "replay") -> JSON:
     calls = [*first, *_entries(state, hide, initial.clock.frozen)]
     journal = state.journal
     dropped = journal.dropped_commands + journal.last_exchange - len(journal.exchanges)
-    summary = _summary(dropped, sum("cut" in entry for entry in calls))
+    cut = sum("cut" in entry for entry in calls)
+    texts = []
+    if dropped:
+        texts.append(f"The first {dropped} calls and commands are missing: the journal holds only the last ones.")
+    if cut:
+        bodies = "The head or body of 1 call is" if cut == 1 else f"The heads or bodies of {cut} calls are"
+        texts.append(f"{bodies} larger than the journal stores: not sent again.")
+    summary = " ".join(texts)
     members: JSON = {
         "scenario": hide.text(name),
         **({"summary": summary} if summary else {}),
@@ -75,17 +82,6 @@ def document(snapshot: HostedSnapshot, name: str = "replay") -> JSON:
     return {key: value for key, value in members.items() if value not in ({}, [])} | {"calls": calls}
 
 
-def _summary(dropped: int, cut: int) -> str:
-    """Return a text about what the document lacks: calls and commands dropped, and calls cut; empty if it contains all."""
-    texts = []
-    if dropped:
-        texts.append(f"The first {dropped} calls and commands are missing: the journal holds only the last ones.")
-    if cut:
-        bodies = "The head or body of 1 call is" if cut == 1 else f"The heads or bodies of {cut} calls are"
-        texts.append(f"{bodies} larger than the journal stores: not sent again.")
-    return " ".join(texts)
-
-
 def _entries(sandbox: SandboxState, hide: Redactor, was_frozen: bool) -> Iterator[JSON]:
     """Yield calls and commands in their order; a call that a rule deferred is at the place where it arrived."""
     timed = not was_frozen or any("follow" in step.arguments for step in sandbox.journal.commands)
@@ -94,7 +90,10 @@ def _entries(sandbox: SandboxState, hide: Redactor, was_frozen: bool) -> Iterato
         if isinstance(entry, JournalEntry):
             yield {**at, **_call(sandbox, hide, entry.call, entry.body), "answer": _answer(hide, entry)}
         elif entry.command == "call":
-            yield {**at, **_deferred_call(sandbox, hide, entry, exchange)}
+            timeout = entry.arguments["waits"]
+            waits = {} if timeout is None else {"waits": timeout if timeout == "socket" else timeout / SECOND}
+            answer, value = (None, None) if exchange is None else (_answer(hide, exchange), exchange.body)
+            yield {**at, **_call(sandbox, hide, entry.arguments["call"], value), **waits, "answer": answer}
         elif entry.command == "visit":
             yield {**at, **_call(sandbox, hide, entry.arguments["call"])}
         elif not (timed and entry.command in ("set_clock", "advance")):
@@ -115,14 +114,6 @@ def _in_order(journal: Journal) -> Iterator[tuple[JournalEntry | CommandRecord, 
     places += [(step.exchanges, number + 1, step, exchange) for number, (step, exchange) in enumerate(steps)]
     for _, _, entry, exchange in sorted(places, key=lambda place: place[:2]):
         yield entry, exchange
-
-
-def _deferred_call(sandbox: SandboxState, hide: Redactor, step: CommandRecord, exchange: JournalEntry | None) -> JSON:
-    """Return a call that a rule deferred; `exchange` is None if the operation has not run."""
-    timeout = step.arguments["waits"]
-    waits = {} if timeout is None else {"waits": timeout if timeout == "socket" else timeout / SECOND}
-    answer, value = (None, None) if exchange is None else (_answer(hide, exchange), exchange.body)
-    return {**_call(sandbox, hide, step.arguments["call"], value), **waits, "answer": answer}
 
 
 def _call(sandbox: SandboxState, hide: Redactor, call: Call, value: Any = None) -> JSON:

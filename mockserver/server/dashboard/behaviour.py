@@ -72,7 +72,11 @@ def choices(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSO
     except ControlError:  # they are not tracked yet
         tracked = None
     text = query.get("text", "")
-    rows = [row for row in plane.read("readChoices")["choices"] if _has_text(row, text.casefold())]
+    rows = [
+        row
+        for row in plane.read("readChoices")["choices"]
+        if text.casefold() in f"{row['id']} {row['question']} {row['clause']}".casefold()
+    ]
     groups: dict[str, list[JSON]] = {_READ: [], _SET: [], _OTHER if tracked else _BY_DEFAULT: []}
     for row in rows:
         is_default = row["value"] == row["default"]
@@ -84,10 +88,6 @@ def choices(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSO
         "text": text,
         "counted": "",
     }
-
-
-def _has_text(row: Mapping[str, Any], text: str) -> bool:
-    return text in f"{row['id']} {row['question']} {row['clause']}".casefold()
 
 
 def _choice(row: Mapping[str, Any]) -> JSON:

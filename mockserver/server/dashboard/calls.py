@@ -29,7 +29,15 @@ class _Selected(NamedTuple):
 def calls(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the view of the calls, the newest first, or the page of one call."""
     if item:
-        return "call_page.html", _one(plane, item)
+        number = whole_number(item)
+        if number is None:
+            raise ControlError("MOCK_NOT_FOUND", f"call: got {item[:60]!r}; expected the number of a call")
+        journal = plane.read("readJournal", since=str(max(0, number - 1)), before=str(number + 1))
+        if not journal["exchanges"]:
+            raise ControlError(
+                "MOCK_NOT_FOUND", f"call: got {number}; expected one that the journal has: it stores the newest calls"
+            )
+        return "call_page.html", {"call": call_model(journal["exchanges"][0], journal["transitions"]), "counted": ""}
     filters = {name: query[name] for name in _FILTERS if query.get(name)}
     before = number_in(query, "before")
     after = number_in(query, "after") if "after" in query else None
@@ -97,18 +105,6 @@ def _is_selected(exchange: View, filters: Mapping[str, str], causes: set[Any]) -
     ))  # fmt: skip
 
 
-def _one(plane: Plane, item: str) -> JSON:
-    number = whole_number(item)
-    if number is None:
-        raise ControlError("MOCK_NOT_FOUND", f"call: got {item[:60]!r}; expected the number of a call")
-    journal = plane.read("readJournal", since=str(max(0, number - 1)), before=str(number + 1))
-    if not journal["exchanges"]:
-        raise ControlError(
-            "MOCK_NOT_FOUND", f"call: got {number}; expected one that the journal has: it stores the newest calls"
-        )
-    return {"call": call_model(journal["exchanges"][0], journal["transitions"]), "counted": ""}
-
-
 def call_model(exchange: View, transitions: list[View]) -> JSON:
     """
     Return everything that the macro of a call shows, as plain JSON.
@@ -118,7 +114,9 @@ def call_model(exchange: View, transitions: list[View]) -> JSON:
         transitions: those of the journal, of which some may be caused by the call.
     """
     request, response = exchange["request"], exchange["response"]
-    clause = _clause(exchange["reason"])
+    # A refusal's reason begins with its clause.
+    words = (exchange["reason"] or "").split(None, 1)
+    clause = words[0].rstrip(":") if words else ""
     return {
         **story.call_row(exchange),
         "tenant": exchange["tenantId"],
@@ -131,9 +129,3 @@ def call_model(exchange: View, transitions: list[View]) -> JSON:
         "changes": story.changes_of(transitions, exchange["n"]),
         "snippets": snippets.of(exchange),
     }
-
-
-def _clause(reason: str | None) -> str:
-    """Return the clause with which the reason of a refusal begins."""
-    words = (reason or "").split(None, 1)
-    return words[0].rstrip(":") if words else ""

@@ -62,12 +62,18 @@ def respond(plane: Plane, request: HttpRequest) -> HttpResponse | None:
             return _redirect(base + paths.ROOT, ())
         if path in paths.ASSETS:
             plane.check_origin()
-            return _asset(path)
+            kind = paths.ASSETS[path]
+            own = (("Content-Type", f"{kind}; charset=utf-8"), ("Cache-Control", "no-cache"))
+            return HttpResponse(200, (*own, *_HEADERS), environment.asset(cast(Any, path.rpartition("/")[2])))
         if request.method == "POST":
             return _sign_in(plane, request, base)
         plane.check()
         if path == paths.TRACE:
-            return _trace(plane)
+            if plane.trace_page is None:
+                raise ControlError(
+                    "MOCK_NOT_FOUND", "this sandbox repeats no run; `mockserver open TRACE` serves one that does"
+                )
+            return plane.trace_page
         page = page_path(path)
         return None if page is None else _page(plane, request, base, page)
     except ControlError as refusal:
@@ -96,14 +102,6 @@ def _page(plane: Plane, request: HttpRequest, base: str, page: PagePath) -> Http
     return _html(200, text)
 
 
-def _trace(plane: Plane) -> HttpResponse:
-    if plane.trace_page is None:
-        raise ControlError(
-            "MOCK_NOT_FOUND", "this sandbox repeats no run; `mockserver open TRACE` serves one that does"
-        )
-    return plane.trace_page
-
-
 def _frame(plane: Plane, request: HttpRequest, base: str, view: str) -> JSON:
     """Return what the frame of every page needs."""
     return {
@@ -129,12 +127,6 @@ def _html(status: int, text: str, headers: tuple[tuple[str, str], ...] = ()) -> 
         ("Content-Security-Policy", _POLICY),
     )
     return HttpResponse(status, (*own, *_HEADERS, *headers), text.encode("utf-8", "replace"))
-
-
-def _asset(path: str) -> HttpResponse:
-    kind = paths.ASSETS[path]
-    own = (("Content-Type", f"{kind}; charset=utf-8"), ("Cache-Control", "no-cache"))
-    return HttpResponse(200, (*own, *_HEADERS), environment.asset(cast(Any, path.rpartition("/")[2])))
 
 
 def _redirect(location: str, headers: tuple[tuple[str, str], ...]) -> HttpResponse:

@@ -37,6 +37,8 @@ def drawing(kind: str, status: str, passed: Iterable[str]) -> JSON | None:
     boxes, visited = _places(table), {*passed, status}
     height = max(box.y for box in boxes.values()) + _BOX_HEIGHT + _MARGIN
     width = max(box.x for box in boxes.values()) + _BOX_WIDTH + _MARGIN
+    # In words, for a reader who does not see the drawing.
+    steps = "; ".join(f"{step.source} to {step.target} by {step.trigger}" for step in table.steps)
     return {
         "kind": kind,
         "width": width,
@@ -44,7 +46,7 @@ def drawing(kind: str, status: str, passed: Iterable[str]) -> JSON | None:
         "states": [_state(table, name, boxes[name], status, visited) for name in table.states],
         "arrows": [_arrow(step, boxes) for step in table.steps if not _goes_back(step, boxes)],
         "back": [f"{step.trigger}: {step.source} to {step.target}" for step in table.steps if _goes_back(step, boxes)],
-        "text": _text(table, status),
+        "text": f"Lifecycle of a {table.kind}, which is {status}. Transitions: {steps}.",
     }
 
 
@@ -96,9 +98,3 @@ def _arrow(step: Step, boxes: dict[str, _Box]) -> JSON:
     bend = begin_x + 24
     path = f"M{begin_x} {begin_y} C{bend + 14} {begin_y} {bend - 10} {end_y} {bend + 20} {end_y} H{end_x}"
     return {"path": path, "x": end_x - 4, "y": end_y - 6, "anchor": "end", "label": step.trigger}
-
-
-def _text(table: Lifecycle, status: str) -> str:
-    """Return the drawing in words, for a reader who does not see it."""
-    steps = "; ".join(f"{step.source} to {step.target} by {step.trigger}" for step in table.steps)
-    return f"Lifecycle of a {table.kind}, which is {status}. Transitions: {steps}."

@@ -94,21 +94,17 @@ def _group(state: View, kind: Kind, text: str, skip: int) -> JSON:
 
 def _rows(state: View, kind: Kind) -> Iterator[JSON]:
     for tenant in state["tenants"]:
-        failed = _failed_sends(tenant)
+        # How many sends of each campaign and execution failed, in words.
+        sums: dict[str, tuple[int, int]] = {}
+        for execution in tenant["executions"]:
+            sends = execution["sends"]
+            for id in (execution["id"], execution["campaignId"]):
+                lost, target = sums.get(id, (0, 0))
+                sums[id] = lost + sends["failed"], target + sends["target"]
+        failed = {id: f"{lost} of {target} sends failed" for id, (lost, target) in sums.items() if lost}
         for record in tenant[kind.table]:
             row = {"id": record["id"], "tenant": tenant["tenantId"], "status": record.get("status"), "record": record}
             yield row | {"failed": failed.get(record["id"], "")}
-
-
-def _failed_sends(tenant: View) -> dict[str, str]:
-    """Return how many sends of each campaign and execution failed, in words; nothing for one without a failed send."""
-    sums: dict[str, tuple[int, int]] = {}
-    for execution in tenant["executions"]:
-        sends = execution["sends"]
-        for id in (execution["id"], execution["campaignId"]):
-            failed, target = sums.get(id, (0, 0))
-            sums[id] = failed + sends["failed"], target + sends["target"]
-    return {id: f"{failed} of {target} sends failed" for id, (failed, target) in sums.items() if failed}
 
 
 def _one(plane: Plane, record_id: str) -> JSON:

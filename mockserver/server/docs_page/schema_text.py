@@ -49,14 +49,6 @@ def kind(schema: Schema) -> Markup:
     for key, word in (("oneOf", " or "), ("anyOf", " or "), ("allOf", " and ")):
         if key in schema:
             return Markup(word).join(dict.fromkeys(map(kind, schema[key])))
-    return _kind_of_type(schema)
-
-
-def _code(value: object) -> Markup:
-    return Markup("<code>{}</code>").format(json.dumps(value, ensure_ascii=False))
-
-
-def _kind_of_type(schema: Schema) -> Markup:
     types = schema.get("type", "any value")
     words = escape(types if isinstance(types, str) else " or ".join(types))
     if "items" in schema:
@@ -64,6 +56,10 @@ def _kind_of_type(schema: Schema) -> Markup:
     if isinstance(schema.get("additionalProperties"), Mapping):
         words += Markup(" with values {}").format(kind(schema["additionalProperties"]))
     return words + Markup(" ({})").format(schema["format"]) if "format" in schema else words
+
+
+def _code(value: object) -> Markup:
+    return Markup("<code>{}</code>").format(json.dumps(value, ensure_ascii=False))
 
 
 def values_of(schema: Schema, schemas: Mapping[str, Schema]) -> list[Any]:

@@ -191,7 +191,12 @@ def render_page(view: PageView, prefix: str, date: tuple[str, str]) -> HttpRespo
         return HttpResponse(view.status, (date, ("Location", view.location), policy, *SECURITY_HEADERS), b"")
     variables = {**view.variables, "prefix": prefix}
     if variables.get("pairing"):
-        variables["qr"] = _qr_code(_PAIRING_URL + variables["pairing"])
+        import segno
+
+        drawing: str = segno.make(_PAIRING_URL + variables["pairing"], micro=False, error="m").svg_inline(
+            scale=6, border=4, dark="#000", light="#fff", omitsize=True, svgclass="qr", lineclass=None
+        )
+        variables["qr"] = drawing
     body = _environment().get_template(f"{view.page}.html").render(variables).encode()
     return HttpResponse(
         view.status,
@@ -217,13 +222,3 @@ def _environment() -> Environment:
     environment = _templates.environment(_TEMPLATES)
     environment.filters["phone"] = phone_numbers.readable
     return environment
-
-
-def _qr_code(content: str) -> str:
-    """Return the code as inline SVG without styles or scripts."""
-    import segno
-
-    drawing: str = segno.make(content, micro=False, error="m").svg_inline(
-        scale=6, border=4, dark="#000", light="#fff", omitsize=True, svgclass="qr", lineclass=None
-    )
-    return drawing

@@ -77,7 +77,13 @@ def diagnose(snapshot: SandboxSnapshot, failure: Failure | None) -> Diagnosis:
 
 def _likely(snapshot: SandboxSnapshot, failure: Failure | None) -> Diagnosis:
     if failure is None:
-        return _without_failure(snapshot)
+        likely, call = _shown_by_sandbox(snapshot, None), last_failed_call(snapshot)
+        if call is None:
+            return likely
+        details = [line for line in _describe_failed(snapshot, call)[1:] if line.startswith("  ")]
+        named = f"Call #{call.n} "
+        others = [line for line in likely.lines if line not in details and not line.startswith(named)]
+        return _citing([f"the last call that failed is {format_line(call)}", *details, *others], likely.cited)
     if failure.expected is not None:
         at = f" ({failure.place.partition(' ')[0]})" if failure.place else ""
         lines = _mismatch(snapshot, failure, f"{failure.expected}{at}")
@@ -86,17 +92,6 @@ def _likely(snapshot: SandboxSnapshot, failure: Failure | None) -> Diagnosis:
     if failure.own_lines:
         return _citing(list(failure.own_lines))
     return _shown_by_sandbox(snapshot, failure)
-
-
-def _without_failure(snapshot: SandboxSnapshot) -> Diagnosis:
-    """Return the last refused or faulted call, then what else is likely."""
-    likely, call = _shown_by_sandbox(snapshot, None), last_failed_call(snapshot)
-    if call is None:
-        return likely
-    details = [line for line in _describe_failed(snapshot, call)[1:] if line.startswith("  ")]
-    named = f"Call #{call.n} "
-    others = [line for line in likely.lines if line not in details and not line.startswith(named)]
-    return _citing([f"the last call that failed is {format_line(call)}", *details, *others], likely.cited)
 
 
 def _shown_by_sandbox(snapshot: SandboxSnapshot, failure: Failure | None) -> Diagnosis:

@@ -96,18 +96,17 @@ def changed_by_others(snapshot: SandboxSnapshot) -> list[str]:
     by_call = next((call for call in snapshot.exchanges if call.n == cause.get("exchange")), None)
     if "exchange" not in cause:
         why = ", ".join(f"{key} {value}" for key, value in cause.items())
-        since = f", after #{last.n} and no call has read it since" if _is_after(change, last) else ""
+        at, body = parse(change["at"]), last.body_received
+        is_later = at is not None and at[0] > from_datetime(last.at)
+        since = (
+            f", after #{last.n} and no call has read it since"
+            if is_later or (isinstance(body, Mapping) and body.get("status") == change["from"])
+            else ""
+        )
         return [f"{change['kind']} {change['id']} changed to {change['to']} at {change['at']} ({why}){since}"]
     if by_call is None or by_call is last or change["to"] not in _ENDED_EARLY:
         return []
     return [f"{format_change(change)} by {format_line(by_call)}"]
-
-
-def _is_after(change: View, last: Exchange[Any, Any]) -> bool:
-    """Return True if the latest call read another state than the one that the change led to."""
-    at, body = parse(change["at"]), last.body_received
-    is_later = at is not None and at[0] > from_datetime(last.at)
-    return is_later or (isinstance(body, Mapping) and body.get("status") == change["from"])
 
 
 def audience(snapshot: SandboxSnapshot) -> list[str]:

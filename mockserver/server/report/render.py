@@ -118,7 +118,9 @@ Place = tuple[int, int, float]
 
 def _history(snapshot: SandboxSnapshot, cited: Container[int], nearest: int | None) -> Iterator[tuple[Place, Row]]:
     """Yield calls, changes and commands, each with its place in the order."""
-    early = _last_before_answer(snapshot)
+    # The last change that a client could receive before the answer to its call.
+    causes = ((change["cause"].get("beforeAnswer"), change["n"]) for change in snapshot.transitions)
+    early = {call: n for call, n in causes if call is not None}
     for call in snapshot.exchanges:
         row = _call_row(call, call.n in cited, call.n == nearest)
         if call.n in early:  # what the client received first is shown first
@@ -132,12 +134,6 @@ def _history(snapshot: SandboxSnapshot, cited: Container[int], nearest: int | No
     for change in snapshot.transitions:
         after = max(after, places.after(change))  # changes stay in their own order, with or without a known cause
         yield (after, 1, change["n"]), Row([f"  {_time(change['at'])}     {_format_change(change)}"])
-
-
-def _last_before_answer(snapshot: SandboxSnapshot) -> dict[int, int]:
-    """Return the last change that a client could receive before the answer to its call, by the number of the call."""
-    causes = ((change["cause"].get("beforeAnswer"), change["n"]) for change in snapshot.transitions)
-    return {call: n for call, n in causes if call is not None}
 
 
 class _Places:

@@ -84,16 +84,16 @@ def idle_rules(rules: Iterable[View]) -> list[str]:
 
 def render_unfired_rules(rules: Iterable[View], exchanges: Sequence[Exchange[Any, Any]]) -> list[str]:
     """Return the rules that never fired: the condition of each, its number of matches, and the nearest call."""
-    return [line for rule in rules for line in (_format_unfired(rule), *_nearest_call(rule, exchanges))]
+    return [
+        line
+        for rule in rules
+        for line in (f"{_format_rule(rule)}; {_matched(rule['matched'])}", *_nearest_call(rule, exchanges))
+    ]
 
 
 def render_idle_rules(rules: Iterable[View]) -> list[str]:
     """Return the rules that fired once and had nothing to act on: the condition of each, and the reason."""
     return [f"{_format_rule(rule)}; fired once: {rule['noTarget']}" for rule in rules]
-
-
-def _format_unfired(rule: View) -> str:
-    return f"{_format_rule(rule)}; {_matched(rule['matched'])}"
 
 
 def _format_rule(rule: View) -> str:

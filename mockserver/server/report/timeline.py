@@ -93,15 +93,11 @@ def _runs(rows: Sequence[Row]) -> Iterator[Row]:
         if run and not _extends_run(run, row):
             yield from _close_run(run)
             run = []
-        if run or _begins(row):
+        if run or row.call is not None or row.command == "visit":
             run.append(row)
         else:
             yield row
     yield from _close_run(run)
-
-
-def _begins(row: Row) -> bool:
-    return row.call is not None or row.command == "visit"
 
 
 def _extends_run(run: Sequence[Row], row: Row) -> bool:
@@ -175,10 +171,6 @@ def truncate_middle(rows: Sequence[Row]) -> Iterator[str]:
         if not (pinned or place < _HEAD or len(lines) - place <= _TAIL):
             gap.append(text)
             continue
-        yield from _gap(gap)
+        yield from gap if len(gap) < 2 else [f"  ... {len(gap)} lines left out"]
         gap = []
         yield text
-
-
-def _gap(lines: Sequence[str]) -> Sequence[str]:
-    return lines if len(lines) < 2 else [f"  ... {len(lines)} lines left out"]

@@ -29,28 +29,28 @@ async def request(
             pieces.append(bytes(message.get("body", b"")))
             is_whole = not message.get("more_body", False)
 
-    await app(_scope(url, headers, body), receive, send)
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    sent = {"host": parts.netloc, "content-length": str(len(body)), **{name.lower(): headers[name] for name in headers}}
+    await app(
+        {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "http_version": "1.1",
+            "method": "POST",
+            "scheme": parts.scheme,
+            "path": unquote(parts.path or "/"),
+            "raw_path": (parts.path or "/").encode(),
+            "query_string": parts.query.encode(),
+            "root_path": "",
+            "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in sent.items()],
+            "client": ("127.0.0.1", 0),
+            "server": (parts.hostname, port),
+        },
+        receive,
+        send,
+    )
     if not start or not is_whole:
         return None
     response_headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in start.get("headers", ())}
     return start["status"], response_headers, b"".join(pieces)
-
-
-def _scope(url: str, headers: Mapping[str, str], body: bytes) -> Message:
-    parts = urlsplit(url)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    sent = {"host": parts.netloc, "content-length": str(len(body)), **{name.lower(): headers[name] for name in headers}}
-    return {
-        "type": "http",
-        "asgi": {"version": "3.0", "spec_version": "2.3"},
-        "http_version": "1.1",
-        "method": "POST",
-        "scheme": parts.scheme,
-        "path": unquote(parts.path or "/"),
-        "raw_path": (parts.path or "/").encode(),
-        "query_string": parts.query.encode(),
-        "root_path": "",
-        "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in sent.items()],
-        "client": ("127.0.0.1", 0),
-        "server": (parts.hostname, port),
-    }

@@ -198,21 +198,17 @@ def differences(clean: Caused, run: Caused, placement: Placement) -> list[str]:
             texts.append(f"{_counted(actual, what)} instead of {expected}")
     is_like_clean = (run.refusals, run.ended_campaigns) == (clean.refusals, clean.ended_campaigns)
     if not texts and not placement.has("choice", "act", "delivery") and is_like_clean:
-        texts += _shape_differences(clean, run)
+        shapes = sorted({*clean.campaigns, *run.campaigns})
+        changed = [shape for shape in shapes if clean.campaigns.get(shape, 0) != run.campaigns.get(shape, 0)]
+        texts += [
+            f"{_counted(run.campaigns.get(shape, 0), 'campaigns')} with {shape} instead of {clean.campaigns.get(shape, 0)}"
+            for shape in changed
+        ]
     return texts
 
 
 def _counted(count: int, what: str) -> str:
     return f"1 {what.removesuffix('s')}" if count == 1 else f"{count} {what}"
-
-
-def _shape_differences(clean: Caused, run: Caused) -> list[str]:
-    shapes = sorted({*clean.campaigns, *run.campaigns})
-    changed = [shape for shape in shapes if clean.campaigns.get(shape, 0) != run.campaigns.get(shape, 0)]
-    return [
-        f"{_counted(run.campaigns.get(shape, 0), 'campaigns')} with {shape} instead of {clean.campaigns.get(shape, 0)}"
-        for shape in changed
-    ]
 
 
 def _may_cause_less(clean: Caused, run: Caused, placement: Placement, operation: str) -> bool:

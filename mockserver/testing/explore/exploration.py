@@ -300,10 +300,17 @@ class Exploration:
         templates = {campaign.id: campaign.template_id for _, campaign in view.records("campaign")}
         connected = {session.entrypoint_id: session.id for _, session in view.records("session")}
         entrypoints = {row.id: connected.get(row.id) for _, row in view.records("entrypoint")}
+        # In the order in which rules count them.
+        attempts = [
+            (attempt.at, delivery.seq, delivery.event.kind, delivery.webhook_id)
+            for delivery in view.deliveries.values()
+            for attempt in delivery.attempts
+            if attempt.fault is None
+        ]
         self._clean = _Clean(
             run,
             calls,
-            _delivered(view),
+            [Delivered(n, kind, endpoint) for n, (_, _, kind, endpoint) in enumerate(sorted(attempts), start=1)],
             Surroundings(templates, entrypoints, _by_socket(view, watch)),
             watch.used(),
             dict(view.choices),
@@ -523,14 +530,3 @@ def _by_socket(run: Run, watch: Watch) -> frozenset[int]:
     """Return the numbers of the calls of operations that a socket carried."""
     numbers = [exchange.n for exchange in run.exchanges if exchange.operation]
     return frozenset(place for place, n in enumerate(numbers, start=1) if n in watch.by_socket)
-
-
-def _delivered(run: Run) -> list[Delivered]:
-    """Return the attempts of a run in the order in which rules count them."""
-    attempts = [
-        (attempt.at, delivery.seq, delivery.event.kind, delivery.webhook_id)
-        for delivery in run.deliveries.values()
-        for attempt in delivery.attempts
-        if attempt.fault is None
-    ]
-    return [Delivered(n, kind, endpoint) for n, (_, _, kind, endpoint) in enumerate(sorted(attempts), start=1)]

@@ -60,7 +60,15 @@ class ControlCalls:
     ) -> HttpResponse | NoResponse:
         """Send a request to a path below the sandbox's base url."""
         if path.startswith(_OTHER_PARTS) or len(body) > _BODY_MAX_BYTES or not path.startswith("/"):
-            return self._over_socket(method, path, headers, body, timeout_s)
+            if path.startswith("/_mock/") and "authorization" in self._headers:
+                headers = {"authorization": self._headers["authorization"], **headers}
+            try:
+                reply = self._send(method, self._base_url + path, headers, body or None, timeout_s)
+            except TimeoutError:
+                return NoResponse("timeout")
+            except ConnectionResetError as failure:
+                return NoResponse("drop" if isinstance(failure, HTTPException) else "reset")
+            return HttpResponse(reply.status, tuple(reply.headers.items()), reply.body)
         host = urlsplit(self._base_url).netloc
         call: dict[str, Any] = {"method": method, "path": path, "headers": {"host": host, **headers}}
         call |= {"bodyBase64": base64.b64encode(body).decode("ascii")} if body else {}
@@ -72,19 +80,6 @@ class ControlCalls:
         if reply.status >= 400:
             raise ValueError(answer["message"])
         return _response(answer)
-
-    def _over_socket(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout_s: float | None
-    ) -> HttpResponse | NoResponse:
-        if path.startswith("/_mock/") and "authorization" in self._headers:
-            headers = {"authorization": self._headers["authorization"], **headers}
-        try:
-            reply = self._send(method, self._base_url + path, headers, body or None, timeout_s)
-        except TimeoutError:
-            return NoResponse("timeout")
-        except ConnectionResetError as failure:
-            return NoResponse("drop" if isinstance(failure, HTTPException) else "reset")
-        return HttpResponse(reply.status, tuple(reply.headers.items()), reply.body)
 
 
 def _response(answer: Mapping[str, Any]) -> HttpResponse | NoResponse:

@@ -88,7 +88,12 @@ def _response(send: Send, request: httpx.Request, body: bytes) -> httpx.Response
     origin, target = f"{url.scheme}://{url.netloc.decode()}", url.raw_path.decode()
     timeout_s = request.extensions.get("timeout", {}).get("read")
     try:
-        answer = send(request.method, origin, target, _headers(request), body, timeout_s)
+        # Values of one name are joined, as the server joins them.
+        headers: dict[str, str] = {}
+        for raw_name, raw_value in request.headers.raw:
+            name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+            headers[name] = f"{headers[name]}, {value}" if name in headers else value
+        answer = send(request.method, origin, target, headers, body, timeout_s)
     except ValueError as refusal:
         raise httpx.ConnectError(str(refusal), request=request) from None
     if isinstance(answer, NoResponse):
@@ -99,12 +104,3 @@ def _response(send: Send, request: httpx.Request, body: bytes) -> httpx.Response
     return httpx.Response(
         answer.status, headers=list(answer.headers), content=answer.body, request=request, extensions=phrase
     )
-
-
-def _headers(request: httpx.Request) -> dict[str, str]:
-    """Return values by lower-case name; values of one name are joined, as the server joins them."""
-    headers: dict[str, str] = {}
-    for raw_name, raw_value in request.headers.raw:
-        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    return headers

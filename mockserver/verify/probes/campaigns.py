@@ -54,12 +54,7 @@ def draft_at_every_limit(context: RunContext) -> None:
     context.judge(
         "base.ids", str(answer["campaignId"]).startswith("campaign_"), exchange, "an id that begins with campaign_"
     )
-    _judge_listing_and_detail(context, str(answer["campaignId"]), content)
-    again = temporary_campaigns.create(context, temporary_campaigns.body(context, "full", template, name=name))
-    context.judge_refusal("campaigns.name", again, TAKEN)
-
-
-def _judge_listing_and_detail(context: RunContext, id: str, content: JSON) -> None:
+    id = str(answer["campaignId"])
     listing = context.call("listCampaigns")
     row: JSON = next((each for each in require_success(listing)["campaigns"] if each["id"] == id), {})
     expected = {key: content[key] for key in ("name", "description", "platform", "templateId")} | {"status": "draft"}
@@ -72,6 +67,8 @@ def _judge_listing_and_detail(context: RunContext, id: str, content: JSON) -> No
         is_as_sent = type(campaign.get("cadence")) is int and campaign["cadence"] == content["cadence"]
         for clause in ("campaigns.cadence", "campaigns.cadence-kept"):
             context.judge(clause, is_as_sent, exchange, f"the cadence {content['cadence']}")
+    again = temporary_campaigns.create(context, temporary_campaigns.body(context, "full", template, name=name))
+    context.judge_refusal("campaigns.name", again, TAKEN)
 
 
 def refused_bodies(context: RunContext) -> None:

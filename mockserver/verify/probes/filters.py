@@ -8,7 +8,7 @@ rough.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 from mockserver.contract.filters import FIELDS, OPERATORS, PLATFORMS
@@ -271,7 +271,12 @@ def dates(context: RunContext) -> None:
     if field is None or hour is None:
         return
     if offset.succeeded:
-        _judge_offsets(context, field, hour)
+        # With an offset too, the earliest date is not before its own hour, and is before the next one.
+        for hours, expected in ((0, False), (1, True)):
+            local = (hour + timedelta(hours=hours - 3)).strftime("%Y-%m-%dT%H:%M:%S-03:00")
+            exchange = statement(context, field, "less-than", local)
+            text = f"{'some' if expected else 'no'} chat, as with {zulu(hour + timedelta(hours=hours))}"
+            context.judge("filters.dates", (size(exchange) > 0) is expected, exchange, text)
     if naive.succeeded:
         # The hour of the earliest date has no date before it in UTC; read as Brazil's, it is three hours later, and has.
         before = statement(context, field, "less-than", hour.strftime("%Y-%m-%dT%H:%M:%S"))
@@ -289,12 +294,3 @@ def _observe_acceptance(
 ) -> None:
     options = accepted if exchange.succeeded else refused if exchange.code == "CAMPAIGN_INVALID_FILTERS" else []
     context.observe(choice, options, exchange)
-
-
-def _judge_offsets(context: RunContext, field: str, hour: datetime) -> None:
-    """With an offset too, the earliest date is not before its own hour, and is before the next one."""
-    for hours, expected in ((0, False), (1, True)):
-        local = (hour + timedelta(hours=hours - 3)).strftime("%Y-%m-%dT%H:%M:%S-03:00")
-        exchange = statement(context, field, "less-than", local)
-        text = f"{'some' if expected else 'no'} chat, as with {zulu(hour + timedelta(hours=hours))}"
-        context.judge("filters.dates", (size(exchange) > 0) is expected, exchange, text)

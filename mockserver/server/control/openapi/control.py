@@ -126,18 +126,6 @@ def _operation(row: Command, whole: JSON) -> JSON:
     if row.schema:
         body = {"required": True} if "required" in own["requestBody"] else {}
         body["content"] = content(own["requestBody"]["schema"], examples["requests"].get(row.id))
-    return {
-        "operationId": row.id,
-        "tags": own["tags"],
-        "summary": row.summary,
-        "description": own.get("description", f"{row.summary}."),
-        **({"parameters": parameters} if parameters else {}),
-        **({"requestBody": body} if body else {}),
-        "responses": _responses(row, own, examples),
-    }
-
-
-def _responses(row: Command, own: JSON, examples: JSON) -> dict[str, JSON]:
     schema = own.get("answer") or answer(row.handler)
     responses = {str(row.status): success(own, None if schema is None else _contents(row, schema, examples))}
     refused = examples["refusals"].get(row.id, {})
@@ -146,7 +134,15 @@ def _responses(row: Command, own: JSON, examples: JSON) -> dict[str, JSON]:
         schema = {"allOf": [ref("ControlError"), {"type": "object", "properties": narrowed}]}
         shown = {code: refused[code] for code in codes if code in refused}
         responses[str(status)] = {"description": "Refused: " + ", ".join(codes), "content": content(schema, shown)}
-    return responses
+    return {
+        "operationId": row.id,
+        "tags": own["tags"],
+        "summary": row.summary,
+        "description": own.get("description", f"{row.summary}."),
+        **({"parameters": parameters} if parameters else {}),
+        **({"requestBody": body} if body else {}),
+        "responses": responses,
+    }
 
 
 def _contents(row: Command, schema: JSON, examples: JSON) -> JSON:

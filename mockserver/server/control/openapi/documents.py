@@ -20,7 +20,7 @@ from urllib.parse import urlencode
 from mockserver._json import JSON
 from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.choices.profiles import PROFILES
-from mockserver.contract.endpoints import ENDPOINTS, Operation
+from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.limits import PAGE_LIMIT_MAX
 from mockserver.contract.openapi import skeleton
 from mockserver.contract.openapi.document import public_document
@@ -57,17 +57,15 @@ def document(plane: Plane, choices: Mapping[str, object], base_url: str, command
     if plane == "control":
         return control_document(whole, commands, choices, base_url, VERSION)
     shown["refusals"] = {
-        operation: {code: _refusal(operation, code, facts, choices) for code, facts in refusals.items()}
+        operation: {
+            code: error_body(choices, ApiError(code, clause="", **facts), ENDPOINTS[operation])[1]
+            for code, facts in refusals.items()
+        }
         for operation, refusals in shown["refusals"].items()
     }
     texts = whole["texts"] | {"webhookId": whole["texts"]["webhookId"][choices["wh-idempotency"]]}
     values = {**choices, **texts, "baseUrl": base_url, "pageLimitMax": PAGE_LIMIT_MAX}
     return public_document(skeleton.filled(whole, values), choices, base_url)
-
-
-def _refusal(operation: Operation, code: str, facts: JSON, choices: Mapping[str, object]) -> JSON:
-    """Return the body of a refusal, as the API makes it of the same place, reason and values of the message."""
-    return error_body(choices, ApiError(code, clause="", **facts), ENDPOINTS[operation])[1]
 
 
 class _Text:
