@@ -23,7 +23,7 @@ from mockserver.server.api.exchange import VirtualWait
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.control import routes, webhooks
 from mockserver.server.control.openapi import documents
-from mockserver.server.control.openapi.refusals import OWN, codes_by_status
+from mockserver.server.control.openapi.control import REFUSALS, codes_by_status
 from mockserver.server.control.routes import ROUTES, query_names
 from mockserver.server.errors import STATUSES, ControlError
 from mockserver.server.front_controller import handle_request
@@ -87,7 +87,9 @@ def test_every_body_answer_and_own_refusal_has_an_example_that_fits_its_schema(p
         name for name, examples in shown.items() if examples.get("answer")
     }
     assert {} == {
-        name: missing for name, examples in shown.items() if (missing := set(OWN.get(name, ())) - examples["refusals"])
+        name: missing
+        for name, examples in shown.items()
+        if (missing := set(REFUSALS.get(name, ())) - examples["refusals"])
     }
 
 
@@ -183,7 +185,7 @@ def test_every_code_of_the_control_plane_is_described_and_used() -> None:
         for codes in codes_by_status(row.id, row.target, row.schema is not None, row.method).values()
         for code in codes
     }
-    own = {SERVER / "errors.py", *(SERVER / "control" / "openapi").glob("refusals.py")}
+    own = {SERVER / "errors.py", *(SERVER / "control" / "openapi").glob("control.py")}
     source = "".join(file.read_text(encoding="utf-8") for file in SERVER.rglob("*.py") if file not in own)
     used = set(re.findall(r'"(MOCK_[A-Z_]+)"', source))
     composed = {"MOCK_BAD_PLANE", "MOCK_BAD_PROFILE", "MOCK_BAD_OPENAPI", "MOCK_BAD_SCENARIO", "MOCK_NOT_FOUND"}

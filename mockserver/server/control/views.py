@@ -18,8 +18,7 @@ from mockserver.core.instants import format_exact
 from mockserver.core.operations.sending import counts
 from mockserver.core.redaction import Redactor, mask
 from mockserver.core.scheduler import FiredTimer
-from mockserver.core.state.journal import JournalEntry, Transition
-from mockserver.core.state.journal_search import containing
+from mockserver.core.state.journal import JournalEntry, Transition, containing
 from mockserver.core.state.matching import ABSENT
 from mockserver.core.state.outbox import Attempt
 from mockserver.core.state.records import Chat, ChatAttributes, Execution, HostedFlow, SendSchedule

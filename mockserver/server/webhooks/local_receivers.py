@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import CancelledError
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 from mockserver.core.webhooks.retry_schedule import TIMEOUT
 from mockserver.server.webhooks import event_loops
@@ -120,9 +120,8 @@ class LocalReceiver:
         return _by_wsgi(self._target, url, headers, body)
 
     def _by_asgi(self, url: str, headers: Mapping[str, str], body: bytes) -> ReceiverResponse:
-        from mockserver.server.webhooks import asgi
 
-        response: ReceiverResponse | None = self._await(asgi.request, self._target, url, headers, body)
+        response: ReceiverResponse | None = self._await(asgi_request, self._target, url, headers, body)
         if response is None:
             raise _InvalidResponse(
                 "the receiver sent no complete response; expected http.response.start and http.response.body"
@@ -199,3 +198,50 @@ def _by_wsgi(target: Any, url: str, headers: Mapping[str, str], body: bytes) -> 
     finally:
         builder.close()
     return int(status.split()[0]), dict(response_headers), b"".join(pieces)
+
+
+async def asgi_request(
+    app: Any, url: str, headers: Mapping[str, str], body: bytes
+) -> tuple[int, Mapping[str, str], bytes] | None:
+    """Send a POST to an ASGI 3 application, without a socket and without its lifespan events; return status, headers and body, or None if its response is not complete."""
+    incoming: list[dict[str, Any]] = [{"type": "http.request", "body": body, "more_body": False}]
+    start: dict[str, Any] = {}
+    pieces: list[bytes] = []
+    is_whole = False
+
+    async def receive() -> dict[str, Any]:
+        return incoming.pop() if incoming else {"type": "http.disconnect"}
+
+    async def send(message: dict[str, Any]) -> None:
+        nonlocal is_whole
+        if message["type"] == "http.response.start":
+            start.update(message)
+        elif message["type"] == "http.response.body":
+            pieces.append(bytes(message.get("body", b"")))
+            is_whole = not message.get("more_body", False)
+
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    sent = {"host": parts.netloc, "content-length": str(len(body)), **{name.lower(): headers[name] for name in headers}}
+    await app(
+        {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "http_version": "1.1",
+            "method": "POST",
+            "scheme": parts.scheme,
+            "path": unquote(parts.path or "/"),
+            "raw_path": (parts.path or "/").encode(),
+            "query_string": parts.query.encode(),
+            "root_path": "",
+            "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in sent.items()],
+            "client": ("127.0.0.1", 0),
+            "server": (parts.hostname, port),
+        },
+        receive,
+        send,
+    )
+    if not start or not is_whole:
+        return None
+    response_headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in start.get("headers", ())}
+    return start["status"], response_headers, b"".join(pieces)
