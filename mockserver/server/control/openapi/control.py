@@ -160,7 +160,7 @@ def control_document(
     """
     own_url = base_url.partition(SANDBOXES)[0]  # of the default sandbox, which the examples show
     whole = filled(skeleton, {**_ROWS, "baseUrl": own_url, "version": version})
-    components = public_components(choices) | request_components() | whole["schemas"] | answer_components()
+    components = public_components(choices) | request_components(whole["schemas"]) | answer_components()
     if choices["additive-fields"] != "none":
         for name in ("EventEntry", "EventInFull"):
             components[name]["additionalProperties"] = True

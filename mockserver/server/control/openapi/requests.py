@@ -17,43 +17,45 @@ from mockserver.contract.choices import CHOICES, Choice
 from mockserver.contract.choices.model import LEAST
 from mockserver.contract.durations import MAX_SECONDS, PATTERN
 from mockserver.contract.openapi.parts import component_name, rewritten
-from mockserver.server.control.openapi.shapes import COUNT, INSTANT, TEXT, Shape, array, nullable, obj, ref, titled
-
-_PERIOD: Final[Shape] = {
-    "description": "Seconds above 0, or a duration such as 60s.",
-    "type": ["string", "number"],
-    "exclusiveMinimum": 0,
-    "minLength": 1,
-    "maxLength": 40,
-    "pattern": PATTERN,
-}
+from mockserver.server.control.openapi.shapes import nullable, obj, ref, titled
 
 
-def request_components() -> dict[str, JSON]:
-    """Return the named schemas of bodies that tables have: choices, and every kind of seed data, rule and effect."""
-    return {
-        **_scenario_components(),
-        "Choices": titled("Choices", obj({row.id: _option(row) for row in CHOICES.values()})),
+def request_components(written: Mapping[str, JSON]) -> dict[str, JSON]:
+    """
+    Return the named schemas of bodies that tables have: choices, and every kind of seed data, rule and effect.
+
+    Args:
+        written: the schemas of the skeleton by name: `Period`, and what a `RuleInForce` has beyond a rule.
+    """
+    components = _scenario_components()
+    rule, own = components["Rule"], written["RuleInForce"]
+    components["RuleInForce"] = {
+        **{key: value for key, value in rule.items() if key != "examples"},
+        **own,
+        "properties": rule["properties"] | own["properties"],
+        "required": rule["required"] + own["required"],
     }
+    options = {row.id: _option(row, written["Period"]) for row in CHOICES.values()}
+    return {**written, **components, "Choices": titled("Choices", obj(options))}
 
 
-def _option(choice: Choice) -> JSON:
+def _option(choice: Choice, period: JSON) -> JSON:
     """Return the schema of the values of a choice."""
     options = [{"type": "string", "enum": list(choice.options)}] if choice.options else []
-    forms = [*options, *_values(choice)]
+    forms = [*options, *_values(choice, period)]
     described = {"description": choice.question}
     return {**described, **forms[0]} if len(forms) == 1 else {**described, "oneOf": forms}
 
 
-def _values(choice: Choice) -> list[JSON]:
+def _values(choice: Choice, period: JSON) -> list[JSON]:
     """Return the schema of the numbers that a choice may have instead of an option; none for most choices."""
     least = {"type": "integer", "minimum": LEAST.get(choice.id, 1)}
     if choice.value == "count":
         return [least]
     if choice.value == "rate":
-        return [obj({"requests": least, "per": _PERIOD})]
+        return [obj({"requests": least, "per": period})]
     if choice.value == "duration":
-        return [dict(_PERIOD)]
+        return [period]
     if not isinstance(choice.default, Mapping):
         return []
     number = nullable(least) if choice.value == "per-platform" else least
@@ -124,30 +126,4 @@ def _scenario_components() -> dict[str, JSON]:
     for name, effect in effects.items():
         components[f"{component_name(name)}Effect"] = effect
         effects[name] = ref(f"{component_name(name)}Effect")
-    rule = components["Rule"]
-    components["RuleInForce"] = {
-        **{key: value for key, value in rule.items() if key != "examples"},
-        "title": "Rule in force",
-        "description": "A rule as its document has it, with its counts.",
-        "properties": {
-            **rule["properties"],
-            "id": TEXT,
-            "scenario": nullable(TEXT),
-            "matched": COUNT,
-            "fired": COUNT,
-            "did": {
-                **array(
-                    obj(
-                        {"sends": array(obj(execution=TEXT, failing=COUNT, of=COUNT))},
-                        at=INSTANT,
-                        exchange=nullable(COUNT),
-                        effect=TEXT,
-                    )
-                ),
-                "description": "The newest effects on the state, and how many sends of each execution then fail.",
-            },
-            "noTarget": {**TEXT, "description": "Why the last firing had no record to act on."},
-        },
-        "required": [*rule["required"], "id", "scenario", "matched", "fired"],
-    }
     return components
