@@ -73,7 +73,7 @@ GUIDES = (
     "choices", "conduct", "coverage", "verify",
     "openapi", "dashboard", "shared-use", "fleet", "containers",
 )  # fmt: skip
-PROJECT = ("architecture", "adding", "design", "testing", "performance", "glossary")
+PROJECT = ("stability", "architecture", "adding", "design", "testing", "performance", "glossary")
 
 
 def setup(app: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import inspect
 import re
 import sys
@@ -22,39 +21,16 @@ from mockserver.contract.effects import EFFECTS
 from mockserver.contract.errors import ERRORS
 from mockserver.server.control.routes import ROUTES
 from mockserver.testing import machine, strategies
+from tests.public_interface.python_names import PAGES, documented
 from tests.wheels import run
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "reference").glob("*.md")}
-DIRECTIVE = re.compile(r"^\.\. auto(?:class|exception|function|module):: ([\w.]+)", re.MULTILINE)
 OPTION = re.compile(r"^  (--[a-z-]+)", re.MULTILINE)
 
 
 def page(name: str) -> str:
     """A page of the reference as Sphinx reads it, with its generated tables."""
     return tables.fill(PAGES[name])
-
-
-def documented() -> dict[str, Any]:
-    """The objects that the pages document by their docstrings, by import path; of a module those that `__all__` names."""
-    objects: dict[str, Any] = {}
-    for path in DIRECTIVE.findall("\n".join(PAGES.values())):
-        found = imported(path)
-        if inspect.ismodule(found):
-            own = [name for name, value in vars(found).items() if getattr(value, "__module__", "") == path]
-            names = [name for name in getattr(found, "__all__", own) if not name.startswith("_")]
-            objects |= {f"{path}.{name}": getattr(found, name) for name in names if callable(getattr(found, name))}
-        else:
-            objects[path] = found
-    return objects
-
-
-def imported(path: str) -> Any:
-    module, _, name = path.rpartition(".")
-    try:
-        return importlib.import_module(path)
-    except ImportError:
-        return getattr(importlib.import_module(module), name)
 
 
 def without_docstring(objects: dict[str, Any]) -> Iterator[str]:

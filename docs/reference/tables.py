@@ -10,8 +10,10 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from docs.reference.markdown import code, rows, sentence
@@ -295,6 +297,21 @@ def environment() -> Iterator[str]:
     yield from rows(("variable", "meaning"), [(code(name), meaning) for name, meaning in ENVIRONMENT.items()])
 
 
+def public_interface() -> Iterator[str]:
+    """Yield a section for each kind of public name, from the committed lists."""
+    yield from (
+        "## Python",
+        "",
+        "```python",
+        Path(__file__).with_name("public-interface.pyi").read_text(encoding="utf-8"),
+        "```",
+        "",
+    )
+    _, *facts = Path(__file__).with_name("public-interface.txt").read_text(encoding="utf-8").splitlines()
+    for kind, lines in itertools.groupby(facts, lambda fact: fact.split()[0].rstrip(",")):
+        yield from (f"## Lines that begin with {kind}", "", "```text", *lines, "```", "")
+
+
 TABLES: Mapping[str, Callable[[], Iterator[str]]] = {
     "command-line": command_line,
     "effects": effect_arguments,
@@ -303,6 +320,7 @@ TABLES: Mapping[str, Callable[[], Iterator[str]]] = {
     "events": events,
     "machine-settings": machine_settings,
     "operations": operations,
+    "public-interface": public_interface,
     "pytest-fixtures": pytest_fixtures,
     "pytest-ini": pytest_ini,
     "pytest-markers": pytest_markers,

@@ -53,7 +53,10 @@ def _repeat_trace(host: SandboxHost, file: Path, at: int | None) -> tuple[Hosted
         html = file.read_text(encoding="utf-8")
     except UnicodeDecodeError as failure:
         raise ValueError(f"{file}: got byte {failure.start} that is not UTF-8; expected a trace") from None
-    trace = read_trace(html)
+    try:
+        trace = read_trace(html)
+    except ValueError as refusal:
+        raise ValueError(f"{file}: {refusal}") from None
     if trace is None:
         raise ValueError(f"{file}: got a page without a trace; expected one that --mockserver-trace has written")
     document, calls = trace

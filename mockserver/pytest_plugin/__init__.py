@@ -40,7 +40,7 @@ _OF_THE_TEST = ("conduct", "poll_limit")  # which no sandbox is made from
 _OF_A_MARK = (*NAMES, *_OF_THE_TEST)
 MARKERS = (
     f"mockserver(*, {', '.join(_OF_A_MARK)}): settings of this test's sandbox.",
-    "mockserver_sweep(*names): run the test once for each option of these choices or families, or of those 'touched'.",
+    "mockserver_sweep(*names): run the test once for each option of these choices or families, or of 'choices-read': those that its first run has read.",
     f"mockserver_explore(*, {', '.join(explore.ARGUMENTS)}): run the test once for each fault at each of its calls.",
 )
 _WIDER = "mockserver is the sandbox of one test; for a wider scope: `with mockserver_server.sandbox() as sandbox: yield sandbox`"
@@ -152,7 +152,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
         return None
     from mockserver.pytest_plugin import sweep
 
-    return sweep.run_touched(item, nextitem)
+    return sweep.run_over_choices_read(item, nextitem)
 
 
 def _is_swept(item: pytest.Item) -> bool:

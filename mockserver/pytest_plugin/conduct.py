@@ -128,7 +128,10 @@ class ConductPlugin:
         file: Path | None = self._config.getoption("--mockserver-conduct-json")
         page: Path | None = self._config.getoption("--mockserver-conduct-html")
         if file is not None:
-            text = json.dumps({"findings": self.findings}, ensure_ascii=False, indent=2)
+            from mockserver.version import REPORT_VERSION
+
+            document = {"version": REPORT_VERSION, "findings": self.findings}
+            text = json.dumps(document, ensure_ascii=False, indent=2)
             options.write_result(self._config, file, f"{text}\n")
         if page is not None:
             from mockserver.testing.report import conduct_page

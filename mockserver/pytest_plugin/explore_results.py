@@ -16,6 +16,7 @@ import pytest
 from mockserver._json import JSON
 from mockserver.contract.text import printable
 from mockserver.pytest_plugin import options
+from mockserver.version import REPORT_VERSION
 
 if TYPE_CHECKING:
     from mockserver.testing.explore import ExploreReport
@@ -73,7 +74,7 @@ class ExploreResults:
         file: Path | None = self._config.getoption("mockserver_explore_json")
         page: Path | None = self._config.getoption("mockserver_explore_html")
         if file is not None:
-            text = json.dumps({"tests": tests}, ensure_ascii=False, indent=2)
+            text = json.dumps({"version": REPORT_VERSION, "tests": tests}, ensure_ascii=False, indent=2)
             options.write_result(self._config, file, f"{text}\n")
         if page is not None:
             from mockserver.testing.report import explore_page

@@ -17,6 +17,7 @@ from mockserver._json import View
 from mockserver.contract.effects import UNREADABLE
 from mockserver.core.instants import MILLISECOND, SECOND, Instant, parse
 from mockserver.recordings.entries import Entry, RecordingError, start_instant
+from mockserver.version import SCENARIO_VERSION, VERSION
 
 _ADVANCE_MAX_S: Final = 10**11
 _UNKNOWN_KEY: Final = "sk_unknown"
@@ -73,6 +74,9 @@ def _json_bytes(value: Any) -> bytes:
 
 def replay_entries(document: View, name: str) -> Iterator[Entry]:
     """Yield the calls of a replay document, at the instants that its commands give; `name` is that of the file."""
+    if document.get("version", SCENARIO_VERSION) != SCENARIO_VERSION:
+        got = f"{name}: got version {document['version']!r:.40} of a replay document"
+        raise RecordingError(f"{got}; expected {SCENARIO_VERSION}, which mockserver {VERSION} reads")
     clock = document.get("clock")
     now = start_instant(clock.get("freeze") if isinstance(clock, Mapping) else None, name)
     for number, row in enumerate(document["calls"], 1):

@@ -22,6 +22,7 @@ from typing import Any
 from mockserver._json import JSON
 from mockserver.contract.limits import DOCUMENT_DEPTH_MAX as DEPTH_MAX
 from mockserver.scenario.problems import Problem, ScenarioError, step, steps
+from mockserver.version import VERSION
 
 __all__ = ["DEPTH_MAX", "Document", "Problem", "ScenarioError", "examine", "in_order", "to_plain", "validate"]
 __all__ += ["read", "read_file", "refusal"]
@@ -141,10 +142,14 @@ def examine(document: Any) -> tuple[JSON, list[Problem]]:
         return values, problems
     from mockserver.scenario.explaining import explained
 
+    found = explained("scenario", values)
     if not isinstance(values, dict):
-        return {}, problems or explained("scenario", values)
+        return {}, problems or found
+    for problem in found:
+        if problem.path == "/version":  # the others follow from it: another version has other members
+            return values, [problem._replace(wanted=f"{problem.wanted}, which mockserver {VERSION} reads")]
     unreadable = {problem.path for problem in problems}
-    problems += [problem for problem in explained("scenario", values) if problem.path not in unreadable]
+    problems += [problem for problem in found if problem.path not in unreadable]
     return values, problems
 
 

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import wraps
 from json import dumps
-from types import MappingProxyType
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack
-from warnings import warn
 
+from mockserver._deprecated import DEPRECATED, warn_deprecated
 from mockserver._json import JSON
 from mockserver.contract.endpoints import OperationName
 from mockserver.server.webhooks import event_loops
@@ -638,7 +638,11 @@ class Sandbox:
     if not TYPE_CHECKING:  # a type checker reports a moved name; a program gets it with a warning
 
         def __getattr__(self, name: str) -> Any:
-            return getattr_moved(self, name, _MOVED)
+            former = f"Sandbox.{name}"
+            if former not in DEPRECATED:
+                raise AttributeError(f"'Sandbox' object has no attribute {name!r}", name=name, obj=self)
+            warn_deprecated(former)
+            return attrgetter(DEPRECATED[former].use.removeprefix("Sandbox."))(self)
 
     @property
     def _hosted(self) -> HostedSandbox:
@@ -704,47 +708,3 @@ class Aio:
     async def recover(self, webhook_id: str) -> list[str]:
         """The form of `Webhooks.recover` that awaits."""
         return await self.run(self._sandbox.webhooks.recover, webhook_id)
-
-
-# Names of an earlier release, each with the place where it is now. They go with the release after the next one.
-_MOVED: Mapping[str, str] = MappingProxyType(
-    {
-        **{name: f"clock.{name}" for name in ("follow", "next_due", "sleeps")},
-        **{name: f"webhooks.{name}" for name in ("redeliver", "recover")},
-        "rotate_secret": "webhooks.rotate",
-        **{
-            name: f"log.{name}"
-            for name in ("exchanges", "call_count", "journal", "history", "steps", "replay_document", "watch_choices")
-        },
-        **{
-            name: f"admin.{name}"
-            for name in ("address", "keys", "app", "set_tenant", "remove_rules", "fail_campaign")
-        },
-        "expecting": "calls.expecting",
-        "httpx_async_client": "aio.httpx_client",
-        "run_async": "aio.run",
-        **{
-            f"{name}_async": f"aio.{name}"
-            for name in (
-                "advance", "sleep", "call", "wait_for", "complete_session", "fail_session", "cancel_session",
-                "expire_session", "redeliver", "recover",
-            )
-        },
-    }
-)  # fmt: skip
-
-
-def getattr_moved(owner: object, name: str, moved: Mapping[str, str]) -> Any:
-    """
-    Return the attribute that `name` has become, with a DeprecationWarning that names it.
-
-    Raises:
-        AttributeError: `moved` does not have the name.
-    """
-    if name not in moved:
-        raise AttributeError(f"{type(owner).__name__!r} object has no attribute {name!r}", name=name, obj=owner)
-    warn(f"{type(owner).__name__}.{name} is deprecated; use .{moved[name]}", DeprecationWarning, stacklevel=3)
-    value: Any = owner
-    for part in moved[name].split("."):
-        value = getattr(value, part)
-    return value

@@ -16,6 +16,7 @@ from mockserver.contract import clauses
 from mockserver.contract.choices import CHOICES
 from mockserver.verify.context import NEEDS, Exchange, Judgement, Observation, RunContext
 from mockserver.verify.coverage import HIDDEN, NOT_PROVOKED, OBSERVABLE, UNOBSERVABLE
+from mockserver.version import REPORT_VERSION
 
 Verdict = Literal["holds", "broken", "not observed"]
 Outcome = Literal["observed", "narrowed", "contradictory", "not observed"]
@@ -85,6 +86,7 @@ class VerifyReport(NamedTuple):
 
     def as_json(self) -> JSON:
         return {
+            "version": REPORT_VERSION,
             "baseUrl": self.base_url,
             "calls": self.calls,
             "seconds": round(self.seconds, 1),

@@ -1030,7 +1030,7 @@ def test_a_coroutine_function_is_explored_too(mockserver_server: MockServer) -> 
 def test_the_json_has_the_members_of_its_format(mockserver_server: MockServer) -> None:
     document = hunt(mockserver_server, "duplicate-start", choices=(), faults=("drop-after",)).report.as_json()
 
-    assert ["tests"] == list(document)
+    assert ["version", "tests"] == list(document)
     (view,) = document["tests"]
     assert [
         "test", "clean", "deterministic", "notes", "singles", "pairs", "runs", "verdicts", "leftBehind", "findings", "matrix",

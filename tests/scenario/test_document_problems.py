@@ -151,7 +151,7 @@ WORDED = [
     ({"clock": {"freeze": "2026-03-01T12:00:00Z", "follow": True}}, "/clock", "both", "exactly one of freeze and follow", None),
     ({"clock": 3}, "/clock", "3", "an object", None),
     ({"calls": [{}]}, "/calls/0", "neither", "exactly one of call and do", None),
-    ({"chat": []}, "/chat", 'the key "chat"', "a key of the document: one of scenario, summary", "given.chats"),
+    ({"chat": []}, "/chat", 'the key "chat"', "a key of the document: one of version, scenario, summary", "given.chats"),
     ({"campaign": "x"}, "/campaign", 'the key "campaign"', "a key of the document", "given.campaigns"),
     ({"script": [{"on": "*", "sent": 3, "do": {"garble": True}}]}, "/script/0/sent", 'the key "sent"', "a key of `script`", "after.sent"),
     ({"script": [{"on": "*", "do": {"zzz": 1}}]}, "/script/0/do/zzz", 'the key "zzz"', "a key of `do`: one of 39, such as drop, reset, error", None),

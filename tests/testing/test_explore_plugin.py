@@ -161,7 +161,9 @@ def test_without_an_exploration_the_file_is_empty(stubbed: Suite) -> None:
         passed=1
     )
 
-    assert {"tests": []} == json.loads((stubbed.pytester.path / "explore.json").read_text(encoding="utf-8"))
+    assert {"version": 1, "tests": []} == json.loads(
+        (stubbed.pytester.path / "explore.json").read_text(encoding="utf-8")
+    )
 
 
 @pytest.mark.parametrize(
@@ -357,7 +359,9 @@ def test_conduct_in_further_runs_fails_nothing(stubbed: Suite) -> None:
     result = stubbed.run(source, "--mockserver-conduct-json=conduct.json")
 
     result.stdout.fnmatch_lines(["*test_retrying: 1 crashed, 1 survived of 2 placements in 4 runs"])
-    assert {"findings": []} == json.loads((stubbed.pytester.path / "conduct.json").read_text(encoding="utf-8"))
+    assert {"version": 1, "findings": []} == json.loads(
+        (stubbed.pytester.path / "conduct.json").read_text(encoding="utf-8")
+    )
 
 
 def test_late_calls_of_further_runs_are_no_warnings(stubbed: Suite) -> None:
@@ -516,7 +520,7 @@ def test_an_option_of_a_sweep_holds_in_each_run(stubbed: Suite) -> None:
     )
 
     named = stubbed.run(source.replace("NAMES", '"success-status"'))
-    touched = stubbed.run(source.replace("NAMES", '"touched"'))
+    touched = stubbed.run(source.replace("NAMES", '"choices-read"'))
 
     named.assert_outcomes(passed=len(CHOICES["success-status"].options))
     assert 2 < touched.parseoutcomes()["passed"] == touched.stdout.str().count("1 survived of 1 placements in 3 runs")

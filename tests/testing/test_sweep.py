@@ -76,8 +76,8 @@ def test_a_family_leaves_its_numbers_out() -> None:
     }
 
 
-def test_touched_runs_the_options_of_what_the_first_run_read_and_no_other(suite: Suite) -> None:
-    result = suite.run(NAIVE.format(names='"touched"'), "-v")
+def test_choices_read_runs_the_options_of_what_the_first_run_read_and_no_other(suite: Suite) -> None:
+    result = suite.run(NAIVE.format(names='"choices-read"'), "-v")
 
     found = outcomes(result)
     assert "PASSED" == found.pop("test_a_bad_body")
@@ -89,21 +89,32 @@ def test_touched_runs_the_options_of_what_the_first_run_read_and_no_other(suite:
     assert [] == [name for name in found if name.startswith(("cancel-", "session-", "progress-"))]
 
 
-def test_touched_leaves_the_defaults_to_the_first_run() -> None:
+def test_the_former_name_touched_works_and_warns(suite: Suite) -> None:
+    result = suite.run(NAIVE.format(names='"touched"'), "-W", "default")
+
+    result.stdout.fnmatch_lines(
+        [
+            "*DeprecationWarning: pytest mark mockserver_sweep('touched') is deprecated since 0.1; use mockserver_sweep('choices-read')"
+        ]
+    )
+    assert suite.run(NAIVE.format(names='"choices-read"')).parseoutcomes()["passed"] == result.parseoutcomes()["passed"]
+
+
+def test_choices_read_leaves_the_defaults_to_the_first_run() -> None:
     defaults = {f"{row.id}={row.default}" for row in CHOICES.values()}
 
     assert set() == defaults & {case.id for case in others(CHOICES)}
     assert len(others(CHOICES)) == sum(len(row.options) - 1 for row in CHOICES.values() if len(row.options) > 1)
 
 
-def test_touched_with_a_name_sweeps_both(suite: Suite) -> None:
-    result = suite.run(NAIVE.format(names='"touched", "reason-when-none"'), "-v")
+def test_choices_read_with_a_name_sweeps_both(suite: Suite) -> None:
+    result = suite.run(NAIVE.format(names='"choices-read", "reason-when-none"'), "-v")
 
     assert {"test_a_bad_body", "dual-status=guide", "reason-when-none=null"} <= set(outcomes(result))
 
 
-def test_touched_stops_where_the_run_is_to_stop(suite: Suite) -> None:
-    result = suite.run(NAIVE.format(names='"touched"'), "-x")
+def test_choices_read_stops_where_the_run_is_to_stop(suite: Suite) -> None:
+    result = suite.run(NAIVE.format(names='"choices-read"'), "-x")
 
     result.assert_outcomes(passed=1, failed=1)
 
@@ -118,7 +129,7 @@ def test_a_test_that_touches_nothing_runs_once_and_its_module_is_left_in_order(s
             yield
             {leaving}
 
-        @pytest.mark.mockserver_sweep("touched")
+        @pytest.mark.mockserver_sweep("choices-read")
         def test_it(mockserver, shared):
             pass
     """
@@ -128,12 +139,12 @@ def test_a_test_that_touches_nothing_runs_once_and_its_module_is_left_in_order(s
     suite.run(source.format(leaving="raise OSError")).assert_outcomes(passed=2, errors=1)
 
 
-def test_under_touched_a_run_has_a_sandbox_of_its_own(suite: Suite) -> None:
+def test_under_choices_read_a_run_has_a_sandbox_of_its_own(suite: Suite) -> None:
     result = suite.run(
         """
         import pytest
 
-        @pytest.mark.mockserver_sweep("touched")
+        @pytest.mark.mockserver_sweep("choices-read")
         def test_it(mockserver):
             assert [] == mockserver.call("GET", "/v1/campaigns").json()["campaigns"]
             mockserver.apply({"given": {"templates": [{"id": "t"}]}})
@@ -146,7 +157,7 @@ def test_under_touched_a_run_has_a_sandbox_of_its_own(suite: Suite) -> None:
     assert result.parseoutcomes()["passed"] > 5
 
 
-@pytest.mark.parametrize("names", ['"dual-status"', '"touched"'])
+@pytest.mark.parametrize("names", ['"dual-status"', '"choices-read"'])
 def test_a_method_of_a_unittest_case_is_refused_by_name(suite: Suite, names: str) -> None:
     result = suite.run(
         f"""
@@ -199,11 +210,11 @@ SEVERAL = """
     def check(mockserver):
         assert 400 == mockserver.call("POST", "/v1/campaigns", json={}).status
 
-    @pytest.mark.mockserver_sweep("touched")
+    @pytest.mark.mockserver_sweep("choices-read")
     def test_plain(mockserver):
         check(mockserver)
 
-    @pytest.mark.mockserver_sweep("touched")
+    @pytest.mark.mockserver_sweep("choices-read")
     class TestClass:
         @pytest.mark.parametrize("time", [1, 2])
         def test_method(self, mockserver, time):
@@ -222,7 +233,7 @@ def failures(result: pytest.RunResult) -> list[str]:
 
 
 @pytest.mark.parametrize("failed", FAILURES)
-def test_a_run_of_touched_is_selected_by_the_id_that_was_printed(suite: Suite, failed: str) -> None:
+def test_a_run_of_choices_read_is_selected_by_the_id_that_was_printed(suite: Suite, failed: str) -> None:
     assert FAILURES == failures(suite.run(SEVERAL))
 
     alone = suite.run_again(f"test_mine.py::{failed}")
@@ -332,7 +343,7 @@ def test_each_run_is_repeated_on_its_own(suite: Suite) -> None:
 def test_the_same_sweeps_run_on_two_workers(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    source = NAIVE.format(names='"dual-status", "cancel-final"') + NAIVE.format(names='"touched"').replace(
+    source = NAIVE.format(names='"dual-status", "cancel-final"') + NAIVE.format(names='"choices-read"').replace(
         "test_a_bad_body", "test_touching"
     )
     alone, apart = suite.run(source), suite.run_apart(source, "-p", "xdist", "-n", "2", *PLUGIN)
@@ -349,11 +360,11 @@ ANOTHER = "\n    def test_another(mockserver):\n        assert mockserver.id\n"
     [
         ('"dual-statu"', "*got 'dual-statu'; expected a choice or a family; did you mean 'dual-status'?*"),
         ('"sesions"', "*'sesions'*did you mean 'sessions'?*"),
-        ('"touchd"', "*'touchd'*did you mean 'touched'?*"),
+        ('"choices-reed"', "*'choices-reed'*did you mean 'choices-read'?*"),
         ('"rate-limit-numbers"', "*'rate-limit-numbers', which has values*"),
-        ('"touched", "dual-statu"', "*'dual-statu'*did you mean 'dual-status'?*"),
+        ('"choices-read", "dual-statu"', "*'dual-statu'*did you mean 'dual-status'?*"),
         ('["dual-status"]', "*got*'dual-status'*; expected names as separate arguments, not in a list*"),
-        ("", "*mockserver_sweep takes names of choices, of families, or 'touched'*"),
+        ("", "*mockserver_sweep takes names of choices, of families, or 'choices-read'*"),
     ],
 )
 def test_a_wrong_mark_is_an_error_of_its_own_test_with_the_closest_match(
@@ -365,7 +376,7 @@ def test_a_wrong_mark_is_an_error_of_its_own_test_with_the_closest_match(
     result.stdout.fnmatch_lines(["*ERROR at setup of test_a_bad_body*", problem])
 
 
-@pytest.mark.parametrize("names", ['"dual-status"', '"touched"'])
+@pytest.mark.parametrize("names", ['"dual-status"', '"choices-read"'])
 def test_a_sweep_of_a_test_without_a_sandbox_is_refused(suite: Suite, names: str) -> None:
     result = suite.run(f"import pytest\n\n@pytest.mark.mockserver_sweep({names})\ndef test_it():\n    pass\n")
 
@@ -373,7 +384,7 @@ def test_a_sweep_of_a_test_without_a_sandbox_is_refused(suite: Suite, names: str
     result.stdout.fnmatch_lines(["*needs the fixture mockserver*"])
 
 
-@pytest.mark.parametrize("names", ['"dual-status"', '"touched"'])
+@pytest.mark.parametrize("names", ['"dual-status"', '"choices-read"'])
 def test_a_failure_names_the_option_the_default_and_the_clause(suite: Suite, names: str) -> None:
     result = suite.run(NAIVE.format(names=names))
 
@@ -432,14 +443,14 @@ def test_a_parametrized_test_is_swept_for_each_of_its_values(suite: Suite) -> No
 
 
 def test_a_parametrized_test_touches_for_each_of_its_values(suite: Suite) -> None:
-    result = suite.run(PARAMETRIZED.format(names='"touched"'), "-v")
+    result = suite.run(PARAMETRIZED.format(names='"choices-read"'), "-v")
 
     found = outcomes(result)
     assert {"0-dual-status=guide", "-1-dual-status=guide"} == {name for name, word in found.items() if word == "FAILED"}
     assert ("PASSED", "PASSED") == (found["0"], found["-1"])
 
 
-@pytest.mark.parametrize("names", ['"dual-status"', '"touched"'])
+@pytest.mark.parametrize("names", ['"dual-status"', '"choices-read"'])
 def test_a_class_is_swept_by_a_mark_of_its_own(suite: Suite, names: str) -> None:
     result = suite.run(
         f"""

@@ -540,6 +540,7 @@ class KeptFiles(TypedDict):
 
 
 class Report(TypedDict):
+    version: Annotated[int, "The version of the form of this report."]
     sandboxId: str
     failure: Annotated[str | None, "The words of the test, as the query has them."]
     summary: Annotated[list[str], "The first lines: the most likely cause."]

@@ -30,6 +30,7 @@ from mockserver.server.api.response import redactor
 from mockserver.server.hosting.command_log import BASE_URL, recorded_response, strict_json, without_secrets
 from mockserver.server.hosting.config import config_document
 from mockserver.server.hosting.snapshot import HostedSnapshot
+from mockserver.version import SCENARIO_VERSION
 
 _KEY_LIKE = re.compile(rb"\b(?:sk_|pk_|whsec_)[A-Za-z0-9_+/=\-]{12,}")  # longer than such text in a file is by chance
 # Headers that a client library sends by itself, or that other members of an entry replace.
@@ -71,6 +72,7 @@ def document(snapshot: HostedSnapshot, name: str = "replay") -> JSON:
         texts.append(f"{bodies} larger than the journal stores: not sent again.")
     summary = " ".join(texts)
     members: JSON = {
+        "version": SCENARIO_VERSION,
         "scenario": hide.text(name),
         **({"summary": summary} if summary else {}),
         "seed": state.seed,

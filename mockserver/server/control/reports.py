@@ -26,6 +26,7 @@ from mockserver.server.control import views
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.hosting.snapshot import FailedRun, FailureFolder, HostedSnapshot
+from mockserver.version import REPORT_VERSION
 
 if TYPE_CHECKING:
     from mockserver.server.control import answers
@@ -232,6 +233,7 @@ def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: Fai
         lines = [*kept.lines]
     whole = "\n".join([*report.summary, *report.sections, *lines])
     return {
+        "version": REPORT_VERSION,
         "sandboxId": snapshot.id,
         "failure": words or None,
         "summary": [printable(line) for line in report.summary],

@@ -18,6 +18,7 @@ from mockserver.testing.explore.options import ANY, ExploreOptions
 from mockserver.testing.explore.placements import ExploreStep, Placement
 from mockserver.testing.explore.tables import ACTS, FAULTS, NAMES, variant_of
 from mockserver.testing.explore.verdicts import NO_TIMEOUT, ORDER, Verdict
+from mockserver.version import REPORT_VERSION
 
 COLUMNS: tuple[Verdict, ...] = ("survived", "reported", "crashed", "breach", "silent")
 _FAILING = ("silent", "breach")
@@ -198,8 +199,8 @@ class ExploreReport:
             self.unwritten.append(f"no replay document was written: {type(problem).__name__}: {problem}")
 
     def as_json(self) -> JSON:
-        """Return the document of a report file, with this test alone: `{"tests": [entry]}`."""
-        return {"tests": [self.entry()]}
+        """Return the document of a report file, with this test alone: `{"version": 1, "tests": [entry]}`."""
+        return {"version": REPORT_VERSION, "tests": [self.entry()]}
 
     def entry(self) -> JSON:
         """Return the report as one entry of the member `tests` of a report file."""

@@ -19,6 +19,7 @@ from mockserver._json import JSON
 from mockserver.contract.text import json_value, printable
 from mockserver.server.api.response import HttpResponse
 from mockserver.testing.report.trace import Trace
+from mockserver.version import TRACE_VERSION, VERSION
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -42,6 +43,7 @@ def render(trace: Trace) -> bytes:
         for step in trace.steps
     ]
     data = {  # what the script needs: the first world, and the changes of each step with the number of their path
+        "version": TRACE_VERSION,
         "calls": [0, *(step.last_call for step in trace.steps)],
         "start": trace.start,
         "paths": list(numbers),
@@ -95,9 +97,17 @@ def served(html: str, checkpoints: Sequence[str]) -> HttpResponse:
 
 
 def read_trace(html: str) -> tuple[JSON, list[int]] | None:
-    """Return the document of a trace and the number of the last call after each step; None for any other text."""
+    """
+    Return the document of a trace and the number of the last call after each step; None for any other text.
+
+    Raises:
+        ValueError: The trace has the form of another version.
+    """
     parts = (_between(html, f'<script type="application/json" id="{id}">', "</script>") for id in ("trace", "replay"))
     data, document = (part and json_value(part) for part in parts)
+    if isinstance(data, dict) and data.get("version", TRACE_VERSION) != TRACE_VERSION:
+        got = f"got version {data['version']!r:.40} of a trace"
+        raise ValueError(f"{got}; expected {TRACE_VERSION}, which mockserver {VERSION} reads")
     calls = data.get("calls") if isinstance(data, dict) else None
     if not isinstance(document, dict) or not isinstance(calls, list) or not all(type(call) is int for call in calls):
         return None

@@ -1,0 +1,55 @@
+"""Public names that still work under another one: what replaces each, and the release since which its use warns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+from warnings import warn
+
+
+class Deprecation(NamedTuple):
+    """`use` replaces the name; `since` is the first release that warns, as MAJOR.MINOR."""
+
+    use: str
+    since: str
+
+
+_PARTS: Final = {
+    "clock": ("follow", "next_due", "sleeps"),
+    "webhooks": ("redeliver", "recover"),
+    "log": ("exchanges", "call_count", "journal", "history", "steps", "replay_document", "watch_choices"),
+    "admin": ("address", "keys", "app", "set_tenant", "remove_rules", "fail_campaign"),
+    "calls": ("expecting",),
+}
+_AIO: Final = (
+    "advance", "sleep", "call", "wait_for", "complete_session", "fail_session", "cancel_session", "expire_session",
+    "redeliver", "recover",
+)  # fmt: skip
+
+# By name, as `docs/reference/public-interface.txt` has it; docs/stability.md states when a row may go.
+DEPRECATED: Final[Mapping[str, Deprecation]] = MappingProxyType(
+    {
+        **{
+            f"Sandbox.{name}": Deprecation(f"Sandbox.{part}.{name}", "0.1")
+            for part, names in _PARTS.items()
+            for name in names
+        },
+        "Sandbox.rotate_secret": Deprecation("Sandbox.webhooks.rotate", "0.1"),
+        "Sandbox.httpx_async_client": Deprecation("Sandbox.aio.httpx_client", "0.1"),
+        "Sandbox.run_async": Deprecation("Sandbox.aio.run", "0.1"),
+        **{f"Sandbox.{name}_async": Deprecation(f"Sandbox.aio.{name}", "0.1") for name in _AIO},
+        "pytest mark mockserver_sweep('touched')": Deprecation("mockserver_sweep('choices-read')", "0.1"),
+    }
+)
+
+
+def warn_deprecated(name: str, stacklevel: int = 2) -> None:
+    """Warn that a name of `DEPRECATED` is used; a `stacklevel` of 2 is the caller of the function that calls this one."""
+    warn(message(name), DeprecationWarning, stacklevel=stacklevel + 1)
+
+
+def message(name: str) -> str:
+    """Return the text of the warning for a name of `DEPRECATED`."""
+    row = DEPRECATED[name]
+    return f"{name} is deprecated since {row.since}; use {row.use}"

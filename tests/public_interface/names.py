@@ -1,0 +1,182 @@
+"""The public names that are not Python's, made from the code: one fact per line, which a release keeps or deprecates."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import mockserver
+from docs.reference import tables
+from mockserver import MockServer, cli, pytest_plugin
+from mockserver._deprecated import DEPRECATED
+from mockserver.cli.settings import SCENARIO, SETTINGS
+from mockserver.conduct.rules import RULES, Finding
+from mockserver.contract import clauses
+from mockserver.contract.choices import CHOICES
+from mockserver.contract.choices.profiles import PROFILES
+from mockserver.contract.effects import ALIASES, EFFECTS
+from mockserver.pytest_plugin.options import TRACE_MODES
+from mockserver.scenario import library
+from mockserver.server.control.routes import ROUTES, query_names
+from mockserver.server.errors import STATUSES
+from mockserver.testing.explore.placements import ExploreStep
+from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS
+from mockserver.testing.explore.verdicts import ORDER
+from mockserver.verify.report import ChoiceResult, ClauseResult, ExchangeExcerpt, VerifyReport
+from mockserver.version import REPORT_VERSION, SCENARIO_VERSION, TRACE_VERSION
+from tests.public_interface import python_names
+from tests.public_interface.shapes import schema_facts, value_facts
+
+SINCE = "deprecated since "
+_VALUE = ("is a flag", "takes a value")
+
+
+@cache
+def lines() -> tuple[str, ...]:
+    """Return every fact, sorted, without repetition."""
+    kinds = (_python, _pytest, _commands, _environment, _control, _tables, _files, _deprecations)
+    return tuple(sorted({fact for kind in kinds for fact in kind()}))
+
+
+def _python() -> Iterator[str]:
+    yield from (f"python import mockserver.{name}" for name in mockserver.__all__)
+    yield from (f"python import {path}" for path in python_names.documented())
+
+
+def _pytest() -> Iterator[str]:
+    declared = tables.Declared()
+    for row in declared.command_line:
+        yield f"pytest option {row.name} {_VALUE[bool(row.metavar)]}"
+    for row in declared.ini:
+        yield f"pytest setting {row.name} ({row.metavar})"
+    for text in pytest_plugin.MARKERS:
+        name, _, arguments = text.partition(":")[0].removesuffix(")").partition("(")
+        yield f"pytest mark {name}"
+        yield from (f"pytest mark {name}({each})" for each in arguments.split(", ") if each != "*")
+    for name, (scope, _) in tables.fixtures().items():
+        yield f"pytest fixture {name} (of a {scope})"
+    yield from (f"pytest option --mockserver-trace = {mode}" for mode in TRACE_MODES)
+
+
+def _commands() -> Iterator[str]:
+    for name, (parser, _) in tables.commands().items():
+        yield f"command {name}"
+        place = 0
+        for action in parser._actions:
+            if action.dest == "help":
+                continue
+            place += not action.option_strings
+            argument = f"command {name} {action.option_strings[-1] if action.option_strings else f'argument {place}'}"
+            yield f"{argument} {_VALUE[action.nargs != 0]}"
+            yield from (f"{argument} = {choice}" for choice in action.choices or ())
+            if action.default and not action.required:
+                yield f"{argument}, default {action.default}"
+    for setting in (SCENARIO, *SETTINGS):
+        if setting.default:
+            yield f"setting {setting.name}, default {setting.default}"
+
+
+def _environment() -> Iterator[str]:
+    yield from (f"environment {name}" for name in tables.ENVIRONMENT)
+
+
+def _control() -> Iterator[str]:
+    with MockServer() as server:
+        sandbox = server.sandbox()
+        control = json.loads(sandbox.call("GET", "/_mock/openapi.json?plane=control").body)
+        public = json.loads(sandbox.call("GET", "/_mock/openapi.json").body)
+    schemas, own = control["components"]["schemas"], public["components"]["schemas"].keys()
+    sent, received = set[str](), set[str]()
+    for row in ROUTES:
+        command = f"control {row.method} {row.path}"
+        operation = control["paths"][row.path][row.method.lower()]
+        yield f"{command} is {row.id}"
+        yield from (f"{command}?{name}" for name in query_names(row))
+        body = _content(operation.get("requestBody", {}))
+        sent |= _references(body)
+        yield from schema_facts(f"{command} takes", body, is_sent=True)
+        for status, answer in operation["responses"].items():
+            if status.startswith("2"):
+                yield f"{command} returns {status}"
+                yield from (f"{command} returns {media_type}" for media_type in answer.get("content", ()))
+                received |= _references(_content(answer))
+                yield from schema_facts(f"{command} returns", _content(answer), is_received=True)
+    sent, received = _closure(sent, schemas), _closure(received, schemas)
+    for name in schemas.keys() - own:
+        yield from schema_facts(f"schema {name}", schemas[name], is_sent=name in sent, is_received=name in received)
+    yield from (f"control refusal {code} {status}" for code, status in STATUSES.items())
+
+
+def _content(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    schema: Mapping[str, Any] = part.get("content", {}).get("application/json", {}).get("schema", {})
+    return schema
+
+
+def _references(value: Any) -> set[str]:
+    """Return the names of the components that a schema refers to directly."""
+    if isinstance(value, Mapping):
+        named = {value["$ref"].rpartition("/")[2]} if isinstance(value.get("$ref"), str) else set[str]()
+        return named.union(*map(_references, value.values()))
+    return set[str]().union(*map(_references, value)) if isinstance(value, list) else set()
+
+
+def _closure(names: Iterable[str], schemas: Mapping[str, Any]) -> set[str]:
+    reached, waiting = set[str](), [*names]
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += _references(schemas[name])
+    return reached
+
+
+def _tables() -> Iterator[str]:
+    for row in CHOICES.values():
+        yield f"choice {row.id}, default {json.dumps(row.default)}"
+        yield from (f"choice {row.id} = {option}" for option in row.options)
+    yield from (f"profile {name}" for name in PROFILES)
+    yield from (f"effect {name}" for name in (*EFFECTS, *ALIASES))
+    yield from (f"clause {row.id}" for row in clauses.read())
+    yield from (f"conduct rule {name}" for name in RULES)
+    yield from (f"library scenario {name}" for name in library.paths())
+    yield from (f"explore fault {name}" for name in (*FAULTS, *ACTS, *DELIVERY_FAULTS))
+    yield from (f"explore verdict {name}" for name in ORDER)
+
+
+def _files() -> Iterator[str]:
+    """Yield the members of the files that are written, and their versions."""
+    yield f"scenario document, version {SCENARIO_VERSION}"
+    yield f"report, version {REPORT_VERSION}"
+    yield f"trace, version {TRACE_VERSION}"
+    with MockServer() as server:
+        report = server.explore(_forgetful, faults=("drop-before",), choices=())
+    yield from value_facts("explore report", report.as_json(), frozenset(("matrix", "verdicts", "rules")))
+    for step in (ExploreStep("choice", choice="", option=""), ExploreStep("delivery", event="", delivery=1, name="")):
+        yield from value_facts("explore report.tests[].findings[].placements[][]", step.as_json())
+    yield from value_facts("conduct report", {"version": REPORT_VERSION, "findings": []})
+    yield from (f"conduct report.findings[].{name}" for name in ("test", *Finding._fields))
+    for place, row in (("clauses", ClauseResult), ("choices", ChoiceResult), ("clauses[].proofs", ExchangeExcerpt)):
+        yield from (f"verify report.{place}[].{name}" for name in row._fields)
+    yield from value_facts("verify report", VerifyReport("", 0, 0.0, (), (), (), 0, "").as_json())
+    for command in ("choices", "clauses", "conduct", "scenarios", "docs", "skill"):
+        yield from value_facts(f"mockserver {command} --json", _printed(command), frozenset(("means",)))
+
+
+def _forgetful(sandbox: mockserver.Sandbox) -> None:
+    """A client that does not expect a lost answer."""
+    sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}, timeout=5)
+
+
+def _printed(command: str) -> Any:
+    import contextlib
+
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        cli.main([command, "--json"])
+    return json.loads(out.getvalue())
+
+
+def _deprecations() -> Iterator[str]:
+    yield from (f"{SINCE}{row.since}: {name}; use {row.use}" for name, row in DEPRECATED.items())
