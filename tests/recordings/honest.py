@@ -15,7 +15,7 @@ from mockserver._json import JSON
 from mockserver.recordings.reading import read_recording
 from mockserver.verify.histories.exchanges import Recording
 from tests.recordings.hars import har
-from tests.recordings.lives import SESSIONS, Recorder
+from tests.recordings.random_lives import SESSIONS, Recorder
 
 CAMPAIGNS = "/v1/campaigns"
 _MESSAGES = [

@@ -178,8 +178,9 @@ LIES: Sequence[Lie] = (
     Lie("An execution is missing in its campaign", "campaigns.detail-executions", "read A 2", put("read A 2", "executions", value=[])),
     Lie("An execution is unknown after its start", "execution.read", "poll A 2", refuse("poll A 2", "RESOURCE_NOT_FOUND", 404)),
     Lie("A read shows another execution", "execution.read", "poll A 2", as_in("poll A 2", "id", "start C", "executionId")),
-    Lie("The execution of a canceled campaign completes", "cancel.processing", "read C canceled", all_of(
-        put("poll C", "status", value="completed"), put("read C canceled", *RUN, "status", value="completed"))),
+    Lie("The execution of a completed campaign is canceled", "send.completed", "read A completed", all_of(
+        *(put(f"poll A {when}", "status", value="canceled") for when in ("completed", "late")),
+        *(put(f"read A {when}", *RUN, "status", value="canceled") for when in ("completed", "late")))),
     Lie("A completed execution is processing later", "campaigns.status-values", "poll A late", put("poll A late", "status", value="processing")),
     Lie("A completed execution has failed later", "campaigns.status-values", "poll A late", put("poll A late", "status", value="failed")),
     Lie("An execution is that of two campaigns", "campaigns.detail-executions", "read C canceled",
@@ -226,7 +227,6 @@ LIES: Sequence[Lie] = (
     # ids, templates, messages
     Lie("Two campaigns get one id", "base.ids", "create C", as_in("create C", "campaignId", "create A", "campaignId")),
     Lie("Two sessions get one id", "base.ids", "connect 2", as_in("connect 2", "sessionId", "connect 1", "sessionId")),
-    Lie("Two files get one id", "base.ids", "upload 2", copy_answer("upload 2", "upload 1")),
     Lie("A session gets the id of a campaign", "base.ids", "connect 2", as_in("connect 2", "sessionId", "create A", "campaignId")),
     Lie("A template is in the list twice", "templates.list", "templates 1", list_edit("templates 1", "templates", lambda rows: rows.append(rows[0]))),
     Lie("The creation of a template moves", "templates.list", "templates 2", list_edit("templates 2", "templates", lambda rows: rows[0].update(createdAt=HOUR_AGO))),
@@ -266,6 +266,7 @@ UNSHOWN: Sequence[Unshown] = (
     Unshown("The chat of a message is another one's", "messages do not name their chat", put("page 3", "records", 0, "text", value="De outra pessoa")),
     Unshown("A session is pending at the first read after its deadline", "expiry-driver and state-vs-event-order have such options", all_of(
         drop("event 4"), put("session 4 expired", "status", value="pending"))),
+    Unshown("Two files get one id", "a service may store equal files once", copy_answer("upload 2", "upload 1")),
     Unshown("A file is stored as another one", "a recording lacks what the url of a file serves", put("upload 1", 0, "url", value="http://mockserver.test/media/2")),
 )
 # fmt: on

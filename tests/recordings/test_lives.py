@@ -10,7 +10,7 @@ import pytest
 from mockserver import MockServer
 from mockserver.verify.histories.service import CHECKS, judge_histories
 from tests.depth import at_depth
-from tests.recordings.lives import record
+from tests.recordings.random_lives import record
 
 LIVES = at_depth(12, 200)
 # Only what is refused at creation by choice, or happens seldom, may be missing in a few lives.

@@ -16,6 +16,7 @@ from mockserver.verify.histories.evidence import (
     Sighting,
     instant,
     is_refused,
+    is_repetition,
     precedes,
     reversal,
     rows_of,
@@ -23,7 +24,7 @@ from mockserver.verify.histories.evidence import (
     window,
 )
 from mockserver.verify.histories.exchanges import RecordedExchange
-from mockserver.verify.histories.verdicts import ALONE, ONE_ANSWER, ONE_CLOCK, Verdicts
+from mockserver.verify.histories.verdicts import ALONE, ONE_ANSWER, ONE_CLOCK, UNCHANGED, Verdicts
 
 _RANKS: Final[Mapping[str, int]] = {"draft": 0, "processing": 1, **dict.fromkeys(CAMPAIGN.final, 2)}
 _FIXED_FIELDS: Final[Mapping[str, str]] = {
@@ -33,6 +34,8 @@ _FIXED_FIELDS: Final[Mapping[str, str]] = {
     "templateId": "campaigns.template",
     "cadence": "campaigns.cadence-kept",
 }
+# Refusals of a start because it has been started already: by another caller, or by a repetition inside of a library.
+_STARTED_BY_ANOTHER: Final = frozenset(("CAMPAIGN_NOT_DRAFT", "CAMPAIGN_ALREADY_PROCESSING"))
 _LAG: Final = 5 * SECOND  # of the option campaign-first of execution-status-lag
 _FREED: Final = frozenset(("canceled", "failed"))  # the states that free a name, by an option of name-uniqueness-scope
 
@@ -93,18 +96,11 @@ def _one_end(id: str, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
 def _one_start(id: str, starts: Sequence[Sighting], verdicts: Verdicts) -> None:
     """Of several starts one at most succeeds; a repetition with the same Idempotency-Key may get the same answer."""
     for first, second in combinations(starts, 2):
-        if _is_repetition(first.cited, second.cited):
+        if is_repetition(first.cited, second.cited):
             continue
         values = "start answered with success", "start answered with success again"
         verdicts.broken("start.once", [first.cited, second.cited], id, values)
     verdicts.hold("start.once", len(starts))
-
-
-def _is_repetition(first: Cited, second: Cited) -> bool:
-    if not isinstance(first, RecordedExchange) or not isinstance(second, RecordedExchange):
-        return False
-    key = first.request_headers.get("idempotency-key")
-    return key is not None and key == second.request_headers.get("idempotency-key")
 
 
 def _cancel_is_final(id: str, rows: Sequence[Sighting], history: History, verdicts: Verdicts) -> None:
@@ -152,7 +148,7 @@ def fixed_fields(history: History, verdicts: Verdicts) -> None:
     """What a campaign was created with reads back, and no call changes it."""
     for rows in history.records("campaign").values():
         for field, clause in _FIXED_FIELDS.items():
-            verdicts.fixed(clause, field, rows)
+            verdicts.fixed(clause, field, rows, UNCHANGED, is_private=field in ("name", "description"))
 
 
 def names(history: History, verdicts: Verdicts) -> None:
@@ -212,7 +208,7 @@ def _taken(refused: RecordedExchange, history: History, verdicts: Verdicts) -> N
             rows = rows_of(listing.response_json, "campaigns")
             same = any(str(row.get("name")).strip().casefold() == name.strip().casefold() for row in rows)
             values = "a name is refused as taken", "no campaign in the list has it"
-            verdicts.judge("campaigns.name", same, [refused, listing], f"#{refused.index}", values)
+            verdicts.judge("campaigns.name", same, [refused, listing], f"#{refused.index}", values, UNCHANGED)
             return
 
 
@@ -237,7 +233,7 @@ def lists(history: History, verdicts: Verdicts) -> None:
         for id, row in first_seen.items():
             if precedes(row.cited, listing):
                 values = f"{described(row)}: {id}", "a list without it"
-                verdicts.judge("campaigns.list", id in present, [row.cited, listing], id, values)
+                verdicts.judge("campaigns.list", id in present, [row.cited, listing], id, values, UNCHANGED)
 
 
 def existence(history: History, verdicts: Verdicts) -> None:
@@ -252,7 +248,8 @@ def existence(history: History, verdicts: Verdicts) -> None:
             seen = next((row for row in rows if row.how != "refused" and precedes(row.cited, call)), None)
             if seen is not None:
                 values = f"{described(seen)}: {seen.id}", "CAMPAIGN_NOT_FOUND"
-                verdicts.judge(clause, call.code != "CAMPAIGN_NOT_FOUND", [seen.cited, call], seen.id, values)
+                is_known = call.code != "CAMPAIGN_NOT_FOUND"
+                verdicts.judge(clause, is_known, [seen.cited, call], seen.id, values, UNCHANGED)
 
 
 def refused_starts(history: History, verdicts: Verdicts) -> None:
@@ -262,7 +259,8 @@ def refused_starts(history: History, verdicts: Verdicts) -> None:
         starts[call.params.get("id", "")].append(call)
     for id, calls in starts.items():
         rows = history.records("campaign").get(id, ())
-        if not all(map(is_refused, calls)) or not any(row.how == "created" for row in rows):
+        is_left_alone = all(is_refused(call) and call.code not in _STARTED_BY_ANOTHER for call in calls)
+        if not is_left_alone or not any(row.how == "created" for row in rows):
             continue
         for row in rows:
             first = next((call for call in calls if precedes(call, row.cited)), None)
@@ -279,7 +277,8 @@ def refused_creations(history: History, verdicts: Verdicts) -> None:
     made = {(sent(call) or {}).get("name") for call in history.calls("createCampaign") if not is_refused(call)}
     for refused in history.calls("createCampaign"):
         name = (sent(refused) or {}).get("name")
-        if not is_refused(refused) or not isinstance(name, str) or name in made:
+        is_taken = refused.code == "CAMPAIGN_NAME_ALREADY_EXISTS"  # by a campaign that another caller created
+        if not is_refused(refused) or is_taken or not isinstance(name, str) or name in made:
             continue
         before = next((call for call in reversed(listings) if precedes(call, refused)), None)
         after = next((call for call in listings if precedes(refused, call)), None)

@@ -27,8 +27,9 @@ SECOND: Final = 1_000_000
 MINUTE: Final = 60 * SECOND
 # How far the clock of a Date may be from that of the dates in bodies: a proxy writes the one, the service the other.
 SKEW: Final = 5 * SECOND
-# A receiver records events by a clock of its own, and the service notes a delivery a little after its end.
-_DELIVERY_MARGIN_MS: Final = 2_000
+# The service notes a delivery a little after its end; the clock of a receiver with a file of its own is another.
+_DELIVERY_MARGIN_MS: Final = 1_000
+_OTHER_CLOCK_MARGIN_MS: Final = 30_000
 _UNTIMED_DURATION_MS: Final = 60_000  # how long a call may have taken whose recording has no times
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = _EPOCH.resolution
@@ -71,53 +72,86 @@ class Ranked(NamedTuple):
 
 
 def precedes(first: Cited, second: Cited) -> bool:
-    """Return True if the first was over before the second began, by the clocks of their recorders."""
+    """
+    Return True if the first was over before the second began.
+
+    Calls of one file are compared by its recorder's clock, those of two files by the service's own.
+    """
     if isinstance(first, RecordedExchange) and isinstance(second, RecordedExchange):
-        return first.precedes(second)
-    one, other = _interval(first), _interval(second)
+        if first.source == second.source:
+            return first.precedes(second)
+        one, other = window(first), window(second)
+    else:
+        margin_ms = _DELIVERY_MARGIN_MS if first.source == second.source else _OTHER_CLOCK_MARGIN_MS
+        one, other = _interval(first, margin_ms), _interval(second, margin_ms)
     return one is not None and other is not None and one[1] < other[0]
 
 
-def _interval(cited: Cited) -> tuple[int, int] | None:
-    """Return start and end in milliseconds of the recorder; None for a call without times."""
-    if isinstance(cited, RecordedExchange):
-        return (cited.started, cited.ended) if cited.is_timed else None
-    return cited.started - _DELIVERY_MARGIN_MS, cited.ended + _DELIVERY_MARGIN_MS
+_Interval = tuple[int, int]
+
+
+def _interval(cited: Cited, margin_ms: int = 0) -> _Interval | None:
+    """Return start and end in milliseconds of the recorder, widened by a margin; None for a call without times."""
+    if isinstance(cited, RecordedExchange) and not cited.is_timed:
+        return None
+    return cited.started - margin_ms, cited.ended + margin_ms
+
+
+def _interval_in_file(cited: Cited) -> _Interval | None:
+    return _interval(cited, 0 if isinstance(cited, RecordedExchange) else 2 * _DELIVERY_MARGIN_MS)
 
 
 def reversal(rows: Iterable[Ranked]) -> tuple[Ranked, Ranked] | None:
     """Return the earlier and the later of two sightings between which the rank has fallen; None if it may have risen only."""
-    timed: list[tuple[int, int, Ranked]] = []
     files: dict[str, list[Ranked]] = defaultdict(list)
     for row in rows:
-        cited = row.sighting.cited
-        interval = _interval(cited)
-        if interval is not None:
-            timed.append((*interval, row))
-        if isinstance(cited, RecordedExchange) and cited.is_ordered:
-            files[cited.source].append(row)
-    return _reversal_in_time(timed) or next(filter(None, map(_reversal_in_file, files.values())), None)
+        files[row.sighting.cited.source].append(row)
+    for in_file in files.values():
+        fallen = _reversal_in_time(in_file, _interval_in_file) or _reversal_in_order(in_file)
+        if fallen is not None:
+            return fallen
+    if len(files) < 2:
+        return None
+    together = [row for in_file in files.values() for row in in_file]
+    return _reversal_in_time(together, window) or _reversal_of_deliveries(together)
 
 
-def _reversal_in_time(timed: Sequence[tuple[int, int, Ranked]]) -> tuple[Ranked, Ranked] | None:
-    by_end = sorted(timed, key=lambda row: row[1])
+def _reversal_of_deliveries(rows: Sequence[Ranked]) -> tuple[Ranked, Ranked] | None:
+    """Compare each delivery with the calls of other files."""
+    for row in rows:
+        if isinstance(row.sighting.cited, RecordedDelivery):
+            for other in rows:
+                if precedes(row.sighting.cited, other.sighting.cited) and row.low > other.high:
+                    return row, other
+                if precedes(other.sighting.cited, row.sighting.cited) and other.low > row.high:
+                    return other, row
+    return None
+
+
+def _reversal_in_time(
+    rows: Sequence[Ranked], interval: Callable[[Cited], _Interval | None]
+) -> tuple[Ranked, Ranked] | None:
+    timed = [(span, row) for row in rows if (span := interval(row.sighting.cited)) is not None]
+    by_end = sorted(timed, key=lambda pair: pair[0][1])
     highest: Ranked | None = None
     place = 0
-    for start, _, row in sorted(timed, key=lambda row: row[0]):
-        while place < len(by_end) and by_end[place][1] < start:
-            if highest is None or by_end[place][2].low > highest.low:
-                highest = by_end[place][2]
+    for span, row in sorted(timed, key=lambda pair: pair[0][0]):
+        while place < len(by_end) and by_end[place][0][1] < span[0]:
+            if highest is None or by_end[place][1].low > highest.low:
+                highest = by_end[place][1]
             place += 1
         if highest is not None and highest.low > row.high:
             return highest, row
     return None
 
 
-def _reversal_in_file(rows: list[Ranked]) -> tuple[Ranked, Ranked] | None:
+def _reversal_in_order(rows: Sequence[Ranked]) -> tuple[Ranked, Ranked] | None:
+    """Compare the calls of a file in its order, if that is the order of the calls."""
     highest: Ranked | None = None
-    for _, group in groupby(
-        sorted(rows, key=lambda row: row.sighting.cited.index), key=lambda row: row.sighting.cited.index
-    ):
+    ordered = [
+        row for row in rows if isinstance(row.sighting.cited, RecordedExchange) and row.sighting.cited.is_ordered
+    ]
+    for _, group in groupby(sorted(ordered, key=_place), key=_place):
         same_answer = list(group)
         for row in same_answer:
             if highest is not None and highest.low > row.high:
@@ -125,6 +159,10 @@ def _reversal_in_file(rows: list[Ranked]) -> tuple[Ranked, Ranked] | None:
         best = max(same_answer, key=lambda row: row.low)
         highest = best if highest is None or best.low > highest.low else highest
     return None
+
+
+def _place(row: Ranked) -> int:
+    return row.sighting.cited.index
 
 
 def instant(text: Any) -> Instant | None:
@@ -199,7 +237,17 @@ class History:
 
 def is_refused(exchange: RecordedExchange) -> bool:
     """Return True if the service refused the call, so that it changed nothing."""
-    return exchange.is_answered and exchange.status is not None and 400 <= exchange.status < 500
+    return exchange.code is not None and exchange.status is not None and 400 <= exchange.status < 500
+
+
+def is_repetition(first: Cited, second: Cited) -> bool:
+    """
+    Return True if two calls may be one: in the files of two recorders, or a repetition with the same Idempotency-Key.
+    """
+    if not isinstance(first, RecordedExchange) or not isinstance(second, RecordedExchange):
+        return False
+    key = first.request_headers.get("idempotency-key")
+    return first.source != second.source or (key is not None and key == second.request_headers.get("idempotency-key"))
 
 
 def _sightings(exchange: RecordedExchange) -> Iterator[Sighting]:

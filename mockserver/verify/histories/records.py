@@ -8,17 +8,25 @@ from itertools import pairwise
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
-from mockserver.verify.histories.evidence import History, Ranked, Sighting, instant, precedes, reversal, rows_of
+from mockserver.verify.histories.evidence import (
+    History,
+    Ranked,
+    Sighting,
+    instant,
+    is_repetition,
+    precedes,
+    reversal,
+    rows_of,
+)
 from mockserver.verify.histories.exchanges import RecordedExchange
 from mockserver.verify.histories.verdicts import ONE_ANSWER, ONE_SERVICE, Verdicts
 
 _STILL: Final = "no message arrived or left between the answers: the newest one is the same before and after"
-# Operations that assign ids: the clause of the answer, and the kind of the record.
+# Operations that assign ids, and the kind of the record. Equal files may have one id.
 _CREATED: Final[Mapping[str, str]] = {
     "createCampaign": "campaign",
     "startCampaign": "execution",
     "createConnectionSession": "session",
-    "uploadMedia": "media",
 }
 
 
@@ -44,16 +52,10 @@ def ids(history: History, verdicts: Verdicts) -> None:
         if _CREATED.get(operation or "") != row.kind or not isinstance(row.cited, RecordedExchange):
             continue
         before = created.setdefault((row.kind, row.id), row)
-        if before is row or _is_repetition(before.cited, row.cited):
+        if before is row or is_repetition(before.cited, row.cited):
             continue
         values = f"{row.id} is assigned", "and is assigned again"
         verdicts.broken("base.ids", [before.cited, row.cited], row.id, values)
-
-
-def _is_repetition(first: Any, second: RecordedExchange) -> bool:
-    """Return True if a client sent the second as a repetition of the first, which may get the same answer."""
-    key = second.request_headers.get("idempotency-key")
-    return key is not None and first.request_headers.get("idempotency-key") == key
 
 
 def answers_about_another(history: History, verdicts: Verdicts) -> None:

@@ -217,10 +217,6 @@ def links(history: History, verdicts: Verdicts) -> None:
             first = owners.setdefault(url, row)
             values = f"a url of {first.id}", f"the same url of {id}"
             verdicts.judge("session.url", first.id == id, [first.cited, row.cited], id, values)
-        own = [row for row in rows if isinstance(row.shown.get("url"), str)]
-        for row in own[1:]:
-            is_same = row.shown["url"] == own[0].shown["url"]
-            verdicts.judge("session.url", is_same, [own[0].cited, row.cited], id, ("a url", "another one later"))
 
 
 def unknown(history: History, verdicts: Verdicts) -> None:

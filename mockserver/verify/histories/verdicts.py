@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from mockserver.verify.histories.evidence import Cited, Sighting, precedes
 
 # The weakest assumption of a contradiction that needs no other.
 ONE_SERVICE: Final = "both are answers of one service, which was not reset between them"
 ONE_ANSWER: Final = "one answer shows the state of one instant"
+UNCHANGED: Final = "nothing was edited or deleted outside of the API"
 ALONE: Final = "no other caller, whom the recording does not show, did it"
 ONE_CLOCK: Final = "the Date of an answer and the dates in bodies are of clocks at most 5 seconds apart"
 
@@ -89,13 +90,26 @@ class Verdicts:
         else:
             self.broken(clause, cited, record, values, assumption)
 
-    def fixed(self, clause: str, field: str, rows: Sequence[Sighting]) -> None:
-        """Compare a field that never changes, in all sightings of one record that show it."""
+    def fixed(
+        self,
+        clause: str,
+        field: str,
+        rows: Sequence[Sighting],
+        assumption: str = ONE_SERVICE,
+        *,
+        is_private: bool = False,
+    ) -> None:
+        """Compare a field that never changes, in all sightings of one record that show it; a private value is not cited."""
         seen = [row for row in rows if field in row.shown]
         for row in seen[1:]:
-            first, value = seen[0].shown[field], row.shown[field]
+            first, value = _trimmed(seen[0].shown[field]), _trimmed(row.shown[field])
             if first == value:
                 self.compared[clause] += 1
             else:
-                values = f"{field} {first!r}", f"{field} {value!r}"
-                self.broken(clause, [seen[0].cited, row.cited], row.id, values)
+                values = (f"a {field}", "another one") if is_private else (f"{field} {first!r}", f"{field} {value!r}")
+                self.broken(clause, [seen[0].cited, row.cited], row.id, values, assumption)
+
+
+def _trimmed(value: Any) -> Any:
+    """Return a value without what a service may drop of a text: white space at its ends, and a text that is empty."""
+    return (value.strip() or None) if isinstance(value, str) else value
