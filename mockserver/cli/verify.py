@@ -1,4 +1,4 @@
-"""The subcommand `verify`: its options, and one run."""
+"""The subcommand `verify`: its options, one run against a service, and the judgement of a recording."""
 
 from __future__ import annotations
 
@@ -24,7 +24,20 @@ _KEY_MIN_CHARS = 8
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `mockserver verify`."""
-    command.add_argument("url", metavar="URL", help="base url of the service, such as https://crm.example/api")
+    command.add_argument(
+        "url", metavar="URL", nargs="?", default="", help="base url of the service, such as https://crm.example/api"
+    )
+    command.add_argument(
+        "--from",
+        dest="recordings",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="judge the service by a recording instead: a HAR, a cassette, a journal or a replay document",
+    )
+    command.add_argument(
+        "--url", dest="prefix", metavar="PREFIX", help="with --from: the part of the recorded addresses before /v1"
+    )
     command.add_argument(
         "--key", help=f"secret key of a tenant; the variable {KEY_VARIABLE} is used if this option is absent"
     )
@@ -60,6 +73,10 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     Returns:
         0 if no clause is broken and no choice contradictory, 1 if one is, 2 if the run ended early.
     """
+    if options.recordings:
+        return _judge_recording(options, out)
+    if not options.url:
+        raise ValueError("got no URL; expected the base url of a service, or --from with a recording")
     from mockserver.contract.text import printable
     from mockserver.verify import report as reporting
     from mockserver.verify.run import verify
@@ -83,6 +100,26 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     else:
         print("\n".join(map(printable, reporting.lines(report))), file=out)
     return 2 if report.stopped else 0 if report.is_clean else 1
+
+
+def _judge_recording(options: argparse.Namespace, out: TextIO) -> int:
+    """Judge a service by a recording, print the report, and return 0, or 1 if a clause is broken."""
+    from mockserver.contract.text import printable
+    from mockserver.recordings.masking import Masker, salt_of
+    from mockserver.recordings.reading import read_recording
+    from mockserver.recordings.report import intake_lines
+    from mockserver.verify.histories.report import judge_service, lines
+
+    if options.url:
+        raise ValueError(f"got the service {options.url} and a recording; expected one of them (--url takes a prefix)")
+    plain = read_recording(*options.recordings, url=options.prefix)
+    masker = Masker(salt_of(plain))
+    report = judge_service(masker.recording(plain), plain, masker.words)
+    if options.json:
+        print(json.dumps(report.as_json(), ensure_ascii=False, indent=2), file=out)
+    else:
+        print("\n".join(map(printable, [*intake_lines(report.recording), *lines(report)])), file=out)
+    return 1 if report.broken else 0
 
 
 def _check_access(transport: HttpTransport, key: str, url: str) -> None:

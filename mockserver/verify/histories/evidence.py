@@ -31,8 +31,8 @@ SKEW: Final = 5 * SECOND
 _DELIVERY_MARGIN_MS: Final = 1_000
 _OTHER_CLOCK_MARGIN_MS: Final = 30_000
 _UNTIMED_DURATION_MS: Final = 60_000  # how long a call may have taken whose recording has no times
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = _EPOCH.resolution
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = EPOCH.resolution
 _NOT_DRAFT: Final = tuple(status for status in CAMPAIGN.states if status != CAMPAIGN.initial)
 _ENDED: Final = tuple(status for status in CAMPAIGN.states if status in CAMPAIGN.final)
 
@@ -171,7 +171,7 @@ def instant(text: Any) -> Instant | None:
         moment = datetime.fromisoformat(text)
     except (TypeError, ValueError):
         return None
-    return (moment - _EPOCH) // _MICROSECOND if moment.tzinfo is not None else None
+    return (moment - EPOCH) // _MICROSECOND if moment.tzinfo is not None else None
 
 
 def window(exchange: Cited) -> tuple[Instant, Instant] | None:
@@ -186,7 +186,7 @@ def window(exchange: Cited) -> tuple[Instant, Instant] | None:
     moment = http_date(exchange.response_headers.get("date", ""))
     if moment is None or moment.tzinfo is None:
         return None
-    date = (moment - _EPOCH) // _MICROSECOND
+    date = (moment - EPOCH) // _MICROSECOND
     duration_ms = exchange.ended - exchange.started if exchange.is_timed else _UNTIMED_DURATION_MS
     return date - duration_ms * 1000 - SKEW, date + SECOND + SKEW
 

@@ -166,6 +166,8 @@ def entrypoints(history: History, verdicts: Verdicts) -> None:
             shown = [row for row in seen if row.shown["entrypoint"].get(field) is not None]
             for row in shown[1:]:
                 values = [f"{field} {each.shown['entrypoint'][field]!r}" for each in (shown[0], row)]
+                if field == "displayPhone":
+                    values = ["a displayPhone", "another one"]
                 clause = "events.connected" if "event" in (shown[0].how, row.how) else "session.final"
                 is_same = shown[0].shown["entrypoint"][field] == row.shown["entrypoint"][field]
                 cited = [shown[0].cited, row.cited]

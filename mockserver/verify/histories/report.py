@@ -1,0 +1,206 @@
+"""
+The report on a service by a recording: each clause, its contradictions, and why it was not judged.
+
+A clause that was not judged was not met (no call concerns it), is not visible (no recording shows it), or is excused (what was
+seen is an option of a choice). No text in the report is private: exchanges are cited as the masked recording has them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
+from typing import Final, NamedTuple
+
+from mockserver._json import JSON
+from mockserver.contract.text import brief
+from mockserver.verify.histories.answers import judge_answers
+from mockserver.verify.histories.evidence import EPOCH, Cited
+from mockserver.verify.histories.exchanges import RecordedDelivery, Recording
+from mockserver.verify.histories.service import CHECKS, judge_histories
+from mockserver.verify.histories.verdicts import Contradiction, Verdicts
+from mockserver.verify.passive_checks import RESPONSE_CHECKS, RUN_CHECKS
+from mockserver.verify.report import ClauseResult, VerifyReport
+
+_LINE_CHARS: Final = 160
+_CHATS: Final = "a recording does not show the chats of an audience"
+_USER: Final = "a recording does not show what an end user did at the hosted page"
+_KEYS: Final = "a recording does not show to whom a key belongs, and recorders mask keys"
+_OPEN: Final = "the document leaves it open"
+_UPLOADS: Final = "the limits and accepted types are not documented, and recorders leave out the contents of files"
+_ADVICE: Final = "it is advice to clients: see `mockserver conduct --from`"
+# Why no recording shows that a clause is broken.
+NOT_VISIBLE: Final[Mapping[str, str]] = {
+    "base.prefix": "calls of other paths are left out",
+    "base.invalid-request": _OPEN,
+    "base.input": _OPEN,
+    **dict.fromkeys(("auth.header", "auth.unknown", "auth.secret-only", "auth.any-secret-key", "auth.denied"), _KEYS),
+    "auth.public-elsewhere": _OPEN,
+    "auth.developers-disabled": "a recording does not show the settings of a tenant",
+    "auth.precedence": _OPEN,
+    "templates.automatic": "the API does not show which placeholders are automatic",
+    "templates.read-only": "only calls that the document does not contain could show it",
+    "templates.status": _OPEN,
+    **dict.fromkeys(
+        ("filters.groups-and", "filters.combinator", "filters.no-value", "filters.value2", "filters.dates",
+         "filters.semantics", "audience.all", "audience.platform-free"),
+        _CHATS,
+    ),
+    "start.size": "the volume of a platform is not documented",
+    "send.failures": "a recording does not show why a send failed",
+    "send.message": "a recording does not show which chats were targets",
+    "send.failed": "a recording does not show the failure that cannot be recovered",
+    "cancel.queued": "the document does not limit what is still sent after a cancel",
+    **dict.fromkeys(
+        ("session.funnel-step", "session.user-cancels", "session.funnel-checked-late", "session.phone-in-use", "session.return"),
+        _USER,
+    ),
+    "events.subscribed": "a recording does not show the registered endpoints",
+    "events.nothing-lost": "a recording may lack deliveries",
+    **dict.fromkeys(("media.audio-single", "media.empty", "media.too-many", "media.too-large", "media.format"), _UPLOADS),
+}  # fmt: skip
+
+
+class ServiceReport(NamedTuple):
+    """
+    What a recording shows of a service.
+
+    Attributes:
+        recording: With stand-ins for what is private.
+        answers: The results of the checks of single answers.
+        verdicts: The results of the checks of histories.
+        hide: Returns a text of the API with stand-ins for what is private in it.
+    """
+
+    recording: Recording
+    answers: VerifyReport
+    verdicts: Verdicts
+    hide: Callable[[str], str]
+
+    @property
+    def clauses(self) -> tuple[ClauseResult, ...]:
+        """Each clause with its verdict by both kinds of checks."""
+        broken = {row.clause for row in self.verdicts.contradictions}
+        return tuple(self._merged(row, row.id in broken) for row in self.answers.clauses)
+
+    def _merged(self, row: ClauseResult, is_broken: bool) -> ClauseResult:
+        compared = self.verdicts.compared[row.id]
+        judged = row._replace(exchanges=row.exchanges + compared)
+        if is_broken or row.verdict == "broken":
+            return judged._replace(verdict="broken", why="")
+        if compared or row.verdict == "holds":
+            return judged._replace(verdict="holds", why="")
+        return judged._replace(why=self._why_not(row.id))
+
+    def _why_not(self, id: str) -> str:
+        if id in self.verdicts.excused:
+            return f"excused: the choice {self.verdicts.excused[id]} allows what was seen"
+        if id.startswith("advice."):
+            return f"not visible: {_ADVICE}"
+        return (
+            f"not visible: {NOT_VISIBLE[id]}" if id in NOT_VISIBLE else "not met: no call of the recording concerns it"
+        )
+
+    @property
+    def broken(self) -> list[ClauseResult]:
+        """The clauses that the service broke."""
+        return [row for row in self.clauses if row.verdict == "broken"]
+
+    def contradictions(self, clause: str) -> list[Contradiction]:
+        """Return the contradictions that break a clause."""
+        return [row for row in self.verdicts.contradictions if row.clause == clause]
+
+    def as_json(self) -> JSON:
+        """Return the rows of `mockserver verify --json`, each with its contradictions."""
+        rows = []
+        for row in self.clauses:
+            proofs = [proof._asdict() for proof in row.proofs]
+            contradictions = [self.contradiction_json(each) for each in self.contradictions(row.id)]
+            rows.append(row._asdict() | {"proofs": proofs, "contradictions": contradictions})
+        return {
+            "files": list(self.recording.sources),
+            "exchanges": len(self.recording.exchanges),
+            "deliveries": len(self.recording.deliveries),
+            "clauses": rows,
+        }
+
+    def contradiction_json(self, row: Contradiction) -> JSON:
+        """Return a contradiction with the exchanges and deliveries that show it."""
+        return {
+            "record": self.hide(row.record),
+            "values": [self.hide(value) for value in row.values],
+            "assumption": row.assumption,
+            "exchanges": [self._place(cited) for cited in row.cited],
+        }
+
+    def _place(self, cited: Cited) -> JSON:
+        if isinstance(cited, RecordedDelivery):
+            shown = {"kind": "delivery", "method": "POST", "url": "the receiver"}
+        else:
+            masked = self.recording.exchanges[cited.index - 1]
+            shown = {"kind": "exchange", "method": masked.method, "url": self.recording.prefix + masked.path}
+        return {**shown, "index": cited.index, "at": _at(cited), "status": cited.status}
+
+
+def judge_service(
+    masked: Recording, plain: Recording | None = None, hide: Callable[[str], str] = lambda text: text
+) -> ServiceReport:
+    """
+    Judge a service by a recording: each answer by itself, and the histories of its records.
+
+    Args:
+        masked: The recording with stand-ins for what is private, which the report cites.
+        plain: The recording as it was read; `masked` by default.
+        hide: Returns a text of the API with stand-ins for what is private in it.
+    """
+    return ServiceReport(masked, judge_answers(masked, plain), judge_histories(plain or masked), hide)
+
+
+def judged_clauses() -> frozenset[str]:
+    """Return the clauses that a recording can show to be broken."""
+    rows = (
+        *(row.clauses for row in RESPONSE_CHECKS), *(row.clauses for row in RUN_CHECKS), *(row.clauses for row in CHECKS),
+    )  # fmt: skip
+    return frozenset(clause for of_row in rows for clause in of_row)
+
+
+def _at(cited: Cited) -> str | None:
+    if not isinstance(cited, RecordedDelivery) and not cited.is_timed:
+        return None
+    return f"{(EPOCH + timedelta(milliseconds=cited.started)).isoformat(timespec='milliseconds')[:-6]}Z"
+
+
+_ORDER: Final = ("broken", "holds", "not observed")
+
+
+def lines(report: ServiceReport) -> Iterator[str]:
+    """Yield the lines of the report, broken clauses first."""
+    rows = report.clauses
+    counts = Counter(row.verdict for row in rows)
+    yield f"Clauses: {counts['broken']} broken, {counts['holds']} hold, {counts['not observed']} not judged"
+    for row in sorted(rows, key=lambda row: _ORDER.index(row.verdict)):
+        note = {
+            "broken": row.text,
+            "holds": f"({row.exchanges} comparison{'s' * (row.exchanges != 1)})",
+            "not observed": f"({row.why})",
+        }[row.verdict]
+        verdict = "not judged" if row.verdict == "not observed" else row.verdict
+        yield f"  {verdict:<12}{row.id:<30} {note}"
+        for proof in row.proofs:
+            yield brief(f"      {proof.request}", _LINE_CHARS)
+            yield brief(f"        got       {proof.response}", _LINE_CHARS)
+            yield brief(f"        expected  {proof.expected}", _LINE_CHARS)
+        for contradiction in report.contradictions(row.id):
+            yield from contradiction_lines(report, contradiction)
+
+
+def contradiction_lines(report: ServiceReport, row: Contradiction) -> Iterator[str]:
+    """Yield a contradiction: the record and the two values, the exchanges that show them, and the weakest assumption."""
+    shown = report.contradiction_json(row)
+    record = f"{shown['record']}: " if shown["record"] and not shown["record"].startswith("#") else ""
+    yield brief(f"      {record}{'; '.join(shown['values'])}", _LINE_CHARS)
+    for place in shown["exchanges"]:
+        number = f"delivery #{place['index']}" if place["kind"] == "delivery" else f"#{place['index']}"
+        at = f" {place['at']}" if place["at"] else ""
+        yield brief(f"        {number}{at} {place['method']} {place['url']} -> {place['status']}", _LINE_CHARS)
+    yield f"        assumes that {shown['assumption']}"

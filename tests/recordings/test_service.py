@@ -1,0 +1,121 @@
+"""`mockserver verify --from`: the report on a service by a recording, as text and as JSON, and what it never prints."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mockserver import MockServer, cli
+from mockserver._json import JSON
+from mockserver.contract import clauses
+from mockserver.verify.histories.report import NOT_VISIBLE, judged_clauses
+from tests.recordings.hars import entry, write
+from tests.recordings.honest import Bent, honest_life
+from tests.recordings.lies import LIES
+
+FALLING = next(lie for lie in LIES if lie.sentence == "The sent messages become fewer")
+
+
+@pytest.fixture(scope="module")
+def life() -> dict[str, JSON]:
+    server = MockServer()
+    try:
+        with server.sandbox() as sandbox:
+            return honest_life(sandbox)
+    finally:
+        server.close()
+
+
+@pytest.fixture
+def falling(life: dict[str, JSON], tmp_path: Path) -> str:
+    """The file of a life in which the sent messages become fewer."""
+    bent = Bent(life)
+    FALLING.bend(bent)
+    bent.recording(tmp_path)
+    return str(tmp_path / "life.har")
+
+
+def test_a_broken_clause_is_printed_with_its_values_its_exchanges_and_what_it_assumes(
+    falling: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = cli.main(["verify", "--from", falling])
+    lines = capsys.readouterr().out.splitlines()
+    place = next(n for n, line in enumerate(lines) if line.startswith("  broken      send.counts"))
+
+    assert 1 == status
+    assert lines[0].startswith("life.har: 53 exchanges of 13 operations")
+    assert "sentCount 28; then 5" in lines[place + 1]
+    assert "        #11 2026-03-02T00:00:31.675Z GET https://crm.example/v1/campaigns/" in lines[place + 2]
+    assert lines[place + 3].startswith("        #13 2026-03-02T00:01:01.942Z GET")
+    assert "assumes that both are answers of one service, which was not reset between them" == lines[place + 4].strip()
+
+
+def test_the_json_has_every_clause_with_its_contradictions(falling: str, capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["verify", "--from", falling, "--json"])
+    rows = {row["id"]: row for row in json.loads(capsys.readouterr().out)["clauses"]}
+    (counts,) = rows["send.counts"]["contradictions"]
+
+    assert [row.id for row in clauses.read()] == list(rows)
+    assert ("broken", "holds") == (rows["send.counts"]["verdict"], rows["campaigns.list"]["verdict"])
+    assert ["sentCount 28", "then 5"] == counts["values"]
+    assert [("exchange", 11, 200), ("exchange", 13, 200)] == [
+        (place["kind"], place["index"], place["status"]) for place in counts["exchanges"]
+    ]
+    assert ["not observed", "not met: no call of the recording concerns it"] == [
+        rows["forms.policy"][key] for key in ("verdict", "why")
+    ]
+    assert "not visible: a recording may lack deliveries" == rows["events.nothing-lost"]["why"]
+
+
+def test_an_honest_service_ends_with_0_and_what_is_excused_is_named(
+    life: dict[str, JSON], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Bent(life).recording(tmp_path)
+
+    assert 0 == cli.main(["verify", "--from", str(tmp_path / "life.har")])
+    assert "Clauses: 0 broken" in capsys.readouterr().out
+
+
+def test_nothing_private_is_printed(life: dict[str, JSON], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    private = ["Mensagem", "Uma", "+5511", "participant_"]
+    for number, lie in enumerate(LIES):
+        bent = Bent(life)
+        lie.bend(bent)
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        bent.recording(folder)
+        cli.main(["verify", "--from", str(folder / "life.har"), *(["--json"] if number % 2 else [])])
+        printed = capsys.readouterr().out
+        assert [] == [text for text in private if text in printed], lie.sentence
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["verify"], "got no URL; expected the base url of a service, or --from with a recording"),
+        (["verify", "http://crm.example", "--from", "x.har"], "got the service http://crm.example and a recording"),
+        (["verify", "--from", "nowhere.har"], "nowhere.har: No such file or directory"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert 2 == cli.main(arguments)
+    assert capsys.readouterr().err.startswith(f"mockserver: {message}")
+
+
+def test_a_prefix_chooses_the_service(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path, entry("GET /v1/campaigns", 200, {"campaigns": []}))
+
+    assert 2 == cli.main(["verify", "--from", str(file), "--url", "https://other.example"])
+    assert "did you mean https://crm.example/api?" in capsys.readouterr().err
+    assert 0 == cli.main(["verify", "--from", str(file), "--url", "https://crm.example/api"])
+
+
+def test_a_clause_is_judged_or_has_a_reason_why_no_recording_shows_it() -> None:
+    ids = {row.id for row in clauses.read() if not row.id.startswith("advice.")}
+
+    assert set() == {*judged_clauses(), *NOT_VISIBLE} - ids
+    assert set() == judged_clauses() & {*NOT_VISIBLE}
