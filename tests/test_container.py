@@ -28,6 +28,10 @@ from ruamel.yaml import YAML
 
 from mockserver import Sandbox
 from mockserver.cli.settings import SCENARIO, SETTINGS
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.api.response import HttpResponse
+from mockserver.server.front_controller import handle_request
+from mockserver.server.hosting.host import SandboxHost
 from mockserver.version import VERSION
 from tests.wheels import ROOT, Built, run
 
@@ -121,26 +125,77 @@ def test_the_image_installs_a_named_release_of_all_that_the_package_wants() -> N
     assert "--constraint constraints.txt" in DOCKERFILE
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="not on this machine: systemd-analyze")
-def test_the_unit_is_valid_for_systemd(tmp_path: Path) -> None:
-    unit = tmp_path / "mockserver.service"
-    text = (COMPOSE.parent / "mockserver.service").read_text(encoding="utf-8")
-    unit.write_text(text.replace("/opt/mockserver/bin/mockserver", sys.executable), encoding="utf-8")
+def of_units(folder: Path) -> list[Path]:
+    """The units of systemd, with this interpreter in place of the command, since `verify` wants it to exist."""
+    units = []
+    for unit in sorted(COMPOSE.parent.glob("mockserver*.*")):
+        text = unit.read_text(encoding="utf-8").replace("/opt/mockserver/bin/mockserver", sys.executable)
+        units.append(folder / unit.name)
+        units[-1].write_text(text, encoding="utf-8")
+    return units
 
-    assert set(re.findall(r"MOCKSERVER_\w+", text)) <= VARIABLES
-    assert "" == run("systemd-analyze", "verify", "--man=no", str(unit)).stderr
+
+@pytest.mark.deep
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="not on this machine: systemd-analyze")
+def test_the_units_are_valid_for_systemd(tmp_path: Path) -> None:
+    units = of_units(tmp_path)
+
+    assert ["mockserver-health.service", "mockserver-health.timer", "mockserver.service"] == [
+        unit.name for unit in units
+    ]
+    assert "" == run("systemd-analyze", "verify", "--man=no", *map(str, units)).stderr
+
+
+def test_the_units_read_the_same_settings() -> None:
+    texts = [(COMPOSE.parent / f"mockserver{kind}.service").read_text(encoding="utf-8") for kind in ("", "-health")]
+    settings = [re.findall(r"^Environment\w*=.*$", text, re.MULTILINE) for text in texts]
+
+    assert settings[0] == settings[1]
+    assert {"MOCKSERVER_HOST", "MOCKSERVER_PORT"} == set(re.findall(r"MOCKSERVER_\w+", " ".join(settings[0])))
+
+
+def of_the_manifest() -> list[dict[str, Any]]:
+    return list(YAML(typ="safe", pure=True).load_all((COMPOSE.parent / "kubernetes.yaml").read_text(encoding="utf-8")))
 
 
 @pytest.mark.deep
 def test_the_manifest_is_valid_for_kubernetes() -> None:
     validate = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
-    rows = list(YAML(typ="safe", pure=True).load_all((COMPOSE.parent / "kubernetes.yaml").read_text(encoding="utf-8")))
-    (container,) = rows[0]["spec"]["template"]["spec"]["containers"]
 
-    assert ["Deployment", "Service"] == [row["kind"] for row in rows]
-    assert {row["name"] for row in container["env"]} <= VARIABLES
-    for row in rows:
+    for row in of_the_manifest():
         validate.validate(row, validate.latest_version(), strict=True)
+
+
+def test_the_manifest_sets_settings_and_asks_for_health() -> None:
+    deployment, service = of_the_manifest()
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+
+    assert ["Deployment", "Service"] == [deployment["kind"], service["kind"]]
+    assert {row["name"] for row in container["env"]} <= VARIABLES
+    probes = [container[f"{kind}Probe"]["exec"]["command"] for kind in ("readiness", "liveness")]
+    assert [["mockserver", "health"]] * 2 == probes
+
+
+def test_prometheus_reads_the_metrics_with_the_token() -> None:
+    (job,) = YAML(typ="safe", pure=True).load(COMPOSE.parent / "prometheus.yaml")["scrape_configs"]
+    (targets,) = [row["targets"] for row in job["static_configs"]]
+    service = of_the_manifest()[1]
+    host = SandboxHost()
+    host.token = TOKEN
+    replies = [
+        handle_request(host, HttpRequest.create("GET", job["metrics_path"], headers, b"", "http://127.0.0.1"))[0]
+        for headers in ({"authorization": f"Bearer {TOKEN}"}, {})
+    ]
+
+    assert [200, 401] == [reply.status for reply in replies if isinstance(reply, HttpResponse)]
+    assert {"credentials_file"} == job["authorization"].keys()
+    assert f"{service['metadata']['name']}.default.svc:{service['spec']['ports'][0]['port']}" == targets[1]
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="not on this machine: promtool")
+def test_the_job_is_valid_for_prometheus() -> None:
+    run("promtool", "check", "config", "--syntax-only", str(COMPOSE.parent / "prometheus.yaml"))
 
 
 def test_the_example_receiver_accepts_an_event(mockserver: Sandbox) -> None:
