@@ -73,7 +73,7 @@ GUIDES = (
     "choices", "conduct", "coverage", "verify",
     "openapi", "dashboard", "shared-use", "fleet", "containers",
 )  # fmt: skip
-PROJECT = ("stability", "architecture", "adding", "design", "testing", "performance", "glossary")
+PROJECT = ("stability", "architecture", "adding", "document-changes", "design", "testing", "performance", "glossary")
 
 
 def setup(app: Any) -> None:

@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 
 class Clause(NamedTuple):
-    """One sentence of the contract; `choices` are the ids of the questions that it leaves open."""
+    """One sentence of the contract; `where` names its lines, and `choices` the questions that it leaves open."""
 
     id: str
     part: str
     text: str
+    where: str
     choices: tuple[str, ...]
 
 
@@ -26,4 +27,4 @@ def read() -> tuple[Clause, ...]:
     from ruamel.yaml import YAML
 
     rows = YAML(typ="safe", pure=True).load(Path(__file__).with_name("clauses.yaml").read_text(encoding="utf-8"))
-    return tuple(Clause(row["id"], row["part"], row["text"], tuple(row["choices"])) for row in rows)
+    return tuple(Clause(row["id"], row["part"], row["text"], row["where"], tuple(row["choices"])) for row in rows)
