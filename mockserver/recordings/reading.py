@@ -185,7 +185,8 @@ def _is_delivery(entry: Entry) -> bool:
     if not isinstance(event, dict) or not isinstance(event.get("data"), dict):
         return False
     names = {name.lower() for name, _ in entry.request_headers}
-    return event.get("event") in EVENTS or (isinstance(event.get("event"), str) and not names.isdisjoint(_SIGNATURES))
+    kind = event.get("event")
+    return isinstance(kind, str) and (kind in EVENTS or not names.isdisjoint(_SIGNATURES))
 
 
 def _kind_left_out(entry: Entry) -> str | None:

@@ -102,7 +102,8 @@ class Exchange(NamedTuple):
     @property
     def code(self) -> str | None:
         """The error's code, or None."""
-        return self.json.get("code") if self.status >= 400 and isinstance(self.json, dict) else None
+        code = self.json.get("code") if self.status >= 400 and isinstance(self.json, dict) else None
+        return code if isinstance(code, str) else None
 
     @property
     def request_text(self) -> str:

@@ -274,7 +274,7 @@ def refused_starts(history: History, verdicts: Verdicts) -> None:
 def refused_creations(history: History, verdicts: Verdicts) -> None:
     """A campaign whose creation was refused is not in a list that lacked its name before."""
     listings = _whole_lists(history)
-    made = {(sent(call) or {}).get("name") for call in history.calls("createCampaign") if not is_refused(call)}
+    made = [(sent(call) or {}).get("name") for call in history.calls("createCampaign") if not is_refused(call)]
     for refused in history.calls("createCampaign"):
         name = (sent(refused) or {}).get("name")
         is_taken = refused.code == "CAMPAIGN_NAME_ALREADY_EXISTS"  # by a campaign that another caller created

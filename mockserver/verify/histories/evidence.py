@@ -264,9 +264,11 @@ def _sightings(exchange: RecordedExchange) -> Iterator[Sighting]:
 
 
 def rows_of(value: Any, key: str) -> list[Mapping[str, Any]]:
-    """Return the objects of a list that a body has under a key."""
+    """Return the objects with an id of a list that a body has under a key."""
     rows = value.get(key) if isinstance(value, dict) else None
-    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    if not isinstance(rows, list):
+        return []
+    return [row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)]
 
 
 def sent(exchange: RecordedExchange) -> Mapping[str, Any] | None:
