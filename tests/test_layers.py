@@ -30,7 +30,7 @@ SERVER = (
 )  # fmt: skip
 TESTING = (
     ("bodies", "calls", "transports", "settings", "sweep", "rules", "receivers", "end_user", "arguments", "run_end"), ("backend",), ("call_log", "conduct"),
-    ("report",), ("sandbox_parts",), ("sandbox",), ("explore",), ("server",), ("remote", "differential"), ("strategies",),
+    ("report",), ("sandbox_parts",), ("sandbox",), ("explore",), ("interleave",), ("server",), ("remote", "differential"), ("strategies",),
     ("hypothesis_types", "machine"),
 )  # fmt: skip
 LEVELS = {"": TOP, "core": CORE, "server": SERVER, "testing": TESTING}

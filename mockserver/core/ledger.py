@@ -50,18 +50,22 @@ class LedgerRows(NamedTuple):
 def read(run: Run) -> LedgerRows:
     """Return the current ledger of every tenant."""
     made = creating_exchanges(run)
-    tenants = list(run.tenants.values())
     executions = list(run.records("execution"))
     all_sends = [row for tenant, execution in executions for row in _sends(run, tenant, execution)]
     return LedgerRows(
         [_execution(run, tenant, execution, made) for tenant, execution in executions],
-        [row for tenant in tenants for row in _duplicate_executions(tenant, made)],
+        duplicate_executions(run, made),
         all_sends,
         _duplicate_sends(all_sends),
         clones(run, made),
         abandoned(run, made),
-        [row for tenant in tenants for row in _unused_media(run, tenant)],
+        [row for tenant in run.tenants.values() for row in _unused_media(run, tenant)],
     )
+
+
+def duplicate_executions(run: Run, made: Mapping[str, int]) -> list[Row]:
+    """Return the duplicate executions; `made` is the result of `creating_exchanges`."""
+    return [row for tenant in run.tenants.values() for row in _duplicate_executions(tenant, made)]
 
 
 def clones(run: Run, made: Mapping[str, int]) -> list[Row]:

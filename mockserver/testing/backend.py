@@ -295,6 +295,11 @@ class LocalBackend:
         return f"at {format_exact(self.hosted.sandbox.now)}, {self.call_count} exchanges"
 
 
+def is_recorded(command: CommandId) -> bool:
+    """Return True for a command that changes the sandbox, as its history has it."""
+    return routes.COMMANDS[command].recorded is not None
+
+
 def run_recorded(hosted: HostedSandbox, name: str, arguments: Mapping[str, Any]) -> str | None:
     """
     Repeat a command by the name under which the history has it; return the reason if it is refused.

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mockserver.server.hosting.host import HostedSandbox
     from mockserver.server.http1.server import Server
     from mockserver.testing.explore import ExploreReport
+    from mockserver.testing.interleave import InterleaveReport
 
 __tracebackhide__ = is_refusal
 _LATEST_MAX = 20
@@ -241,6 +242,48 @@ class MockServer:
         values: dict[str, Any] = {"now": _EXPLORED_AT, **(settings or {})}
         name = str(test or getattr(function, "__qualname__", type(function).__qualname__))
         report = explore(lambda: self.sandbox(**values), function, ExploreOptions(**options), name)
+        if failures is not None:
+            report.try_to_write_documents(failures)
+        return report
+
+    def interleave(
+        self,
+        *,
+        clients: Mapping[str, Callable[[Sandbox], Any]],
+        setup: Callable[[Sandbox], Any] | None = None,
+        check: Callable[[Sandbox], Any] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        test: str | None = None,
+        failures: str | Path | None = None,
+        **options: Any,
+    ) -> InterleaveReport:
+        """
+        Run clients at once in every order of their calls that matters, and return what no order of whole clients leads to.
+
+        Each run has a fresh sandbox whose clock is frozen, and each client a handle of it; a coroutine function is a task.
+
+        Args:
+            clients: Functions of a handle, by name.
+            setup: Prepares the sandbox of each run; its calls are no steps.
+            check: Gets the sandbox after the clients, and raises if something is wrong.
+            settings: Arguments of `sandbox` for each run; without `now` each begins at 2026-03-01T12:00:00Z.
+            test: The name in the report; by default the names of the clients.
+            failures: A folder for the scenario documents of the findings; None writes none.
+            **options: Fields of `InterleaveOptions`, such as `bound=1` and `tolerates=(AlreadyRunning,)`.
+
+        Raises:
+            ValueError: An option, a setting or the name of a client has a wrong value.
+
+        Example:
+            >>> report = server.interleave(clients={name: lambda sandbox: sandbox.call("GET", "/v1/campaigns") for name in "ab"})
+            >>> report.failed
+            False
+        """
+        from mockserver.testing.interleave import InterleaveOptions, interleave
+
+        values: dict[str, Any] = {"now": _EXPLORED_AT, **(settings or {})}
+        name = str(test or " and ".join(clients))
+        report = interleave(lambda: self.sandbox(**values), setup, clients, check, InterleaveOptions(**options), name)
         if failures is not None:
             report.try_to_write_documents(failures)
         return report

@@ -124,17 +124,23 @@ def has_due_attempt(sandbox: SandboxState) -> bool:
     return not sandbox.outbox.is_idle and next(_attemptable(sandbox), None) is not None
 
 
+def due_endpoints(sandbox: SandboxState) -> list[str]:
+    """Return the ids of the endpoints that have an attempt due now."""
+    return list(dict.fromkeys(delivery.webhook_id for delivery in _attemptable(sandbox)))
+
+
 def claim_next_attempt(
-    sandbox: SandboxState, faults_of: FaultsOfAttempt, *, early: bool = False
+    sandbox: SandboxState, faults_of: FaultsOfAttempt, *, early: bool = False, to: str | None = None
 ) -> PlannedAttempt | None:
     """
     Claim the next due attempt, which is in flight until its result is recorded; return None if none is due.
 
     `faults_of` returns the faults of an attempt. `early` claims only an attempt that a rule sends before the response
-    of the current call.
+    of the current call; `to` only one to this endpoint.
     """
     while True:
-        ready = sorted(_attemptable(sandbox), key=lambda delivery: (delivery.due, delivery.seq))
+        attemptable = (delivery for delivery in _attemptable(sandbox) if to in (None, delivery.webhook_id))
+        ready = sorted(attemptable, key=lambda delivery: (delivery.due, delivery.seq))
         for delivery in ready:
             faults = delivery.faults
             if faults is None:  # evaluated once per attempt

@@ -62,7 +62,8 @@ class WebhookDispatcher:
     """
     Sends the deliveries of one hosted sandbox.
 
-    `on_attempt` gets the requests of each attempt once they are recorded, with the sandbox's lock held.
+    `on_attempt` gets the requests of each attempt once they are recorded, with the sandbox's lock held. While `is_held`,
+    nothing is sent but what its holder claims and sends.
 
     Lifetime: that of the sandbox.
     Lock: takes the sandbox's lock; no request is sent with it.
@@ -89,6 +90,7 @@ class WebhookDispatcher:
         self._active_senders = 0  # threads in `send_due`
         self._active_advances = 0
         self._is_closed = False
+        self.is_held = False
 
     def in_fork(self) -> WebhookDispatcher:
         """Return the dispatcher of a fork: with the same receivers, and no request, connection, thread or lock of the parent."""
@@ -111,7 +113,9 @@ class WebhookDispatcher:
         Args:
             raises_blocked: raise LoopBlocked for such a delivery.
         """
-        if self._sandbox.outbox.is_idle or self._is_closed or not (raises_blocked or self._can_send()):
+        if self.is_held or self._sandbox.outbox.is_idle or self._is_closed:
+            return
+        if not (raises_blocked or self._can_send()):
             return
         background = self._scheduler()
         if background is not None:
@@ -170,13 +174,13 @@ class WebhookDispatcher:
             with suppress(event_loops.LoopBlocked):  # it stays due
                 self.send_due(early=True)
 
-    def claim_next(self, *, early: bool = False) -> PlannedAttempt | None:
-        """Return the next attempt that is due, and mark it as in flight; None if no attempt is due."""
+    def claim_next(self, *, early: bool = False, to: str | None = None) -> PlannedAttempt | None:
+        """Return the next attempt that is due, to one endpoint or any, and mark it as in flight; None if no attempt is due."""
         with self._sandbox.lock:
             if self._is_closed:
                 return None
             run_until(self._sandbox, self._sandbox.read_clock())
-            planned = deliveries.claim_next_attempt(self._sandbox, injection.delivery_faults_for, early=early)
+            planned = deliveries.claim_next_attempt(self._sandbox, injection.delivery_faults_for, early=early, to=to)
             if planned is None:
                 self._close_unused_connections()
             return planned
@@ -321,7 +325,8 @@ class WebhookDispatcher:
         with sandbox.lock:
             epoch, end = sandbox.epoch, None if until_idle else scheduler.advance_target(sandbox, by=by, to=to)
             self._active_advances += 1
-        sends_nothing = self._is_inside() or (not raises_blocked and event_loops.running() is not None)
+        is_blocked = not raises_blocked and event_loops.running() is not None
+        sends_nothing = self.is_held or self._is_inside() or is_blocked
         try:
             return self._advance_to(epoch, end, None if sends_nothing else deliveries.has_due_attempt)
         finally:

@@ -18,8 +18,8 @@ from mockserver.contract.text import json_value
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry, Transition
 
-_ID = re.compile(r"\b[a-z][a-z_]*_[a-z0-9]{8,}\b")
-_INSTANT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?")
+ID = re.compile(r"\b[a-z][a-z_]*_[a-z0-9]{8,}\b")
+INSTANT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?")
 _HASH_CHARS = 12
 _CAMPAIGN_PATH = "/v1/campaigns/{id}"
 
@@ -29,11 +29,11 @@ Comparable = tuple[str, str]  # method and route with the query's names, and the
 def comparable(exchange: JournalEntry) -> Comparable:
     """Return method and route with the query's names, and a hash of the body without ids and instants."""
     call = exchange.call
-    route = call.endpoint.path if call.endpoint else _ID.sub("{id}", call.path)
+    route = call.endpoint.path if call.endpoint else ID.sub("{id}", call.path)
     names = sorted({name for name, _ in call.query})
     query = f"?{'&'.join(names)}" if names else ""
     text = json.dumps(exchange.body, sort_keys=True, default=str) if exchange.body is not None else ""
-    bare = _INSTANT.sub("TIME", _ID.sub("ID", text))
+    bare = INSTANT.sub("TIME", ID.sub("ID", text))
     return f"{call.method} {route}{query}", hashlib.sha256(bare.encode()).hexdigest()[:_HASH_CHARS] if bare else ""
 
 

@@ -36,7 +36,7 @@ _HOPELESS = "retry-hopeless"  # of which equal calls in parallel are no proof
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{5,}\b")  # of memory; a shorter number may be a byte
 
 # Rules on what did not follow. A run whose test has failed ended there, and so did one in which an event is still to be sent.
-_OMISSIONS = frozenset(
+OMISSIONS = frozenset(
     (
         "poll-dies-on-error", "cancel-and-forget", "stop-too-soon", "webhook-only", "waits-for-return", "ack-then-lose",
         "progress-is-done", "page-early-stop", "preview-burns-link", "id-not-stored-first", "event-before-answer",
@@ -129,7 +129,7 @@ def read_run(
     findings = [
         finding
         for finding in (*(row for row in conduct.findings if row.rule != waits.RULE), *early.findings)
-        if not (finding.rule in _OMISSIONS and (raised is not None or has_unsent))
+        if not (finding.rule in OMISSIONS and (raised is not None or has_unsent))
         and not _is_misled(finding, numbered)
         and not (finding.rule == _HOPELESS and waits.is_of_burst(Evidence(run), finding.exchanges, of_clean))
     ]

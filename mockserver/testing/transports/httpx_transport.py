@@ -78,7 +78,8 @@ def httpx_async_client(route: ClientRoute) -> httpx.AsyncClient:
             body = await request.aread()
             if not route.may_block() or event_loops.running() is None:  # the loop is not asyncio's
                 return _response(route.send, request, body)
-            return await event_loops.in_thread(lambda: _response(route.send, request, body))
+            response: httpx.Response = await route.in_thread(lambda: _response(route.send, request, body))
+            return response
 
     return httpx.AsyncClient(transport=AsyncSandboxTransport(), base_url=route.base_url)
 

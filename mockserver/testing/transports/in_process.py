@@ -7,7 +7,7 @@ A request to any other host is an error, never a real request.
 from __future__ import annotations
 
 import json as jsonlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from http.client import IncompleteRead
 from typing import Any, NamedTuple, Protocol
 
@@ -17,6 +17,7 @@ from mockserver.server.api.exchange import NO_TIMEOUT, VirtualWait
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, NoResponse, iter_chunks
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
+from mockserver.server.webhooks import event_loops
 
 
 class Response(NamedTuple):
@@ -53,11 +54,13 @@ class ClientRoute(NamedTuple):
         send: sends a request of theirs.
         base_url: of the sandbox.
         may_block: returns True if a request may wait for a receiver in this process.
+        in_thread: runs a request that may block, for a client of asyncio, whose loop continues.
     """
 
     send: Send
     base_url: str
     may_block: Callable[[], bool]
+    in_thread: Callable[[Callable[[], Any]], Awaitable[Any]] = event_loops.in_thread
 
 
 def send_in_process(

@@ -1,0 +1,144 @@
+"""InterleaveFindings of an interleaving: cases of one cause, with the shortest schedule, its lanes and the document that replays it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mockserver._files import write_whole
+from mockserver._json import JSON
+from mockserver.scenario import documents
+from mockserver.testing.interleave.run import Played, ReleasedStep
+from mockserver.testing.interleave.verdicts import ORDER, InterleaveCause, InterleaveVerdict
+from mockserver.testing.report.folder import file_name
+
+if TYPE_CHECKING:
+    from mockserver.testing.sandbox import Sandbox
+
+_PLAIN = (" 200", " 201")  # answers that go without saying
+_SHOWN = 6  # steps of one actor in a row
+
+
+@dataclass
+class InterleaveFinding:
+    """
+    The cases of one cause.
+
+    Attributes:
+        verdict: `duplicate`, `breach`, `unserial`, `crashed`, `stuck` or `check`.
+        cause: What tells it from other findings of the verdict.
+        message: One sentence on the shortest case.
+        clause: The clause that a client breaks, None if no rule on conduct names one.
+        advice: What the client has to do instead; empty if no rule has it.
+        count: The number of orders with this cause.
+        schedule: The shortest schedule that leads to it.
+        preemptions: Those of this schedule.
+        steps: The steps of its run.
+        places: Where it leaves the serial order, as texts.
+        document: The scenario document that repeats its calls.
+        path: Where the document was written; None if it was not.
+    """
+
+    verdict: InterleaveVerdict
+    cause: str
+    message: str
+    clause: str | None
+    advice: str
+    count: int = 0
+    schedule: str = ""
+    preemptions: int = 0
+    steps: Sequence[ReleasedStep] = ()
+    places: Sequence[str] = ()
+    document: JSON = field(default_factory=dict)
+    path: str | None = None
+
+    def as_json(self) -> JSON:
+        """Return the finding as JSON; `document` is the path of the written document, else None."""
+        return {
+            "verdict": self.verdict,
+            "cause": self.cause,
+            "message": self.message,
+            "clause": self.clause,
+            "count": self.count,
+            "schedule": self.schedule,
+            "preemptions": self.preemptions,
+            "places": list(self.places),
+            "steps": [
+                {"actor": step.actor, "step": step.waits, "label": step.label, "exchanges": list(step.exchanges)}
+                for step in self.steps
+            ],
+            "document": self.path,
+        }
+
+    def lanes(self) -> Iterator[str]:
+        """Yield one line per actor: its steps, below the time at which they happened."""
+        segments = [(actor, _segment(list(rows))) for actor, rows in groupby(self.steps, key=lambda step: step.actor)]
+        actors = list(dict.fromkeys(actor for actor, _ in segments))
+        width = max(map(len, actors), default=0)
+        for lane in actors:
+            cells = (text if actor == lane else " " * len(text) for actor, text in segments)
+            yield f"{lane:<{width}}  {'  '.join(cells)}".rstrip()
+
+
+def _segment(steps: Sequence[ReleasedStep]) -> str:
+    labels = [_label(step) for step in steps]
+    if len(labels) > _SHOWN:
+        half = _SHOWN // 2
+        labels = [*labels[:half], f"... {len(labels) - 2 * half} more", *labels[-half:]]
+    return "  ".join(labels)
+
+
+def _label(step: ReleasedStep) -> str:
+    for plain in _PLAIN:
+        if step.label.endswith(plain):
+            return step.label.removesuffix(plain)
+    return step.label
+
+
+def _places(played: Played) -> Iterator[str]:
+    """Yield where a run has its preemptions, such as `after listCampaigns of worker`."""
+    for place, decision in enumerate(played.decisions):
+        if decision.chosen.cost:
+            before = played.steps[place - 1] if place else None
+            yield "at the beginning" if before is None else f"after {_label(before)} of {before.actor}"
+
+
+class InterleaveFindings:
+    """The findings of one search, by cause."""
+
+    def __init__(self, test: str) -> None:
+        self._test = test
+        self._rows: dict[tuple[str, str], InterleaveFinding] = {}
+        self._sizes: dict[tuple[str, str], tuple[int, int, int]] = {}
+
+    def add(self, cause: InterleaveCause, played: Played, sandbox: Sandbox) -> None:
+        """Add a case; the shortest one of a cause has the fewest preemptions, then the fewest steps."""
+        key = cause.verdict, cause.name
+        row = self._rows.setdefault(
+            key, InterleaveFinding(cause.verdict, cause.name, cause.message, cause.clause, cause.advice)
+        )
+        row.count += 1
+        named = max((place for place, each in enumerate(played.decisions, start=1) if not each.is_serial), default=0)
+        size = played.cost, named, len(played.steps)
+        if key in self._sizes and self._sizes[key] <= size:
+            return
+        self._sizes[key] = size
+        row.message, row.schedule, row.preemptions = cause.message, played.schedule, played.cost
+        row.steps, row.places = played.steps, list(_places(played))
+        name = f"{file_name(self._test)}-{cause.verdict}-{file_name(cause.name)[:60]}"
+        summary = f"{cause.message} (schedule {played.schedule!r})"
+        row.document = {**sandbox.log.replay_document(name), "summary": summary}
+
+    def rows(self) -> list[InterleaveFinding]:
+        """Return the findings, the worst first, then in the order in which they were met."""
+        return sorted(self._rows.values(), key=lambda row: ORDER.index(row.verdict))
+
+
+def write(finding: InterleaveFinding, folder: Path) -> None:
+    """Write the finding's document into a folder."""
+    path = folder / f"{finding.document['scenario']}.json"
+    write_whole(path, documents.dump(finding.document))
+    finding.path = path.as_posix()

@@ -1,0 +1,130 @@
+"""Handles of one sandbox: whatever a client does through its own is a step of this client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from mockserver._json import JSON
+from mockserver.contract.durations import parse_duration
+from mockserver.core.instants import Instant, parse
+from mockserver.core.scheduler import next_due
+from mockserver.server.webhooks.local_receivers import ReceiverTarget
+from mockserver.testing.backend import LocalBackend, RegisteredReceiver, is_recorded
+from mockserver.testing.interleave.gate import IDLE, Gate
+from mockserver.testing.sandbox import Aio, Sandbox
+from mockserver.testing.settings import Settings
+from mockserver.testing.transports.in_process import ClientRoute, Response
+
+if TYPE_CHECKING:
+    from mockserver.server.hosting.host import HostedSandbox
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def handle(
+    hosted: HostedSandbox, settings: Settings, gate: Gate, actor: str, open_port: Callable[[str], str]
+) -> Sandbox:
+    """
+    Return a client's own handle of a sandbox.
+
+    Args:
+        hosted: The sandbox.
+        settings: Those from which it was made.
+        gate: Of the run.
+        actor: The client's name.
+        open_port: Returns the address of the client's own port, and opens it if it is not open.
+    """
+    sandbox = Sandbox(_ActorBackend(hosted, gate, actor, open_port), settings)
+    sandbox.aio = _ActorAio(sandbox, gate, actor)
+    return sandbox
+
+
+class _ActorBackend(LocalBackend):
+    def __init__(self, hosted: HostedSandbox, gate: Gate, actor: str, open_port: Callable[[str], str]) -> None:
+        super().__init__(hosted, lambda: None)
+        self._gate, self._actor, self._open_port = gate, actor, open_port
+
+    def base_url(self) -> str:
+        return self._open_port(self._actor)
+
+    def send(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout_s: float | None
+    ) -> Response:
+        call = partial(super().send, method, path, headers, body, timeout_s)
+        response: Response = self._gate.step(self._actor, call, order=(method, path, body))
+        return response
+
+    def client_route(self) -> ClientRoute:
+        route = super().client_route()
+
+        def send(
+            method: str,
+            origin: str,
+            target: str,
+            headers: dict[str, str],
+            body: bytes,
+            timeout_s: float | None = None,
+        ) -> Any:
+            call = partial(route.send, method, origin, target, headers, body, timeout_s)
+            return self._gate.step(self._actor, call, order=(method, target, body))
+
+        return route._replace(send=send, may_block=lambda: True, in_thread=self._gate.for_asyncio(self._actor))
+
+    def run(self, command: Any, /, **arguments: Any) -> JSON:
+        call = partial(super().run, command, **arguments)
+        if command == "advanceClock":
+            until = end_of_sleep(self.hosted, arguments)
+            return self._sleep(until) if until is not None else call()
+        if not is_recorded(command):
+            return call()
+        view: JSON = self._gate.step(self._actor, call, command, (command, repr(arguments)))
+        return view
+
+    def _sleep(self, until: Instant) -> JSON:
+        waiting = self._gate.enter(self._actor, "sleep", "sleep", until=until)
+        return {"now": super().run("readClock")["now"], "fired": waiting.fired}
+
+    def apply(self, document: Mapping[str, Any]) -> JSON:
+        view: JSON = self._gate.step(self._actor, partial(super().apply, document), "apply", ("apply",))
+        return view
+
+    def register_receiver(
+        self, target: ReceiverTarget, tenant_id: str, events: Any, secret: str | None, path: str
+    ) -> RegisteredReceiver:
+        call = partial(super().register_receiver, target, tenant_id, events, secret, path)
+        registered: RegisteredReceiver = self._gate.step(self._actor, call, "createWebhook", ("createWebhook",))
+        return registered
+
+    def _visit(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        call = partial(super()._visit, method, url, headers, body)
+        page: tuple[int, Mapping[str, str], bytes] = self._gate.step(self._actor, call, "visit", (method, url))
+        return page
+
+
+def end_of_sleep(hosted: HostedSandbox, arguments: Mapping[str, Any]) -> Instant | None:
+    """Return the instant to which an advance of the clock leads, IDLE for the last timer's; None for one that is refused."""
+    state = hosted.sandbox
+    if arguments.get("until") == "idle":
+        return IDLE
+    if arguments.get("to") == "next":
+        return max(state.now, next_due(state) or state.now)
+    if "to" in arguments:
+        parsed = parse(str(arguments["to"]))
+        return parsed[0] if parsed is not None and parsed[0] >= state.now else None
+    by = parse_duration(arguments.get("by"))
+    return None if by is None else state.now + by
+
+
+class _ActorAio(Aio):
+    def __init__(self, sandbox: Sandbox, gate: Gate, actor: str) -> None:
+        super().__init__(sandbox)
+        self._gate, self._actor = gate, actor
+
+    async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        result: R = await self._gate.in_thread(self._actor, lambda: function(*args, **kwargs))
+        return result

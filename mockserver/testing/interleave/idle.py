@@ -1,0 +1,44 @@
+"""Whether a thread of a client waits for another one, as far as its frame shows it: in the standard library's own waits."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import PurePath
+from types import FrameType
+
+
+def place_of(thread: threading.Thread) -> str:
+    """Return where the code of a thread is that is not the standard library's or the mock's, such as `client.py:12`."""
+    frame = sys._current_frames().get(thread.ident or 0)
+    library = PurePath(threading.__file__).parent
+    while frame is not None and frame.f_back is not None:
+        file = PurePath(frame.f_code.co_filename)
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        is_library = file.is_relative_to(library) and "site-packages" not in file.parts
+        if not is_library and package != "mockserver":
+            break
+        frame = frame.f_back
+    return "" if frame is None else f"{PurePath(frame.f_code.co_filename).name}:{frame.f_lineno}"
+
+
+def is_idle(thread: threading.Thread) -> bool:
+    """Return True if a thread has ended, or waits in a function of the standard library for another thread."""
+    if not thread.is_alive():
+        return True
+    frame = sys._current_frames().get(thread.ident or 0)
+    return frame is not None and _waits(frame)
+
+
+def _waits(frame: FrameType) -> bool:
+    module, function = frame.f_globals.get("__name__"), frame.f_code.co_name
+    if module == "threading" and function == "wait":
+        waiter = frame.f_locals.get("waiter")  # of Condition.wait, under futures, events, queues and semaphores
+        return waiter is not None and bool(waiter.locked())
+    if module == "threading" and function in ("join", "_wait_for_tstate_lock"):
+        joined = frame.f_locals.get("self")
+        return isinstance(joined, threading.Thread) and joined.is_alive()
+    if module == "concurrent.futures.thread" and function == "_worker":
+        jobs = frame.f_locals.get("work_queue")
+        return jobs is not None and bool(jobs.empty())
+    return False

@@ -1,0 +1,62 @@
+"""The settings of an interleaving, checked when they are made."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+BOUND_MAX = 4
+
+
+@dataclass(frozen=True)
+class InterleaveOptions:
+    """
+    The settings of an interleaving.
+
+    Attributes:
+        bound: The most preemptions of an order.
+        tolerates: Types of exceptions with which a client may end.
+        runs: The most runs, serial ones and those of the random search included.
+        seconds: Processor seconds after which no further run begins; None for no limit.
+        seed: The random search and the random numbers of the clients follow from it.
+        schedule: One order to run, such as `worker*2 cron`, instead of a search.
+        split: The answer to a call is a step of its own: the call has had its effect, and its caller does not know it yet.
+        prune: Leave out orders that only exchange steps which have nothing in common in the sandbox.
+        blocked_seconds: Real seconds for which a client that neither calls, sleeps nor ends is waited for.
+
+    Raises:
+        ValueError: A number is out of range, or `tolerates` has something else than types of exceptions.
+    """
+
+    bound: int = 2
+    tolerates: tuple[type[BaseException], ...] = ()
+    runs: int = 2_000
+    seconds: float | None = None
+    seed: int = 0
+    schedule: str | None = None
+    split: bool = False
+    prune: bool = True
+    blocked_seconds: float = 2.0
+
+    def __post_init__(self) -> None:
+        types: Any = self.tolerates
+        object.__setattr__(self, "tolerates", tuple(types) if isinstance(types, tuple | list | set) else (types,))
+        for entry in self.tolerates:
+            if not isinstance(entry, type) or not issubclass(entry, BaseException):
+                raise ValueError(  # noqa: TRY004 - as for every other option
+                    f"tolerates: got {entry!r}; expected types of exceptions"
+                )
+        _check("bound", self.bound, int, 0, BOUND_MAX, f"a number of preemptions from 0 to {BOUND_MAX}")
+        _check("runs", self.runs, int, 1, math.inf, "a number of runs from 1")
+        _check("seed", self.seed, int, -math.inf, math.inf, "an integer")
+        _check("blocked_seconds", self.blocked_seconds, (int, float), 0.01, 600, "a number of seconds from 0.01 to 600")
+        if self.seconds is not None:
+            _check(
+                "seconds", self.seconds, (int, float), math.ulp(0.0), math.inf, "a number above 0, or None for no limit"
+            )
+
+
+def _check(setting: str, value: Any, types: Any, least: float, most: float, expected: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, types) or not least <= value <= most:
+        raise ValueError(f"{setting}: got {value!r}; expected {expected}")

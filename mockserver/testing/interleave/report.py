@@ -1,0 +1,199 @@
+"""The report of an interleaving: as JSON, as text, and as the decision whether the test fails. Equal searches have equal bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from mockserver._json import JSON
+from mockserver.contract.text import printable
+from mockserver.testing.explore.in_process import Sleep
+from mockserver.testing.explore.report import CURE
+from mockserver.testing.interleave import findings as finding_rows
+from mockserver.testing.interleave.findings import InterleaveFinding
+from mockserver.testing.interleave.options import InterleaveOptions
+from mockserver.testing.interleave.run import Played
+from mockserver.testing.interleave.verdicts import RunEnd
+
+
+class SerialRun(NamedTuple):
+    """
+    A run of whole clients, one after the other.
+
+    Attributes:
+        order: The names of the clients.
+        calls: The number of calls of each.
+        errors: The exceptions with which clients ended, by client.
+    """
+
+    order: Sequence[str]
+    calls: Sequence[int]
+    errors: Mapping[str, str]
+
+    @classmethod
+    def of(cls, played: Played, clients: Mapping[str, object], end: RunEnd) -> SerialRun:
+        """Return the row of a run."""
+        order = [name for name, _ in groupby(step.actor for step in played.steps if step.actor in clients)]
+        calls = dict.fromkeys(order, 0)
+        for step in played.steps:
+            if step.waits == "call" and step.actor in calls:
+                calls[step.actor] += 1
+        return cls(order, [calls[name] for name in dict.fromkeys(order)], end.errors)
+
+
+@dataclass
+class Bound:
+    """The orders with this number of preemptions, the serial ones among those with none: how many were run, and how many are equal to one that was."""
+
+    preemptions: int
+    run: int = 0
+    merged: int = 0
+
+
+@dataclass(frozen=True)
+class InterleaveReport:
+    """
+    The report of an interleaving.
+
+    Attributes:
+        test: The test's name.
+        clients: The names of the clients.
+        options: What was to be tried.
+        serial: The runs of whole clients.
+        bounds: The orders by their preemptions.
+        runs: The number of runs.
+        findings: The findings, the worst first.
+        difference: What two equal serial runs do differently; None if they are equal.
+        blocked: Where clients waited outside of calls, with the number of runs.
+        sleep: The longest sleep in real time; None if there was none.
+        failed_serial: Why the serial runs allow no comparison; None if they do.
+        unplayed: Why the schedule was not played as it is; None if it was.
+        left: The number of orders within the bound that were found and not run.
+        unwritten: Why documents of the findings were not written.
+    """
+
+    test: str
+    clients: Sequence[str]
+    options: InterleaveOptions
+    serial: Sequence[SerialRun]
+    bounds: Sequence[Bound]
+    runs: int
+    findings: Sequence[InterleaveFinding]
+    difference: str | None
+    blocked: Mapping[str, int]
+    sleep: Sleep | None
+    failed_serial: str | None
+    unplayed: str | None
+    left: int
+    unwritten: list[str] = field(default_factory=list)
+
+    @property
+    def failed(self) -> bool:
+        """True if there is a finding, or if nothing could be compared or played."""
+        return bool(self.findings) or self.failed_serial is not None or self.unplayed is not None
+
+    @property
+    def json(self) -> JSON:
+        """The report as JSON."""
+        return {
+            "test": self.test,
+            "clients": list(self.clients),
+            "serial": [
+                {"order": list(row.order), "calls": list(row.calls), "errors": dict(row.errors)} for row in self.serial
+            ],
+            "bounds": [{"preemptions": row.preemptions, "run": row.run, "merged": row.merged} for row in self.bounds],
+            "left": self.left,
+            "runs": self.runs,
+            "seed": self.options.seed,
+            "deterministic": self.difference is None and not self.blocked,
+            "notes": list(self._notes()),
+            "findings": [finding.as_json() for finding in self.findings],
+        }
+
+    def text(self) -> str:
+        """Return the report as text: what was run, then the findings with their shortest schedules."""
+        return "\n".join(map(printable, self._lines()))
+
+    def write_documents(self, folder: str | Path = ".mockserver/failures") -> None:
+        """
+        Write the scenario document of each finding, whose path `json` then has.
+
+        Args:
+            folder: Where the documents are written; it is made if it does not exist.
+
+        Raises:
+            OSError: One cannot be written.
+        """
+        for finding in self.findings:
+            finding_rows.write(finding, Path(folder))
+
+    def try_to_write_documents(self, folder: str | Path) -> None:
+        """
+        Write them as `write_documents` does; if one cannot be written, a note of the report says it.
+
+        Args:
+            folder: Where the documents are written; it is made if it does not exist.
+        """
+        try:
+            self.write_documents(folder)
+        except OSError as problem:
+            self.unwritten.append(f"no replay document was written: {type(problem).__name__}: {problem}")
+
+    def _lines(self) -> Iterator[str]:
+        yield f"interleaved {', '.join(self.clients)}: {len(self.clients)} clients"
+        yield f"  serial: {', '.join(map(_serial_text, self.serial))}"
+        if self.options.schedule is not None:
+            yield f"  schedule: {self.options.schedule}"
+        else:
+            yield from (f"  {line}" for line in self._bound_lines())
+        yield from (f"  {line}" for line in self._notes())
+        for finding in self.findings:
+            yield from _finding_lines(finding)
+
+    def _bound_lines(self) -> Iterator[str]:
+        orders = merged = 0
+        for row in self.bounds:
+            orders, merged = orders + row.run + row.merged, merged + row.merged
+            if row.preemptions == 0 and len(self.bounds) > 1:
+                continue
+            is_last = row is self.bounds[-1]
+            which = f"{orders} of {orders + self.left} orders" if is_last and self.left else f"all {orders} orders"
+            yield f"bound {row.preemptions}: {which}, {merged} merged"
+
+    def _notes(self) -> Iterator[str]:
+        """Yield what limits the report."""
+        if self.failed_serial is not None:
+            yield f"nothing is compared: {self.failed_serial}"
+        if self.unplayed is not None:
+            yield f"the schedule was not played: {self.unplayed}"
+        if self.left:
+            yield f"not run: {self.left} orders beyond the budget of {self.options.runs} runs"
+        if self.difference is not None:
+            yield f"equal runs differ: {self.difference}; so `unserial` is not judged"
+        for text, runs in self.blocked.items():
+            yield f"{text} was blocked outside of calls in {runs} {'run' if runs == 1 else 'runs'}, which may differ from run to run"
+        if self.sleep is not None:
+            yield f"a client sleeps in real time ({self.sleep}); let it sleep on the sandbox's clock: {CURE}"
+        yield from self.unwritten
+
+
+def _serial_text(row: SerialRun) -> str:
+    calls = " and ".join(map(str, row.calls))
+    errors = "".join(f"; {name} ended with {text}" for name, text in row.errors.items())
+    return f"{' '.join(row.order)} ({calls} calls{errors})"
+
+
+def _finding_lines(finding: InterleaveFinding) -> Iterator[str]:
+    yield f"{finding.verdict}: {finding.message}, at {finding.count} {'order' if finding.count == 1 else 'orders'}"
+    if finding.clause:
+        yield f"  breaks {finding.clause}: {finding.advice}"
+    yield from (f"  {line}" for line in finding.lanes())
+    where = f", {', '.join(finding.places)}" if finding.places else ""
+    number = "no" if not finding.preemptions else finding.preemptions
+    yield f"  shortest: {number} {'preemption' if finding.preemptions == 1 else 'preemptions'}{where}"
+    yield f'  > mockserver_server.interleave(..., schedule="{finding.schedule}")'
+    if finding.path is not None:
+        yield f"  calls repeated by {finding.path}"

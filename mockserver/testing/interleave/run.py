@@ -1,0 +1,621 @@
+"""
+One run of clients in one order: it releases one step at a time, and waits until the actor's code has come to its next.
+
+1. Each client has a thread of its own; coroutines are tasks on one loop. Of all clients one runs at a time: the others
+   wait at the gate, or for another client outside of it.
+2. A client that neither arrives nor ends is blocked after a bound of real time, and the run goes on without it.
+3. Nothing waits without a bound: a run ends at its bounds on calls, virtual time and real time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import random
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from queue import Empty
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mockserver.conduct.evidence import request_of
+from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.core.instants import SECOND, Instant, format_exact
+from mockserver.core.scheduler import next_due
+from mockserver.core.state.journal import JournalEntry
+from mockserver.core.webhooks.deliveries import due_endpoints
+from mockserver.server.http1 import real_time
+from mockserver.testing.explore.in_process import Place, RunInProcess, Sleep
+from mockserver.testing.explore.watch import Bounds, Used, Watch
+from mockserver.testing.interleave import idle, schedules
+from mockserver.testing.interleave.gate import DELIVERING, IDLE, ActorEnd, Gate, LoopIdle, Mail, Waiting
+from mockserver.testing.interleave.handles import handle
+from mockserver.testing.interleave.schedules import TIMERS, Ready, Release, Situation, Waits
+from mockserver.testing.run_end import RunEnded
+
+if TYPE_CHECKING:
+    from mockserver.server.http1.server import Server
+    from mockserver.testing.sandbox import Sandbox
+
+ClientFunction = Callable[["Sandbox"], Any]
+
+_VAIN_READS = 3  # equal reads with equal answers, after which a client waits for another
+_RUN_S = 60.0  # real time
+_POLL_S = 0.001
+_KNOWN_BLOCK_S = 0.05  # real time, for a place at which a client was blocked before
+_JOIN_S = 0.5
+SERIAL_BOUNDS = Bounds(calls=5_000, real=round(_RUN_S * SECOND), row=500, after_final=500)
+
+
+class ReleasedStep(NamedTuple):
+    """
+    A step as it happened.
+
+    Attributes:
+        actor: Whose step it is.
+        waits: What it is.
+        label: What it did, such as `startCampaign 202`.
+        exchanges: The numbers of the calls in it.
+    """
+
+    actor: str
+    waits: Waits
+    label: str
+    exchanges: tuple[int, ...]
+
+
+class Decision(NamedTuple):
+    """What could be released at one place of a run, the serial choice first, and what was."""
+
+    options: Sequence[Release]
+    chosen: Release
+    is_free: bool  # no client had run, or the one that ran last has ended
+
+    @property
+    def is_serial(self) -> bool:
+        """True for the serial choice."""
+        return self.chosen.name == self.options[0].name
+
+
+class Played(NamedTuple):
+    """
+    A run after its end.
+
+    Attributes:
+        steps: In the order of their release.
+        decisions: One for each step.
+        raised: The exceptions with which clients ended.
+        stuck: Why the run has ended before its clients; None if it has not.
+        blocked: Where clients waited outside of calls, such as `cron at locks.py:12`.
+        used: What the run took.
+        sleep: The longest sleep in real time; None if there was none worth a word.
+    """
+
+    steps: Sequence[ReleasedStep]
+    decisions: Sequence[Decision]
+    raised: Mapping[str, BaseException]
+    stuck: str | None
+    blocked: Sequence[str]
+    used: Used
+    sleep: Sleep | None
+
+    @property
+    def cost(self) -> int:
+        """The number of preemptions."""
+        return sum(decision.chosen.cost for decision in self.decisions)
+
+    @property
+    def schedule(self) -> str:
+        """The shortest schedule that leads to this order: it ends with the last step that is not the serial one."""
+        last = max((place for place, row in enumerate(self.decisions, start=1) if not row.is_serial), default=0)
+        return schedules.as_text(step.actor for step in self.steps[:last])
+
+
+class _Actor:
+    """A client, or the deliveries of one endpoint, in one run."""
+
+    def __init__(self, name: str, seed: int) -> None:
+        self.name = name
+        self.waiting: list[Waiting] = []
+        self.is_begun = self.is_over = self.is_task = False
+        self.thread: threading.Thread | None = None
+        self.blocked_at: str | None = None
+        self.random = random.Random(f"{seed} {name}").getstate()
+        self.last_read: Any = None
+        self.reads = 0
+
+    @property
+    def is_running(self) -> bool:
+        return self.is_begun and not self.is_over
+
+    def next_waiting(self) -> Waiting:
+        return min(self.waiting, key=lambda waiting: waiting.order)
+
+
+class KnownThreads:
+    """What the runs of one search have learned: threads that call for clients, and where clients were blocked."""
+
+    def __init__(self) -> None:
+        self.calling: set[int] = set()
+        self.blocks: set[str] = set()
+
+
+class InterleavedRun:
+    """
+    One run.
+
+    Lifetime: from `__init__` until `close`.
+
+    Args:
+        sandbox: A fresh one, after the user's setup; its clock is frozen.
+        clients: By name.
+        seed: The random numbers of the clients follow from it.
+        split: Answers are steps.
+        blocked_s: Real seconds for which a client outside of calls is waited for.
+        bounds: Those of the run.
+        places: See `explore.in_process.places_of_sleeps`.
+        known: What earlier runs have learned.
+    """
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        clients: Mapping[str, ClientFunction],
+        *,
+        seed: int,
+        split: bool,
+        blocked_s: float,
+        bounds: Bounds,
+        places: Sequence[Place],
+        known: KnownThreads,
+    ) -> None:
+        self._sandbox, self._hosted, self._state = sandbox, sandbox._hosted, sandbox._hosted.sandbox
+        self._functions, self._seed, self._blocked_s, self._known = clients, seed, blocked_s, known
+        self._gate = Gate(split=split)
+        self._actors = {name: _Actor(name, seed) for name in clients}
+        self._steps: list[ReleasedStep] = []
+        self._decisions: list[Decision] = []
+        self._raised: dict[str, BaseException] = {}
+        self._blocked: list[str] = []
+        self._last: str | None = None
+        self._last_client: str | None = None
+        self._held: frozenset[str] = frozenset()
+        self._loop_thread: threading.Thread | None = None
+        self._probes = 0
+        self._servers: dict[str, Server] = {}
+        self._own = {threading.current_thread()}
+        self._foreign = set(threading.enumerate())
+        self._began = real_time.seconds()
+        self._hosted.dispatch.is_held = True
+        self._watch = Watch(self._hosted, bounds)
+        self._in_process = RunInProcess(places, sandbox)
+
+    def play(self, choose: Callable[[Sequence[Release]], str]) -> Played:
+        """
+        Run the clients to their ends, or to a bound.
+
+        Args:
+            choose: Returns the name of one of the options, of which the first is the serial one.
+        """
+        stuck: str | None = None
+        self._in_process.start()
+        try:
+            while stuck is None:
+                situation = self._situation()
+                if not situation.ready:
+                    waited = [actor for actor in self._actors.values() if actor.is_running]
+                    if not waited:
+                        break
+                    stuck = None if self._await(waited[0]) else self._deadlock(waited)
+                    continue
+                stuck = self._release(situation, choose)
+        finally:
+            self._gate.end(stuck or "the run is over")
+            self._watch.stop()
+            self._in_process.stop()
+        return Played(
+            self._steps,
+            self._decisions,
+            {name: failure for name, failure in self._raised.items() if not isinstance(failure, RunEnded)},
+            stuck,
+            self._blocked,
+            self._watch.used(),
+            self._in_process.longest(),
+        )
+
+    def close(self) -> None:
+        """End the threads of the run; one that does not end is left behind as a daemon."""
+        self._gate.end("the run is over")
+        self._hosted.host.close(self._hosted.id)
+        for actor in self._actors.values():
+            if actor.thread is not None:
+                actor.thread.join(_JOIN_S)
+        loop = self._gate.loop
+        if loop is not None and self._loop_thread is not None:
+            loop.call_soon_threadsafe(self._stop_loop, loop)
+            self._loop_thread.join(_JOIN_S)
+        for server in self._servers.values():
+            server.stop()
+
+    @property
+    def addresses(self) -> list[str]:
+        """The addresses of the sandbox, which that of the next run does not have."""
+        return [self._hosted.base_url, *(server.url for server in self._servers.values())]
+
+    # What can be released
+
+    def _situation(self) -> Situation:
+        self._drain()
+        ready = [Ready(actor.name, waits) for actor in self._clients() if (waits := self._waits(actor)) is not None]
+        ready = self._without_later_sleeps(ready)
+        due = due_endpoints(self._state)
+        for name, endpoint in self._endpoints().items():
+            actor = self._actors.get(name)
+            if actor is not None and actor.is_running:
+                ready += [Ready(name, waits)] if (waits := self._waits(actor)) is not None else []
+            elif endpoint in due:
+                ready.append(Ready(name, "delivery"))
+        if self._timers_may_fire():
+            ready.append(Ready(TIMERS, "time"))
+        last = self._actors.get(self._last or "")
+        return Situation(ready, self._last, self._held, last is not None and last.reads >= _VAIN_READS)
+
+    def _clients(self) -> Iterator[_Actor]:
+        return (self._actors[name] for name in self._functions)
+
+    def _endpoints(self) -> dict[str, str]:
+        """Return the ids of the endpoints by the names of their deliveries."""
+        webhooks = [webhook for tenant in self._state.tenants.values() for webhook in tenant.webhooks]
+        return {schedules.endpoint_name(place): webhook for place, webhook in enumerate(webhooks)}
+
+    @staticmethod
+    def _waits(actor: _Actor) -> Waits | None:
+        if not actor.is_begun:
+            return "start"
+        return actor.next_waiting().waits if actor.waiting else None
+
+    def _sleeps(self) -> dict[str, Instant]:
+        """Return the ends of the sleeps by actor."""
+        return {
+            actor.name: waiting.until
+            for actor in self._actors.values()
+            if actor.waiting and (waiting := actor.next_waiting()).until is not None
+        }
+
+    def _timers_may_fire(self) -> bool:
+        due, sleeps = next_due(self._state), self._sleeps().values()
+        return due is not None and any(until in (IDLE,) or due <= until for until in sleeps)
+
+    def _without_later_sleeps(self, ready: Sequence[Ready]) -> list[Ready]:
+        """Leave out the sleeps that cannot end next: a timer or another sleep is due before."""
+        sleeps, due = self._sleeps(), next_due(self._state)
+        first = min((until for until in sleeps.values() if until != IDLE), default=None)
+
+        def may_end(name: str) -> bool:
+            until = sleeps[name]
+            if until == IDLE:
+                return due is None and first is None
+            return (due is None or due > until) and until == first
+
+        return [row for row in ready if row.waits != "sleep" or may_end(row.name)]
+
+    # Releases
+
+    def _release(self, situation: Situation, choose: Callable[[Sequence[Release]], str]) -> str | None:
+        """Release one step, and return why the run cannot go on after it."""
+        ranked = schedules.options(situation)
+        name = choose(ranked)
+        chosen = next(option for option in ranked if option.name == name)
+        self._decisions.append(Decision(ranked, chosen, situation.last is None))
+        self._held |= schedules.passed_over(situation, name)
+        waits = next(ready.waits for ready in situation.ready if ready.name == name)
+        before, label = self._state.journal.last_exchange, ""
+        if waits == "time":
+            label = self._fire_timers()
+        elif waits == "delivery":
+            label = self._begin_delivery(name)
+        else:
+            label = self._continue(name, waits)
+        exchanges = self._exchanges_after(before)
+        self._steps.append(
+            ReleasedStep(name, waits, _label(label, waits, exchanges), tuple(each.n for each in exchanges))
+        )
+        self._note_reads(name, waits, exchanges)
+        self._note_last(name, waits)
+        if self._watch.ended is not None:
+            return self._watch.ended
+        if real_time.seconds() - self._began > _RUN_S:
+            return f"the run took more than {_RUN_S:g} seconds of real time"
+        return None
+
+    def _fire_timers(self) -> str:
+        due = next_due(self._state)
+        assert due is not None, "timers are released only if one is due"
+        fired = self._advance(due)
+        return ", ".join(dict.fromkeys(row["what"] for row in fired)) or "timers"
+
+    def _advance(self, to: Instant) -> list[Any]:
+        """Move the clock, and let everyone that sleeps know what has fired."""
+        fired: list[Any] = self._sandbox._backend.run("advanceClock", to=format_exact(to))["fired"]
+        for actor in self._actors.values():
+            for waiting in actor.waiting:
+                if waiting.until is not None:
+                    waiting.fired += fired
+        return fired
+
+    def _begin_delivery(self, name: str) -> str:
+        endpoint = self._endpoints()[name]
+        planned = self._hosted.dispatch.claim_next(to=endpoint)
+        self._held -= {name}
+        if planned is None:  # a rule has postponed it
+            return "postponed"
+        actor = self._actors.setdefault(name, _Actor(name, self._seed))
+        actor.is_begun, actor.is_over = True, False
+        send = partial(self._hosted.dispatch.send_attempt, planned)
+        self._start_thread(actor, lambda: _delivering(name, send))
+        self._settle(actor)
+        return planned.delivery.event.kind
+
+    def _continue(self, name: str, waits: Waits) -> str:
+        actor = self._actors[name]
+        if waits == "start":
+            actor.is_begun = True
+            client = handle(self._hosted, self._sandbox.settings, self._gate, name, self._port)
+            self._begin(actor, self._functions[name], client)
+            self._settle(actor)
+            return "start"
+        waiting = actor.next_waiting()
+        if waits == "sleep" and waiting.until is not None and waiting.until != IDLE:
+            self._advance(waiting.until)
+        actor.waiting.remove(waiting)
+        random.setstate(actor.random)
+        self._gate.release(waiting)
+        self._settle(actor)
+        return waiting.label
+
+    def _begin(self, actor: _Actor, function: ClientFunction, client: Sandbox) -> None:
+        random.setstate(actor.random)
+        if inspect.iscoroutinefunction(function):
+            self._start_task(actor, lambda: function(client))
+            return
+
+        def body() -> None:
+            result = function(client)
+            if inspect.iscoroutine(result):
+                self._start_task(actor, lambda: result)
+                raise _IsTask
+
+        self._start_thread(actor, body)
+
+    def _start_thread(self, actor: _Actor, body: Callable[[], Any]) -> None:
+        mail = self._gate.mail
+
+        def run() -> None:
+            raised: BaseException | None = None
+            try:
+                body()
+            except _IsTask:
+                return
+            except BaseException as failure:  # noqa: BLE001 - the way in which it ends is judged
+                raised = failure
+            mail.put(ActorEnd(actor.name, raised))
+
+        actor.thread = threading.Thread(target=run, name=f"interleave {actor.name}", daemon=True)
+        self._own.add(actor.thread)
+        actor.thread.start()
+
+    def _start_task(self, actor: _Actor, make: Callable[[], Any]) -> None:
+        loop, mail = self._client_loop(), self._gate.mail
+        actor.is_task = True
+
+        async def run() -> None:
+            raised: BaseException | None = None
+            try:
+                await make()
+            except BaseException as failure:  # noqa: BLE001 - the way in which it ends is judged
+                raised = failure
+            mail.put(ActorEnd(actor.name, raised))
+
+        loop.call_soon_threadsafe(lambda: self._tasks.append(loop.create_task(run())))
+        mail.put(LoopIdle(0, {}))
+
+    def _client_loop(self) -> asyncio.AbstractEventLoop:
+        if self._gate.loop is None:
+            loop = self._gate.loop = asyncio.new_event_loop()
+            loop.time = real_time.seconds  # type: ignore[method-assign]  # a frozen clock would stop its timers
+            self._tasks: list[asyncio.Task[None]] = []
+            self._loop_thread = threading.Thread(target=self._serve, args=(loop,), name="interleave loop", daemon=True)
+            self._own.add(self._loop_thread)
+            self._loop_thread.start()
+        return self._gate.loop
+
+    @staticmethod
+    def _serve(loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        loop.run_forever()
+        loop.close()
+
+    def _stop_loop(self, loop: asyncio.AbstractEventLoop) -> None:
+        for task in self._tasks:
+            task.cancel()
+        loop.call_soon(loop.call_soon, loop.stop)  # after the tasks have seen it
+
+    def _port(self, name: str) -> str:
+        from mockserver.testing.interleave.sockets import gated_server
+
+        if name not in self._servers:
+            self._servers[name] = gated_server(self._hosted, self._gate, name)
+            self._servers[name].start()
+        return self._servers[name].url
+
+    # Waiting for an actor's code
+
+    def _settle(self, actor: _Actor) -> None:
+        """Wait until the actor waits at the gate, has ended, or is blocked."""
+        if not self._await(actor):
+            place = idle.place_of(actor.thread) if actor.thread is not None and not actor.is_task else ""
+            actor.blocked_at = place
+            self._known.blocks.add(place)
+            text = f"{actor.name} at {place}" if place else actor.name
+            if text not in self._blocked:
+                self._blocked.append(text)
+        actor.random = random.getstate()
+
+    def _await(self, actor: _Actor) -> bool:
+        """Return True once the actor has come to its next step or its end, False if it is blocked."""
+        began, is_sent = real_time.seconds(), False
+        probed: Mapping[str, int] | None = None
+        while True:
+            if self._has_settled(actor, probed):
+                actor.blocked_at = None
+                return True
+            waited = real_time.seconds() - began
+            if self._is_surely_blocked(actor, probed) or waited > self._patience(actor):
+                return False
+            if actor.is_task and not is_sent:
+                is_sent = True
+                self._probes += 1
+                self._probe(self._probes)
+            needs_poll = actor.is_task or bool(actor.waiting)
+            try:
+                item = self._gate.mail.get(timeout=_POLL_S if needs_poll else min(self._blocked_s, _KNOWN_BLOCK_S))
+            except Empty:
+                probed = None
+                continue
+            is_answer = isinstance(item, LoopIdle) and is_sent and item.number == self._probes
+            probed = item.in_flight if is_answer and isinstance(item, LoopIdle) else None
+            is_sent = is_sent and not is_answer
+            self._take(item)
+
+    def _patience(self, actor: _Actor) -> float:
+        is_known = bool(self._known.blocks) and actor.thread is not None and not actor.is_task
+        if is_known and idle.place_of(actor.thread) in self._known.blocks:  # type: ignore[arg-type]
+            return min(_KNOWN_BLOCK_S, self._blocked_s)
+        return self._blocked_s
+
+    def _probe(self, number: int) -> None:
+        """Have the loop send this number once it has nothing to run."""
+        loop, mail = self._gate.loop, self._gate.mail
+        assert loop is not None, "a task has a loop"
+
+        def look() -> None:
+            if len(getattr(loop, "_ready", ())) == 0:
+                mail.put(LoopIdle(number, dict(self._gate.in_flight)))
+            elif number == self._probes:  # else two probes would wait for each other
+                loop.call_soon(look)
+
+        loop.call_soon_threadsafe(look)
+
+    def _has_settled(self, actor: _Actor, probed: Mapping[str, int] | None) -> bool:
+        if actor.is_over:
+            return True
+        if not actor.waiting:
+            return False
+        if actor.is_task:
+            return probed is not None and probed.get(actor.name, 0) <= len(actor.waiting)
+        return all(map(idle.is_idle, self._helpers(actor)))
+
+    def _is_surely_blocked(self, actor: _Actor, probed: Mapping[str, int] | None) -> bool:
+        """Return True for a task that waits for another one: the loop has nothing to run, now or later, and no call is on its way."""
+        loop: Any = self._gate.loop
+        if not actor.is_task or probed is None or actor.waiting or loop is None:
+            return False
+        on_the_way = sum(probed.values()) > sum(len(each.waiting) for each in self._actors.values())
+        scheduled = any(not timer.cancelled() for timer in list(getattr(loop, "_scheduled", (None,))))
+        return not on_the_way and not scheduled and all(map(idle.is_idle, self._helpers(actor)))
+
+    def _helpers(self, actor: _Actor) -> list[threading.Thread]:
+        """Return the threads, other than those that wait at the gate, that a client may have started."""
+        if threading.active_count() == len(self._own) and actor.thread is not None and len(actor.waiting) == 1:
+            return []
+        waiting = {each.thread for one in self._actors.values() for each in one.waiting}
+        of_clients = (
+            thread
+            for thread in threading.enumerate()
+            if thread not in self._own and not thread.name.startswith("mockserver")
+        )
+        helpers = [
+            thread
+            for thread in of_clients
+            if thread.ident not in waiting and (thread not in self._foreign or thread.ident in self._known.calling)
+        ]
+        own = actor.thread
+        is_elsewhere = own is not None and not actor.is_task and own.ident not in waiting and bool(helpers or waiting)
+        return [*helpers, *([own] if is_elsewhere and own is not None and any(w is not None for w in waiting) else [])]
+
+    def _drain(self) -> None:
+        """Take what has arrived meanwhile, of actors that were blocked too."""
+        for actor in [each for each in self._actors.values() if each.is_running and not each.waiting]:
+            if actor.blocked_at is not None:
+                self._await(actor)
+        while True:
+            try:
+                self._take(self._gate.mail.get_nowait())
+            except Empty:
+                return
+
+    def _take(self, item: Mail) -> None:
+        if isinstance(item, Waiting):
+            actor = self._actors[item.actor]
+            actor.waiting.append(item)
+            own = actor.thread
+            if item.thread is not None and (own is None or item.thread != own.ident):
+                self._known.calling.add(item.thread)
+        elif isinstance(item, ActorEnd):
+            self._actors[item.actor].is_over = True
+            if item.raised is not None:
+                self._raised[item.actor] = item.raised
+
+    # Notes for the next choice
+
+    def _exchanges_after(self, number: int) -> list[JournalEntry]:
+        journal = self._state.journal
+        count = journal.last_exchange - number
+        return (
+            [] if count <= 0 else [journal.exchanges[place] for place in range(-min(count, len(journal.exchanges)), 0)]
+        )
+
+    def _note_reads(self, name: str, waits: Waits, exchanges: Sequence[JournalEntry]) -> None:
+        """Count reads in vain: equal ones of one client with equal answers, while no other actor has had a step."""
+        for actor in self._actors.values():
+            if actor.name != name:
+                actor.reads, actor.last_read = 0, None
+        reader = self._actors.get(name)
+        if reader is None or waits != "call":
+            return
+        for exchange in exchanges:
+            is_read = exchange.operation is not None and ENDPOINTS[exchange.operation].method == "GET"
+            read = (request_of(exchange), exchange.status, exchange.answer) if is_read else None
+            is_again = read is not None and read == reader.last_read
+            reader.reads = reader.reads + 1 if is_again else 1 if is_read else 0
+            reader.last_read = read
+
+    def _note_last(self, name: str, waits: Waits) -> None:
+        if waits == "time":
+            return
+        actor = self._actors.get(name)
+        if name in self._functions:
+            self._last_client = None if actor is None or actor.is_over else name
+            self._last = self._last_client
+        else:
+            self._last = name if actor is not None and actor.is_running else self._last_client
+
+    def _deadlock(self, waited: Sequence[_Actor]) -> str:
+        where = ", ".join(f"{each.name} at {each.blocked_at}" if each.blocked_at else each.name for each in waited)
+        return f"no step can be released, and {where} has not ended"
+
+
+class _IsTask(BaseException):
+    """The function of a client has returned a coroutine, which is a task from then on."""
+
+
+def _delivering(name: str, send: Callable[[], None]) -> None:
+    DELIVERING.set(name)
+    send()
+
+
+def _label(label: str, waits: Waits, exchanges: Sequence[JournalEntry]) -> str:
+    calls = [f"{each.operation or each.call.method} {each.status or 'no answer'}" for each in exchanges]
+    if waits == "call" and calls:
+        return ", ".join(calls)
+    return label or waits

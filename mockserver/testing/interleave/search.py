@@ -1,0 +1,311 @@
+"""
+The search: the serial runs first, then orders with one preemption, then with two.
+
+A run is a function of its schedule. Each run shows what else could have been released at each of its places; those are the
+schedules of further runs, the ones with fewer preemptions first.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mockserver.core.run import Run
+from mockserver.core.scheduler import advance_step, next_due
+from mockserver.core.state.sandbox import SandboxState
+from mockserver.testing.explore.in_process import Sleep, places_of_sleeps
+from mockserver.testing.explore.watch import Used, bounds_beyond
+from mockserver.testing.interleave import schedules
+from mockserver.testing.interleave.findings import InterleaveFindings
+from mockserver.testing.interleave.options import InterleaveOptions
+from mockserver.testing.interleave.report import Bound, InterleaveReport, SerialRun
+from mockserver.testing.interleave.run import (
+    SERIAL_BOUNDS,
+    ClientFunction,
+    Decision,
+    InterleavedRun,
+    KnownThreads,
+    Played,
+)
+from mockserver.testing.interleave.schedules import Release
+from mockserver.testing.interleave.verdicts import RunEnd, SerialEnds, read_end
+
+if TYPE_CHECKING:
+    from mockserver.testing.sandbox import Sandbox
+
+_SERIAL_MAX = 24  # orders of whole clients
+_TIMERS_MAX = 10_000  # until nothing is due in the copy of a sandbox
+_PROCESS_TIME = (time.process_time,)  # in a tuple: freezegun replaces attributes of modules
+
+
+class Run1(NamedTuple):
+    """A run with what it ends with, and the sandbox that it leaves."""
+
+    played: Played
+    end: RunEnd
+
+
+@dataclass(order=True)
+class _Planned:
+    """A schedule to run: `key` sorts by preemptions, then by deviations from the serial order."""
+
+    key: tuple[int, int, int]
+    prefix: tuple[str, ...] = field(compare=False)
+
+
+class Search:
+    """
+    One search.
+
+    Args:
+        make_sandbox: Returns a fresh sandbox of this process, each with the same seed and the same frozen instant.
+        setup: Prepares it; its calls are no steps.
+        clients: By name.
+        check: Gets the sandbox after the clients, and raises if something is wrong.
+        options: What to try.
+        test: The name in the report.
+
+    Raises:
+        ValueError: The schedule or the name of a client is not one.
+    """
+
+    def __init__(
+        self,
+        make_sandbox: Callable[[], Sandbox],
+        setup: Callable[[Sandbox], Any] | None,
+        clients: Mapping[str, ClientFunction],
+        check: Callable[[Sandbox], Any] | None,
+        options: InterleaveOptions,
+        test: str,
+    ) -> None:
+        schedules.check_names(clients)
+        self._make_sandbox, self._setup, self._clients, self._check = make_sandbox, setup, clients, check
+        self._options, self._test = options, test
+        self._known, self._places = KnownThreads(), places_of_sleeps()
+        self._began = _PROCESS_TIME[0]()
+        self._runs = 0
+        self._bounds = SERIAL_BOUNDS
+        self._serial: list[SerialRun] = []
+        self._serial_ends: SerialEnds | None = None
+        self._by_bound: dict[int, Bound] = {}
+        self._findings = InterleaveFindings(test)
+        self._difference: str | None = None
+        self._blocked: dict[str, int] = {}
+        self._sleep: Sleep | None = None
+        self._failed: str | None = None
+        self._unplayed: str | None = None
+        self._queue: list[_Planned] = []
+        self._order = count()
+
+    def report(self) -> InterleaveReport:
+        """Run everything, and return the report."""
+        self._run_serially()
+        if self._failed is None:
+            if self._options.schedule is None:
+                self._run_all()
+            else:
+                self._replay(self._options.schedule)
+        return InterleaveReport(
+            self._test,
+            tuple(self._clients),
+            self._options,
+            self._serial,
+            [self._by_bound[bound] for bound in sorted(self._by_bound)],
+            self._runs,
+            self._findings.rows(),
+            self._difference,
+            self._blocked,
+            self._sleep,
+            self._failed,
+            self._unplayed,
+            len(self._queue) if self._options.schedule is None else 0,
+        )
+
+    # Serial runs
+
+    def _run_serially(self) -> None:
+        """Run each order of whole clients, and the first one again: equal runs should be equal."""
+        planned: list[tuple[str, ...]] = [()]
+        ends, used, seen = list[RunEnd](), list[Used](), list[tuple[Any, ...]]()
+        while planned and len(self._serial) < _SERIAL_MAX:
+            prefix = planned.pop(0)
+            with self._made() as sandbox:
+                played, end = self._play(sandbox, prefix)
+            ends.append(end)
+            used.append(played.used)
+            seen.append((_texts(played), end.records))
+            self._serial.append(SerialRun.of(played, self._clients, end))
+            for place, decision in self._alternatives(played, prefix):
+                names = _names(played, place)
+                for option in decision.options[1:]:
+                    is_serial = decision.is_free and option.cost == 0 and option.name in self._clients
+                    if is_serial:
+                        planned.append((*names, option.name))
+                    else:
+                        self._plan(played, place, option)
+        with self._made() as sandbox:
+            played, end = self._play(sandbox, ())
+        if (_texts(played), end.records) != seen[0]:
+            self._difference = _first_difference(seen[0], (_texts(played), end.records))
+        self._bounds = bounds_beyond(max(used))._replace(real=SERIAL_BOUNDS.real)
+        self._serial_ends = SerialEnds(ends)
+        self._count(0, len(self._serial))
+        failing = [name for name in self._clients if all(name in end.errors for end in ends)]
+        tolerated = self._options.tolerates
+        for name in failing:
+            if not all(isinstance(end.raised[name], tolerated) for end in ends):
+                self._failed = f"{name} fails in every serial run: {ends[0].errors[name]}"
+        if all(end.stuck is not None for end in ends):
+            self._failed = f"no serial run ends: {ends[0].stuck}"
+        if all(end.check is not None for end in ends):
+            self._failed = f"the check fails in every serial run: {ends[0].check}"
+
+    # Other runs
+
+    def _run_all(self) -> None:
+        while self._queue and not self._is_over():
+            planned = heappop(self._queue)
+            self._run_planned(planned.prefix, planned.key[0])
+
+    def _run_planned(self, prefix: tuple[str, ...], cost: int) -> None:
+        with self._made() as sandbox:
+            played, end = self._play(sandbox, prefix)
+            self._count(max(cost, 1) if self._options.bound else 0, 1)
+            self._judge(sandbox, played, end)
+        for place, decision in self._alternatives(played, prefix):
+            for option in decision.options[1:]:
+                self._plan(played, place, option)
+
+    def _replay(self, schedule: str) -> None:
+        names = tuple(schedules.parse(schedule, [*self._clients, schedules.TIMERS]))
+        with self._made() as sandbox:
+            played, end = self._play(sandbox, names)
+            taken = [step.actor for step in played.steps[: len(names)]]
+            if taken != list(names):
+                place = next(place for place, name in enumerate(names) if taken[place : place + 1] != [name])
+                self._unplayed = f"step {place + 1} is to be one of {names[place]}, which has none there"
+            self._judge(sandbox, played, end)
+
+    def _alternatives(self, played: Played, prefix: tuple[str, ...]) -> Iterator[tuple[int, Decision]]:
+        return ((place, row) for place, row in enumerate(played.decisions) if place >= len(prefix))
+
+    def _plan(self, played: Played, place: int, option: Release) -> None:
+        cost = sum(row.chosen.cost for row in played.decisions[:place]) + option.cost
+        if cost <= self._options.bound:
+            deviations = sum(not row.is_serial for row in played.decisions[:place])
+            prefix = (*_names(played, place), option.name)
+            heappush(self._queue, _Planned((cost, deviations, next(self._order)), prefix))
+
+    def _judge(self, sandbox: Sandbox, played: Played, end: RunEnd) -> None:
+        assert self._serial_ends is not None, "the serial runs are first"
+        for cause in self._serial_ends.causes(end, self._options.tolerates, is_comparable=self._difference is None):
+            self._findings.add(cause, played, sandbox)
+
+    def _count(self, cost: int, orders: int) -> None:
+        row = self._by_bound.setdefault(cost, Bound(cost))
+        row.run += orders
+
+    def _is_over(self) -> bool:
+        seconds = self._options.seconds
+        return self._runs >= self._options.runs or (seconds is not None and _PROCESS_TIME[0]() - self._began >= seconds)
+
+    # One run
+
+    def _made(self) -> Sandbox:
+        sandbox = self._make_sandbox()
+        sandbox._is_repeated = True
+        if self._setup is not None:
+            self._setup(sandbox)
+        sandbox._hosted.dispatch_webhooks()
+        return sandbox
+
+    def _play(self, sandbox: Sandbox, prefix: Sequence[str]) -> Run1:
+        """Run the clients; the first steps are those of the prefix, the others are serial."""
+        self._runs += 1
+        run = InterleavedRun(
+            sandbox,
+            self._clients,
+            seed=self._options.seed,
+            split=self._options.split,
+            blocked_s=self._options.blocked_seconds,
+            bounds=self._bounds,
+            places=self._places,
+            known=self._known,
+        )
+        left = list(reversed(prefix))
+
+        def choose(options: Sequence[Release]) -> str:
+            wanted = left.pop() if left else ""
+            return wanted if any(option.name == wanted for option in options) else options[0].name
+
+        try:
+            played = run.play(choose)
+            end = self._end(sandbox, played, run.addresses)
+        finally:
+            run.close()
+        for text in played.blocked:
+            self._blocked[text] = self._blocked.get(text, 0) + 1
+        if played.sleep is not None and (self._sleep is None or played.sleep.seconds > self._sleep.seconds):
+            self._sleep = played.sleep
+        return Run1(played, end)
+
+    def _end(self, sandbox: Sandbox, played: Played, addresses: Sequence[str]) -> RunEnd:
+        check: BaseException | None = None
+        if self._check is not None and played.stuck is None:
+            try:
+                self._check(sandbox)
+            except Exception as failure:  # noqa: BLE001 - the way in which it fails is judged
+                check = failure
+        owners = {n: step.actor for step in played.steps for n in step.exchanges}
+        state = sandbox._hosted.sandbox
+        with state.lock:
+            idle = _done(state)
+            return read_end(Run.of(state), Run.of(idle), owners, played.raised, played.stuck, check, addresses)
+
+
+def _done(state: SandboxState) -> SandboxState:
+    """Return a copy of a sandbox in which every timer has fired. Lock: the caller holds it."""
+    copy = state.clone()
+    for _ in range(_TIMERS_MAX):
+        if next_due(copy) is None:
+            break
+        try:
+            advance_step(copy, None)
+        except ValueError:  # an effect of a rule needs a server, or the calendar ends
+            break
+    return copy
+
+
+def _names(played: Played, place: int) -> list[str]:
+    return [step.actor for step in played.steps[:place]]
+
+
+def _texts(played: Played) -> tuple[str, ...]:
+    return tuple(f"{step.actor} {step.label}" for step in played.steps)
+
+
+def _first_difference(one: tuple[Any, ...], other: tuple[Any, ...]) -> str:
+    (first, first_end), (second, second_end) = one, other
+    for place, (step, again) in enumerate(zip(first, second, strict=False), start=1):
+        if step != again:
+            return f"step {place} is {step} in one run, and {again} in an equal one"
+    if len(first) != len(second):
+        return f"equal serial runs have {len(first)} and {len(second)} steps"
+    differing = next((row for row in first_end if row not in second_end), first_end[0] if first_end else "nothing")
+    return f"equal serial runs end with other records, such as {differing}"
+
+
+def interleave(
+    make_sandbox: Callable[[], Sandbox],
+    setup: Callable[[Sandbox], Any] | None,
+    clients: Mapping[str, ClientFunction],
+    check: Callable[[Sandbox], Any] | None,
+    options: InterleaveOptions,
+    test: str,
+) -> InterleaveReport:
+    """Run clients in each order that matters, and return the report; the arguments are those of `Search`."""
+    return Search(make_sandbox, setup, clients, check, options, test).report()
