@@ -38,6 +38,11 @@ GIVEN: JSON = {
 }  # fmt: skip
 
 
+FILTERS: list[JSON] = [
+    {"combinator": "and", "statements": [{"field": "chat.platform", "operator": "equals", "value": "chatapp"}]}
+]
+
+
 class Bent:
     """
     The life, in which a lie changes one answer or delivery.
@@ -64,6 +69,10 @@ class Bent:
         body = self.answer(name)
         change(body)
         self.reply(name, body)
+
+    def send(self, name: str, body: Any) -> None:
+        """Replace the body that a call sent."""
+        self.entries[name]["request"]["postData"] = {"mimeType": "application/json", "text": json.dumps(body)}
 
     def event(self, name: str, change: Callable[[Any], Any]) -> None:
         """Change the body of a delivery in place."""
@@ -144,6 +153,8 @@ def _draft(name: str, template: str = "template_hello", **more: Any) -> JSON:
 def _campaigns(life: _Writer) -> None:
     call = life.call
     call("empty list", f"GET {CAMPAIGNS}")
+    call("templates first", "GET /v1/message-templates")
+    call("preview", f"POST {CAMPAIGNS}/audience-preview", {"filters": FILTERS})
     a = call("create A", f"POST {CAMPAIGNS}", _draft("A", description="Uma"))["campaignId"]
     b = call("create B", f"POST {CAMPAIGNS}", _draft("B", "template_asking"))["campaignId"]
     call("create B again", f"POST {CAMPAIGNS}", _draft("B"))
@@ -161,7 +172,7 @@ def _campaigns(life: _Writer) -> None:
     call("read A 2", f"GET {CAMPAIGNS}/{a}")
     call("cancel B", f"POST {CAMPAIGNS}/{b}/cancel")
     call("read B canceled", f"GET {CAMPAIGNS}/{b}")
-    c = call("create C", f"POST {CAMPAIGNS}", _draft("C"))["campaignId"]
+    c = call("create C", f"POST {CAMPAIGNS}", _draft("C", filters=FILTERS))["campaignId"]
     other = call("start C", f"POST {CAMPAIGNS}/{c}/start")["executionId"]
     life.wait(10)
     call("cancel C", f"POST {CAMPAIGNS}/{c}/cancel")

@@ -7,9 +7,11 @@ shows the lie.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from mockserver._json import JSON
 from tests.recordings.honest import Bent
 
 Bend = Callable[[Bent], None]
@@ -56,6 +58,21 @@ def all_of(*bends: Bend) -> Bend:
             one(life)
 
     return bend
+
+
+def send(name: str, /, **members: Any) -> Bend:
+    """Change members of the body that a call sent."""
+
+    def bend(life: Bent) -> None:
+        posted = life.entries[name]["request"].get("postData", {"text": "{}"})
+        life.send(name, json.loads(posted["text"]) | members)
+
+    return bend
+
+
+def where(field: str, operator: str, value: Any) -> JSON:
+    """Return a group of filters with one statement."""
+    return {"combinator": "and", "statements": [{"field": field, "operator": operator, "value": value}]}
 
 
 def refuse(name: str, code: str, status: int = 422) -> Bend:
@@ -156,6 +173,25 @@ LIES: Sequence[Lie] = (
     Lie("A campaign cannot be started because it is unknown", "start.unknown", "start A", refuse("start A", "CAMPAIGN_NOT_FOUND", 404)),
     Lie("A campaign cannot be canceled because it is unknown", "cancel.unknown", "cancel B", refuse("cancel B", "CAMPAIGN_NOT_FOUND", 404)),
     Lie("A read shows another campaign", "campaigns.detail", "read A 1", as_in("read A 1", "id", "create B", "campaignId")),
+    # bodies, templates and filters
+    Lie("A cadence of 0 is accepted", "campaigns.cadence", "create D badly", reply("create D badly", {"campaignId": "campaign_2", "status": "draft"}, 201)),
+    Lie("A name of 101 characters is accepted", "campaigns.name", "create C", send("create C", name="C" * 101)),
+    Lie("A description of 2001 characters is accepted", "campaigns.description", "create C", send("create C", description="C" * 2001)),
+    Lie("An unknown platform is accepted", "campaigns.platform", "create C", send("create C", platform="botapp")),
+    Lie("A number is accepted as a variable", "start.common-variables", "start C", send("start C", commonVariables={"var1": 1})),
+    Lie("A start without a required variable is accepted", "start.missing-variables", "start B badly", reply("start B badly", {"executionId": "execution_2", "status": "processing"}, 202)),
+    Lie("A start with all variables is refused for them", "start.missing-variables", "start B badly", send("start B badly", commonVariables={"var1": "DEZ"})),
+    Lie("A cancel without a body is refused for its body", "cancel.no-body", "cancel B", refuse("cancel B", "VALIDATION_ERROR", 400)),
+    Lie("An official template is accepted with chatapp_lite", "campaigns.template-mismatch", "create C", send("create C", platform="chatapp_lite", templateId="template_official")),
+    Lie("An internal template is refused with chatapp", "campaigns.template-mismatch", "create C", refuse("create C", "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH", 400)),
+    Lie("A template that is listed is unknown at a creation", "campaigns.template", "create C", refuse("create C", "MESSAGE_TEMPLATE_NOT_FOUND", 404)),
+    Lie("A template that is listed is unknown to a read", "templates.unknown", "template", refuse("template", "MESSAGE_TEMPLATE_NOT_FOUND", 404)),
+    Lie("The items of a template begin with order 1", "templates.items", "template", put("template", "items", 0, "order", value=1)),
+    Lie("A variable has no placeholder", "templates.varn", "template", put("template", "commonVariables", 0, "key", value="var2")),
+    Lie("A variable is not called varN", "templates.common-variables", "template", put("template", "commonVariables", 0, "key", value="nome")),
+    Lie("An operator of another type is accepted", "filters.operators", "preview", send("preview", filters=[where("chat.isAnswered", "contains", "x")])),
+    Lie("A value of another type is accepted", "filters.types", "preview", send("preview", filters=[where("chat.monetization", "equals", "10")])),
+    Lie("The preview refuses filters that a creation accepts", "audience.same-filters", "preview", refuse("preview", "CAMPAIGN_INVALID_FILTERS")),
     # executions
     Lie("The sent messages become fewer", "send.counts", "poll A 2", put("poll A 2", "sentCount", value=5)),
     Lie("The failed messages become fewer", "send.counts", "read A 2", put("read A 2", *RUN, "failedCount", value=2)),
@@ -195,7 +231,7 @@ LIES: Sequence[Lie] = (
     Lie("The entrypoint of a completed session changes", "session.final", "session 1 again", put("session 1 again", "entrypoint", "phoneNumberId", value="1")),
     Lie("The step is not that of the creation", "session.completed", "session 3 completed", all_of(
         put("session 3 completed", "entrypoint", "funnelStepId", value="funnel_step_2"), put_event("event 3", "entrypoint", "funnelStepId", value="funnel_step_2"))),
-    Lie("The coexistence is not that of the creation", "session.completed", "session 3 completed", all_of(
+    Lie("The coexistence is not that of the creation", "session.coexistence", "session 3 completed", all_of(
         put("session 3 completed", "entrypoint", "isCoexistence", value=True), put_event("event 3", "entrypoint", "isCoexistence", value=True))),
     Lie("Two sessions created one entrypoint", "session.completed", "session 3 completed",
         lambda life: life.change("session 3 completed", lambda body: body["entrypoint"].update(id=life.answer("session 1 completed")["entrypoint"]["id"]))),
@@ -210,6 +246,10 @@ LIES: Sequence[Lie] = (
     Lie("The url of a session is its id", "session.url", "connect 2", as_in("connect 2", "url", "connect 2", "sessionId")),
     Lie("A session is unknown before its deadline", "session.read", "session 1 pending", refuse("session 1 pending", "RESOURCE_NOT_FOUND", 404)),
     Lie("A read shows another session", "session.read", "session 2 pending", as_in("session 2 pending", "sessionId", "connect 3", "sessionId")),
+    Lie("A session with an unknown property is accepted", "session.no-extra", "connect 4", send("connect 4", note="x")),
+    Lie("A funnel without a step is accepted", "session.funnel-pair", "connect 4", send("connect 4", funnelId="funnel_1")),
+    Lie("A text is accepted as coexistence", "session.coexistence", "connect 4", send("connect 4", coexistence="yes")),
+    Lie("An http url is accepted to return to", "session.return-url", "connect 4", send("connect 4", returnUrl="http://app.example/")),
     # events
     Lie("The event of a completed session is one of a failure", "events.failed", "event 1", lambda life: life.event("event 1", lambda body: body.update(
         event="entrypoints.chatapp.connection_failed", data={"sessionId": body["data"]["sessionId"], "status": "failed", "reason": "phone_in_use"}))),
@@ -243,10 +283,11 @@ LIES: Sequence[Lie] = (
 )
 
 UNSHOWN: Sequence[Unshown] = (
-    Unshown("An audience is counted wrongly", "a recording does not show the chats of an audience", put("read C canceled", *RUN, "targetCount", value=90)),
+    Unshown("An audience is counted wrongly", "a recording does not show the chats of an audience", all_of(
+        put("read C canceled", *RUN, "targetCount", value=80), put("poll C", "targetCount", value=80), put("poll C", "progress", value=13))),
     Unshown("A campaign sends more slowly than its cadence", "a platform's ceiling is open, and the cadence is what the service tries",
             all_of(
-            put("poll C", "sentCount", value=2), put("poll C", "progress", value=5), put("read C canceled", *RUN, "sentCount", value=2))),
+            put("poll C", "sentCount", value=5), put("poll C", "progress", value=5), put("read C canceled", *RUN, "sentCount", value=5))),
     Unshown("A message counts as sent that no chat got", "the messages of every chat would have to be listed", put("template", "name", value="outro")),
     Unshown("A campaign is canceled that no call canceled", "another caller may have canceled it", all_of(
         *(put(f"poll A {when}", "status", value="canceled") for when in ("completed", "late")),

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from mockserver import MockServer
-from mockserver.verify.histories.service import CHECKS, judge_histories
+from mockserver.verify.histories.report import judge_service
+from mockserver.verify.histories.service import CHECKS
 from tests.depth import at_depth
 from tests.recordings.random_lives import record
 
@@ -33,9 +34,9 @@ def test_no_life_under_random_choices_is_contradictory(tmp_path: Path) -> None:
         for seed in range(LIVES):
             has_faults, has_jumps = seed // 2 % 2 == 1, seed // 4 % 2 == 1
             life = record(server, tmp_path, seed, clients=1 + seed % 2, faults=has_faults, jumps=has_jumps)
-            verdicts = judge_histories(life)
-            assert (seed, []) == (seed, verdicts.contradictions)
-            compared.update(verdicts.compared)
+            report = judge_service(life)
+            assert (seed, [], []) == (seed, report.verdicts.contradictions, report.broken)
+            compared.update(report.verdicts.compared)
     finally:
         server.close()
 

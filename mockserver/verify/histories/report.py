@@ -34,6 +34,11 @@ NOT_VISIBLE: Final[Mapping[str, str]] = {
     "base.prefix": "calls of other paths are left out",
     "base.invalid-request": _OPEN,
     "base.input": _OPEN,
+    "base.unknown-path": "the service may have calls that the document does not contain",
+    **dict.fromkeys(
+        ("filters.fields", "filters.platform-values", "filters.invalid"),
+        "the filter schema of the service is the authority, and its shape is not documented",
+    ),
     **dict.fromkeys(("auth.header", "auth.unknown", "auth.secret-only", "auth.any-secret-key", "auth.denied"), _KEYS),
     "auth.public-elsewhere": _OPEN,
     "auth.developers-disabled": "a recording does not show the settings of a tenant",

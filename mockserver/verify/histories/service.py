@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from mockserver.verify.histories import campaigns, executions, records, sessions
+from mockserver.verify.histories import campaigns, executions, records, requests, sessions
 from mockserver.verify.histories.evidence import History
 from mockserver.verify.histories.exchanges import Recording
 from mockserver.verify.histories.verdicts import Verdicts
@@ -45,6 +45,12 @@ CHECKS: Final[tuple[HistoryCheck, ...]] = (
     HistoryCheck(records.ids,                  ("base.ids",)),
     HistoryCheck(records.answers_about_another, ("campaigns.detail", "execution.read", "session.read", "templates.detail", "entrypoints.read")),
     HistoryCheck(records.templates,            ("templates.list", "templates.official")),
+    HistoryCheck(requests.bodies,              ("campaigns.name", "campaigns.description", "campaigns.platform", "campaigns.template", "campaigns.cadence", "campaigns.validation", "start.common-variables", "start.response", "session.no-extra", "session.funnel-pair", "session.coexistence", "session.return-url")),
+    HistoryCheck(requests.filters,             ("filters.operators", "filters.types", "audience.same-filters")),
+    HistoryCheck(requests.platforms,           ("campaigns.template-mismatch", "campaigns.template", "templates.unknown")),
+    HistoryCheck(requests.variables,           ("start.missing-variables",)),
+    HistoryCheck(requests.templates,           ("templates.items", "templates.common-variables", "templates.varn")),
+    HistoryCheck(requests.cancels,             ("cancel.no-body", "cancel.draft", "cancel.final")),
     HistoryCheck(records.messages,             ("messages.record", "messages.list")),
 )
 # fmt: on

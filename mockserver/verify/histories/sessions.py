@@ -189,7 +189,8 @@ def _mirrors(id: str, created: Sighting, row: Sighting, verdicts: Verdicts) -> N
         pairs.append(("funnelId", given.get("funnelId"), "funnelId", shown.get("funnelId")))
     for name, sent, field, mirrored in pairs:
         values = f"created with {name} {sent!r}", f"{field} {mirrored!r}"
-        verdicts.judge("session.completed", sent == mirrored, [created.cited, row.cited], id, values)
+        clause = "session.coexistence" if name == "coexistence" else "session.completed"
+        verdicts.judge(clause, sent == mirrored, [created.cited, row.cited], id, values)
 
 
 def _unique_numbers(history: History, verdicts: Verdicts) -> None:

@@ -1,0 +1,242 @@
+"""What the service must refuse or accept: bodies, filters, variables and platforms, by the other answers of the recording."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from mockserver.contract import schemas
+from mockserver.contract.endpoints import ENDPOINTS, FIELD_CLAUSES
+from mockserver.contract.filters import FIELDS, OPERATORS, FieldType
+from mockserver.verify.histories.evidence import Cited, History, Sighting, precedes, rows_of, sent
+from mockserver.verify.histories.exchanges import RecordedExchange
+from mockserver.verify.histories.verdicts import ONE_ANSWER, UNCHANGED, Verdicts
+
+_TABLES: Final = "the service's own filter schema has the fields and operators of the document"
+_CREATIONS: Final = ("createCampaign", "createConnectionSession", "startCampaign")
+_NOT_FOUND: Final = ("MESSAGE_TEMPLATE_NOT_FOUND", "CAMPAIGN_TEMPLATE_NOT_FOUND")
+_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+_INVALID_FILTERS: Final = ("CAMPAIGN_INVALID_FILTERS", "PLATFORM_UNSUPPORTED")
+
+
+def bodies(history: History, verdicts: Verdicts) -> None:
+    """A body that fails its schema is not accepted."""
+    for operation in _CREATIONS:
+        for call in history.calls(operation):
+            body = sent(call)
+            if call.succeeded and body is not None:
+                _accepted(operation, call, body, verdicts)
+
+
+def _accepted(operation: str, call: RecordedExchange, body: Mapping[str, Any], verdicts: Verdicts) -> None:
+    judged = {clause for (of, _), clause in FIELD_CLAUSES.items() if of == operation} - {"audience.same-filters"}
+    wrong = dict(_problems(operation, body))
+    if operation == "createCampaign":
+        judged.add("campaigns.validation")
+    if operation == "createConnectionSession":
+        judged.add("session.no-extra")
+    for clause in sorted({*judged, *wrong}):
+        values = wrong.get(clause, ""), f"answered with {call.status}"
+        verdicts.judge(clause, clause not in wrong, [call], f"#{call.index}", values, ONE_ANSWER)
+
+
+def _problems(operation: str, body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the clause and the place of each part of a body that every option of every choice refuses."""
+    for problem in schemas.check(f"{operation}.request", body):
+        field = problem.pointer.split("/")[1] if problem.pointer else ""
+        is_open = problem.found is None or field == "filters"  # null-for-optional; filters have checks of their own
+        is_default = field == "platform" and problem.found is schemas.ABSENT  # platform-required
+        if is_open or is_default:
+            continue
+        if problem.keyword == "additionalProperties":
+            if operation == "createConnectionSession":
+                yield "session.no-extra", f"got the unknown property {field}"
+            continue  # unknown-body-keys
+        clause = FIELD_CLAUSES.get((operation, field), ENDPOINTS[operation].clause)
+        yield clause, f"got {problem.pointer or 'the body'}; expected {problem.wanted}"
+    url = body.get("returnUrl") if operation == "createConnectionSession" else None
+    if isinstance(url, str) and not _is_return_url(url):
+        yield "session.return-url", "got a returnUrl; expected https, without user or password"
+
+
+def _is_return_url(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    is_loopback = parts.scheme == "http" and parts.hostname in _LOOPBACK  # return-url-scheme
+    return (parts.scheme == "https" or is_loopback) and "@" not in parts.netloc
+
+
+def filters(history: History, verdicts: Verdicts) -> None:
+    """An operator of another type and a value of another type are refused, by preview and creation alike."""
+    outcomes: dict[str, RecordedExchange] = {}
+    for operation in ("previewAudience", "createCampaign"):
+        for call in history.calls(operation):
+            groups = (sent(call) or {}).get("filters")
+            if not isinstance(groups, list) or not (call.succeeded or call.code in _INVALID_FILTERS):
+                continue
+            if call.succeeded:
+                _accepted_filters(call, groups, verdicts)
+            first = outcomes.setdefault(json.dumps(groups, sort_keys=True), call)
+            values = [f"{each.operation} answered {each.code or each.status}" for each in (first, call)]
+            is_same = first.succeeded == call.succeeded
+            verdicts.judge("audience.same-filters", is_same, [first, call], f"#{call.index}", (values[0], values[1]))
+
+
+def _accepted_filters(call: RecordedExchange, groups: Sequence[Any], verdicts: Verdicts) -> None:
+    statements = [row for group in groups if isinstance(group, dict) for row in _dicts(group.get("statements"))]
+    for row in statements:
+        field = FIELDS.get(str(row.get("field")))
+        if field is None:
+            continue
+        known, name = OPERATORS[field.type], row.get("operator")
+        of_another = any(name in rows for rows in OPERATORS.values()) if isinstance(name, str) else False
+        cited, record = [call], f"#{call.index}"
+        if of_another:
+            values = f"the operator {name} of the field {field.name}", f"answered with {call.status}"
+            verdicts.judge("filters.operators", name in known, cited, record, values, _TABLES)
+        if isinstance(name, str) and name in known and "value" in row and known[name].operand != "none":
+            operands = row["value"] if known[name].operand == "list" else [row["value"]]
+            fits = isinstance(operands, list) and all(_fits(field.type, value) for value in operands)
+            values = (
+                f"a value of another type than {field.type} for {field.name} {name}",
+                f"answered with {call.status}",
+            )
+            verdicts.judge("filters.types", fits, cited, record, values, _TABLES)
+
+
+def _dicts(rows: Any) -> list[Mapping[str, Any]]:
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+def _fits(kind: FieldType, value: Any) -> bool:
+    if kind == "boolean":
+        return isinstance(value, bool)
+    if kind == "number":
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, str)
+
+
+def platforms(history: History, verdicts: Verdicts) -> None:
+    """An official template is refused with chatapp_lite alone, and a template that is there is not unknown."""
+    for call in history.calls("createCampaign"):
+        body = sent(call) or {}
+        id, platform = body.get("templateId"), body.get("platform")
+        rows = history.records("template").get(id, ()) if isinstance(id, str) else ()
+        official = {row.shown.get("isOfficial") for row in rows}
+        is_mismatch = call.code == "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH"
+        if is_mismatch and platform in ("chatapp", "photoapp"):
+            values = f"platform {platform}", f"refused with {call.code}"
+            verdicts.broken("campaigns.template-mismatch", [call], f"#{call.index}", values, ONE_ANSWER)
+        elif len(official) == 1 and platform == "chatapp_lite" and (call.succeeded or is_mismatch):
+            (is_official,) = official
+            values = f"isOfficial {is_official}", f"with chatapp_lite answered {call.code or call.status}"
+            is_kept = is_mismatch == (is_official is True)
+            cited = [rows[0].cited, call]
+            verdicts.judge("campaigns.template-mismatch", is_kept, cited, f"#{call.index}", values, UNCHANGED)
+        _unknown("campaigns.template", call, rows, verdicts)
+    for call in history.calls("readTemplate"):
+        _unknown("templates.unknown", call, history.records("template").get(call.params.get("id", ""), ()), verdicts)
+
+
+def _unknown(clause: str, call: RecordedExchange, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
+    """Compare the refusal of an unknown template with answers before and after it that show the template."""
+    if call.code not in _NOT_FOUND:
+        return
+    before = next((row for row in rows if precedes(row.cited, call)), None)
+    after = next((row for row in rows if precedes(call, row.cited)), None)
+    if before is not None and after is not None:
+        values = f"refused with {call.code}", f"{after.id} is there before and after it"
+        verdicts.broken(clause, [call, after.cited], after.id, values, UNCHANGED)
+    else:
+        verdicts.hold(clause)
+
+
+def variables(history: History, verdicts: Verdicts) -> None:
+    """A start without a required variable is refused, and one with all of them is not refused for them."""
+    for call in history.calls("startCampaign"):
+        campaign = history.records("campaign").get(call.params.get("id", ""), ())
+        template = next(
+            (row.shown["templateId"] for row in campaign if isinstance(row.shown.get("templateId"), str)), ""
+        )
+        required = _required(history.records("template").get(template, ()))
+        body = sent(call)
+        if required is None or body is None:
+            continue
+        given = body.get("commonVariables")
+        given = given if isinstance(given, dict) else {}
+        missing = [key for key in required[1] if key not in given]
+        is_refused = call.code == "CAMPAIGN_MISSING_COMMON_VARIABLES"
+        cited: list[Cited] = [required[0], call]
+        values = (
+            f"required {', '.join(required[1]) or 'none'}",
+            f"sent {', '.join(given) or 'none'}, answered {call.code or call.status}",
+        )
+        if call.succeeded:
+            verdicts.judge("start.missing-variables", not missing, cited, f"#{call.index}", values, UNCHANGED)
+        elif is_refused:
+            has_all = all(given.get(key) for key in required[1])  # an empty text may count as missing
+            verdicts.judge("start.missing-variables", not has_all, cited, f"#{call.index}", values, UNCHANGED)
+
+
+def _required(rows: Sequence[Sighting]) -> tuple[Cited, list[str]] | None:
+    """Return the required variables of a template, and the answer that shows them; None if no answer or several do so."""
+    details = [row for row in rows if isinstance(row.shown.get("commonVariables"), list)]
+    keys = [
+        [str(row.get("key")) for row in _dicts(detail.shown["commonVariables"]) if row.get("required") is True]
+        for detail in details
+    ]
+    return (details[0].cited, keys[0]) if keys and all(other == keys[0] for other in keys) else None
+
+
+def templates(history: History, verdicts: Verdicts) -> None:
+    """The items of a template are in order from 0, and each variable varN has its placeholder {{N}}."""
+    for id, rows in history.records("template").items():
+        for row in rows:
+            if row.how != "read":
+                continue
+            items, manual = rows_of(row.shown, "items"), _dicts(row.shown.get("commonVariables"))
+            orders = [item.get("order") for item in items]
+            values = "an order from 0 on", f"orders {orders}"
+            if items and all(type(order) is int for order in orders):
+                is_kept = 0 in orders and len(orders) == len({*orders})
+                verdicts.judge("templates.items", is_kept, [row.cited], id, values, ONE_ANSWER)
+            _placeholders(id, row, items, [variable.get("key") for variable in manual], verdicts)
+
+
+def _placeholders(
+    id: str, row: Sighting, items: Sequence[Mapping[str, Any]], keys: list[Any], verdicts: Verdicts
+) -> None:
+    texts = " ".join(str(item.get("text")) for item in items)
+    is_text = all(item.get("type") == "text" for item in items)
+    for key in keys:
+        number = key.removeprefix("var") if isinstance(key, str) and key.startswith("var") else ""
+        is_key = number.isascii() and number.isalnum() and not number.startswith("0") and not number.isalpha()
+        values = f"the variable {key}", "expected var1, var2 ..."
+        verdicts.judge(
+            "templates.common-variables", is_key and keys.count(key) == 1, [row.cited], id, values, ONE_ANSWER
+        )
+        if is_key and is_text:
+            values = f"the variable {key}", f"no placeholder {{{{{number}}}}} in the texts"
+            verdicts.judge("templates.varn", f"{{{{{number}}}}}" in texts, [row.cited], id, values, ONE_ANSWER)
+
+
+def cancels(history: History, verdicts: Verdicts) -> None:
+    """A cancel takes no body; of a draft and of what has ended it may be refused."""
+    for call in history.calls("cancelCampaign"):
+        rows = history.records("campaign").get(call.params.get("id", ""), ())
+        if call.request_body == b"":
+            values = "a cancel without a body", f"answered {call.code or call.status}"
+            verdicts.judge(
+                "cancel.no-body", call.code != "VALIDATION_ERROR", [call], f"#{call.index}", values, ONE_ANSWER
+            )
+        has_started = any(row.status in ("processing", "completed", "failed") for row in rows)
+        if call.succeeded and not has_started:
+            verdicts.hold("cancel.draft")
+        elif not has_started and call.code == "UNPROCESSABLE_REQUEST":
+            verdicts.excuse("cancel.draft", "cancel-draft")
+        if any(row.status in ("completed", "failed", "canceled") and precedes(row.cited, call) for row in rows):
+            verdicts.hold("cancel.final")
