@@ -101,7 +101,15 @@ def _closed(choices: Choices) -> JSON:
 def _scalar(field: FilterField, choices: Choices, is_part: bool) -> JSON:
     """Return the schema of one operand."""
     if field.type == "date":
-        return _date(choices)
+        # With a lenient choice also a date, and a date-time without an offset.
+        pattern = {"type": "string", "pattern": filter_date(choices)}
+        if choices["date-only-and-naive"] != "reject":
+            return pattern
+        offset = "with Z" if choices["date-offset"] == "z-only" else "with Z or an offset"
+        return pattern | {
+            "description": f"An ISO 8601 date-time {offset}; {_BEYOND_RFC_3339}",
+            "format": "date-time",
+        }
     if field.type == "number":
         return {"type": "number", "minimum": -float_info.max, "maximum": float_info.max}
     if field.type == "boolean":
@@ -109,15 +117,3 @@ def _scalar(field: FilterField, choices: Choices, is_part: bool) -> JSON:
     if field.allowed is None or is_part or choices["platform-value-unknown"] == "match-none":
         return {"type": "string"}
     return {"type": "string", "enum": list(field.allowed)}
-
-
-def _date(choices: Choices) -> JSON:
-    """Return the schema of a date-time; with a lenient choice also of a date, and of a date-time without an offset."""
-    pattern = {"type": "string", "pattern": filter_date(choices)}
-    if choices["date-only-and-naive"] != "reject":
-        return pattern
-    offset = "with Z" if choices["date-offset"] == "z-only" else "with Z or an offset"
-    return pattern | {
-        "description": f"An ISO 8601 date-time {offset}; {_BEYOND_RFC_3339}",
-        "format": "date-time",
-    }

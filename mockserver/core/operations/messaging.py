@@ -53,20 +53,18 @@ class MessagePage(NamedTuple):
 def list_messages(scope: Scope, call: Call) -> Success:
     """Return a page of the chat's messages (messages.list). Checks: limit, cursor, chat."""
     query = dict(call.query)
-    limit = _limit(query.get("limit"))
+    written = query.get("limit")
+    if written is None:
+        limit = PAGE_LIMIT_DEFAULT
+    else:
+        if not (written.isascii() and written.isdigit() and len(written) <= 4 and 1 <= int(written) <= PAGE_LIMIT_MAX):
+            reason = f"got {written!r}; expected a whole number from 1 to {PAGE_LIMIT_MAX} ({OWN_BOUND})"
+            raise validation_error("limit", reason, "messages.list")
+        limit = int(written)
     chat_id = call.params["chatId"]
     cursor = _read_cursor(scope.sandbox, chat_id, query["cursor"]) if "cursor" in query else None
     chat = require_record(scope, "chat", chat_id, code="CHAT_NOT_FOUND", clause="messages.list", at="path.chatId")
     return Success(_page(scope.sandbox, chat, all_messages(scope, chat), limit, cursor))
-
-
-def _limit(written: str | None) -> int:
-    if written is None:
-        return PAGE_LIMIT_DEFAULT
-    if not (written.isascii() and written.isdigit() and len(written) <= 4 and 1 <= int(written) <= PAGE_LIMIT_MAX):
-        reason = f"got {written!r}; expected a whole number from 1 to {PAGE_LIMIT_MAX} ({OWN_BOUND})"
-        raise validation_error("limit", reason, "messages.list")
-    return int(written)
 
 
 def all_messages(scope: Scope, chat: Chat) -> list[ListedMessage]:

@@ -85,30 +85,27 @@ def advance_clock(hosted: HostedSandbox, args: Arguments) -> answers.Advanced:
             "MOCK_BAD_ADVANCE",
             f'got {", ".join(args) or "nothing"}; expected one of {{"by": "20m"}}, {{"to": instant}}, {{"to": "next"}} and {{"until": "idle"}}',
         )
-    end = _end(args)
+    end: Mapping[str, Any]
+    if "until" in args:
+        if args["until"] != "idle":
+            raise ControlError("MOCK_BAD_ADVANCE", f"until: got {args['until']!r}; expected 'idle'")
+        end = {"until_idle": True}
+    elif "to" in args:
+        end = {"to": "next" if args["to"] == "next" else _instant(args["to"], "to")}
+    else:
+        by = parse_duration(args["by"])
+        if by is None:
+            raise ControlError(
+                "MOCK_BAD_DURATION",
+                f"by: got {args['by']!r}; expected 20m, 1h30m, 3500ms, PT20M or seconds, not negative",
+            )
+        end = {"by": by}
     hosted.dispatch_webhooks(raises_blocked=True)
     try:
         fired = hosted.advance(**end)
     except ValueError as refusal:
         raise ControlError("MOCK_TIME_GOES_FORWARD", str(refusal)) from None
     return {"now": views.clock(hosted.sandbox)["now"], "fired": views.fired(fired)}
-
-
-def _end(args: Arguments) -> Mapping[str, Any]:
-    """Return the end of an advance as `HostedSandbox.advance` takes it."""
-    if "until" in args:
-        if args["until"] != "idle":
-            raise ControlError("MOCK_BAD_ADVANCE", f"until: got {args['until']!r}; expected 'idle'")
-        return {"until_idle": True}
-    if "to" in args:
-        return {"to": "next" if args["to"] == "next" else _instant(args["to"], "to")}
-    by = parse_duration(args["by"])
-    if by is None:
-        raise ControlError(
-            "MOCK_BAD_DURATION",
-            f"by: got {args['by']!r}; expected 20m, 1h30m, 3500ms, PT20M or seconds, not negative",
-        )
-    return {"by": by}
 
 
 def read_choices(hosted: HostedSandbox, args: Arguments) -> answers.ChoiceList:

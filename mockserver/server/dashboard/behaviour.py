@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from mockserver._json import JSON
 from mockserver.contract.effects import FORGERIES
@@ -81,17 +81,15 @@ def choices(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSO
     for row in rows:
         is_default = row["value"] == row["default"]
         rest = (_OTHER if tracked else _BY_DEFAULT) if is_default else _SET
-        groups[_READ if tracked and row["id"] in tracked else rest].append(_choice(row))
+        groups[_READ if tracked and row["id"] in tracked else rest].append(
+            {**row, "sentence": sentence(row["clause"]), "is_default": is_default}
+        )
     return "choices.html", {
         "groups": [{"heading": heading, "rows": part} for heading, part in groups.items() if part],
         "is_tracked": tracked is not None,
         "text": text,
         "counted": "",
     }
-
-
-def _choice(row: Mapping[str, Any]) -> JSON:
-    return {**row, "sentence": sentence(row["clause"]), "is_default": row["value"] == row["default"]}
 
 
 def scenarios(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:

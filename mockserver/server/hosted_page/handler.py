@@ -55,7 +55,18 @@ def serve(hosted: HostedSandbox, request: HttpRequest) -> HttpResponse:
     """Run the timers that are due, then one request to the hosted page, and return its response."""
     path = request.target.partition("?")[0]
     if path in STATIC_ASSETS:
-        return _file(hosted, request.method, path)
+        # The stylesheet and the icon are the same for all, and may be cached.
+        with hosted.sandbox.lock:
+            date = ("Date", formats.http_date(hosted.sandbox.read_clock()))
+        if request.method not in ("GET", "HEAD"):
+            return HttpResponse(
+                405, (("Allow", "GET, HEAD"), ("Content-Type", "text/plain"), date, *pages.SECURITY_HEADERS), b""
+            )
+        caching = (("Cache-Control", "max-age=300"), ("X-Content-Type-Options", "nosniff"))
+        response = HttpResponse(
+            200, (("Content-Type", STATIC_ASSETS[path]), date, *caching), _read(path.rpartition("/")[2])
+        )
+        return _without_body(response) if request.method == "HEAD" else response
     page_request = read(request)
     try:
         with hosted.sandbox.lock:
@@ -153,21 +164,6 @@ def _apply_button(
     else:
         hosted_flow.simulate(scope, session, button.removeprefix(_SIMULATE))
     return None
-
-
-def _file(hosted: HostedSandbox, method: str, path: str) -> HttpResponse:
-    """Return the stylesheet or the icon, which are the same for all and may be cached."""
-    with hosted.sandbox.lock:
-        date = ("Date", formats.http_date(hosted.sandbox.read_clock()))
-    if method not in ("GET", "HEAD"):
-        return HttpResponse(
-            405, (("Allow", "GET, HEAD"), ("Content-Type", "text/plain"), date, *pages.SECURITY_HEADERS), b""
-        )
-    caching = (("Cache-Control", "max-age=300"), ("X-Content-Type-Options", "nosniff"))
-    response = HttpResponse(
-        200, (("Content-Type", STATIC_ASSETS[path]), date, *caching), _read(path.rpartition("/")[2])
-    )
-    return _without_body(response) if method == "HEAD" else response
 
 
 @cache

@@ -92,9 +92,17 @@ def bodies(operation: Operation, *, given: SeedData = GIVEN, template_id: str | 
     if operation == "createCampaign":
         return _campaigns(given)
     if operation == "startCampaign":
-        return _starts(_template(given, template_id))
+        texts = values.texts(0, 100, plain=("DEZ",))
+        variables = _manual_variables(_template(given, template_id))
+        required = {variable["key"]: texts for variable in variables if variable.get("required")}
+        optional = {variable["key"]: texts for variable in variables if not variable.get("required")}
+        whole = st.fixed_dictionaries({"commonVariables": st.fixed_dictionaries(required, optional=optional)})
+        return whole if required else st.one_of(whole, st.sampled_from([None, {}]))
     if operation == "uploadMedia":
-        return _uploads()
+        # With accents and blanks in their names.
+        names = st.sampled_from(["a.png", "foto de perfil.jpg", "São João.pdf", "sem-extensao"])
+        file = st.tuples(names, st.sampled_from(_FILES)).map(lambda pair: ("files", (pair[0], pair[1][1], pair[1][0])))
+        return st.lists(file, min_size=1, max_size=3)
     if operation == "createConnectionSession":
         return _sessions(given)
     if operation == "previewAudience":
@@ -201,15 +209,6 @@ def _manual_variables(template: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [variable for variable in template.get("variables", ()) if "source" not in variable]
 
 
-def _starts(template: Mapping[str, Any]) -> st.SearchStrategy[Any]:
-    texts = values.texts(0, 100, plain=("DEZ",))
-    variables = _manual_variables(template)
-    required = {variable["key"]: texts for variable in variables if variable.get("required")}
-    optional = {variable["key"]: texts for variable in variables if not variable.get("required")}
-    whole = st.fixed_dictionaries({"commonVariables": st.fixed_dictionaries(required, optional=optional)})
-    return whole if required else st.one_of(whole, st.sampled_from([None, {}]))
-
-
 def _wrong_starts(template: Mapping[str, Any], valid: Any) -> Iterator[Invalid]:
     body = valid or {}
     yield from _of_schema("startCampaign", body)
@@ -258,13 +257,6 @@ def _wrong_sessions(valid: JSON) -> Iterator[Invalid]:
         _BASE_URL + "x" * (RETURN_URL_MAX_CHARS - len(_BASE_URL) + 1),
     ):
         yield Invalid({**valid, "returnUrl": url}, "VALIDATION_ERROR", f"returnUrl is {url[:40]}")
-
-
-def _uploads() -> st.SearchStrategy[list[File]]:
-    """Return a strategy of one to three small files, with accents and blanks in their names."""
-    names = st.sampled_from(["a.png", "foto de perfil.jpg", "São João.pdf", "sem-extensao"])
-    file = st.tuples(names, st.sampled_from(_FILES)).map(lambda pair: ("files", (pair[0], pair[1][1], pair[1][0])))
-    return st.lists(file, min_size=1, max_size=3)
 
 
 _REQUESTS: Mapping[Any, Operation] = MappingProxyType(

@@ -227,18 +227,14 @@ def read(context: RunContext, id: str) -> JSON:
     context.judge_refusal("execution.read", unknown, *by_code)
     context.observe("execution-not-found-code", [by_code[unknown.code]] if unknown.code in by_code else [], unknown)
     if detail["executions"]:
-        _judge_execution(context, id, detail)
+        exchange = context.call("readExecution", id, detail["executions"][0]["id"])
+        run = require_success(exchange)
+        done, target = run["sentCount"] + run["failedCount"], run["targetCount"]
+        context.judge("send.counts", done <= target, exchange, "sentCount + failedCount of at most targetCount")
+        if detail["status"] in FINAL and run["status"] == "processing":
+            context.observe("execution-status-lag", ["campaign-first"], exchange)
+        _judge_progress(context, exchange, run, done, target)
     return detail
-
-
-def _judge_execution(context: RunContext, id: str, detail: JSON) -> None:
-    exchange = context.call("readExecution", id, detail["executions"][0]["id"])
-    run = require_success(exchange)
-    done, target = run["sentCount"] + run["failedCount"], run["targetCount"]
-    context.judge("send.counts", done <= target, exchange, "sentCount + failedCount of at most targetCount")
-    if detail["status"] in FINAL and run["status"] == "processing":
-        context.observe("execution-status-lag", ["campaign-first"], exchange)
-    _judge_progress(context, exchange, run, done, target)
 
 
 def _judge_progress(context: RunContext, exchange: Exchange, run: JSON, done: int, target: int) -> None:

@@ -7,7 +7,6 @@ rough.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
@@ -124,11 +123,7 @@ def platforms(context: RunContext) -> None:
     expected = f"{' or '.join(by_code)}, or an estimate of 0"
     context.judge("filters.platform-values", option is not None, unknown, expected)
     context.observe("platform-value-unknown", [option] if option else [], unknown)
-    _observe_text_operators(context, known, by_code)
-
-
-def _observe_text_operators(context: RunContext, known: Exchange, by_code: Mapping[str, str]) -> None:
-    """The text operators: all four platforms contain `app`, so that an estimate over any chat distinguishes the options."""
+    # All four platforms contain `app`, so that an estimate over any chat distinguishes the options.
     part = statement(context, "chat.platform", "contains", "app")
     if not part.succeeded:
         context.observe("platform-text-operators", ["whole-values"] if part.code in by_code else [], part)
