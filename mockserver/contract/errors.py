@@ -195,3 +195,5 @@ SESSION_MESSAGES: Mapping[str, tuple[str, str]] = MappingProxyType({
     ),
 })
 # fmt: on
+# The reasons of a failed session; one that expired has its own.
+FAILURE_REASONS = tuple(reason for reason in SESSION_MESSAGES if reason != "expired")

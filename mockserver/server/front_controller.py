@@ -32,6 +32,7 @@ from mockserver.server.control import access, routes
 from mockserver.server.control.page_access import PageAccess
 from mockserver.server.control.stream import STREAM_PATH
 from mockserver.server.dashboard import paths
+from mockserver.server.errors import STATUSES
 from mockserver.server.hosted_page import handler
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.hosting.log_lines import LogContext, command_line
@@ -127,7 +128,7 @@ def _media(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, clien
     date = ("Date", formats.http_date(now))
     if match is None:
         expected = "the id of a file that was uploaded to this sandbox"
-        refusal = _refusal(404, "MOCK_NOT_FOUND", f"media: got {hide.brief(media_id, 60)!r}; expected {expected}")
+        refusal = _refusal("MOCK_NOT_FOUND", f"media: got {hide.brief(media_id, 60)!r}; expected {expected}")
         return refusal._replace(headers=(*refusal.headers, date))
     media = match[1]
     headers = (
@@ -247,7 +248,7 @@ def run_request(host: SandboxHost, routed: RoutedRequest, client: ClientWait) ->
     response: ResponseOrWait
     if request.excess is not None and request.excess.is_cut and part is not API:
         # A head that is longer than the API takes, and not cut, is whole: the other parts respond to it.
-        response = _refusal(request.excess.status, "MOCK_HEAD_TOO_LARGE", request.excess.reason)
+        response = _refusal("MOCK_HEAD_TOO_LARGE", request.excess.reason, status=request.excess.status)
     elif hosted is None:
         response = _no_sandbox(host, request, part)
     else:
@@ -293,7 +294,6 @@ def _no_sandbox(host: SandboxHost, request: HttpRequest, part: ServerPart) -> Ht
             return _control(host, None, request, is_page=part is DASHBOARD)
         host.note_call_without_prefix()
         return _refusal(
-            404,
             "MOCK_NOT_FOUND",
             "this server has no default sandbox; create one with POST /_mock/sandboxes and use its baseUrl, "
             'with its path: urljoin(baseUrl, "/v1/...") drops that',
@@ -302,7 +302,7 @@ def _no_sandbox(host: SandboxHost, request: HttpRequest, part: ServerPart) -> Ht
     is_closed, shard = sandbox_id in host.closed, host.shard
     if not is_closed and shard is not None and shard.ended_before(sandbox_id):  # so has its token
         reason = f"sandbox {sandbox_id!r} has ended with its process: shard {shard.number} was restarted"
-        return _refusal(410, "MOCK_SANDBOX_CLOSED", f"{reason}; create another sandbox", limit="restart")
+        return _refusal("MOCK_SANDBOX_CLOSED", f"{reason}; create another sandbox", limit="restart")
     below = request._replace(target=slash + rest, base_url=request.base_url + SANDBOXES + sandbox_id)
     part = _part(below)
     if part.is_control and not access.is_open_to(host, sandbox_id, below):
@@ -312,7 +312,6 @@ def _no_sandbox(host: SandboxHost, request: HttpRequest, part: ServerPart) -> Ht
     # Another text may contain a key, and to ask each sandbox for its keys would wait for the lock of each.
     got = repr(sandbox_id) if _ID.fullmatch(sandbox_id) else f"{len(sandbox_id)} characters that are no id of a sandbox"
     return _refusal(
-        404,
         "MOCK_NOT_FOUND",
         f"sandbox: got {got}; expected one that GET /_mock/sandboxes lists, or create one with POST /_mock/sandboxes",
     )
@@ -325,12 +324,14 @@ def _closed(host: SandboxHost, sandbox_id: str, request: HttpRequest) -> HttpRes
     ended = host.closed.ended.get(sandbox_id)
     if ended is None:
         reason = f"sandbox {sandbox_id!r} is closed; this call arrived after its test had ended"
-        return _refusal(410, "MOCK_SANDBOX_CLOSED", reason)
+        return _refusal("MOCK_SANDBOX_CLOSED", reason)
     by = "a bound of its test" if ended.limit == OF_A_RUN else f"the server's limit {ended.limit}"
     reason = f"sandbox {sandbox_id!r} is closed: {by} has ended it, since {ended.reason}"
-    return _refusal(410, "MOCK_SANDBOX_CLOSED", reason, limit=ended.limit)
+    return _refusal("MOCK_SANDBOX_CLOSED", reason, limit=ended.limit)
 
 
-def _refusal(status: int, code: str, message: str, **details: str) -> HttpResponse:
+def _refusal(code: str, message: str, *, status: int = 0, **details: str) -> HttpResponse:
+    """Return a refusal of the server itself; `status` is that of a code whose status depends on the request."""
+    status = status or STATUSES[code]
     body = json.dumps({"statusCode": status, "code": code, "message": message, **details}).encode()
     return HttpResponse(status, (("Content-Type", "application/json; charset=utf-8"),), body)

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from mockserver.contract import choices
+from mockserver.contract.errors import FAILURE_REASONS
 from mockserver.contract.lifecycles import CAMPAIGN, SESSION
 from mockserver.contract.limits import ADVANCES_MAX_DEPTH
 from mockserver.core import ids, phone_numbers
@@ -43,7 +44,7 @@ def complete_session(sandbox: SandboxState, rule: Rule, subject: Subject, args: 
 
 
 def fail_session(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    reason = args.get("reason", connections.REASONS[0])
+    reason = args.get("reason", FAILURE_REASONS[0])
 
     def fail(scope: Scope, session: Session) -> None:
         connections.fail(scope, session, reason)

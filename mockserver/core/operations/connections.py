@@ -77,7 +77,6 @@ def create_entrypoint(scope: Scope, session: Session, phone: str, name: str) -> 
 
 
 Cause = Mapping[str, object]
-REASONS = ("token_exchange_failed", "phone_in_use", "funnel_not_found")
 
 
 def create_session(scope: Scope, call: Call, body: Mapping[str, Any]) -> Success:
@@ -182,7 +181,7 @@ def _has_funnel(tenant: Tenant, funnel_id: str | None, step_id: str | None) -> b
 
 
 def fail(scope: Scope, session: Session, reason: str) -> Session:
-    """Fail the session for one of `REASONS` (session.failed); at or after its deadline it expires instead."""
+    """Fail the session for one of `FAILURE_REASONS` (session.failed); at or after its deadline it expires instead."""
     session = expire_if_due(scope, session)
     if not can_transition("session", session, "fail"):
         return session

@@ -16,6 +16,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from mockserver.contract.errors import FAILURE_REASONS
 from mockserver.contract.limits import VISIT_TEXT_MAX_CHARS
 from mockserver.core import ids, phone_numbers
 from mockserver.core.instants import Instant
@@ -34,7 +35,7 @@ FLOW_STEPS: Mapping[bool, tuple[str, ...]] = MappingProxyType(
 )
 CANCELLED = "cancelled"
 _TYPED = ("account", "name", "number", "phone")  # fields of the forms
-SIMULATED = (*connections.REASONS, "expire")  # the ends that the page can force
+SIMULATED = (*FAILURE_REASONS, "expire")  # the ends that the page can force
 NAME_MAX_CHARS = 100
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mockserver._json import JSON
+from mockserver.contract.errors import FAILURE_REASONS
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.contract.text import closest_match_hint
 from mockserver.core import phone_numbers
@@ -69,11 +70,11 @@ def complete_session(hosted: HostedSandbox, args: Arguments) -> answers.SessionA
 def fail_session(hosted: HostedSandbox, args: Arguments) -> answers.SessionAnswer:
     """Let the connection fail for a documented reason."""
     tenant, session = owned(hosted, "session", args["sessionId"])
-    if args["reason"] not in connections.REASONS:
-        hint = closest_match_hint(args["reason"], connections.REASONS)
+    if args["reason"] not in FAILURE_REASONS:
+        hint = closest_match_hint(args["reason"], FAILURE_REASONS)
         raise ControlError(
             "MOCK_BAD_REASON",
-            f"reason: got {args['reason']!r}; expected {', '.join(connections.REASONS)}{hint}",
+            f"reason: got {args['reason']!r}; expected {', '.join(FAILURE_REASONS)}{hint}",
         )
     _refuse_illegal("session", session, "fail")
     connections.fail(Scope(hosted.sandbox, tenant, {"forced": "fail"}), session, args["reason"])

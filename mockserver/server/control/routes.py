@@ -242,11 +242,14 @@ def _respond(host: SandboxHost, hosted: HostedSandbox | None, request: HttpReque
         origin = request.base_url.removesuffix(hosted.prefix) if hosted is not None else request.base_url
         addressed = sandboxes.AddressedHost(host, origin)
         query = _query(route, request)
-        waits = _waits(query.pop("wait", "true"))
+        wait = query.pop("wait", "true")
+        if wait not in ("true", "false"):
+            hint = closest_match_hint(wait, ("true", "false"))
+            raise ControlError("MOCK_BAD_QUERY", f"wait: got {brief(wait, 100)!r}; expected true or false{hint}")
         arguments = {**params, **query, **_body(route, request), **params}
         label = request.headers.get(UNDO_HEADER)
         before = hosted.checkpoint() if hosted is not None and label is not None else None
-        result = _run(addressed, hosted, route, arguments, waits)
+        result = _run(addressed, hosted, route, arguments, wait == "true")
         if hosted is not None and before is not None:
             hosted.store_checkpoint(before, unquote(label or "")[:_LABEL_MAX_CHARS])
         return _response(route, media_type, result, vary)
@@ -255,7 +258,8 @@ def _respond(host: SandboxHost, hosted: HostedSandbox | None, request: HttpReque
     except Exception as failure:  # noqa: BLE001 - a bug of the mock has a JSON error too
         _LOG.exception("unexpected failure in the control plane")
         message = f"the mock failed: {type(failure).__name__}; its log has the traceback"
-        return _json_response(500, {"statusCode": 500, "code": "MOCK_INTERNAL_ERROR", "message": message}, vary)
+        bug = ControlError("MOCK_INTERNAL_ERROR", message)
+        return _json_response(bug.status, bug.as_json(), vary)
 
 
 def _without_secrets(hosted: HostedSandbox | None, body: dict[str, Any]) -> dict[str, Any]:
@@ -356,14 +360,6 @@ def _query(route: Route, request: HttpRequest) -> dict[str, str]:
         hint = closest_match_hint(unknown, known)
         raise ControlError("MOCK_BAD_QUERY", f"query: got {brief(unknown, 100)!r}; {expected}{hint}")
     return query
-
-
-def _waits(value: str) -> bool:
-    """Return False if the query of a command that waits for deliveries has `wait=false`."""
-    if value not in ("true", "false"):
-        hint = closest_match_hint(value, ("true", "false"))
-        raise ControlError("MOCK_BAD_QUERY", f"wait: got {brief(value, 100)!r}; expected true or false{hint}")
-    return value == "true"
 
 
 def _body(route: Route, request: HttpRequest) -> Mapping[str, Any]:

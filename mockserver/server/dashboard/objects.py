@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from mockserver._json import JSON, View
+from mockserver.contract.errors import FAILURE_REASONS
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.server.dashboard import lifecycle_svg, story
 from mockserver.server.dashboard.plane import Plane, number_in
@@ -57,13 +58,12 @@ _REMARKS: Final[Mapping[str, str]] = {
     "finish": "after the last message: advance the clock",
     "fail": "with its campaign",
 }
-REASONS: Final = ("token_exchange_failed", "phone_in_use", "funnel_not_found")
 
 
 def objects(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the view of the records by kind, the newest first, or the page of one record."""
     if item:
-        return "object_page.html", {"object": _one(plane, item), "counted": "change", "reasons": REASONS}
+        return "object_page.html", {"object": _one(plane, item), "counted": "change", "reasons": FAILURE_REASONS}
     state = plane.read("readState", chats=str(PAGE_ROWS))
     kind_name, text = query.get("kind", ""), query.get("text", "")
     skip = number_in(query, "skip")

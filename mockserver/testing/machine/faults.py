@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mockserver._json import JSON
 from mockserver.contract.effects import DELIVERY, FORGERIES
 from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.contract.errors import FAILURE_REASONS
 from mockserver.contract.text import closest_match_hint
 from mockserver.contract.wire_faults import WIRE_FAULTS, Seconds
 from mockserver.testing.strategies import durations
@@ -57,7 +58,7 @@ def _on_the_wire() -> Iterator[Fault]:
 _ROWS = (
     *_on_the_wire(),
     Fault("campaign-fails",  ("readExecution", "readCampaign"), _one("fail-campaign", {}), "the campaign fails while the client polls it"),
-    Fault("session-fails",   ("readConnectionSession",), st.sampled_from(["phone_in_use", "token_exchange_failed", "funnel_not_found"]).map(lambda reason: {"fail-session": {"reason": reason}}), "the connection fails while the client polls it"),
+    Fault("session-fails",   ("readConnectionSession",), st.sampled_from(FAILURE_REASONS).map(lambda reason: {"fail-session": {"reason": reason}}), "the connection fails while the client polls it"),
     Fault("session-completes", ("readConnectionSession",), _one("complete-session", {}), "the end user finishes while the client waits"),
     Fault("duplicate-event", (DELIVERY,), st.integers(1, 2).map(lambda count: {"deliver": {"duplicate": count}}), "an event is sent again after it was accepted"),
     Fault("forged-event",    (DELIVERY,), st.sampled_from(FORGERIES).map(lambda how: {"deliver": {"forge": how}}), "a forged request is sent in addition to the event"),

@@ -14,6 +14,7 @@ from mockserver._json import JSON
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.durations import PATTERN
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS
+from mockserver.contract.errors import FAILURE_REASONS
 from mockserver.contract.lifecycles import SUBSCRIPTIONS
 from mockserver.contract.media_types import KINDS
 from mockserver.contract.openapi.components import public_components
@@ -131,6 +132,7 @@ _ROWS: Final[Mapping[str, object]] = MappingProxyType(
     {
         "chatsMax": STATE_CHATS,
         "durationPattern": PATTERN,
+        "failureReasons": list(FAILURE_REASONS),
         "nameMaxChars": NAME_MAX_CHARS,
         "openapiVersions": list(VERSIONS),
         "operations": ["*", *OPERATIONS, *(f"{row.method} {row.path}" for row in ENDPOINTS.values())],
