@@ -7,7 +7,7 @@ No text in it is private: the judges read the recording with stand-ins (`masking
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from mockserver._json import JSON
@@ -15,20 +15,14 @@ from mockserver.conduct.rules import RULES, ConductResult, Finding
 from mockserver.contract.text import brief
 from mockserver.core.instants import MILLISECOND, format_milliseconds
 from mockserver.recordings.client import judge_client
+from mockserver.recordings.learning import LearnedChoice, learn
 from mockserver.recordings.masking import Masker, salt_of
 from mockserver.verify.histories.answers import judge_answers
 from mockserver.verify.histories.exchanges import LEFT_OUT, NOT_THE_SERVICE, Recording
-from mockserver.verify.report import ChoiceResult, ClauseResult, VerifyReport
+from mockserver.verify.report import ClauseResult, VerifyReport
 
 _LINE_CHARS: Final = 160
 _CITED: Final = 3
-# The outcomes of choices, as the report of a recording names them.
-STATES: Final[Mapping[str, str]] = {
-    "observed": "settled",
-    "narrowed": "set",
-    "contradictory": "contradicted",
-    "not observed": "not-shown",
-}
 
 
 class RecordingReport(NamedTuple):
@@ -37,14 +31,16 @@ class RecordingReport(NamedTuple):
 
     Attributes:
         recording: With stand-ins for what is private.
-        service: The clauses that the answers keep and break, and the choices that they show.
+        service: The clauses that the answers keep and break.
         client: The rules of conduct.
+        choices: What the answers show of each choice.
         masked: How many values have a stand-in, by the name of their field.
     """
 
     recording: Recording
     service: VerifyReport
     client: ConductResult
+    choices: tuple[LearnedChoice, ...]
     masked: Mapping[str, int]
 
     @property
@@ -66,10 +62,7 @@ class RecordingReport(NamedTuple):
             "notTheService": dict(recording.troubles),
             "service": {"clauses": rows["clauses"]},
             "client": client_json(self.client),
-            "choices": [
-                {"id": choice.id, "state": STATES[choice.outcome], "options": list(choice.options), "why": choice.why}
-                for choice in self.service.choices
-            ],
+            "choices": [choice.as_json() for choice in self.choices],
             "masked": dict(self.masked),
         }
 
@@ -92,7 +85,8 @@ def report_on(recording: Recording, keep: Iterable[str] = ()) -> RecordingReport
     """
     masker = Masker(salt_of(recording), keep)
     masked = masker.recording(recording)
-    return RecordingReport(masked, judge_answers(masked, recording), judge_client(masked), dict(masker.counts))
+    service = judge_answers(masked, recording)
+    return RecordingReport(masked, service, judge_client(masked), learn(recording), dict(masker.counts))
 
 
 def lines(report: RecordingReport) -> Iterator[str]:
@@ -100,7 +94,7 @@ def lines(report: RecordingReport) -> Iterator[str]:
     yield from intake_lines(report.recording)
     yield from _service(report)
     yield from _client(report)
-    yield from _choices(report.service.choices)
+    yield from _choices(report.choices)
     if report.masked:
         fields = sorted(report.masked.items(), key=lambda row: (-row[1], row[0]))
         named = ", ".join(f"{count} of {field}" for field, count in fields[:_CITED])
@@ -159,21 +153,24 @@ def finding_lines(finding: Finding, recording: Recording) -> Iterator[str]:
     yield f"  advice: {finding.advice}"
 
 
-def _choices(choices: Iterable[ChoiceResult]) -> Iterator[str]:
-    rows = list(choices)
-    counts = Counter(STATES[choice.outcome] for choice in rows)
+def _choices(choices: Sequence[LearnedChoice]) -> Iterator[str]:
+    counts = Counter(choice.state for choice in choices)
     yield (
         f"choices: {counts['settled']} settled, {counts['set']} in sets, {counts['contradicted']} contradicted, "
         f"{counts['not-shown']} not shown"
     )
-    for choice in rows:
-        if choice.outcome == "contradictory":
-            yield f"  contradicted  {choice.id}: {choice.why}"
-            for proof in choice.proofs:
-                yield brief(f"    {proof.request} -> {proof.response}", _LINE_CHARS)
-    for choice in rows:
+    for choice in choices:
+        if choice.state == "contradicted":
+            yield f"  contradicted  {choice.id}: {choice.why}{_where(choice)}"
+    for choice in choices:
         if choice.options:
-            yield f"  {choice.id:<24} {' or '.join(choice.options)}"
+            yield f"  {choice.id:<28} {' or '.join(choice.options)}{_where(choice)}"
+
+
+def _where(choice: LearnedChoice) -> str:
+    """Return the places that show a choice, in parentheses."""
+    places = [*(f"#{n}" for n in choice.exchanges), *(f"event {n}" for n in choice.deliveries)]
+    return f"  ({', '.join(places)})" if places else ""
 
 
 def _counted(count: int, noun: str) -> str:

@@ -8,7 +8,7 @@ from mockserver.contract import clauses
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.schemas import ABSENT
 from mockserver.verify import report
-from mockserver.verify.context import Exchange, KeyRole, RunContext, RunSettings
+from mockserver.verify.context import Exchange, KeyRole, Observation, RunContext, RunSettings
 from mockserver.verify.histories.exchanges import RecordedExchange, Recording
 from mockserver.verify.passive_checks import RESPONSE_CHECKS, RUN_CHECKS, error_texts
 from mockserver.verify.transport import RateLimiter, RawResponse
@@ -40,17 +40,30 @@ def judge_answers(recording: Recording, plain: Recording | None = None) -> repor
     """
     context, texts = _context(recording), _context(plain or recording)
     shown = {exchange.n: exchange for exchange in context.exchanges}
+    _check(context)
+    error_texts(texts)
+    context.findings += [row._replace(exchange=shown[row.exchange.n]) for row in texts.findings]
+    context.observations += [row._replace(exchange=shown[row.exchange.n]) for row in texts.observations]
+    reasons = dict.fromkeys([*(row.id for row in clauses.read()), *CHOICES], _NOT_MET)
+    return report.make(context, recording.prefix, reasons, "")
+
+
+def observed_choices(recording: Recording) -> list[Observation]:
+    """Return the options that the checks of single answers observe; the number of an exchange is its index."""
+    context = _context(recording)
+    _check(context)
+    error_texts(context)
+    return context.observations
+
+
+def _check(context: RunContext) -> None:
+    """Check the answers, but for the texts of errors."""
     for exchange in context.exchanges:
         for check in RESPONSE_CHECKS:
             check.run(context, exchange)
     for row in RUN_CHECKS:
         if row.run is not error_texts:
             row.run(context)
-    error_texts(texts)
-    context.findings += [row._replace(exchange=shown[row.exchange.n]) for row in texts.findings]
-    context.observations += [row._replace(exchange=shown[row.exchange.n]) for row in texts.observations]
-    reasons = dict.fromkeys([*(row.id for row in clauses.read()), *CHOICES], _NOT_MET)
-    return report.make(context, recording.prefix, reasons, "")
 
 
 def _context(recording: Recording) -> RunContext:

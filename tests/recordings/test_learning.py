@@ -1,0 +1,248 @@
+"""Choices that a recording shows: never another option than that of the service, and no guess where it shows none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from mockserver import MockServer
+from mockserver._json import JSON
+from mockserver.contract.choices import CHOICES
+from mockserver.recordings.learning import NOT_LEARNT, LearnedChoice, learn
+from mockserver.recordings.reading import read_recording
+from tests.recordings.hars import entry, write
+from tests.recordings.lives import Life, random_profile, recorded, tour
+
+OPTIONS = [
+    pytest.param(id, option, id=f"{id}={option}")
+    for id, choice in CHOICES.items()
+    if id not in NOT_LEARNT
+    for option in choice.options
+]
+# Of the options that the tour does not settle, those that remain; all others are not shown.
+IN_SETS: Mapping[tuple[str, str], set[str]] = {
+    ("name-uniqueness-scope", "exact"): {"exact", "free-when-ended"},
+    ("name-uniqueness-scope", "case-insensitive"): {"exact", "case-insensitive", "free-when-ended"},
+    ("name-uniqueness-scope", "trimmed"): {"exact", "trimmed", "free-when-ended"},
+    ("late-sends-after-cancel", "five-seconds"): {"five-seconds", "current-minute"},
+    ("late-sends-after-cancel", "current-minute"): {"five-seconds", "current-minute"},
+    ("group-no-statements", "vacuous"): {"vacuous", "ignore"},
+    ("group-no-statements", "ignore"): {"vacuous", "ignore"},
+    ("wh-idempotency", "same-per-event"): {"same-per-event", "new-per-try"},
+    ("wh-idempotency", "new-per-try"): {"same-per-event", "new-per-try"},
+}
+# Those that need two tenants, a limit of requests, an inactive subscription, a head beyond all bounds, or arriving messages.
+NOT_IN_TOUR = {
+    "subscription-scope", "head-bounds", "rate-limit-headers", "page-stability", ("cross-tenant-code", "not-found"),
+    ("late-sends-after-cancel", "none"), ("progress-zero-target", "zero"), ("progress-zero-target", "hundred"),
+    ("media-failed-item-shape", "absent"), ("media-failed-item-shape", "null"), ("media-failed-item-shape", "empty"),
+    ("message-required-fields", "text-always"), ("funnel-checked-when", "completion"),
+}  # fmt: skip
+
+
+def wrong(learnt: tuple[LearnedChoice, ...], chosen: Mapping[str, object]) -> list[str]:
+    """Return the choices that are taken for others, or for contradicted."""
+    actual = {id: chosen.get(id, choice.default) for id, choice in CHOICES.items()}
+    return [
+        row.id for row in learnt if row.state == "contradicted" or (row.options and actual[row.id] not in row.options)
+    ]
+
+
+def check_life(server: MockServer, folder: Path, seed: int, calls: int) -> None:
+    random = Random(seed)
+    chosen = random_profile(random)
+    recording = recorded(server, chosen, folder, lambda sandbox: Life(sandbox, random).run(calls))
+
+    assert [] == wrong(learn(recording), chosen)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_option_of_the_service_is_excluded(mockserver_server: MockServer, tmp_path: Path, seed: int) -> None:
+    check_life(mockserver_server, tmp_path, seed, 40)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(1000, 1200))
+def test_no_option_is_excluded_in_many_lives(mockserver_server: MockServer, tmp_path: Path, seed: int) -> None:
+    check_life(mockserver_server, tmp_path, seed, 60)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("id", "option"), OPTIONS)
+def test_each_option_is_settled_or_in_a_set_or_not_shown(
+    mockserver_server: MockServer, tmp_path: Path, id: str, option: str
+) -> None:
+    learnt = learn(recorded(mockserver_server, {id: option}, tmp_path, tour))
+    row = next(row for row in learnt if row.id == id)
+
+    assert [] == wrong(learnt, {id: option})
+    if id in NOT_IN_TOUR or (id, option) in NOT_IN_TOUR:
+        assert "not-shown" == row.state
+    else:
+        assert IN_SETS.get((id, option), {option}) == set(row.options)
+
+
+def test_a_tour_of_the_api_settles_54_choices(mockserver_server: MockServer, tmp_path: Path) -> None:
+    learnt = learn(recorded(mockserver_server, {}, tmp_path, tour))
+
+    assert {"settled": 54, "set": 2, "not-shown": 33} == Counter(row.state for row in learnt)
+    assert [] == wrong(learnt, {})
+
+
+def test_a_choice_that_no_recording_shows_has_a_reason() -> None:
+    assert [] == [id for id in NOT_LEARNT if id not in CHOICES]
+    assert [id for id, choice in CHOICES.items() if not choice.options] == [
+        id for id in CHOICES if id in NOT_LEARNT and not CHOICES[id].options
+    ]
+
+
+def learnt_from(folder: Path, *rows: JSON) -> dict[str, LearnedChoice]:
+    return {row.id: row for row in learn(read_recording(write(folder, *rows)))}
+
+
+def refused(call: str, status: int, code: str, second: int = 0, **more: Any) -> JSON:
+    body = {"statusCode": status, "code": code, "message": ""}
+    return entry(call, status, body, at=f"2026-03-01T12:00:{second:02}Z", **more)
+
+
+def executed(**fields: Any) -> JSON:
+    body = {"id": "e", "status": "processing", "targetCount": 120, "sentCount": 61, "failedCount": 0, "progress": 50}
+    return entry("GET /v1/campaigns/c/executions/e", 200, body | fields)
+
+
+def test_answers_that_contradict_each_other_are_cited(tmp_path: Path) -> None:
+    rows = [refused("GET /v1/campaigns/c", 404, "CAMPAIGN_NOT_FOUND")]
+    rows += [
+        refused("POST /v1/campaigns/c/start", status, "CAMPAIGN_MISSING_COMMON_VARIABLES", 1) for status in (400, 422)
+    ]
+    row = learnt_from(tmp_path, *rows)["dual-status"]
+
+    assert ("contradicted", (), (2, 3)) == (row.state, row.options, row.exchanges)
+    assert "the answers contradict each other" == row.why
+
+
+def test_an_answer_to_which_no_option_leads_is_a_contradiction(tmp_path: Path) -> None:
+    row = learnt_from(tmp_path, executed(progress=57))["progress-rounding"]
+
+    assert ("contradicted", (1,), "no option leads to this answer") == (row.state, row.exchanges, row.why)
+
+
+@pytest.mark.parametrize(("shown", "options"), [(50, ("floor",)), (51, ("half-up", "ceil"))])
+def test_a_number_that_two_options_explain_leaves_both(tmp_path: Path, shown: int, options: tuple[str, ...]) -> None:
+    row = learnt_from(tmp_path, executed(progress=shown))["progress-rounding"]
+
+    assert options == row.options
+    assert (1,) == row.exchanges
+
+
+CREATED = entry(
+    "POST /v1/campaigns", 201, {"campaignId": "c", "status": "draft"},
+    sent={"name": "x", "platform": "chatapp", "templateId": "t", "cadence": 1},
+)  # fmt: skip
+DETAIL = {
+    "id": "c",
+    "name": "x",
+    "status": "canceled",
+    "platform": "chatapp",
+    "templateId": "t",
+    "cadence": 1,
+    "executions": [],
+}
+
+
+def canceled(second: int) -> JSON:
+    return entry("POST /v1/campaigns/c/cancel", 204, at=f"2026-03-01T12:00:{second:02}Z")
+
+
+def read(second: int, time: int = 5) -> JSON:
+    return entry("GET /v1/campaigns/c", 200, DETAIL, at=f"2026-03-01T12:00:{second:02}Z", time=time)
+
+
+AGAIN = refused("POST /v1/campaigns/c/cancel", 422, "UNPROCESSABLE_REQUEST", 3)
+
+
+def test_a_cancel_is_that_of_a_draft_only_if_the_campaign_never_ran(tmp_path: Path) -> None:
+    """Nor may another client have canceled it before, if the cancel of a canceled campaign succeeds."""
+    rows = [CREATED, canceled(1), read(2), AGAIN]
+
+    assert ("canceled",) == learnt_from(tmp_path, *rows)["cancel-draft"].options
+    assert () == learnt_from(tmp_path, *rows[:3])["cancel-draft"].options
+    assert () == learnt_from(tmp_path, *rows[:2])["cancel-draft"].options
+
+
+def test_calls_that_overlap_show_nothing_of_a_status(tmp_path: Path) -> None:
+    assert ("unprocessable",) == learnt_from(tmp_path, CREATED, read(2), AGAIN)["repeat-cancel"].options
+    assert () == learnt_from(tmp_path, CREATED, read(2, time=5_000), AGAIN)["repeat-cancel"].options
+
+
+@pytest.mark.parametrize(("count", "options"), [(9, ("newest-first", "shuffled")), (10, ("newest-first",))])
+def test_a_short_list_may_be_in_order_by_chance(tmp_path: Path, count: int, options: tuple[str, ...]) -> None:
+    rows = [
+        {"id": str(n), "name": "", "description": None, "isOfficial": False, "createdAt": f"2026-01-{30 - n}T12:00:00.000Z",
+         "updatedAt": "2026-02-01T12:00:00.000Z"}
+        for n in range(count)
+    ]  # fmt: skip
+
+    assert (
+        options
+        == learnt_from(tmp_path, entry("GET /v1/message-templates", 200, {"templates": rows}))["list-order"].options
+    )
+
+
+def test_a_refused_read_without_a_subscription_shows_the_scope_and_a_refused_write_does_not(tmp_path: Path) -> None:
+    read, write = (refused(f"{method} /v1/campaigns", 403, "SUBSCRIPTION_INACTIVE") for method in ("GET", "POST"))
+
+    assert (("all",), ()) == (
+        learnt_from(tmp_path, read)["subscription-scope"].options,
+        learnt_from(tmp_path, write)["subscription-scope"].options,
+    )
+
+
+@pytest.mark.parametrize(
+    ("header", "value", "option"),
+    [
+        ("Retry-After", "7", "seconds"), ("Retry-After", "Sun, 01 Mar 2026 13:00:00 GMT", "http-date"),
+        ("Retry-After", "soon", "garbage"), ("RateLimit", '"default";r=0;t=7', "draft-fields"), ("Date", "x", "none"),
+    ],
+)  # fmt: skip
+def test_a_429_shows_where_the_wait_is(tmp_path: Path, header: str, value: str, option: str) -> None:
+    limited = refused("GET /v1/campaigns", 429, "RATE_LIMIT_EXCEEDED")
+    limited["response"]["headers"].append({"name": header, "value": value})
+
+    assert (option,) == learnt_from(tmp_path, limited)["rate-limit-headers"].options
+
+
+def test_an_id_of_another_key_is_not_found_only_if_the_option_hides_it(tmp_path: Path) -> None:
+    other = partial(refused, "GET /v1/campaigns/c", key="sk_another_key_of_someone")
+
+    assert ("not-found",) == learnt_from(tmp_path, CREATED, other(404, "CAMPAIGN_NOT_FOUND", 1))[
+        "cross-tenant-code"
+    ].options
+    assert () == learnt_from(tmp_path, other(404, "CAMPAIGN_NOT_FOUND"))["cross-tenant-code"].options
+    denied = learnt_from(tmp_path, other(403, "RESOURCE_ACCESS_DENIED"))["cross-tenant-code"]
+    assert ("access-denied",) == denied.options
+
+
+def test_a_head_that_is_too_large_with_the_status_of_http_shows_the_option(tmp_path: Path) -> None:
+    assert ("http-status",) == learnt_from(tmp_path, refused("GET /v1/campaigns", 431, "VALIDATION_ERROR"))[
+        "head-bounds"
+    ].options
+
+
+def test_a_message_on_two_pages_shows_pages_that_shift(tmp_path: Path) -> None:
+    first, again = (
+        {"id": str(n), "type": "text", "status": "sent", "text": "x", "createdAt": "2026-01-01T00:00:00.000Z"}
+        for n in (1, 1)
+    )
+    rows = [
+        entry("GET /v1/messaging/chats/c?limit=1", 200, {"records": [first], "nextCursor": "n"}),
+        entry("GET /v1/messaging/chats/c?limit=1&cursor=n", 200, {"records": [again], "nextCursor": None}, at="2026-03-01T12:00:01Z"),
+    ]  # fmt: skip
+
+    assert ("offset",) == learnt_from(tmp_path, *rows)["page-stability"].options
