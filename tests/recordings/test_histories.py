@@ -21,6 +21,7 @@ from tests.recordings.honest import Bent, honest_life
 
 C = "/v1/campaigns/campaign_1"
 E = f"{C}/executions/execution_1"
+DRAFT: JSON = {"name": "A", "platform": "chatapp", "templateId": "template_1", "cadence": 60}
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 
 
@@ -122,9 +123,7 @@ def test_two_recorders_are_ordered_by_the_clock_of_the_service(tmp_path: Path) -
 
 
 def test_one_call_in_the_files_of_two_recorders_is_one_call(tmp_path: Path) -> None:
-    made = entry(
-        "POST /v1/campaigns", 201, {"campaignId": "campaign_1", "status": "draft"}, at=at(1), sent={"name": "A"}
-    )
+    made = created(1)
     start = entry(f"POST {C}/start", 202, {"executionId": "execution_1", "status": "processing"}, at=at(2))
     files = [write(tmp_path, made, start, name=name) for name in ("client.har", "proxy.har")]
 
@@ -139,7 +138,7 @@ def test_keys_are_tenants_of_their_own(tmp_path: Path) -> None:
 
 def created(start: float, id: str = "campaign_1", name: str = "A", **more: Any) -> JSON:
     body = {"campaignId": id, "status": "draft"}
-    return entry("POST /v1/campaigns", 201, body, at=at(start), sent={"name": name, "cadence": 60}, **more)
+    return entry("POST /v1/campaigns", 201, body, at=at(start), sent=DRAFT | {"name": name}, **more)
 
 
 @pytest.mark.parametrize("code", ["CAMPAIGN_NOT_DRAFT", "CAMPAIGN_ALREADY_PROCESSING"])

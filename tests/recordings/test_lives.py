@@ -22,6 +22,7 @@ SELDOM = {
     "events.once",
     "base.tenant-scope",
     "entrypoints.read",
+    "start.missing-variables",
 }
 
 

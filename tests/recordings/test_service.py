@@ -48,7 +48,7 @@ def test_a_broken_clause_is_printed_with_its_values_its_exchanges_and_what_it_as
     assert lines[0].startswith("life.har: 55 exchanges of 14 operations")
     assert "sentCount 28; then 5" in lines[place + 1]
     assert "        #13 2026-03-02T00:00:31.942Z GET https://crm.example/v1/campaigns/" in lines[place + 2]
-    assert lines[place + 3].startswith("        #15 2026-03-02T00:01:01.942Z GET")
+    assert lines[place + 3].startswith("        #15 2026-03-02T00:01:02.366Z GET")
     assert "assumes that both are answers of one service, which was not reset between them" == lines[place + 4].strip()
 
 

@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
+from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.lifecycles import CAMPAIGN, EVENTS
 from mockserver.contract.schemas import ABSENT
 from mockserver.contract.text import http_date
@@ -272,11 +273,12 @@ def rows_of(value: Any, key: str) -> list[Mapping[str, Any]]:
 
 
 def sent(exchange: RecordedExchange) -> Mapping[str, Any] | None:
-    """Return the object that a call sent, {} for no body; None if it is unknown."""
+    """Return the object that a call sent, {} for no body where that is allowed; None if it is unknown."""
     if exchange.request_body is None:
         return None
-    body = {} if not exchange.request_body.strip() else exchange.request_json
-    return body if isinstance(body, dict) else None
+    if not exchange.request_body.strip():
+        return {} if ENDPOINTS[exchange.operation or ""].optional_body else None  # its recorder has left it out
+    return exchange.request_json if isinstance(exchange.request_json, dict) else None
 
 
 def _row(exchange: RecordedExchange, how: str, kind: str, shown: Mapping[str, Any], key: str = "id") -> list[Sighting]:

@@ -126,7 +126,7 @@ def platforms(history: History, verdicts: Verdicts) -> None:
         body = sent(call) or {}
         id, platform = body.get("templateId"), body.get("platform")
         rows = history.records("template").get(id, ()) if isinstance(id, str) else ()
-        official = {row.shown.get("isOfficial") for row in rows}
+        official = {row.shown.get("isOfficial") is True for row in rows if "isOfficial" in row.shown}
         is_mismatch = call.code == "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH"
         if is_mismatch and platform in ("chatapp", "photoapp"):
             values = f"platform {platform}", f"refused with {call.code}"
@@ -134,7 +134,7 @@ def platforms(history: History, verdicts: Verdicts) -> None:
         elif len(official) == 1 and platform == "chatapp_lite" and (call.succeeded or is_mismatch):
             (is_official,) = official
             values = f"isOfficial {is_official}", f"with chatapp_lite answered {call.code or call.status}"
-            is_kept = is_mismatch == (is_official is True)
+            is_kept = is_mismatch == is_official
             cited = [rows[0].cited, call]
             verdicts.judge("campaigns.template-mismatch", is_kept, cited, f"#{call.index}", values, UNCHANGED)
         _unknown("campaigns.template", call, rows, verdicts)
