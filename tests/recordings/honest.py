@@ -154,6 +154,7 @@ def _campaigns(life: _Writer) -> None:
     call = life.call
     call("empty list", f"GET {CAMPAIGNS}")
     call("templates first", "GET /v1/message-templates")
+    call("template first", "GET /v1/message-templates/template_asking")
     call("preview", f"POST {CAMPAIGNS}/audience-preview", {"filters": FILTERS})
     a = call("create A", f"POST {CAMPAIGNS}", _draft("A", description="Uma"))["campaignId"]
     b = call("create B", f"POST {CAMPAIGNS}", _draft("B", "template_asking"))["campaignId"]

@@ -142,14 +142,14 @@ class Life:
         self._stalled = False
 
     def live(self, steps: int) -> None:
-        """Take steps."""
+        """Take steps, between two reads of the templates."""
         acts: Sequence[Callable[[], None]] = (
             *[self._create] * 3, *[self._start] * 3, *[self._read] * 6, *[self._execution] * 6, self._cancel, *[self._list] * 2, self._templates,
             self._connect, self._connect, *[self._session] * 5, self._end, self._end, self._media, self._preview, *[self._messages] * 2,
             self._fail, self._unknown, *[self._wait] * 6,
         )  # fmt: skip
-        for _ in range(steps):
-            self._chance.choice(acts)()
+        for act in (self._templates, *(self._chance.choice(acts) for _ in range(steps)), self._templates):
+            act()
 
     def _call(self, method: str, path: str, tenant: str, sent: Any = None, **more: Any) -> Any:
         return self.recorder.call(method, path, key=self._keys[tenant], sent=sent, **more)
@@ -206,9 +206,9 @@ class Life:
         self._call("GET", "/v1/campaigns", self._tenant())
 
     def _templates(self) -> None:
-        tenant = self._tenant()
-        self._call("GET", "/v1/message-templates", tenant)
-        self._call("GET", f"/v1/message-templates/template_{tenant}_asking", tenant)
+        for tenant in TENANTS:
+            self._call("GET", "/v1/message-templates", tenant)
+            self._call("GET", f"/v1/message-templates/template_{tenant}_asking", tenant)
 
     def _connect(self) -> None:
         tenant = self._tenant()

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from mockserver import MockServer
+from mockserver import MockServer, Sandbox
 from mockserver.verify.histories.report import judge_service
 from mockserver.verify.histories.service import CHECKS
+from tests.clients.driven import Client
+from tests.conduct.provocation import GIVEN, NOON, Provocation
 from tests.depth import at_depth
 from tests.recordings.random_lives import record
+from tests.recordings.test_client import PROVOCATIONS, recording_of
 
 LIVES = at_depth(12, 200)
 # Only what is refused at creation by choice, or happens seldom, may be missing in a few lives.
@@ -43,3 +46,15 @@ def test_no_life_under_random_choices_is_contradictory(tmp_path: Path) -> None:
 
     clauses = {clause for check in CHECKS for clause in check.clauses}
     assert set() == clauses - {*compared} - SELDOM
+
+
+@pytest.mark.deep
+@pytest.mark.mockserver(given=GIVEN, now=NOON)
+@pytest.mark.parametrize("how", ["careless", "careful"])
+@pytest.mark.parametrize("provocation", PROVOCATIONS, ids=lambda each: each.id)
+def test_a_service_is_not_accused_for_the_conduct_of_its_client(
+    mockserver: Sandbox, provocation: Provocation, how: str, tmp_path: Path
+) -> None:
+    getattr(provocation, how)(Client(mockserver))
+    if mockserver.log.call_count:
+        assert [] == judge_service(recording_of(mockserver, tmp_path)).broken

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -45,10 +46,12 @@ def test_a_broken_clause_is_printed_with_its_values_its_exchanges_and_what_it_as
     place = next(n for n, line in enumerate(lines) if line.startswith("  broken      send.counts"))
 
     assert 1 == status
-    assert lines[0].startswith("life.har: 55 exchanges of 14 operations")
+    assert lines[0].startswith("life.har: 56 exchanges of 14 operations")
     assert "sentCount 28; then 5" in lines[place + 1]
-    assert "        #13 2026-03-02T00:00:31.942Z GET https://crm.example/v1/campaigns/" in lines[place + 2]
-    assert lines[place + 3].startswith("        #15 2026-03-02T00:01:02.366Z GET")
+    for line, number in zip(lines[place + 2 : place + 4], (14, 16), strict=True):
+        assert re.match(
+            rf"        #{number} 2026-03-02T00:0\d:\d\d\.\d{{3}}Z GET https://crm.example/v1/campaigns/", line
+        )
     assert "assumes that both are answers of one service, which was not reset between them" == lines[place + 4].strip()
 
 
@@ -60,7 +63,7 @@ def test_the_json_has_every_clause_with_its_contradictions(falling: str, capsys:
     assert [row.id for row in clauses.read()] == list(rows)
     assert ("broken", "holds") == (rows["send.counts"]["verdict"], rows["campaigns.list"]["verdict"])
     assert ["sentCount 28", "then 5"] == counts["values"]
-    assert [("exchange", 13, 200), ("exchange", 15, 200)] == [
+    assert [("exchange", 14, 200), ("exchange", 16, 200)] == [
         (place["kind"], place["index"], place["status"]) for place in counts["exchanges"]
     ]
     assert ["not observed", "not met: no call of the recording concerns it"] == [

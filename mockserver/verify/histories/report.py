@@ -44,6 +44,7 @@ NOT_VISIBLE: Final[Mapping[str, str]] = {
     "auth.developers-disabled": "a recording does not show the settings of a tenant",
     "auth.precedence": _OPEN,
     "templates.automatic": "the API does not show which placeholders are automatic",
+    "templates.varn": "a variable may be one that no text uses",
     "templates.read-only": "only calls that the document does not contain could show it",
     "templates.status": _OPEN,
     **dict.fromkeys(

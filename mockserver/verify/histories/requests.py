@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from mockserver.contract import schemas
 from mockserver.contract.endpoints import ENDPOINTS, FIELD_CLAUSES
 from mockserver.contract.filters import FIELDS, OPERATORS, FieldType
+from mockserver.contract.text import whole_number
 from mockserver.verify.histories.evidence import Cited, History, Sighting, precedes, rows_of, sent
 from mockserver.verify.histories.exchanges import RecordedExchange
 from mockserver.verify.histories.verdicts import ONE_ANSWER, UNCHANGED, Verdicts
@@ -126,33 +127,39 @@ def platforms(history: History, verdicts: Verdicts) -> None:
         body = sent(call) or {}
         id, platform = body.get("templateId"), body.get("platform")
         rows = history.records("template").get(id, ()) if isinstance(id, str) else ()
-        official = {row.shown.get("isOfficial") is True for row in rows if "isOfficial" in row.shown}
         is_mismatch = call.code == "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH"
+        around = _around(call, [row for row in rows if "isOfficial" in row.shown])
         if is_mismatch and platform in ("chatapp", "photoapp"):
             values = f"platform {platform}", f"refused with {call.code}"
             verdicts.broken("campaigns.template-mismatch", [call], f"#{call.index}", values, ONE_ANSWER)
-        elif len(official) == 1 and platform == "chatapp_lite" and (call.succeeded or is_mismatch):
-            (is_official,) = official
-            values = f"isOfficial {is_official}", f"with chatapp_lite answered {call.code or call.status}"
-            is_kept = is_mismatch == is_official
-            cited = [rows[0].cited, call]
+        elif around is not None and platform == "chatapp_lite" and (call.succeeded or is_mismatch):
+            before, after = (row.shown["isOfficial"] is True for row in around)
+            values = f"isOfficial {before} before and after", f"with chatapp_lite answered {call.code or call.status}"
+            is_kept = before != after or is_mismatch == before
+            cited = [around[0].cited, call]
             verdicts.judge("campaigns.template-mismatch", is_kept, cited, f"#{call.index}", values, UNCHANGED)
         _unknown("campaigns.template", call, rows, verdicts)
     for call in history.calls("readTemplate"):
         _unknown("templates.unknown", call, history.records("template").get(call.params.get("id", ""), ()), verdicts)
 
 
+def _around(call: RecordedExchange, rows: Sequence[Sighting]) -> tuple[Sighting, Sighting] | None:
+    """Return what was shown last before a call and first after it: a template is edited outside of the API."""
+    before = next((row for row in reversed(rows) if precedes(row.cited, call)), None)
+    after = next((row for row in rows if precedes(call, row.cited)), None)
+    return (before, after) if before is not None and after is not None else None
+
+
 def _unknown(clause: str, call: RecordedExchange, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
     """Compare the refusal of an unknown template with answers before and after it that show the template."""
     if call.code not in _NOT_FOUND:
         return
-    before = next((row for row in rows if precedes(row.cited, call)), None)
-    after = next((row for row in rows if precedes(call, row.cited)), None)
-    if before is not None and after is not None:
-        values = f"refused with {call.code}", f"{after.id} is there before and after it"
-        verdicts.broken(clause, [call, after.cited], after.id, values, UNCHANGED)
-    else:
+    around = _around(call, rows)
+    if around is None:
         verdicts.hold(clause)
+        return
+    values = f"refused with {call.code}", f"{around[1].id} is there before and after it"
+    verdicts.broken(clause, [call, around[1].cited], around[1].id, values, UNCHANGED)
 
 
 def variables(history: History, verdicts: Verdicts) -> None:
@@ -162,38 +169,33 @@ def variables(history: History, verdicts: Verdicts) -> None:
         template = next(
             (row.shown["templateId"] for row in campaign if isinstance(row.shown.get("templateId"), str)), ""
         )
-        required = _required(history.records("template").get(template, ()))
-        body = sent(call)
-        if required is None or body is None:
+        details = [row for row in history.records("template").get(template, ()) if row.how == "read"]
+        around, body = _around(call, details), sent(call)
+        if around is None or body is None or _required(around[0]) != _required(around[1]):
             continue
-        given = body.get("commonVariables")
+        given, required = body.get("commonVariables"), _required(around[0])
         given = given if isinstance(given, dict) else {}
-        missing = [key for key in required[1] if key not in given]
         is_refused = call.code == "CAMPAIGN_MISSING_COMMON_VARIABLES"
-        cited: list[Cited] = [required[0], call]
+        cited: list[Cited] = [around[0].cited, call]
         values = (
-            f"required {', '.join(required[1]) or 'none'}",
+            f"required {', '.join(required) or 'none'}",
             f"sent {', '.join(given) or 'none'}, answered {call.code or call.status}",
         )
         if call.succeeded:
-            verdicts.judge("start.missing-variables", not missing, cited, f"#{call.index}", values, UNCHANGED)
+            has_all = all(key in given for key in required)
+            verdicts.judge("start.missing-variables", has_all, cited, f"#{call.index}", values, UNCHANGED)
         elif is_refused:
-            has_all = all(given.get(key) for key in required[1])  # an empty text may count as missing
+            has_all = all(given.get(key) for key in required)  # an empty text may count as missing
             verdicts.judge("start.missing-variables", not has_all, cited, f"#{call.index}", values, UNCHANGED)
 
 
-def _required(rows: Sequence[Sighting]) -> tuple[Cited, list[str]] | None:
-    """Return the required variables of a template, and the answer that shows them; None if no answer or several do so."""
-    details = [row for row in rows if isinstance(row.shown.get("commonVariables"), list)]
-    keys = [
-        [str(row.get("key")) for row in _dicts(detail.shown["commonVariables"]) if row.get("required") is True]
-        for detail in details
-    ]
-    return (details[0].cited, keys[0]) if keys and all(other == keys[0] for other in keys) else None
+def _required(detail: Sighting) -> list[str]:
+    """Return the keys of the required variables of a template."""
+    return [str(row.get("key")) for row in _dicts(detail.shown.get("commonVariables")) if row.get("required") is True]
 
 
 def templates(history: History, verdicts: Verdicts) -> None:
-    """The items of a template are in order from 0, and each variable varN has its placeholder {{N}}."""
+    """The items of a template are in order from 0, and its variables are called varN, each once."""
     for id, rows in history.records("template").items():
         for row in rows:
             if row.how != "read":
@@ -204,24 +206,13 @@ def templates(history: History, verdicts: Verdicts) -> None:
             if items and all(type(order) is int for order in orders):
                 is_kept = 0 in orders and len(orders) == len({*orders})
                 verdicts.judge("templates.items", is_kept, [row.cited], id, values, ONE_ANSWER)
-            _placeholders(id, row, items, [variable.get("key") for variable in manual], verdicts)
-
-
-def _placeholders(
-    id: str, row: Sighting, items: Sequence[Mapping[str, Any]], keys: list[Any], verdicts: Verdicts
-) -> None:
-    texts = " ".join(str(item.get("text")) for item in items)
-    is_text = all(item.get("type") == "text" for item in items)
-    for key in keys:
-        number = key.removeprefix("var") if isinstance(key, str) and key.startswith("var") else ""
-        is_key = number.isascii() and number.isalnum() and not number.startswith("0") and not number.isalpha()
-        values = f"the variable {key}", "expected var1, var2 ..."
-        verdicts.judge(
-            "templates.common-variables", is_key and keys.count(key) == 1, [row.cited], id, values, ONE_ANSWER
-        )
-        if is_key and is_text:
-            values = f"the variable {key}", f"no placeholder {{{{{number}}}}} in the texts"
-            verdicts.judge("templates.varn", f"{{{{{number}}}}}" in texts, [row.cited], id, values, ONE_ANSWER)
+            keys = [variable.get("key") for variable in manual]
+            for key in keys:
+                number = key.removeprefix("var") if isinstance(key, str) and key.startswith("var") else ""
+                is_key = whole_number(number) is not None and not number.startswith("0")
+                values = f"the variable {key}", "expected var1, var2 ..."
+                is_kept = is_key and keys.count(key) == 1
+                verdicts.judge("templates.common-variables", is_kept, [row.cited], id, values, ONE_ANSWER)
 
 
 def cancels(history: History, verdicts: Verdicts) -> None:

@@ -49,7 +49,7 @@ CHECKS: Final[tuple[HistoryCheck, ...]] = (
     HistoryCheck(requests.filters,             ("filters.operators", "filters.types", "audience.same-filters")),
     HistoryCheck(requests.platforms,           ("campaigns.template-mismatch", "campaigns.template", "templates.unknown")),
     HistoryCheck(requests.variables,           ("start.missing-variables",)),
-    HistoryCheck(requests.templates,           ("templates.items", "templates.common-variables", "templates.varn")),
+    HistoryCheck(requests.templates,           ("templates.items", "templates.common-variables")),
     HistoryCheck(requests.cancels,             ("cancel.no-body", "cancel.draft", "cancel.final")),
     HistoryCheck(records.messages,             ("messages.record", "messages.list")),
 )
