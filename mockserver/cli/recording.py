@@ -21,6 +21,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--profile-out", type=Path, metavar="FILE", help="save the settled choices, for `mockserver serve --profile`"
     )
+    command.add_argument(
+        "--questions", action="store_true", help="print the fewest further calls that would show more, as lines of curl"
+    )
     command.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -38,20 +41,24 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         0, or 1 if the service broke a sentence of the document. A file that is no recording raises a ValueError, for 2.
     """
     from mockserver.contract.text import printable
+    from mockserver.recordings import questions
+    from mockserver.recordings.learning import profile
     from mockserver.recordings.reading import read_recording
     from mockserver.recordings.report import lines, report_on
-    from mockserver.verify.report import profile
 
     report = report_on(read_recording(*options.files, url=options.url), options.keep)
     if options.profile_out is not None:
-        write_whole(options.profile_out, profile(report.service))
+        write_whole(options.profile_out, profile(report.choices, report.recording.sources))
     if options.json:
         print(json.dumps(report.as_json(), ensure_ascii=False, indent=2), file=out)
+    elif options.questions:
+        rows = questions.questions(report.choices)
+        print("\n".join(map(printable, questions.lines(rows, report.recording.prefix))), file=out)
     else:
         print("\n".join(map(printable, lines(report))), file=out)
         if options.profile_out is not None:
             print(f"written: {options.profile_out}", file=out)
-    return 1 if report.broken else 0
+    return 1 if report.service.broken else 0
 
 
 def judge_conduct(options: argparse.Namespace, out: TextIO) -> int:

@@ -114,7 +114,7 @@ def _judge_recording(options: argparse.Namespace, out: TextIO) -> int:
         raise ValueError(f"got the service {options.url} and a recording; expected one of them (--url takes a prefix)")
     plain = read_recording(*options.recordings, url=options.prefix)
     masker = Masker(salt_of(plain))
-    report = judge_service(masker.recording(plain), plain, masker.words)
+    report = judge_service(masker.recording(plain), plain, masker.sentence)
     if options.json:
         print(json.dumps(report.as_json(), ensure_ascii=False, indent=2), file=out)
     else:

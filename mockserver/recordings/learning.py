@@ -9,6 +9,7 @@ Learn from a recording which options of the choices the service has: one, a set,
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
@@ -176,6 +177,23 @@ class _Propagation:
         elif len(options) == len(choice.options):
             state, options, why = "not-shown", (), _why_not_shown(id)
         return LearnedChoice(id, choice.question, state, options, tuple(exchanges), tuple(deliveries), why)
+
+
+def profile(learnt: Iterable[LearnedChoice], sources: Iterable[str]) -> str:
+    """Return the settled options as a profile in YAML, and what else is known of choices as comments."""
+    rows = list(learnt)
+    settled = [f"  {row.id}: {json.dumps(row.options[0])}" for row in rows if row.state == "settled"]
+    sets = [f"#   {row.id}: {' or '.join(row.options)}" for row in rows if row.state == "set"]
+    wrong = [f"#   {row.id}: {row.why}" for row in rows if row.state == "contradicted"]
+    return "\n".join(
+        [
+            f"# Options that {', '.join(sources)} shows. A choice without a line has its default.",
+            *(["choices:", *settled] if settled else ["choices: {}"]),
+            *(["# It leaves open which of these options the service has:", *sets] if sets else []),
+            *(["# No option leads to these answers:", *wrong] if wrong else []),
+            "",
+        ]
+    )
 
 
 def _why_not_shown(id: str) -> str:

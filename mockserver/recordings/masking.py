@@ -46,6 +46,7 @@ _KEY = re.compile(r"\b(sk_|pk_|whsec_)([A-Za-z0-9_+/=\-]{8,})")
 # What a stand-in leaves as it is: placeholders of templates, the scheme of an address, and the ending of a file's name.
 _FORM = re.compile(r"\{\{[^{}]*\}\}|^[a-z][a-z0-9+.-]*://|(?<=\S)\.[A-Za-z0-9]{2,4}$")
 _NUMBER = re.compile(r"[+-]?\d{1,7}(?:\.\d+)?")
+_QUOTED_MIN_CHARS = 3  # of a private text that a sentence may quote; a shorter one is part of other words
 _FILE_HEAD_BYTES = 16  # shows the type of a file, and nothing in it
 
 
@@ -168,6 +169,13 @@ class Masker:
             return text
         masked = _KEY.sub(lambda match: match[1] + self._letters(match[2]), text)
         return _PHONE.sub(lambda match: self.text(match[0], "phone"), masked)
+
+    def sentence(self, text: str) -> str:
+        """Return a text about the recording with the stand-ins of all texts that have got one, the longest first."""
+        for private in sorted(self._stand_ins, key=len, reverse=True):
+            if len(private) >= _QUOTED_MIN_CHARS and private in text:
+                text = text.replace(private, self._stand_ins[private])
+        return self.words(text)
 
     def _stand_in(self, text: str) -> str:
         places: list[str] = []

@@ -17,9 +17,9 @@ from mockserver.core.instants import MILLISECOND, format_milliseconds
 from mockserver.recordings.client import judge_client
 from mockserver.recordings.learning import LearnedChoice, learn
 from mockserver.recordings.masking import Masker, salt_of
-from mockserver.verify.histories.answers import judge_answers
+from mockserver.recordings.questions import next_line, questions
 from mockserver.verify.histories.exchanges import LEFT_OUT, NOT_THE_SERVICE, Recording
-from mockserver.verify.report import ClauseResult, VerifyReport
+from mockserver.verify.histories.report import ServiceReport, contradiction_lines, judge_service
 
 _LINE_CHARS: Final = 160
 _CITED: Final = 3
@@ -31,27 +31,21 @@ class RecordingReport(NamedTuple):
 
     Attributes:
         recording: With stand-ins for what is private.
-        service: The clauses that the answers keep and break.
+        service: The clauses that the service keeps and breaks.
         client: The rules of conduct.
         choices: What the answers show of each choice.
         masked: How many values have a stand-in, by the name of their field.
     """
 
     recording: Recording
-    service: VerifyReport
+    service: ServiceReport
     client: ConductResult
     choices: tuple[LearnedChoice, ...]
     masked: Mapping[str, int]
 
-    @property
-    def broken(self) -> list[ClauseResult]:
-        """The clauses that the service broke."""
-        return [clause for clause in self.service.clauses if clause.verdict == "broken"]
-
     def as_json(self) -> JSON:
         """Return the report for programs."""
         recording = self.recording
-        rows = self.service.as_json()
         return {
             "files": list(recording.sources),
             "prefix": recording.prefix,
@@ -60,9 +54,10 @@ class RecordingReport(NamedTuple):
             "spanMs": recording.span_ms,
             "leftOut": dict(recording.left_out),
             "notTheService": dict(recording.troubles),
-            "service": {"clauses": rows["clauses"]},
+            "service": {"clauses": self.service.as_json()["clauses"]},
             "client": client_json(self.client),
             "choices": [choice.as_json() for choice in self.choices],
+            "questions": [question.as_json() for question in questions(self.choices)],
             "masked": dict(self.masked),
         }
 
@@ -85,7 +80,7 @@ def report_on(recording: Recording, keep: Iterable[str] = ()) -> RecordingReport
     """
     masker = Masker(salt_of(recording), keep)
     masked = masker.recording(recording)
-    service = judge_answers(masked, recording)
+    service = judge_service(masked, recording, masker.sentence)
     return RecordingReport(masked, service, judge_client(masked), learn(recording), dict(masker.counts))
 
 
@@ -95,6 +90,8 @@ def lines(report: RecordingReport) -> Iterator[str]:
     yield from _service(report)
     yield from _client(report)
     yield from _choices(report.choices)
+    if rows := questions(report.choices):
+        yield next_line(rows)
     if report.masked:
         fields = sorted(report.masked.items(), key=lambda row: (-row[1], row[0]))
         named = ", ".join(f"{count} of {field}" for field, count in fields[:_CITED])
@@ -121,14 +118,17 @@ def intake_lines(recording: Recording) -> Iterator[str]:
 
 
 def _service(report: RecordingReport) -> Iterator[str]:
-    verdicts = Counter(clause.verdict for clause in report.service.clauses)
-    yield f"service: {verdicts['broken']} broken, {verdicts['holds']} hold, {verdicts['not observed']} not met"
-    for clause in report.broken:
+    service = report.service
+    verdicts = Counter(clause.verdict for clause in service.clauses)
+    yield f"service: {verdicts['broken']} broken, {verdicts['holds']} hold, {verdicts['not observed']} not judged"
+    for clause in service.broken:
         yield f"  {clause.id:<20} {clause.text}"
         for proof in clause.proofs:
-            yield brief(f"    {proof.request}", _LINE_CHARS)
-            yield brief(f"      got       {proof.response}", _LINE_CHARS)
-            yield brief(f"      expected  {proof.expected}", _LINE_CHARS)
+            yield brief(f"      {proof.request}", _LINE_CHARS)
+            yield brief(f"        got       {proof.response}", _LINE_CHARS)
+            yield brief(f"        expected  {proof.expected}", _LINE_CHARS)
+        for contradiction in service.contradictions(clause.id):
+            yield from contradiction_lines(service, contradiction)
 
 
 def _client(report: RecordingReport) -> Iterator[str]:

@@ -14,6 +14,7 @@ import mockserver as package
 from mockserver import Sandbox, cli
 from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
+from mockserver.scenario.choices import load_profile
 from mockserver.verify.histories.exchanges import Recording
 from tests.recordings.hars import KEY, entry, har, write
 
@@ -46,7 +47,7 @@ def test_the_report_has_what_was_read_the_service_the_client_and_the_choices(
     heads = [line.partition(":")[0] for line in text.splitlines() if line[0] != " "]
 
     assert 0 == status
-    assert ["recording.har", "service", "client", "choices", "masked"] == heads
+    assert ["recording.har", "service", "client", "choices", "next question", "masked"] == heads
     assert "recording.har: 2 exchanges of 2 operations in 5 ms (1 other left out)" == text.splitlines()[0]
     assert "dual-status" not in text.partition("choices:")[0]
     assert re.search(r"message-text +reworded  \(#2\)", text)
@@ -58,7 +59,7 @@ def test_a_service_that_breaks_a_sentence_is_named_with_the_exchange_and_the_sta
     status, text = report(capsys, "recording", write(tmp_path, LIST, WRONG))
 
     assert 1 == status
-    assert "service: 1 broken" in text
+    assert "service: 2 broken" in text
     assert "campaigns.list" in text
     assert NAME not in text
 
@@ -108,6 +109,34 @@ def test_what_is_no_recording_is_one_line_and_nothing_is_written(
         assert (2, 1) == (status, len(text.splitlines()))
         assert text.startswith("mockserver: got recording.har")
     assert not profile.exists()
+
+
+def test_the_profile_has_what_is_settled_and_the_rest_as_comments(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        {"id": id, "isOfficial": False, "createdAt": f"2026-01-0{3 - n}T00:00:00.000Z"} for n, id in enumerate("ab")
+    ]
+    templates = entry("GET /v1/message-templates", 200, {"templates": rows})
+    profile = tmp_path / "profile.yaml"
+    _, text = report(capsys, "recording", write(tmp_path, templates, NOT_FOUND), "--profile-out", profile)
+
+    chosen = load_profile(profile)
+    assert ("reworded", "absent", False) == (
+        chosen["message-text"], chosen["provider-status-internal"], "list-order" in chosen,
+    )  # fmt: skip
+    assert "#   list-order: newest-first or shuffled\n" in profile.read_text()
+    assert f"written: {profile}" == text.splitlines()[-1]
+
+
+def test_questions_are_lines_of_curl_the_safe_ones_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, text = report(capsys, "recording", write(tmp_path, LIST, NOT_FOUND), "--questions")
+    comments, calls = text.splitlines()[::2], text.splitlines()[1::2]
+
+    assert "# provider-status-internal, list-order, datetime-spelling, new-enum-values: changes nothing" == comments[0]
+    assert 'curl -s -X GET -H "X-API-Key: $KEY" https://crm.example/api/v1/message-templates' == calls[0]
+    assert "creates a record" not in "".join(comments[:-3])
+    assert {"# ", "cur"} == {comment[:2] for comment in comments} | {call[:3] for call in calls}
 
 
 def test_a_file_that_does_not_exist_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
