@@ -71,6 +71,7 @@ class InterleaveReport:
         sleep: The longest sleep in real time; None if there was none.
         failed_serial: Why the serial runs allow no comparison; None if they do.
         unplayed: Why the schedule was not played as it is; None if it was.
+        shares_memory: The clients change memory that they share, so that no order is left out as equal.
         left: The number of orders within the bound that were found and not run.
         unwritten: Why documents of the findings were not written.
     """
@@ -87,6 +88,7 @@ class InterleaveReport:
     sleep: Sleep | None
     failed_serial: str | None
     unplayed: str | None
+    shares_memory: bool
     left: int
     unwritten: list[str] = field(default_factory=list)
 
@@ -171,6 +173,8 @@ class InterleaveReport:
             yield f"the schedule was not played: {self.unplayed}"
         if self.left:
             yield f"not run: {self.left} orders beyond the budget of {self.options.runs} runs"
+        if self.shares_memory and self.options.schedule is None:
+            yield "the clients change memory that they share, so every order is run"
         if self.difference is not None:
             yield f"equal runs differ: {self.difference}; so `unserial` is not judged"
         for text, runs in self.blocked.items():

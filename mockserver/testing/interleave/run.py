@@ -13,7 +13,8 @@ import asyncio
 import inspect
 import random
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from queue import Empty
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mockserver.conduct.evidence import request_of
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.core.instants import SECOND, Instant, format_exact
+from mockserver.core.operations.footprints import Footprint, footprint_of
 from mockserver.core.scheduler import next_due
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.webhooks.deliveries import due_endpoints
@@ -39,11 +41,13 @@ if TYPE_CHECKING:
 
 ClientFunction = Callable[["Sandbox"], Any]
 
-_VAIN_READS = 3  # equal reads with equal answers, after which a client waits for another
+_VAIN_READS = 3  # equal reads with equal answers and a sleep between them, after which a client waits for another
+_VAIN_READS_WITHOUT_SLEEP = 10
 _RUN_S = 60.0  # real time
 _POLL_S = 0.001
 _KNOWN_BLOCK_S = 0.05  # real time, for a place at which a client was blocked before
 _JOIN_S = 0.5
+_PLAIN_WAITS = ("start", "call", "answer", "delivery")
 SERIAL_BOUNDS = Bounds(calls=5_000, real=round(_RUN_S * SECOND), row=500, after_final=500)
 
 
@@ -56,12 +60,16 @@ class ReleasedStep(NamedTuple):
         waits: What it is.
         label: What it did, such as `startCampaign 202`.
         exchanges: The numbers of the calls in it.
+        footprint: What it has read and written; None if it may depend on anything, or anything on it.
+        due: The deliveries that fell due in it.
     """
 
     actor: str
     waits: Waits
     label: str
     exchanges: tuple[int, ...]
+    footprint: Footprint | None = None
+    due: frozenset[str] = frozenset()
 
 
 class Decision(NamedTuple):
@@ -77,6 +85,13 @@ class Decision(NamedTuple):
         return self.chosen.name == self.options[0].name
 
 
+class Order(NamedTuple):
+    """An order of steps, by the names of their actors, and what else could have been released at each place."""
+
+    names: Sequence[str]
+    decisions: Sequence[Decision]
+
+
 class Played(NamedTuple):
     """
     A run after its end.
@@ -89,6 +104,7 @@ class Played(NamedTuple):
         blocked: Where clients waited outside of calls, such as `cron at locks.py:12`.
         used: What the run took.
         sleep: The longest sleep in real time; None if there was none worth a word.
+        is_plain: No client has slept, read in vain or been blocked, and no receiver has called: the order is that of calls alone.
     """
 
     steps: Sequence[ReleasedStep]
@@ -98,6 +114,12 @@ class Played(NamedTuple):
     blocked: Sequence[str]
     used: Used
     sleep: Sleep | None
+    is_plain: bool = False
+
+    @property
+    def order(self) -> Order:
+        """The order of its steps."""
+        return Order([step.actor for step in self.steps], self.decisions)
 
     @property
     def cost(self) -> int:
@@ -123,10 +145,15 @@ class _Actor:
         self.random = random.Random(f"{seed} {name}").getstate()
         self.last_read: Any = None
         self.reads = 0
+        self.has_slept = False  # between these reads
 
     @property
     def is_running(self) -> bool:
         return self.is_begun and not self.is_over
+
+    @property
+    def reads_in_vain(self) -> bool:
+        return self.reads >= (_VAIN_READS if self.has_slept else _VAIN_READS_WITHOUT_SLEEP)
 
     def next_waiting(self) -> Waiting:
         return min(self.waiting, key=lambda waiting: waiting.order)
@@ -182,6 +209,9 @@ class InterleavedRun:
         self._held: frozenset[str] = frozenset()
         self._loop_thread: threading.Thread | None = None
         self._probes = 0
+        self._coroutines: list[Coroutine[Any, Any, Any]] = []
+        self._is_plain = True
+        self._due: frozenset[str] = frozenset()  # deliveries
         self._servers: dict[str, Server] = {}
         self._own = {threading.current_thread()}
         self._foreign = set(threading.enumerate())
@@ -221,6 +251,7 @@ class InterleavedRun:
             self._blocked,
             self._watch.used(),
             self._in_process.longest(),
+            self._is_plain and stuck is None and not self._blocked,
         )
 
     def close(self) -> None:
@@ -236,6 +267,9 @@ class InterleavedRun:
             self._loop_thread.join(_JOIN_S)
         for server in self._servers.values():
             server.stop()
+        for coroutine in self._coroutines:  # one that has never begun, or is blocked for ever
+            with suppress(RuntimeError, ValueError):
+                coroutine.close()
 
     @property
     def addresses(self) -> list[str]:
@@ -258,7 +292,7 @@ class InterleavedRun:
         if self._timers_may_fire():
             ready.append(Ready(TIMERS, "time"))
         last = self._actors.get(self._last or "")
-        return Situation(ready, self._last, self._held, last is not None and last.reads >= _VAIN_READS)
+        return Situation(ready, self._last, self._held, last is not None and last.reads_in_vain)
 
     def _clients(self) -> Iterator[_Actor]:
         return (self._actors[name] for name in self._functions)
@@ -309,7 +343,8 @@ class InterleavedRun:
         self._decisions.append(Decision(ranked, chosen, situation.last is None))
         self._held |= schedules.passed_over(situation, name)
         waits = next(ready.waits for ready in situation.ready if ready.name == name)
-        before, label = self._state.journal.last_exchange, ""
+        journal, label = self._state.journal, ""
+        before, transitions = journal.last_exchange, journal.last_transition
         if waits == "time":
             label = self._fire_timers()
         elif waits == "delivery":
@@ -318,8 +353,17 @@ class InterleavedRun:
             label = self._continue(name, waits)
         exchanges = self._exchanges_after(before)
         self._steps.append(
-            ReleasedStep(name, waits, _label(label, waits, exchanges), tuple(each.n for each in exchanges))
+            ReleasedStep(
+                name,
+                waits,
+                _label(label, waits, exchanges),
+                tuple(each.n for each in exchanges),
+                self._footprint(waits, exchanges, transitions),
+                self._newly_due(name),
+            )
         )
+        self._is_plain &= waits in _PLAIN_WAITS and (waits == "delivery" or name in self._functions)
+        self._is_plain &= not situation.is_in_vain
         self._note_reads(name, waits, exchanges)
         self._note_last(name, waits)
         if self._watch.ended is not None:
@@ -382,6 +426,7 @@ class InterleavedRun:
         def body() -> None:
             result = function(client)
             if inspect.iscoroutine(result):
+                self._coroutines.append(result)
                 self._start_task(actor, lambda: result)
                 raise _IsTask
 
@@ -568,6 +613,23 @@ class InterleavedRun:
 
     # Notes for the next choice
 
+    def _footprint(self, waits: Waits, exchanges: Sequence[JournalEntry], transitions: int) -> Footprint | None:
+        if waits in ("start", "answer"):
+            return Footprint()
+        if waits != "call" or len(exchanges) != 1:
+            return None
+        count = self._state.journal.last_transition - transitions
+        rows = self._state.journal.transitions
+        changed = [rows[place] for place in range(-min(count, len(rows)), 0)]
+        return footprint_of(self._state, exchanges[0], changed)
+
+    def _newly_due(self, name: str) -> frozenset[str]:
+        before, ids = self._due - {name}, due_endpoints(self._state)
+        self._due = (
+            frozenset(each for each, endpoint in self._endpoints().items() if endpoint in ids) if ids else frozenset()
+        )
+        return self._due - before
+
     def _exchanges_after(self, number: int) -> list[JournalEntry]:
         journal = self._state.journal
         count = journal.last_exchange - number
@@ -579,16 +641,18 @@ class InterleavedRun:
         """Count reads in vain: equal ones of one client with equal answers, while no other actor has had a step."""
         for actor in self._actors.values():
             if actor.name != name:
-                actor.reads, actor.last_read = 0, None
+                actor.reads, actor.last_read, actor.has_slept = 0, None, False
         reader = self._actors.get(name)
         if reader is None or waits != "call":
+            if reader is not None:
+                reader.has_slept |= waits == "sleep"
             return
         for exchange in exchanges:
             is_read = exchange.operation is not None and ENDPOINTS[exchange.operation].method == "GET"
             read = (request_of(exchange), exchange.status, exchange.answer) if is_read else None
             is_again = read is not None and read == reader.last_read
             reader.reads = reader.reads + 1 if is_again else 1 if is_read else 0
-            reader.last_read = read
+            reader.last_read, reader.has_slept = read, reader.has_slept and is_again
 
     def _note_last(self, name: str, waits: Waits) -> None:
         if waits == "time":

@@ -8,7 +8,7 @@ schedules of further runs, the ones with fewer preemptions first.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
@@ -21,14 +21,16 @@ from mockserver.testing.explore.in_process import Sleep, places_of_sleeps
 from mockserver.testing.explore.watch import Used, bounds_beyond
 from mockserver.testing.interleave import schedules
 from mockserver.testing.interleave.findings import InterleaveFindings
+from mockserver.testing.interleave.memory import SharedMemory
+from mockserver.testing.interleave.merging import RunOrders
 from mockserver.testing.interleave.options import InterleaveOptions
 from mockserver.testing.interleave.report import Bound, InterleaveReport, SerialRun
 from mockserver.testing.interleave.run import (
     SERIAL_BOUNDS,
     ClientFunction,
-    Decision,
     InterleavedRun,
     KnownThreads,
+    Order,
     Played,
 )
 from mockserver.testing.interleave.schedules import Release
@@ -99,6 +101,9 @@ class Search:
         self._failed: str | None = None
         self._unplayed: str | None = None
         self._queue: list[_Planned] = []
+        self._orders = RunOrders(tuple(clients))
+        self._memory = SharedMemory(clients.values())
+        self._shares_memory = False
         self._order = count()
 
     def report(self) -> InterleaveReport:
@@ -122,6 +127,7 @@ class Search:
             self._sleep,
             self._failed,
             self._unplayed,
+            self._shares_memory,
             len(self._queue) if self._options.schedule is None else 0,
         )
 
@@ -139,21 +145,22 @@ class Search:
             used.append(played.used)
             seen.append((_texts(played), end.records))
             self._serial.append(SerialRun.of(played, self._clients, end))
-            for place, decision in self._alternatives(played, prefix):
-                names = _names(played, place)
+            self._orders.add(played)
+            order = played.order
+            for place in range(len(prefix), len(order.decisions)):
+                decision = order.decisions[place]
                 for option in decision.options[1:]:
-                    is_serial = decision.is_free and option.cost == 0 and option.name in self._clients
-                    if is_serial:
-                        planned.append((*names, option.name))
+                    if decision.is_free and option.cost == 0 and option.name in self._clients:
+                        planned.append((*order.names[:place], option.name))
                     else:
-                        self._plan(played, place, option)
+                        self._plan(order, place, option)
         with self._made() as sandbox:
             played, end = self._play(sandbox, ())
         if (_texts(played), end.records) != seen[0]:
             self._difference = _first_difference(seen[0], (_texts(played), end.records))
         self._bounds = bounds_beyond(max(used))._replace(real=SERIAL_BOUNDS.real)
         self._serial_ends = SerialEnds(ends)
-        self._count(0, len(self._serial))
+        self._by_bound[0] = Bound(0, len(self._serial))
         failing = [name for name in self._clients if all(name in end.errors for end in ends)]
         tolerated = self._options.tolerates
         for name in failing:
@@ -169,16 +176,31 @@ class Search:
     def _run_all(self) -> None:
         while self._queue and not self._is_over():
             planned = heappop(self._queue)
-            self._run_planned(planned.prefix, planned.key[0])
+            cost = max(planned.key[0], 1) if self._options.bound else 0
+            row = self._by_bound.setdefault(cost, Bound(cost))
+            order = self._orders.equal_to(planned.prefix) if self._merges else None
+            if order is None:
+                order = self._run_planned(planned.prefix)
+                row.run += 1
+            else:
+                row.merged += 1
+            self._plan_after(order, planned.prefix)
 
-    def _run_planned(self, prefix: tuple[str, ...], cost: int) -> None:
+    @property
+    def _merges(self) -> bool:
+        return self._options.prune and not self._shares_memory and self._difference is None
+
+    def _run_planned(self, prefix: tuple[str, ...]) -> Order:
         with self._made() as sandbox:
             played, end = self._play(sandbox, prefix)
-            self._count(max(cost, 1) if self._options.bound else 0, 1)
             self._judge(sandbox, played, end)
-        for place, decision in self._alternatives(played, prefix):
-            for option in decision.options[1:]:
-                self._plan(played, place, option)
+        self._orders.add(played)
+        return played.order
+
+    def _plan_after(self, order: Order, prefix: tuple[str, ...]) -> None:
+        for place in range(len(prefix), len(order.decisions)):
+            for option in order.decisions[place].options[1:]:
+                self._plan(order, place, option)
 
     def _replay(self, schedule: str) -> None:
         names = tuple(schedules.parse(schedule, [*self._clients, schedules.TIMERS]))
@@ -190,24 +212,17 @@ class Search:
                 self._unplayed = f"step {place + 1} is to be one of {names[place]}, which has none there"
             self._judge(sandbox, played, end)
 
-    def _alternatives(self, played: Played, prefix: tuple[str, ...]) -> Iterator[tuple[int, Decision]]:
-        return ((place, row) for place, row in enumerate(played.decisions) if place >= len(prefix))
-
-    def _plan(self, played: Played, place: int, option: Release) -> None:
-        cost = sum(row.chosen.cost for row in played.decisions[:place]) + option.cost
+    def _plan(self, order: Order, place: int, option: Release) -> None:
+        cost = sum(row.chosen.cost for row in order.decisions[:place]) + option.cost
         if cost <= self._options.bound:
-            deviations = sum(not row.is_serial for row in played.decisions[:place])
-            prefix = (*_names(played, place), option.name)
+            deviations = sum(not row.is_serial for row in order.decisions[:place])
+            prefix = (*order.names[:place], option.name)
             heappush(self._queue, _Planned((cost, deviations, next(self._order)), prefix))
 
     def _judge(self, sandbox: Sandbox, played: Played, end: RunEnd) -> None:
         assert self._serial_ends is not None, "the serial runs are first"
         for cause in self._serial_ends.causes(end, self._options.tolerates, is_comparable=self._difference is None):
             self._findings.add(cause, played, sandbox)
-
-    def _count(self, cost: int, orders: int) -> None:
-        row = self._by_bound.setdefault(cost, Bound(cost))
-        row.run += orders
 
     def _is_over(self) -> bool:
         seconds = self._options.seconds
@@ -237,9 +252,11 @@ class Search:
             known=self._known,
         )
         left = list(reversed(prefix))
+        self._read_memory: Any = None
 
         def choose(options: Sequence[Release]) -> str:
             wanted = left.pop() if left else ""
+            self._note_memory()
             return wanted if any(option.name == wanted for option in options) else options[0].name
 
         try:
@@ -252,6 +269,12 @@ class Search:
         if played.sleep is not None and (self._sleep is None or played.sleep.seconds > self._sleep.seconds):
             self._sleep = played.sleep
         return Run1(played, end)
+
+    def _note_memory(self) -> None:
+        """Between the steps of the serial runs, see whether the clients change memory that they share."""
+        if self._serial_ends is None and self._options.prune and not self._shares_memory:
+            before, self._read_memory = self._read_memory, self._memory.read()
+            self._shares_memory = before is not None and before != self._read_memory
 
     def _end(self, sandbox: Sandbox, played: Played, addresses: Sequence[str]) -> RunEnd:
         check: BaseException | None = None
@@ -278,10 +301,6 @@ def _done(state: SandboxState) -> SandboxState:
         except ValueError:  # an effect of a rule needs a server, or the calendar ends
             break
     return copy
-
-
-def _names(played: Played, place: int) -> list[str]:
-    return [step.actor for step in played.steps[:place]]
 
 
 def _texts(played: Played) -> tuple[str, ...]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Awaitable
 from typing import Any
 
 from mockserver.contract.text import json_value
 from mockserver.server.hosting.host import HostedSandbox
-from mockserver.server.http1.messages import Request, ResponseOrDisconnect
+from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.server import Server
 from mockserver.server.socket_handler import SocketHandler, error_body
+from mockserver.testing.backend import LocalBackend
 from mockserver.testing.interleave.gate import Gate
 from mockserver.testing.interleave.handles import end_of_sleep
 
@@ -29,6 +31,7 @@ class _GatedHandler(SocketHandler):
     def __init__(self, hosted: HostedSandbox, gate: Gate, actor: str) -> None:
         super().__init__(hosted.host, hosted)
         self._hosted, self._gate, self._actor = hosted, gate, actor
+        self._backend = LocalBackend(hosted, lambda: None)
 
     def respond(self, incoming: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:
         if incoming.target.startswith("/_mock/") and incoming.method in ("GET", "HEAD", "OPTIONS"):
@@ -46,7 +49,10 @@ class _GatedHandler(SocketHandler):
             arguments = json_value(body)
             until = end_of_sleep(self._hosted, arguments) if isinstance(arguments, dict) else None
         waits = self._gate.enter_from_socket
-        await waits(self._actor, "call" if until is None else "sleep", label, order, until)
+        waiting = await waits(self._actor, "call" if until is None else "sleep", label, order, until)
+        if until is not None and self._gate.ended is None:  # the run has advanced the clock
+            advanced = {"now": self._backend.run("readClock")["now"], "fired": waiting.fired}
+            return Response(200, (("Content-Type", "application/json"),), json.dumps(advanced).encode())
         answer: Any = super().respond(incoming)
         response: ResponseOrDisconnect = await answer if inspect.isawaitable(answer) else answer
         if self._gate.is_split and self._gate.ended is None:

@@ -1,0 +1,134 @@
+"""Eight races are found with their shortest schedules and replayed, and eight careful pairs have no finding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+import requests
+
+from mockserver import MockServer
+from mockserver.testing.interleave import InterleaveReport
+from mockserver.testing.sandbox import Sandbox
+from tests.interleave.pairs import CAREFUL, GIVEN, RACES, Pair
+
+REPLAYS, REPLAYS_DEEP = 3, 100
+# The preemptions of the shortest schedule; a client that sleeps is preempted by nothing.
+SHORTEST = {
+    "list-then-create": ("worker*2 cron", 1),
+    "read-then-start": ("worker*2 cron", 1),
+    "read-then-cancel": ("cleaner*2 worker", 1),
+    "number-by-count": ("worker*2 cron", 1),
+    "one-at-a-time": ("spring*2 autumn", 1),
+    "adopt-then-start": ("worker*3 cron", 1),
+    "session-by-memory": ("page job", 1),
+    "poll-and-webhook": ("service*4 user*3 events service", 1),
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[MockServer]:
+    server = MockServer()
+    yield server
+    server.close()
+
+
+def interleaved(server: MockServer, pair: Pair, **options: Any) -> InterleaveReport:
+    """Interleave a pair whose clients share a new memory in each run."""
+    present: dict[str, Callable[[Sandbox], Any]] = {}
+
+    def client(name: str) -> Callable[[Sandbox], Any]:
+        return lambda sandbox: present[name](sandbox)
+
+    return server.interleave(
+        setup=lambda _: present.update(pair.make()),
+        clients={name: client(name) for name in pair.make()},
+        settings={"given": pair.given},
+        tolerates=pair.tolerates,
+        **options,
+    )
+
+
+@pytest.mark.parametrize("name", RACES)
+def test_a_race_is_found_at_its_shortest_schedule(server: MockServer, name: str) -> None:
+    report = interleaved(server, RACES[name])
+
+    assert RACES[name].verdict == report.findings[0].verdict, report.text()
+    assert SHORTEST[name] == (report.findings[0].schedule, report.findings[0].preemptions)
+
+
+@pytest.mark.parametrize("name", RACES)
+def test_a_race_has_no_finding_in_serial_runs(server: MockServer, name: str) -> None:
+    assert not interleaved(server, RACES[name], schedule="").failed
+
+
+@pytest.mark.parametrize("name", CAREFUL)
+def test_a_careful_pair_has_no_finding(server: MockServer, name: str) -> None:
+    # Under their own lock one of the clients is certainly blocked, so that a short bound of real time decides nothing else.
+    report = interleaved(server, CAREFUL[name], blocked_seconds=0.05 if name == "under-a-lock" else 60)
+
+    assert not report.failed, report.text()
+
+
+@pytest.mark.parametrize("replays", [REPLAYS, pytest.param(REPLAYS_DEEP, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("name", RACES)
+def test_each_replay_of_a_schedule_finds_the_race_again(server: MockServer, name: str, replays: int) -> None:
+    schedule, _ = SHORTEST[name]
+    texts = {interleaved(server, RACES[name], schedule=schedule).text() for _ in range(replays)}
+
+    (text,) = texts
+    assert f"\n{RACES[name].verdict}: " in text
+
+
+# Over sockets: each client has a port of its own.
+
+
+def promotion_over_a_socket(name: str) -> Callable[[Sandbox], Any]:
+    def work(sandbox: Sandbox) -> None:
+        with requests.Session() as session:
+            session.headers["X-API-Key"] = sandbox.secret_key
+            campaigns = f"{sandbox.base_url}/v1/campaigns"
+            if not session.get(campaigns).json()["campaigns"]:
+                body = {"name": name, "platform": "chatapp", "templateId": "template_hello", "cadence": 60}
+                campaign_id = session.post(campaigns, json=body).json()["campaignId"]
+                session.post(f"{campaigns}/{campaign_id}/start").raise_for_status()
+
+    return work
+
+
+OVER_SOCKETS: Mapping[str, Callable[[Sandbox], Any]] = {
+    "worker": promotion_over_a_socket("One"),
+    "cron": promotion_over_a_socket("Two"),
+}
+
+
+def test_clients_over_sockets_are_run_in_the_same_orders(server: MockServer) -> None:
+    report = server.interleave(clients=OVER_SOCKETS, settings={"given": GIVEN})
+
+    assert ["worker*2 cron"] == [finding.schedule for finding in report.findings]
+    assert report.json["deterministic"]
+    assert "all 22 orders" in report.text()
+
+
+@pytest.mark.parametrize("replays", [REPLAYS, pytest.param(REPLAYS_DEEP, marks=pytest.mark.deep)])
+def test_each_replay_over_sockets_finds_the_race_again(server: MockServer, replays: int) -> None:
+    (text,) = {
+        server.interleave(clients=OVER_SOCKETS, settings={"given": GIVEN}, schedule="worker*2 cron").text()
+        for _ in range(replays)
+    }
+
+    assert "\nduplicate: " in text
+
+
+def test_a_sleep_through_the_control_plane_is_a_sleep(server: MockServer) -> None:
+    seen: set[str] = set()
+
+    def sleeps(sandbox: Sandbox) -> None:
+        fired = requests.post(f"{sandbox.base_url}/_mock/clock/advance", json={"by": "30m"}).json()["now"]
+        seen.add(fired)
+
+    report = server.interleave(clients={"one": sleeps, "two": sleeps}, settings={"given": GIVEN}, bound=1)
+
+    assert not report.failed, report.text()
+    assert {"2026-03-01T12:30:00.000Z", "2026-03-01T13:00:00.000Z"} == seen
