@@ -70,7 +70,7 @@ GUIDES = (
     "pytest", "unittest", "agents", "pytest-settings", "other-languages", "from-typescript", "from-go",
     "from-java", "from-ruby", "control-plane", "time", "faults", "scenarios", "webhooks",
     "reports", "hypothesis", "planted-bugs", "explore", "explore-tests", "explore-placements", "compatibility", "sweeps",
-    "choices", "conduct", "coverage", "verify",
+    "choices", "conduct", "coverage", "verify", "recordings",
     "openapi", "dashboard", "shared-use", "fleet", "containers",
 )  # fmt: skip
 PROJECT = ("stability", "architecture", "adding", "document-changes", "design", "testing", "performance", "glossary")

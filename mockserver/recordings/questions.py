@@ -53,6 +53,7 @@ _PREVIEW: Final = "POST /v1/campaigns/audience-preview"
 _CAMPAIGNS: Final = "POST /v1/campaigns"
 _SESSIONS: Final = "/v1/entrypoints/chatapp/connection-sessions"
 _UNKNOWN: Final = {"name": "a question", "templateId": "template_unknown", "cadence": 1}
+_SAME_AGAIN: Final = frozenset(("list-order", "group-no-statements"))  # asked again, they leave the same set
 # fmt: off
 QUESTIONS: Final[tuple[Question, ...]] = (
     Question("GET /v1/message-templates", ("provider-status-internal", "list-order", "datetime-spelling", "additive-fields", "new-enum-values")),
@@ -93,7 +94,11 @@ def questions(learnt: Iterable[LearnedChoice]) -> list[Question]:
     Of calls with one effect the one that shows most of what the calls before it leave open is next; each shows a choice that no
     other one of the list does.
     """
-    left = {choice.id for choice in learnt if choice.state in ("set", "not-shown")}
+    left = {
+        choice.id
+        for choice in learnt
+        if choice.state == "not-shown" or (choice.state == "set" and choice.id not in _SAME_AGAIN)
+    }
     rows: list[Question] = []
     for effect in _EFFECTS:
         candidates = [question for question in QUESTIONS if question.effect == effect]

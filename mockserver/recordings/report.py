@@ -164,7 +164,7 @@ def _choices(choices: Sequence[LearnedChoice]) -> Iterator[str]:
             yield f"  contradicted  {choice.id}: {choice.why}{_where(choice)}"
     for choice in choices:
         if choice.options:
-            yield f"  {choice.id:<28} {' or '.join(choice.options)}{_where(choice)}"
+            yield f"  {choice.id:<32} {' or '.join(choice.options)}{_where(choice)}"
 
 
 def _where(choice: LearnedChoice) -> str:
