@@ -84,16 +84,23 @@ def download() -> None:
 def serving_peer(peer: Peer, body: bytes) -> Iterator[tuple[Target, int]]:
     """Run a peer that answers with this body where it takes one, and yield its process too; Unavailable if it cannot be had."""
     with tempfile.TemporaryDirectory() as name:
-        folder, port = Path(name), _free_port()
-        _write(folder, body)
-        with subprocess.Popen(
-            peer.command(port, folder), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        ) as process:
-            try:
-                _await_start(peer.name, process, port)
-                yield peer.prepare(f"http://127.0.0.1:{port}"), process.pid
-            finally:
-                process.kill()
+        _write(Path(name), body)
+        with serving(peer.name, peer.command, Path(name)) as (url, process):
+            yield peer.prepare(url), process
+
+
+@contextmanager
+def serving(name: str, command: Callable[[int, Path], list[str]], folder: Path) -> Iterator[tuple[str, int]]:
+    """Run a server on a free port in a folder; yield its address and its process. Unavailable if it cannot be had."""
+    port = _free_port()
+    with subprocess.Popen(
+        command(port, folder), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        try:
+            _await_start(name, process, port)
+            yield f"http://127.0.0.1:{port}", process.pid
+        finally:
+            process.kill()
 
 
 def _write(folder: Path, body: bytes) -> None:
@@ -155,7 +162,8 @@ def _node(package: str, *arguments: str) -> list[str]:
     return [str(script), *arguments]
 
 
-def _wiremock(port: int, folder: Path) -> list[str]:
+def wiremock(port: int, folder: Path) -> list[str]:
+    """Return the command of WireMock on a port, with the mappings of a folder."""
     java = shutil.which("java")
     jar = next((CACHE / "node_modules" / "wiremock" / "build").glob("*.jar"), None)
     if java is None or jar is None:
@@ -181,7 +189,7 @@ def _object(url: str) -> Target:
 
 
 PEERS = (
-    Peer("WireMock", _wiremock, _canned),
+    Peer("WireMock", wiremock, _canned),
     Peer(
         "pytest-httpserver",
         lambda port, folder: _python("pytest_httpserver", "-c", _HTTPSERVER, str(port), str(folder / "body.json")),

@@ -7,6 +7,7 @@ A marker is an HTML comment on the lines directly above a block:
     <!-- deep: REASON -->      the block runs in the deep run alone, in a process of its own
     <!-- fails: test_name -->  this test of the block fails; a `text` block below quotes its report
     <!-- file: NAME -->        the block is this file, below the folder of the next Python block, or of all JavaScript blocks
+    <!-- page file: NAME -->   the block is this file, next to each Python block below
     <!-- newcomer: NAME -->    a set-up line that `.ci/run` and newcomers run
 """
 
@@ -38,7 +39,7 @@ KINDS = frozenset(
     }
 )
 RECORDING = "SUITE_RECORD_PAGES"
-MARKERS = frozenset({"deep", "not run", "fails", "file", "newcomer"})
+MARKERS = frozenset({"deep", "not run", "fails", "file", "newcomer", "page file"})
 
 _FENCE = re.compile(
     r"^(?P<head>(?:<!-- [^\n]* -->\n)*)```(?P<kind>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL

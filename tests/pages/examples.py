@@ -15,6 +15,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 import pytest
+import yaml  # type: ignore[import-untyped]  # noqa: F401 - its C part cannot be imported twice, as a session in this process would
 
 from tests.pages.blocks import Block
 from tests.testing.conftest import COMPANY, PLUGIN, WITHOUT_CACHE, run_in_process
@@ -24,6 +25,8 @@ _ARGUMENTS = (*WITHOUT_CACHE, "-W", "error", "--strict-config", "--strict-marker
 _DJANGO = ("-p", "pytest_django.plugin")  # whose own name `COMPANY` blocks
 _REPORT = re.compile(r"^-+ mockserver(?:: \w+)? -+\n(.*)", re.MULTILINE | re.DOTALL)
 _DOTS = "..."
+# Fixtures of other libraries, each with the plugin that has it.
+_PLUGINS = {"requests_mock": "requests_mock.contrib._pytest_plugin", "httpserver": "pytest_httpserver.pytest_plugin"}
 _TEST = re.compile(r"^(?: {4})?(?:async )?def (test_\w+)", re.MULTILINE)
 
 
@@ -46,13 +49,16 @@ class Outcome(NamedTuple):
 def examples(blocks: list[Block]) -> Iterator[Example]:
     """Yield the Python blocks of a page that run."""
     files: dict[str, str] = {}
+    of_page: dict[str, str] = {}
     runnable = [block for block in blocks if block.is_run]
     for block, following in zip_longest(runnable, runnable[1:]):
-        if "file" in block.markers:
+        if "page file" in block.markers:
+            of_page[block.markers["page file"]] = block.text
+        elif "file" in block.markers:
             files[block.markers["file"]] = block.text
         elif block.kind == "python":
             quote = following if following is not None and following.kind == "text" else None
-            yield Example(block, files, quote)
+            yield Example(block, of_page | files, quote)
             files = {}
 
 
@@ -69,7 +75,8 @@ def run(example: Example, pytester: pytest.Pytester) -> Outcome:
         django = _DJANGO if "DJANGO_SETTINGS_MODULE" in example.files.get("pytest.ini", "") else ()
         result = pytester.runpytest_subprocess(*PLUGIN, *COMPANY, *django, *_ARGUMENTS)
     else:
-        result = run_in_process(pytester, *_ARGUMENTS)
+        used = [plugin for name, plugin in _PLUGINS.items() if f"({name})" in example.block.text]
+        result = run_in_process(pytester, *(part for plugin in used for part in ("-p", plugin)), *_ARGUMENTS)
     results = pytester.path / "results.xml"
     cases = list(ElementTree.parse(results).iter("testcase")) if results.exists() else []
     failed = frozenset(_name(case) for case in cases if case.findall("failure") + case.findall("error"))

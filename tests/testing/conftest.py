@@ -24,6 +24,9 @@ _OTHERS = (
     "metadata",
     "allure_pytest",
     "django",
+    "respx",
+    "requests_mock",
+    "pytest_httpserver",
 )
 COMPANY = tuple(part for name in _OTHERS for part in ("-p", f"no:{name}"))
 WITHOUT_CACHE = ("-p", "no:cacheprovider")
