@@ -23,6 +23,7 @@ from mockserver.verify.histories.report import ServiceReport, contradiction_line
 
 _LINE_CHARS: Final = 160
 _CITED: Final = 3
+_OF_ONE_RULE: Final = 2  # findings that the text has
 
 
 class RecordingReport(NamedTuple):
@@ -137,16 +138,19 @@ def _client(report: RecordingReport) -> Iterator[str]:
     broken = {finding.rule for finding in result.findings}
     held = sum(rule not in excused and rule not in broken for rule in RULES)
     yield f"client: {_counted(len(result.findings), 'finding')}, {held} rules hold, {len(excused)} not assessed"
-    yield from (f"  {line}" for finding in result.findings for line in finding_lines(finding, report.recording))
+    for rule in dict.fromkeys(finding.rule for finding in result.findings):
+        own = [finding for finding in result.findings if finding.rule == rule]
+        yield from (f"  {line}" for finding in own[:_OF_ONE_RULE] for line in finding_lines(finding, report.recording))
+        if len(own) > _OF_ONE_RULE:
+            yield f"  {rule}: {len(own) - _OF_ONE_RULE} more, all with --json"
 
 
 def finding_lines(finding: Finding, recording: Recording) -> Iterator[str]:
     """Yield a finding in lines: what happened, where, and the advice."""
     yield f"{finding.rule} (severity {finding.severity})  {finding.message}"
-    by_index = {exchange.index: exchange for exchange in recording.exchanges}
     for index in finding.exchanges[:_CITED]:
-        exchange = by_index.get(index)
-        if exchange is not None:
+        if 0 < index <= len(recording.exchanges):  # a finding about deliveries has their indexes
+            exchange = recording.exchanges[index - 1]
             at = f" {format_milliseconds(exchange.started * MILLISECOND)}" if exchange.is_timed else ""
             result = exchange.status or "no answer"
             yield brief(f"  #{index}{at} {exchange.method} {exchange.path} -> {result}", _LINE_CHARS)

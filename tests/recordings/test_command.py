@@ -81,6 +81,18 @@ def test_json_has_each_clause_each_rule_and_each_choice(tmp_path: Path, capsys: 
     )
 
 
+def test_of_many_findings_of_one_rule_the_text_has_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        entry(f"POST /v1/campaigns/campaign_{n}/start", status, {}, at=f"2026-03-01T12:00:{n * 10 + second:02}Z")
+        for n in range(4)
+        for second, status in ((0, 0), (5, 202))
+    ]
+    _, text = report(capsys, "recording", write(tmp_path, *rows))
+
+    assert 2 == text.count("  duplicate-start (severity 1)")
+    assert "  duplicate-start: 2 more, all with --json" in text
+
+
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_no_text_number_or_key_of_the_recording_is_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], form: tuple[str, ...]
