@@ -14,14 +14,16 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final
 
+from mockserver.server.http1 import real_time
 from mockserver.testing.explore import ExploreReport, Placement, RunEnded
 from mockserver.testing.sandbox import Sandbox
 
 _FOLLOW_EVERY_S = 0.02
+_WANTED_EVERY_S = 0.1
 _OUTPUT_MAX_BYTES = 8192  # of each run, its end
 _REASON_CHARS: Final = 120
 # The beginning of a line in which a program of Python, Node, Java, Ruby or Go names the error that has ended it.
@@ -130,15 +132,22 @@ def _reason(output: str) -> str:
     return (named or lines or [""])[-1][:_REASON_CHARS]
 
 
-def run_command(command: Sequence[str], variables: Mapping[str, str], timeout: float, output: int) -> int | None:
+def run_command(
+    command: Sequence[str],
+    variables: Mapping[str, str],
+    timeout: float,
+    output: int,
+    is_wanted: Callable[[], bool] | None = None,
+) -> int | None:
     """
-    Run a command to its end, and return its exit status; None if it was ended after its timeout.
+    Run a command to its end, and return its exit status; None if it was ended after its timeout, or no longer wanted.
 
     Args:
         command: The program and its arguments.
         variables: Its environment.
         timeout: Real seconds.
         output: The descriptor of the file that gets what it prints.
+        is_wanted: Returns False once it is to be ended; None lets it run.
     """
     process = subprocess.Popen(
         command,
@@ -149,7 +158,13 @@ def run_command(command: Sequence[str], variables: Mapping[str, str], timeout: f
         start_new_session=os.name == "posix",
     )
     try:
-        return process.wait(timeout)
+        if is_wanted is None:
+            return process.wait(timeout)
+        end = real_time.seconds() + timeout
+        while is_wanted() and real_time.seconds() < end:
+            with suppress(subprocess.TimeoutExpired):
+                return process.wait(_WANTED_EVERY_S)
+        return None
     except subprocess.TimeoutExpired:
         return None
     finally:

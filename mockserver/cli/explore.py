@@ -95,7 +95,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     program = shutil.which(command[0])  # its path: Windows starts some, such as npm, by their path alone
     if program is None:
         raise ValueError(f"explore: got {command[0]!r}; expected a program that is on PATH, or the path of one")
-    runs = CommandRuns([program, *command[1:]], options.timeout, options.follow, _reported(options))
+    runs = CommandRuns([program, *command[1:]], options.timeout, options.follow, reported(options))
     try:
         explored = ExploreOptions(
             faults=_names(options.faults),
@@ -138,7 +138,7 @@ def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Name
     now: datetime | None = None  # the instant of the first run: the present, unless the scenario freezes another
     end = math.inf if options.seconds is None else time.monotonic() + options.seconds
     placements = exploration.placements()
-    with _stopped_by_signals(), _progress() as show, MockServer() as server:
+    with stopped_by_signals(), _progress() as show, MockServer() as server:
         while time.monotonic() < end:
             placement = next(placements, None)
             if placement is None:
@@ -178,7 +178,7 @@ def _names(text: str | None) -> tuple[str, ...] | None:
     return None if text is None else tuple(name.strip() for name in text.split(","))
 
 
-def _reported(options: argparse.Namespace) -> tuple[Collection[int], re.Pattern[str] | None]:
+def reported(options: argparse.Namespace) -> tuple[Collection[int], re.Pattern[str] | None]:
     """Return the statuses and the pattern of the output with which the command reports a failure."""
     try:
         statuses = [int(status) for status in (options.reported_exit or "").split(",") if status]
@@ -215,7 +215,7 @@ def _write(report: ExploreReport, options: argparse.Namespace, runs: CommandRuns
 
 
 @contextmanager
-def _stopped_by_signals() -> Iterator[None]:
+def stopped_by_signals() -> Iterator[None]:
     """Let the signals of other programs stop the block as Ctrl-C does, so that no command continues without it."""
     is_main = threading.current_thread() is threading.main_thread()
     former = {number: signal.signal(number, signal.default_int_handler) for number in stop_signals() if is_main}

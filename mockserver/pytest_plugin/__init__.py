@@ -38,10 +38,24 @@ if TYPE_CHECKING:
 
 _OF_THE_TEST = ("conduct", "poll_limit")  # which no sandbox is made from
 _OF_A_MARK = (*NAMES, *_OF_THE_TEST)
+_OF_INTERLEAVE = (
+    "setup",
+    "check",
+    "bound",
+    "tolerates",
+    "runs",
+    "seconds",
+    "seed",
+    "schedule",
+    "split",
+    "prune",
+    "blocked_seconds",
+)
 MARKERS = (
     f"mockserver(*, {', '.join(_OF_A_MARK)}): settings of this test's sandbox.",
     "mockserver_sweep(*names): run the test once for each option of these choices or families, or of 'choices-read': those that its first run has read.",
     f"mockserver_explore(*, {', '.join(explore.ARGUMENTS)}): run the test once for each fault at each of its calls.",
+    f"mockserver_interleave(*, {', '.join(_OF_INTERLEAVE)}): run the clients that the test returns in every order of their calls.",
 )
 _WIDER = "mockserver is the sandbox of one test; for a wider scope: `with mockserver_server.sandbox() as sandbox: yield sandbox`"
 _OWNERSHIP: pytest.StashKey[SandboxOwnership] = pytest.StashKey()
@@ -88,6 +102,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         from mockserver.pytest_plugin import sweep
 
         config.pluginmanager.register(sweep.MarkCheck(), "mockserver-sweep")
+    if any(item.get_closest_marker("mockserver_interleave") is not None for item in items):
+        from mockserver.pytest_plugin.interleave import InterleavedTests
+
+        config.pluginmanager.register(InterleavedTests(), "mockserver-interleave")
     if explore.is_wanted(config, items):
         from mockserver.pytest_plugin.explore_runs import ExploreRuns
 

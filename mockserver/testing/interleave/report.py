@@ -115,9 +115,14 @@ class InterleaveReport:
             "findings": [finding.as_json() for finding in self.findings],
         }
 
-    def text(self) -> str:
-        """Return the report as text: what was run, then the findings with their shortest schedules."""
-        return "\n".join(map(printable, self._lines()))
+    def text(self, *, replay: str = 'mockserver_server.interleave(..., schedule="{schedule}")') -> str:
+        """
+        Return the report as text: what was run, then the findings with their shortest schedules.
+
+        Args:
+            replay: What runs a schedule again.
+        """
+        return "\n".join(map(printable, self._lines(replay)))
 
     def write_documents(self, folder: str | Path = ".mockserver/failures") -> None:
         """
@@ -144,7 +149,7 @@ class InterleaveReport:
         except OSError as problem:
             self.unwritten.append(f"no replay document was written: {type(problem).__name__}: {problem}")
 
-    def _lines(self) -> Iterator[str]:
+    def _lines(self, replay: str) -> Iterator[str]:
         yield f"interleaved {', '.join(self.clients)}: {len(self.clients)} clients"
         yield f"  serial: {', '.join(map(_serial_text, self.serial))}"
         if self.options.schedule is not None:
@@ -153,7 +158,7 @@ class InterleaveReport:
             yield from (f"  {line}" for line in self._bound_lines())
         yield from (f"  {line}" for line in self._notes())
         for finding in self.findings:
-            yield from _finding_lines(finding)
+            yield from _finding_lines(finding, replay)
 
     def _bound_lines(self) -> Iterator[str]:
         orders = merged = 0
@@ -190,7 +195,7 @@ def _serial_text(row: SerialRun) -> str:
     return f"{' '.join(row.order)} ({calls} calls{errors})"
 
 
-def _finding_lines(finding: InterleaveFinding) -> Iterator[str]:
+def _finding_lines(finding: InterleaveFinding, replay: str) -> Iterator[str]:
     yield f"{finding.verdict}: {finding.message}, at {finding.count} {'order' if finding.count == 1 else 'orders'}"
     if finding.clause:
         yield f"  breaks {finding.clause}: {finding.advice}"
@@ -198,6 +203,6 @@ def _finding_lines(finding: InterleaveFinding) -> Iterator[str]:
     where = f", {', '.join(finding.places)}" if finding.places else ""
     number = "no" if not finding.preemptions else finding.preemptions
     yield f"  shortest: {number} {'preemption' if finding.preemptions == 1 else 'preemptions'}{where}"
-    yield f'  > mockserver_server.interleave(..., schedule="{finding.schedule}")'
+    yield f"  > {replay.replace('{schedule}', finding.schedule)}"
     if finding.path is not None:
         yield f"  calls repeated by {finding.path}"

@@ -1,0 +1,76 @@
+"""The mark of a test that returns clients: they run at once, in every order of their calls that matters."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mockserver.contract.text import closest_match_hint
+from mockserver.pytest_plugin import failure_report, options
+from mockserver.testing.interleave import InterleaveOptions
+from mockserver.testing.report.folder import make_folder, shown_path
+
+if TYPE_CHECKING:
+    from mockserver.testing.interleave import InterleaveReport
+    from mockserver.testing.server import MockServer
+
+MARK = "mockserver_interleave"
+ARGUMENTS = ("setup", "check", *(field.name for field in fields(InterleaveOptions)))
+
+
+class InterleavedTests:
+    """Runs the tests with the mark. Lifetime: that of the session."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
+        """Call the test for its clients, and interleave them; fail for a finding."""
+        if pyfuncitem.get_closest_marker(MARK) is None:
+            return None
+        try:
+            report = _report(pyfuncitem)
+        except ValueError as refusal:
+            pytest.fail(f"@pytest.mark.{MARK}: {refusal}", pytrace=False)
+        if report.failed:
+            pytest.fail(f"interleave: {report.text()}", pytrace=False)
+        return True
+
+
+def _report(item: pytest.Function) -> InterleaveReport:
+    """Return the report of a test; ValueError for a wrong mark, or a test that returns no clients."""
+    if options.run_option(item.config, "url") is not None:
+        raise ValueError("got --mockserver-url; expected sandboxes in this process")
+    marks = list(item.iter_markers(MARK))
+    positional = next((mark.args for mark in marks if mark.args), None)
+    if positional is not None:
+        raise ValueError(f"got {positional!r}; expected keyword arguments only")
+    arguments: dict[str, Any] = {name: value for mark in reversed(marks) for name, value in mark.kwargs.items()}
+    unknown = next((name for name in arguments if name not in ARGUMENTS), None)
+    if unknown is not None:
+        raise ValueError(f"got {unknown!r}; expected {', '.join(ARGUMENTS)}{closest_match_hint(unknown, ARGUMENTS)}")
+    settings = {
+        name: value for mark in reversed([*item.iter_markers("mockserver")]) for name, value in mark.kwargs.items()
+    }
+    server: MockServer = item._request.getfixturevalue("mockserver_server")
+    report = server.interleave(clients=_clients(item), settings=settings, test=item.nodeid, **arguments)
+    home = failure_report.home(item.config)
+    if home is not None and report.findings:
+        with suppress(OSError):  # the documents themselves fail by the same cause
+            make_folder(home, item.config.rootpath)
+        report.try_to_write_documents(shown_path(home))
+    return report
+
+
+def _clients(item: pytest.Function) -> Mapping[str, Any]:
+    names = item._fixtureinfo.argnames
+    returned: Any = item.obj(**{name: item.funcargs[name] for name in names})
+    if inspect.iscoroutine(returned):
+        returned.close()
+        raise ValueError("got a coroutine; expected a function that returns clients, which may be coroutine functions")
+    if not isinstance(returned, Mapping) or not all(map(callable, returned.values())):
+        raise ValueError(f"got a test that returns {type(returned).__name__}; expected clients: functions by name")
+    return returned

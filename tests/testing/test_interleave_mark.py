@@ -1,0 +1,84 @@
+"""The mark `mockserver_interleave`: a test that returns clients."""
+
+from __future__ import annotations
+
+from tests.testing.conftest import Suite
+
+CLIENTS = """
+    import pytest
+
+    GIVEN = {"templates": [{"id": "template_t"}], "chats": {"count": 2}}
+
+    def promote(name):
+        def work(sandbox):
+            if not sandbox.call("GET", "/v1/campaigns").json()["campaigns"]:
+                body = {"name": name, "platform": "chatapp", "templateId": "template_t", "cadence": 60}
+                sandbox.call("POST", "/v1/campaigns", json=body)
+        return work
+"""
+
+
+def test_a_race_fails_the_test_with_its_report(suite: Suite) -> None:
+    result = suite.run(
+        CLIENTS
+        + """
+    @pytest.mark.mockserver(given=GIVEN)
+    @pytest.mark.mockserver_interleave(bound=1)
+    def test_two_workers():
+        return {"worker": promote("One"), "cron": promote("Two")}
+    """
+    )
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*duplicate: the ledger has 2 campaigns, and no serial run more than 1, at 2 orders*"])
+    result.stdout.fnmatch_lines(['*> mockserver_server.interleave(..., schedule="worker[*]2 cron")*'])
+
+
+def test_careful_clients_pass_and_a_schedule_is_an_argument(suite: Suite) -> None:
+    result = suite.run(
+        CLIENTS
+        + """
+    @pytest.mark.mockserver(given=GIVEN)
+    @pytest.mark.mockserver_interleave(bound=1)
+    def test_one_name():
+        return {"worker": promote("One"), "cron": promote("One")}
+
+    @pytest.mark.mockserver(given=GIVEN)
+    @pytest.mark.mockserver_interleave(schedule="worker*3 cron")
+    def test_serially():
+        return {"worker": promote("One"), "cron": promote("Two")}
+    """
+    )
+
+    result.assert_outcomes(passed=2)
+
+
+def test_a_wrong_mark_or_test_fails_by_name(suite: Suite) -> None:
+    result = suite.run(
+        CLIENTS
+        + """
+    @pytest.mark.mockserver_interleave(bund=1)
+    def test_argument():
+        return {"worker": promote("One"), "cron": promote("One")}
+
+    @pytest.mark.mockserver_interleave(2)
+    def test_positional():
+        return {"worker": promote("One"), "cron": promote("One")}
+
+    @pytest.mark.mockserver_interleave
+    def test_nothing_returned():
+        pass
+    """
+    )
+
+    result.assert_outcomes(failed=3)
+    result.stdout.fnmatch_lines(["*@pytest.mark.mockserver_interleave: got 'bund'; expected *did you mean 'bound'*"])
+    result.stdout.fnmatch_lines(["*@pytest.mark.mockserver_interleave: got (2,); expected keyword arguments only*"])
+    result.stdout.fnmatch_lines(["*got a test that returns NoneType; expected clients: functions by name*"])
+
+
+def test_the_mark_names_every_option() -> None:
+    from mockserver.pytest_plugin import _OF_INTERLEAVE
+    from mockserver.pytest_plugin.interleave import ARGUMENTS
+
+    assert ARGUMENTS == _OF_INTERLEAVE
