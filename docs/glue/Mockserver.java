@@ -83,7 +83,8 @@ public final class Mockserver implements AutoCloseable {
 
     private static String send(String method, String url, String body) throws Exception {
         var content = body == null ? HttpRequest.BodyPublishers.noBody() : HttpRequest.BodyPublishers.ofString(body);
-        var request = HttpRequest.newBuilder(URI.create(url)).header("Content-Type", "application/json").method(method, content);
+        var token = System.getenv().getOrDefault("MOCKSERVER_TOKEN", "");
+        var request = HttpRequest.newBuilder(URI.create(url)).headers("Content-Type", "application/json", "Authorization", "Bearer " + token).method(method, content);
         var answer = HTTP.send(request.build(), HttpResponse.BodyHandlers.ofString());
         if (answer.statusCode() >= 400) throw new IllegalArgumentException(method + " " + url + ": " + answer.body());
         return answer.body();

@@ -67,7 +67,7 @@ func (s *Sandbox) Control(method, path string, body any) (answer M) {
 		json.NewEncoder(content).Encode(body)
 	}
 	request, _ := http.NewRequest(method, s.BaseURL+"/_mock"+path, content)
-	request.Header = http.Header{"Accept": {"application/json"}, "Content-Type": {"application/json"}}
+	request.Header = http.Header{"Accept": {"application/json"}, "Content-Type": {"application/json"}, "Authorization": {"Bearer " + os.Getenv("MOCKSERVER_TOKEN")}}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		s.t.Fatal(err)

@@ -9,8 +9,7 @@ async function start() {
   const options = ["--port=0", "--freeze=2026-03-01T12:00:00Z", "--failures=.mockserver/failures", "--log-format=off"];
   const server = spawn("mockserver", ["serve", ...options, "--exit-with-parent"], { stdio: ["ignore", "pipe", "inherit"] });
   const [printed] = await Promise.race([once(server.stdout, "data"), once(server, "exit")]);
-  server.unref();
-  server.stdout.destroy();
+  server.unref(), server.stdout.destroy(); // or this process would wait for its end
   return `${printed}`.split(/\s/)[4]; // mockserver VERSION listens on URL
 }
 const url = process.env.MOCKSERVER_SERVER ?? (await start());
@@ -35,7 +34,8 @@ export class Sandbox {
   }
   /** Run a command of the control plane. @param {string} method @param {string} path @param {unknown} [body] */
   async control(method, path, body) {
-    const response = await send(method, `${this.baseUrl}/_mock${path}`, body, { Accept: "application/json" });
+    const authorization = `Bearer ${process.env.MOCKSERVER_TOKEN ?? ""}`; // for a server that requires a token
+    const response = await send(method, `${this.baseUrl}/_mock${path}`, body, { Accept: "application/json", authorization });
     if (response.status >= 400) throw new Error(response.body.message);
     return response.body;
   }

@@ -24,7 +24,7 @@ module Mockserver
     # Run a command of the control plane.
     def control(method, path, body = nil)
       target = URI("#{base_url}/_mock#{path}")
-      headers = { "Accept" => "application/json", "Content-Type" => "application/json" }
+      headers = { "Accept" => "application/json", "Content-Type" => "application/json", "Authorization" => "Bearer #{ENV["MOCKSERVER_TOKEN"]}" }
       request = Net::HTTPGenericRequest.new(method, !body.nil?, true, target, headers)
       response = Net::HTTP.start(target.host, target.port) { |http| http.request(request, body&.to_json) }
       answer = JSON.parse(response.body || "{}")

@@ -104,12 +104,12 @@ def page_of(language: Language) -> str:
     return f"docs/from-{language.name}.md"
 
 
-def run(language: Language, folder: Path, tests: str) -> subprocess.CompletedProcess[str]:
+def run(language: Language, folder: Path, tests: str, **environment: str) -> subprocess.CompletedProcess[str]:
     path = f"{folder.parent / 'bin'}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
         ["sh", "-c", language.run.format(tests)],
         cwd=folder,
-        env={**os.environ, **ENVIRONMENT, "PATH": path, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, **ENVIRONMENT, "PATH": path, "PYTHONPATH": str(ROOT), **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
@@ -140,8 +140,8 @@ def test_thirty_tests_of_a_client_pass(language: Language, folder: Path) -> None
 @pytest.mark.deep
 @pytest.mark.suites
 @each_language
-def test_the_example_of_the_page_passes(language: Language, folder: Path) -> None:
-    done = run(language, folder, "page")
+def test_the_example_of_the_page_passes_with_a_server_that_requires_a_token(language: Language, folder: Path) -> None:
+    done = run(language, folder, "page", MOCKSERVER_TOKEN="let-me-in")
 
     assert 0 == done.returncode, done.stdout
 
