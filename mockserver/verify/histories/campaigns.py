@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import Final
+from typing import Any, Final
 
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.verify.histories.evidence import (
@@ -37,6 +37,8 @@ _FIXED_FIELDS: Final[Mapping[str, str]] = {
 # Refusals of a start because it has been started already: by another caller, or by a repetition inside of a library.
 _STARTED_BY_ANOTHER: Final = frozenset(("CAMPAIGN_NOT_DRAFT", "CAMPAIGN_ALREADY_PROCESSING"))
 _LAG: Final = 5 * SECOND  # of the option campaign-first of execution-status-lag
+_WORDS_OF_PAGES: Final = ("cursor", "next", "page", "pagination", "total", "offset", "more")
+_SIZES_OF_PAGES: Final = frozenset((10, 20, 25, 30, 40, 50, 100, 200, 250, 500, 1000))
 _FREED: Final = frozenset(("canceled", "failed"))  # the states that free a name, by an option of name-uniqueness-scope
 
 
@@ -44,7 +46,7 @@ def lifecycles(history: History, verdicts: Verdicts) -> None:
     """No campaign steps back, none has two ends, and a start succeeds once, from a draft."""
     for id, rows in history.records("campaign").items():
         _one_way(id, rows, verdicts)
-        _one_end(id, rows, verdicts)
+        one_end(CAMPAIGN.clause, id, [row for row in rows if row.status in CAMPAIGN.final], verdicts)
         _one_start(id, [row for row in rows if row.how == "started"], verdicts)
         _cancel_is_final(id, rows, history, verdicts)
 
@@ -86,11 +88,12 @@ def described(row: Sighting) -> str:
     return words.get(row.how, f"status {row.status}")
 
 
-def _one_end(id: str, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
-    ends = [row for row in rows if row.status in CAMPAIGN.final]
+def one_end(clause: str, id: str, ends: Sequence[Sighting], verdicts: Verdicts) -> None:
+    """Compare all sightings of a record's end with the first."""
+    verdicts.hold(clause, len(ends) - 1)
     for row in ends[1:]:
-        values = described(ends[0]), described(row)
-        verdicts.judge(CAMPAIGN.clause, row.status == ends[0].status, [ends[0].cited, row.cited], id, values)
+        if row.status != ends[0].status:
+            verdicts.broken(clause, [ends[0].cited, row.cited], id, (described(ends[0]), described(row)))
 
 
 def _one_start(id: str, starts: Sequence[Sighting], verdicts: Verdicts) -> None:
@@ -212,9 +215,20 @@ def _taken(refused: RecordedExchange, history: History, verdicts: Verdicts) -> N
             return
 
 
-def _whole_lists(history: History) -> list[RecordedExchange]:
-    """Return the lists of campaigns that no query limits."""
-    return [call for call in history.calls("listCampaigns") if call.succeeded and "?" not in call.path]
+def _whole_lists(history: History, verdicts: Verdicts | None = None) -> list[RecordedExchange]:
+    """Return the lists of campaigns that are not one page of several; the document does not show whether there are pages."""
+    lists = [call for call in history.calls("listCampaigns") if call.succeeded]
+    whole = [call for call in lists if "?" not in call.path and not _may_be_a_page(call.response_json)]
+    if verdicts is not None and len(whole) < len(lists):
+        verdicts.excuse("campaigns.list", "list-pagination")
+    return whole
+
+
+def _may_be_a_page(body: Any) -> bool:
+    """Return True for a list with a field that leads to other pages, or with as many rows as a page usually has."""
+    others = [key.lower() for key in body if key != "campaigns"] if isinstance(body, dict) else []
+    leads_on = any(word in key for key in others for word in _WORDS_OF_PAGES)
+    return leads_on or len(rows_of(body, "campaigns")) in _SIZES_OF_PAGES
 
 
 def lists(history: History, verdicts: Verdicts) -> None:
@@ -224,7 +238,7 @@ def lists(history: History, verdicts: Verdicts) -> None:
         seen = next((row for row in rows if row.how not in ("canceled", "refused")), None)
         if seen is not None:
             first_seen[id] = seen
-    for listing in _whole_lists(history):
+    for listing in _whole_lists(history, verdicts):
         ids = [row.get("id") for row in rows_of(listing.response_json, "campaigns")]
         for double in {id for id in ids if ids.count(id) > 1}:
             values = f"{double} in the list", "again in the list"
@@ -244,12 +258,14 @@ def existence(history: History, verdicts: Verdicts) -> None:
         ("cancelCampaign", "cancel.unknown"),
     ):
         for call in history.calls(operation):
+            if call.code != "CAMPAIGN_NOT_FOUND":
+                verdicts.hold(clause)
+                continue
             rows = history.records("campaign").get(call.params.get("id", ""), ())
             seen = next((row for row in rows if row.how != "refused" and precedes(row.cited, call)), None)
             if seen is not None:
                 values = f"{described(seen)}: {seen.id}", "CAMPAIGN_NOT_FOUND"
-                is_known = call.code != "CAMPAIGN_NOT_FOUND"
-                verdicts.judge(clause, is_known, [seen.cited, call], seen.id, values, UNCHANGED)
+                verdicts.broken(clause, [seen.cited, call], seen.id, values, UNCHANGED)
 
 
 def refused_starts(history: History, verdicts: Verdicts) -> None:

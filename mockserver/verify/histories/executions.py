@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from mockserver.contract.lifecycles import CAMPAIGN, EXECUTION
-from mockserver.verify.histories.campaigns import described, ranked
+from mockserver.verify.histories.campaigns import described, one_end, ranked
 from mockserver.verify.histories.evidence import (
     MINUTE,
     SECOND,
@@ -22,7 +22,7 @@ from mockserver.verify.histories.evidence import (
     window,
 )
 from mockserver.verify.histories.exchanges import RecordedExchange
-from mockserver.verify.histories.verdicts import ONE_ANSWER, ONE_CLOCK, Verdicts
+from mockserver.verify.histories.verdicts import ONE_ANSWER, ONE_CLOCK, UNCHANGED, Verdicts
 
 _RANKS: Final[Mapping[str, int]] = {"processing": 0, **dict.fromkeys(EXECUTION.final, 1)}
 _EVENLY: Final = "the sends are spread evenly to five seconds, and the service's clock did not go back"
@@ -117,9 +117,7 @@ def lifecycles(history: History, verdicts: Verdicts) -> None:
             earlier, later = (row.sighting for row in fallen)
             verdicts.broken(EXECUTION.clause, [earlier.cited, later.cited], id, (described(earlier), described(later)))
         ends = [row for row in rows if row.status in EXECUTION.final]
-        for row in ends[1:]:
-            values = described(ends[0]), described(row)
-            verdicts.judge(EXECUTION.clause, row.status == ends[0].status, [ends[0].cited, row.cited], id, values)
+        one_end(EXECUTION.clause, id, ends, verdicts)
         verdicts.fixed("campaigns.detail-executions", "campaignId", rows)
         of_campaign = campaigns.get(str(rows[0].shown.get("campaignId")), ())
         _as_campaign(id, ends[:1], of_campaign, verdicts)
@@ -157,12 +155,15 @@ def _is_listed(id: str, rows: Sequence[Sighting], of_campaign: Sequence[Sighting
 def unknown(history: History, verdicts: Verdicts) -> None:
     """An execution that there was is not unknown later."""
     for call in history.calls("readExecution"):
+        if call.status != 404:
+            verdicts.hold("execution.read")
+            continue
         rows = history.records("execution").get(call.params.get("executionId", ""), ())
-        same = [row for row in rows if row.shown.get("campaignId") == call.params.get("id")]
-        seen = next((row for row in same if precedes(row.cited, call)), None)
+        of_campaign = (row for row in rows if row.shown.get("campaignId") == call.params.get("id"))
+        seen = next((row for row in of_campaign if precedes(row.cited, call)), None)
         if seen is not None:
             values = f"{described(seen)}: {seen.id}", f"{call.status} {call.code}"
-            verdicts.judge("execution.read", call.status != 404, [seen.cited, call], seen.id, values)
+            verdicts.broken("execution.read", [seen.cited, call], seen.id, values, UNCHANGED)
 
 
 def instants(history: History, verdicts: Verdicts) -> None:

@@ -225,6 +225,9 @@ def links(history: History, verdicts: Verdicts) -> None:
 def unknown(history: History, verdicts: Verdicts) -> None:
     """A session is not unknown before its deadline."""
     for call in history.calls("readConnectionSession"):
+        if call.status != 404:
+            verdicts.hold("session.read")
+            continue
         rows = history.records("session").get(call.params.get("sessionId", ""), ())
         created = next((row for row in rows if row.how == "created" and precedes(row.cited, call)), None)
         expires = instant(created.shown.get("expiresAt")) if created is not None else None
@@ -232,7 +235,7 @@ def unknown(history: History, verdicts: Verdicts) -> None:
         if created is None or expires is None or at is None or at[1] > expires:
             continue
         values = f"created: {created.id}", f"{call.status} {call.code}"
-        verdicts.judge("session.read", call.status != 404, [created.cited, call], created.id, values)
+        verdicts.broken("session.read", [created.cited, call], created.id, values)
 
 
 def events(history: History, verdicts: Verdicts) -> None:

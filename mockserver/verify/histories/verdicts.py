@@ -11,7 +11,7 @@ from mockserver.verify.histories.evidence import Cited, Sighting, precedes
 # The weakest assumption of a contradiction that needs no other.
 ONE_SERVICE: Final = "both are answers of one service, which was not reset between them"
 ONE_ANSWER: Final = "one answer shows the state of one instant"
-UNCHANGED: Final = "nothing was edited or deleted outside of the API"
+UNCHANGED: Final = "reads show every write before them, and nothing was edited or deleted outside of the API"
 ALONE: Final = "no other caller, whom the recording does not show, did it"
 ONE_CLOCK: Final = "the Date of an answer and the dates in bodies are of clocks at most 5 seconds apart"
 
@@ -101,11 +101,10 @@ class Verdicts:
     ) -> None:
         """Compare a field that never changes, in all sightings of one record that show it; a private value is not cited."""
         seen = [row for row in rows if field in row.shown]
+        self.hold(clause, len(seen) - 1)
         for row in seen[1:]:
-            first, value = _trimmed(seen[0].shown[field]), _trimmed(row.shown[field])
-            if first == value:
-                self.compared[clause] += 1
-            else:
+            first, value = seen[0].shown[field], row.shown[field]
+            if first != value and _trimmed(first) != _trimmed(value):
                 values = (f"a {field}", "another one") if is_private else (f"{field} {first!r}", f"{field} {value!r}")
                 self.broken(clause, [seen[0].cited, row.cited], row.id, values, assumption)
 
