@@ -84,7 +84,8 @@ class InterleaveFinding:
 
 
 def _segment(steps: Sequence[ReleasedStep]) -> str:
-    labels = [_label(step) for step in steps]
+    equal = [(label, len(list(rows))) for label, rows in groupby(map(_label, steps))]
+    labels = [label if times == 1 else f"{label}*{times}" for label, times in equal]
     if len(labels) > _SHOWN:
         half = _SHOWN // 2
         labels = [*labels[:half], f"... {len(labels) - 2 * half} more", *labels[-half:]]
@@ -131,6 +132,10 @@ class InterleaveFindings:
         name = f"{file_name(self._test)}-{cause.verdict}-{file_name(cause.name)[:60]}"
         summary = f"{cause.message} (schedule {played.schedule!r})"
         row.document = {**sandbox.log.replay_document(name), "summary": summary}
+
+    def keys(self) -> set[tuple[str, str]]:
+        """Return verdict and cause of each."""
+        return set(self._rows)
 
     def rows(self) -> list[InterleaveFinding]:
         """Return the findings, the worst first, then in the order in which they were met."""

@@ -13,6 +13,7 @@ from mockserver.contract.text import printable
 from mockserver.testing.explore.in_process import Sleep
 from mockserver.testing.explore.report import CURE
 from mockserver.testing.interleave import findings as finding_rows
+from mockserver.testing.interleave.chance import DEPTH
 from mockserver.testing.interleave.findings import InterleaveFinding
 from mockserver.testing.interleave.options import InterleaveOptions
 from mockserver.testing.interleave.run import Played
@@ -53,6 +54,23 @@ class Bound:
     merged: int = 0
 
 
+class ChanceRuns(NamedTuple):
+    """
+    The orders that were run by chance.
+
+    Attributes:
+        runs: Their number.
+        actors: Clients, endpoints and timers.
+        steps: Of the longest serial run.
+        probability: The least one to meet a race of the depth that `chance.DEPTH` is.
+    """
+
+    runs: int
+    actors: int
+    steps: int
+    probability: float
+
+
 @dataclass(frozen=True)
 class InterleaveReport:
     """
@@ -72,6 +90,7 @@ class InterleaveReport:
         failed_serial: Why the serial runs allow no comparison; None if they do.
         unplayed: Why the schedule was not played as it is; None if it was.
         shares_memory: The clients change memory that they share, so that no order is left out as equal.
+        chance: The orders by chance beyond the budget; None if there were none.
         left: The number of orders within the bound that were found and not run.
         unwritten: Why documents of the findings were not written.
     """
@@ -89,6 +108,7 @@ class InterleaveReport:
     failed_serial: str | None
     unplayed: str | None
     shares_memory: bool
+    chance: ChanceRuns | None
     left: int
     unwritten: list[str] = field(default_factory=list)
 
@@ -108,6 +128,7 @@ class InterleaveReport:
             ],
             "bounds": [{"preemptions": row.preemptions, "run": row.run, "merged": row.merged} for row in self.bounds],
             "left": self.left,
+            "chance": None if self.chance is None else self.chance._asdict(),
             "runs": self.runs,
             "seed": self.options.seed,
             "deterministic": self.difference is None and not self.blocked,
@@ -167,7 +188,9 @@ class InterleaveReport:
             if row.preemptions == 0 and len(self.bounds) > 1:
                 continue
             is_last = row is self.bounds[-1]
-            which = f"{orders} of {orders + self.left} orders" if is_last and self.left else f"all {orders} orders"
+            which = (
+                f"{orders} of at least {orders + self.left} orders" if is_last and self.left else f"all {orders} orders"
+            )
             yield f"bound {row.preemptions}: {which}, {merged} merged"
 
     def _notes(self) -> Iterator[str]:
@@ -176,6 +199,11 @@ class InterleaveReport:
             yield f"nothing is compared: {self.failed_serial}"
         if self.unplayed is not None:
             yield f"the schedule was not played: {self.unplayed}"
+        if self.chance is not None:
+            yield (
+                f"by chance: {self.chance.runs} orders (seed {self.options.seed}), which meet a race of depth {DEPTH} with a "
+                f"probability of at least {100 * self.chance.probability:.2g} %"
+            )
         if self.left:
             yield f"not run: {self.left} orders beyond the budget of {self.options.runs} runs"
         if self.shares_memory and self.options.schedule is None:

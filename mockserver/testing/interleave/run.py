@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
 
 ClientFunction = Callable[["Sandbox"], Any]
+Choose = Callable[[Sequence[Release], str | None], str]
 
 _VAIN_READS = 3  # equal reads with equal answers and a sleep between them, after which a client waits for another
 _VAIN_READS_WITHOUT_SLEEP = 10
@@ -220,12 +221,13 @@ class InterleavedRun:
         self._watch = Watch(self._hosted, bounds)
         self._in_process = RunInProcess(places, sandbox)
 
-    def play(self, choose: Callable[[Sequence[Release]], str]) -> Played:
+    def play(self, choose: Choose) -> Played:
         """
         Run the clients to their ends, or to a bound.
 
         Args:
-            choose: Returns the name of one of the options, of which the first is the serial one.
+            choose: Gets the options, of which the first is the serial one, and the actor that has just read in vain, and
+                returns the name of one of the options.
         """
         stuck: str | None = None
         self._in_process.start()
@@ -335,10 +337,10 @@ class InterleavedRun:
 
     # Releases
 
-    def _release(self, situation: Situation, choose: Callable[[Sequence[Release]], str]) -> str | None:
+    def _release(self, situation: Situation, choose: Choose) -> str | None:
         """Release one step, and return why the run cannot go on after it."""
         ranked = schedules.options(situation)
-        name = choose(ranked)
+        name = choose(ranked, situation.last if situation.is_in_vain else None)
         chosen = next(option for option in ranked if option.name == name)
         self._decisions.append(Decision(ranked, chosen, situation.last is None))
         self._held |= schedules.passed_over(situation, name)

@@ -8,10 +8,10 @@ schedules of further runs, the ones with fewer preemptions first.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from itertools import count
+from itertools import count, groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mockserver.core.run import Run
@@ -20,13 +20,15 @@ from mockserver.core.state.sandbox import SandboxState
 from mockserver.testing.explore.in_process import Sleep, places_of_sleeps
 from mockserver.testing.explore.watch import Used, bounds_beyond
 from mockserver.testing.interleave import schedules
+from mockserver.testing.interleave.chance import ChanceOrder, probability
 from mockserver.testing.interleave.findings import InterleaveFindings
 from mockserver.testing.interleave.memory import SharedMemory
 from mockserver.testing.interleave.merging import RunOrders
 from mockserver.testing.interleave.options import InterleaveOptions
-from mockserver.testing.interleave.report import Bound, InterleaveReport, SerialRun
+from mockserver.testing.interleave.report import Bound, ChanceRuns, InterleaveReport, SerialRun
 from mockserver.testing.interleave.run import (
     SERIAL_BOUNDS,
+    Choose,
     ClientFunction,
     InterleavedRun,
     KnownThreads,
@@ -40,11 +42,13 @@ if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
 
 _SERIAL_MAX = 24  # orders of whole clients
+_CHANCE_SHARE = 4  # of the runs, one in four is kept for orders by chance if not every order within the bound fits
+_SHRINKS_MAX = 40  # runs for one finding
 _TIMERS_MAX = 10_000  # until nothing is due in the copy of a sandbox
 _PROCESS_TIME = (time.process_time,)  # in a tuple: freezegun replaces attributes of modules
 
 
-class Run1(NamedTuple):
+class PlayedRun(NamedTuple):
     """A run with what it ends with, and the sandbox that it leaves."""
 
     played: Played
@@ -102,6 +106,8 @@ class Search:
         self._unplayed: str | None = None
         self._queue: list[_Planned] = []
         self._orders = RunOrders(tuple(clients))
+        self._by_chance = self._steps = 0
+        self._actors = set(clients)
         self._memory = SharedMemory(clients.values())
         self._shares_memory = False
         self._order = count()
@@ -128,8 +134,15 @@ class Search:
             self._failed,
             self._unplayed,
             self._shares_memory,
+            self._chance(),
             len(self._queue) if self._options.schedule is None else 0,
         )
+
+    def _chance(self) -> ChanceRuns | None:
+        if not self._by_chance:
+            return None
+        actors = len(self._actors)
+        return ChanceRuns(self._by_chance, actors, self._steps, probability(actors, self._steps, self._by_chance))
 
     # Serial runs
 
@@ -142,6 +155,7 @@ class Search:
             with self._made() as sandbox:
                 played, end = self._play(sandbox, prefix)
             ends.append(end)
+            self._steps = max(self._steps, len(played.steps))
             used.append(played.used)
             seen.append((_texts(played), end.records))
             self._serial.append(SerialRun.of(played, self._clients, end))
@@ -174,7 +188,7 @@ class Search:
     # Other runs
 
     def _run_all(self) -> None:
-        while self._queue and not self._is_over():
+        while self._queue and not self._is_over(self._options.runs // _CHANCE_SHARE):
             planned = heappop(self._queue)
             cost = max(planned.key[0], 1) if self._options.bound else 0
             row = self._by_bound.setdefault(cost, Bound(cost))
@@ -185,6 +199,8 @@ class Search:
             else:
                 row.merged += 1
             self._plan_after(order, planned.prefix)
+        if self._queue:
+            self._run_by_chance()
 
     @property
     def _merges(self) -> bool:
@@ -201,6 +217,35 @@ class Search:
         for place in range(len(prefix), len(order.decisions)):
             for option in order.decisions[place].options[1:]:
                 self._plan(order, place, option)
+
+    def _run_by_chance(self) -> None:
+        """Run orders by chance until the budget is used up, and shrink what they find."""
+        known = self._findings.keys()
+        while not self._is_over():
+            order = ChanceOrder(f"{self._options.seed} {self._by_chance}", self._steps)
+            self._by_chance += 1
+            with self._made() as sandbox:
+                played, end = self._run(sandbox, order.choose)
+                causes = self._judge(sandbox, played, end)
+            for cause in causes - known:
+                self._shrink(played, cause)
+            known |= causes
+
+    def _shrink(self, played: Played, wanted: tuple[str, str]) -> None:
+        """Run orders with fewer preemptions, as long as one of them has the same finding."""
+        names, cost, left = played.order.names, played.cost, _SHRINKS_MAX
+        is_smaller = True
+        while is_smaller:
+            is_smaller = False
+            for smaller in _smaller(names):
+                if left == 0:
+                    return
+                left -= 1
+                with self._made() as sandbox:
+                    again, end = self._play(sandbox, smaller)
+                    if again.cost < cost and wanted in self._judge(sandbox, again, end):
+                        names, cost, is_smaller = again.order.names, again.cost, True
+                        break
 
     def _replay(self, schedule: str) -> None:
         names = tuple(schedules.parse(schedule, [*self._clients, schedules.TIMERS]))
@@ -219,14 +264,19 @@ class Search:
             prefix = (*order.names[:place], option.name)
             heappush(self._queue, _Planned((cost, deviations, next(self._order)), prefix))
 
-    def _judge(self, sandbox: Sandbox, played: Played, end: RunEnd) -> None:
+    def _judge(self, sandbox: Sandbox, played: Played, end: RunEnd) -> set[tuple[str, str]]:
+        """Add the findings of a run, and return what tells them apart."""
         assert self._serial_ends is not None, "the serial runs are first"
-        for cause in self._serial_ends.causes(end, self._options.tolerates, is_comparable=self._difference is None):
+        causes = self._serial_ends.causes(end, self._options.tolerates, is_comparable=self._difference is None)
+        for cause in causes:
             self._findings.add(cause, played, sandbox)
+        return {(cause.verdict, cause.name) for cause in causes}
 
-    def _is_over(self) -> bool:
+    def _is_over(self, kept: int = 0) -> bool:
         seconds = self._options.seconds
-        return self._runs >= self._options.runs or (seconds is not None and _PROCESS_TIME[0]() - self._began >= seconds)
+        return self._runs >= self._options.runs - kept or (
+            seconds is not None and _PROCESS_TIME[0]() - self._began >= seconds
+        )
 
     # One run
 
@@ -238,8 +288,18 @@ class Search:
         sandbox._hosted.dispatch_webhooks()
         return sandbox
 
-    def _play(self, sandbox: Sandbox, prefix: Sequence[str]) -> Run1:
+    def _play(self, sandbox: Sandbox, prefix: Sequence[str]) -> PlayedRun:
         """Run the clients; the first steps are those of the prefix, the others are serial."""
+        left = list(reversed(prefix))
+
+        def choose(options: Sequence[Release], _: str | None) -> str:
+            wanted = left.pop() if left else ""
+            self._note_memory()
+            return wanted if any(option.name == wanted for option in options) else options[0].name
+
+        return self._run(sandbox, choose)
+
+    def _run(self, sandbox: Sandbox, choose: Choose) -> PlayedRun:
         self._runs += 1
         run = InterleavedRun(
             sandbox,
@@ -251,24 +311,18 @@ class Search:
             places=self._places,
             known=self._known,
         )
-        left = list(reversed(prefix))
         self._read_memory: Any = None
-
-        def choose(options: Sequence[Release]) -> str:
-            wanted = left.pop() if left else ""
-            self._note_memory()
-            return wanted if any(option.name == wanted for option in options) else options[0].name
-
         try:
             played = run.play(choose)
             end = self._end(sandbox, played, run.addresses)
         finally:
             run.close()
+        self._actors.update(step.actor for step in played.steps)
         for text in played.blocked:
             self._blocked[text] = self._blocked.get(text, 0) + 1
         if played.sleep is not None and (self._sleep is None or played.sleep.seconds > self._sleep.seconds):
             self._sleep = played.sleep
-        return Run1(played, end)
+        return PlayedRun(played, end)
 
     def _note_memory(self) -> None:
         """Between the steps of the serial runs, see whether the clients change memory that they share."""
@@ -301,6 +355,16 @@ def _done(state: SandboxState) -> SandboxState:
         except ValueError:  # an effect of a rule needs a server, or the calendar ends
             break
     return copy
+
+
+def _smaller(names: Sequence[str]) -> Iterator[list[str]]:
+    """Yield orders in which a row of steps of one actor follows later, together with its next row."""
+    rows = [list(row) for _, row in groupby(names)]
+    for place, row in enumerate(rows):
+        following = next((later for later in range(place + 1, len(rows)) if rows[later][0] == row[0]), None)
+        if following is not None:
+            moved = [*rows[:place], *rows[place + 1 : following], row, *rows[following:]]
+            yield [name for each in moved for name in each]
 
 
 def _texts(played: Played) -> tuple[str, ...]:
