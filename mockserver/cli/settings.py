@@ -136,7 +136,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("public-url", _url, None, "address by which clients reach the server through a proxy; answers to them contain it", "URL"),
     Setting("allow-host", host_name, [], "another name by which clients may address the control plane; may be repeated", "NAME", "many"),
     Setting("choose", str, [], "select the option of a choice; may be repeated", "ID=OPTION", "many"),
-    Setting("profile", str, None, "select options by a profile: literal, guide, hostile, or a file with `choices`", "NAME|FILE"),
+    Setting("profile", str, None, "select options by a profile: literal (every default), guide, hostile, or a file with `choices`", "NAME|FILE"),
     Setting("freeze", str, None, "freeze the clock at this instant, such as 2026-03-01T12:00:00Z (default: it follows the computer's)", "INSTANT"),
     Setting("seed", _whole, None, "seed of ids, keys and tokens (default: 0; random beyond loopback)"),
     Setting("token", str, None, "token that the control plane requires (default: none; generated beyond loopback)"),

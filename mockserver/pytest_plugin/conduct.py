@@ -33,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "mockserver_conduct", "effect of findings on the client's conduct: error, report or off", default="report"
     )
     group = parser.getgroup("mockserver")
-    findings = "write the findings on the client's conduct to FILE"
+    findings = "write to FILE where clients ignored the advice of the API document"
     group.addoption("--mockserver-conduct-json", metavar="FILE", type=Path, help=findings)
     group.addoption("--mockserver-conduct-html", metavar="FILE", type=Path, help=f"{findings} as a page")
 

@@ -75,7 +75,7 @@ def _reads(text: str) -> int | str:
 OPTIONS = (
     #      name        read     metavar      help
     Option("scenario", str,     "NAME|FILE", "initial state of each sandbox"),
-    Option("profile",  str,     "NAME|FILE", "literal, guide, hostile, or a file {choices: {id: option}}"),
+    Option("profile",  str,     "NAME|FILE", "set of choices: literal (every default), guide, hostile, or a file {choices: {id: option}}"),
     Option("seed",     _whole,  "NUMBER",    "ids, keys and tokens follow from it (default: 0)"),
     Option("now",      str,     "INSTANT",   "instant of each sandbox's clock (default: the present)"),
     Option("clock",    _follow, "follow",    "let each sandbox's clock follow the process's"),

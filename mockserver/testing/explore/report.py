@@ -17,7 +17,7 @@ from mockserver.testing.explore.findings import ExploreFinding
 from mockserver.testing.explore.options import ANY, ExploreOptions
 from mockserver.testing.explore.placements import ExploreStep, Placement
 from mockserver.testing.explore.tables import ACTS, FAULTS, NAMES, variant_of
-from mockserver.testing.explore.verdicts import NO_TIMEOUT, ORDER, Verdict
+from mockserver.testing.explore.verdicts import MEANINGS, NO_TIMEOUT, ORDER, Verdict
 from mockserver.version import REPORT_VERSION
 
 COLUMNS: tuple[Verdict, ...] = ("survived", "reported", "crashed", "breach", "silent")
@@ -251,6 +251,7 @@ class ExploreReport:
         if self.clean.is_explored:
             yield f"  {self._covered()}"
             yield f"  {', '.join(f'{name} {self.verdicts.get(name, 0)}' for name in ORDER)}"
+            yield from (f"  {name}: {meaning}" for name, meaning in MEANINGS.items() if self.verdicts.get(name))
         if self.left_behind:
             rows = (f"{left} at {_of(len(places), 'placement')}" for left, places in self.left_behind.items())
             yield f"  reported, and left behind: {', '.join(rows)}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from mockserver.conduct.evidence import Evidence, request_of
@@ -30,6 +31,14 @@ from mockserver.testing.explore.tables import OUTDATED
 Verdict = Literal["survived", "reported", "crashed", "breach", "silent"]
 NO_TIMEOUT = "no-timeout"
 ORDER: tuple[Verdict, ...] = ("silent", "breach", "crashed", "reported", "survived")  # of reports: the worst first
+# What the text of a report adds for each verdict that it has.
+MEANINGS: Mapping[Verdict, str] = MappingProxyType(
+    {
+        "silent": "the test passed, but the client's calls caused something else than in the clean run",
+        "breach": "the client broke a rule of conduct, caused a duplicate, or never stopped",
+        "crashed": "the test failed, or ended with an exception that it does not tolerate",
+    }
+)
 DIFFERS, ENDLESS = "differs", "endless"
 _SEVERE = 2
 _HOPELESS = "retry-hopeless"  # of which equal calls in parallel are no proof
