@@ -232,10 +232,15 @@ def test_a_document_has_the_address_as_if_it_had_been_made_with_it(plane: Any, n
     url = f"http://{name}/sandboxes/sandbox_1"
     expected = json.loads(json.dumps(documents.document(plane, DEFAULTS, url, ROUTES)))
 
-    as_json, as_yaml = (ask(f"{path}?plane={plane}", name).decode() for path in FORMS[:2])
+    assert expected == json.loads(ask(f"/_mock/openapi.json?plane={plane}", name))
 
-    assert expected == json.loads(as_json)
-    assert expected == YAML(typ="safe").load(as_yaml)
+
+@pytest.mark.parametrize("plane", ["public", pytest.param("control", marks=pytest.mark.deep)])
+def test_a_document_in_yaml_has_the_address_too(plane: Any) -> None:
+    name = "a&b'c(d)%25.example"
+    expected = json.loads(json.dumps(documents.document(plane, DEFAULTS, f"http://{name}/sandboxes/sandbox_1", ROUTES)))
+
+    assert expected == YAML(typ="safe").load(ask(f"/_mock/openapi.yaml?plane={plane}", name).decode())
 
 
 def test_threads_that_ask_for_a_document_together_make_it_once(made: list[str]) -> None:

@@ -83,6 +83,7 @@ def test_each_assumption_is_reported_at_its_test(pytester: pytest.Pytester, swee
     assert set() == found["test_a_user_who_cancels_connects_nothing"]
 
 
+@pytest.mark.deep
 def test_the_mended_client_passes_the_whole_sweep(pytester: pytest.Pytester) -> None:
     words, result = swept(pytester, "Crm")
 
@@ -91,6 +92,7 @@ def test_the_mended_client_passes_the_whole_sweep(pytester: pytest.Pytester) -> 
     assert set().union(*PLANTED.values()) <= {option for _, option in words}
 
 
+@pytest.mark.deep
 def test_the_mended_client_passes_under_the_hostile_profile(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(
         """

@@ -1131,9 +1131,9 @@ class Unarmed(Placement):
     ("bug", "options"),
     [
         ("duplicate-start", {"faults": ("drop-after",)}),
-        ("cancel-and-forget", {"faults": ("internal-error",)}),
-        ("waits-only-for-completed", {"faults": ("campaign-fails",)}),
-        ("session-storm", {"faults": ("number-in-use",)}),
+        pytest.param("cancel-and-forget", {"faults": ("internal-error",)}, marks=pytest.mark.deep),
+        pytest.param("waits-only-for-completed", {"faults": ("campaign-fails",)}, marks=pytest.mark.deep),
+        pytest.param("session-storm", {"faults": ("number-in-use",)}, marks=pytest.mark.deep),
         ("no-dedupe", {"faults": ("duplicate",)}),
         ("page-early-stop", {"faults": (), "choices": ("short-pages",)}),
         ("cancel-tried-twice", {"faults": ("drop-before", "internal-error")}),

@@ -15,6 +15,7 @@ def found(report: ExploreReport) -> set[tuple[str, str]]:
 
 
 @pytest.mark.law
+@pytest.mark.deep
 def test_the_merged_search_finds_exactly_what_the_full_one_finds(mockserver_server: MockServer) -> None:
     left_out = with_findings = 0
     for seed in range(at_depth(2, 50)):

@@ -11,13 +11,15 @@ from tests.explore import other_styles
 from tests.explore.other_styles import GatewayError
 
 STYLES = ("converging", "concurrent", "polling")
+# The first two take twenty times as many runs.
+MARKED = (*(pytest.param(style, marks=pytest.mark.deep) for style in STYLES[:2]), STYLES[2])
 
 
 def explored(server: MockServer, style: str, **options: Any) -> Any:
     return server.explore(getattr(other_styles, style), strict=True, tolerates=(GatewayError,), **options)
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", MARKED)
 def test_no_single_placement_finds_anything(mockserver_server: MockServer, style: str) -> None:
     report = explored(mockserver_server, style)
 

@@ -135,7 +135,9 @@ def test_examples_do_not_see_one_another(mockserver_server: MockServer) -> None:
     assert 400 not in firsts
 
 
-@pytest.mark.parametrize("actor", ["time", "end_user", "operator"])
+@pytest.mark.parametrize(
+    "actor", ["time", *(pytest.param(actor, marks=pytest.mark.deep) for actor in ("end_user", "operator"))]
+)
 def test_an_actor_that_is_switched_off_does_nothing(mockserver_server: MockServer, actor: str) -> None:
     happened: list[str] = []
     machine = type("Quiet", (Campaigns,), {actor: False})
