@@ -127,6 +127,87 @@ class Exchange(Generic[BodyT_co, AnswerT_co]):
     reason: str | None
     status: int | None
 
+class ExploreFinding:
+    advice: str
+    def as_json(self) -> JSON: ...
+    cause: str
+    clause: str | None
+    count: int
+    document: JSON
+    is_advice: bool
+    lines: list[str]
+    message: str
+    path: str | None
+    placements: list[Placement]
+    rules: JSON
+    verdict: Verdict | Literal['advice']
+
+class ExploreOptions:
+    def __init__(self, faults: tuple[str, ...] | None = None, operations: tuple[str, ...] | None = None, choices: tuple[str, ...] | None = None, pairs: int = 0, seconds: float | None = None, prune: bool = True, strict: bool = False, tolerates: tuple[type[BaseException] | tuple[str, str, str, str], ...] = (), seed: int = 0, runs: int = 1000, held: float = 1.0) -> None: ...
+    choices: tuple[str, ...] | None
+    faults: tuple[str, ...] | None
+    def has_fault(self, name: str) -> bool: ...
+    def has_operation(self, operation: str) -> bool: ...
+    held: float
+    operations: tuple[str, ...] | None
+    pairs: int
+    prune: bool
+    runs: int
+    seconds: float | None
+    seed: int
+    strict: bool
+    tolerated_rows: tuple[tuple[str, str, str, str], ...]
+    tolerated_types: tuple[type[BaseException], ...]
+    tolerates: tuple[type[BaseException] | tuple[str, str, str, str], ...]
+
+class ExploreReport:
+    def as_json(self) -> JSON: ...
+    clean: CleanRun
+    coverage: TriedPlacements
+    cure: str
+    deterministic: bool
+    ended: str | None
+    def entry(self) -> JSON: ...
+    failed: bool
+    findings: Sequence[ExploreFinding]
+    left_behind: Mapping[str, Sequence[Placement]]
+    matrix: Mapping[tuple[str, str], Mapping[Verdict, int]]
+    options: ExploreOptions
+    runs: int
+    seconds: float
+    sleep: str | None
+    test: str
+    def text(self, *, as_documents: bool = False, then: Iterable[str] = ()) -> str: ...
+    tolerated: Tolerated
+    def try_to_write_documents(self, folder: str | Path) -> None: ...
+    unjudged: Mapping[str, Sequence[Placement]]
+    unwritten: list[str]
+    verdicts: Mapping[Verdict, int]
+    wall_seconds: float
+    def write_documents(self, folder: str | Path = '.mockserver/failures') -> None: ...
+
+class ExploreStep:
+    answer_bytes: int
+    def as_json(self) -> JSON: ...
+    call: int | None
+    choice: str | None
+    choices: Mapping[str, str]
+    delivery: int | None
+    def describe(self) -> str: ...
+    event: str | None
+    held: str | None
+    is_in_pairs: bool
+    kind: Kind
+    lasts: bool
+    def lines(self, *, is_first: bool = True) -> list[str]: ...
+    name: str | None
+    nth: int | None
+    operation: str | None
+    option: str | None
+    resumes: tuple[tuple[str, int], ...]
+    def rules(self) -> list[JSON]: ...
+    target: str | None
+
 class Finding(NamedTuple):
     advice: str
     clause: str
@@ -228,6 +309,16 @@ class Page(NamedTuple):
     step: str | None
     text: str
     title: str
+
+class Placement(tuple[ExploreStep, ...]):
+    def as_json(self) -> list[JSON]: ...
+    choices: dict[str, str]
+    def describe(self) -> str: ...
+    def has(self, *kinds: Kind) -> bool: ...
+    lines: list[str]
+    @classmethod
+    def of(cls, *steps: ExploreStep) -> Placement: ...
+    script: list[JSON]
 
 class Receiver:
     deliveries: list[JSON]

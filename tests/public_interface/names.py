@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -22,6 +25,7 @@ from mockserver.pytest_plugin.options import TRACE_MODES
 from mockserver.scenario import library
 from mockserver.server.control.routes import ROUTES, query_names
 from mockserver.server.errors import STATUSES
+from mockserver.testing import bodies
 from mockserver.testing.explore.placements import ExploreStep
 from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS
 from mockserver.testing.explore.verdicts import ORDER
@@ -30,6 +34,8 @@ from mockserver.version import REPORT_VERSION, SCENARIO_VERSION, TRACE_VERSION
 from tests.public_interface import python_names
 from tests.public_interface.shapes import schema_facts, value_facts
 
+_OF_MAINTAINERS = ("bench", "dev", "docs", "manifests")
+_HEADER = re.compile(r'"(x-mock-[a-z-]+)"', re.IGNORECASE)
 SINCE = "deprecated since "
 _VALUE = ("is a flag", "takes a value")
 
@@ -37,11 +43,20 @@ _VALUE = ("is a flag", "takes a value")
 @cache
 def lines() -> tuple[str, ...]:
     """Return every fact, sorted, without repetition."""
-    kinds = (_python, _pytest, _commands, _environment, _control, _tables, _files, _deprecations)
+    kinds = (_package, _python, _pytest, _commands, _environment, _control, _tables, _files, _deprecations)
     return tuple(sorted({fact for kind in kinds for fact in kind()}))
 
 
+def _package() -> Iterator[str]:
+    with (python_names.ROOT / "pyproject.toml").open("rb") as file:
+        extras = tomllib.load(file)["project"]["optional-dependencies"]
+    yield from (f"extra {name}" for name in extras if name not in _OF_MAINTAINERS)
+    for path in (python_names.ROOT / "mockserver").rglob("*.py"):
+        yield from (f"header {name.title()}" for name in _HEADER.findall(path.read_text(encoding="utf-8")))
+
+
 def _python() -> Iterator[str]:
+    yield from (f"python import mockserver.testing.bodies.{name}" for name in bodies.__all__)
     yield from (f"python import mockserver.{name}" for name in mockserver.__all__)
     yield from (f"python import {path}" for path in python_names.documented())
 
@@ -87,6 +102,9 @@ def _control() -> Iterator[str]:
     with MockServer() as server:
         sandbox = server.sandbox()
         control = json.loads(sandbox.call("GET", "/_mock/openapi.json?plane=control").body)
+        for line in sandbox.call("GET", "/_mock/metrics").body.decode().splitlines():
+            if line.startswith("# TYPE "):
+                yield f"metric {line.removeprefix('# TYPE ')}"
         public = json.loads(sandbox.call("GET", "/_mock/openapi.json").body)
     schemas, own = control["components"]["schemas"], public["components"]["schemas"].keys()
     sent, received = set[str](), set[str]()
@@ -171,8 +189,6 @@ def _forgetful(sandbox: mockserver.Sandbox) -> None:
 
 
 def _printed(command: str) -> Any:
-    import contextlib
-
     with contextlib.redirect_stdout(io.StringIO()) as out:
         cli.main([command, "--json"])
     return json.loads(out.getvalue())
