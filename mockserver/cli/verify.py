@@ -39,6 +39,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "--url", dest="prefix", metavar="PREFIX", help="with --from: the part of the recorded addresses before /v1"
     )
     command.add_argument(
+        "--keep", action="append", default=[], metavar="FIELD", help="with --from: print the texts of this field"
+    )
+    command.add_argument(
         "--key", help=f"secret key of a tenant; the variable {KEY_VARIABLE} is used if this option is absent"
     )
     command.add_argument("--public-key", default="", metavar="KEY", help="public key of the same tenant")
@@ -113,7 +116,7 @@ def _judge_recording(options: argparse.Namespace, out: TextIO) -> int:
     if options.url:
         raise ValueError(f"got the service {options.url} and a recording; expected one of them (--url takes a prefix)")
     plain = read_recording(*options.recordings, url=options.prefix)
-    masker = Masker(salt_of(plain))
+    masker = Masker(salt_of(plain), options.keep)
     report = judge_service(masker.recording(plain), plain, masker.sentence)
     if options.json:
         print(json.dumps(report.as_json(), ensure_ascii=False, indent=2), file=out)

@@ -2,7 +2,7 @@
 Lies of a service: each bends one answer or delivery of an honest life, in one sentence.
 
 A row of `LIES` has the clause and the bent entry that the judge must name. A row of `UNSHOWN` has the reason why no recording
-shows the lie.
+shows the lie. A row of `ALLOWED` is no lie: another service than the mock may behave so.
 """
 
 from __future__ import annotations
@@ -309,5 +309,38 @@ UNSHOWN: Sequence[Unshown] = (
         drop("event 4"), put("session 4 expired", "status", value="pending"))),
     Unshown("Two files get one id", "a service may store equal files once", copy_answer("upload 2", "upload 1")),
     Unshown("A file is stored as another one", "a recording lacks what the url of a file serves", put("upload 1", 0, "url", value="http://mockserver.test/media/2")),
+)
+ALLOWED: Sequence[Unshown] = (
+    Unshown("Sending begins twenty seconds after the start", "the document does not show how soon it begins", all_of(
+        *(put(f"read A {when}", *RUN, "startedAt", value="2026-03-01T12:00:20.000Z") for when in ("2", "completed", "late")),
+        *(put(f"read A {when}", *RUN, "completedAt", value="2026-03-01T12:01:49.000Z") for when in ("completed", "late")),
+        drop("read A 1"), put("read A 2", *RUN, "sentCount", value=38), put("poll A 1", "sentCount", value=8), put("poll A 1", "progress", value=12),
+        put("poll A 2", "sentCount", value=38), put("poll A 2", "progress", value=45))),
+    Unshown("Sends are made every five seconds", "even is not exact", all_of(put("poll A 1", "sentCount", value=32), put("poll A 1", "progress", value=38))),
+    Unshown("A name is trimmed", "the document does not show whether texts are trimmed", send("create A", name=" A ")),
+    Unshown("An empty description is null", "the document does not show how an empty one is stored", send("create B", description="")),
+    Unshown("A list has pages of ten", "the document does not show the parameters of lists", list_edit("list 2", "campaigns", lambda rows: rows.__setitem__(
+        slice(None), [rows[0] | {"id": f"campaign_{n}", "name": f"N{n}"} for n in range(10)]))),
+    Unshown("A list has a cursor", "the document does not show the parameters of lists", all_of(
+        list_edit("list 2", "campaigns", lambda rows: rows.pop()), put("list 2", "nextCursor", value="abc"))),
+    Unshown("A canceled campaign counts as processing for a start", "execution-status-lag: its execution may still be active", refuse("start C after cancel", "CAMPAIGN_ALREADY_PROCESSING")),
+    Unshown("The cancel of a draft is refused", "cancel-draft has that option", all_of(
+        refuse("cancel B", "UNPROCESSABLE_REQUEST"), put("read B canceled", "status", value="draft"), in_list("list 2", "B", "status", "draft"))),
+    Unshown("Sends go on after a cancel", "what is queued may still be processed", all_of(put("poll C", "sentCount", value=12), put("poll C", "progress", value=13))),
+    Unshown("The execution of a canceled campaign completes with its last send", "the document does not show the execution's own end", all_of(
+        *(put(name, *place, key, value=value) for name, place in (("read C canceled", RUN), ("poll C", ())) for key, value in (("status", "completed"), ("targetCount", 11))),
+        put("poll C", "progress", value=100))),
+    Unshown("A canceled execution has no completedAt", "completedAt-on-cancel-fail has that option", put("read C canceled", *RUN, "completedAt", value=None)),
+    Unshown("A connected channel gets another name", "channels are renamed outside of the API", put("session 1 again", "entrypoint", "name", value="Outro")),
+    Unshown("A step brings its funnel with it", "the document does not show a step without its funnel", all_of(
+        send("connect 3", funnelStepId="funnel_step_1"),
+        *(put("session 3 completed", "entrypoint", key, value=value) for key, value in (("funnelId", "funnel_1"), ("funnelStepId", "funnel_step_1"))),
+        *(put_event("event 3", "entrypoint", key, value=value) for key, value in (("funnelId", "funnel_1"), ("funnelStepId", "funnel_step_1"))))),
+    Unshown("A template is edited", "templates are edited outside of the API", list_edit("templates 2", "templates", lambda rows: rows[0].update(
+        name="Outro", updatedAt="2026-03-01T12:30:00.000Z"))),
+    Unshown("A message arrives between two pages and shifts them", "page-stability has that option", all_of(
+        lambda life: life.change("page 2", lambda body: body["records"].insert(0, life.answer("page 1")["records"][1])),
+        list_edit("all messages again", "records", lambda rows: rows.insert(0, rows[0] | {"id": "message_9", "createdAt": "2026-03-01T12:40:00.000Z"})))),
+    Unshown("The status of a message moves", "messages have no documented lifecycle", list_edit("all messages again", "records", lambda rows: rows[0].update(status="read"))),
 )
 # fmt: on
