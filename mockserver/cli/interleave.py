@@ -39,6 +39,10 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
         "help": "most runs, each of which starts every command once (default: %(default)s)"}),
     ("--schedule", {"metavar": "SCHEDULE",
         "help": "run one order alone, such as 'a*2 b': the first command is a, the second b"}),
+    ("--faults", {"type": int, "default": 0, "metavar": "RUNS",
+        "help": "runs with a lost answer or another fault at one call in addition (default: %(default)s)"}),
+    ("--fault", {"metavar": "FAULT",
+        "help": "the fault of a finding, for --schedule, such as 'drop-after a 2': the second call of a"}),
     ("--seed", {"type": int, "default": 0, "metavar": "NUMBER",
         "help": "seed of the random search beyond the budget (default: %(default)s)"}),
     ("--split", {"action": "store_true",
@@ -95,6 +99,8 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
                 runs=options.runs,
                 schedule=options.schedule,
                 seed=options.seed,
+                faults=options.faults,
+                fault=options.fault,
                 split=options.split,
                 prune=options.merge,
                 blocked_seconds=options.blocked,
@@ -107,7 +113,12 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         raise ValueError("interleave: the commands made no call; expected calls to MOCKSERVER_URL with MOCKSERVER_KEY")
     _write(report, options)
     again = shlex.join([word for command in commands for word in (_SEPARATOR, *command)])
-    print(report.text(replay=f"mockserver interleave --schedule '{{schedule}}' {again}"), file=out)
+    print(
+        report.text(
+            replay=f"mockserver interleave --schedule '{{schedule}}'{{fault}} {again}", as_option=" --fault '{fault}'"
+        ),
+        file=out,
+    )
     return 1 if report.failed else 0
 
 

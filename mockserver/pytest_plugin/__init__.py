@@ -49,6 +49,8 @@ _OF_INTERLEAVE = (
     "schedule",
     "split",
     "prune",
+    "faults",
+    "fault",
     "blocked_seconds",
 )
 MARKERS = (

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from mockserver._files import write_whole
 from mockserver._json import JSON
 from mockserver.scenario import documents
+from mockserver.testing.interleave.faults import PlacedFault
 from mockserver.testing.interleave.run import Played, ReleasedStep
 from mockserver.testing.interleave.verdicts import ORDER, InterleaveCause, InterleaveVerdict
 from mockserver.testing.report.folder import file_name
@@ -38,6 +39,7 @@ class InterleaveFinding:
         preemptions: Those of this schedule.
         steps: The steps of its run.
         places: Where it leaves the serial order, as texts.
+        fault: The fault of its run; None for an order alone.
         document: The scenario document that repeats its calls.
         path: Where the document was written; None if it was not.
     """
@@ -52,6 +54,7 @@ class InterleaveFinding:
     preemptions: int = 0
     steps: Sequence[ReleasedStep] = ()
     places: Sequence[str] = ()
+    fault: PlacedFault | None = None
     document: JSON = field(default_factory=dict)
     path: str | None = None
 
@@ -66,6 +69,7 @@ class InterleaveFinding:
             "schedule": self.schedule,
             "preemptions": self.preemptions,
             "places": list(self.places),
+            "fault": None if self.fault is None else str(self.fault),
             "steps": [
                 {"actor": step.actor, "step": step.waits, "label": step.label, "exchanges": list(step.exchanges)}
                 for step in self.steps
@@ -113,9 +117,9 @@ class InterleaveFindings:
     def __init__(self, test: str) -> None:
         self._test = test
         self._rows: dict[tuple[str, str], InterleaveFinding] = {}
-        self._sizes: dict[tuple[str, str], tuple[int, int, int]] = {}
+        self._sizes: dict[tuple[str, str], tuple[int, ...]] = {}
 
-    def add(self, cause: InterleaveCause, played: Played, sandbox: Sandbox) -> None:
+    def add(self, cause: InterleaveCause, played: Played, sandbox: Sandbox, fault: PlacedFault | None = None) -> None:
         """Add a case; the shortest one of a cause has the fewest preemptions, then the fewest steps."""
         key = cause.verdict, cause.name
         row = self._rows.setdefault(
@@ -123,12 +127,12 @@ class InterleaveFindings:
         )
         row.count += 1
         named = max((place for place, each in enumerate(played.decisions, start=1) if not each.is_serial), default=0)
-        size = played.cost, named, len(played.steps)
+        size = (0 if fault is None else 1), played.cost, named, len(played.steps)
         if key in self._sizes and self._sizes[key] <= size:
             return
         self._sizes[key] = size
         row.message, row.schedule, row.preemptions = cause.message, played.schedule, played.cost
-        row.steps, row.places = played.steps, list(_places(played))
+        row.steps, row.places, row.fault = played.steps, list(_places(played)), fault
         name = f"{file_name(self._test)}-{cause.verdict}-{file_name(cause.name)[:60]}"
         summary = f"{cause.message} (schedule {played.schedule!r})"
         row.document = {**sandbox.log.replay_document(name), "summary": summary}

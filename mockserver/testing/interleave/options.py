@@ -23,6 +23,8 @@ class InterleaveOptions:
         schedule: One order to run, such as `worker*2 cron`, instead of a search.
         split: The answer to a call is a step of its own: the call has had its effect, and its caller does not know it yet.
         prune: Leave out orders that only exchange steps which have nothing in common in the sandbox.
+        faults: The most runs with a fault at a call of one client in addition; 0 for none.
+        fault: One such fault for `schedule`, such as `drop-after worker 2`: the second call of `worker`.
         blocked_seconds: Real seconds for which a client that neither calls, sleeps nor ends is waited for.
 
     Raises:
@@ -37,6 +39,8 @@ class InterleaveOptions:
     schedule: str | None = None
     split: bool = False
     prune: bool = True
+    faults: int = 0
+    fault: str | None = None
     blocked_seconds: float = 2.0
 
     def __post_init__(self) -> None:
@@ -49,6 +53,9 @@ class InterleaveOptions:
                 )
         _check("bound", self.bound, int, 0, BOUND_MAX, f"a number of preemptions from 0 to {BOUND_MAX}")
         _check("runs", self.runs, int, 1, math.inf, "a number of runs from 1")
+        _check("faults", self.faults, int, 0, math.inf, "a number of runs, 0 for none")
+        if self.fault is not None and self.schedule is None:
+            raise ValueError(f"fault: got {self.fault!r} without a schedule; expected both, or `faults` for a search")
         _check("seed", self.seed, int, -math.inf, math.inf, "an integer")
         _check("blocked_seconds", self.blocked_seconds, (int, float), 0.01, 600, "a number of seconds from 0.01 to 600")
         if self.seconds is not None:

@@ -19,6 +19,8 @@ from mockserver.testing.interleave.options import InterleaveOptions
 from mockserver.testing.interleave.run import Played
 from mockserver.testing.interleave.verdicts import RunEnd
 
+_REPLAY = 'mockserver_server.interleave(..., schedule="{schedule}"{fault})'
+
 
 class SerialRun(NamedTuple):
     """
@@ -71,6 +73,21 @@ class ChanceRuns(NamedTuple):
     probability: float
 
 
+class FaultRuns(NamedTuple):
+    """
+    The runs with a fault at a call of one client in addition.
+
+    Attributes:
+        runs: Their number, with the serial runs of each fault.
+        placements: The faults at calls of the serial runs.
+        tried: Those of which every order with at most one preemption was run.
+    """
+
+    runs: int
+    placements: int
+    tried: int
+
+
 @dataclass(frozen=True)
 class InterleaveReport:
     """
@@ -91,6 +108,7 @@ class InterleaveReport:
         unplayed: Why the schedule was not played as it is; None if it was.
         shares_memory: The clients change memory that they share, so that no order is left out as equal.
         chance: The orders by chance beyond the budget; None if there were none.
+        fault_runs: The runs with a fault in addition; None if there were none.
         left: The number of orders within the bound that were found and not run.
         unwritten: Why documents of the findings were not written.
     """
@@ -109,6 +127,7 @@ class InterleaveReport:
     unplayed: str | None
     shares_memory: bool
     chance: ChanceRuns | None
+    fault_runs: FaultRuns | None
     left: int
     unwritten: list[str] = field(default_factory=list)
 
@@ -128,6 +147,7 @@ class InterleaveReport:
             ],
             "bounds": [{"preemptions": row.preemptions, "run": row.run, "merged": row.merged} for row in self.bounds],
             "left": self.left,
+            "faults": None if self.fault_runs is None else self.fault_runs._asdict(),
             "chance": None if self.chance is None else self.chance._asdict(),
             "runs": self.runs,
             "seed": self.options.seed,
@@ -136,14 +156,15 @@ class InterleaveReport:
             "findings": [finding.as_json() for finding in self.findings],
         }
 
-    def text(self, *, replay: str = 'mockserver_server.interleave(..., schedule="{schedule}")') -> str:
+    def text(self, *, replay: str = _REPLAY, as_option: str = ', fault="{fault}"') -> str:
         """
         Return the report as text: what was run, then the findings with their shortest schedules.
 
         Args:
             replay: What runs a schedule again.
+            as_option: What adds its fault, if it has one.
         """
-        return "\n".join(map(printable, self._lines(replay)))
+        return "\n".join(map(printable, self._lines(replay, as_option)))
 
     def write_documents(self, folder: str | Path = ".mockserver/failures") -> None:
         """
@@ -170,7 +191,7 @@ class InterleaveReport:
         except OSError as problem:
             self.unwritten.append(f"no replay document was written: {type(problem).__name__}: {problem}")
 
-    def _lines(self, replay: str) -> Iterator[str]:
+    def _lines(self, replay: str, as_option: str) -> Iterator[str]:
         yield f"interleaved {', '.join(self.clients)}: {len(self.clients)} clients"
         yield f"  serial: {', '.join(map(_serial_text, self.serial))}"
         if self.options.schedule is not None:
@@ -179,7 +200,7 @@ class InterleaveReport:
             yield from (f"  {line}" for line in self._bound_lines())
         yield from (f"  {line}" for line in self._notes())
         for finding in self.findings:
-            yield from _finding_lines(finding, replay)
+            yield from _finding_lines(finding, replay, as_option)
 
     def _bound_lines(self) -> Iterator[str]:
         orders = merged = 0
@@ -204,6 +225,9 @@ class InterleaveReport:
                 f"by chance: {self.chance.runs} orders (seed {self.options.seed}), which meet a race of depth {DEPTH} with a "
                 f"probability of at least {100 * self.chance.probability:.2g} %"
             )
+        if self.fault_runs is not None:
+            row = self.fault_runs
+            yield f"with a fault: {row.tried} of {row.placements} faults at calls, each with every order of one preemption, in {row.runs} runs"
         if self.left:
             yield f"not run: {self.left} orders beyond the budget of {self.options.runs} runs"
         if self.shares_memory and self.options.schedule is None:
@@ -223,7 +247,7 @@ def _serial_text(row: SerialRun) -> str:
     return f"{' '.join(row.order)} ({calls} calls{errors})"
 
 
-def _finding_lines(finding: InterleaveFinding, replay: str) -> Iterator[str]:
+def _finding_lines(finding: InterleaveFinding, replay: str, as_option: str) -> Iterator[str]:
     yield f"{finding.verdict}: {finding.message}, at {finding.count} {'order' if finding.count == 1 else 'orders'}"
     if finding.clause:
         yield f"  breaks {finding.clause}: {finding.advice}"
@@ -231,6 +255,10 @@ def _finding_lines(finding: InterleaveFinding, replay: str) -> Iterator[str]:
     where = f", {', '.join(finding.places)}" if finding.places else ""
     number = "no" if not finding.preemptions else finding.preemptions
     yield f"  shortest: {number} {'preemption' if finding.preemptions == 1 else 'preemptions'}{where}"
-    yield f"  > {replay.replace('{schedule}', finding.schedule)}"
+    option = "" if finding.fault is None else as_option.replace("{fault}", str(finding.fault))
+    again = replay.replace("{schedule}", finding.schedule).replace("{fault}", option)
+    if finding.fault is not None:
+        yield f"  with {finding.fault.describe()}; compared with serial runs that have this fault too"
+    yield f"  > {again}"
     if finding.path is not None:
         yield f"  calls repeated by {finding.path}"

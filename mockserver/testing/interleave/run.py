@@ -30,6 +30,7 @@ from mockserver.server.http1 import real_time
 from mockserver.testing.explore.in_process import Place, RunInProcess, Sleep
 from mockserver.testing.explore.watch import Bounds, Used, Watch
 from mockserver.testing.interleave import idle, schedules
+from mockserver.testing.interleave.faults import PlacedFault
 from mockserver.testing.interleave.gate import DELIVERING, IDLE, ActorEnd, Gate, LoopIdle, Mail, Waiting
 from mockserver.testing.interleave.handles import handle
 from mockserver.testing.interleave.schedules import TIMERS, Ready, Release, Situation, Waits
@@ -48,6 +49,7 @@ _RUN_S = 60.0  # real time
 _POLL_S = 0.001
 _KNOWN_BLOCK_S = 0.05  # real time, for a place at which a client was blocked before
 _JOIN_S = 0.5
+_API = "/v1/"
 _PLAIN_WAITS = ("start", "call", "answer", "delivery")
 SERIAL_BOUNDS = Bounds(calls=5_000, real=round(_RUN_S * SECOND), row=500, after_final=500)
 
@@ -183,6 +185,7 @@ class InterleavedRun:
         bounds: Those of the run.
         places: See `explore.in_process.places_of_sleeps`.
         known: What earlier runs have learned.
+        fault: A fault at one call; None for none.
     """
 
     def __init__(
@@ -196,6 +199,7 @@ class InterleavedRun:
         bounds: Bounds,
         places: Sequence[Place],
         known: KnownThreads,
+        fault: PlacedFault | None = None,
     ) -> None:
         self._sandbox, self._hosted, self._state = sandbox, sandbox._hosted, sandbox._hosted.sandbox
         self._functions, self._seed, self._blocked_s, self._known = clients, seed, blocked_s, known
@@ -210,6 +214,8 @@ class InterleavedRun:
         self._held: frozenset[str] = frozenset()
         self._loop_thread: threading.Thread | None = None
         self._probes = 0
+        self._fault = fault
+        self._calls = dict.fromkeys(clients, 0)
         self._coroutines: list[Coroutine[Any, Any, Any]] = []
         self._is_plain = True
         self._due: frozenset[str] = frozenset()  # deliveries
@@ -413,6 +419,10 @@ class InterleavedRun:
         waiting = actor.next_waiting()
         if waits == "sleep" and waiting.until is not None and waiting.until != IDLE:
             self._advance(waiting.until)
+        if waits == "call" and name in self._calls and _API in str(waiting.order[1]):
+            self._calls[name] += 1
+            if self._fault is not None and (self._fault.client, self._fault.call) == (name, self._calls[name]):
+                self._sandbox.apply(script=[self._fault.rule])
         actor.waiting.remove(waiting)
         random.setstate(actor.random)
         self._gate.release(waiting)

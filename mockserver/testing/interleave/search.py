@@ -19,13 +19,14 @@ from mockserver.core.scheduler import advance_step, next_due
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.testing.explore.in_process import Sleep, places_of_sleeps
 from mockserver.testing.explore.watch import Used, bounds_beyond
-from mockserver.testing.interleave import schedules
+from mockserver.testing.interleave import faults, schedules
 from mockserver.testing.interleave.chance import ChanceOrder, probability
+from mockserver.testing.interleave.faults import PlacedFault
 from mockserver.testing.interleave.findings import InterleaveFindings
 from mockserver.testing.interleave.memory import SharedMemory
 from mockserver.testing.interleave.merging import RunOrders
 from mockserver.testing.interleave.options import InterleaveOptions
-from mockserver.testing.interleave.report import Bound, ChanceRuns, InterleaveReport, SerialRun
+from mockserver.testing.interleave.report import Bound, ChanceRuns, FaultRuns, InterleaveReport, SerialRun
 from mockserver.testing.interleave.run import (
     SERIAL_BOUNDS,
     Choose,
@@ -107,6 +108,13 @@ class Search:
         self._queue: list[_Planned] = []
         self._orders = RunOrders(tuple(clients))
         self._by_chance = self._steps = 0
+        self._fault_runs: FaultRuns | None = None
+        self._serial_prefixes: list[tuple[str, ...]] = []
+        self._operations: dict[str, list[str]] = {}
+        self._ends: list[RunEnd] = []
+        self._fault: PlacedFault | None = None  # of the current run
+        if options.fault is not None:
+            faults.parse(options.fault, tuple(clients))
         self._actors = set(clients)
         self._memory = SharedMemory(clients.values())
         self._shares_memory = False
@@ -135,6 +143,7 @@ class Search:
             self._unplayed,
             self._shares_memory,
             self._chance(),
+            self._fault_runs,
             len(self._queue) if self._options.schedule is None else 0,
         )
 
@@ -159,6 +168,9 @@ class Search:
             used.append(played.used)
             seen.append((_texts(played), end.records))
             self._serial.append(SerialRun.of(played, self._clients, end))
+            self._serial_prefixes.append(prefix)
+            if not prefix:
+                self._operations = _operations(played, self._clients)
             self._orders.add(played)
             order = played.order
             for place in range(len(prefix), len(order.decisions)):
@@ -173,17 +185,19 @@ class Search:
         if (_texts(played), end.records) != seen[0]:
             self._difference = _first_difference(seen[0], (_texts(played), end.records))
         self._bounds = bounds_beyond(max(used))._replace(real=SERIAL_BOUNDS.real)
-        self._serial_ends = SerialEnds(ends)
+        self._serial_ends, self._ends = SerialEnds(ends), ends
         self._by_bound[0] = Bound(0, len(self._serial))
-        failing = [name for name in self._clients if all(name in end.errors for end in ends)]
-        tolerated = self._options.tolerates
-        for name in failing:
-            if not all(isinstance(end.raised[name], tolerated) for end in ends):
-                self._failed = f"{name} fails in every serial run: {ends[0].errors[name]}"
+        self._failed = self._why_incomparable(ends)
+
+    def _why_incomparable(self, ends: Sequence[RunEnd]) -> str | None:
+        """Return why nothing can be compared with the serial runs: all of them fail in one way."""
+        for name in self._clients:
+            failures = [end.raised.get(name) for end in ends]
+            if None not in failures and not all(isinstance(each, self._options.tolerates) for each in failures):
+                return f"{name} fails in every serial run: {ends[0].errors[name]}"
         if all(end.stuck is not None for end in ends):
-            self._failed = f"no serial run ends: {ends[0].stuck}"
-        if all(end.check is not None for end in ends):
-            self._failed = f"the check fails in every serial run: {ends[0].check}"
+            return f"no serial run ends: {ends[0].stuck}"
+        return f"the check fails in every serial run: {ends[0].check}" if all(end.check for end in ends) else None
 
     # Other runs
 
@@ -199,6 +213,8 @@ class Search:
             else:
                 row.merged += 1
             self._plan_after(order, planned.prefix)
+        if self._options.faults:
+            self._run_with_faults()
         if self._queue:
             self._run_by_chance()
 
@@ -217,6 +233,41 @@ class Search:
         for place in range(len(prefix), len(order.decisions)):
             for option in order.decisions[place].options[1:]:
                 self._plan(order, place, option)
+
+    def _run_with_faults(self) -> None:
+        """Run the orders of one preemption with a fault, compared with the serial runs that have the same fault."""
+        end, placed = self._runs + self._options.faults, list(faults.placements(self._operations))
+        began, tried = self._runs, 0
+        for fault in placed:
+            if self._runs >= end:
+                break
+            tried += self._run_with(fault, end)
+        self._fault_runs = FaultRuns(self._runs - began, len(placed), tried)
+
+    def _run_with(self, fault: PlacedFault, last: int) -> bool:
+        """Run the orders with one fault; return False if the budget ends before the last one."""
+        self._fault = fault
+        try:
+            orders, ends = list[Order](), list[RunEnd]()
+            for prefix in self._serial_prefixes:
+                with self._made() as sandbox:
+                    played, end = self._play(sandbox, prefix)
+                orders.append(played.order)
+                ends.append(end)
+            known = SerialEnds([*self._ends, *ends])
+            for order in orders:
+                for place, decision in enumerate(order.decisions):
+                    for option in decision.options[1:]:
+                        if decision.is_free or option.cost != 1:
+                            continue
+                        if self._runs >= last:
+                            return False
+                        with self._made() as sandbox:
+                            played, end = self._play(sandbox, (*order.names[:place], option.name))
+                            self._judge(sandbox, played, end, known)
+        finally:
+            self._fault = None
+        return True
 
     def _run_by_chance(self) -> None:
         """Run orders by chance until the budget is used up, and shrink what they find."""
@@ -248,6 +299,15 @@ class Search:
                         break
 
     def _replay(self, schedule: str) -> None:
+        """Run one order; with a fault it is compared with serial runs that have it too."""
+        fault, serial = self._options.fault, self._serial_ends
+        if fault is not None:
+            self._fault = faults.parse(fault, tuple(self._clients))
+            ends = list[RunEnd]()
+            for prefix in self._serial_prefixes:
+                with self._made() as sandbox:
+                    ends.append(self._play(sandbox, prefix).end)
+            serial = SerialEnds([*self._ends, *ends])
         names = tuple(schedules.parse(schedule, [*self._clients, schedules.TIMERS]))
         with self._made() as sandbox:
             played, end = self._play(sandbox, names)
@@ -255,7 +315,7 @@ class Search:
             if taken != list(names):
                 place = next(place for place, name in enumerate(names) if taken[place : place + 1] != [name])
                 self._unplayed = f"step {place + 1} is to be one of {names[place]}, which has none there"
-            self._judge(sandbox, played, end)
+            self._judge(sandbox, played, end, serial)
 
     def _plan(self, order: Order, place: int, option: Release) -> None:
         cost = sum(row.chosen.cost for row in order.decisions[:place]) + option.cost
@@ -264,12 +324,15 @@ class Search:
             prefix = (*order.names[:place], option.name)
             heappush(self._queue, _Planned((cost, deviations, next(self._order)), prefix))
 
-    def _judge(self, sandbox: Sandbox, played: Played, end: RunEnd) -> set[tuple[str, str]]:
+    def _judge(
+        self, sandbox: Sandbox, played: Played, end: RunEnd, serial: SerialEnds | None = None
+    ) -> set[tuple[str, str]]:
         """Add the findings of a run, and return what tells them apart."""
-        assert self._serial_ends is not None, "the serial runs are first"
-        causes = self._serial_ends.causes(end, self._options.tolerates, is_comparable=self._difference is None)
+        known = serial or self._serial_ends
+        assert known is not None, "the serial runs are first"
+        causes = known.causes(end, self._options.tolerates, is_comparable=self._difference is None)
         for cause in causes:
-            self._findings.add(cause, played, sandbox)
+            self._findings.add(cause, played, sandbox, self._fault)
         return {(cause.verdict, cause.name) for cause in causes}
 
     def _is_over(self, kept: int = 0) -> bool:
@@ -310,6 +373,7 @@ class Search:
             bounds=self._bounds,
             places=self._places,
             known=self._known,
+            fault=self._fault,
         )
         self._read_memory: Any = None
         try:
@@ -365,6 +429,15 @@ def _smaller(names: Sequence[str]) -> Iterator[list[str]]:
         if following is not None:
             moved = [*rows[:place], *rows[place + 1 : following], row, *rows[following:]]
             yield [name for each in moved for name in each]
+
+
+def _operations(played: Played, clients: Mapping[str, object]) -> dict[str, list[str]]:
+    """Return the operations that each client has called, in order."""
+    made: dict[str, list[str]] = {name: [] for name in clients}
+    for step in played.steps:
+        if step.waits == "call" and step.actor in made and step.exchanges:
+            made[step.actor].append(step.label.partition(" ")[0])
+    return made
 
 
 def _texts(played: Played) -> tuple[str, ...]:
