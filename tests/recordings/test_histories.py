@@ -136,6 +136,22 @@ def test_keys_are_tenants_of_their_own(tmp_path: Path) -> None:
     assert [] == clauses(judged(tmp_path, read(campaign("completed"), 1), other))
 
 
+def test_a_clock_of_the_recorder_that_was_set_back_proves_no_order(tmp_path: Path) -> None:
+    late, early = with_date(read(campaign("completed"), 1), 120), with_date(read(campaign("processing"), 60), 60)
+
+    assert [] == clauses(judged(tmp_path, late, early))
+
+
+def test_without_keys_nothing_is_judged_that_needs_one_tenant(tmp_path: Path) -> None:
+    rows = created(1, key=None), read({"campaigns": []}, 2, path="/v1/campaigns", key=None)
+    with_keys, without = created(1), read({"campaigns": []}, 2, path="/v1/campaigns")
+
+    verdicts = judged(tmp_path, *rows)
+    assert [] == clauses(verdicts)
+    assert "the recording has no keys, which show that calls are of one tenant" == verdicts.not_shown["campaigns.list"]
+    assert ["campaigns.list"] == clauses(judged(tmp_path, with_keys, without))
+
+
 def created(start: float, id: str = "campaign_1", name: str = "A", **more: Any) -> JSON:
     body = {"campaignId": id, "status": "draft"}
     return entry("POST /v1/campaigns", 201, body, at=at(start), sent=DRAFT | {"name": name}, **more)

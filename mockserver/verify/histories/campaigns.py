@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any, Final
 
 from mockserver.contract.lifecycles import CAMPAIGN
@@ -39,6 +39,7 @@ _STARTED_BY_ANOTHER: Final = frozenset(("CAMPAIGN_NOT_DRAFT", "CAMPAIGN_ALREADY_
 _LAG: Final = 5 * SECOND  # of the option campaign-first of execution-status-lag
 _WORDS_OF_PAGES: Final = ("cursor", "next", "page", "pagination", "total", "offset", "more")
 _SIZES_OF_PAGES: Final = frozenset((10, 20, 25, 30, 40, 50, 100, 200, 250, 500, 1000))
+_COMPARED_MAX: Final = 20  # campaigns of one name of which each pair is compared, not only neighbours
 _FREED: Final = frozenset(("canceled", "failed"))  # the states that free a name, by an option of name-uniqueness-scope
 
 
@@ -165,7 +166,7 @@ def names(history: History, verdicts: Verdicts) -> None:
                 by_name[name].setdefault(id, row)
     for same in by_name.values():
         verdicts.hold("campaigns.name", len(same) - 1)
-        for first, second in combinations(list(same), 2):
+        for first, second in combinations(same, 2) if len(same) <= _COMPARED_MAX else pairwise(same):
             _two_of_one_name(records[first], records[second], verdicts)
     for refused in history.calls("createCampaign"):
         if refused.code == "CAMPAIGN_NAME_ALREADY_EXISTS":
@@ -239,15 +240,20 @@ def lists(history: History, verdicts: Verdicts) -> None:
         if seen is not None:
             first_seen[id] = seen
     for listing in _whole_lists(history, verdicts):
-        ids = [row.get("id") for row in rows_of(listing.response_json, "campaigns")]
-        for double in {id for id in ids if ids.count(id) > 1}:
-            values = f"{double} in the list", "again in the list"
-            verdicts.broken("campaigns.list", [listing], str(double), values, ONE_ANSWER)
-        present = set(ids)
+        present = once("campaigns.list", listing, "campaigns", verdicts)
         for id, row in first_seen.items():
             if precedes(row.cited, listing):
                 values = f"{described(row)}: {id}", "a list without it"
                 verdicts.judge("campaigns.list", id in present, [row.cited, listing], id, values, UNCHANGED)
+
+
+def once(clause: str, listing: RecordedExchange, key: str, verdicts: Verdicts) -> frozenset[str]:
+    """Compare the ids of a list, of which each is in it once, and return them."""
+    ids = Counter(str(row["id"]) for row in rows_of(listing.response_json, key))
+    for id, count in ids.items():
+        values = f"{id} in the list", "again in the list"
+        verdicts.judge(clause, count == 1, [listing], id, values, ONE_ANSWER)
+    return frozenset(ids)
 
 
 def existence(history: History, verdicts: Verdicts) -> None:

@@ -35,6 +35,7 @@ _UNTIMED_DURATION_MS: Final = 60_000  # how long a call may have taken whose rec
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = EPOCH.resolution
 _NOT_DRAFT: Final = tuple(status for status in CAMPAIGN.states if status != CAMPAIGN.initial)
+_OF_SESSIONS: Final = ("createConnectionSession", "readConnectionSession")
 _ENDED: Final = tuple(status for status in CAMPAIGN.states if status in CAMPAIGN.final)
 
 
@@ -80,12 +81,18 @@ def precedes(first: Cited, second: Cited) -> bool:
     """
     if isinstance(first, RecordedExchange) and isinstance(second, RecordedExchange):
         if first.source == second.source:
-            return first.precedes(second)
+            return first.precedes(second) and not _is_later(first, second)
         one, other = window(first), window(second)
     else:
         margin_ms = _DELIVERY_MARGIN_MS if first.source == second.source else _OTHER_CLOCK_MARGIN_MS
         one, other = _interval(first, margin_ms), _interval(second, margin_ms)
     return one is not None and other is not None and one[1] < other[0]
+
+
+def _is_later(first: RecordedExchange, second: RecordedExchange) -> bool:
+    """Return True if the service's clock has the first after the second: then one of the two clocks was set back."""
+    one, other = window(first), window(second)
+    return one is not None and other is not None and other[1] < one[0]
 
 
 _Interval = tuple[int, int]
@@ -109,7 +116,7 @@ def reversal(rows: Iterable[Ranked]) -> tuple[Ranked, Ranked] | None:
         files[row.sighting.cited.source].append(row)
     for in_file in files.values():
         fallen = _reversal_in_time(in_file, _interval_in_file) or _reversal_in_order(in_file)
-        if fallen is not None:
+        if fallen is not None and precedes(fallen[0].sighting.cited, fallen[1].sighting.cited):
             return fallen
     if len(files) < 2:
         return None
@@ -203,7 +210,8 @@ class History:
 
     def __init__(self, exchanges: Sequence[RecordedExchange], deliveries: Iterable[RecordedDelivery] = ()) -> None:
         self.exchanges = exchanges
-        known = {row.id for exchange in exchanges for row in _sightings(exchange) if row.kind == "session"}
+        of_sessions = (exchange for exchange in exchanges if exchange.operation in _OF_SESSIONS)
+        known = {row.id for exchange in of_sessions for row in _sightings(exchange)}
         events = [(delivery, _event(delivery)) for delivery in deliveries]
         self.deliveries = [delivery for delivery, row in events if row is not None and row.id in known]
         self._events = [row for _, row in events if row is not None and row.id in known]

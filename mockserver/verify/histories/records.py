@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
+from mockserver.verify.histories.campaigns import once
 from mockserver.verify.histories.evidence import (
     History,
     Ranked,
@@ -22,6 +23,7 @@ from mockserver.verify.histories.exchanges import RecordedExchange
 from mockserver.verify.histories.verdicts import ONE_ANSWER, ONE_SERVICE, Verdicts
 
 _STILL: Final = "no message arrived or left between the answers: the newest one is the same before and after"
+_NEAR: Final = 100  # pages before and after a chain of pages that are compared with it
 # Operations that assign ids, and the kind of the record. Equal files may have one id.
 _CREATED: Final[Mapping[str, str]] = {
     "createCampaign": "campaign",
@@ -74,10 +76,8 @@ def answers_about_another(history: History, verdicts: Verdicts) -> None:
 def templates(history: History, verdicts: Verdicts) -> None:
     """A template is listed once; its creation is fixed, its update never falls; an approved one is official."""
     for listing in history.calls("listTemplates"):
-        ids = [row.get("id") for row in rows_of(listing.response_json, "templates")] if listing.succeeded else []
-        for id in {id for id in ids if ids.count(id) > 1}:
-            values = f"{id} in the list", "again in the list"
-            verdicts.broken("templates.list", [listing], str(id), values, ONE_ANSWER)
+        if listing.succeeded:
+            once("templates.list", listing, "templates", verdicts)
     for id, rows in history.records("template").items():
         verdicts.fixed("templates.list", "createdAt", rows)
         updates = [(row, instant(row.shown.get("updatedAt"))) for row in rows]
@@ -105,8 +105,10 @@ def messages(history: History, verdicts: Verdicts) -> None:
     for chat, pages in by_chat.items():
         for page in pages:
             _newest_first(chat, [(page, row) for row in rows_of(page.response_json, "records")], verdicts)
+        places = {page.index: place for place, page in enumerate(pages)}
         for chain in _chains(pages):
-            _chain(chat, chain, pages, verdicts)
+            begin, end = places[chain[0].index], places[chain[-1].index]
+            _chain(chat, chain, pages[max(0, begin - _NEAR) : end + 1 + _NEAR], verdicts)
 
 
 _Record = tuple[RecordedExchange, Mapping[str, Any]]
@@ -149,14 +151,15 @@ def _chains(pages: Sequence[RecordedExchange]) -> Iterator[list[RecordedExchange
 def _chain(chat: str, chain: list[RecordedExchange], pages: Sequence[RecordedExchange], verdicts: Verdicts) -> None:
     records = [(page, row) for page in chain for row in rows_of(page.response_json, "records")]
     _newest_first(chat, records, verdicts)
-    ids = [row.get("id") for _, row in records]
-    repeated = next((place for place, id in enumerate(ids) if id in ids[:place]), None)
     is_still = _is_still(chain, pages)
-    if repeated is not None:
-        first, second = records[ids.index(ids[repeated])][0], records[repeated][0]
-        values = f"{ids[repeated]} on a page", "and on a later page"
+    first_pages: dict[str, RecordedExchange] = {}
+    for page, row in records:
+        first = first_pages.setdefault(row["id"], page)
+        if first is page:
+            continue
         if is_still:
-            verdicts.broken("messages.list", [first, second], chat, values, _STILL)
+            values = f"{row['id']} on a page", "and on a later page"
+            verdicts.broken("messages.list", [first, page], chat, values, _STILL)
         else:
             verdicts.excuse("messages.list", "page-stability")
     if is_still:

@@ -101,6 +101,8 @@ class ServiceReport(NamedTuple):
     def _why_not(self, id: str) -> str:
         if id in self.verdicts.excused:
             return f"excused: the choice {self.verdicts.excused[id]} allows what was seen"
+        if id in self.verdicts.not_shown:
+            return f"not visible: {self.verdicts.not_shown[id]}"
         if id.startswith("advice."):
             return f"not visible: {_ADVICE}"
         return (

@@ -43,12 +43,14 @@ class Verdicts:
         contradictions: At most one for each clause and record, in the order of the checks.
         compared: How many comparisons there were, by clause.
         excused: For a clause, the choice that excuses what would contradict it otherwise.
+        not_shown: For a clause, why this recording cannot show whether it is kept.
     """
 
     def __init__(self) -> None:
         self.contradictions: list[Contradiction] = []
         self.compared: Counter[str] = Counter()
         self.excused: dict[str, str] = {}
+        self.not_shown: dict[str, str] = {}
         self._known: set[tuple[str, str]] = set()
 
     def hold(self, clause: str, comparisons: int = 1) -> None:
