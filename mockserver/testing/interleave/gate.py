@@ -37,6 +37,7 @@ class Waiting:
         until: The end of a sleep.
         fired: The timers that fire while it waits.
         thread: The thread that waits; None for a request over a socket.
+        is_api_call: It is a call of the API, and not of the control plane.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Waiting:
         self.actor, self.waits, self.label, self.order, self.until = actor, waits, label, order, until
         self.fired: list[JSON] = []
         self.thread = thread
+        self.is_api_call = waits == "call" and any(isinstance(part, str) and "/v1/" in part for part in order[1:2])
         self.resume: Callable[[], None] = lambda: None
 
 

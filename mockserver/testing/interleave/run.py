@@ -49,7 +49,6 @@ _RUN_S = 60.0  # real time
 _POLL_S = 0.001
 _KNOWN_BLOCK_S = 0.05  # real time, for a place at which a client was blocked before
 _JOIN_S = 0.5
-_API = "/v1/"
 _PLAIN_WAITS = ("start", "call", "answer", "delivery")
 SERIAL_BOUNDS = Bounds(calls=5_000, real=round(_RUN_S * SECOND), row=500, after_final=500)
 
@@ -419,7 +418,7 @@ class InterleavedRun:
         waiting = actor.next_waiting()
         if waits == "sleep" and waiting.until is not None and waiting.until != IDLE:
             self._advance(waiting.until)
-        if waits == "call" and name in self._calls and _API in str(waiting.order[1]):
+        if name in self._calls and waiting.is_api_call:
             self._calls[name] += 1
             if self._fault is not None and (self._fault.client, self._fault.call) == (name, self._calls[name]):
                 self._sandbox.apply(script=[self._fault.rule])
