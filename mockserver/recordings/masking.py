@@ -43,8 +43,10 @@ _PLACES: Final = frozenset(("latitude", "longitude"))
 _PHONE = re.compile(r"(?<![\w+])\+?\d(?:[ ().-]{0,2}\d){7,}(?![\w])|(?<![\w+])\+?\d{8,}(?=@)")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _KEY = re.compile(r"\b(sk_|pk_|whsec_)([A-Za-z0-9_+/=\-]{8,})")
-# What a stand-in leaves as it is: placeholders of templates, the scheme of an address, and the ending of a file's name.
-_FORM = re.compile(r"\{\{[^{}]*\}\}|^[a-z][a-z0-9+.-]*://|(?<=\S)\.[A-Za-z0-9]{2,4}$")
+# What a stand-in leaves as it is: placeholders of templates, the scheme of an address and the own machine, and the ending of a file's name.
+_FORM = re.compile(
+    r"\{\{[^{}]*\}\}|^[a-z][a-z0-9+.-]*://(?:(?:localhost|127\.0\.0\.1)(?=[:/?#]|$))?|(?<=\S)\.[A-Za-z0-9]{2,4}$"
+)
 _NUMBER = re.compile(r"[+-]?\d{1,7}(?:\.\d+)?")
 _QUOTED_MIN_CHARS = 3  # of a private text that a sentence may quote; a shorter one is part of other words
 _FILE_HEAD_BYTES = 16  # shows the type of a file, and nothing in it
@@ -139,7 +141,12 @@ class Masker:
         return value
 
     def _field_text(self, text: str, field: str) -> str:
-        if field in _KEPT_FIELDS or field.endswith(_KEPT_ENDINGS) or text in _words() or parse(text) is not None:
+        if (
+            field in _KEPT_FIELDS
+            or field.endswith(_KEPT_ENDINGS)
+            or text in words_of_document()
+            or parse(text) is not None
+        ):
             return self.words(text)
         if _DATE.fullmatch(text) or _NUMBER.fullmatch(text):
             return text
@@ -226,7 +233,7 @@ def _blank(content: bytes) -> bytes:
 
 
 @cache
-def _words() -> frozenset[str]:
+def words_of_document() -> frozenset[str]:
     """Return the texts that the document itself has as values: those of enumerations, of filter fields and of errors."""
     words: set[str] = {error.message for error in ERRORS.values()}
     words.update(FIELDS)

@@ -1,0 +1,171 @@
+"""
+The service's instant of each exchange, as far as a recording shows it.
+
+The recorder's clock gives the time between two exchanges. What the service shows bounds the instant: the `Date` of an answer, the
+start and end of an execution, the deadline of a session, and how many messages of a run were sent. Time never runs backwards.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeGuard
+
+from mockserver.contract.limits import SESSION_LIFETIME
+from mockserver.contract.text import http_date
+from mockserver.core.instants import (
+    EARLIEST,
+    LATEST,
+    MILLISECOND,
+    MINUTE,
+    SECOND,
+    Instant,
+    from_datetime,
+    parse,
+    to_microseconds,
+)
+from mockserver.recordings.facts import rows_of
+from mockserver.verify.histories.exchanges import RecordedExchange
+
+
+class Window(NamedTuple):
+    """The first and the last instant at which a call may have been handled."""
+
+    first: Instant
+    last: Instant
+
+    def nearest(self, guess: Instant, earliest: Instant) -> Instant:
+        """Return the guess if it is in the window, else the first instant that is, not before `earliest`."""
+        return guess if self.first <= guess <= self.last else max(self.first, earliest)
+
+
+_UNTIMED_STEP: Final = SECOND  # between two calls of a cassette
+_UNKNOWN_START: Final = 1_772_366_400 * SECOND  # 2026-03-01T12:00:00Z, of a cassette without a Date
+
+
+def service_instants(exchanges: Sequence[RecordedExchange]) -> dict[int, Instant]:
+    """Return the instant at which the service handled each exchange, by index; they never decrease."""
+    windows, recorded = _windows(exchanges), _recorded(exchanges)
+    first = next((exchange.index for exchange in exchanges if exchange.index in windows), None)
+    lead = windows[first].nearest(recorded[first], EARLIEST) - recorded[first] if first is not None else 0
+    instants: dict[int, Instant] = {}
+    latest = _latest(recorded, windows)
+    now: Instant = EARLIEST
+    before: Instant | None = None
+    for index, at in recorded.items():
+        guess = min(at + lead if before is None else now + max(0, at - before), latest[index])
+        shown = windows.get(index)
+        now = max(guess if shown is None else shown.nearest(guess, now), now)
+        instants[index] = now
+        before = at
+    return instants
+
+
+def _latest(recorded: Mapping[int, Instant], windows: Mapping[int, Window]) -> dict[int, Instant]:
+    """Return the last instant at which each exchange may have been handled, by its own window and those after it."""
+    latest: dict[int, Instant] = {}
+    last: Instant = LATEST
+    for index in reversed(recorded):
+        last = min(last, windows[index].last) if index in windows else last
+        latest[index] = last
+    return latest
+
+
+def _recorded(exchanges: Sequence[RecordedExchange]) -> dict[int, Instant]:
+    """Return the recorder's instants, of a recording without times one second apart."""
+    timed = all(exchange.is_timed for exchange in exchanges)
+    return {
+        exchange.index: exchange.started * MILLISECOND if timed else _UNKNOWN_START + place * _UNTIMED_STEP
+        for place, exchange in enumerate(exchanges)
+    }
+
+
+def _windows(exchanges: Sequence[RecordedExchange]) -> dict[int, Window]:
+    bounds: dict[int, list[Window]] = defaultdict(list)
+    for exchange in exchanges:
+        date = http_date(exchange.response_headers.get("date", ""))
+        if date is not None and date.tzinfo is not None:
+            at = from_datetime(date)
+            bounds[exchange.index].append(Window(at, at + SECOND - MILLISECOND))
+    for index, window in _shown_instants(exchanges):
+        bounds[index].append(window)
+    return {index: _intersection(rows) for index, rows in bounds.items()}
+
+
+def _intersection(rows: Sequence[Window]) -> Window:
+    """Return what the windows have in common; those that contradict the ones before them are left out."""
+    common = rows[0]
+    for row in rows[1:]:
+        first, last = max(common.first, row.first), min(common.last, row.last)
+        common = Window(first, last) if first <= last else common
+    return common
+
+
+def _shown_instants(exchanges: Sequence[RecordedExchange]) -> Iterator[tuple[int, Window]]:
+    runs = executions_of(exchanges)
+    cadences = _cadences(exchanges)
+    for exchange in exchanges:
+        answer: Any = exchange.response_json
+        if not exchange.succeeded:
+            continue
+        if exchange.operation == "startCampaign" and isinstance(answer, dict):
+            yield from _at(exchange.index, runs.get(str(answer.get("executionId")), {}).get("startedAt"))
+        elif exchange.operation == "createConnectionSession" and isinstance(answer, dict):
+            for index, window in _at(exchange.index, answer.get("expiresAt")):
+                life = to_microseconds(SESSION_LIFETIME)
+                yield index, Window(window.first - life, window.last - life)
+        elif exchange.operation in ("readExecution", "readCampaign"):
+            campaign_id = exchange.params.get("id", "")
+            rows = [answer] if exchange.operation == "readExecution" else rows_of(answer, "executions")
+            for row in rows:
+                yield from _while_sending(exchange.index, row, runs, cadences.get(campaign_id))
+
+
+def _at(index: int, written: object) -> Iterator[tuple[int, Window]]:
+    """Yield the window of an instant as it is shown: a millisecond, or a second if it has no fraction."""
+    read = parse(written) if isinstance(written, str) else None
+    if read is not None and isinstance(written, str):
+        grain = MILLISECOND if "." in written else SECOND
+        yield index, Window(read[0], read[0] + grain - 1)
+
+
+def _while_sending(
+    index: int, row: Any, runs: Mapping[str, Mapping[str, Any]], cadence: int | None
+) -> Iterator[tuple[int, Window]]:
+    """Yield the window in which as many messages were sent as an answer shows, at the cadence of the campaign."""
+    if not isinstance(row, dict) or row.get("status") != "processing" or not cadence:
+        return
+    started = runs.get(str(row.get("id")), {}).get("startedAt")
+    read = parse(started) if isinstance(started, str) else None
+    sent, failed, target = row.get("sentCount"), row.get("failedCount"), row.get("targetCount")
+    if read is None or not isinstance(sent, int) or not isinstance(failed, int) or not isinstance(target, int):
+        return
+    processed = sent + failed
+    if 0 < processed < target:
+        first = read[0] - (-(processed - 1) * MINUTE // cadence)
+        yield index, Window(first, read[0] + processed * MINUTE // cadence - 1)
+
+
+def executions_of(exchanges: Sequence[RecordedExchange]) -> dict[str, Mapping[str, Any]]:
+    """Return the last row of each execution in the details of campaigns."""
+    rows: dict[str, Mapping[str, Any]] = {}
+    for exchange in exchanges:
+        if exchange.operation == "readCampaign" and exchange.succeeded:
+            rows |= {str(row.get("id")): row for row in rows_of(exchange.response_json, "executions")}
+    return rows
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _cadences(exchanges: Sequence[RecordedExchange]) -> dict[str, int]:
+    cadences: dict[str, int] = {}
+    for exchange in exchanges:
+        answer, body = exchange.response_json, exchange.request_json
+        if exchange.succeeded and exchange.operation == "createCampaign" and isinstance(answer, dict):
+            sent = body.get("cadence") if isinstance(body, dict) else None
+            cadences |= {str(answer.get("campaignId")): cadence for cadence in [sent] if _is_count(cadence)}
+        elif exchange.succeeded and exchange.operation == "readCampaign" and isinstance(answer, dict):
+            cadences |= {str(answer.get("id")): cadence for cadence in [answer.get("cadence")] if _is_count(cadence)}
+    return cadences
