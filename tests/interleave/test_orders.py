@@ -275,6 +275,31 @@ def test_a_sleep_on_the_clock_of_the_sandbox_lets_another_client_act(server: Moc
     assert [0] == [finding.preemptions for finding in report.findings]
 
 
+def test_of_two_sleeps_and_a_timer_the_one_that_ends_first_ends_first(server: MockServer) -> None:
+    def start_and_poll(sandbox: Sandbox) -> None:
+        campaign_id = campaigns(sandbox)[0]["id"]
+        sandbox.call("POST", f"/v1/campaigns/{campaign_id}/start")
+        while call(sandbox, "GET", f"/v1/campaigns/{campaign_id}")["status"] == "processing":
+            sandbox.sleep(5)
+
+    clients: dict[str, Client] = {"one": start_and_poll, "two": start_and_poll}
+    report = interleaved(server, clients, setup=lambda sandbox: create(sandbox, "One"))
+
+    assert not report.failed, report.text()
+
+
+def test_a_session_in_process_takes_the_address_of_the_handle(server: MockServer) -> None:
+    def work(sandbox: Sandbox) -> None:
+        session = sandbox.requests_session()
+        session.headers["X-API-Key"] = sandbox.secret_key
+        if not session.get(f"{sandbox.base_url}/v1/campaigns").json()["campaigns"]:
+            session.post(f"{sandbox.base_url}/v1/campaigns", json={**BODY, "name": str(sandbox.base_url)})
+
+    report = interleaved(server, {"worker": work, "cron": work})
+
+    assert ["duplicate"] == [finding.verdict for finding in report.findings], report.text()
+
+
 def test_a_poll_in_vain_waits_for_the_other_client(server: MockServer) -> None:
     def poll(sandbox: Sandbox) -> None:
         for _ in range(100):

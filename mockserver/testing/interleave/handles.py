@@ -46,9 +46,11 @@ class _ActorBackend(LocalBackend):
     def __init__(self, hosted: HostedSandbox, gate: Gate, actor: str, open_port: Callable[[str], str]) -> None:
         super().__init__(hosted, lambda: None)
         self._gate, self._actor, self._open_port = gate, actor, open_port
+        self._own_url: str | None = None  # of the client's own port, once it has been read
 
     def base_url(self) -> str:
-        return self._open_port(self._actor)
+        self._own_url = self._open_port(self._actor)
+        return self._own_url
 
     def send(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout_s: float | None
@@ -68,6 +70,9 @@ class _ActorBackend(LocalBackend):
             body: bytes,
             timeout_s: float | None = None,
         ) -> Any:
+            if origin == self._own_url:  # the sandbox is at the root of the client's own port
+                origin = self.hosted.host.origin
+                target = route.base_url.removeprefix(origin) + target
             call = partial(route.send, method, origin, target, headers, body, timeout_s)
             return self._gate.step(self._actor, call, order=(method, target, body))
 

@@ -324,8 +324,9 @@ class InterleavedRun:
         }
 
     def _timers_may_fire(self) -> bool:
+        """Return True if a client sleeps, and no sleep ends before the next timer is due."""
         due, sleeps = next_due(self._state), self._sleeps().values()
-        return due is not None and any(until in (IDLE,) or due <= until for until in sleeps)
+        return due is not None and bool(sleeps) and all(until == IDLE or due <= until for until in sleeps)
 
     def _without_later_sleeps(self, ready: Sequence[Ready]) -> list[Ready]:
         """Leave out the sleeps that cannot end next: a timer or another sleep is due before."""
