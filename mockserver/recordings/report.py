@@ -20,6 +20,7 @@ from mockserver.recordings.masking import Masker, salt_of
 from mockserver.recordings.questions import next_line, questions
 from mockserver.verify.histories.exchanges import LEFT_OUT, NOT_THE_SERVICE, Recording
 from mockserver.verify.histories.report import ServiceReport, contradiction_lines, judge_service
+from mockserver.version import REPORT_VERSION
 
 _LINE_CHARS: Final = 160
 _CITED: Final = 3
@@ -48,6 +49,7 @@ class RecordingReport(NamedTuple):
         """Return the report for programs."""
         recording = self.recording
         return {
+            "version": REPORT_VERSION,
             "files": list(recording.sources),
             "prefix": recording.prefix,
             "exchanges": len(recording.exchanges),

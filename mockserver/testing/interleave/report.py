@@ -18,6 +18,7 @@ from mockserver.testing.interleave.findings import InterleaveFinding
 from mockserver.testing.interleave.options import InterleaveOptions
 from mockserver.testing.interleave.run import Played
 from mockserver.testing.interleave.verdicts import RunEnd
+from mockserver.version import REPORT_VERSION
 
 _REPLAY = 'mockserver_server.interleave(..., schedule="{schedule}"{fault})'
 
@@ -140,6 +141,7 @@ class InterleaveReport:
     def json(self) -> JSON:
         """The report as JSON."""
         return {
+            "version": REPORT_VERSION,
             "test": self.test,
             "clients": list(self.clients),
             "serial": [

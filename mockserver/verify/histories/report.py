@@ -21,6 +21,7 @@ from mockserver.verify.histories.service import CHECKS, judge_histories
 from mockserver.verify.histories.verdicts import Contradiction, Verdicts
 from mockserver.verify.passive_checks import RESPONSE_CHECKS, RUN_CHECKS
 from mockserver.verify.report import ClauseResult, VerifyReport
+from mockserver.version import REPORT_VERSION
 
 _LINE_CHARS: Final = 160
 _CHATS: Final = "a recording does not show the chats of an audience"
@@ -126,6 +127,7 @@ class ServiceReport(NamedTuple):
             contradictions = [self.contradiction_json(each) for each in self.contradictions(row.id)]
             rows.append(row._asdict() | {"proofs": proofs, "contradictions": contradictions})
         return {
+            "version": REPORT_VERSION,
             "files": list(self.recording.sources),
             "exchanges": len(self.recording.exchanges),
             "deliveries": len(self.recording.deliveries),
