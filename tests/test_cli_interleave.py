@@ -40,12 +40,12 @@ if not call("/v1/campaigns")["campaigns"]:
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    Path("one.yaml").write_text(SCENARIO)
+    Path("one.yaml").write_text(SCENARIO, encoding="utf-8")
     return tmp_path
 
 
 def program(name: str, text: str) -> list[str]:
-    Path(name).write_text(text)
+    Path(name).write_text(text, encoding="utf-8")
     return ["--", sys.executable, name]
 
 
@@ -58,7 +58,7 @@ def test_two_programs_race(capsys: pytest.CaptureFixture[str]) -> None:
     status = main(["interleave", "--bound", "1", "--json", "report.json", *workers()])
 
     assert 1 == status
-    (finding,) = json.loads(Path("report.json").read_text())["findings"]
+    (finding,) = json.loads(Path("report.json").read_text("utf-8"))["findings"]
     assert ("duplicate", "a*2 b") == (finding["verdict"], finding["schedule"])
     assert Path(finding["document"]).is_file()
     assert f"  > mockserver interleave --schedule 'a*2 b' -- {sys.executable} worker.py -- " in capsys.readouterr().out

@@ -57,6 +57,16 @@ ALLOWED = {
     ): "a container is one of Linux; without namespaces the test is skipped",
     ("tests/test_container.py", "the program 'nsenter'"): "as above",
     ("tests/test_container.py", "os.kill"): "as above",
+    (
+        "tests/test_container.py",
+        "the path '/opt/mockserver/bin/mockserver'",
+    ): "a unit is one of systemd, and is read as text",
+    (
+        "tests/documents/recorded_control.py",
+        "the path '/home/me/failures/'",
+    ): "an example in a document; no file is there",
+    ("tests/server/test_failed_runs.py", "the path '/etc/passwd'"): "a name that is refused as a path",
+    ("tests/recordings/benchmark.py", "import resource"): "a measurement that reads the memory of its process",
     ("tests/benchmarks/suites.py", "import resource"): "a measurement of the processor time of its children",
     ("tests/test_many_jobs.py", "the path '/proc/'"): "a measurement that reads memory from Linux",
     ("tests/processes.py", "send_signal"): "the one place that ends processes; it has a branch for Windows",

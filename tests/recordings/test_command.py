@@ -137,7 +137,7 @@ def test_the_profile_has_what_is_settled_and_the_rest_as_comments(
     assert ("reworded", "absent", False) == (
         chosen["message-text"], chosen["provider-status-internal"], "list-order" in chosen,
     )  # fmt: skip
-    assert "#   list-order: newest-first or shuffled\n" in profile.read_text()
+    assert "#   list-order: newest-first or shuffled\n" in profile.read_text("utf-8")
     assert f"written: {profile}" == text.splitlines()[-1]
 
 
