@@ -308,26 +308,22 @@ def _no_sandbox(host: SandboxHost, request: HttpRequest, part: ServerPart) -> Ht
     if part.is_control and not access.is_open_to(host, sandbox_id, below):
         return _control(host, None, below, is_page=part is DASHBOARD)
     if is_closed:
-        return _closed(host, sandbox_id, request)
+        # A call that arrives after the end of its sandbox; the limit that has ended it is named.
+        if not handler.is_static_asset(request.target):
+            host.note_late_call(sandbox_id)
+        ended = host.closed.ended.get(sandbox_id)
+        if ended is None:
+            reason = f"sandbox {sandbox_id!r} is closed; this call arrived after its test had ended"
+            return _refusal("MOCK_SANDBOX_CLOSED", reason)
+        by = "a bound of its test" if ended.limit == OF_A_RUN else f"the server's limit {ended.limit}"
+        reason = f"sandbox {sandbox_id!r} is closed: {by} has ended it, since {ended.reason}"
+        return _refusal("MOCK_SANDBOX_CLOSED", reason, limit=ended.limit)
     # Another text may contain a key, and to ask each sandbox for its keys would wait for the lock of each.
     got = repr(sandbox_id) if _ID.fullmatch(sandbox_id) else f"{len(sandbox_id)} characters that are no id of a sandbox"
     return _refusal(
         "MOCK_NOT_FOUND",
         f"sandbox: got {got}; expected one that GET /_mock/sandboxes lists, or create one with POST /_mock/sandboxes",
     )
-
-
-def _closed(host: SandboxHost, sandbox_id: str, request: HttpRequest) -> HttpResponse:
-    """Return the response to a call that arrives after the end of its sandbox, with the limit that has ended it."""
-    if not handler.is_static_asset(request.target):
-        host.note_late_call(sandbox_id)
-    ended = host.closed.ended.get(sandbox_id)
-    if ended is None:
-        reason = f"sandbox {sandbox_id!r} is closed; this call arrived after its test had ended"
-        return _refusal("MOCK_SANDBOX_CLOSED", reason)
-    by = "a bound of its test" if ended.limit == OF_A_RUN else f"the server's limit {ended.limit}"
-    reason = f"sandbox {sandbox_id!r} is closed: {by} has ended it, since {ended.reason}"
-    return _refusal("MOCK_SANDBOX_CLOSED", reason, limit=ended.limit)
 
 
 def _refusal(code: str, message: str, *, status: int = 0, **details: str) -> HttpResponse:

@@ -14,7 +14,6 @@ from typing import Any, Final
 from mockserver._json import JSON
 from mockserver.core.instants import format_exact
 from mockserver.core.operations.sending import counts
-from mockserver.core.state.records import Execution
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import TABLES, Tenant
 from mockserver.server.control import views
@@ -84,13 +83,11 @@ class WorldReader:
                 row = views.row(self._sandbox, table, record, _ROWS)
                 known = self._rows[place] = (record, _by_id(row) if table == "messages" else {key: row})
             elif table == "executions":
-                known = self._rows[place] = (record, self._progressed(key, record, known[1]))
+                # The counts follow from the clock, not from the record.
+                now = counts(record.schedule, self._sandbox.now)._asdict()
+                if known[1][key]["sends"] != now:
+                    known = self._rows[place] = (record, {key: {**known[1][key], "sends": now}})
             yield from known[1].items()
-
-    def _progressed(self, key: str, record: Execution, known: JSON) -> JSON:
-        """Return an execution with its counts now: they follow from the clock, not from its record."""
-        now = counts(record.schedule, self._sandbox.now)._asdict()
-        return known if known[key]["sends"] == now else {key: {**known[key], "sends": now}}
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any], path: Path | None = None) -> Iterator[Change]:

@@ -48,7 +48,10 @@ def collapse_repeats(rows: Sequence[Row]) -> Iterator[Row]:
             continue
         end = at + length * _cycles(runs, at, length)
         yield from runs[at : at + length]
-        yield _repeat_row(runs[at:end], length)
+        last = next(row for row in reversed(runs[at:end]) if row.call is not None)
+        assert last.call is not None
+        times = (end - at) // length - 1
+        yield Row([f"  ... these {length} lines {times} times more, until #{last.call.n} at {last.time}"])
         at = end
 
 
@@ -77,13 +80,6 @@ def _is_again(one: Row, other: Row) -> bool:
         return _alike(one.call, other.call)
     is_advance = one.command == other.command == "advance"
     return is_advance and one.lines[0].partition("  test: ")[2] == other.lines[0].partition("  test: ")[2]
-
-
-def _repeat_row(rows: Sequence[Row], length: int) -> Row:
-    last = next(row for row in reversed(rows) if row.call is not None)
-    assert last.call is not None
-    times = len(rows) // length - 1
-    return Row([f"  ... these {length} lines {times} times more, until #{last.call.n} at {last.time}"])
 
 
 def _runs(rows: Sequence[Row]) -> Iterator[Row]:

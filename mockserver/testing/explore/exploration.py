@@ -186,7 +186,13 @@ class Exploration:
             view = Run.of(hosted.sandbox)
             run = self._read(placement, sandbox, view, watch, raised)
             if self._is_repeating:
-                self._compare_repeated(view)
+                first = self._repeated
+                assert first is not None, "a run is repeated only if there is one to repeat"
+                other = first_difference(first.calls, trace(view)) or waits.first_other_wait(
+                    first.waits, waits.before_calls(view)
+                )
+                if other is not None:
+                    self._unequal = self._unequal or f"two runs with {first.placement.describe()} differ: {other}"
                 return
             waiting = list(waiting_for_ever(view, watch.by_socket, is_strict=self._options.strict))
             if not placement:
@@ -344,15 +350,6 @@ class Exploration:
         if self._clean is None or not placement.has("fault") or sandbox.clock.sleeps == 0:
             return False
         return sum(waits.before_calls(view) or ()) > sum(self._clean.waits or ())
-
-    def _compare_repeated(self, view: Run) -> None:
-        first = self._repeated
-        assert first is not None, "a run is repeated only if there is one to repeat"
-        other = first_difference(first.calls, trace(view)) or waits.first_other_wait(
-            first.waits, waits.before_calls(view)
-        )
-        if other is not None:
-            self._unequal = self._unequal or f"two runs with {first.placement.describe()} differ: {other}"
 
     def _judge_clean(self, run: JudgedRun, sandbox: Sandbox) -> None:
         """Report what the clean run shows by itself; without a clean run that passes nothing can be compared."""
