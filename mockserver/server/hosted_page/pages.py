@@ -249,8 +249,18 @@ def ending(sandbox: SandboxState, target: FlowTarget, page: str) -> Ending:
     """Return the end for one of the pages completed, cancelled, failed and expired."""
     tenant, session, flow = target
     if page == "completed":
-        return Ending("good", "Número conectado", f"{tenant.name} já pode enviar e receber mensagens por este número.",
-                      "", _connected(sandbox, target))  # fmt: skip
+        # The entrypoint may also be one that a command of the control plane has created.
+        entrypoint = tenant.entrypoints.get(session.entrypoint_id or "")
+        ended_at = hosted_flow.ended_at(sandbox, session)
+        rows = {
+            "Número": phone_numbers.readable((entrypoint and entrypoint.display_phone) or ""),
+            "Conta": entrypoint.name if entrypoint else "",
+            "Modo": "Com o aplicativo do celular" if session.coexistence else "Somente na plataforma",
+            "Quando": local_time(ended_at) if ended_at is not None else "",
+        }
+        connected = tuple((label, value) for label, value in rows.items() if value)
+        text = f"{tenant.name} já pode enviar e receber mensagens por este número."
+        return Ending("good", "Número conectado", text, "", connected)
     if page == "cancelled":
         return Ending(
             "calm",
@@ -263,20 +273,6 @@ def ending(sandbox: SandboxState, target: FlowTarget, page: str) -> Ending:
         facts = (("Prazo", local_time(session.expires_at)),)
         return Ending("bad", "O prazo terminou", text, f"{_NEW_LINK} Ele valerá por 20 minutos.", facts)
     return Ending("bad", "Não foi possível conectar", *_failure(session.reason, flow.phone if flow else None))
-
-
-def _connected(sandbox: SandboxState, target: FlowTarget) -> tuple[tuple[str, str], ...]:
-    """Return the rows about the channel: of its entrypoint, which also a command of the control plane may have created."""
-    tenant, session, _ = target
-    entrypoint = tenant.entrypoints.get(session.entrypoint_id or "")
-    ended_at = hosted_flow.ended_at(sandbox, session)
-    rows = {
-        "Número": phone_numbers.readable((entrypoint and entrypoint.display_phone) or ""),
-        "Conta": entrypoint.name if entrypoint else "",
-        "Modo": "Com o aplicativo do celular" if session.coexistence else "Somente na plataforma",
-        "Quando": local_time(ended_at) if ended_at is not None else "",
-    }
-    return tuple((label, value) for label, value in rows.items() if value)
 
 
 def _failure(reason: str | None, phone: str | None) -> tuple[str, str]:
