@@ -18,7 +18,6 @@ from typing import Any, Final, NamedTuple
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.lifecycles import CAMPAIGN, EVENTS
 from mockserver.contract.schemas import ABSENT
-from mockserver.contract.text import http_date
 from mockserver.verify.histories.exchanges import RecordedDelivery, RecordedExchange
 
 Cited = RecordedExchange | RecordedDelivery
@@ -189,12 +188,9 @@ def window(exchange: Cited) -> tuple[Instant, Instant] | None:
     The `Date` of an answer is cut to the second, and is written after the state was read: at most as long as the call took.
     None without a `Date`.
     """
-    if not isinstance(exchange, RecordedExchange):
+    if not isinstance(exchange, RecordedExchange) or exchange.date is None:
         return None
-    moment = http_date(exchange.response_headers.get("date", ""))
-    if moment is None or moment.tzinfo is None:
-        return None
-    date = (moment - EPOCH) // _MICROSECOND
+    date = exchange.date * SECOND
     duration_ms = exchange.ended - exchange.started if exchange.is_timed else _UNTIMED_DURATION_MS
     return date - duration_ms * 1000 - SKEW, date + SECOND + SKEW
 

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final
 
 from mockserver.contract.schemas import ABSENT
-from mockserver.contract.text import json_value
+from mockserver.contract.text import http_date, json_value
 
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 # Why an answer is not the service's word: it is counted, nothing in it is judged, and the effect of its call is unknown.
 NOT_THE_SERVICE: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -91,6 +93,12 @@ class RecordedExchange:
     def response_json(self) -> Any:
         """The JSON value of the answer's body; ABSENT if it has none."""
         return ABSENT if self.response_body is None else json_value(self.response_body, ABSENT)
+
+    @cached_property
+    def date(self) -> int | None:
+        """The instant of the answer's `Date`, in whole seconds by the service's clock; None if it has none."""
+        moment = http_date(self.response_headers.get("date", ""))
+        return (moment - _EPOCH) // timedelta(seconds=1) if moment is not None and moment.tzinfo is not None else None
 
     @property
     def is_answered(self) -> bool:
