@@ -80,10 +80,11 @@ def test_a_trace_of_another_version_is_refused(tmp_path: Path, capsys: pytest.Ca
     "report",
     [
         lambda server: server.explore(list_campaigns, faults=(), choices=()).as_json(),
+        lambda server: server.interleave(clients={"a": list_campaigns, "b": list_campaigns}).json,
         lambda server: VerifyReport("", 0, 0.0, (), (), (), 0, "").as_json(),
         lambda server: json.loads(server.sandbox().call("GET", "/_mock/report", headers={"Accept": "application/json"}).body),
     ],
-    ids=["explore", "verify", "sandbox"],
+    ids=["explore", "interleave", "verify", "sandbox"],
 )  # fmt: skip
 def test_a_report_as_json_has_its_version(mockserver_server: MockServer, report: Callable[[MockServer], Any]) -> None:
     assert 1 == report(mockserver_server)["version"]

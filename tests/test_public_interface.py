@@ -38,6 +38,8 @@ KINDS = {
     "header": "header X-Mock-Reason",
     "metric": "metric mockserver_sandboxes gauge",
     "explore": "explore verdict breach",
+    "interleave": "interleave report.runs: integer",
+    "recording": "recording report.spanMs: integer",
     "library": "library scenario demo",
     "mockserver": "mockserver choices --json[].default: string",
     "profile": "profile hostile",
@@ -147,6 +149,15 @@ def test_a_name_that_moves_behind_a_warning_is_no_break() -> None:
     moved = interface(row, stub=STUB.replace("    base_url: str\n", ""))
 
     assert [] == breaks(interface(), moved)
+
+
+def test_a_deprecation_holds_for_its_name_and_not_for_longer_ones() -> None:
+    row = "deprecated since 0.1: command serve --port; use --address"
+    old = interface(
+        "command serve --port takes a value", "command serve --port-range takes a value", row, version="0.1.0"
+    )
+
+    assert [f"got no `command serve --port-range takes a value`: {CURE}"] == breaks(old, interface(version="0.2.0"))
 
 
 def test_a_row_of_a_deprecation_that_is_dropped_too_soon_is_detected() -> None:

@@ -73,7 +73,7 @@ def _numbers(version: str) -> tuple[int, int]:
 
 def _is_part(fact: str, name: str) -> bool:
     """Return True if a fact is about a name or a part of it."""
-    return fact.startswith(name) and not fact[len(name) :][:1].isalnum()
+    return fact.startswith(name) and not re.match(r"[\w-]", fact[len(name) :])
 
 
 def _facts(old: Iterable[str], new: Iterable[str]) -> Iterator[tuple[str, str]]:

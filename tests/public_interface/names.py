@@ -6,9 +6,11 @@ import contextlib
 import io
 import json
 import re
+import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import mockserver
@@ -22,6 +24,7 @@ from mockserver.contract.choices import CHOICES
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.effects import ALIASES, EFFECTS
 from mockserver.pytest_plugin.options import TRACE_MODES
+from mockserver.recordings.report import report_on
 from mockserver.scenario import library
 from mockserver.server.control.routes import ROUTES, query_names
 from mockserver.server.errors import STATUSES
@@ -170,6 +173,11 @@ def _files() -> Iterator[str]:
     yield f"report, version {REPORT_VERSION}"
     yield f"trace, version {TRACE_VERSION}"
     with MockServer() as server:
+        pair = server.interleave(clients={"a": _list_campaigns, "b": _list_campaigns})
+        yield from value_facts("interleave report", pair.json, frozenset(("errors",)))
+        yield from value_facts(
+            "recording report", _recorded(server), frozenset(("body", "leftOut", "notTheService", "masked"))
+        )
         report = server.explore(_forgetful, faults=("drop-before",), choices=())
     yield from value_facts("explore report", report.as_json(), frozenset(("matrix", "verdicts", "rules")))
     for step in (ExploreStep("choice", choice="", option=""), ExploreStep("delivery", event="", delivery=1, name="")):
@@ -186,6 +194,20 @@ def _files() -> Iterator[str]:
 def _forgetful(sandbox: mockserver.Sandbox) -> None:
     """A client that does not expect a lost answer."""
     sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}, timeout=5)
+
+
+def _list_campaigns(sandbox: mockserver.Sandbox) -> None:
+    sandbox.call("GET", "/v1/campaigns")
+
+
+def _recorded(server: MockServer) -> Any:
+    """Return the report on a recording of one call."""
+    sandbox = server.sandbox()
+    _list_campaigns(sandbox)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "calls.har")
+        file.write_text(json.dumps(sandbox.log.har()), encoding="utf-8")
+        return report_on(mockserver.read_recording(file)).as_json()
 
 
 def _printed(command: str) -> Any:
