@@ -57,6 +57,12 @@ class ActorEnd(NamedTuple):
     raised: BaseException | None
 
 
+class SocketAnswered(NamedTuple):
+    """The operation of a request over a socket has run."""
+
+    actor: str
+
+
 class LoopIdle(NamedTuple):
     """The loop had nothing to run when it looked for the nth time; `in_flight` is that of the gate then. Number 0: a task has begun."""
 
@@ -64,7 +70,7 @@ class LoopIdle(NamedTuple):
     in_flight: Mapping[str, int]
 
 
-Mail = Waiting | ActorEnd | LoopIdle
+Mail = Waiting | ActorEnd | SocketAnswered | LoopIdle
 
 
 class Gate:
@@ -75,7 +81,7 @@ class Gate:
         split: Answers are steps.
 
     Attributes:
-        mail: What has arrived: waiting steps and ends of actors; what the loop reports.
+        mail: What has arrived: waiting steps, ends of actors and answers over sockets; what the loop reports.
         ended: Why the run has ended; None while it runs.
         is_split: Answers are steps.
         in_flight: Of each client the calls that it awaits on the loop.

@@ -6,11 +6,14 @@ import sys
 import threading
 from pathlib import PurePath
 from types import FrameType
+from typing import Any
+
+from mockserver.testing.explore import in_process
 
 
 def place_of(thread: threading.Thread) -> str:
     """Return where the code of a thread is that is not the standard library's or the mock's, such as `client.py:12`."""
-    frame = sys._current_frames().get(thread.ident or 0)
+    frame = _frame(thread)
     library = PurePath(threading.__file__).parent
     while frame is not None and frame.f_back is not None:
         file = PurePath(frame.f_code.co_filename)
@@ -26,8 +29,43 @@ def is_idle(thread: threading.Thread) -> bool:
     """Return True if a thread has ended, or waits in a function of the standard library for another thread."""
     if not thread.is_alive():
         return True
-    frame = sys._current_frames().get(thread.ident or 0)
+    frame = _frame(thread)
     return frame is not None and _waits(frame)
+
+
+def is_receiving(thread: threading.Thread) -> bool:
+    """Return True if a thread reads from a socket, as the libraries of HTTP clients do while they wait for an answer."""
+    frame = _frame(thread)
+    return frame is not None and (frame.f_globals.get("__name__"), frame.f_code.co_name) in _RECEIVES
+
+
+def sleeps(thread: threading.Thread) -> bool:
+    """Return True if a thread sleeps in real time, by the function that records the sleeps of a run."""
+    frame = _frame(thread)
+    return frame is not None and frame.f_globals.get("__name__") == in_process.__name__
+
+
+def has_no_events(loop: Any) -> bool:
+    """Return True if an event loop waits for nothing: it has no timer, and no file but its own."""
+    timers = any(not timer.cancelled() for timer in list(getattr(loop, "_scheduled", (None,))))
+    selector: Any = getattr(loop, "_selector", None)
+    files = len(selector.get_map() or ()) if hasattr(selector, "get_map") else _OWN_FILES + 1
+    return not timers and files <= _OWN_FILES
+
+
+def pause(seconds: float) -> None:
+    """Let other threads run, also while a test has frozen or replaced the functions that sleep."""
+    lock = threading.Lock()
+    lock.acquire()
+    lock.acquire(timeout=seconds)
+
+
+_RECEIVES = (("socket", "readinto"), ("socket", "recv_into"), ("ssl", "read"), ("httpcore._backends.sync", "read"))
+_OWN_FILES = 1  # by which other threads wake a loop
+
+
+def _frame(thread: threading.Thread) -> FrameType | None:
+    return sys._current_frames().get(thread.ident or 0)
 
 
 def _waits(frame: FrameType) -> bool:
@@ -40,5 +78,5 @@ def _waits(frame: FrameType) -> bool:
         return isinstance(joined, threading.Thread) and joined.is_alive()
     if module == "concurrent.futures.thread" and function == "_worker":
         jobs = frame.f_locals.get("work_queue")
-        return jobs is not None and bool(jobs.empty())
-    return False
+        return jobs is not None and bool(jobs.empty()) and frame.f_locals.get("work_item") is None
+    return module == "selectors" and function == "select"  # of an event loop of the client's own

@@ -31,7 +31,7 @@ from mockserver.testing.explore.in_process import Place, RunInProcess, Sleep
 from mockserver.testing.explore.watch import Bounds, Used, Watch
 from mockserver.testing.interleave import idle, schedules
 from mockserver.testing.interleave.faults import PlacedFault
-from mockserver.testing.interleave.gate import DELIVERING, IDLE, ActorEnd, Gate, LoopIdle, Mail, Waiting
+from mockserver.testing.interleave.gate import DELIVERING, IDLE, ActorEnd, Gate, LoopIdle, Mail, SocketAnswered, Waiting
 from mockserver.testing.interleave.handles import handle
 from mockserver.testing.interleave.schedules import TIMERS, Ready, Release, Situation, Waits
 from mockserver.testing.run_end import RunEnded
@@ -48,6 +48,7 @@ _VAIN_READS_WITHOUT_SLEEP = 10
 _RUN_S = 60.0  # real time
 _POLL_S = 0.001
 _KNOWN_BLOCK_S = 0.05  # real time, for a place at which a client was blocked before
+_TASK_BLOCKED_S = 0.02  # real time for which a loop has nothing to run
 _JOIN_S = 0.5
 _PLAIN_WAITS = ("start", "call", "answer", "delivery")
 SERIAL_BOUNDS = Bounds(calls=5_000, real=round(_RUN_S * SECOND), row=500, after_final=500)
@@ -145,6 +146,7 @@ class _Actor:
         self.thread: threading.Thread | None = None
         self.blocked_at: str | None = None
         self.random = random.Random(f"{seed} {name}").getstate()
+        self.unanswered = 0  # released requests over sockets
         self.last_read: Any = None
         self.reads = 0
         self.has_slept = False  # between these reads
@@ -424,6 +426,7 @@ class InterleavedRun:
             if self._fault is not None and (self._fault.client, self._fault.call) == (name, self._calls[name]):
                 self._sandbox.apply(script=[self._fault.rule])
         actor.waiting.remove(waiting)
+        actor.unanswered += waiting.thread is None and waits != "answer"
         random.setstate(actor.random)
         self._gate.release(waiting)
         self._settle(actor)
@@ -521,13 +524,17 @@ class InterleavedRun:
     def _await(self, actor: _Actor) -> bool:
         """Return True once the actor has come to its next step or its end, False if it is blocked."""
         began, is_sent = real_time.seconds(), False
+        blocked_since: float | None = None  # a task, as far as its loop shows
         probed: Mapping[str, int] | None = None
         while True:
             if self._has_settled(actor, probed):
                 actor.blocked_at = None
                 return True
-            waited = real_time.seconds() - began
-            if self._is_surely_blocked(actor, probed) or waited > self._patience(actor):
+            now = real_time.seconds()
+            if probed is not None:
+                blocked_since = (blocked_since or now) if self._seems_blocked(actor, probed) else None
+            is_surely_blocked = blocked_since is not None and now - blocked_since > _TASK_BLOCKED_S
+            if is_surely_blocked or now - began > self._patience(actor):
                 return False
             if actor.is_task and not is_sent:
                 is_sent = True
@@ -543,12 +550,17 @@ class InterleavedRun:
             probed = item.in_flight if is_answer and isinstance(item, LoopIdle) else None
             is_sent = is_sent and not is_answer
             self._take(item)
+            if is_answer and not self._has_settled(actor, probed):
+                idle.pause(_POLL_S)
 
     def _patience(self, actor: _Actor) -> float:
-        is_known = bool(self._known.blocks) and actor.thread is not None and not actor.is_task
-        if is_known and idle.place_of(actor.thread) in self._known.blocks:  # type: ignore[arg-type]
-            return min(_KNOWN_BLOCK_S, self._blocked_s)
-        return self._blocked_s
+        thread = actor.thread
+        if thread is None or actor.is_task:
+            return self._blocked_s
+        if idle.sleeps(thread):
+            return _RUN_S
+        is_known = bool(self._known.blocks) and idle.place_of(thread) in self._known.blocks
+        return min(_KNOWN_BLOCK_S, self._blocked_s) if is_known else self._blocked_s
 
     def _probe(self, number: int) -> None:
         """Have the loop send this number once it has nothing to run."""
@@ -566,39 +578,38 @@ class InterleavedRun:
     def _has_settled(self, actor: _Actor, probed: Mapping[str, int] | None) -> bool:
         if actor.is_over:
             return True
-        if not actor.waiting:
+        if not actor.waiting or actor.unanswered or (actor.is_task and probed is None):
             return False
-        if actor.is_task:
-            return probed is not None and probed.get(actor.name, 0) <= len(actor.waiting)
-        return all(map(idle.is_idle, self._helpers(actor)))
+        in_flight = self._gate.in_flight if probed is None else probed
+        return in_flight.get(actor.name, 0) <= len(actor.waiting) and self._have_stopped(actor)
 
-    def _is_surely_blocked(self, actor: _Actor, probed: Mapping[str, int] | None) -> bool:
-        """Return True for a task that waits for another one: the loop has nothing to run, now or later, and no call is on its way."""
-        loop: Any = self._gate.loop
-        if not actor.is_task or probed is None or actor.waiting or loop is None:
+    def _seems_blocked(self, actor: _Actor, probed: Mapping[str, int]) -> bool:
+        """Return True for a task that waits for another one: its loop has nothing to run, and nothing is on its way."""
+        if not actor.is_task or actor.waiting or actor.unanswered:
             return False
         on_the_way = sum(probed.values()) > sum(len(each.waiting) for each in self._actors.values())
-        scheduled = any(not timer.cancelled() for timer in list(getattr(loop, "_scheduled", (None,))))
-        return not on_the_way and not scheduled and all(map(idle.is_idle, self._helpers(actor)))
+        return not on_the_way and idle.has_no_events(self._gate.loop) and self._have_stopped(actor)
 
-    def _helpers(self, actor: _Actor) -> list[threading.Thread]:
-        """Return the threads, other than those that wait at the gate, that a client may have started."""
-        if threading.active_count() == len(self._own) and actor.thread is not None and len(actor.waiting) == 1:
-            return []
+    def _have_stopped(self, actor: _Actor) -> bool:
+        """Return True if all threads of the clients wait: at the gate, for an answer that waits there, or for one another."""
         waiting = {each.thread for one in self._actors.values() for each in one.waiting}
-        of_clients = (
+        if threading.active_count() == len(self._own) and len(actor.waiting) == 1 and actor.thread is not None:
+            is_alone = actor.thread.ident in waiting or None in waiting
+            if is_alone or actor.is_task:
+                return True
+        others = [
             thread
             for thread in threading.enumerate()
-            if thread not in self._own and not thread.name.startswith("mockserver")
-        )
-        helpers = [
-            thread
-            for thread in of_clients
-            if thread.ident not in waiting and (thread not in self._foreign or thread.ident in self._known.calling)
+            if thread not in self._own
+            and not thread.name.startswith("mockserver")
+            and thread.ident not in waiting
+            and (thread not in self._foreign or thread.ident in self._known.calling)
         ]
-        own = actor.thread
-        is_elsewhere = own is not None and not actor.is_task and own.ident not in waiting and bool(helpers or waiting)
-        return [*helpers, *([own] if is_elsewhere and own is not None and any(w is not None for w in waiting) else [])]
+        own, over_sockets = actor.thread, sum(each.thread is None for each in actor.waiting)
+        if own is not None and not actor.is_task and own.ident not in waiting and not (over_sockets and not others):
+            others.append(own)
+        receiving = sum(map(idle.is_receiving, others))
+        return receiving <= over_sockets and all(idle.is_idle(each) or idle.is_receiving(each) for each in others)
 
     def _drain(self) -> None:
         """Take what has arrived meanwhile, of actors that were blocked too."""
@@ -618,9 +629,12 @@ class InterleavedRun:
             own = actor.thread
             if item.thread is not None and (own is None or item.thread != own.ident):
                 self._known.calling.add(item.thread)
+        elif isinstance(item, SocketAnswered):
+            self._actors[item.actor].unanswered -= 1
         elif isinstance(item, ActorEnd):
             self._actors[item.actor].is_over = True
-            if item.raised is not None:
+            is_in_order = isinstance(item.raised, SystemExit) and not item.raised.code
+            if item.raised is not None and not is_in_order:
                 self._raised[item.actor] = item.raised
 
     # Notes for the next choice

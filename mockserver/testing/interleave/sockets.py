@@ -13,7 +13,7 @@ from mockserver.server.http1.messages import Request, Response, ResponseOrDiscon
 from mockserver.server.http1.server import Server
 from mockserver.server.socket_handler import SocketHandler, error_body
 from mockserver.testing.backend import LocalBackend
-from mockserver.testing.interleave.gate import Gate
+from mockserver.testing.interleave.gate import Gate, SocketAnswered
 from mockserver.testing.interleave.handles import end_of_sleep
 
 _ADVANCE = "/_mock/clock/advance"
@@ -51,10 +51,14 @@ class _GatedHandler(SocketHandler):
         waits = self._gate.enter_from_socket
         waiting = await waits(self._actor, "call" if until is None else "sleep", label, order, until)
         if until is not None and self._gate.ended is None:  # the run has advanced the clock
+            self._gate.mail.put(SocketAnswered(self._actor))
             advanced = {"now": self._backend.run("readClock")["now"], "fired": waiting.fired}
             return Response(200, (("Content-Type", "application/json"),), json.dumps(advanced).encode())
-        answer: Any = super().respond(incoming)
-        response: ResponseOrDisconnect = await answer if inspect.isawaitable(answer) else answer
+        try:
+            answer: Any = super().respond(incoming)
+            response: ResponseOrDisconnect = await answer if inspect.isawaitable(answer) else answer
+        finally:
+            self._gate.mail.put(SocketAnswered(self._actor))
         if self._gate.is_split and self._gate.ended is None:
             await waits(self._actor, "answer", "answer", order)
         return response

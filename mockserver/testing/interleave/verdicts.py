@@ -3,7 +3,8 @@ What a run ends with, and the verdict on it: whether some serial run ends in the
 
 1. Records are compared by what a client can see of them, without ids, instants and counts that the clock decides, after
    everything that is due has been done.
-2. Conduct is judged for each client by its own calls: what two careful clients do together is no breach.
+2. A finding on conduct counts if one client has made all the calls that prove it: what two careful clients do together is no
+   breach.
 3. A refused call is an outcome, and so is an exception that a serial run has too.
 """
 
@@ -127,18 +128,12 @@ def _duplicate(run: Run, row: Mapping[str, Any]) -> str:
 
 
 def _findings(run: Run, owners: Mapping[int, str], *, is_whole: bool) -> Iterator[tuple[str, Finding]]:
-    """Yield the findings that a client's own calls show by themselves, and the calls of all show too."""
-
-    def severe(view: Run) -> list[Finding]:
-        rows = [row for row in judge(view).findings if row.severity <= _SEVERE]
-        return [row for row in rows if is_whole or row.rule not in OMISSIONS]
-
-    rules = {row.rule for row in severe(run)}
-    if not rules:
-        return
-    for name in dict.fromkeys(owners.values()):
-        own = [exchange for exchange in run.exchanges if owners.get(exchange.n, name) == name]
-        yield from ((name, row) for row in severe(run._replace(exchanges=own)) if row.rule in rules)
+    """Yield the severe findings, each with the client that has made all the calls which prove it."""
+    for finding in judge(run).findings:
+        by = {owners.get(number) for number in finding.exchanges}
+        client = by.pop() if len(by) == 1 else None
+        if client is not None and finding.severity <= _SEVERE and (is_whole or finding.rule not in OMISSIONS):
+            yield client, finding
 
 
 def _records(run: Run) -> Iterator[str]:
