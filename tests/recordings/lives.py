@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from http.client import HTTPException
 from pathlib import Path
 from random import Random
 from typing import Any, Final
 
 from mockserver import MockServer, Sandbox, sample_file
 from mockserver.contract.choices import CHOICES
+from mockserver.core.instants import MILLISECOND, format_milliseconds, parse
 from mockserver.recordings.reading import read_recording
 from mockserver.verify.histories.exchanges import Recording
 from tests.verify.worlds import MORE_CHATS, NOW, THIRDS
@@ -50,8 +52,12 @@ class Life:
 
     def call(self, method: str, path: str, json: Any = None, **more: Any) -> Any:
         """Call with the secret key; return the JSON of a success, else an empty object."""
-        response = self.sandbox.call(method, path, json=json, key=more.pop("key", self.sandbox.secret_key), **more)
-        return response.json() if 200 <= response.status < 300 and response.body else {}
+        try:
+            response = self.sandbox.call(method, path, json=json, key=more.pop("key", self.sandbox.secret_key), **more)
+        except (OSError, HTTPException):  # a fault: there is no answer, or a part of one
+            return {}
+        is_json = 200 <= response.status < 300 and response.body[:1] in (b"{", b"[")
+        return response.json() if is_json else {}
 
     def run(self, calls: int) -> None:
         """Act at random until there are so many calls."""
@@ -322,15 +328,41 @@ def tour(sandbox: Sandbox) -> None:
     Tour(sandbox, Random(0)).whole()
 
 
+FAULTS: Final = [
+    {"on": "startCampaign", "every": 3, "do": {"drop": "after"}},
+    {"on": "createCampaign", "every": 4, "do": {"drop": "before"}},
+    {"on": "readExecution", "every": 4, "do": {"error": "INTERNAL_ERROR"}},
+    {"on": "listCampaigns", "every": 2, "do": {"bad-gateway": "before"}},
+    {"on": "readCampaign", "every": 5, "do": {"error": "RATE_LIMIT_EXCEEDED"}},
+    {"on": "cancelCampaign", "every": 3, "do": {"reset": "after"}},
+    {"on": "listTemplates", "every": 2, "do": {"truncate": 40}},
+]
+
+
+def blurred(har: Any, random: Random) -> Any:
+    """Return a HAR whose calls took up to four seconds each, so that they overlap."""
+    for row in har["log"]["entries"]:
+        before, after = random.randrange(2000), random.randrange(2000)
+        started, _ = parse(row["startedDateTime"]) or (0, True)
+        row |= {"startedDateTime": format_milliseconds(started - before * MILLISECOND), "time": before + after}
+        row.pop("_mockserver", None)
+    return har
+
+
 def recorded(
-    server: MockServer, chosen: Mapping[str, object], folder: Path, live: Callable[[Sandbox], object]
+    server: MockServer,
+    chosen: Mapping[str, object],
+    folder: Path,
+    live: Callable[[Sandbox], object],
+    overlaps: Random | None = None,
 ) -> Recording:
-    """Return the recording of a life of a client with a sandbox under these choices."""
+    """Return the recording of a life of a client with a sandbox under these choices; its calls overlap by chance if given."""
     given = {"chats": MORE_CHATS, "campaigns": PAST, "messages": MESSAGES}
     with server.sandbox("demo", choices=dict(chosen), now=NOW) as sandbox:
         sandbox.apply({"given": given})
         sandbox.receive_webhooks(lambda request: 204)
         live(sandbox)
         file = folder / "life.har"
-        file.write_text(json.dumps(sandbox.log.har()), encoding="utf-8")
+        har = sandbox.log.har()
+        file.write_text(json.dumps(har if overlaps is None else blurred(har, overlaps)), encoding="utf-8")
     return read_recording(file)

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from mockserver import MockServer
+from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
 from mockserver.recordings.learning import NOT_LEARNT, LearnedChoice, learn
 from mockserver.recordings.reading import read_recording
 from tests.recordings.hars import entry, write
-from tests.recordings.lives import Life, random_profile, recorded, tour
+from tests.recordings.lives import FAULTS, Life, random_profile, recorded, tour
 
 OPTIONS = [
     pytest.param(id, option, id=f"{id}={option}")
@@ -32,6 +32,9 @@ IN_SETS: Mapping[tuple[str, str], set[str]] = {
     ("name-uniqueness-scope", "trimmed"): {"exact", "trimmed", "free-when-ended"},
     ("late-sends-after-cancel", "five-seconds"): {"five-seconds", "current-minute"},
     ("late-sends-after-cancel", "current-minute"): {"five-seconds", "current-minute"},
+    ("common-vars-extra-keys", "fail-sends"): {"ignore", "fail-sends"},
+    ("date-only-and-naive", "midnight-utc"): {"midnight-utc", "midnight-brazil"},
+    ("date-only-and-naive", "midnight-brazil"): {"midnight-utc", "midnight-brazil"},
     ("group-no-statements", "vacuous"): {"vacuous", "ignore"},
     ("group-no-statements", "ignore"): {"vacuous", "ignore"},
     ("wh-idempotency", "same-per-event"): {"same-per-event", "new-per-try"},
@@ -43,6 +46,7 @@ NOT_IN_TOUR = {
     ("late-sends-after-cancel", "none"), ("progress-zero-target", "zero"), ("progress-zero-target", "hundred"),
     ("media-failed-item-shape", "absent"), ("media-failed-item-shape", "null"), ("media-failed-item-shape", "empty"),
     ("message-required-fields", "text-always"), ("funnel-checked-when", "completion"),
+    ("unapproved-template", "not-found"),
 }  # fmt: skip
 
 
@@ -55,9 +59,16 @@ def wrong(learnt: tuple[LearnedChoice, ...], chosen: Mapping[str, object]) -> li
 
 
 def check_life(server: MockServer, folder: Path, seed: int, calls: int) -> None:
+    """Every second life has faults, and every third one the clock of a recorder that overlaps its calls."""
     random = Random(seed)
     chosen = random_profile(random)
-    recording = recorded(server, chosen, folder, lambda sandbox: Life(sandbox, random).run(calls))
+
+    def live(sandbox: Sandbox) -> None:
+        if seed % 2:
+            sandbox.apply({"script": FAULTS})
+        Life(sandbox, random).run(calls)
+
+    recording = recorded(server, chosen, folder, live, Random(seed) if seed % 3 == 0 else None)
 
     assert [] == wrong(learn(recording), chosen)
 
