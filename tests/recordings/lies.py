@@ -175,6 +175,8 @@ LIES: Sequence[Lie] = (
     Lie("A read shows another campaign", "campaigns.detail", "read A 1", as_in("read A 1", "id", "create B", "campaignId")),
     # bodies, templates and filters
     Lie("A cadence of 0 is accepted", "campaigns.cadence", "create D badly", reply("create D badly", {"campaignId": "campaign_2", "status": "draft"}, 201)),
+    Lie("A creation without a cadence is accepted", "campaigns.validation", "create C", lambda life: life.send(
+        "create C", {"name": "C", "platform": "chatapp", "templateId": "template_hello"})),
     Lie("A name of 101 characters is accepted", "campaigns.name", "create C", send("create C", name="C" * 101)),
     Lie("A description of 2001 characters is accepted", "campaigns.description", "create C", send("create C", description="C" * 2001)),
     Lie("An unknown platform is accepted", "campaigns.platform", "create C", send("create C", platform="botapp")),
@@ -182,6 +184,9 @@ LIES: Sequence[Lie] = (
     Lie("A start without a required variable is accepted", "start.missing-variables", "start B badly", reply("start B badly", {"executionId": "execution_2", "status": "processing"}, 202)),
     Lie("A start with all variables is refused for them", "start.missing-variables", "start B badly", send("start B badly", commonVariables={"var1": "DEZ"})),
     Lie("A cancel without a body is refused for its body", "cancel.no-body", "cancel B", refuse("cancel B", "VALIDATION_ERROR", 400)),
+    Lie("The cancel of a draft is refused because it is not a draft", "cancel.draft", "cancel B", all_of(
+        refuse("cancel B", "CAMPAIGN_NOT_DRAFT"), put("read B canceled", "status", value="draft"), in_list("list 2", "B", "status", "draft"))),
+    Lie("The cancel of an ended campaign is refused because it is processing", "cancel.final", "cancel A completed", refuse("cancel A completed", "CAMPAIGN_ALREADY_PROCESSING")),
     Lie("An official template is accepted with chatapp_lite", "campaigns.template-mismatch", "create C", send("create C", platform="chatapp_lite", templateId="template_official")),
     Lie("An internal template is refused with chatapp", "campaigns.template-mismatch", "create C", refuse("create C", "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH", 400)),
     Lie("A template that is listed is unknown at a creation", "campaigns.template", "create C", refuse("create C", "MESSAGE_TEMPLATE_NOT_FOUND", 404)),

@@ -8,10 +8,11 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from mockserver.contract import schemas
-from mockserver.contract.endpoints import ENDPOINTS, FIELD_CLAUSES
+from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, FIELD_CLAUSES
 from mockserver.contract.filters import FIELDS, OPERATORS, FieldType
+from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.contract.text import whole_number
-from mockserver.verify.histories.evidence import Cited, History, Sighting, precedes, rows_of, sent
+from mockserver.verify.histories.evidence import Cited, History, Sighting, is_refused, precedes, rows_of, sent
 from mockserver.verify.histories.exchanges import RecordedExchange
 from mockserver.verify.histories.verdicts import ONE_ANSWER, UNCHANGED, Verdicts
 
@@ -19,6 +20,8 @@ _TABLES: Final = "the service's own filter schema has the fields and operators o
 _CREATIONS: Final = ("createCampaign", "createConnectionSession", "startCampaign")
 _NOT_FOUND: Final = ("MESSAGE_TEMPLATE_NOT_FOUND", "CAMPAIGN_TEMPLATE_NOT_FOUND")
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+# Refusals of a cancel that are not about the campaign's state.
+_OF_ANY_CANCEL: Final = frozenset((*COMMON_ERRORS, "CAMPAIGN_NOT_FOUND", "VALIDATION_ERROR"))
 _INVALID_FILTERS: Final = ("CAMPAIGN_INVALID_FILTERS", "PLATFORM_UNSUPPORTED")
 
 
@@ -56,7 +59,10 @@ def _problems(operation: str, body: Mapping[str, Any]) -> Iterator[tuple[str, st
                 yield "session.no-extra", f"got the unknown property {field}"
             continue  # unknown-body-keys
         clause = FIELD_CLAUSES.get((operation, field), ENDPOINTS[operation].clause)
-        yield clause, f"got {problem.pointer or 'the body'}; expected {problem.wanted}"
+        place = f"got {problem.pointer or 'the body'}; expected {problem.wanted}"
+        yield clause, place
+        if operation == "createCampaign":
+            yield "campaigns.validation", place
     url = body.get("returnUrl") if operation == "createConnectionSession" else None
     if isinstance(url, str) and not _is_return_url(url):
         yield "session.return-url", "got a returnUrl; expected https, without user or password"
@@ -216,18 +222,25 @@ def templates(history: History, verdicts: Verdicts) -> None:
 
 
 def cancels(history: History, verdicts: Verdicts) -> None:
-    """A cancel takes no body; of a draft and of what has ended it may be refused."""
+    """A cancel takes no body; the cancel of a draft or of an ended campaign is refused, if at all, by the codes of choices."""
     for call in history.calls("cancelCampaign"):
-        rows = history.records("campaign").get(call.params.get("id", ""), ())
+        answer, number = f"answered {call.code or call.status}", f"#{call.index}"
         if call.request_body == b"":
-            values = "a cancel without a body", f"answered {call.code or call.status}"
-            verdicts.judge(
-                "cancel.no-body", call.code != "VALIDATION_ERROR", [call], f"#{call.index}", values, ONE_ANSWER
-            )
-        has_started = any(row.status in ("processing", "completed", "failed") for row in rows)
-        if call.succeeded and not has_started:
+            is_kept = call.code != "VALIDATION_ERROR"
+            verdicts.judge("cancel.no-body", is_kept, [call], number, ("a cancel without a body", answer), ONE_ANSWER)
+        if call.code in _OF_ANY_CANCEL or not (call.succeeded or is_refused(call)):
+            continue
+        rows = history.records("campaign").get(call.params.get("id", ""), ())
+        drafts = [row for row in rows if row.status == CAMPAIGN.initial]
+        if call.succeeded and all(row.status in (None, "draft", "canceled") for row in rows):
             verdicts.hold("cancel.draft")
-        elif not has_started and call.code == "UNPROCESSABLE_REQUEST":
+        elif _around(call, drafts) is not None:
+            cited: list[Cited] = [drafts[0].cited, call]
+            is_kept = call.code == "UNPROCESSABLE_REQUEST"
+            verdicts.judge("cancel.draft", is_kept, cited, number, ("a draft before and after", answer))
             verdicts.excuse("cancel.draft", "cancel-draft")
-        if any(row.status in ("completed", "failed", "canceled") and precedes(row.cited, call) for row in rows):
-            verdicts.hold("cancel.final")
+        ended = next((row for row in rows if row.status in CAMPAIGN.final and precedes(row.cited, call)), None)
+        if ended is not None:
+            is_kept = call.succeeded or call.code in ("UNPROCESSABLE_REQUEST", "CAMPAIGN_NOT_DRAFT")
+            values = f"status {ended.status}", answer
+            verdicts.judge("cancel.final", is_kept, [ended.cited, call], number, values)
