@@ -15,6 +15,7 @@ from mockserver.testing.interleave.faults import PlacedFault
 from mockserver.testing.interleave.run import Played, ReleasedStep
 from mockserver.testing.interleave.verdicts import ORDER, InterleaveCause, InterleaveVerdict
 from mockserver.testing.report.folder import file_name
+from mockserver.testing.report.trace import Trace, TracedRun, trace
 
 if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
@@ -42,6 +43,7 @@ class InterleaveFinding:
         fault: The fault of its run; None for an order alone.
         document: The scenario document that repeats its calls.
         path: Where the document was written; None if it was not.
+        traced: What the trace of its run is made from.
     """
 
     verdict: InterleaveVerdict
@@ -57,6 +59,7 @@ class InterleaveFinding:
     fault: PlacedFault | None = None
     document: JSON = field(default_factory=dict)
     path: str | None = None
+    traced: TracedRun | None = field(default=None, repr=False)
 
     def as_json(self) -> JSON:
         """Return the finding as JSON; `document` is the path of the written document, else None."""
@@ -136,6 +139,16 @@ class InterleaveFindings:
         name = f"{file_name(self._test)}-{cause.verdict}-{file_name(cause.name)[:60]}"
         summary = f"{cause.message} (schedule {played.schedule!r})"
         row.document = {**sandbox.log.replay_document(name), "summary": summary}
+        row.traced = TracedRun(
+            self._test,
+            "failed",
+            [f"{cause.verdict}: {cause.message}", *row.lanes()],
+            [f"schedule: {played.schedule}", *(f"{step.actor}: {step.label}" for step in played.steps)],
+            sandbox.log.journal["exchanges"],
+            row.document,
+            sandbox._hosted.sandbox.secrets(),
+            (sandbox._hosted.base_url, sandbox.id),
+        )
 
     def keys(self) -> set[tuple[str, str]]:
         """Return verdict and cause of each."""
@@ -147,7 +160,25 @@ class InterleaveFindings:
 
 
 def write(finding: InterleaveFinding, folder: Path) -> None:
-    """Write the finding's document into a folder."""
+    """Write the finding's document into a folder, and next to it the trace of its run, in which each call has its actor."""
+    from mockserver.testing.report import trace_page
+
     path = folder / f"{finding.document['scenario']}.json"
     write_whole(path, documents.dump(finding.document))
     finding.path = path.as_posix()
+    if finding.traced is not None:
+        page = trace_page.render(_with_actors(trace(finding.traced), finding.steps))
+        path.with_suffix(".html").write_bytes(page)
+
+
+def _with_actors(traced: Trace, steps: Sequence[ReleasedStep]) -> Trace:
+    """Return a trace in which each call begins with the name of its actor."""
+    actors = {number: step.actor for step in steps for number in step.exchanges}
+    width = max(map(len, actors.values()), default=0)
+    rows = [
+        step._replace(
+            calls=[call._replace(line=f"{actors.get(call.n, ''):<{width}}  {call.line}") for call in step.calls]
+        )
+        for step in traced.steps
+    ]
+    return traced._replace(steps=rows)

@@ -170,7 +170,7 @@ class InterleaveReport:
 
     def write_documents(self, folder: str | Path = ".mockserver/failures") -> None:
         """
-        Write the scenario document of each finding, whose path `json` then has.
+        Write the scenario document of each finding, whose path `json` then has, and next to it the trace of its run.
 
         Args:
             folder: Where the documents are written; it is made if it does not exist.
@@ -263,4 +263,4 @@ def _finding_lines(finding: InterleaveFinding, replay: str, as_option: str) -> I
         yield f"  with {finding.fault.describe()}; compared with serial runs that have this fault too"
     yield f"  > {again}"
     if finding.path is not None:
-        yield f"  calls repeated by {finding.path}"
+        yield f"  calls repeated by {finding.path}, and step by step in {finding.path.removesuffix('.json')}.html"
