@@ -93,6 +93,8 @@ def test_a_removed_name_of_each_kind_is_detected(kind: str) -> None:
         ("to: str | None = None", "to: str | None = '1s'", "`Sandbox.advance(to)`: parameter default was changed"),
         ("by: str | None = None, *", "*, by: str | None = None", "`Sandbox.advance(by)`: parameter kind was changed"),
         ("self,", "self, hours: int,", "`Sandbox.advance(hours)`: parameter was added as required"),
+        ("base_url: str", "base_url: bytes", "`Sandbox.base_url`: bytes; expected str"),
+        ("    def advance", "    async def advance", "`Sandbox.advance`: async def; expected def"),
         ("class Sandbox:", "class Box:", "`Sandbox`: public object was removed"),
     ],
 )
@@ -158,6 +160,14 @@ def test_a_deprecation_holds_for_its_name_and_not_for_longer_ones() -> None:
     )
 
     assert [f"got no `command serve --port-range takes a value`: {CURE}"] == breaks(old, interface(version="0.2.0"))
+
+
+def test_an_option_that_is_gone_at_once_is_not_excused_by_a_row() -> None:
+    gone = interface("deprecated since 1.2: command serve --port; use --address")
+
+    assert [f"got no `command serve --port takes a value`: {CURE}"] == breaks(
+        interface("command serve --port takes a value"), gone
+    )
 
 
 def test_a_row_of_a_deprecation_that_is_dropped_too_soon_is_detected() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import griffe
 
@@ -34,17 +34,23 @@ class Interface(NamedTuple):
 
 
 def breaks(old: Interface, new: Interface) -> list[str]:
-    """Return one line for each name of the old interface that is gone or has another meaning, unless it was deprecated."""
+    """
+    Return one line for each name of the old interface that is gone or has another meaning, unless it was deprecated.
+
+    A Python name that works with a warning is not in the stub any more: a row of the new interface excuses it. Any other
+    name that works is listed.
+    """
     former, warns = _deprecations(old.names), _deprecations(new.names)
-    may_go = {name for name, since in former.items() if _is_over(since, new.version)}
+    found = [(*each, former) for each in _facts(old.names, new.names)]
+    found += [(*each, former | warns) for each in _python(old.stub, new.stub)]
     lines = []
-    for fact, problem in (*_facts(old.names, new.names), *_python(old.stub, new.stub)):
-        name = next((name for name in (*former, *warns) if _is_part(fact, name)), None)
+    for fact, problem, rows in found:
+        name = next((name for name in rows if _is_part(fact, name)), None)
         if name is None:
             lines.append(f"{problem}: {_CURE}")
-        elif name not in warns and name not in may_go:
+        elif not (rows is not former and name in warns) and not _is_over(rows[name], new.version):
             lines.append(
-                f"{problem}: deprecated since {former[name]}; expected it in all releases of {_last(former[name])}"
+                f"{problem}: deprecated since {rows[name]}; expected it in all releases of {_last(rows[name])}"
             )
     return lines
 
@@ -95,10 +101,20 @@ def _facts(old: Iterable[str], new: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _python(old: str, new: str) -> Iterator[tuple[str, str]]:
-    """Yield each Python name that is gone or has another signature."""
+    """Yield each Python name that is gone, or has another signature or type."""
     before, after = (griffe.visit("mockserver", None, text) for text in (old, new))  # type: ignore[arg-type]
     for breakage in griffe.find_breaking_changes(before, after):
         values = (breakage.old_value, breakage.new_value)
         parameter = next((value.name for value in values if isinstance(value, griffe.Parameter)), None)
         name = breakage.obj.path.removeprefix("mockserver.") + (f"({parameter})" if parameter else "")
         yield name, f"got `{name}`: {breakage.kind.value.lower()}"
+    for owner, members in before.classes.items():  # what griffe does not compare
+        for name, member in members.members.items():
+            other = after.classes[owner].members.get(name) if owner in after.classes else None
+            if other is not None and _type(other) != _type(member):
+                yield f"{owner}.{name}", f"got `{owner}.{name}`: {_type(other)}; expected {_type(member)}"
+
+
+def _type(member: Any) -> str:
+    """Return the type of an attribute, and of a function whether it is awaited."""
+    return str(member.annotation) if member.is_attribute else f"{'async ' * ('async' in member.labels)}def"
