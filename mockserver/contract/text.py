@@ -46,9 +46,12 @@ def closest_match(received: object, known: Iterable[str], *, likeness: float = L
     if len(names) > COMPARED_MAX:
         names = names if isinstance(names, Mapping | AbstractSet) or hasattr(names, "get") else frozenset(names)
         return next((edited for edited in _edits(name) if edited in names), None)
+    return _nearest_of_few(name, [text for text in map(str, names) if len(text) <= NAME_MAX_CHARS], likeness)
+
+
+def _nearest_of_few(name: str, short: list[str], likeness: float) -> str | None:
     from difflib import get_close_matches
 
-    short = [text for text in map(str, names) if len(text) <= NAME_MAX_CHARS]
     same = next((text for text in short if text.casefold() == name.casefold()), None)
     if same is not None or len(name) <= _SHORT_CHARS:  # of so few letters, half are alike by chance: `on`, `none`
         return same or next((edited for edited in _edits(name) if edited in short), None)

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 from mockserver._json import View
 from mockserver.conduct.receivers import BY_AGE, REFUSALS
 from mockserver.conduct.rules import RULES, Finding
-from mockserver.contract.effects import EFFECTS
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.scenario.rule_parser import describe_rule
 from mockserver.server.api.router import route
@@ -31,7 +30,7 @@ from mockserver.server.report.render import (
     extra,
     is_forged,
 )
-from mockserver.server.report.rules import fired_rules, format_change, idle_rules, is_shown_by_rule
+from mockserver.server.report.rules import fired_rules, format_change, idle_rules, is_shown_by_rule, outcome
 from mockserver.server.report.snapshot import SandboxSnapshot
 from mockserver.server.webhooks.local_receivers import RECEIVER_RAISED
 
@@ -315,12 +314,10 @@ def _describe_failed(snapshot: SandboxSnapshot, call: Call) -> list[str]:
     if call.fault and is_shown_by_rule(snapshot, call):
         return [*again, *last]
     if call.fault:
-        effect = "the operation took effect" if call.applied else "the operation did not take effect"
-        outcome = "and the client got no answer" if call.status is None else f"and the client got {call.status}"
-        meaning = "" if call.status is None or call.status >= 400 else f": {_meaning(call.fault['effects'])}"
+        effect, received = outcome(call)
         return [
             f"Call #{call.n} {name} matched {format_fault(call.fault)}{after}",
-            f"  {effect}, {outcome}{meaning}",
+            f"  the operation {effect}, and {received}",
             *again,
             *last,
         ]
@@ -332,11 +329,6 @@ def _describe_failed(snapshot: SandboxSnapshot, call: Call) -> list[str]:
     nearest = _near_path(call) if call.operation is None else None
     hint = [f"  did you mean {nearest}"] if nearest else reason
     return [f"Call #{call.n} {name} {verdict}: {call.status}{code}{after}", *hint, *last]
-
-
-def _meaning(effects: Iterable[str]) -> str:
-    """Return what effects do, in the words of their table."""
-    return "; ".join(EFFECTS[name].meaning for name in effects if name in EFFECTS)
 
 
 def _repetition(snapshot: SandboxSnapshot, call: Call) -> list[str]:

@@ -60,11 +60,17 @@ def _caused_in_state(snapshot: SandboxSnapshot, rule: View) -> Iterator[str]:
 
 
 def _caused_on_wire(call: Exchange[Any, Any]) -> str:
+    effect, received = outcome(call)
+    return f"{call.operation or call.path} {effect}, {received}"
+
+
+def outcome(call: Exchange[Any, Any]) -> tuple[str, str]:
+    """Return whether the operation of a call that a rule changed took effect, and what its client got, in words."""
     effect = "took effect" if call.applied else "did not take effect"
-    outcome = "the client got no answer" if call.status is None else f"the client got {call.status}"
+    received = "the client got no answer" if call.status is None else f"the client got {call.status}"
     changed = [EFFECTS[name].meaning for name in call.fault["effects"] if name in EFFECTS] if call.fault else []
     meaning = f": {'; '.join(changed)}" if changed and call.status is not None and call.status < 400 else ""
-    return f"{call.operation or call.path} {effect}, {outcome}{meaning}"
+    return effect, f"{received}{meaning}"
 
 
 def format_change(change: View) -> str:
