@@ -84,7 +84,7 @@ def described(row: Sighting) -> str:
         "started": "started, so processing",
         "canceled": "canceled with 204, so ended",
         "refused": "refused as not a draft",
-        "event": f"an event that it is {row.status}",
+        "event": f"status {row.status} by its event",
     }
     return words.get(row.how, f"status {row.status}")
 

@@ -282,6 +282,8 @@ def _between(id: str, cadence: int, seen: Sequence[_Progress], verdicts: Verdict
     """Compare neighbours in order of what was processed: of any two answers the later may have at most so many more."""
     in_order = sorted(seen, key=lambda one: (one.processed, one.earliest))
     for fewer, more in pairwise(in_order):
+        if more.latest < fewer.earliest:  # the counts have fallen, which `counts` finds
+            continue
         most = _most(more.latest - fewer.earliest, cadence)
         values = (
             f"{fewer.processed} processed",
