@@ -61,7 +61,8 @@ def test_two_programs_race(capsys: pytest.CaptureFixture[str]) -> None:
     (finding,) = json.loads(Path("report.json").read_text("utf-8"))["findings"]
     assert ("duplicate", "a*2 b") == (finding["verdict"], finding["schedule"])
     assert Path(finding["document"]).is_file()
-    assert f"  > mockserver interleave --schedule 'a*2 b' -- {sys.executable} worker.py -- " in capsys.readouterr().out
+    again = f"  > mockserver interleave --schedule 'a*2 b' --scenario one.yaml -- {sys.executable} worker.py -- "
+    assert again in capsys.readouterr().out
 
 
 def test_a_schedule_runs_programs_in_one_order(capsys: pytest.CaptureFixture[str]) -> None:

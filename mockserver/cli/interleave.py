@@ -112,7 +112,8 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     if not report.failed and not any(sum(row.calls) for row in report.serial):
         raise ValueError("interleave: the commands made no call; expected calls to MOCKSERVER_URL with MOCKSERVER_KEY")
     _write(report, options)
-    again = shlex.join([word for command in commands for word in (_SEPARATOR, *command)])
+    kept = [*(["--scenario", options.scenario] if options.scenario else []), *(["--split"] if options.split else [])]
+    again = shlex.join([*kept, *(word for command in commands for word in (_SEPARATOR, *command))])
     print(
         report.text(
             replay=f"mockserver interleave --schedule '{{schedule}}'{{fault}} {again}", as_option=" --fault '{fault}'"

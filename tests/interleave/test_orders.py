@@ -404,6 +404,31 @@ def test_a_client_has_a_name_that_a_schedule_can_have(server: MockServer, name: 
         interleaved(server, {name: campaigns})
 
 
+def test_a_clock_that_follows_the_process_is_refused(server: MockServer) -> None:
+    with pytest.raises(ValueError, match="settings: got a clock that follows"):
+        server.interleave(clients={"one": campaigns}, settings={"clock": "follow", "now": None})
+
+
+def test_each_endpoint_has_deliveries_of_its_own(server: MockServer) -> None:
+    orders: set[tuple[str, ...]] = set()
+
+    def service(sandbox: Sandbox) -> None:
+        order: list[str] = []
+        sandbox.receive_webhooks(lambda request: order.append("first"))
+        sandbox.receive_webhooks(lambda request: order.append("second"))
+        session_id = call(sandbox, "POST", SESSIONS, {})["sessionId"]
+        sandbox.complete_session(session_id, phone="+5511999990000")
+        call(sandbox, "GET", f"{SESSIONS}/{session_id}")
+        orders.add(tuple(order))
+
+    report = interleaved(server, {"service": service}, bound=1)
+    interleaved(server, {"service": service}, schedule="service*5 events-2 service")
+
+    assert {("first", "second"), ("second", "first"), ("first",), ("second",)} >= orders
+    assert {("first", "second"), ("second",)} <= orders
+    assert not report.failed, report.text()
+
+
 def test_a_budget_of_runs_is_kept_and_reported(server: MockServer) -> None:
     report = interleaved(server, promotions(), runs=5, prune=False)
 

@@ -142,8 +142,8 @@ class InterleaveFindings:
         row.traced = TracedRun(
             self._test,
             "failed",
-            [f"{cause.verdict}: {cause.message}", *row.lanes()],
-            [f"schedule: {played.schedule}", *(f"{step.actor}: {step.label}" for step in played.steps)],
+            [f"{cause.verdict}: {cause.message}", *row.places],
+            [*row.lanes(), f"schedule: {played.schedule}"],
             sandbox.log.journal["exchanges"],
             row.document,
             sandbox._hosted.sandbox.secrets(),

@@ -345,6 +345,11 @@ class Search:
 
     def _made(self) -> Sandbox:
         sandbox = self._make_sandbox()
+        if not sandbox._hosted.sandbox.clock.frozen:
+            sandbox.close()
+            raise ValueError(
+                "settings: got a clock that follows the process's; expected a frozen one, which each run moves"
+            )
         sandbox._is_repeated = True
         if self._setup is not None:
             self._setup(sandbox)
