@@ -121,9 +121,14 @@ class Facts:
         """Return the id of a campaign's template, which never changes; None if no answer shows it."""
         return self._template_of.get(campaign_id)
 
-    def created(self, campaign_id: object) -> RecordedExchange | None:
-        """Return the call that created a campaign; None if the recording does not have it."""
-        return self._created.get(str(campaign_id))
+    def is_created(self, campaign_id: str) -> bool:
+        """Return True if the recording has the call that created a campaign."""
+        return campaign_id in self._created
+
+    def is_older(self, campaign_id: str, other_id: str) -> bool:
+        """Return True if a campaign was shown before the call that created another one."""
+        first, created = self._first.get(campaign_id), self._created.get(other_id)
+        return first is not None and created is not None and first.precedes(created)
 
     def _see(self, exchange: RecordedExchange, record_id: object) -> None:
         if isinstance(record_id, str):

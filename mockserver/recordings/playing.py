@@ -98,12 +98,9 @@ class _Player:
         self._instants = service_instants(recording.exchanges)
         self._ids: dict[str, str] = {}  # by recorded id
         self._played: set[str] = set()
-        self._given = {
-            record_id
-            for tenant in hosted.sandbox.tenants.values()
-            for table in TABLES
-            for record_id in getattr(tenant, table)
-        }
+        tenants = hosted.sandbox.tenants.values()
+        self._given = {id for tenant in tenants for table in TABLES for id in getattr(tenant, table)}
+        self._given |= {row.id for tenant in tenants for rows in tenant.messages.values() for row in rows}
         self._keys = _keys(hosted, recording)
 
     def differences(self, exchange: RecordedExchange) -> Iterator[PlayDifference]:
@@ -209,6 +206,9 @@ class _Player:
         """Return True if an id is that of the sandbox, or has it from now on; one of the scenario is the same in both."""
         if one in self._given or other in self._given:
             return one == other
+        if one == other:
+            self._played.add(other)
+            return self._ids.setdefault(one, other) == other
         if one not in self._ids and other not in self._played:
             self._ids[one] = other
             self._played.add(other)

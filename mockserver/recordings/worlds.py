@@ -592,37 +592,45 @@ def _rules(exchanges: Sequence[RecordedExchange], instants: Mapping[int, Instant
 
 
 def _ends_of_sessions(exchanges: Sequence[RecordedExchange], instants: Mapping[int, Instant]) -> Iterator[JSON]:
-    """Yield a rule at the first read that shows the end of a session; a deadline that has passed needs none."""
+    """
+    Yield a rule for the end of each session: before the first read that shows it.
+
+    If that read is after the deadline, the rule follows the last call that showed the session as pending.
+    """
     deadlines: dict[str, Instant] = {}
+    pending: dict[str, RecordedExchange] = {}
     ended: set[str] = set()
     numbers = _numbers(exchanges)
     for exchange in exchanges:
         body = exchange.response_json
         if not exchange.succeeded or not isinstance(body, dict):
             continue
-        id = str(body.get("sessionId"))
-        expires = parse(str(body.get("expiresAt")))
+        id, expires = str(body.get("sessionId")), parse(str(body.get("expiresAt")))
         if exchange.operation == "createConnectionSession" and expires is not None:
-            deadlines[id] = expires[0]
-        status = body.get("status")
-        if exchange.operation != "readConnectionSession" or id not in deadlines or id in ended or status == "pending":
+            deadlines[id], pending[id] = expires[0], exchange
+        if exchange.operation != "readConnectionSession" or id not in deadlines or id in ended:
+            continue
+        if body.get("status") == "pending":
+            pending[id] = exchange
             continue
         ended.add(id)
-        effect: JSON = {}
-        if status == "completed" and isinstance(body.get("entrypoint"), dict):
-            name, phone = body["entrypoint"].get("name"), str(body["entrypoint"].get("displayPhone"))
-            effect = {
-                "complete-session": {
-                    **({"name": name} if name else {}),
-                    **({"phone": phone} if normalize_phone(phone, _COUNTRY) else {}),
-                }
-            }
-        elif status == "failed":
-            effect = {"fail-session": {"reason": body.get("reason") or "token_exchange_failed"}}
-        elif status == "expired" and instants[exchange.index] < deadlines[id]:
-            effect = {"expire-session": {}}
+        is_late = instants[exchange.index] >= deadlines[id]
+        effect = _end_of_session(body, is_late=is_late)
         if effect:
-            yield {"on": exchange.operation, "nth": numbers[exchange.index], "when": "before", "do": effect}
+            cause, when = (pending[id], "after") if is_late else (exchange, "before")
+            yield {"on": cause.operation, "nth": numbers[cause.index], "when": when, "do": effect}
+
+
+def _end_of_session(body: Mapping[str, Any], *, is_late: bool) -> JSON:
+    """Return the effect that ends a session as an answer shows; none for one that expires by itself."""
+    status = body.get("status")
+    if status == "completed" and isinstance(body.get("entrypoint"), dict):
+        name, phone = body["entrypoint"].get("name"), str(body["entrypoint"].get("displayPhone"))
+        is_valid = normalize_phone(phone, _COUNTRY) is not None
+        return {"complete-session": {**({"name": name} if name else {}), **({"phone": phone} if is_valid else {})}}
+    if status == "failed":
+        return {"fail-session": {"reason": body.get("reason") or "token_exchange_failed"}}
+    return {"expire-session": {}} if status == "expired" and not is_late else {}
 
 
 def _ends_of_campaigns(exchanges: Sequence[RecordedExchange], begin: Instant) -> Iterator[JSON]:
