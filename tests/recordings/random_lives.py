@@ -306,7 +306,11 @@ def record(
     jumps: bool = False,
     steps: int = 60,
 ) -> Recording:
-    """Return the recording of a life that follows from its seed."""
+    """
+    Return the recording of a life that follows from its seed.
+
+    The folder then has the file of its recorder, `life.har`, and the HAR of the sandbox itself, `own.har`, by another clock.
+    """
     chance = random.Random(seed)
     with server.sandbox(
         seed=seed, now="2026-03-01T12:00:00Z", given=given(), choices=random_profile(chance)
@@ -318,4 +322,5 @@ def record(
             script = [{"on": "*", "chance": 0.1, "do": fault} for fault in chance.sample(list(FAULTS), 4)]
             sandbox.apply({"script": script})
         life.live(steps)
+        (folder / "own.har").write_text(json.dumps(sandbox.log.har()), encoding="utf-8")
         return life.recorder.recording(folder)

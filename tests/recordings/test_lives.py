@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mockserver import MockServer, Sandbox
+from mockserver.recordings.reading import read_recording
 from mockserver.verify.histories.report import judge_service
 from mockserver.verify.histories.service import CHECKS
 from tests.clients.driven import Client
@@ -41,6 +42,9 @@ def test_no_life_under_random_choices_is_contradictory(tmp_path: Path) -> None:
             report = judge_service(life)
             assert (seed, [], []) == (seed, report.verdicts.contradictions, report.broken)
             compared.update(report.verdicts.compared)
+            for files in (["own.har"], ["life.har", "own.har"]):
+                own = read_recording(*(tmp_path / name for name in files))
+                assert (seed, files, []) == (seed, files, judge_service(own).broken)
     finally:
         server.close()
 

@@ -27,9 +27,7 @@ SECOND: Final = 1_000_000
 MINUTE: Final = 60 * SECOND
 # How far the clock of a Date may be from that of the dates in bodies: a proxy writes the one, the service the other.
 SKEW: Final = 5 * SECOND
-# The service notes a delivery a little after its end; the clock of a receiver with a file of its own is another.
-_DELIVERY_MARGIN_MS: Final = 1_000
-_OTHER_CLOCK_MARGIN_MS: Final = 30_000
+_DELIVERY_MARGIN_MS: Final = 2_000  # the service notes a delivery a little after its end
 _UNTIMED_DURATION_MS: Final = 60_000  # how long a call may have taken whose recording has no times
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = EPOCH.resolution
@@ -76,15 +74,16 @@ def precedes(first: Cited, second: Cited) -> bool:
     """
     Return True if the first was over before the second began.
 
-    Calls of one file are compared by its recorder's clock, those of two files by the service's own.
+    Two of one file are compared by its recorder's clock, calls of two files by the service's own; a delivery in another file
+    has no order, since its receiver's clock is unknown.
     """
     if isinstance(first, RecordedExchange) and isinstance(second, RecordedExchange):
         if first.source == second.source:
             return first.precedes(second) and not _is_later(first, second)
         one, other = window(first), window(second)
     else:
-        margin_ms = _DELIVERY_MARGIN_MS if first.source == second.source else _OTHER_CLOCK_MARGIN_MS
-        one, other = _interval(first, margin_ms), _interval(second, margin_ms)
+        is_one_clock = first.source == second.source
+        one, other = (_interval(first), _interval(second)) if is_one_clock else (None, None)
     return one is not None and other is not None and one[1] < other[0]
 
 
@@ -97,15 +96,11 @@ def _is_later(first: RecordedExchange, second: RecordedExchange) -> bool:
 _Interval = tuple[int, int]
 
 
-def _interval(cited: Cited, margin_ms: int = 0) -> _Interval | None:
-    """Return start and end in milliseconds of the recorder, widened by a margin; None for a call without times."""
-    if isinstance(cited, RecordedExchange) and not cited.is_timed:
-        return None
-    return cited.started - margin_ms, cited.ended + margin_ms
-
-
-def _interval_in_file(cited: Cited) -> _Interval | None:
-    return _interval(cited, 0 if isinstance(cited, RecordedExchange) else 2 * _DELIVERY_MARGIN_MS)
+def _interval(cited: Cited) -> _Interval | None:
+    """Return start and end in milliseconds of the recorder; None for a call without times."""
+    if isinstance(cited, RecordedExchange):
+        return (cited.started, cited.ended) if cited.is_timed else None
+    return cited.started - _DELIVERY_MARGIN_MS, cited.ended + _DELIVERY_MARGIN_MS
 
 
 def reversal(rows: Iterable[Ranked]) -> tuple[Ranked, Ranked] | None:
@@ -114,25 +109,13 @@ def reversal(rows: Iterable[Ranked]) -> tuple[Ranked, Ranked] | None:
     for row in rows:
         files[row.sighting.cited.source].append(row)
     for in_file in files.values():
-        fallen = _reversal_in_time(in_file, _interval_in_file) or _reversal_in_order(in_file)
+        fallen = _reversal_in_time(in_file, _interval) or _reversal_in_order(in_file)
         if fallen is not None and precedes(fallen[0].sighting.cited, fallen[1].sighting.cited):
             return fallen
     if len(files) < 2:
         return None
     together = [row for in_file in files.values() for row in in_file]
-    return _reversal_in_time(together, window) or _reversal_of_deliveries(together)
-
-
-def _reversal_of_deliveries(rows: Sequence[Ranked]) -> tuple[Ranked, Ranked] | None:
-    """Compare each delivery with the calls of other files."""
-    for row in rows:
-        if isinstance(row.sighting.cited, RecordedDelivery):
-            for other in rows:
-                if precedes(row.sighting.cited, other.sighting.cited) and row.low > other.high:
-                    return row, other
-                if precedes(other.sighting.cited, row.sighting.cited) and other.low > row.high:
-                    return other, row
-    return None
+    return _reversal_in_time(together, window)
 
 
 def _reversal_in_time(
