@@ -252,6 +252,62 @@ class GatewayMachine(RuleBasedStateMachine):
     varied: Sequence[str]
     waits_at_most: int
 
+class InterleaveFinding:
+    advice: str
+    def as_json(self) -> JSON: ...
+    cause: str
+    clause: str | None
+    count: int
+    document: JSON
+    fault: PlacedFault | None
+    def lanes(self) -> Iterator[str]: ...
+    message: str
+    path: str | None
+    places: Sequence[str]
+    preemptions: int
+    schedule: str
+    steps: Sequence[ReleasedStep]
+    traced: TracedRun | None
+    verdict: InterleaveVerdict
+
+class InterleaveOptions:
+    def __init__(self, bound: int = 2, tolerates: tuple[type[BaseException], ...] = (), runs: int = 2000, seconds: float | None = None, seed: int = 0, schedule: str | None = None, split: bool = False, prune: bool = True, faults: int = 0, fault: str | None = None, blocked_seconds: float = 2.0) -> None: ...
+    blocked_seconds: float
+    bound: int
+    fault: str | None
+    faults: int
+    prune: bool
+    runs: int
+    schedule: str | None
+    seconds: float | None
+    seed: int
+    split: bool
+    tolerates: tuple[type[BaseException], ...]
+
+class InterleaveReport:
+    blocked: Mapping[str, int]
+    bounds: Sequence[Bound]
+    chance: ChanceRuns | None
+    clients: Sequence[str]
+    difference: str | None
+    failed: bool
+    failed_serial: str | None
+    fault_runs: FaultRuns | None
+    findings: Sequence[InterleaveFinding]
+    json: JSON
+    left: int
+    options: InterleaveOptions
+    runs: int
+    serial: Sequence[SerialRun]
+    shares_memory: bool
+    sleep: Sleep | None
+    test: str
+    def text(self, *, replay: str = _REPLAY, as_option: str = ', fault="{fault}"') -> str: ...
+    def try_to_write_documents(self, folder: str | Path) -> None: ...
+    unplayed: str | None
+    unwritten: list[str]
+    def write_documents(self, folder: str | Path = '.mockserver/failures') -> None: ...
+
 class Invalid(NamedTuple):
     body: Any
     code: str
@@ -339,6 +395,7 @@ class RecordedDelivery:
 
 class RecordedExchange:
     code: str | None
+    date: int | None
     ended: int
     index: int
     is_answered: bool
