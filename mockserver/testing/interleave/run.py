@@ -522,36 +522,40 @@ class InterleavedRun:
         actor.random = random.getstate()
 
     def _await(self, actor: _Actor) -> bool:
-        """Return True once the actor has come to its next step or its end, False if it is blocked."""
-        began, is_sent = real_time.seconds(), False
-        blocked_since: float | None = None  # a task, as far as its loop shows
+        """
+        Return True once the actor has come to its next step or its end, False if it is blocked.
+
+        Real time counts by the waits of this thread: if a busy machine lets the whole process wait, no client is blocked.
+        """
+        waited = idle_for = 0.0  # of a task, how long its loop has had nothing to run
+        is_sent = False
         probed: Mapping[str, int] | None = None
-        while True:
-            if self._has_settled(actor, probed):
-                actor.blocked_at = None
-                return True
-            now = real_time.seconds()
-            if probed is not None:
-                blocked_since = (blocked_since or now) if self._seems_blocked(actor, probed) else None
-            is_surely_blocked = blocked_since is not None and now - blocked_since > _TASK_BLOCKED_S
-            if is_surely_blocked or now - began > self._patience(actor):
+        while not self._has_settled(actor, probed):
+            if probed is not None and not self._seems_blocked(actor, probed):
+                idle_for = 0.0
+            if idle_for > _TASK_BLOCKED_S or waited > self._patience(actor):
                 return False
             if actor.is_task and not is_sent:
                 is_sent = True
                 self._probes += 1
                 self._probe(self._probes)
             needs_poll = actor.is_task or bool(actor.waiting)
+            timeout = _POLL_S if needs_poll else min(self._blocked_s, _KNOWN_BLOCK_S)
+            began, probed = real_time.seconds(), None
             try:
-                item = self._gate.mail.get(timeout=_POLL_S if needs_poll else min(self._blocked_s, _KNOWN_BLOCK_S))
+                item = self._gate.mail.get(timeout=timeout)
             except Empty:
-                probed = None
+                waited += timeout
                 continue
-            is_answer = isinstance(item, LoopIdle) and is_sent and item.number == self._probes
-            probed = item.in_flight if is_answer and isinstance(item, LoopIdle) else None
-            is_sent = is_sent and not is_answer
+            waited += min(real_time.seconds() - began, timeout)
+            if isinstance(item, LoopIdle) and is_sent and item.number == self._probes:
+                probed, is_sent = item.in_flight, False
             self._take(item)
-            if is_answer and not self._has_settled(actor, probed):
+            if probed is not None and not self._has_settled(actor, probed):
                 idle.pause(_POLL_S)
+                waited, idle_for = waited + _POLL_S, idle_for + _POLL_S
+        actor.blocked_at = None
+        return True
 
     def _patience(self, actor: _Actor) -> float:
         thread = actor.thread
