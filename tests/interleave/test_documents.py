@@ -53,7 +53,7 @@ def test_a_trace_shows_the_lanes_and_the_actor_of_each_call(server: MockServer, 
 
 
 def test_a_folder_that_cannot_be_written_is_a_note(server: MockServer, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", encoding="utf-8")
     report = written(server, tmp_path / "file")
 
     assert "no replay document was written: " in report.text()
