@@ -430,15 +430,14 @@ class _Seed:
             if isinstance(body, dict) and body.get("nextCursor") and str(body["nextCursor"]) not in followed
         } - whole
         self._comments += [f"the messages of {chat} beyond the last page that was read" for chat in sorted(more)]
-        return [
-            {
-                "chatId": chat,
-                "createdAt": format_milliseconds(
-                    min((_created(row)[0] for row in messages if row["chatId"] == chat), default=self._begin) - SECOND
-                ),
-            }
-            for chat in sorted(more)
-        ]
+        known = {row.get("id") for row in messages}
+        replied = {
+            str(row["replyToId"]): str(row["chatId"]) for row in messages if row.get("replyToId") not in (None, *known)
+        }
+        oldest = min((_created(row)[0] for row in messages), default=self._begin)
+        older = [{"chatId": chat, "id": id} for id, chat in replied.items()]
+        older += [{"chatId": chat} for chat in sorted(more) if chat not in replied.values()]
+        return [{**row, "createdAt": format_milliseconds(oldest - SECOND)} for row in older]
 
     def _counts(self) -> Iterator[AudienceSize]:
         """Yield the sizes of audiences: of executions as they were started, then of previews."""
@@ -540,6 +539,18 @@ class _Seed:
         execution = executions[0]
         target = execution.get("targetCount")
         past = {key: execution[key] for key in ("startedAt", "completedAt") if isinstance(execution.get(key), str)}
+        start, counts, cadence = parse(str(past.get("startedAt"))), counts_of(execution), row.get("cadence")
+        if (
+            row.get("status") in ("failed", "canceled")
+            and "completedAt" not in past
+            and start
+            and counts
+            and isinstance(cadence, int)
+        ):
+            last = max(0, counts.processed - 1) * MINUTE // max(1, cadence)
+            past["completedAt"] = format_milliseconds(
+                start[0] + last
+            )  # not shown; that of the last message at the earliest
         return {
             "executionId": execution.get("id"),
             **past,
