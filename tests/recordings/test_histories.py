@@ -131,7 +131,7 @@ def test_one_call_in_the_files_of_two_recorders_is_one_call(tmp_path: Path) -> N
 
 
 def test_keys_are_tenants_of_their_own(tmp_path: Path) -> None:
-    other = read(campaign("processing"), 2, key="sk_of_somebody_else_0001")
+    other = read(campaign("processing"), 2, key="sk_of_another_tenant_0001")
 
     assert [] == clauses(judged(tmp_path, read(campaign("completed"), 1), other))
 

@@ -43,7 +43,7 @@ class Verdicts:
         contradictions: At most one for each clause and record, in the order of the checks.
         compared: How many comparisons there were, by clause.
         excused: For a clause, the choice that excuses what would contradict it otherwise.
-        not_shown: For a clause, why this recording cannot show whether it is kept.
+        not_shown: For a clause, why this recording cannot show whether it holds.
     """
 
     def __init__(self) -> None:
