@@ -107,7 +107,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if any(item.get_closest_marker("mockserver_interleave") is not None for item in items):
         from mockserver.pytest_plugin.interleave import InterleavedTests
 
-        config.pluginmanager.register(InterleavedTests(), "mockserver-interleave")
+        config.pluginmanager.register(InterleavedTests(_OWNERSHIP), "mockserver-interleave")
     if explore.is_wanted(config, items):
         from mockserver.pytest_plugin.explore_runs import ExploreRuns
 

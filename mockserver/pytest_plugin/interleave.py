@@ -14,8 +14,10 @@ from mockserver.contract.text import closest_match_hint
 from mockserver.pytest_plugin import failure_report, options
 from mockserver.testing.interleave import InterleaveOptions
 from mockserver.testing.report.folder import make_folder, shown_path
+from mockserver.testing.settings import NAMES
 
 if TYPE_CHECKING:
+    from mockserver.pytest_plugin.ownership import SandboxOwnership
     from mockserver.testing.interleave import InterleaveReport
     from mockserver.testing.server import MockServer
 
@@ -26,6 +28,9 @@ ARGUMENTS = ("setup", "check", *(field.name for field in fields(InterleaveOption
 class InterleavedTests:
     """Runs the tests with the mark. Lifetime: that of the session."""
 
+    def __init__(self, ownership: pytest.StashKey[SandboxOwnership]) -> None:
+        self._ownership = ownership
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
         """Call the test for its clients, and interleave them; fail for a finding."""
@@ -35,6 +40,10 @@ class InterleavedTests:
             report = _report(pyfuncitem)
         except ValueError as refusal:
             pytest.fail(f"@pytest.mark.{MARK}: {refusal}", pytrace=False)
+        finally:
+            stash = pyfuncitem.config.stash
+            if self._ownership in stash:  # the sandboxes of the runs are not those of the test
+                stash[self._ownership].start_test(pyfuncitem.nodeid)
         if report.failed:
             pytest.fail(f"interleave: {report.text()}", pytrace=False)
         return True
@@ -52,9 +61,8 @@ def _report(item: pytest.Function) -> InterleaveReport:
     unknown = next((name for name in arguments if name not in ARGUMENTS), None)
     if unknown is not None:
         raise ValueError(f"got {unknown!r}; expected {', '.join(ARGUMENTS)}{closest_match_hint(unknown, ARGUMENTS)}")
-    settings = {
-        name: value for mark in reversed([*item.iter_markers("mockserver")]) for name, value in mark.kwargs.items()
-    }
+    own = [*item.iter_markers("mockserver")]
+    settings = {name: value for mark in reversed(own) for name, value in mark.kwargs.items() if name in NAMES}
     server: MockServer = item._request.getfixturevalue("mockserver_server")
     report = server.interleave(clients=_clients(item), settings=settings, test=item.nodeid, **arguments)
     home = failure_report.home(item.config)

@@ -41,7 +41,13 @@ class Waiting:
     """
 
     def __init__(
-        self, actor: str, waits: Waits, label: str, order: tuple[Any, ...], until: Instant | None, thread: int | None
+        self,
+        actor: str,
+        waits: Waits,
+        label: str,
+        order: tuple[Any, ...],
+        until: Instant | None,
+        thread: threading.Thread | None,
     ) -> None:
         self.actor, self.waits, self.label, self.order, self.until = actor, waits, label, order, until
         self.fired: list[JSON] = []
@@ -124,7 +130,7 @@ class Gate:
                 f"got a call of {actor} that blocks the event loop of the clients; await it: `await sandbox.aio.call(...)`, "
                 "`sandbox.aio.httpx_client()`, or `await sandbox.aio.run(function, ...)` for any other"
             )
-        waiting, released = Waiting(actor, waits, label, order, until, threading.get_ident()), threading.Lock()
+        waiting, released = Waiting(actor, waits, label, order, until, threading.current_thread()), threading.Lock()
         released.acquire()
         waiting.resume = released.release
         self._put(waiting)

@@ -167,7 +167,7 @@ class KnownThreads:
     """What the runs of one search have learned: threads that call for clients, and where clients were blocked."""
 
     def __init__(self) -> None:
-        self.calling: set[int] = set()
+        self.calling: set[threading.Thread] = set()
         self.blocks: set[str] = set()
 
 
@@ -598,7 +598,7 @@ class InterleavedRun:
         """Return True if all threads of the clients wait: at the gate, for an answer that waits there, or for one another."""
         waiting = {each.thread for one in self._actors.values() for each in one.waiting}
         if threading.active_count() == len(self._own) and len(actor.waiting) == 1 and actor.thread is not None:
-            is_alone = actor.thread.ident in waiting or None in waiting
+            is_alone = actor.thread in waiting or None in waiting
             if is_alone or actor.is_task:
                 return True
         others = [
@@ -606,11 +606,11 @@ class InterleavedRun:
             for thread in threading.enumerate()
             if thread not in self._own
             and not thread.name.startswith("mockserver")
-            and thread.ident not in waiting
-            and (thread not in self._foreign or thread.ident in self._known.calling)
+            and thread not in waiting
+            and (thread not in self._foreign or thread in self._known.calling)
         ]
         own, over_sockets = actor.thread, sum(each.thread is None for each in actor.waiting)
-        if own is not None and not actor.is_task and own.ident not in waiting and not (over_sockets and not others):
+        if own is not None and not actor.is_task and own not in waiting and not (over_sockets and not others):
             others.append(own)
         receiving = sum(map(idle.is_receiving, others))
         return receiving <= over_sockets and all(idle.is_idle(each) or idle.is_receiving(each) for each in others)
@@ -630,8 +630,7 @@ class InterleavedRun:
         if isinstance(item, Waiting):
             actor = self._actors[item.actor]
             actor.waiting.append(item)
-            own = actor.thread
-            if item.thread is not None and (own is None or item.thread != own.ident):
+            if item.thread is not None and item.thread is not actor.thread:
                 self._known.calling.add(item.thread)
         elif isinstance(item, SocketAnswered):
             self._actors[item.actor].unanswered -= 1
