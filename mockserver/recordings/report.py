@@ -98,7 +98,7 @@ def lines(report: RecordingReport) -> Iterator[str]:
     if report.masked:
         fields = sorted(report.masked.items(), key=lambda row: (-row[1], row[0]))
         named = ", ".join(f"{count} of {field}" for field, count in fields[:_CITED])
-        yield f"masked: {sum(report.masked.values())} values ({named}{', ...' if len(fields) > _CITED else ''})"
+        yield f"masked: {_counted(sum(report.masked.values()), 'value')} ({named}{', ...' if len(fields) > _CITED else ''})"
 
 
 def intake_lines(recording: Recording) -> Iterator[str]:

@@ -156,6 +156,35 @@ def _statement(field: str, operator: str, value: Any) -> list[JSON]:
     return [{"combinator": "and", "statements": [{"field": field, "operator": operator, "value": value}]}]
 
 
+def test_a_cassette_without_times_has_a_scenario_that_plays_it(tmp_path: Path) -> None:
+    row = {
+        "id": "c",
+        "name": "x",
+        "description": None,
+        "status": "completed",
+        "platform": "chatapp",
+        "templateId": "t",
+        "cadence": 5,
+    }
+    interaction = {
+        "request": {
+            "method": "GET",
+            "uri": "https://crm.example/v1/campaigns",
+            "headers": {"x-api-key": KEY},
+            "body": None,
+        },
+        "response": {"status": {"code": 200}, "headers": {}, "body": {"string": json.dumps({"campaigns": [row]})}},
+    }
+    (tmp_path / "cassette.json").write_text(json.dumps({"version": 1, "interactions": [interaction]}), encoding="utf-8")
+    scenario, differences = written(read_recording(tmp_path / "cassette.json"))
+
+    assert [] == differences
+    assert (
+        "the execution of campaign c, which is listed as completed",
+        "template t, which no answer shows",
+    ) == scenario.comments
+
+
 def test_chats_are_selected_as_often_as_recorded() -> None:
     counts = [
         AudienceSize([], 10), AudienceSize(_statement("chat.isAnswered", "equals", True), 4),
