@@ -49,7 +49,9 @@ class World(NamedTuple):
         yaml.width = 120
         yaml.dump(self.document, out)
         head = ["# Written from a recording; play it back with `mockserver recording --play THIS_FILE RECORDING`."]
-        return "\n".join([*head, *(f"# Not known: {comment}" for comment in self.comments), out.getvalue()])
+        return "\n".join(
+            [*head, *(f"# Not known: {' '.join(comment.split())}" for comment in self.comments), out.getvalue()]
+        )
 
 
 def world(recording: Recording, learnt: Sequence[LearnedChoice]) -> World:

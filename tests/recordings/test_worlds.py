@@ -185,6 +185,26 @@ def test_a_cassette_without_times_has_a_scenario_that_plays_it(tmp_path: Path) -
     ) == scenario.comments
 
 
+def test_each_key_is_a_tenant_with_its_own_records(tmp_path: Path) -> None:
+    rows = [
+        entry(
+            "GET /v1/forms/form_1/embed-frame-policy",
+            200,
+            {"iframeEmbedAllowedOrigins": [f"https://{name}.example"]},
+            key=f"sk_{name}_key_of_a_tenant",
+            at=at,
+        )
+        for name, at in (("one", "2026-03-01T12:00:00Z"), ("one", "2026-03-01T12:00:01Z"))
+    ]
+    rows.append(refused_form := failed("GET /v1/forms/form_1/embed-frame-policy", 2, 404, "FORM_NOT_FOUND"))
+    refused_form["request"]["headers"][-1]["value"] = "sk_two_key_of_another_tenant"
+    scenario, differences = written(read_recording(write(tmp_path, *rows)))
+
+    assert [] == differences
+    assert ["form_1"] == [form["id"] for form in scenario.document["given"]["forms"]]
+    assert [{"id": "tenant_2"}] == scenario.document["given"]["tenants"]
+
+
 def test_chats_are_selected_as_often_as_recorded() -> None:
     counts = [
         AudienceSize([], 10), AudienceSize(_statement("chat.isAnswered", "equals", True), 4),
