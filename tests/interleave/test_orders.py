@@ -27,7 +27,7 @@ from tests.interleave.pairs import (
 )
 
 Client = Callable[[Sandbox], Any]
-SHORT_S = 0.05  # real time, for clients that are blocked for ever
+SHORT_S = 0.3  # real time, for clients that are certainly blocked
 
 
 @pytest.fixture(scope="module")

@@ -66,7 +66,7 @@ def test_a_race_has_no_finding_in_serial_runs(server: MockServer, name: str) -> 
 @pytest.mark.parametrize("name", CAREFUL)
 def test_a_careful_pair_has_no_finding(server: MockServer, name: str) -> None:
     # Under their own lock one of the clients is certainly blocked, so that a short bound of real time decides nothing else.
-    report = interleaved(server, CAREFUL[name], blocked_seconds=0.05 if name == "under-a-lock" else 60)
+    report = interleaved(server, CAREFUL[name], blocked_seconds=0.3 if name == "under-a-lock" else 60)
 
     assert not report.failed, report.text()
 
