@@ -409,6 +409,15 @@ def test_a_clock_that_follows_the_process_is_refused(server: MockServer) -> None
         server.interleave(clients={"one": campaigns}, settings={"clock": "follow", "now": None})
 
 
+def test_a_setup_that_fails_ends_the_search_and_leaves_no_sandbox_open(server: MockServer) -> None:
+    def setup(sandbox: Sandbox) -> None:
+        raise LookupError("no data")
+
+    with pytest.raises(LookupError, match="no data"):
+        interleaved(server, {"one": campaigns}, setup=setup)
+    assert "0 sandboxes" in repr(server)
+
+
 def test_each_endpoint_has_deliveries_of_its_own(server: MockServer) -> None:
     orders: set[tuple[str, ...]] = set()
 

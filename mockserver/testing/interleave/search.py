@@ -344,16 +344,19 @@ class Search:
     # One run
 
     def _made(self) -> Sandbox:
+        """Return the sandbox of the next run after the user's setup, with everything delivered that this made due."""
         sandbox = self._make_sandbox()
-        if not sandbox._hosted.sandbox.clock.frozen:
-            sandbox.close()
-            raise ValueError(
-                "settings: got a clock that follows the process's; expected a frozen one, which each run moves"
-            )
         sandbox._is_repeated = True
-        if self._setup is not None:
-            self._setup(sandbox)
-        sandbox._hosted.dispatch_webhooks()
+        try:
+            if self._setup is not None:
+                self._setup(sandbox)
+            if not sandbox._hosted.sandbox.clock.frozen:
+                got = "got a clock that follows the process's; expected a frozen one, which each run moves"
+                raise ValueError(f"settings: {got}")
+            sandbox._hosted.dispatch_webhooks()
+        except BaseException:
+            sandbox.close()
+            raise
         return sandbox
 
     def _play(self, sandbox: Sandbox, prefix: Sequence[str]) -> PlayedRun:
