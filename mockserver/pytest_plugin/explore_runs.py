@@ -24,6 +24,7 @@ from mockserver.pytest_plugin import failure_report, options, sweep
 from mockserver.pytest_plugin.clones import clone_item, is_unittest
 from mockserver.pytest_plugin.explore import ARGUMENTS, EXPLORATION, INNER_RUN, MARK, RESULTS, is_inner
 from mockserver.pytest_plugin.explore_results import TITLE, ExploreResults, verdicts
+from mockserver.server.errors import causes
 from mockserver.testing.explore import Exploration, ExploreOptions
 from mockserver.testing.report.folder import make_folder, shown_path
 
@@ -281,12 +282,10 @@ def _run(item: pytest.Function, exploration: ItemExploration) -> BaseException |
 
 def _limit_of_test(raised: BaseException) -> str | None:
     """Return how pytest-timeout has ended the test, also if the client has made another exception of it; None if it has not."""
-    cause: BaseException | None = raised
-    while cause is not None:
+    for cause in causes(raised):
         frames = (frame for frame, _ in traceback.walk_tb(cause.__traceback__))
         if any(frame.f_globals.get("__name__") == "pytest_timeout" for frame in frames):
             return f"by a limit of the test: {cause}"
-        cause = cause.__cause__ or cause.__context__
     return None
 
 

@@ -1,8 +1,8 @@
-"""The one exception of the control plane."""
+"""The one exception of the control plane, and the causes of any exception."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -97,3 +97,13 @@ def unknown_id(kind: str, received: str, ids: Iterable[str]) -> ControlError:
     expected = ", ".join(known[:_LISTED_MAX]) or "one that exists; there is none yet"
     hint = closest_match_hint(received, known)
     return ControlError("MOCK_NOT_FOUND", f"{kind}: got {received!r}; expected {expected}{hint}")
+
+
+def causes(failure: BaseException) -> Iterator[BaseException]:
+    """Yield an exception and its causes, each once: a client that keeps an exception and raises it again may close a circle."""
+    seen: set[int] = set()
+    cause: BaseException | None = failure
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = cause.__cause__ or cause.__context__

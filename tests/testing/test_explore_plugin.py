@@ -687,6 +687,20 @@ def test_a_limit_of_the_test_ends_its_exploration_and_fails_it_with_what_was_fou
     )
 
 
+def test_a_client_whose_exceptions_cause_each_other_is_explored(stubbed: Suite) -> None:
+    source = ENDS_IN_ITS_FOURTH_RUN.replace(
+        "END",
+        "first, second = ValueError('first'), ValueError('second')\n"
+        "            first.__cause__, second.__cause__ = second, first\n"
+        "            raise first",
+    )
+
+    result = stubbed.run(source)
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["crashed: drop-after at listCampaigns"])
+
+
 @pytest.mark.parametrize("arguments", [("-x",), ("--maxfail=1",)])
 def test_the_first_finding_ends_a_run_that_stops_at_failures(stubbed: Suite, arguments: tuple[str, ...]) -> None:
     result = stubbed.run(FINDS + PASSES.removeprefix(CLIENT), *arguments)

@@ -90,7 +90,7 @@ def test_the_conditions_on_the_state_have_the_names_of_the_document() -> None:
 
 
 def test_apply_takes_each_part_of_a_document_that_a_sandbox_can_take() -> None:
-    assert set(SCHEMA["properties"]) - {"scenario", "summary", "clauses", "seed", "calls"} == parameters(
+    assert set(SCHEMA["properties"]) - {"scenario", "summary", "clauses", "seed", "calls", "version"} == parameters(
         Sandbox.apply
     ) - {"document"}
 

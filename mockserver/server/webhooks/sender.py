@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mockserver.core.webhooks import url_policy
 from mockserver.core.webhooks.retry_schedule import TIMEOUT
+from mockserver.server.errors import causes
 from mockserver.server.webhooks.connections import (
     CANCELED,
     IdleConnections,
@@ -151,17 +152,9 @@ class HttpSender:
                 connection.close()
 
 
-def _is_timeout(failure: BaseException | None) -> bool:
-    while failure is not None:
-        if isinstance(failure, TimeoutError):
-            return True
-        failure = failure.__cause__ or failure.__context__
-    return False
-
-
 def _reason(failure: Exception, request: InFlightRequest) -> str:
     """Return why there is no response; an error after a cancellation is not the endpoint's."""
-    if _is_timeout(failure):
+    if any(isinstance(cause, TimeoutError) for cause in causes(failure)):
         return TIMEOUT
     if request.is_over:
         return CANCELED
