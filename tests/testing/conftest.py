@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import _hypothesis_pytestplugin
+import httpcore  # noqa: F401 - as httpx, which maps the errors of the first one that it imports
 import httpx  # noqa: F401 - before any suite, whose own import ends with it while the transports would still have its errors
 import jinja2  # noqa: F401 - as httpx; a trace imports it, and templates compare its sentinels by identity
 import pytest
