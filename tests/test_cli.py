@@ -79,13 +79,16 @@ def test_without_a_command_it_prints_its_help(capsys: pytest.CaptureFixture[str]
     assert (0, help_text.split(), "") == (ran.returncode, ran.stdout.split(), ran.stderr)
 
 
-def test_a_reader_that_leaves_early_gets_no_traceback() -> None:
+@pytest.mark.parametrize("command", [("choices",), ("scenarios", "all-sends-fail")], ids=["long", "short"])
+def test_a_reader_that_leaves_early_gets_no_traceback(command: tuple[str, ...]) -> None:
+    """A short output is written when the interpreter ends, unless the command has flushed it."""
     read_end, write_end = os.pipe()
     os.close(read_end)
 
     done = subprocess.run(
-        [sys.executable, "-m", "mockserver", "choices"],
+        [sys.executable, "-m", "mockserver", *command],
         cwd=ROOT,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
         stdout=write_end,
         stderr=subprocess.PIPE,
         check=False,

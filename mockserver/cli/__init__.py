@@ -91,6 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         chosen: _Command = options.chosen
         status: int = chosen.function(chosen.run)(options, sys.stdout)
+        sys.stdout.flush()  # here, where a reader that has left is no error
         return status
     except (OSError, ValueError) as failure:
         if isinstance(failure, OSError) and is_broken_pipe(failure, sys.platform):
