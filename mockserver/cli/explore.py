@@ -14,7 +14,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -32,9 +32,21 @@ _NONE = "none"
 _CURE: Final = "POST /_mock/clock/advance in place of its sleep, or --follow SECONDS"
 
 # fmt: off
+# The options of every command that runs others as clients.
+OF_CLIENTS: Final[Mapping[str, dict[str, Any]]] = {
+    "--scenario": {"metavar": "NAME|FILE",
+        "help": "initial state of each sandbox (default: empty)"},
+    "--reported-exit": {"metavar": "STATUSES",
+        "help": "exit statuses, separated by commas, with which a command reports a failure (default: each but 0 is a crash)"},
+    "--reported-output": {"metavar": "PATTERN",
+        "help": "regular expression; if it is in the output of a command that fails, the command reports a failure"},
+    "--json": {"type": Path, "metavar": "FILE",
+        "help": "write the report to FILE"},
+    "--failures": {"metavar": "FOLDER",
+        "help": "folder for the documents of findings, `off` for none (default: .mockserver/failures)"},
+}
 _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
-    ("--scenario", {"metavar": "NAME|FILE",
-        "help": "initial state of each sandbox (default: empty)"}),
+    ("--scenario", OF_CLIENTS["--scenario"]),
     ("--follow", {"type": float, "metavar": "SECONDS",
         "help": "let this much time of the sandbox pass in each real second (default: the clock is frozen)"}),
     ("--faults", {"metavar": "NAMES",
@@ -53,18 +65,14 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
         "help": "real time for which one read is held, to see whether the client has a timeout; 0 for none (default: %(default)g)"}),
     ("--timeout", {"type": float, "default": 60.0, "metavar": "SECONDS",
         "help": "real time after which a run is ended (default: %(default)g)"}),
-    ("--reported-exit", {"metavar": "STATUSES",
-        "help": "exit statuses, separated by commas, with which the command reports a failure (default: each but 0 is a crash)"}),
-    ("--reported-output", {"metavar": "PATTERN",
-        "help": "regular expression; if it is in the output of a command that fails, the command reports a failure"}),
+    ("--reported-exit", OF_CLIENTS["--reported-exit"]),
+    ("--reported-output", OF_CLIENTS["--reported-output"]),
     ("--strict", {"action": "store_true",
         "help": "fail for findings with the verdict `crashed` too"}),
-    ("--json", {"type": Path, "metavar": "FILE",
-        "help": "write the report to FILE"}),
+    ("--json", OF_CLIENTS["--json"]),
     ("--html", {"type": Path, "metavar": "FILE",
         "help": "write the report to FILE as a page"}),
-    ("--failures", {"metavar": "FOLDER",
-        "help": "folder for the documents of findings, `off` for none (default: .mockserver/failures)"}),
+    ("--failures", OF_CLIENTS["--failures"]),
 )
 # fmt: on
 
@@ -85,17 +93,13 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         0 if nothing fails, 1 for findings that do, 130 if a signal, as of Ctrl-C, ended it: the report has what was found before.
     """
     import shlex
-    import shutil
 
     from mockserver.cli.command_runs import CommandReported, CommandRuns
     from mockserver.testing.explore import Exploration, ExploreOptions
 
     _check_seconds(options)
     command = _command(options)
-    program = shutil.which(command[0])  # its path: Windows starts some, such as npm, by their path alone
-    if program is None:
-        raise ValueError(f"explore: got {command[0]!r}; expected a program that is on PATH, or the path of one")
-    runs = CommandRuns([program, *command[1:]], options.timeout, options.follow, reported(options))
+    runs = CommandRuns(with_program("explore", command), options.timeout, options.follow, reported(options))
     try:
         explored = ExploreOptions(
             faults=_names(options.faults),
@@ -172,6 +176,16 @@ def _check_seconds(options: argparse.Namespace) -> None:
         value = getattr(options, name)
         if value is not None and not 0 < value < math.inf:
             raise ValueError(f"--{name}: got {value:g}; expected a number of seconds above 0")
+
+
+def with_program(name: str, command: Sequence[str]) -> list[str]:
+    """Return a command with the path of its program, by which alone Windows starts some, such as npm; ValueError if there is none."""
+    import shutil
+
+    program = shutil.which(command[0])
+    if program is None:
+        raise ValueError(f"{name}: got {command[0]!r}; expected a program that is on PATH, or the path of one")
+    return [program, *command[1:]]
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:

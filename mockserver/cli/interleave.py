@@ -10,7 +10,6 @@ import argparse
 import json
 import os
 import shlex
-import shutil
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
@@ -20,7 +19,7 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from mockserver._files import write_whole
-from mockserver.cli.explore import INTERRUPTED, reported, stopped_by_signals
+from mockserver.cli.explore import INTERRUPTED, OF_CLIENTS, reported, stopped_by_signals, with_program
 
 if TYPE_CHECKING:
     from mockserver.testing.interleave import InterleaveReport
@@ -31,8 +30,7 @@ _OUTPUT_MAX_BYTES: Final = 8192  # of each run of a command, its end
 
 # fmt: off
 _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
-    ("--scenario", {"metavar": "NAME|FILE",
-        "help": "initial state of each sandbox (default: empty)"}),
+    ("--scenario", OF_CLIENTS["--scenario"]),
     ("--bound", {"type": int, "default": 2, "metavar": "NUMBER",
         "help": "most preemptions of an order (default: %(default)s)"}),
     ("--runs", {"type": int, "default": 500, "metavar": "RUNS",
@@ -53,14 +51,7 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
         "help": "real time after which a command that neither calls nor ends counts as blocked (default: %(default)g)"}),
     ("--timeout", {"type": float, "default": 60.0, "metavar": "SECONDS",
         "help": "real time after which a command is ended (default: %(default)g)"}),
-    ("--reported-exit", {"metavar": "STATUSES",
-        "help": "exit statuses, separated by commas, with which a command reports a failure (default: each but 0 is a crash)"}),
-    ("--reported-output", {"metavar": "PATTERN",
-        "help": "regular expression; if it is in the output of a command that fails, the command reports a failure"}),
-    ("--json", {"type": Path, "metavar": "FILE",
-        "help": "write the report to FILE"}),
-    ("--failures", {"metavar": "FOLDER",
-        "help": "folder for the documents of findings, `off` for none (default: .mockserver/failures)"}),
+    *((name, OF_CLIENTS[name]) for name in ("--reported-exit", "--reported-output", "--json", "--failures")),
 )
 # fmt: on
 
@@ -136,12 +127,7 @@ def _commands(words: Sequence[str]) -> list[list[str]]:
             f"interleave: got {len([each for each in commands if each])} command(s); expected at least two, such as "
             "`mockserver interleave -- npm run worker -- npm run cron`"
         )
-    for command in commands:
-        program = shutil.which(command[0])  # its path: Windows starts some, such as npm, by their path alone
-        if program is None:
-            raise ValueError(f"interleave: got {command[0]!r}; expected a program that is on PATH, or the path of one")
-        command[0] = program
-    return commands
+    return [with_program("interleave", command) for command in commands]
 
 
 def _run_command(

@@ -19,7 +19,7 @@ from mockserver.recordings.learning import LearnedChoice, learn
 from mockserver.recordings.masking import Masker, salt_of
 from mockserver.recordings.questions import next_line, questions
 from mockserver.verify.histories.exchanges import LEFT_OUT, NOT_THE_SERVICE, Recording
-from mockserver.verify.histories.report import ServiceReport, contradiction_lines, judge_service
+from mockserver.verify.histories.report import ServiceReport, contradiction_lines, judge_service, proof_lines
 from mockserver.version import REPORT_VERSION
 
 _LINE_CHARS: Final = 160
@@ -126,10 +126,7 @@ def _service(report: RecordingReport) -> Iterator[str]:
     yield f"service: {verdicts['broken']} broken, {verdicts['holds']} hold, {verdicts['not observed']} not judged"
     for clause in service.broken:
         yield f"  {clause.id:<20} {clause.text}"
-        for proof in clause.proofs:
-            yield brief(f"      {proof.request}", _LINE_CHARS)
-            yield brief(f"        got       {proof.response}", _LINE_CHARS)
-            yield brief(f"        expected  {proof.expected}", _LINE_CHARS)
+        yield from proof_lines(clause)
         for contradiction in service.contradictions(clause.id):
             yield from contradiction_lines(service, contradiction)
 

@@ -91,7 +91,7 @@ class Life:
             "cadence": 60,
         }
         if self.random.random() < 0.5:
-            body |= {"filters": self.random.choice([THIRDS, NOBODY]), "cadence": self.random.choice([1, 60])}
+            body |= {"filters": self.random.choice([THIRDS, NO_CHAT]), "cadence": self.random.choice([1, 60])}
         if self.random.random() < 0.15:
             del body["platform"]
         if self.random.random() < 0.15:
@@ -203,7 +203,7 @@ def _statement(field: str, operator: str, value: Any) -> Mapping[str, Any]:
     return {"filters": [{"combinator": "and", "statements": [row]}]}
 
 
-NOBODY: Final = _statement("chat.tagIds", "has-any", ["tag_of_nobody"])["filters"]
+NO_CHAT: Final = _statement("chat.tagIds", "has-any", ["tag_of_none"])["filters"]
 PREVIEWS: Final[tuple[Mapping[str, Any], ...]] = (
     {}, {}, {"filters": []}, {"filters": None}, {"filters": [{"combinator": "and", "statements": []}]}, {"filters": [{"statements": []}]},
     {"unknown": 1}, _statement("chat.platform", "equals", "telegraph"), _statement("chat.platform", "contains", "app"),
@@ -282,9 +282,9 @@ class Tour(Life):
             self.sandbox.advance(seconds=seconds)
             self.read(long, execution)
             self.read(long)
-        nobody = self.create("nobody", filters=NOBODY)
-        self.read(nobody, self.start(nobody))
-        self.read(nobody)
+        empty = self.create("no chat", filters=NO_CHAT)
+        self.read(empty, self.start(empty))
+        self.read(empty)
         self.call("GET", "/v1/campaigns")
 
     def connections(self) -> None:

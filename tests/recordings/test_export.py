@@ -90,7 +90,7 @@ def live(sandbox: Sandbox) -> None:
         headers=headers,
         timeout=60,
     )
-    requests.get(f"{url}/campaigns/none", headers={"X-API-Key": "sk_of_nobody_at_all"}, timeout=60)
+    requests.get(f"{url}/campaigns/none", headers={"X-API-Key": "sk_of_no_tenant_at_all"}, timeout=60)
 
 
 def test_a_sandbox_has_its_calls_and_deliveries_as_har_1_2() -> None:

@@ -120,7 +120,6 @@ class LocalReceiver:
         return _by_wsgi(self._target, url, headers, body)
 
     def _by_asgi(self, url: str, headers: Mapping[str, str], body: bytes) -> ReceiverResponse:
-
         response: ReceiverResponse | None = self._await(asgi_request, self._target, url, headers, body)
         if response is None:
             raise _InvalidResponse(
@@ -203,7 +202,12 @@ def _by_wsgi(target: Any, url: str, headers: Mapping[str, str], body: bytes) -> 
 async def asgi_request(
     app: Any, url: str, headers: Mapping[str, str], body: bytes
 ) -> tuple[int, Mapping[str, str], bytes] | None:
-    """Send a POST to an ASGI 3 application, without a socket and without its lifespan events; return status, headers and body, or None if its response is not complete."""
+    """
+    Send a POST to an ASGI 3 application, without a socket and without its lifespan events.
+
+    Returns:
+        Status, headers and body; None if its response is not complete.
+    """
     incoming: list[dict[str, Any]] = [{"type": "http.request", "body": body, "more_body": False}]
     start: dict[str, Any] = {}
     pieces: list[bytes] = []

@@ -65,13 +65,13 @@ class ExploreOptions:
         _refuse_unknown("faults", "a fault", self.faults or (), NAMES)
         _refuse_unknown("operations", "an operation", self.operations or (), OPERATIONS)
         _refuse_unknown("choices", "a choice", self.choices or (), tuple(CHOICES))
-        _check_number("runs", self.runs, int, 1, math.inf, "a number of runs from 1")
-        _check_number("pairs", self.pairs, int, 0, math.inf, "a number of runs, 0 for none")
+        check_number("runs", self.runs, int, 1, math.inf, "a number of runs from 1")
+        check_number("pairs", self.pairs, int, 0, math.inf, "a number of runs, 0 for none")
         if self.seconds is not None:
-            _check_number(
+            check_number(
                 "seconds", self.seconds, (int, float), _LEAST, math.inf, "a number above 0, or None for no limit"
             )
-        _check_number("held", self.held, (int, float), 0, _HELD_MAX_S, f"a number of seconds from 0 to {_HELD_MAX_S}")
+        check_number("held", self.held, (int, float), 0, _HELD_MAX_S, f"a number of seconds from 0 to {_HELD_MAX_S}")
         for entry in self.tolerates:
             _check_tolerated(entry)
 
@@ -94,8 +94,9 @@ class ExploreOptions:
         return tuple(entry for entry in self.tolerates if not isinstance(entry, type))
 
 
-def _check_number(setting: str, value: Any, types: Any, least: float, most: float, expected: str) -> None:
-    if not isinstance(value, types) or not least <= value <= most:
+def check_number(setting: str, value: Any, types: Any, least: float, most: float, expected: str) -> None:
+    """Raise ValueError for what is no number of these types within these bounds."""
+    if isinstance(value, bool) or not isinstance(value, types) or not least <= value <= most:
         raise ValueError(f"{setting}: got {value!r}; expected {expected}")
 
 

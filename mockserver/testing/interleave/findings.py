@@ -1,4 +1,4 @@
-"""InterleaveFindings of an interleaving: cases of one cause, with the shortest schedule, its lanes and the document that replays it."""
+"""Findings of an interleaving: cases of one cause, with the shortest schedule, its lanes and the document that replays it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class InterleaveFinding:
 
     Attributes:
         verdict: `duplicate`, `breach`, `unserial`, `crashed`, `stuck` or `check`.
-        cause: What tells it from other findings of the verdict.
+        cause: What distinguishes it from other findings of the verdict.
         message: One sentence on the shortest case.
         clause: The clause that a client breaks, None if no rule on conduct names one.
         advice: What the client has to do instead; empty if no rule has it.

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from mockserver.testing.explore.options import check_number
+
 BOUND_MAX = 4
 
 
@@ -51,19 +53,16 @@ class InterleaveOptions:
                 raise ValueError(  # noqa: TRY004 - as for every other option
                     f"tolerates: got {entry!r}; expected types of exceptions"
                 )
-        _check("bound", self.bound, int, 0, BOUND_MAX, f"a number of preemptions from 0 to {BOUND_MAX}")
-        _check("runs", self.runs, int, 1, math.inf, "a number of runs from 1")
-        _check("faults", self.faults, int, 0, math.inf, "a number of runs, 0 for none")
+        check_number("bound", self.bound, int, 0, BOUND_MAX, f"a number of preemptions from 0 to {BOUND_MAX}")
+        check_number("runs", self.runs, int, 1, math.inf, "a number of runs from 1")
+        check_number("faults", self.faults, int, 0, math.inf, "a number of runs, 0 for none")
         if self.fault is not None and self.schedule is None:
             raise ValueError(f"fault: got {self.fault!r} without a schedule; expected both, or `faults` for a search")
-        _check("seed", self.seed, int, -math.inf, math.inf, "an integer")
-        _check("blocked_seconds", self.blocked_seconds, (int, float), 0.01, 600, "a number of seconds from 0.01 to 600")
+        check_number("seed", self.seed, int, -math.inf, math.inf, "an integer")
+        check_number(
+            "blocked_seconds", self.blocked_seconds, (int, float), 0.01, 600, "a number of seconds from 0.01 to 600"
+        )
         if self.seconds is not None:
-            _check(
+            check_number(
                 "seconds", self.seconds, (int, float), math.ulp(0.0), math.inf, "a number above 0, or None for no limit"
             )
-
-
-def _check(setting: str, value: Any, types: Any, least: float, most: float, expected: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, types) or not least <= value <= most:
-        raise ValueError(f"{setting}: got {value!r}; expected {expected}")

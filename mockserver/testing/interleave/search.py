@@ -327,7 +327,7 @@ class Search:
     def _judge(
         self, sandbox: Sandbox, played: Played, end: RunEnd, serial: SerialEnds | None = None
     ) -> set[tuple[str, str]]:
-        """Add the findings of a run, and return what tells them apart."""
+        """Add the findings of a run, and return what distinguishes them: verdict and name of each."""
         known = serial or self._serial_ends
         assert known is not None, "the serial runs are first"
         causes = known.causes(end, self._options.tolerates, is_comparable=self._difference is None)

@@ -36,7 +36,7 @@ _SHOWN = 3  # records of a difference
 
 
 class InterleaveCause(NamedTuple):
-    """Why a run has a finding: its verdict, what tells it from others of the same verdict, and one sentence."""
+    """Why a run has a finding: its verdict, what distinguishes it from others of the same verdict, and one sentence."""
 
     verdict: InterleaveVerdict
     name: str

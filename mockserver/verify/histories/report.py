@@ -196,12 +196,17 @@ def lines(report: ServiceReport) -> Iterator[str]:
         }[row.verdict]
         verdict = "not judged" if row.verdict == "not observed" else row.verdict
         yield f"  {verdict:<12}{row.id:<30} {note}"
-        for proof in row.proofs:
-            yield brief(f"      {proof.request}", _LINE_CHARS)
-            yield brief(f"        got       {proof.response}", _LINE_CHARS)
-            yield brief(f"        expected  {proof.expected}", _LINE_CHARS)
+        yield from proof_lines(row)
         for contradiction in report.contradictions(row.id):
             yield from contradiction_lines(report, contradiction)
+
+
+def proof_lines(row: ClauseResult) -> Iterator[str]:
+    """Yield the answers that break a clause by themselves, each with what was expected."""
+    for proof in row.proofs:
+        yield brief(f"      {proof.request}", _LINE_CHARS)
+        yield brief(f"        got       {proof.response}", _LINE_CHARS)
+        yield brief(f"        expected  {proof.expected}", _LINE_CHARS)
 
 
 def contradiction_lines(report: ServiceReport, row: Contradiction) -> Iterator[str]:
