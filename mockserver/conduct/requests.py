@@ -216,23 +216,20 @@ def places_of_keys(exchange: JournalEntry, contains_key: Callable[[str], object]
 
 def multipart_by_hand(evidence: Evidence) -> Iterator[Proof]:
     for upload in evidence.of("uploadMedia"):
-        content_type = upload.call.headers.get("content-type", "")
-        body = upload.call.body or b""
-        if not body:
-            fault = ""
-        elif not content_type.lower().startswith("multipart/form-data"):
-            fault = f"has the content type {content_type.partition(';')[0][:40] or 'none'}"
-        elif "boundary=" not in content_type.lower():
-            fault = "has a Content-Type without boundary"
-        else:
-            fields = {name.decode("latin-1")[:40] for name in _PART_FIELD.findall(body)}
-            fault = (
-                ""
-                if "files" in fields
-                else f"has its file in the field {', '.join(sorted(fields)) or 'without a name'}"
-            )
+        fault = _multipart_fault(upload.call.headers.get("content-type", ""), upload.call.body or b"")
         if fault and not upload.applied and upload.error is not None:
             yield Proof(f"the upload {fault}", (upload.n,))
+
+
+def _multipart_fault(content_type: str, body: bytes) -> str:
+    if not body:
+        return ""
+    if not content_type.lower().startswith("multipart/form-data"):
+        return f"has the content type {content_type.partition(';')[0][:40] or 'none'}"
+    if "boundary=" not in content_type.lower():
+        return "has a Content-Type without boundary"
+    fields = {name.decode("latin-1")[:40] for name in _PART_FIELD.findall(body)}
+    return "" if "files" in fields else f"has its file in the field {', '.join(sorted(fields)) or 'without a name'}"
 
 
 def media_all_or_nothing(evidence: Evidence) -> Iterator[Proof]:

@@ -154,21 +154,7 @@ class Coverage:
         dimensions = _dimensions(document, source)
         coverage = cls()
         for name in DIMENSIONS:
-            # Each item once, covered or missing.
-            row = dimensions.get(name)
-            where = f"{source}: {name}"
-            if not isinstance(row, Mapping) or any(not isinstance(row.get(part), list) for part in _PARTS):
-                raise CoverageError(f"{where}: got {row!r:.80}; expected an object with the lists covered and missing")
-            items, known = [*row["covered"], *row["missing"]], universe()[name]
-            for item in items:
-                if not isinstance(item, str) or item not in known:
-                    raise CoverageError(
-                        f"{where}: got {item!r:.120}; expected an item of {name}{closest_match_hint(item, known)}"
-                    )
-            if len(items) != len(known) or len(set(items)) != len(known):
-                raise CoverageError(
-                    f"{where}: got {len(items)} items; expected each of the {len(known)} once, covered or missing"
-                )
+            _check_items(name, dimensions.get(name), source)
             if name != "clauses":
                 coverage.add(name, *dimensions[name]["covered"])
         if list(coverage.covered("clauses")) != dimensions["clauses"]["covered"]:
@@ -245,3 +231,20 @@ def _dimensions(document: Any, source: str) -> Mapping[str, Any]:
             hint = closest_match_hint(name, DIMENSIONS)
             raise CoverageError(f"{source}: got the dimension {name!r}; expected {', '.join(DIMENSIONS)}{hint}")
     return dimensions
+
+
+def _check_items(name: Dimension, row: Any, source: str) -> None:
+    """Check that a dimension has each of its items once, covered or missing."""
+    where = f"{source}: {name}"
+    if not isinstance(row, Mapping) or any(not isinstance(row.get(part), list) for part in _PARTS):
+        raise CoverageError(f"{where}: got {row!r:.80}; expected an object with the lists covered and missing")
+    items, known = [*row["covered"], *row["missing"]], universe()[name]
+    for item in items:
+        if not isinstance(item, str) or item not in known:
+            raise CoverageError(
+                f"{where}: got {item!r:.120}; expected an item of {name}{closest_match_hint(item, known)}"
+            )
+    if len(items) != len(known) or len(set(items)) != len(known):
+        raise CoverageError(
+            f"{where}: got {len(items)} items; expected each of the {len(known)} once, covered or missing"
+        )

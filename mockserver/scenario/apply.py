@@ -100,22 +100,7 @@ def _applied(sandbox: SandboxState, document: Mapping[str, Any], problems: list[
     applied = Applied(document.get("scenario"), [], {}, ignored, {}, [])
     set_choices(sandbox, document.get("choices", {}), problems)
     _set_clock(sandbox, document.get("clock"), problems)
-    # The records of the default tenant are added first.
-    given = document.get("given", {})
-    own = {kind: entries for kind, entries in given.items() if kind != "tenants"}
-    others = ((f"/given/tenants/{number}", entry) for number, entry in enumerate(given.get("tenants", ())))
-    for path, entry in (("/given", own), *others):
-        tenant = sandbox.tenants.get(entry.get("id", DEFAULT_TENANT if path == "/given" else ""))
-        if tenant is None:
-            tenant = _new_tenant(sandbox, entry, problems, path)
-            applied.tenants.append(tenant)
-            applied.created.setdefault("tenants", []).append(tenant.id)
-        else:
-            _set_tenant(sandbox, tenant, entry, problems, path)
-        context = SeedContext(sandbox, tenant, problems, applied.created, applied.secrets)
-        for kind, build in BUILDERS.items():
-            if kind in entry:
-                build(context, entry[kind], f"{path}/{kind}")
+    _add_seed_data(sandbox, document.get("given", {}), problems, applied)
     script = document.get("script", ())
     former = len(sandbox.rule_set.rules)
     if script and former + len(script) > RULES_MAX:
@@ -156,6 +141,24 @@ def _set_clock(sandbox: SandboxState, clock: Mapping[str, Any] | None, problems:
             wanted = f"an instant that is not before the sandbox's now: {refused}"
     if wanted:
         problems.append(Problem("/clock/freeze", to_json_text(clock["freeze"]), wanted))
+
+
+def _add_seed_data(sandbox: SandboxState, given: Mapping[str, Any], problems: list[Problem], applied: Applied) -> None:
+    """Add the records of every tenant, those of the default tenant first."""
+    own = {kind: entries for kind, entries in given.items() if kind != "tenants"}
+    others = ((f"/given/tenants/{number}", entry) for number, entry in enumerate(given.get("tenants", ())))
+    for path, entry in (("/given", own), *others):
+        tenant = sandbox.tenants.get(entry.get("id", DEFAULT_TENANT if path == "/given" else ""))
+        if tenant is None:
+            tenant = _new_tenant(sandbox, entry, problems, path)
+            applied.tenants.append(tenant)
+            applied.created.setdefault("tenants", []).append(tenant.id)
+        else:
+            _set_tenant(sandbox, tenant, entry, problems, path)
+        context = SeedContext(sandbox, tenant, problems, applied.created, applied.secrets)
+        for kind, build in BUILDERS.items():
+            if kind in entry:
+                build(context, entry[kind], f"{path}/{kind}")
 
 
 def _new_tenant(

@@ -136,13 +136,20 @@ def add_rules(
             continue
         sandbox.rule_set.add(rule)
         rule_ids.append(rule.id)
-        if rule.at is not None:
-            sandbox.schedule(rule.at, "rule", "fire", "", rule.id, 0)
-        for tenant, campaign in sandbox.records("campaign") if rule.after_sent is not None else ():
-            execution = campaigns.active_execution(tenant, campaign)  # none lags behind a campaign that has ended
-            if execution is not None:  # schedules its finish after the rule, if both are due at one instant
-                sending.replace_schedule(sandbox, tenant, execution, execution.schedule)
+        _schedule(sandbox, rule)
     return rule_ids
+
+
+def _schedule(sandbox: SandboxState, rule: Rule) -> None:
+    """Schedule the rule if it waits for an instant or for progress."""
+    if rule.at is not None:
+        sandbox.schedule(rule.at, "rule", "fire", "", rule.id, 0)
+    if rule.after_sent is None:
+        return
+    for tenant, campaign in sandbox.records("campaign"):
+        execution = campaigns.active_execution(tenant, campaign)  # none lags behind a campaign that has ended
+        if execution is not None:  # schedules its finish after the rule, if both are due at one instant
+            sending.replace_schedule(sandbox, tenant, execution, execution.schedule)
 
 
 def _rule(sandbox: SandboxState, entry: Entry, scenario: str | None, path: str, problems: list[Problem]) -> Rule | None:

@@ -61,12 +61,15 @@ class LogWriter:
             return
         self._texts.append(text)
         if self._is_waiting:
-            with self._changed:
-                if self._thread is None:
-                    self._thread = threading.Thread(target=self._run, name="mockserver log", daemon=True)
-                    self._thread.start()
-                self._is_waiting = False
-                self._changed.notify()
+            self._wake()
+
+    def _wake(self) -> None:
+        with self._changed:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="mockserver log", daemon=True)
+                self._thread.start()
+            self._is_waiting = False
+            self._changed.notify()
 
     def close(self) -> None:
         """Accept no more texts, and wait a moment for the stream to accept those in the queue."""

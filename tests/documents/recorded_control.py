@@ -22,10 +22,10 @@ from mockserver.server.api.response import HttpResponse
 from mockserver.server.control import webhooks
 from mockserver.server.control.routes import COMMANDS, handle_control_request
 from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.failed_runs import FailedRun, KeptFiles
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.hosting.limits import Drain, Limiter, ServerLimits
 from mockserver.server.hosting.runtime import HostRuntime
-from mockserver.server.hosting.snapshot import FailedRun, KeptFiles
 from tests.documents.recorded_api import NOW, SEED, UNLIMITED
 
 JSON = dict[str, Any]

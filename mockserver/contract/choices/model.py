@@ -90,17 +90,8 @@ def mismatch(choice: Choice, value: object) -> Mismatch | None:
     if choice.value == "count":
         return _whole(choice, value)
     if choice.value == "duration":
-        wrong = _period(value)
-        near = closest_match(value, choice.options) if isinstance(value, str) else None
-        return wrong and wrong._replace(
-            expected=f"one of {', '.join(choice.options)}, or {wrong.expected}", nearest=near
-        )
-    if choice.value:
-        return _mapping(choice, value)
-    expected = f"one of {', '.join(choice.options)}"
-    if value is None and "null" in choice.options:
-        return Mismatch(short(value), f"{expected} (the word 'null' in quotes)", "null")
-    return Mismatch(short(value), expected, closest_match(value, choice.options))
+        return _duration(choice, value)
+    return _mapping(choice, value) if choice.value else _option(choice, value)
 
 
 def merged(choice: Choice, old: object, new: object) -> object:
@@ -114,6 +105,19 @@ def _base(choice: Choice, old: object) -> Mapping[str, object]:
     if isinstance(old, Mapping):
         return old
     return RATE_WHEN_ON if choice.value == "rate" else {}
+
+
+def _option(choice: Choice, value: object) -> Mismatch:
+    expected = f"one of {', '.join(choice.options)}"
+    if value is None and "null" in choice.options:
+        return Mismatch(short(value), f"{expected} (the word 'null' in quotes)", "null")
+    return Mismatch(short(value), expected, closest_match(value, choice.options))
+
+
+def _duration(choice: Choice, value: object) -> Mismatch | None:
+    wrong = _period(value)
+    near = closest_match(value, choice.options) if isinstance(value, str) else None
+    return wrong and wrong._replace(expected=f"one of {', '.join(choice.options)}, or {wrong.expected}", nearest=near)
 
 
 def _mapping(choice: Choice, value: object) -> Mismatch | None:

@@ -39,15 +39,7 @@ def public_components(choices: Choices) -> Components:
     }
     components["CreateConnectionSessionRequest"]["properties"]["returnUrl"] |= {"format": "uri", "pattern": HTTPS_URL}
     components["StartCampaignRequest"]["properties"]["commonVariables"]["maxProperties"] = JSON_VALUES_MAX
-    # A field has any value if the API document shows some of its values and does not list all of them.
-    items = components["ReadTemplateResponse"]["properties"]["items"]
-    components["TemplateItem"] = {"title": "Template item", **items["items"]}
-    items["items"] = ref("TemplateItem")
-    record = components["MessageRecord"]["properties"]
-    listed = components["TemplateListEntry"]["properties"]["providerTemplateStatus"]
-    item_type = components["TemplateItem"]["properties"]["type"]
-    for schema in (record["type"], record["status"], listed, item_type, components["EntrypointPlatform"]):
-        del schema["enum"]
+    _open_unlisted(components)
     _make_unions(components)
     edits = [
         row.document[str(choices[row.id])]
@@ -64,6 +56,18 @@ def error_component(operation: str, status: int, codes: list[str], component: JS
     own = {"statusCode": {"type": "integer", "const": status}, "code": {"type": "string", "enum": codes}}
     # Generators make a type of each, and name it by its title.
     return {**component, "title": f"{operation} {status}", "properties": {**component["properties"], **own}}
+
+
+def _open_unlisted(components: Components) -> None:
+    """Let a field have any value if the API document shows some of its values and does not list all of them."""
+    items = components["ReadTemplateResponse"]["properties"]["items"]
+    components["TemplateItem"] = {"title": "Template item", **items["items"]}
+    items["items"] = ref("TemplateItem")
+    record = components["MessageRecord"]["properties"]
+    listed = components["TemplateListEntry"]["properties"]["providerTemplateStatus"]
+    item_type = components["TemplateItem"]["properties"]["type"]
+    for schema in (record["type"], record["status"], listed, item_type, components["EntrypointPlatform"]):
+        del schema["enum"]
 
 
 def _make_unions(components: Components) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from mockserver._json import JSON
 from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, HEAD_ERROR, SUCCESS_STATUS, Endpoint
@@ -76,31 +76,8 @@ def codes_by_status(endpoint: Endpoint, choices: Choices) -> dict[int, list[str]
 
 def _operation(endpoint: Endpoint, choices: Choices, skeleton: JSON, components: Mapping[str, JSON]) -> JSON:
     own, examples = skeleton["operations"][endpoint.id], skeleton["examples"]
-    required: JSON = {} if endpoint.optional_body else {"required": True}
-    if endpoint.body == "multipart":
-        file = {"type": "string", "format": "binary"}
-        files = {"type": "array", "items": file, "minItems": 1, "maxItems": choices["media-max-files"]}
-        schema = {"type": "object", "properties": {"files": files}, "required": ["files"]}
-        types = {"files": {"contentType": ", ".join(KINDS)}}
-        body = {**required, "content": {"multipart/form-data": {"schema": schema, "encoding": types}}}
-    elif endpoint.request_schema is None:
-        body = None
-    else:
-        schema = ref(component_name(endpoint.request_schema))
-        body = {**required, "content": content(schema, examples["requests"].get(endpoint.id))}
-    values = examples["parameters"].get(endpoint.id, {})
-    places = [*((name, "path") for name in path_names(endpoint.path)), *((name, "query") for name in endpoint.query)]
-    parameters = [
-        {
-            "name": name,
-            "in": place,
-            "description": own["parameters"][name]["description"],
-            **({"required": True} if place == "path" else {}),
-            "schema": own["parameters"][name].get("schema", {"type": "string", "minLength": 1}),
-            **({"example": values[name]} if name in values else {}),
-        }
-        for name, place in places
-    ]
+    body = _request_body(endpoint, choices, examples)
+    parameters = _parameters(endpoint, own, examples["parameters"].get(endpoint.id, {}))
     read = dict(sorted(examples["choices"].get(endpoint.id, {}).items()))
     return {
         "operationId": endpoint.id,
@@ -114,6 +91,35 @@ def _operation(endpoint: Endpoint, choices: Choices, skeleton: JSON, components:
         "x-clause": endpoint.clause,
         **({"x-choices": read} if read else {}),
     }
+
+
+def _parameters(endpoint: Endpoint, own: JSON, values: Mapping[str, Any]) -> list[JSON]:
+    places = [*((name, "path") for name in path_names(endpoint.path)), *((name, "query") for name in endpoint.query)]
+    return [
+        {
+            "name": name,
+            "in": place,
+            "description": own["parameters"][name]["description"],
+            **({"required": True} if place == "path" else {}),
+            "schema": own["parameters"][name].get("schema", {"type": "string", "minLength": 1}),
+            **({"example": values[name]} if name in values else {}),
+        }
+        for name, place in places
+    ]
+
+
+def _request_body(endpoint: Endpoint, choices: Choices, examples: JSON) -> JSON | None:
+    required: JSON = {} if endpoint.optional_body else {"required": True}
+    if endpoint.body == "multipart":
+        file = {"type": "string", "format": "binary"}
+        files = {"type": "array", "items": file, "minItems": 1, "maxItems": choices["media-max-files"]}
+        schema = {"type": "object", "properties": {"files": files}, "required": ["files"]}
+        types = {"files": {"contentType": ", ".join(KINDS)}}
+        return {**required, "content": {"multipart/form-data": {"schema": schema, "encoding": types}}}
+    if endpoint.request_schema is None:
+        return None
+    schema = ref(component_name(endpoint.request_schema))
+    return {**required, "content": content(schema, examples["requests"].get(endpoint.id))}
 
 
 def _responses(endpoint: Endpoint, choices: Choices, skeleton: JSON, components: Mapping[str, JSON]) -> dict[str, JSON]:

@@ -27,7 +27,6 @@ def filter_components(choices: Choices) -> dict[str, JSON]:
     statements = {f"{component_name(name)}Statement": _statement(field, choices) for name, field in FIELDS.items()}
     # Groups and statements are counted together; without its option, each group has one statement at least.
     most = FILTER_ENTRIES_MAX // 2 if choices["group-no-statements"] == "reject" else FILTER_ENTRIES_MAX
-    least = {"minItems": 1} if choices["group-no-statements"] == "reject" else {}
     return {
         "Filters": {
             "title": "Audience filters",
@@ -37,27 +36,32 @@ def filter_components(choices: Choices) -> dict[str, JSON]:
             **({"minItems": 1} if choices["filters-empty-list"] == "reject" else {}),
             "maxItems": most,
         },
-        "FilterGroup": {
-            "title": "Filter group",
-            "type": "object",
-            "properties": {
-                "combinator": {"type": "string", "enum": list(COMBINATORS), "description": "Joins the statements."},
-                "statements": {
-                    "type": "array",
-                    "items": ref("FilterStatement"),
-                    **least,
-                    "maxItems": FILTER_ENTRIES_MAX - 1,
-                },
-            },
-            "required": ["combinator", "statements"],
-            **_closed(choices),
-        },
+        "FilterGroup": _group(choices),
         "FilterStatement": {
             "title": "Filter statement",
             "description": "A condition on one field of a chat; the operators and the type of the value follow from `field`.",
             "oneOf": [ref(name) for name in statements],
         },
         **statements,
+    }
+
+
+def _group(choices: Choices) -> JSON:
+    least = {"minItems": 1} if choices["group-no-statements"] == "reject" else {}
+    return {
+        "title": "Filter group",
+        "type": "object",
+        "properties": {
+            "combinator": {"type": "string", "enum": list(COMBINATORS), "description": "Joins the statements."},
+            "statements": {
+                "type": "array",
+                "items": ref("FilterStatement"),
+                **least,
+                "maxItems": FILTER_ENTRIES_MAX - 1,
+            },
+        },
+        "required": ["combinator", "statements"],
+        **_closed(choices),
     }
 
 
@@ -101,15 +105,7 @@ def _closed(choices: Choices) -> JSON:
 def _scalar(field: FilterField, choices: Choices, is_part: bool) -> JSON:
     """Return the schema of one operand."""
     if field.type == "date":
-        # With a lenient choice also a date, and a date-time without an offset.
-        pattern = {"type": "string", "pattern": filter_date(choices)}
-        if choices["date-only-and-naive"] != "reject":
-            return pattern
-        offset = "with Z" if choices["date-offset"] == "z-only" else "with Z or an offset"
-        return pattern | {
-            "description": f"An ISO 8601 date-time {offset}; {_BEYOND_RFC_3339}",
-            "format": "date-time",
-        }
+        return _date(choices)
     if field.type == "number":
         return {"type": "number", "minimum": -float_info.max, "maximum": float_info.max}
     if field.type == "boolean":
@@ -117,3 +113,15 @@ def _scalar(field: FilterField, choices: Choices, is_part: bool) -> JSON:
     if field.allowed is None or is_part or choices["platform-value-unknown"] == "match-none":
         return {"type": "string"}
     return {"type": "string", "enum": list(field.allowed)}
+
+
+def _date(choices: Choices) -> JSON:
+    """Return the schema of a date-time; with a lenient choice also of a date, and of a date-time without an offset."""
+    pattern = {"type": "string", "pattern": filter_date(choices)}
+    if choices["date-only-and-naive"] != "reject":
+        return pattern
+    offset = "with Z" if choices["date-offset"] == "z-only" else "with Z or an offset"
+    return pattern | {
+        "description": f"An ISO 8601 date-time {offset}; {_BEYOND_RFC_3339}",
+        "format": "date-time",
+    }

@@ -37,18 +37,7 @@ def refusal(sandbox: SandboxState, call: Call, rule: Rule, subject: Subject, bod
     details = dict(_DETAILS[code](sandbox, call, subject, body)) if code in _DETAILS else {}
     if wait_s is not None:
         details["wait_s"] = wait_s
-    # As a refusal of the operation itself would name it.
-    if code == "INTERNAL_ERROR":
-        at = ""
-    elif code.startswith(_OF_THE_KEY):
-        at = "X-API-Key"
-    elif "name" in details:
-        at = f"files[{details['name']}]"
-    elif code == "VALIDATION_ERROR":
-        is_field = call.endpoint is not None and call.endpoint.request_schema is not None
-        at = f"/{details['path']}" if is_field else str(details["path"])
-    else:
-        at = _AT.get(code) or ".".join(["path", *list(call.params)[:1]])
+    at = _at(code, call, details)
     return ApiError(code, clause=ERRORS[code].clause, location=at, reason=f"rule {rule.id} injects {code}", **details)
 
 
@@ -151,3 +140,17 @@ _AT: Mapping[str, str] = MappingProxyType(
         "MEDIA_UPLOAD_TOO_MANY_FILES": "files",
     }
 )
+
+
+def _at(code: str, call: Call, details: Details) -> str:
+    """Return the location of the error, as a refusal of the operation itself would name it."""
+    if code == "INTERNAL_ERROR":
+        return ""
+    if code.startswith(_OF_THE_KEY):
+        return "X-API-Key"
+    if "name" in details:
+        return f"files[{details['name']}]"
+    if code == "VALIDATION_ERROR":
+        is_field = call.endpoint is not None and call.endpoint.request_schema is not None
+        return f"/{details['path']}" if is_field else str(details["path"])
+    return _AT.get(code) or ".".join(["path", *list(call.params)[:1]])

@@ -108,16 +108,7 @@ def run_operation(sandbox: SandboxState, call: Call, match: RuleMatch) -> CallRe
     for rule in match.rules:
         sandbox.rule_set.no_target.pop(rule.id, None)
         effects.run(sandbox, rule, subject, "all" if rule.before_operation else "before", exchange)
-    wire = match.wire
-    if wire.error is not None and match.owner is not None:
-        body = _reader(call)()
-        result = CallResult(injected_errors.refusal(sandbox, call, match.owner, subject, body), subject.tenant_id, body)
-    elif wire.skips_operation:
-        result = CallResult(None, subject.tenant_id, _reader(call)())
-    elif wire.stale and call.endpoint is not None and call.method == "GET":
-        result = _respond_as_before(sandbox, call, match)
-    else:
-        result = handle_call(sandbox, call)
+    result = _operate(sandbox, call, match, subject)
     if call.endpoint is not None and call.endpoint.id == "uploadMedia":
         sandbox.rule_set.storage = former_storage  # a rule that fires at an upload fails files of this upload alone
     return result
@@ -129,6 +120,18 @@ def run_after_effects(sandbox: SandboxState, call: Call, match: RuleMatch, resul
     for rule in match.rules:
         if not rule.before_operation:
             effects.run(sandbox, rule, subject, "after", sandbox.journal.last_exchange)
+
+
+def _operate(sandbox: SandboxState, call: Call, match: RuleMatch, subject: Subject) -> CallResult:
+    wire = match.wire
+    if wire.error is not None and match.owner is not None:
+        body = _reader(call)()
+        return CallResult(injected_errors.refusal(sandbox, call, match.owner, subject, body), subject.tenant_id, body)
+    if wire.skips_operation:
+        return CallResult(None, subject.tenant_id, _reader(call)())
+    if wire.stale and call.endpoint is not None and call.method == "GET":
+        return _respond_as_before(sandbox, call, match)
+    return handle_call(sandbox, call)
 
 
 def _subject_after(subject: Subject, result: CallResult, call: Call) -> Subject:

@@ -28,8 +28,9 @@ from mockserver.core.operations.templates import render
 from mockserver.core.operations.validation import validation_error
 from mockserver.core.redaction import masked_excerpt
 from mockserver.core.state.calls import ApiError, Call, Success, UploadedFile
-from mockserver.core.state.records import Chat, Execution, Media
+from mockserver.core.state.records import Chat, Execution, Media, TemplateItem
 from mockserver.core.state.sandbox import SandboxState, Scope, require_record
+from mockserver.core.state.tenant import Tenant
 
 Key = tuple[int | Fraction, int, int]  # the exact instant in microseconds, the order of creation, the item
 
@@ -53,18 +54,20 @@ class MessagePage(NamedTuple):
 def list_messages(scope: Scope, call: Call) -> Success:
     """Return a page of the chat's messages (messages.list). Checks: limit, cursor, chat."""
     query = dict(call.query)
-    written = query.get("limit")
-    if written is None:
-        limit = PAGE_LIMIT_DEFAULT
-    else:
-        if not (written.isascii() and written.isdigit() and len(written) <= 4 and 1 <= int(written) <= PAGE_LIMIT_MAX):
-            reason = f"got {written!r}; expected a whole number from 1 to {PAGE_LIMIT_MAX} ({OWN_BOUND})"
-            raise validation_error("limit", reason, "messages.list")
-        limit = int(written)
+    limit = _limit(query.get("limit"))
     chat_id = call.params["chatId"]
     cursor = _read_cursor(scope.sandbox, chat_id, query["cursor"]) if "cursor" in query else None
     chat = require_record(scope, "chat", chat_id, code="CHAT_NOT_FOUND", clause="messages.list", at="path.chatId")
     return Success(_page(scope.sandbox, chat, all_messages(scope, chat), limit, cursor))
+
+
+def _limit(written: str | None) -> int:
+    if written is None:
+        return PAGE_LIMIT_DEFAULT
+    if not (written.isascii() and written.isdigit() and len(written) <= 4 and 1 <= int(written) <= PAGE_LIMIT_MAX):
+        reason = f"got {written!r}; expected a whole number from 1 to {PAGE_LIMIT_MAX} ({OWN_BOUND})"
+        raise validation_error("limit", reason, "messages.list")
+    return int(written)
 
 
 def all_messages(scope: Scope, chat: Chat) -> list[ListedMessage]:
@@ -93,23 +96,27 @@ def _sent(scope: Scope, execution: Execution, chat: Chat) -> Iterator[ListedMess
     for item in execution.template.items:
         message_id = "message_" + ids.seeded_id(scope.sandbox.seed, "message_", execution.id, position, item.order)
         key = (instant, execution.seq, item.order)
-        # Fixed decision `campaign-message-shape`.
-        official = execution.template.is_official
-        fields: dict[str, Any] = {
-            "type": item.type,
-            "status": "sent",
-            "sender": {"id": scope.tenant.id, "name": scope.tenant.name, "isParticipant": False},
-            "isOfficialTemplate": official,
-            "templateCharged": official and execution.platform == "chatapp",
-        }
-        if item.text is not None:
-            fields["text"] = render(execution.template, execution.values, chat, item.text)
-        if item.media_id is not None:
-            fields["media"] = {"id": item.media_id, "type": item.type}
-            stored = scope.tenant.media.get(item.media_id)
-            if stored is not None:
-                fields["media"] |= {"mimeType": stored.mime_type, "fileName": stored.name}
-        yield ListedMessage(key, message_id, int(instant // 1), fields)
+        yield ListedMessage(key, message_id, int(instant // 1), _fields(scope.tenant, execution, chat, item))
+
+
+def _fields(tenant: Tenant, execution: Execution, chat: Chat, item: TemplateItem) -> dict[str, Any]:
+    """Return the fields of a sent message (fixed decision `campaign-message-shape`)."""
+    official = execution.template.is_official
+    fields: dict[str, Any] = {
+        "type": item.type,
+        "status": "sent",
+        "sender": {"id": tenant.id, "name": tenant.name, "isParticipant": False},
+        "isOfficialTemplate": official,
+        "templateCharged": official and execution.platform == "chatapp",
+    }
+    if item.text is not None:
+        fields["text"] = render(execution.template, execution.values, chat, item.text)
+    if item.media_id is not None:
+        fields["media"] = {"id": item.media_id, "type": item.type}
+        stored = tenant.media.get(item.media_id)
+        if stored is not None:
+            fields["media"] |= {"mimeType": stored.mime_type, "fileName": stored.name}
+    return fields
 
 
 def _page(

@@ -306,12 +306,7 @@ class SandboxState:
         A frozen clock is restored with the rest; a following clock only gets its lead back, since the process's time
         has passed.
         """
-        # The tables that calls make longer; not chats that a checkpoint shares, as they outlive this state.
-        journal, tenants = self.journal, self.tenants.values()
-        own = [getattr(tenant, table) for tenant in tenants for table in TABLES if table != "chats"]
-        own += [tenant.chats.rows for tenant in tenants if not tenant.chats.is_shared]
-        own += [journal.exchanges, journal.transitions, journal.commands, self.events, self.timers, self.visits]
-        discarded = (*own, self.outbox.deliveries)
+        discarded = self._tables()
         self.load(checkpoint)
         if not self.clock.frozen:
             self.clock = self.clock._replace(now=max(self.clock.now, self.process_now() + self.clock.lead))
@@ -319,6 +314,14 @@ class SandboxState:
         self.cached_previews = {}
         self.begin_epoch()
         return discarded
+
+    def _tables(self) -> Discarded:
+        """Return the tables that calls make longer; not chats that a checkpoint shares, as they outlive this state."""
+        journal, tenants = self.journal, self.tenants.values()
+        own = [getattr(tenant, table) for tenant in tenants for table in TABLES if table != "chats"]
+        own += [tenant.chats.rows for tenant in tenants if not tenant.chats.is_shared]
+        own += [journal.exchanges, journal.transitions, journal.commands, self.events, self.timers, self.visits]
+        return (*own, self.outbox.deliveries)
 
     def begin_epoch(self) -> None:
         """Begin a new epoch: waits and attempts of the older one are cancelled, and their results discarded."""

@@ -151,17 +151,7 @@ def claim_next_attempt(
                 _postpone(sandbox, delivery, faults)
                 break
             if faults.before_answer or not early:
-                webhook = sandbox.tenants[delivery.tenant_id].webhooks[delivery.webhook_id]
-                n = delivery.next_attempt_number
-                option, message_id = sandbox.choices["wh-idempotency"], None
-                if option == "same-per-event":
-                    message_id = delivery.event.id
-                elif option == "new-per-try":
-                    message_id = "msg_" + ids.seeded_id(sandbox.seed, "message", delivery.id, n)
-                call = sandbox.journal.last_exchange if early else None
-                planned = PlannedAttempt(sandbox.epoch, delivery, webhook, n, sandbox.now, faults, message_id, call)
-                sandbox.outbox.in_flight[webhook.id] = planned
-                return planned
+                return _claim(sandbox, delivery, faults, early=early)
         else:
             return None
 
@@ -177,6 +167,20 @@ def _postpone(sandbox: SandboxState, delivery: Delivery, faults: outbox.Delivery
     due = delivery.due + (faults.delay or _REORDER_TIMEOUT)
     remaining = replace(faults, delay=0) if faults.delay else replace(faults, reorder=False)
     _schedule_retry(sandbox, delivery, due, {"script": "delay" if faults.delay else "reorder"}, faults=remaining)
+
+
+def _claim(sandbox: SandboxState, delivery: Delivery, faults: outbox.DeliveryFaults, *, early: bool) -> PlannedAttempt:
+    webhook = sandbox.tenants[delivery.tenant_id].webhooks[delivery.webhook_id]
+    n = delivery.next_attempt_number
+    option, message_id = sandbox.choices["wh-idempotency"], None
+    if option == "same-per-event":
+        message_id = delivery.event.id
+    elif option == "new-per-try":
+        message_id = "msg_" + ids.seeded_id(sandbox.seed, "message", delivery.id, n)
+    call = sandbox.journal.last_exchange if early else None
+    planned = PlannedAttempt(sandbox.epoch, delivery, webhook, n, sandbox.now, faults, message_id, call)
+    sandbox.outbox.in_flight[webhook.id] = planned
+    return planned
 
 
 def record_attempt(
@@ -211,15 +215,7 @@ def record_attempt(
     else:
         _schedule_retry(sandbox, delivery, delivery.due + delay, cause, **changes)
     if genuine.status == 410:
-        # No event is sent to it until it is recovered.
-        outbox, webhooks = sandbox.outbox, sandbox.tenants[planned.delivery.tenant_id].webhooks
-        webhooks[planned.webhook.id] = replace(webhooks[planned.webhook.id], disabled=True)
-        keys = [*outbox.queues.get(planned.webhook.id, ()), *outbox.unordered.get(planned.webhook.id, ())]
-        for _, delivery_id in keys:
-            delivery = outbox.deliveries[delivery_id]
-            if delivery.status == "waiting":
-                delivery = transition_delivery(sandbox, delivery, "wake", {"webhook": "disabled"})
-            _finish(sandbox, delivery, "abandon", {"webhook": "disabled"})
+        _disable(sandbox, planned)
 
 
 def release_attempt(sandbox: SandboxState, planned: PlannedAttempt) -> None:
@@ -261,6 +257,18 @@ def _advance_queue(sandbox: SandboxState, removed: Delivery) -> None:
     head = sandbox.outbox.deliveries[queue[0][1]] if queue else None
     if head is not None and head.status == "due" and head.due < removed.due:
         sandbox.outbox.deliveries[head.id] = replace(head, due=removed.due)
+
+
+def _disable(sandbox: SandboxState, planned: PlannedAttempt) -> None:
+    """Disable an endpoint that responded 410: no event is sent to it until it is recovered."""
+    outbox, webhooks = sandbox.outbox, sandbox.tenants[planned.delivery.tenant_id].webhooks
+    webhooks[planned.webhook.id] = replace(webhooks[planned.webhook.id], disabled=True)
+    keys = [*outbox.queues.get(planned.webhook.id, ()), *outbox.unordered.get(planned.webhook.id, ())]
+    for _, delivery_id in keys:
+        delivery = outbox.deliveries[delivery_id]
+        if delivery.status == "waiting":
+            delivery = transition_delivery(sandbox, delivery, "wake", {"webhook": "disabled"})
+        _finish(sandbox, delivery, "abandon", {"webhook": "disabled"})
 
 
 def redeliver(sandbox: SandboxState, event: Event) -> list[Delivery]:

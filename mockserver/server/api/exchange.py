@@ -353,12 +353,16 @@ def _internal_error(
     sandbox: SandboxState, call: Call, options: ResponseOptions, failure: Exception
 ) -> tuple[CallResult, HttpResponse]:
     """Log the failure that is being handled, and return INTERNAL_ERROR as the call's result."""
-    # With the traceback, without any secret.
+    _log_failure(sandbox, call)
+    reason = f"the mock failed: {type(failure).__name__}: {failure}"
+    result = CallResult(ApiError("INTERNAL_ERROR", clause="base.internal", reason=reason), None, None)
+    return result, build_response(sandbox, call, result.outcome, options._replace(strict=False))
+
+
+def _log_failure(sandbox: SandboxState, call: Call) -> None:
+    """Log the failure that is being handled with its traceback, without any secret."""
     hide = redactor(sandbox)
     message = printable(hide.text(f"unexpected failure in {call.method} {call.path}"))
     record = _LOG.makeRecord(_LOG.name, logging.ERROR, __file__, 0, message, (), None)
     record.exc_text = printable(hide.text(traceback.format_exc()), keep="\n")
     _LOG.handle(record)
-    reason = f"the mock failed: {type(failure).__name__}: {failure}"
-    result = CallResult(ApiError("INTERNAL_ERROR", clause="base.internal", reason=reason), None, None)
-    return result, build_response(sandbox, call, result.outcome, options._replace(strict=False))

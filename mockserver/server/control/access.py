@@ -107,16 +107,7 @@ def _check(host: SandboxHost, request: HttpRequest, tokens: list[str]) -> None:
         expected = "the token that the server has printed, or the one that the creation of this sandbox has returned"
         raise ControlError("MOCK_TOKEN_WANTED", f"expected {expected}, as Authorization: Bearer TOKEN")
     check_origin(host, request)
-    headers = request.headers
-    is_of_page = _has_cookie(request, tokens) or "origin" in headers or "sec-fetch-site" in headers
-    if request.method in _READS or not is_of_page or PAGE_HEADER.lower() in headers:
-        return
-    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise ControlError(
-            "MOCK_HEADER_WANTED",
-            f"got a write of a browser that a form of any site could send; expected the header {PAGE_HEADER}, with any "
-            "value, or a body of application/json",
-        )
+    _check_write(request, _has_cookie(request, tokens))
 
 
 def _has_token(request: HttpRequest, tokens: list[str]) -> bool:
@@ -131,6 +122,19 @@ def _tokens(host: SandboxHost, sandbox_id: str | None) -> list[str]:
     if host.token is None:
         return []
     return [host.token] if sandbox_id is None else [host.token, host.sandbox_token(sandbox_id)]
+
+
+def _check_write(request: HttpRequest, has_cookie: bool) -> None:
+    headers = request.headers
+    is_of_page = has_cookie or "origin" in headers or "sec-fetch-site" in headers
+    if request.method in _READS or not is_of_page or PAGE_HEADER.lower() in headers:
+        return
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise ControlError(
+            "MOCK_HEADER_WANTED",
+            f"got a write of a browser that a form of any site could send; expected the header {PAGE_HEADER}, with any "
+            "value, or a body of application/json",
+        )
 
 
 def _has_cookie(request: HttpRequest, tokens: Iterable[str]) -> bool:

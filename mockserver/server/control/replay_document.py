@@ -63,14 +63,7 @@ def document(snapshot: HostedSnapshot, name: str = "replay") -> JSON:
     calls = [*first, *_entries(state, hide, initial.clock.frozen)]
     journal = state.journal
     dropped = journal.dropped_commands + journal.last_exchange - len(journal.exchanges)
-    cut = sum("cut" in entry for entry in calls)
-    texts = []
-    if dropped:
-        texts.append(f"The first {dropped} calls and commands are missing: the journal holds only the last ones.")
-    if cut:
-        bodies = "The head or body of 1 call is" if cut == 1 else f"The heads or bodies of {cut} calls are"
-        texts.append(f"{bodies} larger than the journal stores: not sent again.")
-    summary = " ".join(texts)
+    summary = _summary(dropped, sum("cut" in entry for entry in calls))
     members: JSON = {
         "version": SCENARIO_VERSION,
         "scenario": hide.text(name),
@@ -82,6 +75,17 @@ def document(snapshot: HostedSnapshot, name: str = "replay") -> JSON:
         "script": hide.value(scenario.get("script", [])),
     }
     return {key: value for key, value in members.items() if value not in ({}, [])} | {"calls": calls}
+
+
+def _summary(dropped: int, cut: int) -> str:
+    """Return a text about what the document lacks: calls and commands dropped, and calls cut; empty if it contains all."""
+    texts = []
+    if dropped:
+        texts.append(f"The first {dropped} calls and commands are missing: the journal holds only the last ones.")
+    if cut:
+        bodies = "The head or body of 1 call is" if cut == 1 else f"The heads or bodies of {cut} calls are"
+        texts.append(f"{bodies} larger than the journal stores: not sent again.")
+    return " ".join(texts)
 
 
 def _entries(sandbox: SandboxState, hide: Redactor, was_frozen: bool) -> Iterator[JSON]:

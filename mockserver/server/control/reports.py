@@ -24,8 +24,9 @@ from mockserver.scenario.documents import to_plain
 from mockserver.server.api.response import redactor
 from mockserver.server.control import views
 from mockserver.server.errors import ControlError
+from mockserver.server.hosting.failed_runs import FailedRun, FailureFolder
 from mockserver.server.hosting.host import HostedSandbox
-from mockserver.server.hosting.snapshot import FailedRun, FailureFolder, HostedSnapshot
+from mockserver.server.hosting.snapshot import HostedSnapshot
 from mockserver.version import REPORT_VERSION
 
 if TYPE_CHECKING:

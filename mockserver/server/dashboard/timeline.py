@@ -58,24 +58,13 @@ def timeline_model(journal: View, now: str, skip: int = 0) -> JSON:
     places, folds, width = _places(instants)
     now_x = places[instant_of(now)]
     rows = [_row(number, *thing, marks, places, now_x) for number, (thing, marks) in enumerate(page)]
-    # A label needs room; the first of a day has its date too.
-    ticks: list[JSON] = []
-    former = ""
-    for at in instants:
-        if ticks and places[at] - ticks[-1]["x"] < 96:
-            continue
-        text = format_exact(at)
-        date = day(text)
-        time = time_of_day(text).partition(".")[0]
-        ticks.append({"x": places[at], "day": date if date != former else "", "text": time})
-        former = date
     return {
         "rows": rows,
         "width": width,
         "height": _TOP + _ROW_HEIGHT * max(1, len(rows)) + 8,
         "label_width": _LABEL_WIDTH,
         "folds": folds,
-        "ticks": ticks,
+        "ticks": _ticks(instants, places),
         "now_x": now_x,
         "older": skip + _ROWS_MAX if len(latest_first) > skip + _ROWS_MAX else None,
         "total": len(things),
@@ -113,6 +102,21 @@ def _places(instants: list[Instant]) -> tuple[dict[Instant, int], list[JSON], in
     return places, folds, x + 90
 
 
+def _ticks(instants: list[Instant], places: Mapping[Instant, int]) -> list[JSON]:
+    """Return the instants that have a label, with room between the labels; the first of a day has its date too."""
+    ticks: list[JSON] = []
+    former = ""
+    for at in instants:
+        if ticks and places[at] - ticks[-1]["x"] < 96:
+            continue
+        text = format_exact(at)
+        date = day(text)
+        time = time_of_day(text).partition(".")[0]
+        ticks.append({"x": places[at], "day": date if date != former else "", "text": time})
+        former = date
+    return ticks
+
+
 def _row(number: int, kind: str, thing_id: str, marks: list[Mark], places: Mapping[Instant, int], now_x: int) -> JSON:
     """Return a thing with its marks, those of one instant next to one another; its line ends at its last state or now."""
     y = _TOP + _ROW_HEIGHT * number + _ROW_HEIGHT // 2
@@ -126,9 +130,6 @@ def _row(number: int, kind: str, thing_id: str, marks: list[Mark], places: Mappi
         path = marks[0].path
     thing = thing_id.removeprefix("connection_").removeprefix(f"{kind}_")
     short = thing if len(thing) <= 24 else f"{thing[:14]}...{thing[-7:]}"
-    # Of a delivery that has ended, only a resend follows.
-    state = marks[-1].state
-    lifecycle = LIFECYCLES.get(kind)
     return {
         "kind": kind,
         "id": thing_id,
@@ -136,9 +137,13 @@ def _row(number: int, kind: str, thing_id: str, marks: list[Mark], places: Mappi
         "path": path,
         "y": y,
         "begin": points[0]["x"],
-        "end": max(
-            points[-1]["x"], 0 if lifecycle is None or state in lifecycle.final or state in ENDED_DELIVERIES else now_x
-        ),
+        "end": max(points[-1]["x"], 0 if _has_ended(kind, marks[-1].state) else now_x),
         "last": marks[-1].state,
         "marks": points,
     }
+
+
+def _has_ended(kind: str, state: str) -> bool:
+    """Return True if nothing follows the state in time; of a delivery that has ended only a resend does."""
+    lifecycle = LIFECYCLES.get(kind)
+    return lifecycle is None or state in lifecycle.final or state in ENDED_DELIVERIES

@@ -33,13 +33,16 @@ from mockserver.scenario.documents import Document
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, NoResponse, ResponseOptions
 from mockserver.server.hosting import command_log, forks, runtime
+from mockserver.server.hosting.checkpoints import Checkpoints
+from mockserver.server.hosting.closed import ClosedSandboxes
 from mockserver.server.hosting.config import Created, SandboxConfig, config_document, fill, seed_in, seed_of
 from mockserver.server.hosting.disposal import Disposal
+from mockserver.server.hosting.failed_runs import FailureFolder
 from mockserver.server.hosting.log_lines import Log, LogContext, LoggedRequest, attempt_line, call_line, end_line
 from mockserver.server.hosting.shard import Shard
-from mockserver.server.hosting.snapshot import Checkpoints, FailureFolder, HostedSnapshot
+from mockserver.server.hosting.snapshot import HostedSnapshot
 from mockserver.server.hosting.tracked_choices import TrackedChoices
-from mockserver.server.hosting.usage import ClosedSandboxes, Ended, Totals, Usage
+from mockserver.server.hosting.usage import Ended, Totals, Usage
 from mockserver.server.http1 import real_time
 from mockserver.server.webhooks.dispatcher import Scheduler, WebhookDispatcher
 from mockserver.server.webhooks.event_loops import LoopBlocked

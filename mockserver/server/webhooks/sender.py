@@ -92,12 +92,7 @@ class HttpSender:
         try:
             if is_closed or not is_wanted():
                 return SendResult(None, CANCELED)
-            if url not in self._targets:
-                expected = url_policy.rejection_reason(url, self.allowed_hosts)
-                if expected is not None:
-                    raise ConnectionRefusedError(f"refused: expected {expected}")
-                self._targets[url] = Target.of_url(url)
-            target = self._targets[url]
+            target = self._target(url)
             response, content = self._exchange(request, target, target.post(headers, body))
             result = SendResult(response.status, None, 0, response.headers.get("Retry-After", ""), content)
         except Exception as failure:  # noqa: BLE001 - any error of the network or the endpoint is a failed attempt
@@ -126,6 +121,15 @@ class HttpSender:
         """Close the connections that wait for another request."""
         with self._lock:
             self._idle.close_all()
+
+    def _target(self, url: str) -> Target:
+        """Return the url's parts; raise ConnectionRefusedError for one that the url policy rejects."""
+        if url not in self._targets:
+            expected = url_policy.rejection_reason(url, self.allowed_hosts)
+            if expected is not None:
+                raise ConnectionRefusedError(f"refused: expected {expected}")
+            self._targets[url] = Target.of_url(url)
+        return self._targets[url]
 
     def _exchange(self, request: InFlightRequest, target: Target, message: bytes) -> tuple[HTTPResponse, bytes]:
         """Send a request over an idle connection; over a new one if there is none, or if the receiver had closed it."""

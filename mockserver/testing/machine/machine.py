@@ -349,18 +349,21 @@ class GatewayMachine(RuleBasedStateMachine):
         failure = sys.exc_info()[1]
         try:
             if isinstance(failure, Exception) and not isinstance(failure, HypothesisException):
-                kind = type(failure).__name__
-                summary = str(failure).partition("\n")[0][:200] or kind
-                name = f"{type(self).__name__}-{kind}"
-                text = documents.dump(self.as_scenario(name, summary))
-                message = f"The scenario that replays it:\n{text}"
-                if self.failures is not None:
-                    try:
-                        message += f"Written to {recording.write(self.failures, name, text)}"
-                    except OSError as problem:  # it must not hide the failure
-                        message += f"It was not written: {type(problem).__name__}: {problem}"
-                note(message)
+                self._note_replay(failure)
         finally:
             self._stack.close()
             if self._own_shared is not None:
                 self._own_shared.close()
+
+    def _note_replay(self, failure: Exception) -> None:
+        kind = type(failure).__name__
+        summary = str(failure).partition("\n")[0][:200] or kind
+        name = f"{type(self).__name__}-{kind}"
+        text = documents.dump(self.as_scenario(name, summary))
+        message = f"The scenario that replays it:\n{text}"
+        if self.failures is not None:
+            try:
+                message += f"Written to {recording.write(self.failures, name, text)}"
+            except OSError as problem:  # it must not hide the failure
+                message += f"It was not written: {type(problem).__name__}: {problem}"
+        note(message)

@@ -11,8 +11,8 @@ from typing import Final
 
 from mockserver.contract.text import printable
 from mockserver.scenario import documents
+from mockserver.server.hosting.failed_runs import FailedRun, KeptFiles
 from mockserver.server.hosting.host import DEFAULT_ID
-from mockserver.server.hosting.snapshot import FailedRun, KeptFiles
 from mockserver.testing.report.folder import file_name, write_file
 
 RUNS_MAX: Final = 1_000  # of one server, since its clients may be strangers

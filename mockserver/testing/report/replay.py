@@ -139,16 +139,7 @@ def _send(hosted: HostedSandbox, entry: JSON) -> ReplayedEntry:
     if "cut" in entry:
         return ReplayedEntry(f"{entry['call']}, not sent", None, b"", [_CUT], False)
     method, _, target = entry["call"].partition(" ")
-    headers = dict(entry.get("headers", {}))
-    if "json" in entry:
-        headers["content-type"] = "application/json"
-    tenant_id, _, kind = entry.get("key", "secret").rpartition(" ")
-    tenant = hosted.sandbox.tenants.get(tenant_id) if tenant_id else hosted.tenant
-    if kind in ("secret", "public") and tenant is not None:
-        headers["x-api-key"] = tenant.secret_key if kind == "secret" else tenant.public_key
-    elif kind != "none":
-        headers["x-api-key"] = _UNKNOWN_KEY
-    request = HttpRequest(method, target, headers, _body(hosted, entry), hosted.base_url)
+    request = HttpRequest(method, target, _headers(hosted, entry), _body(hosted, entry), hosted.base_url)
     response, _ = front_controller.handle_request(hosted.host, request, hosted, _client_wait(entry))
     is_lost = entry.get("waits") == "socket" and recorded is None
     received, body = (None, b"") if is_lost else _received(hosted, response)
@@ -164,6 +155,19 @@ def _client_wait(entry: JSON) -> ClientWait:
     if isinstance(waits, str) or not waits >= 0:
         raise ValueError(f"{entry['call']}: waits: got {waits!r}; expected seconds, or 'socket'")
     return VirtualWait(round(min(waits, _WAITS_MAX) * SECOND))
+
+
+def _headers(hosted: HostedSandbox, entry: JSON) -> dict[str, str]:
+    headers = dict(entry.get("headers", {}))
+    if "json" in entry:
+        headers["content-type"] = "application/json"
+    tenant_id, _, kind = entry.get("key", "secret").rpartition(" ")
+    tenant = hosted.sandbox.tenants.get(tenant_id) if tenant_id else hosted.tenant
+    if kind in ("secret", "public") and tenant is not None:
+        headers["x-api-key"] = tenant.secret_key if kind == "secret" else tenant.public_key
+    elif kind != "none":
+        headers["x-api-key"] = _UNKNOWN_KEY
+    return headers
 
 
 def _body(hosted: HostedSandbox, entry: JSON) -> bytes:

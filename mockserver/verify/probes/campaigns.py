@@ -54,7 +54,12 @@ def draft_at_every_limit(context: RunContext) -> None:
     context.judge(
         "base.ids", str(answer["campaignId"]).startswith("campaign_"), exchange, "an id that begins with campaign_"
     )
-    id = str(answer["campaignId"])
+    _judge_listing_and_detail(context, str(answer["campaignId"]), content)
+    again = temporary_campaigns.create(context, temporary_campaigns.body(context, "full", template, name=name))
+    context.judge_refusal("campaigns.name", again, TAKEN)
+
+
+def _judge_listing_and_detail(context: RunContext, id: str, content: JSON) -> None:
     listing = context.call("listCampaigns")
     row: JSON = next((each for each in require_success(listing)["campaigns"] if each["id"] == id), {})
     expected = {key: content[key] for key in ("name", "description", "platform", "templateId")} | {"status": "draft"}
@@ -67,8 +72,6 @@ def draft_at_every_limit(context: RunContext) -> None:
         is_as_sent = type(campaign.get("cadence")) is int and campaign["cadence"] == content["cadence"]
         for clause in ("campaigns.cadence", "campaigns.cadence-kept"):
             context.judge(clause, is_as_sent, exchange, f"the cadence {content['cadence']}")
-    again = temporary_campaigns.create(context, temporary_campaigns.body(context, "full", template, name=name))
-    context.judge_refusal("campaigns.name", again, TAKEN)
 
 
 def refused_bodies(context: RunContext) -> None:
@@ -227,14 +230,18 @@ def read(context: RunContext, id: str) -> JSON:
     context.judge_refusal("execution.read", unknown, *by_code)
     context.observe("execution-not-found-code", [by_code[unknown.code]] if unknown.code in by_code else [], unknown)
     if detail["executions"]:
-        exchange = context.call("readExecution", id, detail["executions"][0]["id"])
-        run = require_success(exchange)
-        done, target = run["sentCount"] + run["failedCount"], run["targetCount"]
-        context.judge("send.counts", done <= target, exchange, "sentCount + failedCount of at most targetCount")
-        if detail["status"] in FINAL and run["status"] == "processing":
-            context.observe("execution-status-lag", ["campaign-first"], exchange)
-        _judge_progress(context, exchange, run, done, target)
+        _judge_execution(context, id, detail)
     return detail
+
+
+def _judge_execution(context: RunContext, id: str, detail: JSON) -> None:
+    exchange = context.call("readExecution", id, detail["executions"][0]["id"])
+    run = require_success(exchange)
+    done, target = run["sentCount"] + run["failedCount"], run["targetCount"]
+    context.judge("send.counts", done <= target, exchange, "sentCount + failedCount of at most targetCount")
+    if detail["status"] in FINAL and run["status"] == "processing":
+        context.observe("execution-status-lag", ["campaign-first"], exchange)
+    _judge_progress(context, exchange, run, done, target)
 
 
 def _judge_progress(context: RunContext, exchange: Exchange, run: JSON, done: int, target: int) -> None:

@@ -134,17 +134,7 @@ def refused_media(context: RunContext) -> None:
     context.judge("media.format", failed, exchange, "MEDIA_INVALID_FORMAT, or a success of false for each file")
     context.observe("media-partial-failure", ["per-file"] if failed else [], exchange)
     if failed:
-        for result in results:
-            shapes = {
-                "absent": "id" not in result,
-                "null": result.get("id", "") is None,
-                "empty": result.get("id") == "",
-            }
-            context.observe("media-failed-item-shape", (name for name, fits in shapes.items() if fits), exchange)
-        orders = {_FILES: "request", _FILES[::-1]: "reversed"}
-        names = tuple(str(each["name"]) for each in results)
-        context.judge("media.upload", sorted(names) == sorted(_FILES), exchange, "one element per file, by its name")
-        context.observe("media-result-order", [orders[names]] if names in orders else [], exchange)
+        _judge_results(context, exchange, results)
 
 
 _PART: Final = (
@@ -152,6 +142,16 @@ _PART: Final = (
     "Content-Type: application/x-mockserver-verify\r\n\r\nmockserver verify\r\n"
 )
 _UPLOAD: Final = ("".join(map(_PART.format, _FILES)) + f"--{_BOUNDARY}--\r\n").encode()
+
+
+def _judge_results(context: RunContext, exchange: Exchange, results: list[JSON]) -> None:
+    for result in results:
+        shapes = {"absent": "id" not in result, "null": result.get("id", "") is None, "empty": result.get("id") == ""}
+        context.observe("media-failed-item-shape", (name for name, fits in shapes.items() if fits), exchange)
+    orders = {_FILES: "request", _FILES[::-1]: "reversed"}
+    names = tuple(str(each["name"]) for each in results)
+    context.judge("media.upload", sorted(names) == sorted(_FILES), exchange, "one element per file, by its name")
+    context.observe("media-result-order", [orders[names]] if names in orders else [], exchange)
 
 
 _DETAILS_MAX: Final = 8
@@ -173,7 +173,10 @@ def template_list(context: RunContext) -> None:
             context.judge("templates.official", row["isOfficial"] is (status == "APPROVED"), exchange, expected)
         is_text = status is None or isinstance(status, str)
         context.judge("templates.status", is_text, exchange, "providerTemplateStatus as text, or none")
-    instants = [row["createdAt"] for row in rows]
+    _observe_order(context, exchange, [row["createdAt"] for row in rows])
+
+
+def _observe_order(context: RunContext, exchange: Exchange, instants: list[str]) -> None:
     if len(set(instants)) < _ORDERED_FROM:
         return
     ascending = instants == sorted(instants)
@@ -194,15 +197,7 @@ def template_details(context: RunContext) -> None:
         in_order = [item["order"] for item in items] == list(range(len(items)))
         plain = all(item["mediaId"] is None for item in items if item["type"] == "text")
         context.judge("templates.items", in_order and plain, exchange, "order from 0, and mediaId null for text")
-        variables = detail["commonVariables"]
-        texts = " ".join(str(item.get("text")) for item in detail["items"])
-        if variables:
-            distinct = len({each["key"] for each in variables}) == len(variables)
-            context.judge("templates.common-variables", distinct, exchange, "each variable once")
-        for variable in variables:
-            number = re.sub(r"^var", "", variable["key"])
-            holds = variable["key"].startswith("var") and f"{{{{{number}}}}}" in texts
-            context.judge("templates.varn", holds, exchange, f"the placeholder of {variable['key']} in a text")
+        _judge_variables(context, exchange, detail)
 
 
 def _alternate_kinds(rows: list[JSON]) -> list[JSON]:
@@ -212,6 +207,18 @@ def _alternate_kinds(rows: list[JSON]) -> list[JSON]:
         kinds.setdefault((row.get("isOfficial"), bool(row.get("providerTemplateStatus"))), []).append(row)
     longest = max((len(kind) for kind in kinds.values()), default=0)
     return [kind[place] for place in range(longest) for kind in kinds.values() if place < len(kind)]
+
+
+def _judge_variables(context: RunContext, exchange: Exchange, detail: JSON) -> None:
+    variables = detail["commonVariables"]
+    texts = " ".join(str(item.get("text")) for item in detail["items"])
+    if variables:
+        distinct = len({each["key"] for each in variables}) == len(variables)
+        context.judge("templates.common-variables", distinct, exchange, "each variable once")
+    for variable in variables:
+        number = re.sub(r"^var", "", variable["key"])
+        holds = variable["key"].startswith("var") and f"{{{{{number}}}}}" in texts
+        context.judge("templates.varn", holds, exchange, f"the placeholder of {variable['key']} in a text")
 
 
 def unknown_template(context: RunContext) -> None:

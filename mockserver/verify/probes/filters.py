@@ -7,7 +7,8 @@ rough.
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from mockserver.contract.filters import FIELDS, OPERATORS, PLATFORMS
@@ -123,7 +124,11 @@ def platforms(context: RunContext) -> None:
     expected = f"{' or '.join(by_code)}, or an estimate of 0"
     context.judge("filters.platform-values", option is not None, unknown, expected)
     context.observe("platform-value-unknown", [option] if option else [], unknown)
-    # All four platforms contain `app`, so that an estimate over any chat distinguishes the options.
+    _observe_text_operators(context, known, by_code)
+
+
+def _observe_text_operators(context: RunContext, known: Exchange, by_code: Mapping[str, str]) -> None:
+    """The text operators: all four platforms contain `app`, so that an estimate over any chat distinguishes the options."""
     part = statement(context, "chat.platform", "contains", "app")
     if not part.succeeded:
         context.observe("platform-text-operators", ["whole-values"] if part.code in by_code else [], part)
@@ -266,12 +271,7 @@ def dates(context: RunContext) -> None:
     if field is None or hour is None:
         return
     if offset.succeeded:
-        # With an offset too, the earliest date is not before its own hour, and is before the next one.
-        for hours, expected in ((0, False), (1, True)):
-            local = (hour + timedelta(hours=hours - 3)).strftime("%Y-%m-%dT%H:%M:%S-03:00")
-            exchange = statement(context, field, "less-than", local)
-            text = f"{'some' if expected else 'no'} chat, as with {zulu(hour + timedelta(hours=hours))}"
-            context.judge("filters.dates", (size(exchange) > 0) is expected, exchange, text)
+        _judge_offsets(context, field, hour)
     if naive.succeeded:
         # The hour of the earliest date has no date before it in UTC; read as Brazil's, it is three hours later, and has.
         before = statement(context, field, "less-than", hour.strftime("%Y-%m-%dT%H:%M:%S"))
@@ -289,3 +289,12 @@ def _observe_acceptance(
 ) -> None:
     options = accepted if exchange.succeeded else refused if exchange.code == "CAMPAIGN_INVALID_FILTERS" else []
     context.observe(choice, options, exchange)
+
+
+def _judge_offsets(context: RunContext, field: str, hour: datetime) -> None:
+    """With an offset too, the earliest date is not before its own hour, and is before the next one."""
+    for hours, expected in ((0, False), (1, True)):
+        local = (hour + timedelta(hours=hours - 3)).strftime("%Y-%m-%dT%H:%M:%S-03:00")
+        exchange = statement(context, field, "less-than", local)
+        text = f"{'some' if expected else 'no'} chat, as with {zulu(hour + timedelta(hours=hours))}"
+        context.judge("filters.dates", (size(exchange) > 0) is expected, exchange, text)

@@ -43,15 +43,7 @@ def start(context: RunContext) -> None:
         raise Unexpected(f"the campaign without targets is still {status}")
     again = temporary_campaigns.start(context, id, _values(template) or None)
     context.judge_refusal("start.not-draft", again, "CAMPAIGN_NOT_DRAFT")
-    exchange = temporary_campaigns.cancel(context, id)
-    by_code = {UNPROCESSABLE: "unprocessable", "CAMPAIGN_NOT_DRAFT": "not-draft"}
-    option = "no-op" if exchange.status == 204 else by_code.get(str(exchange.code))
-    context.judge("cancel.final", option is not None, exchange, f"204, or {' or '.join(by_code)}")
-    context.observe("cancel-final", [option] if option else [], exchange)
-    read = context.call("readCampaign", id)
-    context.judge(
-        "cancel.final", require_success(read)["status"] == status, read, f"the status {status}, as before the cancel"
-    )
+    _cancel_ended(context, id, status)
 
 
 def _judge_still_draft(context: RunContext, id: str) -> None:
@@ -78,6 +70,18 @@ def _observe_outcome(context: RunContext, id: str) -> str:
             ended = status == "completed" and entries[0]["completedAt"] is not None
             context.judge("send.completed", ended, read, "campaign and execution completed, completedAt set")
     return status
+
+
+def _cancel_ended(context: RunContext, id: str, status: str) -> None:
+    exchange = temporary_campaigns.cancel(context, id)
+    by_code = {UNPROCESSABLE: "unprocessable", "CAMPAIGN_NOT_DRAFT": "not-draft"}
+    option = "no-op" if exchange.status == 204 else by_code.get(str(exchange.code))
+    context.judge("cancel.final", option is not None, exchange, f"204, or {' or '.join(by_code)}")
+    context.observe("cancel-final", [option] if option else [], exchange)
+    read = context.call("readCampaign", id)
+    context.judge(
+        "cancel.final", require_success(read)["status"] == status, read, f"the status {status}, as before the cancel"
+    )
 
 
 def variables(context: RunContext) -> None:
