@@ -223,6 +223,14 @@ def test_each_call_has_its_bodies_its_reason_and_what_it_changed(mockserver: San
 
 
 @pytest.mark.mockserver(now=NOW)
+def test_the_changes_of_a_command_that_makes_a_world_are_folded(mockserver: Sandbox) -> None:
+    mockserver.apply(given=SEED)
+    mockserver.call("POST", "/v1/campaigns", json={"name": "promo", **CAMPAIGN})
+    page = page_of(mockserver)
+    folded = re.findall(r'<details class="seed"><summary>(.*?)</summary><ul>(.*?)</ul></details>', page)
+    assert [("What it changed", 13)] == [(words, lines.count("<li>")) for words, lines in folded]
+
+
 def test_a_call_shows_the_trace_context_of_its_client(mockserver: Sandbox) -> None:
     context = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     mockserver.call("GET", "/v1/campaigns", headers={"traceparent": context})

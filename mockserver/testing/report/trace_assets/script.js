@@ -14,7 +14,7 @@
   const titles = ["status", "name", "event", "text"];
 
   const labelOf = (position) =>
-    position ? [...document.querySelectorAll(`#step-${position} :is(summary, .command)`)].map((line) => line.textContent).join("; ") : "before the first call";
+    position ? [...document.querySelectorAll(`#step-${position} :is([id^=call] > summary, .command)`)].map((line) => line.textContent).join("; ") : "before the first call";
 
   function element(name, content, ...children) {
     const node = document.createElement(name);
