@@ -61,6 +61,7 @@ MARKERS = (
 )
 _WIDER = "mockserver is the sandbox of one test; for a wider scope: `with mockserver_server.sandbox() as sandbox: yield sandbox`"
 _OWNERSHIP: pytest.StashKey[SandboxOwnership] = pytest.StashKey()
+_JUDGE: pytest.StashKey[conduct.ConductPlugin] = pytest.StashKey()
 _STOPPED: pytest.StashKey[list[tuple[str, str]]] = pytest.StashKey()  # the report of a test that Ctrl-C has stopped
 
 
@@ -73,7 +74,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
-    config.pluginmanager.register(conduct.ConductPlugin(config), conduct.NAME)
+    judge = config.stash[_JUDGE] = conduct.ConductPlugin(config)
+    config.pluginmanager.register(judge, conduct.NAME)
     is_cached = config.getoption("lf", False) or config.getoption("failedfirst", False)
     # The run may select single options of sweeps, or gets reports on them from xdist's workers.
     if is_cached or explore.is_controller(config) or any("=" in argument for argument in config.args):
@@ -182,8 +184,10 @@ def _is_swept(item: pytest.Item) -> bool:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     """Start the test's list of sandboxes; Ctrl-C in a fixture stores the test's report."""
-    if _OWNERSHIP in item.config.stash and not explore.is_inner(item):
-        item.config.stash[_OWNERSHIP].start_test(item.nodeid)
+    if not explore.is_inner(item):
+        if _OWNERSHIP in item.config.stash:
+            item.config.stash[_OWNERSHIP].start_test(item.nodeid)
+        item.config.stash[_JUDGE].start_test()
     with _explained(item):
         result = yield
     instance: Any = getattr(item, "instance", None)
@@ -227,15 +231,28 @@ def _explained(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Fail a test that passed otherwise for a rule that must fire or an assertion in a receiver; Ctrl-C stores the test's report."""
-    if _OWNERSHIP in item.config.stash and not explore.is_inner(item):
+    """
+    Fail a test that passed otherwise for a rule that must fire, an assertion in a receiver, or its client's conduct.
+
+    Ctrl-C stores the test's report.
+    """
+    if explore.is_inner(item):
+        with _explained(item):
+            return (yield)
+    if _OWNERSHIP in item.config.stash:
         item.config.stash[_OWNERSHIP].start_function()
-    with _explained(item):
-        result = yield
-    if _OWNERSHIP in item.config.stash and not explore.is_inner(item):
-        item.config.stash[_OWNERSHIP].check_ended()
-        item.config.stash[_OWNERSHIP].check_rules(item, expects=_expects_firing(item))
-        item.config.stash[_OWNERSHIP].check_receivers()
+    has_passed = False
+    try:
+        with _explained(item):
+            result = yield
+        if _OWNERSHIP in item.config.stash:  # also if the function itself has asked for its first fixture
+            owned = item.config.stash[_OWNERSHIP]
+            owned.check_ended()
+            owned.check_rules(item, expects=_expects_firing(item))
+            owned.check_receivers()
+        has_passed = True
+    finally:
+        item.config.stash[_JUDGE].judge_call(item, has_passed=has_passed)
     return result
 
 
@@ -289,14 +306,24 @@ def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> bool | None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-    """Add to a failure what happened in the test's sandboxes, and the option of a sweep."""
+    """Add to a failure what happened in the test's sandboxes, the option of a sweep, and findings on the client's conduct."""
     report = yield
+    judge = None if report.when != "call" or explore.is_inner(item) else item.config.stash[_JUDGE]
+    if judge is not None and report.failed:
+        judge.judge_failure(item)
     if _is_swept(item):
         from mockserver.pytest_plugin import sweep
 
         sweep.add_option_section(item, report)
-    if _OWNERSHIP not in item.config.stash:
-        return report
+    if _OWNERSHIP in item.config.stash:
+        _add_sections(item, report, call)
+    if judge is not None:
+        judge.add_findings(item, report)
+    return report
+
+
+def _add_sections(item: pytest.Item, report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
+    """Add the sections about the sandboxes of a test that has failed, or has a trace in any case."""
     if report.failed:
         from mockserver.pytest_plugin import failure_report
 
@@ -305,7 +332,6 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         from mockserver.pytest_plugin import failure_report
 
         failure_report.trace_passed(item, report, item.config.stash[_OWNERSHIP])
-    return report
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

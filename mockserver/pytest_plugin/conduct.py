@@ -1,7 +1,7 @@
 """
 Conduct in pytest: findings fail a test in the mode `error`, are part of a failing test's report, and are counted at the end.
 
-1. `@pytest.mark.mockserver(conduct="error" | "report" | "off")` sets the mode of a test, the ini option `mockserver_conduct` that of all.
+1. `@pytest.mark.mockserver(conduct=...)` sets the mode of a test, the ini option `mockserver_conduct` that of all (see `MODES`).
 2. A finding fails the test in its call phase, so that xfail applies, and only if the test has passed otherwise.
 3. Findings are part of the test's report, so that xdist sends them to the process that counts them.
 """
@@ -9,19 +9,20 @@ Conduct in pytest: findings fail a test in the mode `error`, are part of a faili
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mockserver.pytest_plugin import options
-from mockserver.pytest_plugin.explore import is_inner
+from mockserver.pytest_plugin.explore import EXPLORATION
 
 if TYPE_CHECKING:
     from mockserver.conduct.rules import Finding
 
-MODES = ("error", "report", "off")
+# Of these `error` and `report` judge each test, and `on-failure` only one that fails: a judgement is a tenth of a small test.
+MODES = ("error", "report", "on-failure", "off")
 NAME = "mockserver-conduct"
 _TITLE = "mockserver: conduct"
 _FINDINGS: pytest.StashKey[list[Finding]] = pytest.StashKey()
@@ -30,7 +31,9 @@ _FINDINGS: pytest.StashKey[list[Finding]] = pytest.StashKey()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options of this plugin, before pytest registers it."""
     parser.addini(
-        "mockserver_conduct", "effect of findings on the client's conduct: error, report or off", default="report"
+        "mockserver_conduct",
+        "effect of findings on the client's conduct: error, report, on-failure or off (default: on-failure)",
+        default="on-failure",
     )
     group = parser.getgroup("mockserver")
     findings = "write to FILE where clients ignored the advice of the API document"
@@ -44,7 +47,7 @@ def problem(value: object) -> str | None:
         return None
     from mockserver.contract.text import closest_match_hint
 
-    return f"got {value!r}; expected error, report or off{closest_match_hint(value, MODES)}"
+    return f"got {value!r}; expected error, report, on-failure or off{closest_match_hint(value, MODES)}"
 
 
 def mode(item: pytest.Item) -> str:
@@ -54,10 +57,11 @@ def mode(item: pytest.Item) -> str:
 
 
 class ConductPlugin:
-    """Judge of each test's sandboxes after its call. Lifetime: that of the session."""
+    """Judge of each test's sandboxes, which the hooks of `mockserver.pytest_plugin` call. Lifetime: that of the session."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
+        self._is_written = any(config.getoption(f"mockserver_conduct_{form}") is not None for form in ("json", "html"))
         self._before: set[str] = set()  # ids of the sandboxes of earlier tests
         self._server: Any = None
         self.findings: list[dict[str, Any]] = []  # the findings of all reports, in the process that collects them
@@ -65,27 +69,29 @@ class ConductPlugin:
         if wrong:
             raise pytest.UsageError(f"mockserver_conduct: {wrong}")
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        if not is_inner(item):
-            self._before = {sandbox.id for sandbox in self._server.made} if self._server is not None else set()
+    def start_test(self) -> None:
+        """Begin with a test: the sandboxes so far are not its own."""
+        self._before = {sandbox.id for sandbox in self._server.made} if self._server is not None else set()
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Judge after every test; findings fail only a test that has passed."""
-        if is_inner(item):
-            return (yield)
+    def judge_call(self, item: pytest.Item, *, has_passed: bool) -> None:
+        """Judge a test at the end of its function, unless only a failure is judged; a finding may fail a test that has passed."""
+        if _FINDINGS in item.stash:
+            del item.stash[_FINDINGS]  # of an earlier run of this test
         test_mode = mode(item)
-        try:
-            result = yield
-        finally:
-            item.stash[_FINDINGS] = self._judged(item) if test_mode != "off" else []
-        findings = item.stash[_FINDINGS]
-        if test_mode == "error" and findings:
+        # The further runs of an exploration take the place of the sandboxes of the first one before the test's report.
+        judges_each = test_mode in ("error", "report") or self._is_written or EXPLORATION in item.stash
+        if test_mode == "off" or not judges_each:
+            return
+        findings = item.stash[_FINDINGS] = self._judged(item)
+        if test_mode == "error" and findings and has_passed:
             from mockserver.testing.conduct import format_findings
 
             pytest.fail(format_findings(findings), pytrace=False)
-        return result
+
+    def judge_failure(self, item: pytest.Item) -> None:
+        """Judge a test whose function has failed, if it was not judged yet."""
+        if _FINDINGS not in item.stash and mode(item) != "off":
+            item.stash[_FINDINGS] = self._judged(item)
 
     def _judged(self, item: pytest.Item) -> list[Finding]:
         """Return the findings in this test's sandboxes, closed ones included."""
@@ -96,19 +102,18 @@ class ConductPlugin:
         self._server = server
         return [finding for sandbox in server.made if sandbox.id not in before for finding in sandbox.conduct]
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-        report = yield
+    def add_findings(self, item: pytest.Item, report: pytest.TestReport) -> None:
+        """Add the findings to the report of the test's function, in words if it has failed."""
         findings = item.stash.get(_FINDINGS, [])
-        if report.when == "call" and findings:
-            from mockserver.testing.conduct import format_findings
+        if not findings:
+            return
+        from mockserver.testing.conduct import format_findings
 
-            report.mockserver_conduct = [
-                finding._asdict() | {"exchanges": list(finding.exchanges)} for finding in findings
-            ]
-            if report.failed and mode(item) != "error":
-                report.sections.append((_TITLE, format_findings(findings)))
-        return report
+        report.mockserver_conduct = [  # type: ignore[attr-defined]  # xdist sends the attributes of a report
+            finding._asdict() | {"exchanges": list(finding.exchanges)} for finding in findings
+        ]
+        if report.failed and mode(item) != "error":
+            report.sections.append((_TITLE, format_findings(findings)))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         findings: Iterable[dict[str, Any]] = getattr(report, "mockserver_conduct", ())

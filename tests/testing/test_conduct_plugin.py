@@ -6,6 +6,9 @@ import json
 
 import pytest
 
+from mockserver.conduct import judge
+from mockserver.conduct.rules import ConductResult
+from mockserver.core.run import Run
 from mockserver.testing.report import conduct_page
 from tests.testing.conftest import PLUGIN, Suite
 
@@ -34,7 +37,8 @@ def test_a_finding_fails_a_test_that_requests_it_in_its_call(suite: Suite) -> No
     )
 
 
-def test_a_finding_is_reported_and_counted_by_default(suite: Suite) -> None:
+def test_in_the_mode_report_each_test_is_judged_and_its_findings_counted(suite: Suite) -> None:
+    suite.pytester.makeini("[pytest]\nmockserver_conduct = report\n")
     result = suite.run(
         TWICE
         + """
@@ -57,6 +61,86 @@ def test_a_finding_is_reported_and_counted_by_default(suite: Suite) -> None:
             "severity 3  nulls-for-omitted: 2 in 2 tests, first in test_mine.py::test_one; Omit fields*",
         ]
     )
+
+
+def test_by_default_a_test_that_passes_is_not_judged(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: list[Run] = []
+    monkeypatch.setattr(judge, "judge", lambda run, severity=None: judged.append(run) or ConductResult((), ()))
+    result = suite.run(
+        TWICE
+        + """
+        def test_mine(mockserver):
+            nulls(mockserver)
+        """
+    )
+
+    result.assert_outcomes(passed=1)
+    assert [] == judged
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        """
+        def test_mine(mockserver):
+            nulls(mockserver)
+            assert "own" == "failure"
+        """,
+        """
+        import unittest
+
+        class TestMine(unittest.TestCase):
+            @pytest.fixture(autouse=True)
+            def _sandbox(self, mockserver):
+                pass
+
+            def test_mine(self):
+                nulls(self.mockserver)
+                self.assertEqual("own", "failure")
+        """,
+    ],
+    ids=["function", "unittest"],
+)
+def test_by_default_a_test_that_fails_is_judged_and_its_findings_counted(suite: Suite, test: str) -> None:
+    result = suite.run(TWICE + test)
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*- mockserver -*",
+            "*- mockserver: conduct -*",
+            "nulls-for-omitted, *",
+            "*= mockserver: conduct =*",
+            "severity 3  nulls-for-omitted: 1 in 1 test, *",
+        ]
+    )
+
+
+def test_a_test_that_passes_when_it_is_repeated_has_no_findings_of_the_failure(suite: Suite) -> None:
+    suite.pytester.makeconftest(
+        """
+        from _pytest.runner import runtestprotocol
+
+        def pytest_runtest_protocol(item, nextitem):
+            runtestprotocol(item, nextitem=nextitem, log=False)
+            runtestprotocol(item, nextitem=nextitem, log=True)
+            return True
+        """
+    )
+    result = suite.run(
+        TWICE
+        + """
+        runs = []
+
+        def test_mine(mockserver):
+            runs.append(1)
+            nulls(mockserver)
+            assert 2 == len(runs)
+        """
+    )
+
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*mockserver: conduct*")
 
 
 def test_the_error_of_a_failing_test_is_first_and_the_finding_is_added(suite: Suite) -> None:
@@ -160,7 +244,7 @@ def test_an_unknown_mode_ends_the_run_or_fails_the_test_of_its_mark_with_the_clo
 
     assert result.ret == (pytest.ExitCode.USAGE_ERROR if where == "ini" else pytest.ExitCode.TESTS_FAILED)
     output = result.stderr if where == "ini" else result.stdout
-    output.fnmatch_lines(["*got 'errors'; expected error, report or off; did you mean 'error'?*"])
+    output.fnmatch_lines(["*got 'errors'; expected error, report, on-failure or off; did you mean 'error'?*"])
 
 
 def test_findings_are_written_as_json_and_as_a_page(suite: Suite) -> None:
