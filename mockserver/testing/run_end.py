@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from itertools import islice
+from weakref import ref
 
 from mockserver.conduct.evidence import FINAL, request_of
 from mockserver.contract.endpoints import ENDPOINTS
@@ -63,7 +64,9 @@ class ReadsLimit:
 
     def __init__(self, hosted: HostedSandbox, limit: int) -> None:
         self.reason: str | None = None
-        self._hosted, self._state, self._limit = hosted, hosted.sandbox, limit
+        # Weak, since the sandbox has this object among its listeners: so a closed one is freed without the garbage collector.
+        self._hosted = ref(hosted)
+        self._state, self._limit = hosted.sandbox, limit
         self._next = self._state.journal.last_exchange + limit  # the number of the first call that may end such a row
         hosted.add_listener(self._check)
 
@@ -80,7 +83,9 @@ class ReadsLimit:
                 return
             self._next = last + 1
             self.reason = _reason(row)
-        end_run(self._hosted, self.reason)
+        hosted = self._hosted()
+        assert hosted is not None  # it has called this method
+        end_run(hosted, self.reason)
 
 
 def _row(newest_first: Sequence[JournalEntry]) -> Sequence[JournalEntry]:

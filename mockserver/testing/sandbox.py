@@ -69,7 +69,6 @@ class Sandbox:
         webhooks: Acts on webhook endpoints and their deliveries (see `Webhooks`).
         log: What has happened so far, as data (see `Log`).
         admin: What the operator of the service does: tenants, keys, rules, failures (see `Admin`).
-        aio: Every form that awaits, under the name that the other has: `await sandbox.aio.advance(minutes=1)` (see `Aio`).
 
     Example:
         >>> response = sandbox.call("GET", "/v1/campaigns")
@@ -93,8 +92,14 @@ class Sandbox:
         self.webhooks = Webhooks(backend)
         self.log = Log(backend, self.calls)
         self.admin = Admin(backend)
-        self.aio = Aio(self)
+        self._new_aio: Callable[[Sandbox], Aio] = Aio
         self._reads_limit: ReadsLimit | None = None
+
+    @property
+    def aio(self) -> Aio:
+        """Every form that awaits, under the name that the other has: `await sandbox.aio.advance(minutes=1)` (see `Aio`)."""
+        # Not an attribute, which would be a reference cycle: each test's sandbox would wait for the garbage collector.
+        return self._new_aio(self)
 
     # Identity
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import pytest
@@ -301,3 +302,33 @@ def test_an_unknown_rule_key_is_refused_with_its_place_and_the_closest_match(
 ) -> None:
     with pytest.raises(ValueError, match=problem):
         mockserver.on(operation).drop(lost)
+
+
+def test_a_sandbox_is_freed_after_its_test_without_the_garbage_collector(suite: Suite) -> None:
+    gc.disable()
+    try:
+        result = suite.run(
+            f"""
+            import pytest
+            from weakref import ref
+
+            {TEMPLATE}
+            sandboxes = []
+
+            @pytest.mark.mockserver(given=given)
+            @pytest.mark.parametrize("number", range(3))
+            def test_it(mockserver, number):
+                sandboxes.append(ref(mockserver))
+                sandboxes.append(ref(mockserver._hosted.sandbox))
+                with mockserver.requests_session() as session:
+                    assert 401 == session.get(f"{{mockserver.base_url}}/v1/campaigns").status_code
+                assert 201 == {CREATE}.status
+
+            def test_after_them():
+                assert [None] * 6 == [sandbox() for sandbox in sandboxes]
+            """
+        )
+    finally:
+        gc.enable()
+
+    result.assert_outcomes(passed=4)

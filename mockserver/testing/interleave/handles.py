@@ -38,7 +38,7 @@ def handle(
         open_port: Returns the address of the client's own port, and opens it if it is not open.
     """
     sandbox = Sandbox(_ActorBackend(hosted, gate, actor, open_port), settings)
-    sandbox.aio = _ActorAio(sandbox, gate, actor)
+    sandbox._new_aio = partial(_ActorAio, gate=gate, actor=actor)
     return sandbox
 
 
