@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from mockserver.pytest_plugin.explore import EXPLORATION
 
 if TYPE_CHECKING:
     from mockserver.conduct.rules import Finding
+    from mockserver.testing.sandbox import Sandbox
 
 # Of these `error` and `report` judge each test, and `on-failure` only one that fails: a judgement is a tenth of a small test.
 MODES = ("error", "report", "on-failure", "off")
@@ -82,25 +84,31 @@ class ConductPlugin:
         judges_each = test_mode in ("error", "report") or self._is_written or EXPLORATION in item.stash
         if test_mode == "off" or not judges_each:
             return
-        findings = item.stash[_FINDINGS] = self._judged(item)
+        findings = item.stash[_FINDINGS] = _findings(self._sandboxes(item))
         if test_mode == "error" and findings and has_passed:
             from mockserver.testing.conduct import format_findings
 
             pytest.fail(format_findings(findings), pytrace=False)
 
     def judge_failure(self, item: pytest.Item) -> None:
-        """Judge a test whose function has failed, if it was not judged yet."""
-        if _FINDINGS not in item.stash and mode(item) != "off":
-            item.stash[_FINDINGS] = self._judged(item)
+        """Judge a test whose function has failed, if it was not judged yet; never an error of its own."""
+        if _FINDINGS in item.stash or mode(item) == "off":
+            return
+        sandboxes = self._sandboxes(item)
+        # What cannot be judged, such as a sandbox of a server that is gone, cannot be reported either, and the report says so.
+        with suppress(Exception):
+            for sandbox in sandboxes:
+                sandbox._backend.deliver_quietly()
+            item.stash[_FINDINGS] = _findings(sandboxes)
 
-    def _judged(self, item: pytest.Item) -> list[Finding]:
-        """Return the findings in this test's sandboxes, closed ones included."""
+    def _sandboxes(self, item: pytest.Item) -> list[Sandbox]:
+        """Return this test's sandboxes, closed ones included."""
         server = getattr(item, "funcargs", {}).get("mockserver_server")
         if server is None:
             return []
         before = self._before if server is self._server else set()
         self._server = server
-        return [finding for sandbox in server.made if sandbox.id not in before for finding in sandbox.conduct]
+        return [sandbox for sandbox in server.made if sandbox.id not in before]
 
     def add_findings(self, item: pytest.Item, report: pytest.TestReport) -> None:
         """Add the findings to the report of the test's function, in words if it has failed."""
@@ -142,6 +150,10 @@ class ConductPlugin:
             from mockserver.testing.report import conduct_page
 
             options.write_result(self._config, page, conduct_page.render(self.findings))
+
+
+def _findings(sandboxes: Iterable[Sandbox]) -> list[Finding]:
+    return [finding for sandbox in sandboxes for finding in sandbox.conduct]
 
 
 def summary(findings: Iterable[dict[str, Any]]) -> list[str]:
