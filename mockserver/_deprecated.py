@@ -27,6 +27,17 @@ _AIO: Final = (
     "redeliver", "recover",
 )  # fmt: skip
 
+
+def _variable(setting: str) -> str:
+    return f"MOCKSERVER_{setting.upper().replace('-', '_')}"
+
+
+# Of settings: an option of each of these commands, and an environment variable.
+_SETTINGS: Final = {
+    "least-pace": ("min-body-rate", ("serve", "play", "fleet")),
+    "failures": ("failures-dir", ("serve", "play", "fleet")),
+}
+
 # By name, as `docs/reference/public-interface.txt` has it; docs/stability.md states when a row may go.
 DEPRECATED: Final[Mapping[str, Deprecation]] = MappingProxyType(
     {
@@ -39,6 +50,21 @@ DEPRECATED: Final[Mapping[str, Deprecation]] = MappingProxyType(
         "Sandbox.httpx_async_client": Deprecation("Sandbox.aio.httpx_client", "0.1"),
         "Sandbox.run_async": Deprecation("Sandbox.aio.run", "0.1"),
         **{f"Sandbox.{name}_async": Deprecation(f"Sandbox.aio.{name}", "0.1") for name in _AIO},
+        **{
+            f"command {command} --{name}": Deprecation(f"--{use}", "0.1")
+            for name, (use, commands) in _SETTINGS.items()
+            for command in commands
+        },
+        **{
+            f"environment {_variable(name)}": Deprecation(_variable(use), "0.1") for name, (use, _) in _SETTINGS.items()
+        },
+        "command explore --held": Deprecation("--response-delay", "0.1"),
+        "command explore --failures": Deprecation("--failures-dir", "0.1"),
+        "command interleave --failures": Deprecation("--failures-dir", "0.1"),
+        "ExploreOptions.held": Deprecation("ExploreOptions.response_delay", "0.1"),
+        "pytest mark mockserver_explore(held)": Deprecation("mockserver_explore(response_delay)", "0.1"),
+        "pytest option --mockserver-failures": Deprecation("--mockserver-failures-dir", "0.1"),
+        "pytest setting mockserver_failures": Deprecation("mockserver_failures_dir", "0.1"),
         "pytest mark mockserver_sweep('touched')": Deprecation("mockserver_sweep('choices-read')", "0.1"),
     }
 )

@@ -113,7 +113,7 @@ def test_a_blind_retry_in_python_is_found(folder: Path, capsys: pytest.CaptureFi
 def test_a_blind_retry_in_javascript_is_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "client.mjs").write_text(JAVASCRIPT, encoding="utf-8")
 
-    status = explore(*FEW, "--failures", "off", "--", "node", "client.mjs")
+    status = explore(*FEW, "--failures-dir", "off", "--", "node", "client.mjs")
 
     assert 1 == status
     assert "breach: duplicate-start at 1 placement\n" in capsys.readouterr().out

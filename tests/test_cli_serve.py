@@ -514,7 +514,7 @@ def test_a_ready_file_that_cannot_be_written_is_an_error_of_one_line(serve: Serv
 
 def test_the_folder_of_failures_gets_the_files_of_a_failed_sandbox(serve: Serve, tmp_path: Path) -> None:
     folder = tmp_path / "failures"
-    served = serve("--failures", str(folder))
+    served = serve("--failures-dir", str(folder))
     made = served.ask("POST", "/_mock/sandboxes", key=None, json={}).json()
     path = made["baseUrl"].removeprefix(served.url)
     served.ask("GET", f"{path}/v1/campaigns/none", key=made["secretKey"])
@@ -528,11 +528,11 @@ def test_the_folder_of_failures_gets_the_files_of_a_failed_sandbox(serve: Serve,
 def test_a_file_in_place_of_the_folder_of_failures_is_an_error_of_one_line(serve: Serve, tmp_path: Path) -> None:
     file = tmp_path / "failures"
     file.write_text("", encoding="utf-8")
-    served = serve("--failures", str(file))
+    served = serve("--failures-dir", str(file))
 
     assert 2 == served.process.wait(DEADLINE_SECONDS)
     expected = "which is a file; expected a folder, which is made if it does not exist"
-    assert [f"mockserver: got --failures {file}, {expected}"] == served.log()
+    assert [f"mockserver: got --failures-dir {file}, {expected}"] == served.log()
 
 
 def test_one_file_has_the_coverage_of_all_sandboxes_after_the_end(serve: Serve, tmp_path: Path) -> None:

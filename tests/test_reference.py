@@ -162,6 +162,7 @@ def test_the_reference_has_every_environment_variable_that_the_package_reads() -
     files = (ROOT / "mockserver").rglob("*.py")
     read = set().union(*(environment_reads(path.read_text(encoding="utf-8")) for path in files))
     read |= {setting.variable for setting in (SCENARIO, *SETTINGS)}
+    read |= {setting.former_variable for setting in SETTINGS if setting.former_variable}
 
     assert read == tables.ENVIRONMENT.keys()
     assert [] == [name for name in read if f"| `{name}` |" not in page("command-line")]

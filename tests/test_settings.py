@@ -23,7 +23,7 @@ VALUES = {
     "age": ("PT20M", 1_200 * SECOND),
     "memory": ("512MB", 512_000_000),
     "head-timeout": ("2s", 2 * SECOND),
-    "least-pace": ("1000", 1_000),
+    "min-body-rate": ("1000", 1_000),
     "max-connections": ("100", 100),
     "max-bodies": ("2GB", 2 * 10**9),
     "drain": ("10m", 600 * SECOND),
@@ -172,6 +172,49 @@ def test_a_name_or_a_file_that_is_empty_is_refused(setting: str) -> None:
         parsed(**{setting: " "})
 
 
+FORMER = [setting for setting in SETTINGS if setting.former is not None]
+
+
+@pytest.mark.parametrize("setting", FORMER, ids=lambda setting: setting.name)
+class TestAFormerName:
+    def test_of_an_option_works_and_warns(self, setting: Any, capsys: pytest.CaptureFixture[str]) -> None:
+        options = parsed(f"--{setting.former}", "7")
+
+        assert setting.read("7") == getattr(options, setting.attribute)
+        assert (
+            f"mockserver: command serve --{setting.former} is deprecated since 0.1; use --{setting.name}\n"
+            == capsys.readouterr().err
+        )
+
+    def test_of_a_variable_works_and_warns(self, setting: Any, capsys: pytest.CaptureFixture[str]) -> None:
+        former = setting.former_variable
+        options = parsed(**{former.removeprefix("MOCKSERVER_"): "7"})
+
+        assert setting.read("7") == getattr(options, setting.attribute)
+        assert (
+            f"mockserver: environment {former} is deprecated since 0.1; use {setting.variable}\n"
+            == capsys.readouterr().err
+        )
+
+    def test_of_a_variable_does_not_count_against_an_option(self, setting: Any) -> None:
+        options = parsed(f"--{setting.name}", "7", **{setting.former_variable.removeprefix("MOCKSERVER_"): "8"})
+
+        assert setting.read("7") == getattr(options, setting.attribute)
+
+    def test_of_a_variable_with_another_value_is_refused(self, setting: Any) -> None:
+        both = {
+            setting.variable.removeprefix("MOCKSERVER_"): "7",
+            setting.former_variable.removeprefix("MOCKSERVER_"): "8",
+        }
+        got = f"got {setting.variable}=7 and {setting.former_variable}=8; expected {setting.variable} alone"
+        with pytest.raises(ValueError, match=got):
+            parsed(**both)
+
+    def test_of_a_variable_with_a_wrong_value_is_in_the_refusal(self, setting: Any) -> None:
+        with pytest.raises(ValueError, match=f"{setting.former_variable}: got ' '; expected"):
+            parsed(**{setting.former_variable.removeprefix("MOCKSERVER_"): " "})
+
+
 class TestLimits:
     def test_they_are_off_on_loopback_and_on_beyond_it(self) -> None:
         assert ServerLimits() == _limits(parsed())
@@ -190,8 +233,8 @@ class TestConnectionLimits:
         assert ConnectionLimits() == _connection_limits(parsed()) == _connection_limits(parsed("--host", "0.0.0.0"))
 
     def test_each_can_be_set_and_switched_off(self) -> None:
-        options = ("--head-timeout", "2500ms", "--least-pace", "1", "--max-connections", "5", "--max-bodies", "2MB")
-        names = ("HEAD_TIMEOUT", "LEAST_PACE", "MAX_CONNECTIONS", "MAX_BODIES")
+        options = ("--head-timeout", "2500ms", "--min-body-rate", "1", "--max-connections", "5", "--max-bodies", "2MB")
+        names = ("HEAD_TIMEOUT", "MIN_BODY_RATE", "MAX_CONNECTIONS", "MAX_BODIES")
 
         assert ConnectionLimits(2.5, 1, 5, 2_000_000) == _connection_limits(parsed(*options))
         assert ConnectionLimits(None, None, None, None) == _connection_limits(parsed(**dict.fromkeys(names, "off")))

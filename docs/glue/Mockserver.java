@@ -93,7 +93,7 @@ public final class Mockserver implements AutoCloseable {
     /** Starts a server that ends with this process, unless MOCKSERVER_SERVER names one. */
     private static synchronized String server() throws Exception {
         if (server != null) return server;
-        var command = "mockserver serve --port=0 --freeze=2026-03-01T12:00:00Z --failures=.mockserver/failures --log-format=off --exit-with-parent";
+        var command = "mockserver serve --port=0 --freeze=2026-03-01T12:00:00Z --failures-dir=.mockserver/failures --log-format=off --exit-with-parent";
         var process = new ProcessBuilder(command.split(" ")).redirectError(ProcessBuilder.Redirect.INHERIT).start();
         return server = process.inputReader().readLine().split(" ")[4]; // mockserver VERSION listens on URL
     }

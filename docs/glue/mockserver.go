@@ -25,7 +25,7 @@ var server, word = os.Getenv("MOCKSERVER_SERVER"), ""
 // init starts a server that ends with this process, unless MOCKSERVER_SERVER names one.
 func init() {
 	if server == "" {
-		command := exec.Command("mockserver", "serve", "--port=0", "--freeze=2026-03-01T12:00:00Z", "--failures=.mockserver/failures", "--log-format=off", "--exit-with-parent")
+		command := exec.Command("mockserver", "serve", "--port=0", "--freeze=2026-03-01T12:00:00Z", "--failures-dir=.mockserver/failures", "--log-format=off", "--exit-with-parent")
 		command.Stderr = os.Stderr
 		if output, err := command.StdoutPipe(); err == nil && command.Start() == nil {
 			fmt.Fscan(output, &word, &word, &word, &word, &server) // mockserver VERSION listens on URL

@@ -6,7 +6,7 @@ import { test } from "node:test";
 
 /** Start a server that ends with this process, and return its address. */
 async function start() {
-  const options = ["--port=0", "--freeze=2026-03-01T12:00:00Z", "--failures=.mockserver/failures", "--log-format=off"];
+  const options = ["--port=0", "--freeze=2026-03-01T12:00:00Z", "--failures-dir=.mockserver/failures", "--log-format=off"];
   const server = spawn("mockserver", ["serve", ...options, "--exit-with-parent"], { stdio: ["ignore", "pipe", "inherit"] });
   const [printed] = await Promise.race([once(server.stdout, "data"), once(server, "exit")]);
   server.unref(), server.stdout.destroy(); // or this process would wait for its end

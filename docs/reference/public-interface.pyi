@@ -143,15 +143,15 @@ class ExploreFinding:
     verdict: Verdict | Literal['advice']
 
 class ExploreOptions:
-    def __init__(self, faults: tuple[str, ...] | None = None, operations: tuple[str, ...] | None = None, choices: tuple[str, ...] | None = None, pairs: int = 0, seconds: float | None = None, prune: bool = True, strict: bool = False, tolerates: tuple[type[BaseException] | tuple[str, str, str, str], ...] = (), seed: int = 0, runs: int = 1000, held: float = 1.0) -> None: ...
+    def __init__(self, faults: tuple[str, ...] | None = None, operations: tuple[str, ...] | None = None, choices: tuple[str, ...] | None = None, pairs: int = 0, seconds: float | None = None, prune: bool = True, strict: bool = False, tolerates: tuple[type[BaseException] | tuple[str, str, str, str], ...] = (), seed: int = 0, runs: int = 1000, response_delay: float = 1.0, held: InitVar[float | None] = None) -> None: ...
     choices: tuple[str, ...] | None
     faults: tuple[str, ...] | None
     def has_fault(self, name: str) -> bool: ...
     def has_operation(self, operation: str) -> bool: ...
-    held: float
     operations: tuple[str, ...] | None
     pairs: int
     prune: bool
+    response_delay: float
     runs: int
     seconds: float | None
     seed: int

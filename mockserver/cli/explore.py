@@ -14,7 +14,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from mockserver._files import write_whole
 from mockserver.cli.lifetime import stop_signals
+from mockserver.cli.renamed import add_renamed
 
 if TYPE_CHECKING:
     from mockserver.cli.command_runs import CommandRuns
@@ -42,7 +43,7 @@ OF_CLIENTS: Final[Mapping[str, dict[str, Any]]] = {
         "help": "regular expression; if it is in the output of a command that fails, the command reports a failure"},
     "--json": {"type": Path, "metavar": "FILE",
         "help": "write the report to FILE"},
-    "--failures": {"metavar": "FOLDER",
+    "--failures-dir": {"metavar": "FOLDER",
         "help": "folder for the documents of findings, `off` for none (default: .mockserver/failures)"},
 }
 _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
@@ -61,8 +62,8 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
         "help": "runs for pairs of faults and for combinations of choices (default: %(default)s)"}),
     ("--seconds", {"type": float, "metavar": "SECONDS",
         "help": "real time after which no further run begins (default: no limit)"}),
-    ("--held", {"type": float, "default": 1.0, "metavar": "SECONDS",
-        "help": "real time for which one read is held, to see whether the client has a timeout; 0 for none (default: %(default)g)"}),
+    ("--response-delay", {"type": float, "default": 1.0, "metavar": "SECONDS",
+        "help": "real time by which the response of one read is delayed, to see whether the client has a timeout; 0 for none (default: %(default)g)"}),
     ("--timeout", {"type": float, "default": 60.0, "metavar": "SECONDS",
         "help": "real time after which a run is ended (default: %(default)g)"}),
     ("--reported-exit", OF_CLIENTS["--reported-exit"]),
@@ -72,15 +73,24 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("--json", OF_CLIENTS["--json"]),
     ("--html", {"type": Path, "metavar": "FILE",
         "help": "write the report to FILE as a page"}),
-    ("--failures", OF_CLIENTS["--failures"]),
+    ("--failures-dir", OF_CLIENTS["--failures-dir"]),
 )
+_FORMER: Final[Mapping[str, str]] = {"--response-delay": "--held", "--failures-dir": "--failures"}
 # fmt: on
+
+
+def add_of_clients(command: argparse.ArgumentParser, rows: Iterable[tuple[str, dict[str, Any]]]) -> None:
+    """Add options by name, some of which have a former name, to a command that runs others as clients."""
+    for name, settings in rows:
+        if name in _FORMER:
+            add_renamed(command, name, _FORMER[name], **settings)
+        else:
+            command.add_argument(name, **settings)
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `mockserver explore`."""
-    for name, settings in _OPTIONS:
-        command.add_argument(name, **settings)
+    add_of_clients(command, _OPTIONS)
     help_text = "after `--`: the command, which gets MOCKSERVER_URL, MOCKSERVER_KEY, MOCKSERVER_PUBLIC_KEY and MOCKSERVER_SERVER"
     command.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND ...", help=help_text)
 
@@ -106,7 +116,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
             operations=_names(options.operations),
             choices=() if options.choices == _NONE else _names(options.choices),
             runs=options.runs,
-            held=options.held,
+            response_delay=options.response_delay,
             pairs=options.pairs,
             strict=options.strict,
             tolerates=(CommandReported,),
@@ -212,7 +222,7 @@ def _write(report: ExploreReport, options: argparse.Namespace, runs: CommandRuns
     from mockserver.testing.report.folder import folder_for_documents, make_folder
 
     root = Path()
-    folder = folder_for_documents(options.failures, root)
+    folder = folder_for_documents(options.failures_dir, root)
     if folder is not None and report.findings:
         make_folder(folder, root)
         report.write_documents(folder)

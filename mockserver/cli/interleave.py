@@ -19,7 +19,7 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from mockserver._files import write_whole
-from mockserver.cli.explore import INTERRUPTED, OF_CLIENTS, reported, stopped_by_signals, with_program
+from mockserver.cli.explore import INTERRUPTED, OF_CLIENTS, add_of_clients, reported, stopped_by_signals, with_program
 
 if TYPE_CHECKING:
     from mockserver.testing.interleave import InterleaveReport
@@ -51,15 +51,14 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
         "help": "real time after which a command that neither calls nor ends counts as blocked (default: %(default)g)"}),
     ("--timeout", {"type": float, "default": 60.0, "metavar": "SECONDS",
         "help": "real time after which a command is ended (default: %(default)g)"}),
-    *((name, OF_CLIENTS[name]) for name in ("--reported-exit", "--reported-output", "--json", "--failures")),
+    *((name, OF_CLIENTS[name]) for name in ("--reported-exit", "--reported-output", "--json", "--failures-dir")),
 )
 # fmt: on
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `mockserver interleave`."""
-    for name, settings in _OPTIONS:
-        command.add_argument(name, **settings)
+    add_of_clients(command, _OPTIONS)
     help_text = "after `--`: the commands, with `--` between them; each gets MOCKSERVER_URL, MOCKSERVER_KEY and MOCKSERVER_PUBLIC_KEY"
     command.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND ... -- COMMAND ...", help=help_text)
 
@@ -163,7 +162,7 @@ def _write(report: InterleaveReport, options: argparse.Namespace) -> None:
     from mockserver.testing.report.folder import folder_for_documents, make_folder
 
     root = Path()
-    folder = folder_for_documents(options.failures, root)
+    folder = folder_for_documents(options.failures_dir, root)
     if folder is not None and report.findings:
         make_folder(folder, root)
         report.write_documents(folder)

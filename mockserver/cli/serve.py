@@ -244,10 +244,10 @@ def _create_host(options: argparse.Namespace) -> SandboxHost:
         host.frozen_at = instant[0]
     host.is_shared = options.cors
     host.shard = options.shard
-    if options.failures is not None:
+    if options.failures_dir is not None:
         from mockserver.testing.report.failed_runs import FailedRuns
 
-        host.failures = FailedRuns(_folder(options.failures))
+        host.failures = FailedRuns(_folder(options.failures_dir))
     if options.coverage is not None:
         from mockserver.coverage.coverage import Coverage
 
@@ -259,7 +259,7 @@ def _folder(name: str) -> Path:
     folder = Path(name)
     if folder.exists() and not folder.is_dir():
         raise ValueError(
-            f"got --failures {name}, which is a file; expected a folder, which is made if it does not exist"
+            f"got --failures-dir {name}, which is a file; expected a folder, which is made if it does not exist"
         )
     return folder
 
@@ -297,7 +297,7 @@ def _connection_limits(options: argparse.Namespace) -> ConnectionLimits:
     from mockserver.core.instants import SECOND
     from mockserver.server.http1.connection import ConnectionLimits
 
-    chosen = options.head_timeout / SECOND, options.least_pace, options.max_connections, options.max_bodies
+    chosen = options.head_timeout / SECOND, options.min_body_rate, options.max_connections, options.max_bodies
     return ConnectionLimits(*(None if value == OFF else value for value in chosen))
 
 

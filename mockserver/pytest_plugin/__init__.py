@@ -90,6 +90,7 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         for layer in options.layers(config):  # an unknown option ends the run before any test, with the nearest name
             check_clock(layer)
+        options.check_former_names(config)
         options.trace_mode(config)
         options.reads_limit(config)
     except ValueError as refusal:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
 
 FIXTURE = "mockserver"
+_FORMER = "held"  # the deprecated name of `response_delay`
 _SUBTESTS = "subtests"
 _OTHER_FIXTURE = (
     f"explore: got a fixture {FIXTURE} that makes its own sandbox; expected the plugin's, or one that uses it"
@@ -249,7 +250,7 @@ def _options(item: pytest.Item) -> ExploreOptions:
     if positional is not None:
         raise ValueError(f"got {positional!r}; expected keyword arguments only")
     arguments = {name: value for mark in reversed(marks) for name, value in mark.kwargs.items()}
-    unknown = next((name for name in arguments if name not in ARGUMENTS), None)
+    unknown = next((name for name in arguments if name not in (*ARGUMENTS, _FORMER)), None)
     if unknown is not None:
         raise ValueError(f"got {unknown!r}; expected {', '.join(ARGUMENTS)}{closest_match_hint(unknown, ARGUMENTS)}")
     return ExploreOptions(**arguments)

@@ -139,4 +139,4 @@ def _write(
 
 def home(config: pytest.Config) -> Path | None:
     """Return the folder for replay documents; None if the run writes none."""
-    return folder_for_documents(options.run_option(config, "failures"), config.rootpath)
+    return folder_for_documents(options.run_option(config, "failures-dir"), config.rootpath)

@@ -14,12 +14,19 @@ if TYPE_CHECKING:
 
 
 class Option(NamedTuple):
-    """One setting: `--mockserver-NAME` and `mockserver_NAME`. `read` returns the value of its text."""
+    """
+    One setting: `--mockserver-NAME` and `mockserver_NAME`.
+
+    Attributes:
+        read: returns the value of its text.
+        former: its deprecated name; only of an option of the whole run.
+    """
 
     name: str
     read: Callable[[str], Any]
     metavar: str
     help: str
+    former: str | None = None
 
 
 def write_result(config: pytest.Config, file: Path, text: str) -> bool:
@@ -85,7 +92,7 @@ RUN = (
     Option("token",    str,     "TOKEN",     "token for the control plane of that server"),
     Option("labels",   _labels, "KEY:VALUE", "labels of the suite's sandboxes on that server, separated by commas"),
     Option("receiver-host", str, "HOST",     "name by which that server reaches this machine, for receivers in this process"),
-    Option("failures", str,     "FOLDER",    "folder for replay documents, `off` for none (default: .mockserver/failures)"),
+    Option("failures-dir", str, "FOLDER",    "folder for replay documents, `off` for none (default: .mockserver/failures)", "failures"),
     Option("poll-limit", _reads, "NUMBER|off", "equal reads of one record in a row that end a test (default: 1000)"),
     Option("trace",    str,     "WHEN",      "write an HTML trace of a test: off, on-failure, always (default: off)"),
 )
@@ -94,6 +101,7 @@ COVERAGE = (
     Option("cov-fail-under", str, "PERCENT", "fail below this coverage: 80, operations=100,answers=80, or both"),
 )
 # fmt: on
+_RENAMED = tuple(option for option in RUN if option.former is not None)
 TRACE_MODES = ("off", "on-failure", "always")
 
 
@@ -106,6 +114,10 @@ def add(parser: pytest.Parser) -> None:
     for option in (*OPTIONS, *RUN, *COVERAGE):
         group.addoption(f"--mockserver-{option.name}", metavar=option.metavar, help=option.help)
         parser.addini(f"mockserver_{_attribute(option)}", option.help)
+    for option in _RENAMED:
+        help_text = f"deprecated: use --mockserver-{option.name}"
+        group.addoption(f"--mockserver-{option.former}", metavar=option.metavar, help=help_text)
+        parser.addini(f"mockserver_{option.former}", f"deprecated: use mockserver_{_attribute(option)}")
     coverage = "gather what the calls have covered of the contract"
     group.addoption("--mockserver-cov", action="store_true", help=coverage)
     parser.addini("mockserver_cov", coverage, type="bool")
@@ -141,9 +153,36 @@ def covers(config: pytest.Config) -> bool:
 def run_option(config: pytest.Config, name: str) -> Any:
     """Return an option of the whole run: from the command line, else from the ini file, else None."""
     option = next(option for option in (*RUN, *COVERAGE) if option.name == name)
-    given = config.getoption(f"mockserver_{_attribute(option)}")
-    text = given if given is not None else config.getini(f"mockserver_{_attribute(option)}") or None
+    names = [_attribute(option), *([] if option.former is None else [option.former])]
+    given = [config.getoption(f"mockserver_{each}") for each in names]
+    texts = [text for text in given if text is not None] or [config.getini(f"mockserver_{each}") for each in names]
+    text = next(filter(None, texts), None)
     return text if text is None else _read(f"--mockserver-{name}", option.read, text)
+
+
+def check_former_names(config: pytest.Config) -> None:
+    """Warn of each option that is given by its deprecated name; ValueError if its present name has another value."""
+    for option in _RENAMED:
+        sources: tuple[tuple[str, str, str, Callable[[str], Any]], ...] = (
+            ("option", f"--mockserver-{option.name}", f"--mockserver-{option.former}", config.getoption),
+            ("setting", f"mockserver_{_attribute(option)}", f"mockserver_{option.former}", config.getini),
+        )
+        for kind, name, former, read in sources:
+            value, former_value = (read(each.removeprefix("--").replace("-", "_")) for each in (name, former))
+            if former_value and value and value != former_value:
+                raise ValueError(f"got {name}={value} and {former}={former_value}; expected {name} alone")
+            if former_value and not hasattr(config, "workerinput"):
+                _warn(config, f"pytest {kind} {former}")
+
+
+def _warn(config: pytest.Config, name: str) -> None:
+    """Warn in the summary of the run; ValueError if the run makes errors of warnings."""
+    from mockserver._deprecated import message
+
+    try:
+        config.issue_config_time_warning(DeprecationWarning(message(name)), stacklevel=2)
+    except DeprecationWarning as refusal:
+        raise ValueError(str(refusal)) from None
 
 
 def reads_limit(config: pytest.Config) -> int | None:

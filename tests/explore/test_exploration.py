@@ -611,7 +611,9 @@ def test_over_a_socket_no_second_fault_takes_real_time(mockserver_server: MockSe
             except requests.ConnectionError:
                 continue
 
-    options = ExploreOptions(faults=("drop-before", "timeout-before", "dribble"), choices=(), pairs=10, held=0)
+    options = ExploreOptions(
+        faults=("drop-before", "timeout-before", "dribble"), choices=(), pairs=10, response_delay=0
+    )
     exploration = Exploration(options, test="pairs")
     tried = []
     for placement in exploration.placements():
@@ -879,7 +881,7 @@ def test_one_read_over_a_socket_is_held_to_see_whether_its_client_gives_up(
 ) -> None:
     timeout_s, held_s, text = HELD[client]
     report = mockserver_server.explore(
-        lambda sandbox: by_socket(sandbox, timeout_s), faults=("timeout-before",), choices=(), held=held_s
+        lambda sandbox: by_socket(sandbox, timeout_s), faults=("timeout-before",), choices=(), response_delay=held_s
     )
 
     assert [] == report.findings
@@ -898,7 +900,7 @@ def test_a_client_that_is_not_deterministic_is_held_once_too(mockserver_server: 
             by_socket(sandbox, 60)
         sandbox.call("GET", f"/v1/campaigns/campaign_{next(draws)}?x{next(draws)}=1")
 
-    report = mockserver_server.explore(test, faults=("held",), choices=(), held=0.01)
+    report = mockserver_server.explore(test, faults=("held",), choices=(), response_delay=0.01)
 
     assert not report.deterministic
     assert 1 == report.coverage.singles.tried

@@ -93,8 +93,9 @@ def _commands() -> Iterator[str]:
             if action.default and not action.required:
                 yield f"{argument}, default {action.default}"
     for setting in (SCENARIO, *SETTINGS):
-        if setting.default:
-            yield f"setting {setting.name}, default {setting.default}"
+        for name in filter(None, (setting.name, setting.former)):
+            if setting.default:
+                yield f"setting {name}, default {setting.default}"
 
 
 def _environment() -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""`serve --failures FOLDER`: what is left of a sandbox that its client ends as failed."""
+"""`serve --failures-dir FOLDER`: what is left of a sandbox that its client ends as failed."""
 
 from __future__ import annotations
 
@@ -226,5 +226,5 @@ def test_without_a_folder_the_lines_say_how_long_the_address_lasts(mockserver_se
 
     assert f"while the sandbox is open: {made.base}/_mock/calls/1" == lines[0]
     assert lines[1].startswith("to repeat it, while the sandbox is open: curl -s ")
-    assert "to keep files of it after that: start the server with --failures FOLDER" == lines[2]
+    assert "to keep files of it after that: start the server with --failures-dir FOLDER" == lines[2]
     assert 204 == end(made, ENDED)

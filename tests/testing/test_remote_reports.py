@@ -144,7 +144,7 @@ def running() -> Iterator[MockServer]:
 
 def report_and_document(suite: Suite, test: str, folder: str, *arguments: str) -> tuple[list[str], str | None]:
     """The sections of the run's reports, addresses and folders made alike, and the document where one was left."""
-    result = suite.run(WORLD + test, "--tb=short", "--mockserver-failures", folder, *arguments)
+    result = suite.run(WORLD + test, "--tb=short", "--mockserver-failures-dir", folder, *arguments)
     lines, inside = [], False
     for each in result.outlines:
         inside = bool(re.match(r"-+ mockserver", each)) or inside and not re.match(r"E  |/|test_mine|={3}|_{3}", each)

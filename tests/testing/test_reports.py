@@ -564,7 +564,7 @@ def test_reports_pass_through_workers_and_into_junit_xml(suite: Suite, monkeypat
 
 
 def test_documents_of_failures_can_be_left_out(suite: Suite) -> None:
-    found = reported(suite, "    def test_it(mockserver):\n        assert 0\n", "--mockserver-failures", "off")
+    found = reported(suite, "    def test_it(mockserver):\n        assert 0\n", "--mockserver-failures-dir", "off")
 
     assert not any("replay" in each or "document" in each for each in found)
     assert not (suite.pytester.path / ".mockserver").exists()
@@ -575,7 +575,7 @@ def test_a_folder_that_takes_no_document_leaves_the_report_as_it_is(suite: Suite
     found = reported(
         suite,
         "    def test_it(mockserver):\n        assert 0 == create(mockserver)\n",
-        "--mockserver-failures",
+        "--mockserver-failures-dir",
         "taken/failures",
     )
 

@@ -45,7 +45,7 @@ def traces(suite: Suite) -> list[str]:
         (("--mockserver-trace=always",), [FAILS, PASSES]),
         (("-o", "mockserver_trace=always"), [FAILS, PASSES]),
         (("-o", "mockserver_trace=always", "--mockserver-trace=off"), []),
-        (("--mockserver-trace=on-failure", "--mockserver-failures=off"), [FAILS]),
+        (("--mockserver-trace=on-failure", "--mockserver-failures-dir=off"), [FAILS]),
     ],
 )
 def test_a_trace_is_written_of_the_tests_that_the_option_names(
@@ -76,7 +76,7 @@ def test_a_trace_links_the_calls_of_its_sandbox_as_a_har(suite: Suite) -> None:
 
 
 def test_the_folder_is_ignored_by_git(suite: Suite) -> None:
-    suite.run(SOURCE, "--mockserver-trace=on-failure", "--mockserver-failures=off")
+    suite.run(SOURCE, "--mockserver-trace=on-failure", "--mockserver-failures-dir=off")
 
     assert "*\n" == (suite.pytester.path / ".mockserver" / ".gitignore").read_text(encoding="utf-8")
 

@@ -221,7 +221,9 @@ def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: Fai
     kept = None
     if folder is None:
         lines = _lines_while_open(address, call.n if call else None, bool(seen.exchanges or seen.steps))
-        lines += ["to keep files of it after that: start the server with --failures FOLDER"] if words.strip() else []
+        lines += (
+            ["to keep files of it after that: start the server with --failures-dir FOLDER"] if words.strip() else []
+        )
     else:
         name = hide.text(name) if name.strip() else snapshot.id
         report = text.Report(*([_without_address(line, address, snapshot.prefix) for line in part] for part in report))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from typing import Any
 
+from mockserver._deprecated import warn_deprecated
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.text import closest_match_hint
@@ -14,7 +15,7 @@ from mockserver.testing.explore.tables import NAMES, variant_of
 
 VERDICTS = ("survived", "reported", "crashed", "breach", "silent")
 ANY = "*"
-_HELD_MAX_S = 3600
+_DELAY_MAX_S = 3600
 _LEAST = math.ulp(0.0)  # above 0
 _ROW_PARTS = 4  # operation, fault, verdict, reason
 
@@ -35,7 +36,8 @@ class ExploreOptions:
         tolerates: Types of exceptions with which the test may end, and rows (operation, fault, verdict, reason) of cases
             that are known; `*` in a row is any operation or fault.
         seed: The order of pairs that have the same rank.
-        held: Real seconds for which one read over a socket is held, to see whether its client has a timeout; 0 for none.
+        response_delay: Real seconds by which the response of one read over a socket is delayed, to see whether its client has
+            a timeout; 0 for none.
         runs: The most runs for single placements; of more, each fault is tried at the first calls of each operation.
 
     Raises:
@@ -53,9 +55,17 @@ class ExploreOptions:
     tolerates: tuple[type[BaseException] | tuple[str, str, str, str], ...] = ()
     seed: int = 0
     runs: int = 1_000
-    held: float = 1.0
+    response_delay: float = 1.0
+    held: InitVar[float | None] = None  # the deprecated name of `response_delay`
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, held: float | None) -> None:
+        if held is not None:
+            if self.response_delay not in (held, type(self).response_delay):
+                raise ValueError(
+                    f"got response_delay={self.response_delay!r} and held={held!r}; expected response_delay alone"
+                )
+            warn_deprecated("ExploreOptions.held", stacklevel=3)
+            object.__setattr__(self, "response_delay", held)
         for name in ("faults", "operations", "choices", "tolerates"):
             value = getattr(self, name)
             if isinstance(value, str):
@@ -71,7 +81,14 @@ class ExploreOptions:
             check_number(
                 "seconds", self.seconds, (int, float), _LEAST, math.inf, "a number above 0, or None for no limit"
             )
-        check_number("held", self.held, (int, float), 0, _HELD_MAX_S, f"a number of seconds from 0 to {_HELD_MAX_S}")
+        check_number(
+            "response_delay",
+            self.response_delay,
+            (int, float),
+            0,
+            _DELAY_MAX_S,
+            f"a number of seconds from 0 to {_DELAY_MAX_S}",
+        )
         for entry in self.tolerates:
             _check_tolerated(entry)
 

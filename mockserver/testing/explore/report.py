@@ -356,11 +356,11 @@ class ExploreReport:
 
     def _on_timeout(self) -> str:
         """Return what is known of the timeout of a client over a socket, and what would show the rest."""
-        longer = "; hold a call for longer than its timeout (`held`)"
+        longer = "; hold a call for longer than its timeout (`response_delay`)"
         tried = ", so that it is not known whether the client has a timeout"
         if self.coverage.held is not None:
             operation, has_waited = self.coverage.held
-            call = f"one call of {operation} was held for {self.options.held:g} s, and the client"
+            call = f"one call of {operation} was held for {self.options.response_delay:g} s, and the client"
             if not has_waited:
                 return f"; {call} gave up before: it has a timeout"
             tried = f"; {call} waited: it is not known whether it has a timeout"

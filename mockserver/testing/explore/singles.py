@@ -97,7 +97,7 @@ def _faults(
             continue
         if not _applies(row, call, around, options):
             continue
-        held = f"{round(options.held * 1000)}ms" if row.holds else None
+        held = f"{round(options.response_delay * 1000)}ms" if row.holds else None
         step = ExploreStep(
             "fault", call.operation, call.number, call.nth, row.name, answer_bytes=call.answer_bytes, held=held
         )
@@ -167,7 +167,7 @@ def _first_that(
 def _applies(row: WireRow, call: TracedCall, around: Surroundings, options: ExploreOptions) -> bool:
     is_by_socket = call.number in around.by_socket
     if row.holds:
-        return is_by_socket and options.held > 0 and call.operation in READS
+        return is_by_socket and options.response_delay > 0 and call.operation in READS
     if row.needs_time and is_by_socket:
         return False
     if row.requires == "change":

@@ -1,4 +1,4 @@
-"""The folder of `mockserver serve --failures`: replay document, HAR, trace and report of each run that its client ends as failed."""
+"""The folder of `mockserver serve --failures-dir`: replay document, HAR, trace and report of each run that its client ends as failed."""
 
 from __future__ import annotations
 

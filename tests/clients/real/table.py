@@ -149,7 +149,12 @@ def explored(row: Row) -> Found:
     warnings.simplefilter("ignore")  # of the clients
     logging.disable(logging.CRITICAL)
     errors = (Refused, AssertionError, *map(resolve_name, row.errors))
-    options: dict[str, Any] = {"settings": {"given": dict(GIVEN)}, "choices": (), "tolerates": errors, "held": 0.05}
+    options: dict[str, Any] = {
+        "settings": {"given": dict(GIVEN)},
+        "choices": (),
+        "tolerates": errors,
+        "response_delay": 0.05,
+    }
     found: dict[str, dict[str, int]] = {}
     with MockServer() as server:
         for task in TASKS:
