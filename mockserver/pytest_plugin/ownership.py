@@ -15,8 +15,6 @@ import pytest
 
 from mockserver.pytest_plugin import options
 from mockserver.scenario.rule_parser import describe_rule
-from mockserver.server.report import check
-from mockserver.server.report.rules import render_unfired_rules
 from mockserver.testing.backend import LocalBackend
 from mockserver.testing.rules.builder import python_line
 from mockserver.testing.sandbox import Sandbox
@@ -88,14 +86,15 @@ class SandboxOwnership:
 
     def assign(self, item: pytest.Item, server: MockServer, sandbox: Sandbox) -> None:
         """Assign a sandbox of the fixture to its test."""
-        from mockserver.pytest_plugin import sweep
-
         self.add(server)
         self._servers[server].owners[sandbox.id] = item.nodeid
         self._of_fixture.add(sandbox)
         item.user_properties.append(("mockserver_sandbox", sandbox.id))
-        if sweep.CHOICES_READ in item.stash:
-            sandbox.log.watch_choices(item.stash[sweep.CHOICES_READ])
+        if item.get_closest_marker("mockserver_sweep") is not None:
+            from mockserver.pytest_plugin import sweep
+
+            if sweep.CHOICES_READ in item.stash:
+                sandbox.log.watch_choices(item.stash[sweep.CHOICES_READ])
 
     def check_ended(self) -> None:
         """Fail the current test if the mock has ended it, and its client or another thread has not let that through."""
@@ -134,6 +133,8 @@ class SandboxOwnership:
         """Fail the current test if an assertion in a receiver of this process has failed, which the service sees as a 500."""
         lines = [line for server in self._servers for sandbox in server.made for line in _failed_assertions(sandbox)]
         if lines:
+            from mockserver.server.report import check  # late, here and below: a report is much to import
+
             pytest.fail("\n".join([f"{check.SENTENCES['receiver-assertion']}:", *lines]), pytrace=False)
 
     def end_test(self, config: pytest.Config) -> None:
@@ -190,6 +191,8 @@ def _must_fire(sandbox: Sandbox) -> Iterator[tuple[str, list[str]]]:
     backend = sandbox._backend
     if isinstance(backend, LocalBackend) and not backend.hosted.sandbox.rule_set.rules:
         return  # most sandboxes have no rule, and a list of none would cost each test a command
+    from mockserver.server.report import check
+
     rules = [rule for rule in sandbox.rules if rule.get("mustFire")]
     for failure in check.of_rules(rules, sandbox.log.exchanges) if rules else ():
         yield check.SENTENCES[failure.kind], failure.message.split("\n")
@@ -202,6 +205,8 @@ def _unfired_of_test(sandbox: Sandbox, name: str) -> list[str]:
         return []
     lines: list[str] = []
     for rule, entry in (*own.undone, *own.unfired(sandbox.rules)):
+        from mockserver.server.report.rules import render_unfired_rules
+
         cure = f"    if it need not fire: {python_line(entry, name, may_fire=True)}"
         lines += [*render_unfired_rules([rule], sandbox.log.exchanges), cure]
     return lines
@@ -211,6 +216,8 @@ def _failed_assertions(sandbox: Sandbox) -> list[str]:
     """Return the lines about assertions that receivers have raised; a running server sees only their 500."""
     if not isinstance(sandbox._backend, LocalBackend) or not sandbox._backend.hosted.sandbox.events:
         return []
+    from mockserver.server.report import check
+
     return [failure.message for failure in check.of_receivers(sandbox.events)]
 
 

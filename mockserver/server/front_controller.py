@@ -28,12 +28,9 @@ from mockserver.server.api.response import (
     redactor,
     without_body,
 )
-from mockserver.server.control import access, routes
-from mockserver.server.control.page_access import PageAccess
-from mockserver.server.control.stream import STREAM_PATH
+from mockserver.server.control import access
 from mockserver.server.dashboard import paths
 from mockserver.server.errors import STATUSES
-from mockserver.server.hosted_page import handler
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.hosting.log_lines import LogContext, command_line
 from mockserver.server.hosting.usage import OF_A_RUN
@@ -94,14 +91,18 @@ def _control(
 ) -> HttpResponse:
     """Return the response of the control plane, or a page of it for a browser."""
     if is_page or (host.token is not None and paths.needs_sign_in(request)):
+        from mockserver.server.control.page_access import PageAccess
         from mockserver.server.dashboard import handler as dashboard  # imported here: it loads Jinja
 
         page = dashboard.respond(PageAccess(host, hosted, request), request)
         if page is not None:
             return page
+    from mockserver.server.control import routes  # here and below: a suite in process may send calls of the API alone
+
     begun_us = 0 if host.log is None else host.monotonic_us()
     response = routes.handle_control_request(host, hosted, request)
     if hosted is not None and response.status == 404 and _is_unknown_page(host, hosted, request):
+        from mockserver.server.control.page_access import PageAccess
         from mockserver.server.dashboard import handler as dashboard  # imported here, as above
 
         return dashboard.unknown_page(PageAccess(host, hosted, request), request, response.json()["message"])
@@ -115,6 +116,8 @@ def _control(
 
 def _is_unknown_page(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest) -> bool:
     """Return True for a path that nothing has, asked by a browser that may see the sandbox."""
+    from mockserver.server.control import routes
+
     is_lost = paths.is_lost(request) and routes.command_of(request) is None
     return is_lost and access.is_open_to(host, hosted.id, request)
 
@@ -145,10 +148,16 @@ def _media(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, clien
 
 def _visit(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> HttpResponse:
     """Return a page of the hosted flow; a visit is not an exchange of the journal, and yet moves a session."""
+    from mockserver.server.hosted_page import handler
+
     if not handler.is_static_asset(request.target):
         with hosted.sandbox.lock:
             hosted.sandbox.journal.add_command("visit", {"call": parse_call(request)}, *hosted.sandbox.position())
     return handler.serve(hosted, request)
+
+
+def _is_stream(request: HttpRequest) -> bool:
+    return request.target.partition("?")[0] == "/_mock/stream"
 
 
 def _is_page(request: HttpRequest) -> bool:
@@ -157,7 +166,7 @@ def _is_page(request: HttpRequest) -> bool:
 
 
 DASHBOARD = ServerPart(_is_page, partial(_control, is_page=True), is_control=True)
-STREAM = ServerPart(lambda request: request.target.partition("?")[0] == STREAM_PATH, _control, is_control=True)
+STREAM = ServerPart(_is_stream, _control, is_control=True)
 CONTROL = ServerPart(lambda request: request.target.startswith("/_mock/"), _control, is_control=True)
 MEDIA = ServerPart(lambda request: request.target.startswith("/media/") and request.method in ("GET", "HEAD"), _media)
 PAGE = ServerPart(lambda request: request.target.startswith("/connect/"), _visit, sends_early=True)
@@ -309,6 +318,8 @@ def _no_sandbox(host: SandboxHost, request: HttpRequest, part: ServerPart) -> Ht
         return _control(host, None, below, is_page=part is DASHBOARD)
     if is_closed:
         # A call that arrives after the end of its sandbox; the limit that has ended it is named.
+        from mockserver.server.hosted_page import handler
+
         if not handler.is_static_asset(request.target):
             host.note_late_call(sandbox_id)
         ended = host.closed.ended.get(sandbox_id)

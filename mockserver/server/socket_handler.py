@@ -16,7 +16,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from mockserver.contract.errors import ERRORS
@@ -36,13 +36,14 @@ from mockserver.server.api.response import (
     WaitingCall,
     chunk_steps,
 )
-from mockserver.server.control.routes import SERVER_PATHS
-from mockserver.server.control.stream import BEGIN, Batch, StreamReader
 from mockserver.server.front_controller import RoutedRequest
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.http1.body import SMALL_MAX_BYTES
 from mockserver.server.http1.messages import Disconnect, Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.request import RequestHead
+
+if TYPE_CHECKING:
+    from mockserver.server.control.stream import Batch
 
 _INLINE_BODY_MAX_BYTES = 64 * 1024
 _INLINE_RECORDS_MAX = 2_000  # chats, or campaigns and templates, of a sandbox whose calls run on the loop
@@ -215,6 +216,7 @@ class _SocketCall:
         response = await self.respond_later(routed)
         if not isinstance(response, Response) or response.status != 200 or not isinstance(response.body, bytes):
             return response
+        from mockserver.server.control.stream import BEGIN, StreamReader
         from mockserver.server.dashboard import live_stream  # imported here: few servers have a reader
 
         reader = StreamReader(routed[0], response.body.decode())
@@ -252,8 +254,12 @@ class _SocketCall:
         """For whom the request takes a worker: its sandbox, all unknown ones together, or None for the server itself."""
         target, root = equal_target(self._incoming.target), DEFAULT_ID if self._root is None else self._root.id
         name = target[len(SANDBOXES) :].partition("/")[0] if target.startswith(SANDBOXES) else root
-        if target.removeprefix(f"{SANDBOXES}{name}").startswith(SERVER_PATHS):
-            return None
+        below = target.removeprefix(f"{SANDBOXES}{name}")
+        if below.startswith("/_mock/"):
+            from mockserver.server.control.routes import SERVER_PATHS  # late: calls of the API need no command
+
+            if below.startswith(SERVER_PATHS):
+                return None
         return name if name in self._host.sandboxes else ""
 
     def _complete(self, routed: RoutedRequest) -> None:

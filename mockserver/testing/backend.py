@@ -23,13 +23,10 @@ from mockserver.server import front_controller
 from mockserver.server.api.exchange import NO_TIMEOUT, VirtualWait
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import NoResponse
-from mockserver.server.control import routes, webhooks
-from mockserver.server.control.routes import CommandId
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
 from mockserver.server.webhooks import event_loops
 from mockserver.testing.arguments import is_refusal
-from mockserver.testing.end_user import EndUser, over_socket
 from mockserver.testing.transports import in_process
 from mockserver.testing.transports.in_process import ClientRoute, Response
 
@@ -37,7 +34,9 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
     from mockserver.core.state.records import Webhook
+    from mockserver.server.control.routes import CommandId
     from mockserver.server.webhooks.local_receivers import ReceiverTarget
+    from mockserver.testing.end_user import EndUser
 
 __tracebackhide__ = is_refusal
 _DELIVERED_S = 5.0  # the longest wait for the deliveries of a visit over a socket
@@ -186,6 +185,8 @@ class LocalBackend:
 
     def run(self, command: CommandId, /, **arguments: Any) -> JSON:
         __tracebackhide__ = True
+        from mockserver.server.control import routes  # here and below: many a test sends calls alone
+
         view: JSON = self._run(lambda: routes.run_command(self.hosted, command, arguments))
         return view
 
@@ -211,6 +212,7 @@ class LocalBackend:
     def register_receiver(
         self, target: ReceiverTarget, tenant_id: str, events: Sequence[str], secret: str | None, path: str
     ) -> RegisteredReceiver:
+        from mockserver.server.control import webhooks
 
         def handler(hosted: HostedSandbox, _: Mapping[str, Any]) -> Webhook:
             return webhooks.register(hosted, target, tenant_id, events, secret, path)
@@ -220,6 +222,8 @@ class LocalBackend:
         return RegisteredReceiver(webhook.id, webhook.url, webhook.secret)
 
     def end_user(self, session: str | Mapping[str, Any], user_agent: str, *, socket: bool) -> EndUser:
+        from mockserver.testing.end_user import EndUser  # late: it reads HTML
+
         if socket:
             self.open_socket()
         needs_loop = self.hosted.dispatch.needs_loop
@@ -297,6 +301,8 @@ class LocalBackend:
 
 def is_recorded(command: CommandId) -> bool:
     """Return True for a command that changes the sandbox, as its history has it."""
+    from mockserver.server.control import routes
+
     return routes.COMMANDS[command].recorded is not None
 
 
@@ -307,6 +313,8 @@ def run_recorded(hosted: HostedSandbox, name: str, arguments: Mapping[str, Any])
     Raises:
         ValueError: No command has this name, or the history never has it, since it only reads.
     """
+    from mockserver.server.control import routes
+
     command = routes.find_command(name)
     if routes.COMMANDS[command].recorded is None:
         raise ValueError(f"command: got {name!r}; expected one that changes the sandbox, as its history has it")
@@ -406,6 +414,8 @@ def visit_over_socket(
     Raises:
         ValueError: A receiver needs the event loop that this thread runs; the request itself has had its effect.
     """
+    from mockserver.testing.end_user import over_socket
+
     page = over_socket(method, url, headers, body)
     if method != "POST":
         return page

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from itertools import islice
 from weakref import ref
 
-from mockserver.conduct.evidence import FINAL, request_of
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.text import json_value
 from mockserver.core.state.journal import JournalEntry
@@ -93,6 +92,8 @@ def _row(newest_first: Sequence[JournalEntry]) -> Sequence[JournalEntry]:
     if not newest_first or newest_first[0].operation not in _RECORD_READS:
         return ()
     newest = newest_first[0]
+    from mockserver.conduct.evidence import request_of  # imported here: few tests have a row
+
     request, has_ended = request_of(newest), _has_ended(newest)
     for place, entry in enumerate(newest_first):
         is_equal = (entry.status, entry.answer) == (newest.status, newest.answer) and request_of(entry) == request
@@ -102,6 +103,8 @@ def _row(newest_first: Sequence[JournalEntry]) -> Sequence[JournalEntry]:
 
 
 def _has_ended(read: JournalEntry) -> bool:
+    from mockserver.conduct.evidence import FINAL
+
     return _status(read) in FINAL
 
 

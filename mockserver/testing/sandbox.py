@@ -31,7 +31,6 @@ from mockserver.testing.backend import Backend, LocalBackend
 from mockserver.testing.call_log import CallLog
 from mockserver.testing.calls import Calls, Conditions
 from mockserver.testing.conduct import SEVERITIES, ConductReport, Ledger, format_findings
-from mockserver.testing.end_user import EndUser
 from mockserver.testing.receivers import Receiver
 from mockserver.testing.rules.builder import ActiveRule, OwnRules, RuleBuilder
 from mockserver.testing.rules.effects import Length, length
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     import requests
 
     from mockserver.server.hosting.host import HostedSandbox
+    from mockserver.testing.end_user import EndUser
     from mockserver.testing.report.snapshots import UndoneRun
 
 __tracebackhide__ = is_refusal

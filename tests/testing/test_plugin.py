@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mockserver.testing.sandbox import Sandbox
-from tests.testing.conftest import Suite
+from tests.testing.conftest import PLUGIN, Suite
 
 CREATE = 'mockserver.call("POST", "/v1/campaigns", json={"name": "Uma", "platform": "chatapp", "templateId": "t", "cadence": 1})'
 TEMPLATE = (
@@ -332,3 +332,21 @@ def test_a_sandbox_is_freed_after_its_test_without_the_garbage_collector(suite: 
         gc.enable()
 
     result.assert_outcomes(passed=4)
+
+
+def test_a_test_that_passes_loads_no_report_no_rule_of_conduct_and_no_command(suite: Suite) -> None:
+    result = suite.run_apart(
+        """
+        import sys
+
+        def test_it(mockserver):
+            assert 200 == mockserver.call("GET", "/v1/campaigns").status
+
+        def test_after_it():
+            late = ("mockserver.server.report.check", "mockserver.conduct.judge", "mockserver.server.control.routes")
+            assert set() == set(late) & set(sys.modules)
+        """,
+        *PLUGIN,
+    )
+
+    result.assert_outcomes(passed=2)

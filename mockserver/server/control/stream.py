@@ -28,7 +28,6 @@ from mockserver.server.control.accept import query_of
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox
 
-STREAM_PATH: Final = "/_mock/stream"
 STREAM_TYPES: Final = ("text/event-stream",)
 QUEUE_MAX: Final = 1_000  # events that a reader may be behind
 BEGIN: Final = "retry: 1000\n\n"  # milliseconds after which a reader connects again
