@@ -40,7 +40,7 @@ def print_document(options: argparse.Namespace, out: TextIO) -> int:
     from mockserver.server.control.routes import ROUTES
 
     choices = merge_choices(DEFAULTS, load_profile(options.profile))
-    form: documents.Format = "json" if options.json else "yaml"
+    form: documents.Form = "json" if options.json else "yaml"
     plane: documents.Plane = "control" if options.control else "public"
     print(documents.text(plane, choices, _BASE_URL, ROUTES, form, options.openapi).decode(), end="", file=out)
     return 0

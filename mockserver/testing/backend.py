@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
     from mockserver.core.state.records import Webhook
-    from mockserver.server.control.routes import CommandId
+    from mockserver.server.control.commands import CommandId
     from mockserver.server.webhooks.local_receivers import ReceiverTarget
     from mockserver.testing.end_user import EndUser
 

@@ -25,7 +25,8 @@ from mockserver.scenario import library
 from mockserver.scenario.documents import read, refusal, to_plain
 from mockserver.scenario.problems import Problem, ScenarioError
 from mockserver.server.api.response import NoResponse
-from mockserver.server.control.routes import COMMANDS, CommandId
+from mockserver.server.control.commands import CommandId
+from mockserver.server.control.routes import COMMANDS
 from mockserver.server.hosting import runtime
 from mockserver.server.webhooks import event_loops
 from mockserver.testing.arguments import instant_text, is_refusal

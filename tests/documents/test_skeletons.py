@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from mockserver.contract.choices import CHOICES, DEFAULTS
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.openapi import skeleton
+from mockserver.contract.openapi.parts import schema_files
 from mockserver.server.control.openapi import documents
 from mockserver.server.control.routes import ROUTES
 from tests.documents.reading import BASE_URL, chosen, unfit_examples
@@ -49,6 +51,19 @@ def test_the_changes_by_option_are_those_of_a_run(name: Name) -> None:
 def test_a_skeleton_has_each_operation_of_the_table_and_no_other() -> None:
     assert list(ENDPOINTS) == list(skeleton.read("api")["operations"])
     assert [row.id for row in ROUTES] == list(skeleton.read("control")["operations"])
+
+
+def test_each_change_of_a_schema_is_at_a_place_that_its_file_has() -> None:
+    files = [name for row in ENDPOINTS.values() for name in (row.request_schema, row.response_schema) if name]
+    components = schema_files(tuple(files))
+    changes = skeleton.read("api")["schemas"]["changes"]
+    parts: list[dict[str, Any]] = [{"remove": [place]} for place in changes["remove"]]
+    parts += [{"set": {place: value}} for place, value in changes["set"].items()]
+    for part in parts:
+        changed = deepcopy(components)
+        skeleton.apply(changed, part)
+
+        assert components != changed, f"no file has the place of {part}"
 
 
 def test_a_skeleton_has_the_options_of_the_choices_that_it_names() -> None:

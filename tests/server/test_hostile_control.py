@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from mockserver.scenario import library
 from mockserver.server import app as flask_app
-from mockserver.server.control.routes import ROUTES, Route, query_names
+from mockserver.server.control.commands import Route
+from mockserver.server.control.routes import ROUTES, query_names
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from tests.clients.operations import SESSIONS

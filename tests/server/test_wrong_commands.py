@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from mockserver.contract import schemas
-from mockserver.server.control.routes import ROUTES, Route, query_names
+from mockserver.server.control.commands import Route
+from mockserver.server.control.routes import ROUTES, query_names
 from tests.documents.control_calls import Controls
 
 OWN = {"id": "x", "sessionId": "x", "name": "x"}  # the parameters of paths

@@ -1,8 +1,9 @@
 """
 The components of the public API's document: the schema files, typed further, under the choices in force.
 
-1. Filters are typed by field, so that generators make one type of each. A field whose values the API document does not list
-   has no enumeration: a generated client would fail at a value that it may well meet.
+1. Filters are typed by field, so that generators make one type of each.
+   A field whose values the API document does not list has no enumeration, which the `changes` of the skeleton remove: a
+   generated client would fail at a value that it may well meet.
 2. Where a choice only decides which of the shapes of a schema an answer has, the schema holds all of them.
 3. Where a choice makes answers that the schemas of the document exclude, or refuses other bodies, its row has what changes.
 """
@@ -17,29 +18,35 @@ from mockserver.contract.choices import CHOICES
 from mockserver.contract.choices.document import with_nulls
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.errors import ERRORS
+from mockserver.contract.filters import COMBINATORS
 from mockserver.contract.lifecycles import EVENTS
 from mockserver.contract.limits import JSON_VALUES_MAX
 from mockserver.contract.openapi.filters import filter_components
 from mockserver.contract.openapi.parts import ref, schema_files
 from mockserver.contract.openapi.patterns import HTTPS_URL
+from mockserver.contract.openapi.skeleton import apply, filled
 
 Choices = Mapping[str, object]
 Components = dict[str, JSON]
 _CONDITIONS = ("if", "then", "else", "allOf")
 
 
-def public_components(choices: Choices) -> Components:
-    """Return the schemas of the public API by name, as the choices have them."""
+def public_components(written: JSON, choices: Choices) -> Components:
+    """
+    Return the schemas of the public API by name, as the choices have them.
+
+    Args:
+        written: the `schemas` of the skeleton: `components` that no schema file has, and `changes` of the others.
+        choices: every choice with its option.
+    """
+    written = filled(written, {"combinators": list(COMBINATORS), "httpsUrl": HTTPS_URL, "valuesMax": JSON_VALUES_MAX})
     files = [name for row in ENDPOINTS.values() for name in (row.request_schema, row.response_schema) if name]
     components = schema_files((*files, "error", *(event.schema for event in EVENTS.values())))
-    components |= filter_components(choices)
-    components["ReadCampaignResponse"]["properties"]["filters"] = {
-        "description": "As they were accepted (choice detail-fields).",
-        "anyOf": [{"type": "array", "items": ref("FilterGroup")}, {"type": "null"}],
-    }
-    components["CreateConnectionSessionRequest"]["properties"]["returnUrl"] |= {"format": "uri", "pattern": HTTPS_URL}
-    components["StartCampaignRequest"]["properties"]["commonVariables"]["maxProperties"] = JSON_VALUES_MAX
-    _open_unlisted(components)
+    components |= filter_components(written["components"], choices)
+    apply(components, written["changes"])
+    items = components["ReadTemplateResponse"]["properties"]["items"]
+    components["TemplateItem"] = {"title": "Template item", **items["items"]}
+    items["items"] = ref("TemplateItem")
     _make_unions(components)
     edits = [
         row.document[str(choices[row.id])]
@@ -56,18 +63,6 @@ def error_component(operation: str, status: int, codes: list[str], component: JS
     own = {"statusCode": {"type": "integer", "const": status}, "code": {"type": "string", "enum": codes}}
     # Generators make a type of each, and name it by its title.
     return {**component, "title": f"{operation} {status}", "properties": {**component["properties"], **own}}
-
-
-def _open_unlisted(components: Components) -> None:
-    """Let a field have any value if the API document shows some of its values and does not list all of them."""
-    items = components["ReadTemplateResponse"]["properties"]["items"]
-    components["TemplateItem"] = {"title": "Template item", **items["items"]}
-    items["items"] = ref("TemplateItem")
-    record = components["MessageRecord"]["properties"]
-    listed = components["TemplateListEntry"]["properties"]["providerTemplateStatus"]
-    item_type = components["TemplateItem"]["properties"]["type"]
-    for schema in (record["type"], record["status"], listed, item_type, components["EntrypointPlatform"]):
-        del schema["enum"]
 
 
 def _make_unions(components: Components) -> None:

@@ -15,8 +15,7 @@ from mockserver._json import JSON
 from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, HEAD_ERROR, SUCCESS_STATUS, Endpoint
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.lifecycles import EVENTS
-from mockserver.contract.media_types import KINDS
-from mockserver.contract.openapi.components import Choices, error_component, public_components, status_of
+from mockserver.contract.openapi.components import Choices, Components, error_component, status_of
 from mockserver.contract.openapi.parts import (
     OPENAPI,
     closure,
@@ -33,17 +32,17 @@ _SECURITY: Final[Mapping[str, list[JSON]]] = MappingProxyType(
 )
 
 
-def public_document(skeleton: JSON, choices: Choices, base_url: str) -> JSON:
+def public_document(skeleton: JSON, components: Components, choices: Choices, base_url: str) -> JSON:
     """
     Return the document of the public API.
 
     Args:
         skeleton: the prose and the examples (see `skeleton`): `requests` and `answers` by operation and name, `refusals` by
             operation and code, `parameters` and the `choices` that it read by operation, `events` by name and status.
+        components: the schemas (see `public_components`).
         choices: every choice with its option.
         base_url: the address of the server.
     """
-    components = public_components(choices)
     paths: dict[str, JSON] = {}
     for endpoint in ENDPOINTS.values():
         operation = _operation(endpoint, choices, skeleton, components)
@@ -76,7 +75,7 @@ def codes_by_status(endpoint: Endpoint, choices: Choices) -> dict[int, list[str]
 
 def _operation(endpoint: Endpoint, choices: Choices, skeleton: JSON, components: Mapping[str, JSON]) -> JSON:
     own, examples = skeleton["operations"][endpoint.id], skeleton["examples"]
-    body = _request_body(endpoint, choices, examples)
+    body = _request_body(endpoint, own, examples)
     parameters = _parameters(endpoint, own, examples["parameters"].get(endpoint.id, {}))
     read = dict(sorted(examples["choices"].get(endpoint.id, {}).items()))
     return {
@@ -108,18 +107,12 @@ def _parameters(endpoint: Endpoint, own: JSON, values: Mapping[str, Any]) -> lis
     ]
 
 
-def _request_body(endpoint: Endpoint, choices: Choices, examples: JSON) -> JSON | None:
+def _request_body(endpoint: Endpoint, own: JSON, examples: JSON) -> JSON | None:
     required: JSON = {} if endpoint.optional_body else {"required": True}
-    if endpoint.body == "multipart":
-        file = {"type": "string", "format": "binary"}
-        files = {"type": "array", "items": file, "minItems": 1, "maxItems": choices["media-max-files"]}
-        schema = {"type": "object", "properties": {"files": files}, "required": ["files"]}
-        types = {"files": {"contentType": ", ".join(KINDS)}}
-        return {**required, "content": {"multipart/form-data": {"schema": schema, "encoding": types}}}
-    if endpoint.request_schema is None:
-        return None
-    schema = ref(component_name(endpoint.request_schema))
-    return {**required, "content": content(schema, examples["requests"].get(endpoint.id))}
+    if endpoint.request_schema is not None:
+        schema = ref(component_name(endpoint.request_schema))
+        return {**required, "content": content(schema, examples["requests"].get(endpoint.id))}
+    return {**required, "content": own["requestBody"]} if "requestBody" in own else None
 
 
 def _responses(endpoint: Endpoint, choices: Choices, skeleton: JSON, components: Mapping[str, JSON]) -> dict[str, JSON]:
@@ -161,7 +154,7 @@ def _webhook(event: str, choices: Choices, skeleton: JSON) -> JSON:
     return {
         "post": {
             "operationId": component_name(kind.schema),
-            "tags": ["Webhooks"],
+            "tags": skeleton["webhooks"]["tags"],
             "summary": kind.summary,
             "description": kind.description,
             **({"parameters": headers} if headers else {}),
@@ -169,10 +162,7 @@ def _webhook(event: str, choices: Choices, skeleton: JSON) -> JSON:
                 "required": True,
                 "content": content(ref(component_name(kind.schema)), skeleton["examples"]["events"].get(event)),
             },
-            "responses": {
-                "2XX": {"description": "Received. Any other status makes the server send it again."},
-                "4XX": {"description": "Refused; the server sends it again."},
-            },
-            "security": [],
+            "responses": skeleton["webhooks"]["responses"],
+            "security": skeleton["webhooks"]["security"],
         }
     }

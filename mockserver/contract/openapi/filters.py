@@ -12,7 +12,7 @@ from sys import float_info
 from typing import Final
 
 from mockserver._json import JSON
-from mockserver.contract.filters import COMBINATORS, FIELDS, OPERATORS, PART_OPERATORS, FilterField, Operand
+from mockserver.contract.filters import FIELDS, OPERATORS, PART_OPERATORS, FilterField, Operand
 from mockserver.contract.limits import FILTER_ENTRIES_MAX, JSON_VALUES_MAX
 from mockserver.contract.openapi.parts import component_name, ref
 from mockserver.contract.openapi.patterns import filter_date
@@ -22,47 +22,27 @@ Choices = Mapping[str, object]
 _BEYOND_RFC_3339: Final = "forms beyond RFC 3339 are accepted too (fixed decision date-format)."
 
 
-def filter_components(choices: Choices) -> dict[str, JSON]:
-    """Return the components of filters by name: the list, a group, a statement, and a statement of each field."""
+def filter_components(written: Mapping[str, JSON], choices: Choices) -> dict[str, JSON]:
+    """
+    Return the components of filters by name: the list, a group, a statement, and a statement of each field.
+
+    Args:
+        written: what the first three have without choices and bounds.
+        choices: every choice with its option.
+    """
     statements = {f"{component_name(name)}Statement": _statement(field, choices) for name, field in FIELDS.items()}
-    # Groups and statements are counted together; without its option, each group has one statement at least.
-    most = FILTER_ENTRIES_MAX // 2 if choices["group-no-statements"] == "reject" else FILTER_ENTRIES_MAX
-    return {
-        "Filters": {
-            "title": "Audience filters",
-            "description": "Groups joined by AND. Without filters the audience is every chat of the organisation.",
-            "type": "array",
-            "items": ref("FilterGroup"),
-            **({"minItems": 1} if choices["filters-empty-list"] == "reject" else {}),
-            "maxItems": most,
-        },
-        "FilterGroup": _group(choices),
-        "FilterStatement": {
-            "title": "Filter statement",
-            "description": "A condition on one field of a chat; the operators and the type of the value follow from `field`.",
-            "oneOf": [ref(name) for name in statements],
-        },
-        **statements,
-    }
+    may_be_empty = choices["group-no-statements"] != "reject"
+    # Groups and statements are counted together: if each group has one statement at least, half of them are groups.
+    most = FILTER_ENTRIES_MAX if may_be_empty else FILTER_ENTRIES_MAX // 2
+    filters = {**written["Filters"], **_bounds(choices["filters-empty-list"] != "reject", most)}
+    group = {**written["FilterGroup"], **_closed(choices)}
+    group["properties"]["statements"] |= _bounds(may_be_empty, FILTER_ENTRIES_MAX - 1)
+    any_statement = {**written["FilterStatement"], "oneOf": [ref(name) for name in statements]}
+    return {"Filters": filters, "FilterGroup": group, "FilterStatement": any_statement, **statements}
 
 
-def _group(choices: Choices) -> JSON:
-    least = {"minItems": 1} if choices["group-no-statements"] == "reject" else {}
-    return {
-        "title": "Filter group",
-        "type": "object",
-        "properties": {
-            "combinator": {"type": "string", "enum": list(COMBINATORS), "description": "Joins the statements."},
-            "statements": {
-                "type": "array",
-                "items": ref("FilterStatement"),
-                **least,
-                "maxItems": FILTER_ENTRIES_MAX - 1,
-            },
-        },
-        "required": ["combinator", "statements"],
-        **_closed(choices),
-    }
+def _bounds(may_be_empty: bool, most: int) -> JSON:
+    return {"maxItems": most} if may_be_empty else {"minItems": 1, "maxItems": most}
 
 
 def _statement(field: FilterField, choices: Choices) -> JSON:

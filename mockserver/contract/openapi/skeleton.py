@@ -1,7 +1,8 @@
 """
 The skeletons of the documents, the files of `schemas/openapi`: what no table has, prose and examples above all.
 
-1. A skeleton is read when its document is asked for.
+1. A skeleton is read when its document is asked for. That of the public API also has `schemas`: `components` that no schema
+   file has, and the `changes` of those of files.
 2. In its texts `${name}` is a value that the document's caller has, such as `${baseUrl}`.
 3. Its examples are those of the default choices. `changes` has what an option changes in them, under `CHOICE=OPTION`, and
    below that what options change together: those of the name, joined by `&`, or those of the profile of that name.
@@ -59,7 +60,7 @@ def _condition(name: str) -> Iterator[tuple[str, object]]:
 
 
 def apply(shown: JSON, change: JSON) -> None:
-    """Change examples: `remove` has places, `set` new values by place, each a JSON pointer; one that is gone stays so."""
+    """Change examples or schemas: `remove` has places, `set` new values by place, each a JSON pointer; one that is gone stays so."""
     for pointer in change.get("remove", ()):
         parent, key = _place(shown, pointer)
         if isinstance(parent, dict):

@@ -10,11 +10,12 @@ from typing import Any, get_args
 from mockserver.server.api.request import SANDBOXES, HttpRequest
 from mockserver.server.api.response import HttpResponse
 from mockserver.server.control import access, overview, routes, sandboxes
+from mockserver.server.control.commands import CommandId
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 
 _HOST_COMMANDS = ("listSandboxes", "readHealth")
-_IDS = frozenset(get_args(routes.CommandId))
+_IDS = frozenset(get_args(CommandId))
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ The schemas `control.*` validate the bodies. An error has the place, the value r
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache, partial
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 from urllib.parse import unquote
 
 from mockserver.contract import schemas
@@ -45,8 +45,9 @@ from mockserver.server.control.accept import (
     json_body,
     query_of,
 )
+from mockserver.server.control.commands import CommandId, Route
 from mockserver.server.errors import ControlError
-from mockserver.server.hosting.host import HostedSandbox, Phase, SandboxHost
+from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 
 _LOG = logging.getLogger("mockserver")
 # Of the page of a document and its static files.
@@ -57,45 +58,6 @@ _POLICY: Final = (
 )
 PAGE_HEADERS: Final = (("Content-Security-Policy", _POLICY), *ASSET_HEADERS)
 
-# fmt: off
-CommandId = Literal[
-    "readHealth", "createSandbox", "listSandboxes", "deleteSandboxes", "deleteSandbox", "reset", "readClock", "setClock",
-    "advanceClock", "readChoices", "choose", "readTrackedChoices", "trackChoices", "listScenarios", "readScenario",
-    "applyScenario",
-    "listRules", "addRules", "removeRules", "removeRule", "readTenant", "setTenant", "readState", "createCheckpoint",
-    "listCheckpoints", "restoreCheckpoint", "readJournal", "verifyJournal", "readHistory", "readReplay", "readHar", "readReport", "readLedger", "readConduct",
-    "readCheck", "readCoverage",
-    "completeSession", "failSession", "cancelSession", "expireSession", "failCampaign", "readEvents",
-    "readEvent", "redeliverEvent", "createWebhook", "recoverWebhook", "rotateWebhook", "readOpenapi", "readOpenapiYaml",
-    "readDocs", "readDocsStyle", "readDocsScript", "readStream", "readMetrics", "readSample", "sendCall",
-]
-# fmt: on
-
-
-class Route(NamedTuple):
-    """
-    One command of the control plane.
-
-    `target` is the first argument of `handler`: the `host` with its address for the caller, or the `sandbox` of the prefix.
-    `phase` is when the handler of a sandbox runs (see `hosting.host.Phase`). `media_types` are those of an answer that is
-    a text (see `accept`), which also has `headers`; its handler also takes the `base_url` of the sandbox for the caller.
-    `recorded` is the name under which the history and replay documents have the command; None for one that
-    changes nothing, or that restores the history together with the state.
-    """
-
-    id: CommandId
-    method: str
-    path: str
-    target: Literal["host", "sandbox"]
-    handler: Callable[..., Any]
-    phase: Phase
-    recorded: str | None
-    status: int
-    schema: str | None
-    summary: str
-    media_types: tuple[str, ...] = ()
-    headers: tuple[tuple[str, str], ...] = ()
-
 
 def _read_openapi(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None = None) -> bytes:
     return _document(hosted, args, base_url, "json")
@@ -105,19 +67,17 @@ def _read_openapi_yaml(hosted: HostedSandbox, args: Mapping[str, Any], base_url:
     return _document(hosted, args, base_url, "yaml")
 
 
+def _read_docs(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None = None) -> bytes:
+    return _document(hosted, args, base_url, "html")
+
+
 def _document(
-    hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None, form: Literal["json", "yaml"]
+    hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None, form: Literal["json", "yaml", "html"]
 ) -> bytes:
     # Imported here: few servers are asked for a document, and the tables that it is made of take long to import.
     from mockserver.server.control.openapi import documents
 
     return documents.read_document(hosted, args, base_url or hosted.base_url, ROUTES, form)
-
-
-def _read_docs(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None = None) -> bytes:
-    from mockserver.server.control.openapi import documents  # imported here, as above
-
-    return documents.read_page(hosted, args, base_url or hosted.base_url, ROUTES)
 
 
 def _read_docs_style(_hosted: HostedSandbox, _args: Mapping[str, Any], base_url: str | None = None) -> str:

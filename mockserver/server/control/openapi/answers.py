@@ -24,6 +24,7 @@ from typing import (
 
 from mockserver._json import JSON
 from mockserver.contract.lifecycles import LIFECYCLES
+from mockserver.contract.openapi.parts import ref
 from mockserver.core.state import records
 from mockserver.server.control import answers, views
 from mockserver.server.control.openapi.shapes import (
@@ -41,7 +42,6 @@ from mockserver.server.control.openapi.shapes import (
     nullable,
     obj,
     one_of,
-    ref,
     titled,
 )
 

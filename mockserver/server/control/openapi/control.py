@@ -6,9 +6,9 @@ The table is the caller's: the commands themselves serve this document.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, Literal, Protocol
+from typing import Final
 
 from mockserver._json import JSON
 from mockserver.contract.choices.profiles import PROFILES
@@ -17,13 +17,13 @@ from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS
 from mockserver.contract.errors import FAILURE_REASONS
 from mockserver.contract.lifecycles import SUBSCRIPTIONS
 from mockserver.contract.media_types import KINDS
-from mockserver.contract.openapi.components import public_components
 from mockserver.contract.openapi.older import VERSIONS
 from mockserver.contract.openapi.parts import OPENAPI, closure, content, path_names, ref, success, with_member_names
 from mockserver.contract.openapi.skeleton import filled
 from mockserver.core.state.matching import PATH_ROOTS
 from mockserver.server.api.request import SANDBOXES
 from mockserver.server.control.accept import REPORT_TYPES
+from mockserver.server.control.commands import Route
 from mockserver.server.control.openapi.answers import FILE, answer, answer_components
 from mockserver.server.control.openapi.requests import request_components
 from mockserver.server.control.openapi.shapes import TEXT
@@ -31,6 +31,7 @@ from mockserver.server.control.reports import NAME_MAX_CHARS
 from mockserver.server.control.views import STATE_CHATS
 from mockserver.server.errors import STATUSES
 from mockserver.server.hosting.config import SEED_MAX
+from mockserver.version import VERSION
 
 PLANES: Final = ("public", "control")
 
@@ -81,50 +82,19 @@ _COMMON: Final = (
 _OF_BODIES: Final = ("MOCK_BAD_JSON", "MOCK_BODY_TOO_LARGE")
 
 
-def codes_by_status(
-    command: str, target: Literal["host", "sandbox"], has_body: bool, method: str = "POST"
-) -> dict[int, list[str]]:
-    """
-    Return the codes with which a command can be refused, by status.
-
-    Args:
-        command: the command's id.
-        target: what the command acts on; the host's are refused at a port that only one sandbox has.
-        has_body: the command reads a body.
-        method: a browser's requests of any other method than GET need a header.
-    """
-    of_host = ("MOCK_OWN_PORT",) if target == "host" and command != "readHealth" else ()
-    of_writes = ("MOCK_HEADER_WANTED",) if method != "GET" else ()
-    has_any_query = command == "readHealth"  # probes add parameters of their own
-    common = [code for code in _COMMON if code != "MOCK_BAD_QUERY" or not has_any_query]
-    codes = (*common, *of_writes, *(_OF_BODIES if has_body else ()), *of_host, *REFUSALS.get(command, ()))
+def codes_by_status(row: Route) -> dict[int, list[str]]:
+    """Return the codes with which a command can be refused, by status."""
+    codes = [code for code in _COMMON if code != "MOCK_BAD_QUERY" or row.id != "readHealth"]  # probes add parameters
+    if row.method != "GET":  # a browser needs a header
+        codes.append("MOCK_HEADER_WANTED")
+    if row.schema is not None:
+        codes += _OF_BODIES
+    if row.target == "host" and row.id != "readHealth":  # refused at a port that only one sandbox has
+        codes.append("MOCK_OWN_PORT")
     by_status: dict[int, list[str]] = {}
-    for code in codes:
+    for code in (*codes, *REFUSALS.get(row.id, ())):
         by_status.setdefault(STATUSES[code], []).append(code)
     return dict(sorted(by_status.items()))
-
-
-class Command(Protocol):
-    """A row of the table of commands, as far as the document needs it."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def method(self) -> str: ...
-    @property
-    def path(self) -> str: ...
-    @property
-    def target(self) -> Literal["host", "sandbox"]: ...
-    @property
-    def handler(self) -> Callable[..., Any]: ...
-    @property
-    def status(self) -> int: ...
-    @property
-    def schema(self) -> str | None: ...
-    @property
-    def summary(self) -> str: ...
-    @property
-    def media_types(self) -> tuple[str, ...]: ...
 
 
 # What the texts and schemas of the skeleton have of other tables.
@@ -142,12 +112,13 @@ _ROWS: Final[Mapping[str, object]] = MappingProxyType(
         "seedMax": SEED_MAX,
         "subscriptions": list(SUBSCRIPTIONS),
         "uploadTypes": list(KINDS),
+        "version": VERSION,
     }
 )
 
 
 def control_document(
-    skeleton: JSON, commands: Iterable[Command], choices: Mapping[str, object], base_url: str, version: str
+    skeleton: JSON, schemas: Mapping[str, JSON], commands: Iterable[Route], choices: Mapping[str, object], base_url: str
 ) -> JSON:
     """
     Return the document of the control plane.
@@ -155,14 +126,14 @@ def control_document(
     Args:
         skeleton: the prose, the bodies and the examples (see `contract.openapi.skeleton`): `requests` and `answers` by
             command and name, `refusals` by command and code.
+        schemas: those of the public API, whose records the answers show.
         commands: the rows of the table.
-        choices: every choice with its option; answers that show a record of the API follow them.
+        choices: every choice with its option.
         base_url: the address of the sandbox.
-        version: the version of this package, which is the document's.
     """
     own_url = base_url.partition(SANDBOXES)[0]  # of the default sandbox, which the examples show
-    whole = filled(skeleton, {**_ROWS, "baseUrl": own_url, "version": version})
-    components = public_components(choices) | request_components(whole["schemas"]) | answer_components()
+    whole = filled(skeleton, {**_ROWS, "baseUrl": own_url})
+    components = {**schemas} | request_components(whole["schemas"]) | answer_components()
     if choices["additive-fields"] != "none":
         for name in ("EventEntry", "EventInFull"):
             components[name]["additionalProperties"] = True
@@ -183,7 +154,7 @@ def control_document(
     }
 
 
-def _operation(row: Command, whole: JSON) -> JSON:
+def _operation(row: Route, whole: JSON) -> JSON:
     own, examples = whole["operations"][row.id], whole["examples"]
     shared = whole["parameters"]
     kind = row.path.split("/")[2].removesuffix("s").replace("sandboxe", "sandbox")
@@ -200,7 +171,7 @@ def _operation(row: Command, whole: JSON) -> JSON:
     schema = own.get("answer") or answer(row.handler)
     responses = {str(row.status): success(own, None if schema is None else _contents(row, schema, examples))}
     refused = examples["refusals"].get(row.id, {})
-    for status, codes in codes_by_status(row.id, row.target, row.schema is not None, row.method).items():
+    for status, codes in codes_by_status(row).items():
         narrowed = {"code": {"type": "string", "enum": codes}, "statusCode": {"type": "integer", "const": status}}
         schema = {"allOf": [ref("ControlError"), {"type": "object", "properties": narrowed}]}
         shown = {code: refused[code] for code in codes if code in refused}
@@ -216,7 +187,7 @@ def _operation(row: Command, whole: JSON) -> JSON:
     }
 
 
-def _contents(row: Command, schema: JSON, examples: JSON) -> JSON:
+def _contents(row: Route, schema: JSON, examples: JSON) -> JSON:
     """Return the forms of an answer: JSON, a document, a file, or a report as text and as JSON."""
     if schema == FILE:
         return {media_type: {"schema": schema} for media_type in KINDS}

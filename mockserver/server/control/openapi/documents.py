@@ -14,6 +14,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
@@ -22,27 +23,33 @@ from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.limits import PAGE_LIMIT_MAX
+from mockserver.contract.media_types import KINDS
 from mockserver.contract.openapi import skeleton
+from mockserver.contract.openapi.components import public_components
 from mockserver.contract.openapi.document import public_document
 from mockserver.contract.openapi.older import VERSIONS, as_3_0
 from mockserver.contract.text import closest_match_hint
 from mockserver.core.state.calls import ApiError
 from mockserver.server.api.formats import error_body
 from mockserver.server.api.request import SANDBOXES
-from mockserver.server.control.openapi.control import PLANES, Command, control_document
+from mockserver.server.control.commands import Route
+from mockserver.server.control.openapi.control import PLANES, control_document
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox
-from mockserver.version import VERSION
 
 Plane = Literal["public", "control"]
-Format = Literal["json", "yaml"]
+Form = Literal["json", "yaml", "html"]
 
 _ORIGIN: Final = "http://address.mockserver.test"  # in place of the address, until it is known
 _ADDRESS: Final = f"{_ORIGIN}{SANDBOXES}own"
+# An address as each form has it.
+_ENCODED: Final[Mapping[Form, Callable[[str], str]]] = MappingProxyType(
+    {"json": lambda url: json.dumps(url)[1:-1], "yaml": str, "html": lambda url: html.escape(json.dumps(url)[1:-1])}
+)
 _CACHED: Final = 32  # a document takes 10 ms to make, as YAML half a second
 
 
-def document(plane: Plane, choices: Mapping[str, object], base_url: str, commands: tuple[Command, ...]) -> JSON:
+def document(plane: Plane, choices: Mapping[str, object], base_url: str, commands: tuple[Route, ...]) -> JSON:
     """
     Return the OpenAPI document of a plane.
 
@@ -54,8 +61,10 @@ def document(plane: Plane, choices: Mapping[str, object], base_url: str, command
     """
     whole = skeleton.read("api" if plane == "public" else "control")
     shown = skeleton.examples(whole, choices)
+    schemas = (whole if plane == "public" else skeleton.read("api")).pop("schemas")
+    components = public_components(schemas, choices)
     if plane == "control":
-        return control_document(whole, commands, choices, base_url, VERSION)
+        return control_document(whole, components, commands, choices, base_url)
     shown["refusals"] = {
         operation: {
             code: error_body(choices, ApiError(code, clause="", **facts), ENDPOINTS[operation])[1]
@@ -64,8 +73,8 @@ def document(plane: Plane, choices: Mapping[str, object], base_url: str, command
         for operation, refusals in shown["refusals"].items()
     }
     texts = whole["texts"] | {"webhookId": whole["texts"]["webhookId"][choices["wh-idempotency"]]}
-    values = {**choices, **texts, "baseUrl": base_url, "pageLimitMax": PAGE_LIMIT_MAX}
-    return public_document(skeleton.filled(whole, values), choices, base_url)
+    rows = {"baseUrl": base_url, "pageLimitMax": PAGE_LIMIT_MAX, "uploadTypes": ", ".join(KINDS)}
+    return public_document(skeleton.filled(whole, {**choices, **texts, **rows}), components, choices, base_url)
 
 
 class _Text:
@@ -95,29 +104,31 @@ def text(
     plane: Plane,
     choices: Mapping[str, object],
     base_url: str,
-    commands: tuple[Command, ...],
-    form: Format,
+    commands: tuple[Route, ...],
+    form: Form,
     version: str = VERSIONS[0],
+    query: str = "",
 ) -> bytes:
-    """Return the document in a version of OpenAPI as UTF-8, with a newline at its end; see `document` for the arguments."""
-    made = _text(plane, json.dumps(dict(choices), sort_keys=True), commands, form, version)
-    return made.at(base_url, (lambda url: json.dumps(url)[1:-1]) if form == "json" else str)
+    """
+    Return the document as UTF-8, with a newline at its end.
 
-
-def page(
-    plane: Plane, choices: Mapping[str, object], base_url: str, commands: tuple[Command, ...], query: str
-) -> bytes:
-    """Return the document as HTML in UTF-8; `query` is that of its other formats, the other arguments are those of `document`."""
-    made = _text(plane, json.dumps(dict(choices), sort_keys=True), commands, "html", VERSIONS[0], query)
-    return made.at(base_url, lambda url: html.escape(json.dumps(url)[1:-1]))
+    Args:
+        plane, choices, base_url, commands: as of `document`.
+        form: of the text; a page has the version 3.1 alone.
+        version: of OpenAPI.
+        query: the part of a page's address that its other forms have too.
+    """
+    return _text(plane, json.dumps(dict(choices), sort_keys=True), commands, form, version, query).at(
+        base_url, _ENCODED[form]
+    )
 
 
 @lru_cache(maxsize=_CACHED)
 def _text(
     plane: Plane,
     choices: str,
-    commands: tuple[Command, ...],
-    form: Literal["json", "yaml", "html"],
+    commands: tuple[Route, ...],
+    form: Form,
     version: str = VERSIONS[0],
     query: str = "",
 ) -> _Text:
@@ -136,11 +147,7 @@ def _text(
 
 
 def read_document(
-    hosted: HostedSandbox,
-    args: Mapping[str, Any],
-    base_url: str,
-    commands: tuple[Command, ...],
-    form: Format,
+    hosted: HostedSandbox, args: Mapping[str, Any], base_url: str, commands: tuple[Route, ...], form: Form
 ) -> bytes:
     """
     Return a document as UTF-8.
@@ -154,13 +161,8 @@ def read_document(
     """
     plane, choices = _plane_and_choices(hosted, args)
     version = _known("openapi", args.get("openapi", VERSIONS[0]), VERSIONS)
-    return text(plane, choices, base_url, commands, form, version)
-
-
-def read_page(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str, commands: tuple[Command, ...]) -> bytes:
-    """Return a document as a page; the arguments are those of `read_document`."""
-    plane, choices = _plane_and_choices(hosted, args)
-    return page(plane, choices, base_url, commands, f"?{urlencode(args)}" if args else "")
+    query = f"?{urlencode(args)}" if args and form == "html" else ""
+    return text(plane, choices, base_url, commands, form, version, query)
 
 
 def _plane_and_choices(hosted: HostedSandbox, args: Mapping[str, Any]) -> tuple[Plane, Mapping[str, object]]:

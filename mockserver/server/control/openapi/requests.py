@@ -16,8 +16,8 @@ from mockserver.contract import schemas
 from mockserver.contract.choices import CHOICES, Choice
 from mockserver.contract.choices.model import LEAST
 from mockserver.contract.durations import MAX_SECONDS, PATTERN
-from mockserver.contract.openapi.parts import component_name, rewritten
-from mockserver.server.control.openapi.shapes import nullable, obj, ref, titled
+from mockserver.contract.openapi.parts import component_name, ref, rewritten
+from mockserver.server.control.openapi.shapes import nullable, obj, titled
 
 
 def request_components(written: Mapping[str, JSON]) -> dict[str, JSON]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mockserver._json import JSON
-from mockserver.contract.openapi.parts import ref
 
 Shape = Mapping[str, Any]
 
@@ -69,9 +68,3 @@ def either(*shapes: Shape) -> JSON:
 def titled(title: str, shape: Shape, description: str = "") -> JSON:
     """Return the shape with a title and a description."""
     return {"title": title, **({"description": description} if description else {}), **shape}
-
-
-__all__ = [
-    "ANYTHING", "COUNT", "FLAG", "INSTANT", "NULL", "NUMBER", "OBJECT", "TEXT", "WHOLE", "Schema", "Shape", "array", "either",
-    "mapping", "nullable", "obj", "one_of", "ref", "titled",
-]  # fmt: skip
