@@ -5,7 +5,8 @@ Two calls that follow one another and have no part in common that one of them wr
 answers, and the state after them is the same except for ids.
 
 1. Parts are named `campaign:ID`, `campaigns` (the list), `name:TENANT:NAME`, `limit:TENANT:PLATFORM` and so on.
-2. Writes are those of the journal's transitions; reads are a row of `READS` for each operation.
+2. Reads are a row of `READS` for each operation. Writes are those of the journal's transitions, and a row of `WRITES` for
+   what no transition shows.
 3. Where rules, commands, a used-up rate or an unknown id decide, the answer may depend on anything: there is no footprint.
 """
 
@@ -43,10 +44,14 @@ def _campaign_list(sandbox: SandboxState, tenant: Tenant, entry: JournalEntry) -
     yield from (f"campaign:{campaign_id}" for campaign_id in tenant.campaigns)
 
 
-def _created(sandbox: SandboxState, tenant: Tenant, entry: JournalEntry) -> Iterator[str]:
-    """Yield what a create reads; if its name is taken, its reason names the campaign that has it."""
+def _name(sandbox: SandboxState, tenant: Tenant, entry: JournalEntry) -> Iterator[str]:
     body = entry.body if isinstance(entry.body, dict) else {}
     yield f"name:{tenant.id}:{str(body.get('name')).casefold().strip()}"
+
+
+def _created(sandbox: SandboxState, tenant: Tenant, entry: JournalEntry) -> Iterator[str]:
+    """Yield what a create reads; if its name is taken, its reason names the campaign that has it."""
+    yield from _name(sandbox, tenant, entry)
     if entry.error is not None:
         yield from _campaign_list(sandbox, tenant, entry)
 
@@ -80,6 +85,11 @@ def _previewed(sandbox: SandboxState, tenant: Tenant, entry: JournalEntry) -> tu
     return (f"previews:{tenant.id}",)
 
 
+def _stored_preview(sandbox: SandboxState, tenant: Tenant, entry: JournalEntry) -> tuple[str, ...]:
+    is_stored = sandbox.choices["estimated-count-exactness"] not in _NOT_STORED
+    return _previewed(sandbox, tenant, entry) if is_stored else ()
+
+
 READS: Mapping[str, Parts] = MappingProxyType(
     {
         "listTemplates": _nothing,
@@ -100,6 +110,7 @@ READS: Mapping[str, Parts] = MappingProxyType(
         "readFormPolicy": _nothing,
     }
 )
+WRITES: Mapping[str, Parts] = MappingProxyType({"previewAudience": _stored_preview, "createCampaign": _name})
 _NOT_STORED = ("exact", "rough")  # options under which no preview is stored
 _NOT_FOUND = 404  # whose reason lists what there is
 _TOO_MANY = 429
@@ -120,17 +131,10 @@ def footprint_of(sandbox: SandboxState, entry: JournalEntry, transitions: Iterab
         return None
     if entry.status in (None, _NOT_FOUND, _TOO_MANY):
         return None
-    reads = frozenset(READS[entry.operation](sandbox, tenant, entry))
     writes = {part for transition in transitions for part in _written(sandbox, tenant, transition)}
-    if (
-        entry.applied
-        and entry.operation == "previewAudience"
-        and sandbox.choices["estimated-count-exactness"] not in _NOT_STORED
-    ):
-        writes.add(f"previews:{tenant.id}")
-    if entry.applied and entry.operation == "createCampaign":
-        writes |= {part for part in reads if part.startswith("name:")}
-    return Footprint(reads, frozenset(writes))
+    if entry.applied:
+        writes.update(WRITES.get(entry.operation, _nothing)(sandbox, tenant, entry))
+    return Footprint(frozenset(READS[entry.operation](sandbox, tenant, entry)), frozenset(writes))
 
 
 def _written(sandbox: SandboxState, tenant: Tenant, transition: Transition) -> Iterator[str]:

@@ -8,8 +8,8 @@ than the client expects; an audience may be smaller than the test expects.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from mockserver._json import View
 from mockserver.contract.durations import duration_text
@@ -21,13 +21,6 @@ from mockserver.server.report.rules import format_change
 from mockserver.server.report.snapshot import SandboxSnapshot
 
 _ENDED_EARLY = ("canceled", "failed")
-_MISSING_KEY = re.compile(r"KeyError: '([^']+)'")
-_MISSING_MEMBER = re.compile(r"AttributeError: .* has no attribute '([^']+)'")
-_NULL = "'NoneType' object"
-_WRONG_KIND = re.compile(
-    r"TypeError: (string|list|tuple) indices must be integers|TypeError: .* object is not iterable"
-)
-_EMPTY = ("IndexError:", "StopIteration", "ValueError: not enough values")
 _OF_VALUES = ("TypeError", "KeyError", "AttributeError", "IndexError", "ValueError")
 _DEPTH_MAX = 4  # of an answer whose members are searched for a key
 _NAMED_MAX = 5
@@ -44,32 +37,53 @@ def shape_misread(snapshot: SandboxSnapshot, failure: Failure | None) -> list[st
     raised, body = failure.raised if failure is not None else None, last.body_received
     if raised is None or not isinstance(body, Mapping | list):
         return []
-    missing = _MISSING_KEY.match(raised) or _MISSING_MEMBER.match(raised)
+    for pattern, shape in _SHAPES:
+        if match := pattern.match(raised):
+            text = shape(match[match.lastindex or 0], body)
+            return [f"the answer of #{last.n} {text}"] if text else []
+    return []
+
+
+def _null_members(_raised: str, body: Any) -> str:
+    null = [path for path, value in dict(_members(body)).items() if value is None]
+    return f"has null for {_listed(null)}" if null else ""
+
+
+def _missing_member(name: str, body: Any) -> str:
+    """Return that the answer lacks a member, or has it at another place."""
     members = dict(_members(body))
-    if missing and _NULL not in raised:
-        return _missing_member(last, missing[1], members)
-    if _NULL in raised:
-        null = [path for path, value in members.items() if value is None]
-        return [f"the answer of #{last.n} has null for {_listed(null)}"] if null else []
-    if _WRONG_KIND.match(raised):
-        kind = (
-            f"a list of {len(body)}" if isinstance(body, list) else f"an object with {', '.join(body) or 'no member'}"
-        )
-        return [f"the answer of #{last.n} is {kind}"]
-    empty = [path for path, value in members.items() if value == []] if raised.startswith(_EMPTY) else []
-    return [f"the answer of #{last.n} has an empty list for {_listed(empty)}"] if empty else []
-
-
-def _missing_member(last: Exchange[Any, Any], name: str, members: Mapping[str, Any]) -> list[str]:
-    """Return the line about a member that the answer lacks, or has at another place."""
     if name in members:
-        return []  # another object lacks it
+        return ""  # another object lacks it
     elsewhere = [path for path in members if re.split(r"\W+", path)[-1] == name]
     if elsewhere:
-        return [f"the answer of #{last.n} has {name!r} only as {elsewhere[0]}"]
+        return f"has {name!r} only as {elsewhere[0]}"
     names = dict.fromkeys(re.split(r"\W+", path)[-1] for path in members)
     hint = closest_match_hint(name, names) or f"; it has {_listed([path for path in members if '.' not in path])}"
-    return [f"the answer of #{last.n} has no {name!r}{hint}"]
+    return f"has no {name!r}{hint}"
+
+
+def _kind(_raised: str, body: Any) -> str:
+    return (
+        f"is a list of {len(body)}" if isinstance(body, list) else f"is an object with {', '.join(body) or 'no member'}"
+    )
+
+
+def _empty_lists(_raised: str, body: Any) -> str:
+    empty = [path for path, value in dict(_members(body)).items() if value == []]
+    return f"has an empty list for {_listed(empty)}" if empty else ""
+
+
+# What an exception of the client shows of the answer that it read; the first row that fits counts.
+_SHAPES: Final[tuple[tuple[re.Pattern[str], Callable[[str, Any], str]], ...]] = (
+    (re.compile(r"[\s\S]*'NoneType' object"), _null_members),
+    (re.compile(r"KeyError: '([^']+)'"), _missing_member),
+    (re.compile(r"AttributeError: .* has no attribute '([^']+)'"), _missing_member),
+    (
+        re.compile(r"TypeError: (?:string|list|tuple) indices must be integers|TypeError: .* object is not iterable"),
+        _kind,
+    ),
+    (re.compile(r"IndexError:|StopIteration|ValueError: not enough values"), _empty_lists),
+)
 
 
 def _listed(names: Sequence[str]) -> str:

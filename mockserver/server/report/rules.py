@@ -39,14 +39,23 @@ def _fired_rule(snapshot: SandboxSnapshot, rule: View, explained: int | None) ->
     if rule.get("on") != DELIVERY and not did and {call.n for call in wire} <= {explained}:
         return None
     numbers = sorted({*(call.n for call in wire), *(one["exchange"] for one in did if one["exchange"])})
-    shown = ", ".join(f"#{n}" for n in numbers[-_CAUSED_SHOWN:])
-    is_cut = len(numbers) > _CAUSED_SHOWN
-    at = f"{', the last' if is_cut else ''} at {shown}" if numbers else ""
-    times = f" {rule['fired']} times" if is_cut or rule["fired"] > max(1, len(numbers)) else ""
     caused = list(dict.fromkeys([*_caused_in_state(snapshot, rule), *map(_caused_on_wire, wire)]))
-    meaning = [EFFECTS[name].meaning for name, argument in rule["do"].items() if argument == {} and name in EFFECTS]
-    effect = f": {'; '.join(caused[-_CAUSED_SHOWN:] or meaning)}" if caused or meaning else ""
-    return max(numbers, default=0), f"rule {rule['id']} ({describe_rule(rule)}) fired{times}{at}{effect}"
+    effect = "; ".join(caused[-_CAUSED_SHOWN:] or _meanings(rule))
+    line = f"rule {rule['id']} ({describe_rule(rule)}) fired{_how_often(rule['fired'], numbers)}"
+    return max(numbers, default=0), f"{line}: {effect}" if effect else line
+
+
+def _meanings(rule: View) -> list[str]:
+    """Return what the effects without arguments do."""
+    return [EFFECTS[name].meaning for name, argument in rule["do"].items() if argument == {} and name in EFFECTS]
+
+
+def _how_often(fired: int, calls: Sequence[int]) -> str:
+    """Return how often a rule fired, unless once per call, and the latest calls at which it did."""
+    is_cut = len(calls) > _CAUSED_SHOWN
+    times = f" {fired} times" if is_cut or fired > max(1, len(calls)) else ""
+    shown = ", ".join(f"#{n}" for n in calls[-_CAUSED_SHOWN:])
+    return f"{times}{', the last' if is_cut else ''} at {shown}" if calls else times
 
 
 def _caused_in_state(snapshot: SandboxSnapshot, rule: View) -> Iterator[str]:

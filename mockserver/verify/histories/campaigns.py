@@ -14,6 +14,7 @@ from mockserver.verify.histories.evidence import (
     History,
     Ranked,
     Sighting,
+    around,
     instant,
     is_refused,
     is_repetition,
@@ -174,17 +175,14 @@ def names(history: History, verdicts: Verdicts) -> None:
 
 
 def _two_of_one_name(first: Sequence[Sighting], second: Sequence[Sighting], verdicts: Verdicts) -> None:
-    shown = [next(row for row in rows if isinstance(row.shown.get("name"), str)) for rows in (first, second)]
-    made = [next((row for row in rows if row.how == "created"), None) for rows in (first, second)]
-    for rows, other in ((first, made[1]), (second, made[0])):
-        is_first = other is not None and any(precedes(row.cited, other.cited) for row in rows)
-        if is_first and other is not None and _is_not_freed(rows, other.cited):
-            cited = [next(row for row in shown if row.id != other.id).cited, other.cited]
-            verdicts.broken("campaigns.name", cited, other.id, _same_name(rows[0].id, other.id))
+    for rows, other in ((first, second), (second, first)):
+        made = next((row for row in other if row.how == "created"), None)
+        if made is not None and _has_its_name_at(rows, made.cited):
+            named = next(row for row in rows if isinstance(row.shown.get("name"), str))
+            verdicts.broken("campaigns.name", [named.cited, made.cited], made.id, _same_name(rows[0].id, made.id))
             return
-    one = [row for row in first if row.how == "listed" and row.status not in (None, *_FREED)]
-    other_places = {row.cited.index for row in second if row.how == "listed" and row.status not in (None, *_FREED)}
-    both = next((row for row in one if row.cited.index in other_places), None)
+    in_lists = _with_name_in_lists(second)
+    both = next((row for index, row in _with_name_in_lists(first).items() if index in in_lists), None)
     if both is not None:
         verdicts.broken("campaigns.name", [both.cited], both.id, _same_name(first[0].id, second[0].id), ONE_ANSWER)
     else:
@@ -195,8 +193,15 @@ def _same_name(first: str, second: str) -> tuple[str, str]:
     return f"{first} has a name", f"{second} has the same"
 
 
-def _is_not_freed(rows: Sequence[Sighting], creation: Cited) -> bool:
-    """Return True if the campaign was neither canceled nor failed when the other one was created."""
+def _with_name_in_lists(rows: Sequence[Sighting]) -> dict[int, Sighting]:
+    """Return what the lists show of a campaign that has not freed its name, by the number of the list's exchange."""
+    return {row.cited.index: row for row in rows if row.how == "listed" and row.status not in (None, *_FREED)}
+
+
+def _has_its_name_at(rows: Sequence[Sighting], creation: Cited) -> bool:
+    """Return True if the campaign was there, neither canceled nor failed, when another one was created."""
+    if not any(precedes(row.cited, creation) for row in rows):
+        return False
     if any(row.status == "completed" for row in rows):
         return True
     return any(row.status in ("draft", "processing") and precedes(creation, row.cited) for row in rows)
@@ -302,14 +307,12 @@ def refused_creations(history: History, verdicts: Verdicts) -> None:
         is_taken = refused.code == "CAMPAIGN_NAME_ALREADY_EXISTS"  # by a campaign that another caller created
         if not is_refused(refused) or is_taken or not isinstance(name, str) or name in made:
             continue
-        before = next((call for call in reversed(listings) if precedes(call, refused)), None)
-        after = next((call for call in listings if precedes(refused, call)), None)
-        if before is None or after is None or _has_name(before, name):
+        listed = around(refused, listings, lambda listing: listing)
+        if listed is None or _has_name(listed[0], name):
             continue
         values = f"creation refused with {refused.code or refused.status}", "a later list has a campaign of its name"
-        verdicts.judge(
-            "campaigns.create", not _has_name(after, name), [refused, after], f"#{refused.index}", values, ALONE
-        )
+        is_kept = not _has_name(listed[1], name)
+        verdicts.judge("campaigns.create", is_kept, [refused, listed[1]], f"#{refused.index}", values, ALONE)
 
 
 def _has_name(listing: RecordedExchange, name: str) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import groupby
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.lifecycles import CAMPAIGN, EVENTS
@@ -22,6 +22,7 @@ from mockserver.verify.histories.exchanges import RecordedDelivery, RecordedExch
 
 Cited = RecordedExchange | RecordedDelivery
 Instant = int  # microseconds since 1970 by the service's clock
+Row = TypeVar("Row")
 
 SECOND: Final = 1_000_000
 MINUTE: Final = 60 * SECOND
@@ -68,6 +69,13 @@ class Ranked(NamedTuple):
     sighting: Sighting
     low: Any
     high: Any
+
+
+def around(call: RecordedExchange, rows: Sequence[Row], cited: Callable[[Row], Cited]) -> tuple[Row, Row] | None:
+    """Return the last row that was shown before a call and the first one after it; None if either is missing."""
+    before = next((row for row in reversed(rows) if precedes(cited(row), call)), None)
+    after = next((row for row in rows if precedes(call, cited(row))), None)
+    return (before, after) if before is not None and after is not None else None
 
 
 def precedes(first: Cited, second: Cited) -> bool:

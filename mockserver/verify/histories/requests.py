@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -12,7 +13,7 @@ from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, FIELD_CLAUSE
 from mockserver.contract.filters import FIELDS, OPERATORS, FieldType
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.contract.text import whole_number
-from mockserver.verify.histories.evidence import Cited, History, Sighting, is_refused, precedes, rows_of, sent
+from mockserver.verify.histories.evidence import Cited, History, Sighting, around, is_refused, precedes, rows_of, sent
 from mockserver.verify.histories.exchanges import RecordedExchange
 from mockserver.verify.histories.verdicts import ONE_ANSWER, UNCHANGED, Verdicts
 
@@ -100,13 +101,14 @@ def _accepted_filters(call: RecordedExchange, groups: Sequence[Any], verdicts: V
         if field is None:
             continue
         known, name = OPERATORS[field.type], row.get("operator")
-        of_another = any(name in rows for rows in OPERATORS.values()) if isinstance(name, str) else False
+        if not isinstance(name, str) or all(name not in operators for operators in OPERATORS.values()):
+            continue
         cited, record = [call], f"#{call.index}"
-        if of_another:
-            values = f"the operator {name} of the field {field.name}", f"answered with {call.status}"
-            verdicts.judge("filters.operators", name in known, cited, record, values, _TABLES)
-        if isinstance(name, str) and name in known and "value" in row and known[name].operand != "none":
-            operands = row["value"] if known[name].operand == "list" else [row["value"]]
+        values = f"the operator {name} of the field {field.name}", f"answered with {call.status}"
+        verdicts.judge("filters.operators", name in known, cited, record, values, _TABLES)
+        operand = known[name].operand if name in known else "none"
+        if "value" in row and operand != "none":
+            operands = row["value"] if operand == "list" else [row["value"]]
             fits = isinstance(operands, list) and all(_fits(field.type, value) for value in operands)
             values = (
                 f"a value of another type than {field.type} for {field.name} {name}",
@@ -131,58 +133,56 @@ def platforms(history: History, verdicts: Verdicts) -> None:
     """An official template is refused with chatapp_lite alone, and a template that is there is not unknown."""
     for call in history.calls("createCampaign"):
         body = sent(call) or {}
-        id, platform = body.get("templateId"), body.get("platform")
+        id = body.get("templateId")
         rows = history.records("template").get(id, ()) if isinstance(id, str) else ()
-        is_mismatch = call.code == "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH"
-        around = _around(call, [row for row in rows if "isOfficial" in row.shown])
-        if is_mismatch and platform in ("chatapp", "photoapp"):
-            values = f"platform {platform}", f"refused with {call.code}"
-            verdicts.broken("campaigns.template-mismatch", [call], f"#{call.index}", values, ONE_ANSWER)
-        elif around is not None and platform == "chatapp_lite" and (call.succeeded or is_mismatch):
-            before, after = (row.shown["isOfficial"] is True for row in around)
-            values = f"isOfficial {before} before and after", f"with chatapp_lite answered {call.code or call.status}"
-            is_kept = before != after or is_mismatch == before
-            cited = [around[0].cited, call]
-            verdicts.judge("campaigns.template-mismatch", is_kept, cited, f"#{call.index}", values, UNCHANGED)
+        _platform(call, body.get("platform"), rows, verdicts)
         _unknown("campaigns.template", call, rows, verdicts)
     for call in history.calls("readTemplate"):
         _unknown("templates.unknown", call, history.records("template").get(call.params.get("id", ""), ()), verdicts)
 
 
+def _platform(call: RecordedExchange, platform: Any, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
+    """Compare the answer to a creation with what shows whether its template is official, before and after it."""
+    is_mismatch = call.code == "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH"
+    shown = _around(call, [row for row in rows if "isOfficial" in row.shown])
+    if is_mismatch and platform in ("chatapp", "photoapp"):
+        values = f"platform {platform}", f"refused with {call.code}"
+        verdicts.broken("campaigns.template-mismatch", [call], f"#{call.index}", values, ONE_ANSWER)
+    elif shown is not None and platform == "chatapp_lite" and (call.succeeded or is_mismatch):
+        before, after = (row.shown["isOfficial"] is True for row in shown)
+        values = f"isOfficial {before} before and after", f"with chatapp_lite answered {call.code or call.status}"
+        is_kept = before != after or is_mismatch == before
+        cited = [shown[0].cited, call]
+        verdicts.judge("campaigns.template-mismatch", is_kept, cited, f"#{call.index}", values, UNCHANGED)
+
+
 def _around(call: RecordedExchange, rows: Sequence[Sighting]) -> tuple[Sighting, Sighting] | None:
     """Return what was shown last before a call and first after it: a template is edited outside of the API."""
-    before = next((row for row in reversed(rows) if precedes(row.cited, call)), None)
-    after = next((row for row in rows if precedes(call, row.cited)), None)
-    return (before, after) if before is not None and after is not None else None
+    return around(call, rows, attrgetter("cited"))
 
 
 def _unknown(clause: str, call: RecordedExchange, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
     """Compare the refusal of an unknown template with answers before and after it that show the template."""
     if call.code not in _NOT_FOUND:
         return
-    around = _around(call, rows)
-    if around is None:
+    shown = _around(call, rows)
+    if shown is None:
         verdicts.hold(clause)
         return
-    values = f"refused with {call.code}", f"{around[1].id} is there before and after it"
-    verdicts.broken(clause, [call, around[1].cited], around[1].id, values, UNCHANGED)
+    values = f"refused with {call.code}", f"{shown[1].id} is there before and after it"
+    verdicts.broken(clause, [call, shown[1].cited], shown[1].id, values, UNCHANGED)
 
 
 def variables(history: History, verdicts: Verdicts) -> None:
     """A start without a required variable is refused, and one with all of them is not refused for them."""
     for call in history.calls("startCampaign"):
-        campaign = history.records("campaign").get(call.params.get("id", ""), ())
-        template = next(
-            (row.shown["templateId"] for row in campaign if isinstance(row.shown.get("templateId"), str)), ""
-        )
-        details = [row for row in history.records("template").get(template, ()) if row.how == "read"]
-        around, body = _around(call, details), sent(call)
-        if around is None or body is None or _required(around[0]) != _required(around[1]):
+        shown, body = _around(call, _template_reads(history, call)), sent(call)
+        if shown is None or body is None or _required(shown[0]) != _required(shown[1]):
             continue
-        given, required = body.get("commonVariables"), _required(around[0])
+        given, required = body.get("commonVariables"), _required(shown[0])
         given = given if isinstance(given, dict) else {}
         is_refused = call.code == "CAMPAIGN_MISSING_COMMON_VARIABLES"
-        cited: list[Cited] = [around[0].cited, call]
+        cited: list[Cited] = [shown[0].cited, call]
         values = (
             f"required {', '.join(required) or 'none'}",
             f"sent {', '.join(given) or 'none'}, answered {call.code or call.status}",
@@ -193,6 +193,13 @@ def variables(history: History, verdicts: Verdicts) -> None:
         elif is_refused:
             has_all = all(given.get(key) for key in required)  # an empty text may count as missing
             verdicts.judge("start.missing-variables", not has_all, cited, f"#{call.index}", values, UNCHANGED)
+
+
+def _template_reads(history: History, start: RecordedExchange) -> list[Sighting]:
+    """Return what reads show of the template of the campaign that a call starts."""
+    campaign = history.records("campaign").get(start.params.get("id", ""), ())
+    template = next((row.shown["templateId"] for row in campaign if isinstance(row.shown.get("templateId"), str)), "")
+    return [row for row in history.records("template").get(template, ()) if row.how == "read"]
 
 
 def _required(detail: Sighting) -> list[str]:
@@ -231,16 +238,20 @@ def cancels(history: History, verdicts: Verdicts) -> None:
         if call.code in _OF_ANY_CANCEL or not (call.succeeded or is_refused(call)):
             continue
         rows = history.records("campaign").get(call.params.get("id", ""), ())
-        drafts = [row for row in rows if row.status == CAMPAIGN.initial]
-        if call.succeeded and all(row.status in (None, "draft", "canceled") for row in rows):
-            verdicts.hold("cancel.draft")
-        elif _around(call, drafts) is not None:
-            cited: list[Cited] = [drafts[0].cited, call]
-            is_kept = call.code == "UNPROCESSABLE_REQUEST"
-            verdicts.judge("cancel.draft", is_kept, cited, number, ("a draft before and after", answer))
-            verdicts.excuse("cancel.draft", "cancel-draft")
+        _cancel_of_draft(call, rows, verdicts)
         ended = next((row for row in rows if row.status in CAMPAIGN.final and precedes(row.cited, call)), None)
         if ended is not None:
             is_kept = call.succeeded or call.code in ("UNPROCESSABLE_REQUEST", "CAMPAIGN_NOT_DRAFT")
             values = f"status {ended.status}", answer
             verdicts.judge("cancel.final", is_kept, [ended.cited, call], number, values)
+
+
+def _cancel_of_draft(call: RecordedExchange, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
+    drafts = [row for row in rows if row.status == CAMPAIGN.initial]
+    if call.succeeded and all(row.status in (None, "draft", "canceled") for row in rows):
+        verdicts.hold("cancel.draft")
+    elif _around(call, drafts) is not None:
+        values = "a draft before and after", f"answered {call.code or call.status}"
+        is_kept = call.code == "UNPROCESSABLE_REQUEST"
+        verdicts.judge("cancel.draft", is_kept, [drafts[0].cited, call], f"#{call.index}", values)
+        verdicts.excuse("cancel.draft", "cancel-draft")

@@ -163,20 +163,23 @@ def entrypoints(history: History, verdicts: Verdicts) -> None:
     for id, rows in history.records("session").items():
         seen = [row for row in rows if row.status == "completed" and isinstance(row.shown.get("entrypoint"), dict)]
         for field in _OF_NUMBER:
-            shown = [row for row in seen if row.shown["entrypoint"].get(field) is not None]
-            for row in shown[1:]:
-                values = [f"{field} {each.shown['entrypoint'][field]!r}" for each in (shown[0], row)]
-                if field == "displayPhone":
-                    values = ["a displayPhone", "another one"]
-                clause = "events.connected" if "event" in (shown[0].how, row.how) else "session.final"
-                is_same = shown[0].shown["entrypoint"][field] == row.shown["entrypoint"][field]
-                cited = [shown[0].cited, row.cited]
-                verdicts.judge(clause, is_same, cited, id, (values[0], values[1]), _of(row))
+            _one_value(id, field, seen, verdicts)
         created = next((row for row in rows if row.how == "created" and row.shown["sent"] is not None), None)
         for row in seen[:1]:
             if created is not None:
                 _mirrors(id, created, row, verdicts)
     _unique_numbers(history, verdicts)
+
+
+def _one_value(id: str, field: str, seen: Sequence[Sighting], verdicts: Verdicts) -> None:
+    """Compare the first value of an entrypoint's field with the later ones."""
+    shown = [(row, row.shown["entrypoint"][field]) for row in seen if row.shown["entrypoint"].get(field) is not None]
+    for row, value in shown[1:]:
+        first, expected = shown[0]
+        is_private = field == "displayPhone"
+        values = ("a displayPhone", "another one") if is_private else (f"{field} {expected!r}", f"{field} {value!r}")
+        clause = "events.connected" if "event" in (first.how, row.how) else "session.final"
+        verdicts.judge(clause, expected == value, [first.cited, row.cited], id, values, _of(row))
 
 
 def _mirrors(id: str, created: Sighting, row: Sighting, verdicts: Verdicts) -> None:
