@@ -301,13 +301,17 @@ _SCHEMES: Final[Mapping[str, str]] = {
 }
 
 
-def of_deliveries(deliveries: Sequence[RecordedDelivery]) -> Iterator[Shown]:
-    """Yield what the events that a receiver got show. Some may be forged, so what one alone lacks shows nothing."""
+def _signature(deliveries: Sequence[RecordedDelivery]) -> Iterator[Shown]:
     schemes = {_SCHEMES[name] for delivery in deliveries for name in delivery.headers if name in _SCHEMES}
     if schemes:
         yield _one("wh-signature", schemes if len(schemes) == 1 else (), 1, is_delivery=True)
     elif deliveries and all("webhook-id" in delivery.headers for delivery in deliveries):
         yield _one("wh-signature", ["unsigned"], 1, is_delivery=True)
+
+
+def of_deliveries(deliveries: Sequence[RecordedDelivery]) -> Iterator[Shown]:
+    """Yield what the events that a receiver got show. Some may be forged, so what one alone lacks shows nothing."""
+    yield from _signature(deliveries)
     ids: dict[tuple[str, bytes], set[str]] = defaultdict(set)
     for delivery in deliveries:
         event = delivery.json

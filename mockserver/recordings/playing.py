@@ -35,6 +35,7 @@ from mockserver.verify.histories.exchanges import RecordedExchange, Recording
 
 _ASSIGNED: Final = frozenset(("url", "nextCursor", "displayPhone", "phoneNumberId", "businessAccountId"))
 _OPEN_TEXTS: Final = frozenset(("message", "text"))
+_OF_ERRORS: Final = frozenset(("statusCode", "code", "message"))
 _NOT_COMPARED: Final = frozenset(("requestId", "details"))
 _UNKNOWN_KEY: Final = "sk_unknown"
 _APART_MAX: Final = SECOND
@@ -170,16 +171,11 @@ class _Player:
     ) -> Iterator[tuple[str, Any, Any]]:
         """Yield the place and the two values where a recorded value and that of the sandbox differ."""
         if isinstance(one, dict) and isinstance(other, dict):
-            known = (
-                properties_of(exchange.operation or "")
-                if exchange.succeeded
-                else frozenset(("statusCode", "code", "message"))
-            )
+            compared = _compared_names(exchange)
             for name in dict.fromkeys([*one, *other]):
-                if name in known and name not in _NOT_COMPARED:
-                    yield from self._compared(
-                        one.get(name, ABSENT), other.get(name, ABSENT), name, f"{place}/{name}", exchange
-                    )
+                if name in compared:
+                    values = one.get(name, ABSENT), other.get(name, ABSENT)
+                    yield from self._compared(*values, name, f"{place}/{name}", exchange)
         elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
             for number, (element, others) in enumerate(zip(one, other, strict=True)):
                 yield from self._compared(element, others, key, f"{place}/{number}", exchange)
@@ -241,6 +237,12 @@ def tenants_of(recording: Recording) -> list[list[str]]:
     groups = [[key] for key in secret] or [[]]
     groups[0] += [key for key in histories if key.startswith("pk_")]
     return groups
+
+
+def _compared_names(exchange: RecordedExchange) -> frozenset[str]:
+    """Return the names of the properties in an answer's body that the document determines."""
+    names = properties_of(exchange.operation or "") if exchange.succeeded else _OF_ERRORS
+    return names - _NOT_COMPARED
 
 
 @cache

@@ -78,8 +78,12 @@ def population(counts: Sequence[AudienceSize], given: JSON, choices: Mapping[str
     for row in rows:
         if row.platform is not None:
             _arrange(chats, row, audiences.selected(chats, row.filters))
-    wrong = [(row, have) for row in filtered if (have := len(audiences.selected(chats, row.filters))) != row.size]
-    return Population(chats, [f"chats of which a filter selects {row.size}: it selects {have}" for row, have in wrong])
+    unexplained = [
+        f"chats of which a filter selects {row.size}: it selects {have}"
+        for row in filtered
+        if (have := len(audiences.selected(chats, row.filters))) != row.size
+    ]
+    return Population(chats, unexplained)
 
 
 def _fit(chats: list[JSON], row: AudienceSize, audiences: _Audiences, *, may_grow: bool) -> None:

@@ -72,13 +72,17 @@ def read_recording(*files: str | Path, url: str | None = None) -> Recording:
         raise RecordingError(
             f"got {_names(paths)} without a call below {prefix}/v1; did you mean {intake.best_prefix()}?"
         )
+    _require_bodies(recording, paths)
+    return recording
+
+
+def _require_bodies(recording: Recording, paths: Sequence[Path]) -> None:
     answers = [exchange for exchange in recording.exchanges if exchange.status is not None]
     if answers and all(exchange.response_body is None for exchange in answers):
         raise RecordingError(
             f"got {_names(paths)} without the bodies of answers; expected an export with them "
             "(Chromium: open the developer tools before the calls; Playwright: record_har_content='embed')"
         )
-    return recording
 
 
 def _names(paths: Sequence[Path]) -> str:
@@ -283,7 +287,7 @@ def trouble_of(status: int | None, headers: Mapping[str, str], body: bytes | Non
         return None
     value = json_value(body or b"")
     if status >= 500:
-        has_error = isinstance(value, dict) and "statusCode" in value and "code" in value
+        has_error = isinstance(value, dict) and {"statusCode", "code"} <= value.keys()
         return None if has_error else "other-failure"
     if body is None or status == 204 or headers.get("content-length") == "0":
         return None

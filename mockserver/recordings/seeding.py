@@ -136,21 +136,7 @@ class Seed:
         rows: dict[str, JSON] = {}
         for _, body in self._of("listTemplates"):
             for shown in rows_of(body, "templates"):
-                row: JSON = {key: shown[key] for key in ("id", "name", "description") if key in shown}
-                row |= {key: shown[key] for key in ("createdAt", "updatedAt") if isinstance(shown.get(key), str)}
-                status = shown.get("providerTemplateStatus")
-                if status:
-                    is_known = status in words_of_document()
-                    row["providerTemplateStatus"] = (
-                        "APPROVED" if shown.get("isOfficial") else status if is_known else "PENDING"
-                    )
-                    if not is_known:
-                        self._comments.append(
-                            f"the status of template {shown.get('id')}, whose value the document does not list"
-                        )
-                elif shown.get("isOfficial"):
-                    row["isOfficial"] = True
-                rows.setdefault(str(shown.get("id")), row)
+                rows.setdefault(str(shown.get("id")), self._listed_template(shown))
         for _, body in self._of("readTemplate"):
             if isinstance(body, dict):
                 self._add_detail(rows, body)
@@ -164,6 +150,21 @@ class Seed:
                 rows[id] = {"id": id}
                 self._comments.append(f"template {id}, which no answer shows")
         return list(rows.values())
+
+    def _listed_template(self, shown: Mapping[str, Any]) -> JSON:
+        row: JSON = {key: shown[key] for key in ("id", "name", "description") if key in shown}
+        row |= {key: shown[key] for key in ("createdAt", "updatedAt") if isinstance(shown.get(key), str)}
+        status = shown.get("providerTemplateStatus")
+        if status:
+            is_known = status in words_of_document()
+            row["providerTemplateStatus"] = "APPROVED" if shown.get("isOfficial") else status if is_known else "PENDING"
+            if not is_known:
+                self._comments.append(
+                    f"the status of template {shown.get('id')}, whose value the document does not list"
+                )
+        elif shown.get("isOfficial"):
+            row["isOfficial"] = True
+        return row
 
     def _add_detail(self, rows: dict[str, JSON], body: Mapping[str, Any]) -> None:
         id = str(body.get("id"))
@@ -252,17 +253,7 @@ class Seed:
 
     def _older(self, messages: Sequence[JSON]) -> list[JSON]:
         """Return a message for each chat of which the last page was not read."""
-        followed = {parse_qs(call.path.partition("?")[2]).get("cursor", [""])[-1] for call in self._all}
-        whole = {
-            call.params.get("chatId", "")
-            for call, body in self._of("listMessages")
-            if isinstance(body, dict) and not body.get("nextCursor")
-        }
-        more = {
-            call.params.get("chatId", "")
-            for call, body in self._of("listMessages")
-            if isinstance(body, dict) and body.get("nextCursor") and str(body["nextCursor"]) not in followed
-        } - whole
+        more = self._chats_with_unread_pages()
         self._comments += [f"the messages of {chat} beyond the last page that was read" for chat in sorted(more)]
         known = {row.get("id") for row in messages}
         replied = {
@@ -273,8 +264,28 @@ class Seed:
         older += [{"chatId": chat} for chat in sorted(more) if chat not in replied.values()]
         return [{**row, "createdAt": format_milliseconds(oldest - SECOND)} for row in older]
 
+    def _chats_with_unread_pages(self) -> set[str]:
+        followed = {parse_qs(call.path.partition("?")[2]).get("cursor", [""])[-1] for call in self._all}
+        whole: set[str] = set()
+        more: set[str] = set()
+        for call, body in self._of("listMessages"):
+            cursor = body.get("nextCursor") if isinstance(body, dict) else None
+            if cursor and str(cursor) not in followed:
+                more.add(call.params.get("chatId", ""))
+            elif isinstance(body, dict) and not cursor:
+                whole.add(call.params.get("chatId", ""))
+        return more - whole
+
     def _counts(self) -> Iterator[AudienceSize]:
         """Yield the sizes of audiences: of executions as they were started, then of previews."""
+        yield from self._counts_of_executions()
+        for call, body in self._of("previewAudience"):
+            sent, count = call.request_json, body.get("estimatedCount") if isinstance(body, dict) else None
+            filters = sent.get("filters") if isinstance(sent, dict) else None
+            if type(count) is int and (filters is None or isinstance(filters, list)):
+                yield AudienceSize(filters or [], count)
+
+    def _counts_of_executions(self) -> Iterator[AudienceSize]:
         bodies = {
             str(body.get("campaignId")): call.request_json
             for call, body in self._of("createCampaign")
@@ -300,11 +311,6 @@ class Seed:
                 yield AudienceSize(
                     filters or [], target, str(body.get("platform", "chatapp")), max(runs[id])[0], _fails(runs[id])
                 )
-        for call, body in self._of("previewAudience"):
-            sent, count = call.request_json, body.get("estimatedCount") if isinstance(body, dict) else None
-            filters = sent.get("filters") if isinstance(sent, dict) else None
-            if type(count) is int and (filters is None or isinstance(filters, list)):
-                yield AudienceSize(filters or [], count)
 
     def _campaigns(self) -> list[JSON]:
         """Return the campaigns that the recording did not create, as it saw them first."""

@@ -240,39 +240,31 @@ def _end_of_session(body: Mapping[str, Any], *, is_late: bool) -> JSON:
     return {"expire-session": {}} if status == "expired" and not is_late else {}
 
 
+def _end(row: Mapping[str, Any], *, is_canceled: bool) -> str | None:
+    """Return the effect that ended an execution with messages left; None if none did, or a cancel of the recording."""
+    is_left = row.get("sentCount", 0) + row.get("failedCount", 0) < row.get("targetCount", 0)
+    if not is_left or (row.get("status") == "canceled" and is_canceled):
+        return None
+    return {"failed": "fail-campaign", "canceled": "cancel-campaign"}.get(str(row.get("status")))
+
+
 def _ends_of_campaigns(exchanges: Sequence[RecordedExchange], begin: Instant) -> Iterator[JSON]:
     """Yield a rule for each campaign that failed with messages left, or that another caller canceled."""
-    canceled = {
-        exchange.params.get("id")
-        for exchange in exchanges
-        if exchange.operation == "cancelCampaign" and exchange.succeeded
-    }
-    numbers = _numbers(exchanges)
-    started = {
-        exchange.params.get("id"): exchange
-        for exchange in exchanges
-        if exchange.operation == "startCampaign" and exchange.succeeded
-    }
-    runs = executions_of(exchanges)
+    done = [exchange for exchange in exchanges if exchange.succeeded]
+    canceled = {exchange.params.get("id") for exchange in done if exchange.operation == "cancelCampaign"}
+    started = {exchange.params.get("id") for exchange in done if exchange.operation == "startCampaign"}
+    numbers, runs = _numbers(exchanges), executions_of(exchanges)
     seen: set[str] = set()
-    for exchange in exchanges:
-        if exchange.operation != "readCampaign" or not exchange.succeeded:
+    for exchange in done:
+        if exchange.operation != "readCampaign":
             continue
         id = exchange.params.get("id", "")
         for row in rows_of(exchange.response_json, "executions"):
-            status, run = row.get("status"), runs.get(str(row.get("id")), row)
-            is_left = row.get("sentCount", 0) + row.get("failedCount", 0) < row.get("targetCount", 0)
-            effect = {"failed": "fail-campaign", "canceled": "cancel-campaign"}.get(str(status))
-            if (
-                id in seen
-                or id not in started
-                or effect is None
-                or not is_left
-                or (status == "canceled" and id in canceled)
-            ):
+            effect = _end(row, is_canceled=id in canceled)
+            if effect is None or id in seen or id not in started:
                 continue
             seen.add(id)
-            ended = parse(str(run.get("completedAt")))
+            ended = parse(str(runs.get(str(row.get("id")), row).get("completedAt")))
             if ended is not None and ended[0] > begin:
                 yield {"at": f"{(ended[0] - begin) / SECOND:.3f}s", "do": {effect: {}}}
             else:

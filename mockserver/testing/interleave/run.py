@@ -14,6 +14,7 @@ import inspect
 import random
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from functools import partial
 from queue import Empty
@@ -539,8 +540,7 @@ class InterleavedRun:
                 is_sent = True
                 self._probes += 1
                 self._probe(self._probes)
-            needs_poll = actor.is_task or bool(actor.waiting)
-            timeout = _POLL_S if needs_poll else min(self._blocked_s, _KNOWN_BLOCK_S)
+            timeout = self._mail_timeout(actor)
             began, probed = real_time.seconds(), None
             try:
                 item = self._gate.mail.get(timeout=timeout)
@@ -556,6 +556,10 @@ class InterleavedRun:
                 waited, idle_for = waited + _POLL_S, idle_for + _POLL_S
         actor.blocked_at = None
         return True
+
+    def _mail_timeout(self, actor: _Actor) -> float:
+        """Return how long to wait for a message: briefly if the actor may come to rest without sending one."""
+        return _POLL_S if actor.is_task or actor.waiting else min(self._blocked_s, _KNOWN_BLOCK_S)
 
     def _patience(self, actor: _Actor) -> float:
         thread = actor.thread
@@ -601,6 +605,15 @@ class InterleavedRun:
             is_alone = actor.thread in waiting or None in waiting
             if is_alone or actor.is_task:
                 return True
+        over_sockets = sum(each.thread is None for each in actor.waiting)
+        others = self._threads_elsewhere(actor, waiting, over_sockets)
+        receiving = sum(map(idle.is_receiving, others))
+        return receiving <= over_sockets and all(idle.is_idle(each) or idle.is_receiving(each) for each in others)
+
+    def _threads_elsewhere(
+        self, actor: _Actor, waiting: AbstractSet[threading.Thread | None], over_sockets: int
+    ) -> list[threading.Thread]:
+        """Return the threads of clients that do not wait at the gate: those that they may have started, and the actor's own."""
         others = [
             thread
             for thread in threading.enumerate()
@@ -609,11 +622,10 @@ class InterleavedRun:
             and thread not in waiting
             and (thread not in self._foreign or thread in self._known.calling)
         ]
-        own, over_sockets = actor.thread, sum(each.thread is None for each in actor.waiting)
+        own = actor.thread
         if own is not None and not actor.is_task and own not in waiting and not (over_sockets and not others):
             others.append(own)
-        receiving = sum(map(idle.is_receiving, others))
-        return receiving <= over_sockets and all(idle.is_idle(each) or idle.is_receiving(each) for each in others)
+        return others
 
     def _drain(self) -> None:
         """Take what has arrived meanwhile, of actors that were blocked too."""
