@@ -5,8 +5,10 @@ The sentences are data, in `clauses.yaml` next to this module.
 A test names its clause with `@pytest.mark.clause("campaigns.name")`; a clause that no test names is a failure.
 """
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 
@@ -28,3 +30,9 @@ def read() -> tuple[Clause, ...]:
 
     rows = YAML(typ="safe", pure=True).load(Path(__file__).with_name("clauses.yaml").read_text(encoding="utf-8"))
     return tuple(Clause(row["id"], row["part"], row["text"], row["where"], tuple(row["choices"])) for row in rows)
+
+
+@cache
+def sentences() -> Mapping[str, str]:
+    """Return the text of each clause by its id."""
+    return MappingProxyType({clause.id: clause.text for clause in read()})

@@ -40,7 +40,7 @@ def render(coverage: Coverage, title: str = "Coverage of the contract") -> str:
         coverage: What it shows.
         title: Its heading.
     """
-    sentences = {clause.id: clause.text for clause in clauses.read()}
+    sentences = clauses.sentences()
     sections = [
         Section(
             name,

@@ -133,9 +133,4 @@ def segment(text: object) -> str:
 
 def sentence(clause: str) -> str:
     """Return the document's sentence of a clause; empty for one that the document does not have."""
-    return _sentences().get(clause, "")
-
-
-@cache
-def _sentences() -> Mapping[str, str]:
-    return {clause.id: clause.text for clause in clauses.read()}
+    return clauses.sentences().get(clause, "")

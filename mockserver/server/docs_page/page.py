@@ -86,7 +86,7 @@ def render(document: JSON, plane: Literal["public", "control"], query: str) -> s
             groups=[group for group in groups.values() if group.operations],
             events=events,
             schemas=document["components"].get("schemas", {}),
-            sentences=_sentences(),
+            sentences=clauses.sentences(),
             credential=_CREDENTIALS[plane],
         )
     )
@@ -106,12 +106,6 @@ def body_field(spec: JSON) -> BodyField | None:
         examples = [example["value"] for example in content.get("examples", {}).values()]
         return BodyField(media_type, json_text(examples[0] if examples else {}), "")
     return None
-
-
-@cache
-def _sentences() -> Mapping[str, str]:
-    """Return the text of each clause by its id."""
-    return {clause.id: clause.text for clause in clauses.read()}
 
 
 @cache

@@ -133,11 +133,8 @@ def _close_run(run: list[Row]) -> Iterator[Row]:
 
 
 def _visits(rows: Sequence[Row]) -> Row:
-    return Row([f"  {rows[0].time}  end user: {len(rows)} visits of the hosted page{_span(rows)}"])
-
-
-def _span(rows: Sequence[Row]) -> str:
-    return "" if rows[0].time == rows[-1].time else f", the last at {rows[-1].time}"
+    last = "" if rows[0].time == rows[-1].time else f", the last at {rows[-1].time}"
+    return Row([f"  {rows[0].time}  end user: {len(rows)} visits of the hosted page{last}"])
 
 
 def _polls(rows: Sequence[Row], advances: int) -> Row:

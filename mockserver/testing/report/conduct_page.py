@@ -49,7 +49,6 @@ def render(findings: Sequence[JSON]) -> str:
         findings: Those of a session, as `--mockserver-conduct-json` writes them: each has `test`, `rule`, `severity`,
             `message`, `exchanges`, `clause` and `advice`.
     """
-    sentences = {clause.id: clause.text for clause in clauses.read()}
     by_rule: dict[tuple[int, str], list[JSON]] = {}
     for finding in findings:
         by_rule.setdefault((finding["severity"], finding["rule"]), []).append(finding)
@@ -57,7 +56,7 @@ def render(findings: Sequence[JSON]) -> str:
         _TEMPLATE,
         findings=len(findings),
         tests=_tests(findings),
-        rules=[_rule(by_rule[key], sentences) for key in sorted(by_rule)],
+        rules=[_rule(by_rule[key], clauses.sentences()) for key in sorted(by_rule)],
     )
 
 

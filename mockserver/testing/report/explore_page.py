@@ -29,7 +29,7 @@ def render(tests: Sequence[JSON]) -> str:
     Args:
         tests: The report of each exploration, as `ExploreReport.as_json` returns it.
     """
-    advice = {clause.id: clause.text for clause in clauses.read()} | {rule.id: rule.advice for rule in RULES.values()}
+    advice = {**clauses.sentences(), **{rule.id: rule.advice for rule in RULES.values()}}
     return render_page(
         _TEMPLATE,
         tests=[{**test, "counts": _counts(test["verdicts"]), "table": _matrix(test["matrix"])} for test in tests],
