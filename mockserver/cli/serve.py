@@ -25,7 +25,7 @@ from mockserver.version import VERSION
 if TYPE_CHECKING:
     from mockserver.server.hosting.host import SandboxHost
     from mockserver.server.hosting.limits import Drain, ServerLimits
-    from mockserver.server.hosting.log_lines import Log
+    from mockserver.server.hosting.log_lines import ServerLog
     from mockserver.server.http1.connection import ConnectionLimits
     from mockserver.server.http1.server import Server
     from mockserver.server.log import LogWriter
@@ -114,7 +114,7 @@ def _serve(
     out: TextIO,
     on_start: Callable[[Mapping[str, list[str]]], None],
     on_exchange: Callable[[Any], None] | None,
-    log: Log | None,
+    log: ServerLog | None,
     create: Callable[[SandboxHost], Any] | None,
 ) -> int:
     from mockserver.server.hosting.background import BackgroundWorker
@@ -422,31 +422,34 @@ def _dropped_json(count: int) -> str:
 class _Failures(logging.Handler):
     """Writes the failures that Python's `logging` gets as lines of a log in JSON."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: ServerLog) -> None:
         super().__init__()
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
         from mockserver.server.hosting.log_lines import failure_line
 
-        self._log(failure_line(record))
+        self._log.write(failure_line(record))
 
 
 @contextmanager
-def _logger(form: str, writer: LogWriter) -> Iterator[Log | None]:
+def _logger(form: str, writer: LogWriter) -> Iterator[ServerLog | None]:
     """Yield what writes lines in this form; in JSON the failures of the server are lines too."""
-    from mockserver.server.hosting.log_lines import LogForm
+    from mockserver.server.hosting.log_lines import LogForm, ServerLog
 
     if form == "off":
         yield None
-    elif form == "text":
-        text = LogForm().text
-        yield lambda line: writer.write(partial(text, line))
+        return
+    texts = LogForm()
+    if form == "text":
+        yield ServerLog(
+            lambda line: writer.write(partial(texts.text, line)), lambda line: writer.write(partial(texts.plain, line))
+        )
     else:
-        as_json = LogForm().json
-        failures = _Failures(lambda line: writer.write(partial(as_json, line)))
+        log = ServerLog(lambda line: writer.write(partial(texts.json, line)))
+        failures = _Failures(log)
         _LOG.addHandler(failures)
         try:
-            yield lambda line: writer.write(partial(as_json, line))
+            yield log
         finally:
             _LOG.removeHandler(failures)

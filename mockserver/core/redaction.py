@@ -93,11 +93,14 @@ class Redactor:
         return "%" in written or "\\u" in written or self._hidden(written) != written
 
     def _hidden(self, written: str) -> str:
-        # Most texts have no secret: to look for each of them takes a third of a substitution.
-        if any(secret in written for secret in self._secrets):
-            written = self._known.sub(lambda match: mask(match[0]), written)
-        if any(prefix in written for prefix in _KEY_PREFIXES):
-            written = _KEY_LIKE.sub(lambda match: mask(match[0]), written)
+        # Most texts have no secret: to look for each of them takes a tenth of a substitution. A generator would take half.
+        for secret in self._secrets:
+            if secret in written:
+                written = self._known.sub(lambda match: mask(match[0]), written)
+                break
+        for prefix in _KEY_PREFIXES:
+            if prefix in written:
+                return _KEY_LIKE.sub(lambda match: mask(match[0]), written)
         return written
 
     @cached_property

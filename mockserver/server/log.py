@@ -13,7 +13,6 @@ import os
 import select
 import sys
 import threading
-import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -22,9 +21,7 @@ from typing import Any, Self, TextIO
 
 QUEUE_MAX = 4_096  # texts that wait to be written
 _CLOSE_SECONDS = 0.3
-_GATHER_SECONDS = (
-    0.01  # after the first text: to wake the thread for each one would take longer than the call of the text
-)
+_GATHER_SECONDS = 0.05  # after the first text: each time that the thread wakes, the calls wait for the interpreter
 
 
 class LogWriter:
@@ -40,7 +37,7 @@ class LogWriter:
         self._notice = notice
         self._texts: deque[str | Callable[[], str]] = deque()
         self._dropped = 0
-        self._is_closed = False
+        self._closed = threading.Event()
         self._is_waiting = True  # the thread, for a text, or nobody has started it
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -53,7 +50,7 @@ class LogWriter:
 
     def write(self, text: str | Callable[[], str]) -> None:
         """Have the text written; a line ends in its own line end. A function returns it when the thread writes it."""
-        if self._stream is None or self._is_closed:
+        if self._stream is None or self._closed.is_set():
             return
         if len(self._texts) >= QUEUE_MAX:
             with self._changed:
@@ -74,7 +71,7 @@ class LogWriter:
     def close(self) -> None:
         """Accept no more texts, and wait a moment for the stream to accept those in the queue."""
         with self._changed:
-            self._is_closed = True
+            self._closed.set()
             self._changed.notify()
         if self._thread is not None:
             self._thread.join(_CLOSE_SECONDS)
@@ -87,13 +84,12 @@ class LogWriter:
     def _next(self) -> list[str | Callable[[], str]]:
         """Return the next texts, after the last one the number of those dropped; empty at the end."""
         with self._changed:
-            while not self._texts and not self._is_closed:
+            while not self._texts and not self._closed.is_set():
                 self._is_waiting = True
                 if not self._texts:  # one that came before the line above has woken nobody
                     self._changed.wait()
             self._is_waiting = False
-        if not self._is_closed:
-            time.sleep(_GATHER_SECONDS)
+        self._closed.wait(_GATHER_SECONDS)
         texts = [self._texts.popleft() for _ in range(len(self._texts))]
         with self._changed:
             if self._dropped and not self._texts:

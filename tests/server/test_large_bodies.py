@@ -16,6 +16,7 @@ import requests
 from mockserver import Sandbox
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
+from mockserver.server.hosting.log_lines import ServerLog
 from mockserver.server.http1.server import Server
 from mockserver.server.socket_handler import SocketHandler, error_body
 from tests.server.rawclient import DEADLINE_SECONDS, Answer, RawClient
@@ -175,7 +176,7 @@ def test_an_upload_that_a_rule_delays_is_in_a_file_and_counts_until_its_response
     served: Served, effect: str, stored: list[int], has_log: bool
 ) -> None:
     host = served.server._config.handler._host  # type: ignore[attr-defined]
-    host.log = (lambda line: None) if has_log else None
+    host.log = ServerLog(lambda line: None) if has_log else None
     tracemalloc.start()
     try:
         with RawClient(served.server.port) as client:

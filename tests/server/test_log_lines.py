@@ -13,9 +13,18 @@ import pytest
 from mockserver import MockServer, Sandbox
 from mockserver.cli.serve import _logger
 from mockserver.core.instants import SECOND
+from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse
 from mockserver.server.hosting.limits import Limiter, ServerLimits
-from mockserver.server.hosting.log_lines import Line, LogForm, LoggedRequest, call_line
+from mockserver.server.hosting.log_lines import (
+    Line,
+    LogForm,
+    LoggedRequest,
+    PlainLine,
+    ServerLog,
+    call_line,
+    plain_line,
+)
 from mockserver.server.log import LogWriter
 
 TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -31,7 +40,7 @@ class Logged:
         hosted.config = hosted.config._replace(labels={"team": "sends"})
         self.lines: list[Line] = []
         self.host: Any = server._host
-        self.host.log = self.lines.append
+        self.host.log = ServerLog(self.lines.append)
 
     def objects(self) -> list[dict[str, Any]]:
         """Return the lines as a log in JSON has them."""
@@ -170,26 +179,36 @@ def test_the_text_has_the_date_if_it_is_not_that_of_the_line_before(logged: Logg
         ("OPTIONS-WITH-A-LONG-NAME", "/v1/campaigns/\u0000{key}"),
     ],
 )
-def test_the_short_way_to_a_text_writes_what_the_members_say(logged: Logged, method: str, path: str) -> None:
-    path = path.replace("{key}", logged.sandbox.secret_key)
-    logged.sandbox.call(method, path, json={"filters": []} if method == "POST" else None)
-    request = LoggedRequest(method, path, None, 0)
-    context = logged.sandbox._hosted.log_context()
-    plain = call_line(context, request, HttpResponse(200, (), b"{}"), None)
-    assert plain.is_plain
+def test_the_plain_line_of_a_call_has_the_text_of_its_members(logged: Logged, method: str, path: str) -> None:
+    hosted, key = logged.sandbox._hosted, logged.sandbox.secret_key
+    context, request = hosted.log_context(), HttpRequest(method, path.replace("{key}", key), {}, b"", "")
+    response = HttpResponse(200, (), b"{}")
+    line = call_line(context, LoggedRequest(method, request.target, None, 0), response, None)
+    plain = plain_line(context.prefix, context.hide, hosted.sandbox.now, request, response, None)
+    assert plain is not None
 
-    assert LogForm().text(lambda: plain()) == LogForm().text(plain)
-    assert LogForm().text(lambda: logged.lines[0]()) == LogForm().text(logged.lines[0])
-    assert logged.sandbox.secret_key not in LogForm().text(plain)
+    assert LogForm().text(line) == LogForm().plain(plain)
+    assert key not in LogForm().plain(plain)
 
 
-def test_a_line_that_has_more_to_say_is_not_plain(logged: Logged) -> None:
-    sandbox = logged.sandbox
+def test_a_successful_call_has_a_plain_line_in_a_log_of_texts(logged: Logged) -> None:
+    sandbox, plain = logged.sandbox, list[PlainLine]()
+    sandbox.call("POST", "/v1/campaigns/audience-preview", json={"filters": []})
+    logged.host.log = ServerLog(logged.lines.append, plain.append)
+    sandbox.call("POST", "/v1/campaigns/audience-preview", json={"filters": []})
+
+    assert logged.texts() == [LogForm().plain(each) for each in plain]
+
+
+def test_a_call_whose_line_has_more_than_the_plain_one_has_a_whole_line(logged: Logged) -> None:
+    sandbox, plain = logged.sandbox, list[PlainLine]()
+    logged.host.log = ServerLog(logged.lines.append, plain.append)
     sandbox.call("GET", "/v1/campaigns", headers={"traceparent": TRACEPARENT})
     sandbox.call("GET", "/v1/campaigns/campaign_x")
     sandbox.on("listCampaigns").reply(status=200, body={})
     sandbox.call("GET", "/v1/campaigns")
 
+    assert [] == plain
     texts = logged.texts()
     assert f"traceparent={TRACEPARENT}" in texts[0]
     assert "CAMPAIGN_NOT_FOUND" in texts[1]

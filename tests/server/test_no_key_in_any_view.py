@@ -13,7 +13,7 @@ from mockserver.server import app as flask_app
 from mockserver.server.control import routes
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
-from mockserver.server.hosting.log_lines import LogForm
+from mockserver.server.hosting.log_lines import LogForm, ServerLog
 from tests.operations.world import GIVEN
 from tests.server.hostile import Request, send
 
@@ -114,7 +114,10 @@ def requests(key: str, written: str) -> list[Request]:
 def test_no_view_header_or_log_line_shows_a_key(which: str, form: Callable[..., Any]) -> None:
     host = SandboxHost()
     lines: list[str] = []
-    host.log = lambda line: lines.append(LogForm().text(line).removesuffix("\n"))
+    host.log = ServerLog(
+        lambda line: lines.append(LogForm().text(line).removesuffix("\n")),
+        lambda plain: lines.append(LogForm().plain(plain).removesuffix("\n")),
+    )
     hosted = host.create(SandboxConfig(given=SEED, clock={"freeze": "2026-03-01T12:00:00Z"}), id=DEFAULT_ID)
     keys = {
         "secret": hosted.tenant.secret_key,

@@ -15,7 +15,7 @@ from mockserver.cli.play_log import PlayLog
 from mockserver.conduct.judge import finding
 from mockserver.contract.text import printable
 from mockserver.core.redaction import Redactor
-from mockserver.server.hosting.log_lines import LogForm
+from mockserver.server.hosting.log_lines import LogForm, ServerLog
 from mockserver.server.http1.server import Server
 from mockserver.server.report.exchanges import format_line, shorten
 from mockserver.testing import conduct
@@ -74,7 +74,10 @@ def test_a_redacted_text_has_no_unprintable_character_that_it_did_not_have(text:
 def test_a_call_is_one_printable_line_of_the_log(encoded: str) -> None:
     lines: list[str] = []
     server = MockServer()
-    server._host.log = lambda line: lines.append(LogForm().text(line).removesuffix("\n"))
+    server._host.log = ServerLog(
+        lambda line: lines.append(LogForm().text(line).removesuffix("\n")),
+        lambda plain: lines.append(LogForm().plain(plain).removesuffix("\n")),
+    )
     with server, server.sandbox() as sandbox:
         for target in (f"/v1/x{encoded}?key={KEY}", f"/v1/campaigns?{unquote(encoded)}"):
             sandbox.call("GET", target)

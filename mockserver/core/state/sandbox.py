@@ -268,14 +268,11 @@ class SandboxState:
 
     def secrets(self) -> list[str]:
         """Return every key and signing secret of the sandbox: no response, journal or log may show them."""
-        signing = [
-            secret
-            for tenant in self.tenants.values()
-            for webhook in tenant.webhooks.values()
-            for secret in (webhook.secret, webhook.old_secret)
-            if secret
-        ]
-        return [*self.keys, *signing]
+        secrets = list(self.keys)
+        for tenant in self.tenants.values():
+            for webhook in tenant.webhooks.values():
+                secrets += [secret for secret in (webhook.secret, webhook.old_secret) if secret]
+        return secrets
 
     def checkpoint(self) -> Checkpoint:
         """Return a copy of the state, which can be restored any number of times."""

@@ -22,6 +22,7 @@ from weakref import WeakMethod
 
 from mockserver.contract.choices import DEFAULTS
 from mockserver.core.instants import Duration, Instant
+from mockserver.core.redaction import Redactor
 from mockserver.core.scheduler import FiredTimer, run_until
 from mockserver.core.state.journal import DEFAULT_LIMITS, Limits
 from mockserver.core.state.outbox import Attempt, PlannedAttempt
@@ -38,7 +39,15 @@ from mockserver.server.hosting.closed import ClosedSandboxes
 from mockserver.server.hosting.config import Created, SandboxConfig, config_document, fill, seed_in, seed_of
 from mockserver.server.hosting.disposal import Disposal
 from mockserver.server.hosting.failed_runs import FailureFolder
-from mockserver.server.hosting.log_lines import Log, LogContext, LoggedRequest, attempt_line, call_line, end_line
+from mockserver.server.hosting.log_lines import (
+    LogContext,
+    LoggedRequest,
+    ServerLog,
+    attempt_line,
+    call_line,
+    end_line,
+    plain_line,
+)
 from mockserver.server.hosting.shard import Shard
 from mockserver.server.hosting.snapshot import HostedSnapshot
 from mockserver.server.hosting.tracked_choices import TrackedChoices
@@ -89,6 +98,7 @@ class HostedSandbox:
         self.listeners: tuple[Callable[[], None], ...] = ()  # called after each call and each command
         self.checkpoints = Checkpoints()
         self.usage = Usage(host.monotonic_us())
+        self._redactor: tuple[Sequence[str], Redactor] = (), Redactor(())  # of the latest logged call, and its secrets
         self.trace_page: HttpResponse | None = None  # the page of the run whose state is served, of `mockserver open`
         self.choices_read: set[str] | None = None  # the ids of the choices that were read, if they are tracked
         self._coverage: SandboxCoverage | None = None  # None unless the reads of choices are recorded for it
@@ -139,16 +149,24 @@ class HostedSandbox:
 
     def log_call(self, request: HttpRequest, begun_us: Duration, response: HttpResponse | NoResponse) -> None:
         """Write a call of the API to the server's log; `begun_us` is the monotonic clock at its begin."""
-        assert self.host.log is not None
-        with self.sandbox.lock:
-            context = self.log_context()
+        log, sandbox = self.host.log, self.sandbox
+        assert log is not None
+        with sandbox.lock:
             # A call has the headers of its request; the newest entries come first, and only a wait lets others pass it.
-            entry, exchanges = None, self.sandbox.journal.exchanges
+            entry, exchanges = None, sandbox.journal.exchanges
             if exchanges and exchanges[-1].call.headers is request.headers:
                 entry = exchanges[-1]
             else:
                 entry = next((each for each in reversed(exchanges) if each.call.headers is request.headers), None)
-        self.host.log(call_line(context, self.host.logged(request, begun_us), response, entry))
+            if log.write_plain is not None:
+                if (secrets := sandbox.secrets()) != self._redactor[0]:
+                    self._redactor = secrets, Redactor(secrets)
+                plain = plain_line(self.prefix, self._redactor[1], sandbox.clock.now, request, response, entry)
+                if plain is not None:
+                    log.write_plain(plain)
+                    return
+            context = self.log_context()
+        log.write(call_line(context, self.host.logged(request, begun_us), response, entry))
 
     def _log_attempts(self, planned: PlannedAttempt, attempts: Sequence[Attempt]) -> None:
         """Lock: the caller holds it."""
@@ -156,7 +174,7 @@ class HostedSandbox:
             return
         context, after = self.log_context(), self.sandbox.outbox.deliveries[planned.delivery.id]
         for attempt in attempts:
-            self.host.log(attempt_line(context, planned, attempt, after))
+            self.host.log.write(attempt_line(context, planned, attempt, after))
 
     def dispatch_webhooks(self, *, raises_blocked: bool = False) -> None:
         """Send the deliveries that are due now, if any (see `WebhookDispatcher.dispatch_due`)."""
@@ -406,7 +424,7 @@ class SandboxHost:
         self.public: tuple[str, str] | None = None
         self.token: str | None = None
         self.allowed_hosts = {"127.0.0.1", "localhost", "::1", "mockserver.test"}
-        self.log: Log | None = None
+        self.log: ServerLog | None = None
         self.on_exchange: Callable[[HostedSandbox], None] | None = None
         self.coverage: Coverage | None = None
         self.failures: FailureFolder | None = None
@@ -554,7 +572,7 @@ class SandboxHost:
                 self._totals_of_closed.add(hosted.sandbox)
             self.closed.add(id, ended_by)
         if self.log is not None and ended_by is not None:
-            self.log(end_line(hosted.log_context(), ended_by.limit, ended_by.reason))
+            self.log.write(end_line(hosted.log_context(), ended_by.limit, ended_by.reason))
         hosted.notify_listeners()
         return True
 

@@ -2,7 +2,8 @@
 Lines of the server's log: calls of the API, control commands, attempts at deliveries, and sandboxes that a limit ends.
 
 1. A line is a function without arguments, made where something happens and called by the thread that writes the log: a call
-   does not wait for the text of its line.
+   does not wait for the text of its line. Only the short text of a plain call is made at once: in another thread it would
+   take several times as long, since that thread waits for the interpreter, and the call's values have left the processor's cache.
 2. It returns the line's members without any secret. What does not apply to a line is not among them.
 3. Until then it holds no record of the sandbox and no body of a successful call, since thousands of lines may wait.
 """
@@ -13,7 +14,6 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from typing import Literal, NamedTuple
@@ -22,14 +22,27 @@ from mockserver._json import JSON
 from mockserver.contract.text import json_value, printable
 from mockserver.core.instants import SECOND, Duration, Instant, format_exact
 from mockserver.core.redaction import Redactor
-from mockserver.core.state.calls import Refused
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.outbox import Attempt, Delivery, PlannedAttempt
+from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, NoResponse, explanation
 
 Line = Callable[[], JSON]
-Log = Callable[[Line], None]
+PlainLine = tuple[str, str]  # the date, and the rest of the text
 Form = Literal["text", "json"]
+
+
+class ServerLog(NamedTuple):
+    """
+    A log.
+
+    Attributes:
+        write: gets each line.
+        write_plain: gets the line of a call that has a `plain_line` in place of its members; None for a log of members.
+    """
+
+    write: Callable[[Line], None]
+    write_plain: Callable[[PlainLine], None] | None = None
 
 
 class LogContext(NamedTuple):
@@ -56,62 +69,41 @@ class LoggedRequest(NamedTuple):
     took: Duration
 
 
-@dataclass(slots=True)  # not frozen, which would take three times as long to make
-class CallLine:
-    """
-    The line of a call of the API: most lines of a log are such.
-
-    Attributes:
-        at: seconds since 1970, by the computer's clock.
-        answer: returns the members of the response; None for a success, of which `status` and `size_bytes` are all.
-        n: of the journal's entry; 0 for a call that has not arrived.
-    """
-
-    at: float
-    context: LogContext
-    request: LoggedRequest
-    status: int
-    size_bytes: int
-    answer: Line | None
-    n: int = 0
-    operation: str | None = None
-    rule: str | None = None
-    error: Refused | None = None
-
-    def __call__(self) -> JSON:
-        """Return the members of the line."""
-        own: JSON = {"n": self.n, "operation": self.operation, "rule": self.rule} if self.n else {}
-        answer = self.answer() if self.answer is not None else {"status": self.status, "bytes": self.size_bytes}
-        reason = {"reason": explanation(self.error, self.context.hide)} if self.error is not None else {}
-        members = own | _request(self.context, self.request) | answer | reason
-        return _members("call", self.at, self.context, members)
-
-    @property
-    def is_plain(self) -> bool:
-        """True if the text of the line has nothing but the time, the status, the method and the path."""
-        return self.answer is None and self.rule is None and self.error is None and self.request.traceparent is None
-
-    def plain_text(self) -> str:
-        """Return the text of a plain line without its time."""
-        hide, request = self.context.hide, self.request
-        return f"{self.status} {hide.text(request.method[:20])} {self.context.prefix}{hide.text(request.target)}"
-
-
 def call_line(
     context: LogContext, request: LoggedRequest, response: HttpResponse | NoResponse, entry: JournalEntry | None
-) -> CallLine:
+) -> Line:
     """Return the line of a call; `entry` is the journal's, None for a call that has not arrived."""
-    status, size_bytes, answer = 0, 0, None
-    if isinstance(response, NoResponse) or response.status >= 400:
-        answer = _answer(response)
-    else:
-        status, size_bytes = response.status, len(response.body)
-    if entry is None:
-        return CallLine(time.time(), context, request, status, size_bytes, answer)
-    rule = entry.fault.rule if entry.fault else None
-    return CallLine(
-        time.time(), context, request, status, size_bytes, answer, entry.n, entry.operation, rule, entry.error
-    )
+    answer, own, error = _answer(response), JSON(), None
+    if entry is not None:
+        rule, error = entry.fault.rule if entry.fault else None, entry.error
+        own = {"n": entry.n, "operation": entry.operation, "rule": rule}
+
+    def members() -> JSON:
+        reason = {"reason": explanation(error, context.hide)} if error is not None else {}
+        return own | _request(context, request) | answer() | reason
+
+    return _line("call", context, members)
+
+
+def plain_line(
+    prefix: str,
+    hide: Redactor,
+    now: Instant,
+    request: HttpRequest,
+    response: HttpResponse | NoResponse,
+    entry: JournalEntry | None,
+) -> PlainLine | None:
+    """Return the line of a call as a log in text has it; None if the line has more than time, status, method and path."""
+    if isinstance(response, NoResponse) or response.status >= 400 or "traceparent" in request.headers:
+        return None
+    if entry is not None and (entry.fault is not None or entry.error is not None):
+        return None
+    date, time_of_day = _of_second(now // SECOND)
+    method, target = request.method[:20], request.target
+    text = f"{time_of_day} {response.status} {method} {prefix}{target}"
+    if hide.contains_secret(text):
+        text = f"{time_of_day} {response.status} {hide.text(method)} {prefix}{hide.text(target)}"
+    return date, text
 
 
 def command_line(context: LogContext, request: LoggedRequest, response: HttpResponse, command: str | None) -> Line:
@@ -201,7 +193,7 @@ class LogForm:
 
     In text a line has the time by its sandbox's clock, and the date too if it is not that of the line before.
 
-    Lifetime: the log's. Only the thread that writes the log calls `text` and `json`.
+    Lifetime: the log's. Only the thread that writes the log calls `text`, `plain` and `json`.
     """
 
     def __init__(self) -> None:
@@ -213,23 +205,23 @@ class LogForm:
 
     def text(self, line: Line) -> str:
         """Return the line for a reader."""
-        if isinstance(line, CallLine) and line.is_plain and line.context.now is not None:
-            # The members would take ten times as long.
-            (date, time_of_day), shown = _of_second(line.context.now // SECOND), line.plain_text()
-        else:
-            members = line()
-            date, _, time_of_day = str(members["clock" if "clock" in members else "at"]).partition("T")
-            shown = " ".join(_TEXTS[members["kind"]](members))
+        members = line()
+        date, _, time_of_day = str(members["clock" if "clock" in members else "at"]).partition("T")
+        return self.plain((date, f"{time_of_day[:8]} {' '.join(_TEXTS[members['kind']](members))}"))
+
+    def plain(self, line: PlainLine) -> str:
+        """Return a line that has its text already."""
+        date, text = line
         begin = "" if date == self._date else f"{date} "
         self._date = date
-        return printable(f"{begin}{time_of_day[:8]} {shown}") + "\n"
+        return printable(begin + text) + "\n"
 
 
 @lru_cache(maxsize=8)
 def _of_second(second: int) -> tuple[str, str]:
     """Return the date and the time of day of a second since 1970."""
     date, _, time_of_day = format_exact(second * SECOND).partition("T")
-    return date, time_of_day
+    return date, time_of_day[:8]
 
 
 def _exchange_text(members: JSON) -> list[str]:
