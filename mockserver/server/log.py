@@ -37,7 +37,8 @@ class LogWriter:
         self._notice = notice
         self._texts: deque[str | Callable[[], str]] = deque()
         self._dropped = 0
-        self._closed = threading.Event()
+        self._is_closed = False
+        self._is_due = threading.Event()  # what waits is to be written now: half of the queue, or all at the end
         self._is_waiting = True  # the thread, for a text, or nobody has started it
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -50,7 +51,7 @@ class LogWriter:
 
     def write(self, text: str | Callable[[], str]) -> None:
         """Have the text written; a line ends in its own line end. A function returns it when the thread writes it."""
-        if self._stream is None or self._closed.is_set():
+        if self._stream is None or self._is_closed:
             return
         if len(self._texts) >= QUEUE_MAX:
             with self._changed:
@@ -59,6 +60,8 @@ class LogWriter:
         self._texts.append(text)
         if self._is_waiting:
             self._wake()
+        elif len(self._texts) == QUEUE_MAX // 2:
+            self._is_due.set()
 
     def _wake(self) -> None:
         with self._changed:
@@ -71,7 +74,8 @@ class LogWriter:
     def close(self) -> None:
         """Accept no more texts, and wait a moment for the stream to accept those in the queue."""
         with self._changed:
-            self._closed.set()
+            self._is_closed = True
+            self._is_due.set()
             self._changed.notify()
         if self._thread is not None:
             self._thread.join(_CLOSE_SECONDS)
@@ -84,12 +88,14 @@ class LogWriter:
     def _next(self) -> list[str | Callable[[], str]]:
         """Return the next texts, after the last one the number of those dropped; empty at the end."""
         with self._changed:
-            while not self._texts and not self._closed.is_set():
+            while not self._texts and not self._is_closed:
                 self._is_waiting = True
                 if not self._texts:  # one that came before the line above has woken nobody
                     self._changed.wait()
             self._is_waiting = False
-        self._closed.wait(_GATHER_SECONDS)
+        if not self._is_closed:
+            self._is_due.wait(_GATHER_SECONDS)
+            self._is_due.clear()
         texts = [self._texts.popleft() for _ in range(len(self._texts))]
         with self._changed:
             if self._dropped and not self._texts:

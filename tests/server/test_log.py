@@ -94,6 +94,15 @@ def test_all_lines_that_wait_are_one_write(monkeypatch: pytest.MonkeyPatch) -> N
     assert ["first\n", "".join(f"{number}\n" for number in range(1000))] == writes
 
 
+def test_a_queue_that_is_half_full_is_written_at_once(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log, "_GATHER_SECONDS", threading.TIMEOUT_MAX)
+    with LogWriter(pipe.stream, notice) as writer:
+        for number in range(log.QUEUE_MAX // 2 + 1):  # the first one may be counted before the thread waits
+            writer.write(f"{number}\n")
+
+        assert "0\n1\n2\n" == pipe.read("2\n")[:6]
+
+
 def test_lines_beyond_a_full_queue_are_dropped_and_counted(pipe: Pipe) -> None:
     with LogWriter(pipe.stream, notice) as writer:
         for _ in range(log.QUEUE_MAX + 1000):
