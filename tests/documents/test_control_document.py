@@ -22,8 +22,8 @@ from mockserver.core.instants import SECOND
 from mockserver.server.api.exchange import VirtualWait
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.control import routes, webhooks
+from mockserver.server.control.commands import REFUSALS, codes_by_status
 from mockserver.server.control.openapi import documents
-from mockserver.server.control.openapi.control import REFUSALS, codes_by_status
 from mockserver.server.control.routes import ROUTES, query_names
 from mockserver.server.errors import STATUSES, ControlError
 from mockserver.server.front_controller import handle_request

@@ -23,79 +23,16 @@ from mockserver.contract.openapi.skeleton import filled
 from mockserver.core.state.matching import PATH_ROOTS
 from mockserver.server.api.request import SANDBOXES
 from mockserver.server.control.accept import REPORT_TYPES
-from mockserver.server.control.commands import Route
+from mockserver.server.control.commands import Route, codes_by_status
 from mockserver.server.control.openapi.answers import FILE, answer, answer_components
 from mockserver.server.control.openapi.requests import request_components
 from mockserver.server.control.openapi.shapes import TEXT
 from mockserver.server.control.reports import NAME_MAX_CHARS
 from mockserver.server.control.views import STATE_CHATS
-from mockserver.server.errors import STATUSES
 from mockserver.server.hosting.config import SEED_MAX
 from mockserver.version import VERSION
 
 PLANES: Final = ("public", "control")
-
-
-_OF_DOCUMENTS: Final = ("MOCK_NOT_ACCEPTABLE", "MOCK_BAD_PLANE", "MOCK_BAD_PROFILE")
-# The refusals of a command of its own. MOCK_LOOP_BLOCKED is none: only a call in process can block a receiver's event loop.
-REFUSALS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "createSandbox": ("MOCK_BAD_SCENARIO", "MOCK_TOO_MANY_SANDBOXES", "MOCK_DRAINING"),
-        "deleteSandbox": ("MOCK_DEFAULT_SANDBOX",),
-        "setClock": ("MOCK_BAD_CLOCK", "MOCK_BAD_INSTANT", "MOCK_TIME_GOES_FORWARD"),
-        "advanceClock": ("MOCK_BAD_ADVANCE", "MOCK_BAD_INSTANT", "MOCK_BAD_DURATION", "MOCK_TIME_GOES_FORWARD"),
-        "choose": ("MOCK_BAD_CHOICE",),
-        "readTrackedChoices": ("MOCK_NOT_WATCHED",),
-        "readStream": ("MOCK_NOT_ACCEPTABLE",),
-        "applyScenario": ("MOCK_BAD_SCENARIO",),
-        "addRules": ("MOCK_BAD_SCENARIO",),
-        "readJournal": ("MOCK_BAD_OPERATION",),
-        "verifyJournal": ("MOCK_BAD_WHERE", "MOCK_BAD_VERIFY", "MOCK_BAD_OPERATION"),
-        "readReport": ("MOCK_NOT_ACCEPTABLE",),
-        "completeSession": ("MOCK_BAD_PHONE", "MOCK_ILLEGAL_MOVE"),
-        "failSession": ("MOCK_BAD_REASON", "MOCK_ILLEGAL_MOVE"),
-        "cancelSession": ("MOCK_ILLEGAL_MOVE",),
-        "expireSession": ("MOCK_ILLEGAL_MOVE",),
-        "failCampaign": ("MOCK_ILLEGAL_MOVE",),
-        "rotateWebhook": ("MOCK_BAD_SECRET",),
-        "createWebhook": ("MOCK_BAD_EVENT", "MOCK_BAD_TARGET", "MOCK_BAD_SECRET"),
-        "redeliverEvent": ("MOCK_ILLEGAL_MOVE",),
-        "readOpenapi": (*_OF_DOCUMENTS, "MOCK_BAD_OPENAPI"),
-        "readOpenapiYaml": (*_OF_DOCUMENTS, "MOCK_BAD_OPENAPI"),
-        "readDocs": _OF_DOCUMENTS,
-        "sendCall": ("MOCK_BAD_CALL", "MOCK_BAD_DURATION"),
-        "readMetrics": ("MOCK_NOT_ACCEPTABLE",),
-        "readDocsStyle": ("MOCK_NOT_ACCEPTABLE",),
-        "readDocsScript": ("MOCK_NOT_ACCEPTABLE",),
-    }
-)
-_COMMON: Final = (
-    "MOCK_TOKEN_WANTED",
-    "MOCK_FOREIGN_HOST",
-    "MOCK_FOREIGN_ORIGIN",
-    "MOCK_BAD_QUERY",
-    "MOCK_BAD_BODY",
-    "MOCK_NOT_FOUND",
-    "MOCK_SANDBOX_CLOSED",
-    "MOCK_INTERNAL_ERROR",
-)
-_OF_BODIES: Final = ("MOCK_BAD_JSON", "MOCK_BODY_TOO_LARGE")
-
-
-def codes_by_status(row: Route) -> dict[int, list[str]]:
-    """Return the codes with which a command can be refused, by status."""
-    codes = [code for code in _COMMON if code != "MOCK_BAD_QUERY" or row.id != "readHealth"]  # probes add parameters
-    if row.method != "GET":  # a browser needs a header
-        codes.append("MOCK_HEADER_WANTED")
-    if row.schema is not None:
-        codes += _OF_BODIES
-    if row.target == "host" and row.id != "readHealth":  # refused at a port that only one sandbox has
-        codes.append("MOCK_OWN_PORT")
-    by_status: dict[int, list[str]] = {}
-    for code in (*codes, *REFUSALS.get(row.id, ())):
-        by_status.setdefault(STATUSES[code], []).append(code)
-    return dict(sorted(by_status.items()))
-
 
 # What the texts and schemas of the skeleton have of other tables.
 _ROWS: Final[Mapping[str, object]] = MappingProxyType(
