@@ -99,7 +99,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Find the wrong marks, each of which fails its own test."""
-    messages = ((item, next(_wrong_marks(item), None)) for item in items)
+    found: dict[int, list[str]] = {}  # by the identity of a mark, which the tests of a parametrized function share
+    messages = ((item, next(_wrong_marks(item, found), None)) for item in items)
     wrong = {item: message for item, message in messages if message is not None}
     if wrong:
         config.pluginmanager.register(_WrongMarks(wrong), "mockserver-wrong-marks")
@@ -130,16 +131,23 @@ class _WrongMarks:
             pytest.fail(self._messages[item], pytrace=False)
 
 
-def _wrong_marks(item: pytest.Item) -> Iterator[str]:
-    """Yield the error messages for the marks of a test, with the nearest names."""
+def _wrong_marks(item: pytest.Item, found: dict[int, list[str]]) -> Iterator[str]:
+    """Yield the error messages for the marks of a test; `found` gets those of each mark."""
     for marker in item.iter_markers("mockserver"):
-        if marker.args:
-            yield f"@pytest.mark.mockserver: got {marker.args!r}; expected keyword arguments only"
-        yield from filter(None, (_mark_error(name, value) for name, value in marker.kwargs.items()))
-        try:
-            check_clock(Layer("@pytest.mark.mockserver", marker.kwargs))
-        except ValueError as refusal:
-            yield str(refusal)
+        if id(marker) not in found:
+            found[id(marker)] = list(_mark_errors(marker))
+        yield from found[id(marker)]
+
+
+def _mark_errors(marker: pytest.Mark) -> Iterator[str]:
+    """Yield the error messages for a mark, with the nearest names."""
+    if marker.args:
+        yield f"@pytest.mark.mockserver: got {marker.args!r}; expected keyword arguments only"
+    yield from filter(None, (_mark_error(name, value) for name, value in marker.kwargs.items()))
+    try:
+        check_clock(Layer("@pytest.mark.mockserver", marker.kwargs))
+    except ValueError as refusal:
+        yield str(refusal)
 
 
 def _mark_error(name: str, value: Any) -> str | None:

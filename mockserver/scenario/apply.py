@@ -69,16 +69,16 @@ def apply(sandbox: SandboxState, document: Mapping[str, Any], *, is_new: bool = 
     Args:
         sandbox: The sandbox to change.
         document: The document, not validated yet.
-        is_new: The sandbox was created from this document, so its `seed` is in effect.
+        is_new: The sandbox is being created from this document, so its `seed` is in effect.
 
     Raises:
-        ScenarioError: With every problem of the document; nothing of it was applied.
+        ScenarioError: With every problem of the document; nothing of it was applied, unless the sandbox is new.
 
     Lock:
         The caller holds the sandbox's.
     """
     values, problems = examine(document)
-    before = sandbox.checkpoint()
+    before = None if is_new else sandbox.checkpoint()  # nobody gets a new one whose document is refused
     try:
         if problems:
             raise refusal(_all(sandbox, values, problems), document)
@@ -86,7 +86,8 @@ def apply(sandbox: SandboxState, document: Mapping[str, Any], *, is_new: bool = 
         if problems:
             raise refusal(problems, document)
     except BaseException as failure:
-        sandbox.load(before)
+        if before is not None:
+            sandbox.load(before)
         if isinstance(failure, ScenarioError):
             failure.document = document
         raise

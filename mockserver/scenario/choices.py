@@ -27,6 +27,8 @@ def set_choices(
         problems: Receives a problem for each unknown choice or option; with any problem in it nothing is set.
         path: The place of the choices in what contains them.
     """
+    if not wanted:
+        return
     chosen = sandbox.choices.copy() if isinstance(sandbox.choices, dict) else dict(sandbox.choices)
     for choice_id, value in wanted.items():
         problem = choice_problem(choice_id, value, hints=len(problems) < PROBLEMS_MAX, path=path)
@@ -34,7 +36,7 @@ def set_choices(
             problems.append(problem)
         else:
             chosen[choice_id] = choices.merged(choice_id, chosen.get(choice_id), value)  # `get` is not tracked
-    if wanted and not problems:
+    if not problems:
         sandbox.choices = chosen
 
 

@@ -100,6 +100,8 @@ def _choices(layers: list[Layer], sources: dict[str, str]) -> dict[str, Any]:
     for place, layer in enumerate(layers):
         profile = layer.values.get("profile") if place == of_profile else None
         own = dict(layer.values.get("choices") or {})
+        if profile is None and not own:
+            continue
         taken = choices.load_profile(profile) if profile is not None else {}
         chosen = choices.merge_choices(choices.merge_choices(chosen, taken), own)
         sources.update(dict.fromkeys(taken, f"profile {profile}, {layer.source}"))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mockserver import pytest_plugin
 from mockserver.testing.sandbox import Sandbox
 from tests.testing.conftest import PLUGIN, Suite
 
@@ -350,3 +351,23 @@ def test_a_test_that_passes_loads_no_report_no_rule_of_conduct_and_no_command(su
     )
 
     result.assert_outcomes(passed=2)
+
+
+def test_a_mark_is_checked_once_for_all_tests_of_a_parametrized_function(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[str] = []
+    monkeypatch.setattr(pytest_plugin, "setting_error", lambda name, _: checked.append(name))
+    result = suite.run(
+        """
+        import pytest
+
+        @pytest.mark.mockserver(given={"chats": [{"id": "chat_ana"}]}, seed=7)
+        @pytest.mark.parametrize("number", range(3))
+        def test_it(mockserver, number):
+            pass
+        """
+    )
+
+    result.assert_outcomes(passed=3)
+    assert ["given", "seed"] == checked
