@@ -3,6 +3,7 @@ The service's instant of each exchange, as far as a recording shows it.
 
 The recorder's clock gives the time between two exchanges. What the service shows bounds the instant: the `Date` of an answer, the
 start and end of an execution, the deadline of a session, and how many messages of a run were sent. Time never runs backwards.
+The order of calls that overlap is open, but a call that has an id is handled after the call that was answered with it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeGuard
+from urllib.parse import parse_qs
 
 from mockserver.contract.limits import SESSION_LIFETIME
 from mockserver.contract.text import http_date
@@ -44,7 +46,7 @@ _UNKNOWN_START: Final = 1_772_366_400 * SECOND  # 2026-03-01T12:00:00Z, of a cas
 
 
 def service_instants(exchanges: Sequence[RecordedExchange]) -> dict[int, Instant]:
-    """Return the instant at which the service handled each exchange, by index; they never decrease."""
+    """Return the instant at which the service handled each exchange, by index; they never decrease in the given order."""
     windows, recorded = _windows(exchanges), _recorded(exchanges)
     first = next((exchange.index for exchange in exchanges if exchange.index in windows), None)
     lead = windows[first].nearest(recorded[first], EARLIEST) - recorded[first] if first is not None else 0
@@ -59,6 +61,90 @@ def service_instants(exchanges: Sequence[RecordedExchange]) -> dict[int, Instant
         instants[index] = now
         before = at
     return instants
+
+
+def service_order(exchanges: Sequence[RecordedExchange]) -> list[RecordedExchange]:
+    """
+    Return the exchanges in an order in which the service may have handled them: the recorded one, as far as ids allow it.
+
+    Of calls that overlap, one that sends or shows an id follows the one that assigned it, and a list or a detail without the
+    id precedes it.
+    """
+    before = _dependencies(exchanges)
+    ordered: dict[int, RecordedExchange] = {}
+
+    def add(place: int, first: int) -> None:
+        waiting = [other for other in range(first, place) if exchanges[other].precedes(exchanges[place])]
+        for earlier in sorted({*before.pop(place, ()), *waiting}):
+            if earlier not in ordered:
+                add(earlier, first)
+        ordered.setdefault(place, exchanges[place])
+
+    for place in range(len(exchanges)):
+        if place not in ordered:
+            add(place, place)
+    return list(ordered.values())
+
+
+def _dependencies(exchanges: Sequence[RecordedExchange]) -> dict[int, set[int]]:
+    """Return by the place of an exchange those that overlap with it and that the service handled before it."""
+    new: list[frozenset[str]] = []  # by place: the ids that no exchange before has assigned
+    known: set[str] = set()
+    for exchange in exchanges:
+        new.append(frozenset(_assigned(exchange)) - known)
+        known |= new[-1]
+    before: dict[int, set[int]] = defaultdict(set)
+    for place, exchange in enumerate(exchanges):
+        for later in range(place + 1, len(exchanges)):
+            other = exchanges[later]
+            if other.started > exchange.ended:
+                break
+            if not exchange.precedes(other) and (new[later] & _words(exchange) or _lacks(other, exchange)):
+                before[place].add(later)
+            elif new[place] & _words(other) or _lacks(exchange, other):
+                before[later].add(place)
+    return before
+
+
+def _assigned(exchange: RecordedExchange) -> Iterator[str]:
+    """Yield the ids and the cursor that an answer shows first."""
+    answer, key = exchange.response_json, _ASSIGNS.get(exchange.operation or "")
+    if exchange.succeeded and isinstance(answer, dict):
+        entrypoint = answer.get("entrypoint")
+        values = [answer.get(key) if key else None, entrypoint.get("id") if isinstance(entrypoint, dict) else None]
+        yield from (value for value in values if isinstance(value, str) and value)
+
+
+_ASSIGNS: Final[Mapping[str, str]] = {
+    "createCampaign": "campaignId", "startCampaign": "executionId", "createConnectionSession": "sessionId", "listMessages": "nextCursor",
+}  # fmt: skip
+
+
+def _words(exchange: RecordedExchange) -> frozenset[str]:
+    """Return the ids and cursors that a call sends, and the ids that its answer shows in a list or a detail."""
+    query = parse_qs(exchange.path.partition("?")[2])
+    shown: list[object] = []
+    if exchange.succeeded and exchange.operation in ("listCampaigns", "readCampaign"):
+        for kind in ("campaigns", "executions"):
+            shown += [row.get("id") for row in rows_of(exchange.response_json, kind)]
+    words = [*exchange.params.values(), *query.get("cursor", ()), *shown]
+    return frozenset(word for word in words if isinstance(word, str))
+
+
+def _lacks(other: RecordedExchange, created: RecordedExchange) -> bool:
+    """Return True if an answer lacks what a call created, which it would have shown after the call."""
+    answer = other.response_json
+    if not other.succeeded or not created.succeeded or other.key != created.key or not isinstance(answer, dict):
+        return False
+    if created.operation == "createCampaign" and other.operation == "listCampaigns":
+        kind = "campaigns"
+    elif created.operation == "startCampaign" and other.operation == "readCampaign":
+        if other.params.get("id") != created.params.get("id"):
+            return False
+        kind = "executions"
+    else:
+        return False
+    return not {row.get("id") for row in rows_of(answer, kind)} & {*_assigned(created)}
 
 
 def _latest(recorded: Mapping[int, Instant], windows: Mapping[int, Window]) -> dict[int, Instant]:

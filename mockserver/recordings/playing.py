@@ -23,7 +23,7 @@ from mockserver.contract.schemas import ABSENT
 from mockserver.contract.text import json_value
 from mockserver.core.instants import SECOND, parse
 from mockserver.core.state.tenant import TABLES
-from mockserver.recordings.clocks import service_instants
+from mockserver.recordings.clocks import service_instants, service_order
 from mockserver.recordings.masking import words_of_document
 from mockserver.server import front_controller
 from mockserver.server.api.exchange import NO_TIMEOUT
@@ -78,8 +78,12 @@ def play(document: Mapping[str, Any], masked: Recording, plain: Recording | None
         ScenarioError: The document is not valid.
     """
     player = _Player(SandboxHost().create(SandboxConfig(document)), masked)
-    rows = zip(masked.exchanges, (plain or masked).exchanges, strict=True)
-    return [row for exchange, read in rows for row in player.differences(_with_files(exchange, read))]
+    read = {exchange.index: exchange for exchange in (plain or masked).exchanges}
+    return [
+        row
+        for exchange in service_order(masked.exchanges)
+        for row in player.differences(_with_files(exchange, read[exchange.index]))
+    ]
 
 
 def _with_files(exchange: RecordedExchange, read: RecordedExchange) -> RecordedExchange:
@@ -96,7 +100,7 @@ class _Player:
 
     def __init__(self, hosted: HostedSandbox, recording: Recording) -> None:
         self._hosted = hosted
-        self._instants = service_instants(recording.exchanges)
+        self._instants = service_instants(service_order(recording.exchanges))
         self._ids: dict[str, str] = {}  # by recorded id
         self._played: set[str] = set()
         tenants = hosted.sandbox.tenants.values()

@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
 from mockserver._json import JSON
-from mockserver.contract.filters import FIELDS
+from mockserver.contract.filters import FIELDS, PART_OPERATORS
 from mockserver.core.instants import format_milliseconds, from_datetime, parse, to_datetime
 from mockserver.core.operations.audiences import compile_filters
 from mockserver.core.state.calls import ApiError
@@ -110,7 +110,7 @@ class _Audiences:
 
     def __init__(self, given: JSON, choices: Mapping[str, object]) -> None:
         self._given = given
-        self._choices = choices
+        self._choices = {"platform-text-operators": "text", **choices}  # a filter that was counted was accepted
 
     def selected(self, chats: Sequence[JSON], filters: Sequence[Any]) -> list[int]:
         """Return the places of the chats that the filters select; none if the filters are not valid."""
@@ -186,6 +186,8 @@ def _member(statement: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     first = value[0] if isinstance(value, list) and value else value
     if operator in ("greater-than", "less-than") and first is not None:
         first = _beside(first, 1 if operator == "greater-than" else -1)
+    if field.allowed is not None and operator in PART_OPERATORS:
+        first = next((allowed for allowed in field.allowed if str(first) in allowed), first)
     yield member, first if first is not None else _SOME[field.type]
 
 

@@ -63,6 +63,8 @@ class Seed:
             "templates": self._templates(campaigns),
             "forms": self._forms(),
         }
+        if campaigns and not given["templates"]:  # a campaign has one
+            given["templates"] = [{"id": "template_of_campaigns"}]
         messages = self._messages()
         counts = [
             *self._counts(),

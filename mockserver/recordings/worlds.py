@@ -12,6 +12,8 @@ from __future__ import annotations
 import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from mockserver._json import JSON
@@ -19,10 +21,10 @@ from mockserver.contract.choices import CHOICES
 from mockserver.contract.errors import ERRORS
 from mockserver.core.instants import SECOND, Instant, format_milliseconds, parse
 from mockserver.core.phone_numbers import normalize_phone
-from mockserver.recordings.clocks import executions_of, service_instants
+from mockserver.recordings.clocks import executions_of, service_instants, service_order
 from mockserver.recordings.facts import Facts, rows_of
 from mockserver.recordings.learning import LearnedChoice
-from mockserver.recordings.playing import play, tenants_of
+from mockserver.recordings.playing import PlayDifference, play, tenants_of
 from mockserver.recordings.replays import Replayer
 from mockserver.recordings.seeding import COUNTRY, Seed
 from mockserver.scenario.problems import ScenarioError
@@ -31,8 +33,30 @@ from mockserver.server.hosting.host import SandboxHost
 from mockserver.verify.histories.exchanges import RecordedExchange, Recording
 
 _TRIED_MAX, _ALTERNATIVES_MAX = 20, 12  # answers, and combinations of options that are tried for each
-_ROUNDS_MAX: Final = 5  # of adding rules for errors that the state does not explain
+_PLAYED_MAX: Final = 20_000  # calls of all plays that add rules for errors which the state does not explain
+_ROUNDS_MIN: Final = 5  # of these plays, however long the recording is
 _PROBLEMS_MAX: Final = 200  # records that are left out because the scenario would not be valid
+# Choices on which the content of an answer depends, and that its status does not show.
+_OF_CONTENT: Final[Mapping[str, Sequence[str]]] = {
+    "listTemplates": ("list-order",), "previewAudience": ("group-no-statements", "date-only-and-naive"),
+    "listMessages": ("short-pages", "page-stability"), "readConnectionSession": ("expiry-driver",),
+    "readCampaign": ("audience-off-channel", "execution-status-lag", "late-sends-after-cancel"),
+    "readExecution": ("audience-off-channel", "execution-status-lag", "late-sends-after-cancel"),
+}  # fmt: skip
+_OF_CAMPAIGNS: Final = (
+    "createCampaign",
+    "startCampaign",
+    "cancelCampaign",
+    "readCampaign",
+    "readExecution",
+    "listCampaigns",
+    "listMessages",
+)
+# The calls whose answers depend on a write.
+_WRITES: Final[Mapping[str, Sequence[str]]] = {
+    **dict.fromkeys(("createCampaign", "startCampaign", "cancelCampaign"), _OF_CAMPAIGNS),
+    "createConnectionSession": ("readConnectionSession", "readEntrypoint"),
+}
 
 
 class World(NamedTuple):
@@ -62,9 +86,10 @@ def world(recording: Recording, learnt: Sequence[LearnedChoice]) -> World:
         recording: With stand-ins for what is private.
         learnt: What the recording shows of the choices.
     """
+    recording = replace(recording, exchanges=service_order(recording.exchanges))
     instants = service_instants(recording.exchanges)
     comments: list[str] = []
-    choices = _choices(learnt)
+    choices = _choices(learnt, recording.exchanges)
     groups = tenants_of(recording)
     begin = min(instants.values(), default=0)
     given: JSON = {}
@@ -86,16 +111,35 @@ def world(recording: Recording, learnt: Sequence[LearnedChoice]) -> World:
     }
     document = _valid({key: value for key, value in document.items() if value}, comments)
     document = _with_choices(document, recording, {row.id for row in learnt if row.state == "settled"}, comments)
-    return World(_with_errors(document, recording, comments), tuple(dict.fromkeys(comments)))
+    document = _with_effects_of_lost_calls(document, recording)
+    document = _with_errors(document, recording, comments)
+    comments += _reasons(document, recording)
+    return World(document, tuple(dict.fromkeys(comments)))
 
 
-def _choices(learnt: Sequence[LearnedChoice]) -> dict[str, str]:
-    """Return the settled options, and of a set without the default its first."""
+def _choices(learnt: Sequence[LearnedChoice], exchanges: Sequence[RecordedExchange]) -> dict[str, str]:
+    """Return the settled options, of a set without the default its first, and the order of lists if one shows it."""
     settled = {row.id: row.options[0] for row in learnt if row.state == "settled"}
     sets = {
         row.id: row.options[0] for row in learnt if row.state == "set" and CHOICES[row.id].default not in row.options
     }
-    return settled | sets
+    order = {"list-order": "oldest-first"} if _adds_at_the_end(exchanges) else {}
+    return order | settled | sets
+
+
+def _adds_at_the_end(exchanges: Sequence[RecordedExchange]) -> bool:
+    """Return True if the last campaign of a list is one that the recording created, and the first is not."""
+    created = {
+        row.response_json.get("campaignId")
+        for row in exchanges
+        if row.operation == "createCampaign" and row.succeeded and isinstance(row.response_json, dict)
+    }
+    lists = [
+        [row.get("id") in created for row in rows_of(exchange.response_json, "campaigns")]
+        for exchange in exchanges
+        if exchange.operation == "listCampaigns" and exchange.succeeded
+    ]
+    return any(ours and ours[-1] and not ours[0] for ours in lists)
 
 
 def _with_choices(document: JSON, recording: Recording, settled: set[str], comments: list[str]) -> JSON:
@@ -105,19 +149,47 @@ def _with_choices(document: JSON, recording: Recording, settled: set[str], comme
     differences = play(document, recording)
     tried: set[int] = set()
     while True:
-        row = next((row for row in differences if row.place == "status" and row.n not in tried), None)
+        row = next((row for row in differences if row.n not in tried), None)
         if row is None or len(tried) >= _TRIED_MAX:
             return document
         tried.add(row.n)
-        for alternative in replayer.fitting(by_index[row.n])[:_ALTERNATIVES_MAX]:
-            options = {id: next(iter(options)) for id, options in alternative.items() if id not in settled}
+        exchange = by_index[row.n]
+        alternatives = (
+            [{id: next(iter(options)) for id, options in row.items()} for row in replayer.fitting(exchange)]
+            if row.place == "status"
+            else [
+                {id: option} for id in _OF_CONTENT.get(exchange.operation or "", ()) for option in CHOICES[id].options
+            ]
+        )
+        for alternative in alternatives[:_ALTERNATIVES_MAX]:
+            options = {id: option for id, option in alternative.items() if id not in settled}
             changed = {**document, "choices": {**document.get("choices", {}), **options}}
-            played = play(changed, recording)
-            if len(played) < len(differences):
+            try:
+                played = play(changed, recording)
+            except ScenarioError:  # the seed data cannot be under these options
+                continue
+            if _distance(played) < _distance(differences):
                 document, differences = changed, played
                 chosen = ", ".join(f"{id}: {option}" for id, option in options.items())
                 comments.append(f"whether the service has {chosen}, which explain #{row.n}")
                 break
+
+
+def _with_effects_of_lost_calls(document: JSON, recording: Recording) -> JSON:
+    """Return the document in which calls without an answer took effect, if more answers then are as recorded."""
+    distance = _distance(play(document, recording))
+    for place, rule in enumerate(document.get("script", ())):
+        if rule["do"] == {"drop": "before"} and distance != (0, 0):
+            script = [*document["script"][:place], {**rule, "do": {"drop": "after"}}, *document["script"][place + 1 :]]
+            changed = {**document, "script": script}
+            if (nearer := _distance(play(changed, recording))) < distance:
+                document, distance = changed, nearer
+    return document
+
+
+def _distance(differences: Sequence[PlayDifference]) -> tuple[int, int]:
+    """Return the numbers of calls with another status and with any difference."""
+    return len({row.n for row in differences if row.place == "status"}), len({row.n for row in differences})
 
 
 def _valid(document: JSON, comments: list[str]) -> JSON:
@@ -159,7 +231,7 @@ def _with_errors(document: JSON, recording: Recording, comments: list[str]) -> J
     numbers = _numbers(recording.exchanges)
     by_index = {exchange.index: exchange for exchange in recording.exchanges}
     tried: set[int] = set()
-    for _ in range(_ROUNDS_MAX):
+    for _ in range(max(_ROUNDS_MIN, _PLAYED_MAX // max(1, len(recording.exchanges)))):
         new = [
             row
             for row in play(document, recording)
@@ -175,6 +247,37 @@ def _with_errors(document: JSON, recording: Recording, comments: list[str]) -> J
             document = {**document, "script": [*document.get("script", ()), rule]}
             comments.append(f"why #{row.n} ({operation}) was refused with {row.code}: a rule repeats it")
     return document
+
+
+def _reasons(document: JSON, recording: Recording) -> Iterator[str]:
+    """Yield for each call that the scenario answers otherwise than recorded why the recording cannot show what led to it."""
+    by_index = {exchange.index: exchange for exchange in recording.exchanges}
+    differing = dict.fromkeys(row.n for row in play(document, recording))
+    for n in differing:
+        reason = _reason(by_index[n], recording.exchanges)
+        if reason is not None:
+            yield f"what leads to the answer of #{n} ({by_index[n].operation}): {reason}"
+
+
+def _reason(exchange: RecordedExchange, exchanges: Sequence[RecordedExchange]) -> str | None:
+    """Return why a recording leaves open what an answer depends on; None if nothing in it does."""
+    if exchange.operation == "previewAudience":
+        return "no answer shows the chats that are counted"
+    causes = [
+        other
+        for other in sorted(exchanges, key=lambda other: other.index)
+        if exchange.operation in _WRITES.get(other.operation or "", ())
+        and other.key == exchange.key
+        and other is not exchange
+        and not exchange.precedes(other)
+    ]
+    for cause in causes:
+        if not cause.is_answered:
+            return f"#{cause.index} has no answer of the service, so its effect is unknown"
+    for cause, following in pairwise(sorted([*causes, exchange], key=lambda other: other.index)):
+        if not cause.precedes(following):
+            return f"#{cause.index} and #{following.index} overlap, and their order is open"
+    return None
 
 
 def _numbers(exchanges: Sequence[RecordedExchange]) -> dict[int, int]:
@@ -208,8 +311,11 @@ def _ends_of_sessions(exchanges: Sequence[RecordedExchange], instants: Mapping[i
     pending: dict[str, RecordedExchange] = {}
     ended: set[str] = set()
     numbers = _numbers(exchanges)
+    entrypoints: dict[str, RecordedExchange] = {}  # the first read of each
     for exchange in exchanges:
         body = exchange.response_json
+        if exchange.operation == "readEntrypoint" and exchange.succeeded:
+            entrypoints.setdefault(exchange.params.get("id", ""), exchange)
         if not exchange.succeeded or not isinstance(body, dict):
             continue
         id, expires = str(body.get("sessionId")), parse(str(body.get("expiresAt")))
@@ -224,7 +330,8 @@ def _ends_of_sessions(exchanges: Sequence[RecordedExchange], instants: Mapping[i
         is_late = instants[exchange.index] >= deadlines[id]
         effect = _end_of_session(body, is_late=is_late)
         if effect:
-            cause, when = (pending[id], "after") if is_late else (exchange, "before")
+            shown = body["entrypoint"].get("id") if isinstance(body.get("entrypoint"), dict) else None
+            cause, when = (pending[id], "after") if is_late else (entrypoints.get(str(shown), exchange), "before")
             yield {"on": cause.operation, "nth": numbers[cause.index], "when": when, "do": effect}
 
 

@@ -12,7 +12,7 @@ import pytest
 from mockserver import MockServer, Sandbox, cli
 from mockserver._json import JSON
 from mockserver.core.instants import SECOND, parse
-from mockserver.recordings.clocks import service_instants
+from mockserver.recordings.clocks import service_instants, service_order
 from mockserver.recordings.playing import play
 from mockserver.recordings.population import AudienceSize, population
 from mockserver.recordings.reading import read_recording
@@ -227,3 +227,115 @@ def test_chats_of_another_channel_are_where_sends_failed() -> None:
     chats, _ = population([AudienceSize([], 5, "chatapp", 4, frozenset({1, 3}))], {}, {})
 
     assert ["chatapp", "chatapp_lite", "chatapp", "chatapp_lite", "chatapp"] == [chat["platform"] for chat in chats]
+
+
+def test_chats_are_on_a_platform_that_contains_the_text_of_a_filter() -> None:
+    counts = [AudienceSize([], 4), AudienceSize(_statement("chat.platform", "contains", "photo"), 3)]
+    chats, comments = population(counts, {}, {"platform-text-operators": "text"})
+
+    assert (3, []) == (sum("photo" in chat.get("platform", "") for chat in chats), comments)
+
+
+JSON_TYPE = {"Content-Type": "application/json"}
+
+
+def campaign_row(id: str, status: str) -> JSON:
+    """Return a campaign as a list shows it."""
+    return {
+        "id": id, "name": id, "description": None, "status": status, "platform": "chatapp", "templateId": "t", "cadence": 5,
+    }  # fmt: skip
+
+
+def created(id: str, at: str, time: int = 5) -> JSON:
+    body = {"name": id, "platform": "chatapp", "templateId": "t", "cadence": 5}
+    return entry(
+        "POST /v1/campaigns", 201, {"campaignId": id, "status": "draft"}, sent=body, at=at, time=time, headers=JSON_TYPE
+    )
+
+
+def listed(*campaigns: JSON, at: str, time: int = 5) -> JSON:
+    return entry("GET /v1/campaigns", 200, {"campaigns": list(campaigns)}, at=at, time=time)
+
+
+def order(folder: Path, *rows: JSON) -> list[str]:
+    """Return the calls of overlapping entries in the order in which the service may have handled them."""
+    exchanges = read_recording(write(folder, *rows)).exchanges
+    return [f"{exchange.method} {exchange.path}" for exchange in service_order(exchanges)]
+
+
+def test_a_call_that_sends_an_id_follows_the_call_that_assigned_it(tmp_path: Path) -> None:
+    read = entry("GET /v1/campaigns/c", 200, {"id": "c"}, at="2026-03-01T12:00:00Z", time=4_000)
+
+    assert ["POST /v1/campaigns", "GET /v1/campaigns/c"] == order(
+        tmp_path, read, created("c", "2026-03-01T12:00:01Z", 4_000)
+    )
+
+
+def test_a_list_without_a_campaign_precedes_the_call_that_created_it(tmp_path: Path) -> None:
+    rows = [created("c", "2026-03-01T12:00:00Z", 4_000), listed(at="2026-03-01T12:00:01Z", time=4_000)]
+
+    assert ["GET /v1/campaigns", "POST /v1/campaigns"] == order(tmp_path, *rows)
+
+
+def test_pages_that_overlap_follow_the_pages_with_their_cursors(tmp_path: Path) -> None:
+    pages = [("two", None), ("", "one"), ("one", "two")]  # the cursor that is sent, and the one that is shown
+    rows = [
+        entry(f"GET /v1/messaging/chats/c?cursor={sent}" if sent else "GET /v1/messaging/chats/c", 200,
+              {"records": [], "nextCursor": shown}, at=f"2026-03-01T12:00:0{n}Z", time=4_000)
+        for n, (sent, shown) in enumerate(pages)
+    ]  # fmt: skip
+
+    assert ["c", "c?cursor=one", "c?cursor=two"] == [call.rpartition("/")[2] for call in order(tmp_path, *rows)]
+
+
+def test_calls_that_do_not_overlap_keep_their_order(tmp_path: Path) -> None:
+    rows = [listed(at="2026-03-01T12:00:00Z"), created("c", "2026-03-01T12:00:01Z"), listed(at="2026-03-01T12:00:02Z")]
+
+    assert ["GET /v1/campaigns", "POST /v1/campaigns", "GET /v1/campaigns"] == order(tmp_path, *rows)
+
+
+def test_an_option_under_which_the_seed_data_cannot_be_is_not_taken(tmp_path: Path) -> None:
+    rows = [
+        listed(campaign_row("d", "draft"), campaign_row("c", "completed"), at="2026-03-01T12:00:00Z"),
+        failed("POST /v1/campaigns/d/start", 1, 422, "UNPROCESSABLE_REQUEST"),
+    ]
+    scenario, differences = written(read_recording(write(tmp_path, *rows)))
+
+    assert [] == differences
+    assert "why #2 (startCampaign) was refused with UNPROCESSABLE_REQUEST: a rule repeats it" in scenario.comments
+
+
+def test_lists_with_new_campaigns_at_the_end_are_in_that_order(tmp_path: Path) -> None:
+    old = campaign_row("old", "draft")
+    rows = [
+        listed(old, at="2026-03-01T12:00:00Z"), created("new", "2026-03-01T12:00:01Z"),
+        listed(old, campaign_row("new", "draft"), at="2026-03-01T12:00:02Z"),
+    ]  # fmt: skip
+
+    assert [] == written(read_recording(write(tmp_path, *rows)))[1]
+
+
+def test_a_lost_call_took_effect_if_the_answers_after_it_say_so(tmp_path: Path) -> None:
+    rows = [
+        listed(campaign_row("c", "draft"), at="2026-03-01T12:00:00Z"),
+        entry("POST /v1/campaigns/c/cancel", 0, at="2026-03-01T12:00:01Z"),
+        listed(campaign_row("c", "canceled"), at="2026-03-01T12:00:02Z"),
+    ]
+    scenario, differences = written(read_recording(write(tmp_path, *rows)))
+
+    assert [] == differences
+    assert [{"on": "cancelCampaign", "nth": 1, "do": {"drop": "after"}}] == scenario.document["script"]
+
+
+def test_a_difference_that_the_recording_cannot_explain_is_named_with_its_call(tmp_path: Path) -> None:
+    rows = [
+        entry("POST /v1/campaigns/audience-preview", 200, {"estimatedCount": count}, sent=sent, at=f"2026-03-01T12:00:0{count}Z", headers=JSON_TYPE)
+        for count, sent in ((2, {}), (3, {"filters": _statement("chat.isAnswered", "equals", True)}))
+    ]  # fmt: skip
+    scenario, differences = written(read_recording(write(tmp_path, *rows)))
+
+    assert ["#2 POST /v1/campaigns/audience-preview: /estimatedCount: recorded 3, played 2"] == differences
+    assert (
+        "what leads to the answer of #2 (previewAudience): no answer shows the chats that are counted"
+        == scenario.comments[-1]
+    )
