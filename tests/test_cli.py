@@ -79,9 +79,8 @@ def test_without_a_command_it_prints_its_help(capsys: pytest.CaptureFixture[str]
     assert (0, help_text.split(), "") == (ran.returncode, ran.stdout.split(), ran.stderr)
 
 
-@pytest.mark.parametrize("command", [("choices",), ("scenarios", "all-sends-fail")], ids=["long", "short"])
-def test_a_reader_that_leaves_early_gets_no_traceback(command: tuple[str, ...]) -> None:
-    """A short output is written when the interpreter ends, unless the command has flushed it."""
+def run_without_reader(*command: str) -> tuple[int, bytes]:
+    """Return the status of a command whose reader has left before it prints, and what it prints to standard error."""
     read_end, write_end = os.pipe()
     os.close(read_end)
 
@@ -96,7 +95,20 @@ def test_a_reader_that_leaves_early_gets_no_traceback(command: tuple[str, ...]) 
     )
     os.close(write_end)
 
-    assert (0, b"") == (done.returncode, done.stderr)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("command", [("choices",), ("scenarios", "all-sends-fail")], ids=["long", "short"])
+def test_a_reader_that_leaves_early_gets_no_traceback(command: tuple[str, ...]) -> None:
+    """A short output is written when the interpreter ends, unless the command has flushed it."""
+    assert (0, b"") == run_without_reader(*command)
+
+
+def test_a_command_whose_reader_has_left_keeps_its_status() -> None:
+    client = "import os, urllib.request; urllib.request.urlopen(os.environ['MOCKSERVER_URL'] + '/v1/campaigns')"
+    options = ("--faults=drop-before", "--choices=none", "--failures-dir=off")
+
+    assert (1, b"") == run_without_reader("explore", *options, "--", sys.executable, "-c", client)
 
 
 @pytest.mark.parametrize(("platform", "encoding"), [("win32", "utf-8"), ("linux", "cp1252")])

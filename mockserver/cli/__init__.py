@@ -51,12 +51,12 @@ _COMMANDS: Final = (  # in the order of the help
     _Command("fleet", "fleet", "run", "add_fleet_options", "start several servers behind HAProxy, Caddy or nginx, or print their state"),
     _Command("health", "health", "check", "add_health_options", "check that the server of these settings answers, for the health check of a container"),
     _Command("replay", "listing", "replay", "add_replay_options", "repeat the calls of a failed test, and print each response that differs"),
-    _Command("open", "open", "open_file", "add_options", "serve the state of a traced test after any of its calls"),
+    _Command("open", "open", "open_file", "add_options", "start a server in the state that a failed test had after any of its calls, from the file that it left"),
     _Command("report", "listing", "report", "add_report_options", "print why a test against a running server failed, and everything that happened in its sandbox"),
     _Command("scenarios", "listing", "list_scenarios", "add_scenarios_options", "list the scenarios of the library, or the seed data and rules of one"),
     _Command("choices", "listing", "list_choices", "add_table_options", "list the points that the API document leaves open, with their options"),
     _Command("clauses", "listing", "list_clauses", "add_clauses_options", "list the testable sentences of the API document"),
-    _Command("conduct", "listing", "list_conduct", "add_conduct_options", "list the rules that a client's behaviour is checked against, or judge a client by a recording"),
+    _Command("conduct", "listing", "list_conduct", "add_conduct_options", "list the rules of good behaviour for a client, such as to start nothing twice, or judge a client by a recording"),
     _Command("coverage", "coverage", "run", "add_options", "show what calls have covered of the API document, with what closes each gap"),
     _Command("openapi", "openapi", "print_document", "add_options", "print the OpenAPI document of the public API, or of the control plane"),
     _Command("docs", "manual", "print_docs", "add_docs_options", "print a page of the documentation as Markdown, or the list of pages"),
@@ -88,15 +88,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown:
         options.parser.error(f"got {' '.join(unknown)}, which this command does not take")
     use_utf8(sys.stdout, sys.platform)
+    status: int = 0
     try:
         chosen: _Command = options.chosen
-        status: int = chosen.function(chosen.run)(options, sys.stdout)
+        status = chosen.function(chosen.run)(options, sys.stdout)
         sys.stdout.flush()  # here, where a reader that has left is no error
         return status
     except (OSError, ValueError) as failure:
         if isinstance(failure, OSError) and is_broken_pipe(failure, sys.platform):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0
+            return status
         print(f"mockserver: {message_of(failure)}", file=sys.stderr)
         return 2
 
