@@ -49,7 +49,7 @@ OF_CLIENTS: Final[Mapping[str, dict[str, Any]]] = {
 _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("--scenario", OF_CLIENTS["--scenario"]),
     ("--follow", {"type": float, "metavar": "SECONDS",
-        "help": "let this much time of the sandbox pass in each real second (default: the clock is frozen)"}),
+        "help": "let the sandbox's clock run, by so many seconds in each real second, for a command that sleeps (default: the clock is frozen)"}),
     ("--faults", {"metavar": "NAMES",
         "help": "faults, acts of others and faults of deliveries, separated by commas (default: all)"}),
     ("--operations", {"metavar": "NAMES",

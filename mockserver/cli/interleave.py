@@ -44,7 +44,7 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("--seed", {"type": int, "default": 0, "metavar": "NUMBER",
         "help": "seed of the random search beyond the budget (default: %(default)s)"}),
     ("--split", {"action": "store_true",
-        "help": "let answers be steps of their own, so that an event or another call may overtake one"}),
+        "help": "let an event or a call of another command come between the effect of a call and its answer"}),
     ("--merge", {"action": "store_true",
         "help": "leave out orders that only exchange calls with nothing in common; for commands that share no database or file"}),
     ("--blocked", {"type": float, "default": 10.0, "metavar": "SECONDS",

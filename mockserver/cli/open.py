@@ -1,4 +1,4 @@
-"""`mockserver open`: serve the state of a traced test after any of its calls."""
+"""`mockserver open`: start a server in the state that a failed test had after any of its calls."""
 
 from __future__ import annotations
 

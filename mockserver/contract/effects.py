@@ -34,7 +34,7 @@ _ROWS = (
     Effect("fail-session",     "state", "{id?, reason?}",                      "the connection fails"),
     Effect("expire-session",   "state", "{id?}",                               "the session expires, also before its deadline"),
     Effect("cancel-session",   "state", "{id?}",                               "the end user cancels the hosted flow"),
-    Effect("visit-link",       "state", "{id?, userAgent?}",                   "a scanner or a second person opens the session's url"),
+    Effect("visit-link",       "state", "{id?, userAgent?}",                   "somebody else, such as a link scanner, opens the link of a connection session"),
     Effect("fail-campaign",    "state", "{id?}",                               "a running campaign fails with an unrecoverable error"),
     Effect("cancel-campaign",  "state", "{id?}",                               "another caller cancels a campaign, as the API would"),
     Effect("stall-sends",      "state", "{id?}",                               "the sends stop until resume-sends"),

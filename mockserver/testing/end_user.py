@@ -112,7 +112,7 @@ SendPage = Callable[[str, str, Mapping[str, str], bytes], tuple[int, Mapping[str
 
 class EndUser:
     """
-    A person with the link of a connection session. Created by `Sandbox.end_user`.
+    The person who opens the link of a connection session and connects a phone number. Created by `Sandbox.end_user`.
 
     Each action returns the page that they see then, redirects followed, when the webhooks that it causes were delivered. It
     raises ValueError if the present page does not offer it, with the buttons that it offers, or if it blocks the event loop

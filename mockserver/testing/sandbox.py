@@ -187,7 +187,7 @@ class Sandbox:
         self, session: str | Mapping[str, Any], *, socket: bool = False, user_agent: str = "EndUser"
     ) -> EndUser:
         """
-        Return an end user with the link of a connection session, for the hosted page.
+        Return the person who opens the link of a connection session, and connects a phone number on the hosted page.
 
         Args:
             session: The session's id, its url, or the JSON of the response that created it.

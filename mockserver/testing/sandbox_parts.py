@@ -42,7 +42,7 @@ class SandboxClock:
 
     def follow(self, *, catch_up: bool = False) -> None:
         """
-        Let the sandbox's clock run with the process's clock.
+        Let the sandbox's clock run by itself, with the process's clock, instead of by `advance` alone.
 
         Args:
             catch_up: Continue at the process's time; by default it continues from its own present time.

@@ -356,7 +356,7 @@ class ExploreReport:
 
     def _on_timeout(self) -> str:
         """Return what is known of the timeout of a client over a socket, and what would show the rest."""
-        longer = "; hold a call for longer than its timeout (`response_delay`)"
+        longer = "; delay a response by more than its timeout (`response_delay`)"
         tried = ", so that it is not known whether the client has a timeout"
         if self.coverage.held is not None:
             operation, has_waited = self.coverage.held

@@ -23,7 +23,7 @@ class InterleaveOptions:
         seconds: Processor seconds after which no further run begins; None for no limit.
         seed: The random search and the random numbers of the clients follow from it.
         schedule: One order to run, such as `worker*2 cron`, instead of a search.
-        split: The answer to a call is a step of its own: the call has had its effect, and its caller does not know it yet.
+        split: Split a call into its effect and its answer, so that an event or another client's call may come between them.
         prune: Leave out orders that only exchange steps which have nothing in common in the sandbox.
         faults: The most runs with a fault at a call of one client in addition; 0 for none.
         fault: One such fault for `schedule`, such as `drop-after worker 2`: the second call of `worker`.

@@ -118,7 +118,7 @@ class GatewayMachine(RuleBasedStateMachine):
         seed: Seed of the sandbox's ids and keys.
         now: Instant at which the sandbox's clock is frozen when an example begins, ISO 8601.
         time: Whether the machine advances the clock between the steps of the client.
-        end_user: Whether the end user acts on pending connection sessions.
+        end_user: Whether pending connection sessions are completed, canceled, failed or expired, as by the person with their link.
         operator: Whether the operator changes the tenant, its templates and its chats.
         faults: Names of `FAULTS` that the machine may inject.
         fault_operations: Operations at which it may inject them; None for all that a fault names.

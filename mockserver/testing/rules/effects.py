@@ -65,7 +65,7 @@ class Effects(WireFaultMethods[Put]):
 
     def visit_link(self, id: str | None = None, *, user_agent: str | None = None) -> Put:
         """
-        Let a scanner or a second person open the session's url.
+        Let somebody else, such as a link scanner, open the link of a connection session.
 
         Args:
             id: The session's id; by default that of the call, else any it can act on.
