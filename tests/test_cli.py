@@ -254,3 +254,23 @@ def test_a_wrong_command_line_ends_with_2_and_one_line_that_names_the_command(
     assert line.startswith(f"{command}: ")
     assert named in line
     assert line.endswith(f" (see `{command} --help`)")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("serve", "--prot", "1"), "got --prot 1, which this command does not take; did you mean '--port'?"),
+        (("fleet", "stats"), "argument action: got 'stats'; expected status; did you mean 'status'?"),
+        (("fleet", "--proxy", "ngix"), "argument --proxy: got 'ngix'; expected haproxy, caddy, nginx; did you mean 'nginx'?"),
+        (("explore", "--runs", "few"), "argument --runs: got 'few'; expected a whole number"),
+        (("explore", "--timeout", "soon"), "argument --timeout: got 'soon'; expected a number"),
+    ],
+)  # fmt: skip
+def test_a_wrong_option_is_refused_in_one_line_with_what_is_expected(
+    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(words)
+
+    assert 2 == end.value.code
+    assert f"mockserver {words[0]}: {message} (see `mockserver {words[0]} --help`)\n" == capsys.readouterr().err

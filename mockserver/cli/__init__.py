@@ -20,6 +20,11 @@ from mockserver.contract.text import closest_match_hint
 from mockserver.version import VERSION
 
 _WRONG_COMMAND: Final = re.compile(r"^argument COMMAND: invalid choice: '([^']*)'")
+_WRONG_CHOICE: Final = re.compile(
+    r"(?P<where>^argument .*): invalid choice: '(?P<got>.*)' \(choose from (?P<names>.*)\)$"
+)
+_WRONG_NUMBER: Final = re.compile(r"(?P<where>^argument .*): invalid (?P<type>int|float) value: (?P<got>'.*')$")
+_NUMBERS: Final = {"int": "a whole number", "float": "a number"}
 
 
 class _Command(NamedTuple):
@@ -86,7 +91,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     options, unknown = build_parser(words).parse_known_args(words)
     if unknown:
-        options.parser.error(f"got {' '.join(unknown)}, which this command does not take")
+        hint = closest_match_hint(unknown[0].partition("=")[0], options.parser.shown_options())
+        options.parser.error(f"got {' '.join(unknown)}, which this command does not take{hint}")
     use_utf8(sys.stdout, sys.platform)
     status: int = 0
     try:
@@ -158,10 +164,21 @@ class _Parser(argparse.ArgumentParser):
         self.formatter_class = argparse.HelpFormatter
         return super().format_help()
 
+    def shown_options(self) -> list[str]:
+        """Return the options that the help shows."""
+        shown = (action for action in self._actions if action.help != argparse.SUPPRESS)
+        return [name for action in shown for name in action.option_strings]
+
     def error(self, message: str) -> NoReturn:
-        """Print the error, with the nearest command for one that does not exist, and end with 2."""
+        """Print the error, with what is expected and the nearest name for one that does not exist, and end with 2."""
         wrong = _WRONG_COMMAND.search(message)
         if wrong:
             names = [row.name for row in _COMMANDS]
             message = f"got {wrong[1]}; expected {', '.join(names)}{closest_match_hint(wrong[1], names)}"
+        elif choice := _WRONG_CHOICE.search(message):
+            names = [name.strip("'") for name in choice["names"].split(", ")]
+            hint = closest_match_hint(choice["got"], names)
+            message = f"{choice['where']}: got '{choice['got']}'; expected {', '.join(names)}{hint}"
+        elif number := _WRONG_NUMBER.search(message):
+            message = f"{number['where']}: got {number['got']}; expected {_NUMBERS[number['type']]}"
         self.exit(2, f"{self.prog}: {message} (see `{self.prog} --help`)\n")

@@ -320,7 +320,7 @@ def test_a_proxy_that_dies_at_its_start_ends_the_fleet(tmp_path: Path) -> None:
     ("arguments", "environ", "words"),
     [
         (["--json"], {}, "expected one of them with `mockserver fleet status`"),
-        (["--proxy", "apache"], {}, "invalid choice: 'apache'"),
+        (["--proxy", "apache"], {}, "got 'apache'; expected haproxy, caddy, nginx"),
         ([], {"MOCKSERVER_PROT": "1"}, "did you mean"),
         (["--idle", "soon"], {}, "expected a duration such as 30m"),
         (["--port", "70000"], {}, "got 127.0.0.1 port 70000"),
