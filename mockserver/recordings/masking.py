@@ -131,7 +131,10 @@ class Masker:
         if field in self._keep:
             return value
         if isinstance(value, dict):
-            return {self.words(name): self.value(inner, name) for name, inner in value.items()}
+            return {
+                self.words(name): inner if name == "value" and _is_of_table(value) else self.value(inner, name)
+                for name, inner in value.items()
+            }
         if isinstance(value, list):
             return [self.value(element, field) for element in value]
         if isinstance(value, str):
@@ -225,6 +228,12 @@ def _like(character: str, number: int) -> str:
         return chr(ord("0") + number % 10)
     letter = chr(ord("a") + number % 26)
     return letter.upper() if character.isupper() else letter
+
+
+def _is_of_table(statement: Mapping[str, Any]) -> bool:
+    """Return True if the value of a filter is a part of a value that the document lists for its field: `app` of a platform."""
+    field, part = FIELDS.get(str(statement.get("field"))), statement.get("value")
+    return field is not None and isinstance(part, str) and any(part in allowed for allowed in field.allowed or ())
 
 
 def _blank(content: bytes) -> bytes:

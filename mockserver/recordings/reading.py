@@ -297,6 +297,16 @@ def trouble_of(status: int | None, headers: Mapping[str, str], body: bytes | Non
     return None
 
 
+# What a document without members is, in a message.
+_FORMS: Final[Mapping[type, str]] = {
+    list: "a list",
+    dict: "an empty object",
+    type(None): "null",
+    int: "a number",
+    float: "a number",
+}
+
+
 def _entries(path: Path) -> Iterator[Entry]:
     """Yield the entries of a file, whose format its content shows."""
     with path.open("rb") as file:
@@ -343,7 +353,7 @@ def _entries_of_format(document: Any, path: Path) -> Iterator[Entry]:
     elif isinstance(members.get("calls"), list):
         yield from journals.replay_entries(members, path.name)
     else:
-        content = ", ".join(map(str, list(members)[:4])) or ("a list" if isinstance(document, list) else "a text")
+        content = ", ".join(map(str, list(members)[:4])) or _FORMS.get(type(document), "a text")
         raise RecordingError(
             f"got {path.name} with {brief(content, 60)}; expected a HAR (log.entries), a cassette (interactions), "
             "a journal (exchanges) or a replay document (calls)"

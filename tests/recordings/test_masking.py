@@ -133,3 +133,12 @@ def test_the_number_of_masked_values_is_counted_by_field(recording: Recording) -
     masker.recording(recording)
 
     assert (1, 3) == (masker.counts["text"], masker.counts["name"])  # of a person, a campaign and a file
+
+
+def test_a_filter_on_a_part_of_a_platform_keeps_its_text_and_another_does_not() -> None:
+    statements = [
+        {"field": field, "operator": "contains", "value": "app"} for field in ("chat.platform", "chat.contact")
+    ]
+    platform, contact = Masker(b"").value(statements)
+
+    assert ("app", False) == (platform["value"], contact["value"] == "app")

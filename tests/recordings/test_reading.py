@@ -297,3 +297,13 @@ def _refusal(folder: Path, content: str) -> str:
     with pytest.raises(RecordingError) as refused:
         read_recording(file)
     return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "form"), [("{}", "an empty object"), ("null", "null"), ("[]", "a list"), ("7", "a number")]
+)
+def test_a_document_without_members_is_named_by_its_form(tmp_path: Path, text: str, form: str) -> None:
+    (tmp_path / "recording.har").write_text(text, encoding="utf-8")
+
+    with pytest.raises(RecordingError, match=f"^got recording.har with {form}; expected a HAR"):
+        read_recording(tmp_path / "recording.har")
