@@ -274,3 +274,13 @@ def test_a_wrong_option_is_refused_in_one_line_with_what_is_expected(
 
     assert 2 == end.value.code
     assert f"mockserver {words[0]}: {message} (see `mockserver {words[0]} --help`)\n" == capsys.readouterr().err
+
+
+def test_a_skill_that_cannot_be_written_is_refused_with_what_is_expected(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+
+    assert 2 == main(["skill", "--write", str(file)])
+    assert f"mockserver: got --write {file} (File exists); expected a folder" in capsys.readouterr().err

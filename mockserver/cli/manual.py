@@ -78,9 +78,15 @@ def print_skill(options: argparse.Namespace, out: TextIO) -> int:
     if options.write is None:
         _print(text, {"text": text}, options, out)
         return 0
-    options.write.mkdir(parents=True, exist_ok=True)
     file = options.write / "SKILL.md"
-    file.write_text(text, encoding="utf-8", newline="\n")
+    try:
+        options.write.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as failure:
+        got = f"got --write {options.write} ({failure.strerror})"
+        raise ValueError(
+            f"{got}; expected a folder that this user may write, which is made if it does not exist"
+        ) from None
     _print(f"wrote {file}", {"file": str(file), "text": text}, options, out)
     return 0
 
