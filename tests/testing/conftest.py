@@ -61,6 +61,12 @@ class Suite:
         self.pytester.makepyfile(test_mine=source)
         return self.pytester.runpytest_subprocess(*(COMPANY if cache else WITHOUT), *arguments)
 
+    def run_in_workers(self, source: str, *arguments: str) -> pytest.RunResult:
+        """Run the suite in two workers of xdist, each of which starts without a search for other plugins."""
+        with pytest.MonkeyPatch.context() as environment:
+            environment.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+            return self.run_apart(source, "-p", "xdist", "-n", "2", *PLUGIN, *arguments)
+
 
 @pytest.fixture
 def suite(pytester: pytest.Pytester) -> Suite:

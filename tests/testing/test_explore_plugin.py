@@ -457,7 +457,7 @@ def test_workers_report_to_the_process_that_prints_and_writes(stubbed: Suite, mo
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     source = FINDS + PASSES.removeprefix(CLIENT)
 
-    result = stubbed.run_apart(source, "-p", "xdist", "-n", "2", *PLUGIN, "--mockserver-explore-json=explore.json")
+    result = stubbed.run_in_workers(source, "--mockserver-explore-json=explore.json")
 
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(

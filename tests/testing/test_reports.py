@@ -13,7 +13,7 @@ import requests
 from mockserver import Sandbox
 from mockserver.testing.report.folder import file_name, shown_path
 from tests.harness.lines import lacking
-from tests.testing.conftest import PLUGIN, WITHOUT_CACHE, Suite, run_in_process
+from tests.testing.conftest import WITHOUT_CACHE, Suite, run_in_process
 
 ROOT = Path(__file__).resolve().parents[2]
 WORLD = """
@@ -549,7 +549,7 @@ def test_reports_pass_through_workers_and_into_junit_xml(suite: Suite, monkeypat
         start(mockserver, "none")
         assert 0
     """
-    result = suite.run_apart(WORLD + tests, "-p", "xdist", "-n", "2", *PLUGIN, "--junitxml=junit.xml", "--tb=short")
+    result = suite.run_in_workers(WORLD + tests, "--junitxml=junit.xml", "--tb=short")
 
     result.assert_outcomes(failed=4)
     assert 4 == sum(

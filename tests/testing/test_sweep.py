@@ -346,7 +346,7 @@ def test_the_same_sweeps_run_on_two_workers(suite: Suite, monkeypatch: pytest.Mo
     source = NAIVE.format(names='"dual-status", "cancel-final"') + NAIVE.format(names='"choices-read"').replace(
         "test_a_bad_body", "test_touching"
     )
-    alone, apart = suite.run(source), suite.run_apart(source, "-p", "xdist", "-n", "2", *PLUGIN)
+    alone, apart = suite.run(source), suite.run_in_workers(source)
 
     assert alone.parseoutcomes()["failed"] == apart.parseoutcomes()["failed"] == 2
     assert alone.parseoutcomes()["passed"] == apart.parseoutcomes()["passed"] > 8

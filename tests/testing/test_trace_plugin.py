@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mockserver import MockServer
-from tests.testing.conftest import PLUGIN, WITHOUT, Suite
+from tests.testing.conftest import WITHOUT, Suite
 
 SOURCE = """
 import pytest
@@ -129,7 +129,7 @@ def test_the_workers_of_xdist_write_traces(suite: Suite, monkeypatch: pytest.Mon
     summary = suite.pytester.path / "summary.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
 
-    suite.run_apart(SOURCE, "-p", "xdist", "-n", "2", "--mockserver-trace=always", *PLUGIN)
+    suite.run_in_workers(SOURCE, "--mockserver-trace=always")
 
     assert [FAILS, PASSES] == traces(suite)
     assert FAILS in summary.read_text(encoding="utf-8")
