@@ -33,8 +33,8 @@ from mockserver.server.hosting.host import SandboxHost
 from mockserver.verify.histories.exchanges import RecordedExchange, Recording
 
 _TRIED_MAX, _ALTERNATIVES_MAX = 20, 12  # answers, and combinations of options that are tried for each
-_PLAYED_MAX: Final = 20_000  # calls of all plays that add rules for errors which the state does not explain
-_ROUNDS_MIN: Final = 5  # of these plays, however long the recording is
+_PLAYED_MAX: Final = 20_000  # calls of all plays that try a rule, or an option on which a status does not depend
+_PLAYS_MIN: Final = 5  # of these plays, however long the recording is
 _PROBLEMS_MAX: Final = 200  # records that are left out because the scenario would not be valid
 # Choices on which the content of an answer depends, and that its status does not show.
 _OF_CONTENT: Final[Mapping[str, Sequence[str]]] = {
@@ -149,7 +149,8 @@ def _with_choices(document: JSON, recording: Recording, settled: set[str], comme
     differences = play(document, recording)
     tried: set[int] = set()
     while True:
-        row = next((row for row in differences if row.n not in tried), None)
+        is_short = len(tried) < _plays_of(recording)
+        row = next((row for row in differences if row.n not in tried and (is_short or row.place == "status")), None)
         if row is None or len(tried) >= _TRIED_MAX:
             return document
         tried.add(row.n)
@@ -178,13 +179,20 @@ def _with_choices(document: JSON, recording: Recording, settled: set[str], comme
 def _with_effects_of_lost_calls(document: JSON, recording: Recording) -> JSON:
     """Return the document in which calls without an answer took effect, if more answers then are as recorded."""
     distance = _distance(play(document, recording))
-    for place, rule in enumerate(document.get("script", ())):
-        if rule["do"] == {"drop": "before"} and distance != (0, 0):
+    lost = [place for place, rule in enumerate(document.get("script", ())) if rule["do"] == {"drop": "before"}]
+    for place in lost[: _plays_of(recording)]:
+        rule = document["script"][place]
+        if distance != (0, 0):
             script = [*document["script"][:place], {**rule, "do": {"drop": "after"}}, *document["script"][place + 1 :]]
             changed = {**document, "script": script}
             if (nearer := _distance(play(changed, recording))) < distance:
                 document, distance = changed, nearer
     return document
+
+
+def _plays_of(recording: Recording) -> int:
+    """Return how often a recording may be played to try something: a long one seldom."""
+    return max(_PLAYS_MIN, _PLAYED_MAX // max(1, len(recording.exchanges)))
 
 
 def _distance(differences: Sequence[PlayDifference]) -> tuple[int, int]:
@@ -231,7 +239,7 @@ def _with_errors(document: JSON, recording: Recording, comments: list[str]) -> J
     numbers = _numbers(recording.exchanges)
     by_index = {exchange.index: exchange for exchange in recording.exchanges}
     tried: set[int] = set()
-    for _ in range(max(_ROUNDS_MIN, _PLAYED_MAX // max(1, len(recording.exchanges)))):
+    for _ in range(_plays_of(recording)):
         new = [
             row
             for row in play(document, recording)
