@@ -296,6 +296,7 @@ class InterleaveReport:
     findings: Sequence[InterleaveFinding]
     json: JSON
     left: int
+    not_interleaved: Sequence[str]
     options: InterleaveOptions
     runs: int
     serial: Sequence[SerialRun]

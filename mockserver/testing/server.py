@@ -282,8 +282,7 @@ class MockServer:
         from mockserver.testing.interleave import InterleaveOptions, interleave
 
         values: dict[str, Any] = {"now": _EXPLORED_AT, **(settings or {})}
-        name = str(test or " and ".join(clients))
-        report = interleave(lambda: self.sandbox(**values), setup, clients, check, InterleaveOptions(**options), name)
+        report = interleave(lambda: self.sandbox(**values), setup, clients, check, InterleaveOptions(**options), test)
         if failures is not None:
             report.try_to_write_documents(failures)
         return report

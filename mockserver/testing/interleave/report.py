@@ -111,6 +111,7 @@ class InterleaveReport:
         chance: The orders by chance beyond the budget; None if there were none.
         fault_runs: The runs with a fault in addition; None if there were none.
         left: The number of orders within the bound that were found and not run.
+        not_interleaved: Sentences about clients whose calls are no steps.
         unwritten: Why documents of the findings were not written.
     """
 
@@ -130,6 +131,7 @@ class InterleaveReport:
     chance: ChanceRuns | None
     fault_runs: FaultRuns | None
     left: int
+    not_interleaved: Sequence[str]
     unwritten: list[str] = field(default_factory=list)
 
     @property
@@ -154,7 +156,7 @@ class InterleaveReport:
             "runs": self.runs,
             "seed": self.options.seed,
             "deterministic": self.difference is None and not self.blocked,
-            "notes": list(self._notes()),
+            "notes": [*self._not_compared(), *self._notes()],
             "findings": [finding.as_json() for finding in self.findings],
         }
 
@@ -194,7 +196,8 @@ class InterleaveReport:
             self.unwritten.append(f"no replay document was written: {type(problem).__name__}: {problem}")
 
     def _lines(self, replay: str, as_option: str) -> Iterator[str]:
-        yield f"interleaved {', '.join(self.clients)}: {len(self.clients)} clients"
+        yield f"interleaved {', '.join(self.clients)}: {_count(len(self.clients), 'client')}"
+        yield from self._not_compared()
         yield f"  serial: {', '.join(map(_serial_text, self.serial))}"
         if self.options.schedule is not None:
             yield f"  schedule: {self.options.schedule}"
@@ -204,6 +207,10 @@ class InterleaveReport:
         for finding in self.findings:
             yield from _finding_lines(finding, replay, as_option)
 
+    def _not_compared(self) -> Iterator[str]:
+        if self.failed_serial is not None:
+            yield f"nothing is compared: {self.failed_serial}"
+
     def _bound_lines(self) -> Iterator[str]:
         orders = merged = 0
         for row in self.bounds:
@@ -212,14 +219,14 @@ class InterleaveReport:
                 continue
             is_last = row is self.bounds[-1]
             which = (
-                f"{orders} of at least {orders + self.left} orders" if is_last and self.left else f"all {orders} orders"
+                f"{orders} of at least {_count(orders + self.left, 'order')}"
+                if is_last and self.left
+                else f"all {_count(orders, 'order')}"
             )
             yield f"bound {row.preemptions}: {which}, {merged} merged"
 
     def _notes(self) -> Iterator[str]:
         """Yield what limits the report."""
-        if self.failed_serial is not None:
-            yield f"nothing is compared: {self.failed_serial}"
         if self.unplayed is not None:
             yield f"the schedule was not played: {self.unplayed}"
         if self.chance is not None:
@@ -230,33 +237,42 @@ class InterleaveReport:
         if self.fault_runs is not None:
             row = self.fault_runs
             yield f"with a fault: {row.tried} of {row.placements} faults at calls, each with every order of one preemption, in {row.runs} runs"
-        if self.left:
-            yield f"not run: {self.left} orders beyond the budget of {self.options.runs} runs"
+        if self.left and self.failed_serial is None:
+            seconds = None if self.runs >= self.options.runs else self.options.seconds
+            budget = f"{self.options.runs} runs" if seconds is None else f"{seconds:g} s of processor time"
+            last = self.bounds[-1].preemptions
+            rest = f", and none with more than {_count(last, 'preemption')}" if last < self.options.bound else ""
+            yield f"not run: {_count(self.left, 'order')} beyond the budget of {budget}{rest}"
+        yield from self.not_interleaved
         if self.shares_memory and self.options.schedule is None:
             yield "the clients change memory that they share, so every order is run"
         if self.difference is not None:
             yield f"equal runs differ: {self.difference}; so `unserial` is not judged"
         for text, runs in self.blocked.items():
-            yield f"{text} was blocked outside of calls in {runs} {'run' if runs == 1 else 'runs'}, which may differ from run to run"
+            yield f"{text} was blocked outside of calls in {_count(runs, 'run')}, which may differ from run to run"
         if self.sleep is not None:
             yield f"a client sleeps in real time ({self.sleep}); let it sleep on the sandbox's clock: {CURE}"
         yield from self.unwritten
 
 
 def _serial_text(row: SerialRun) -> str:
-    calls = " and ".join(map(str, row.calls))
+    calls = f"{' and '.join(map(str, row.calls))} {'call' if list(row.calls) == [1] else 'calls'}"
     errors = "".join(f"; {name} ended with {text}" for name, text in row.errors.items())
-    return f"{' '.join(row.order)} ({calls} calls{errors})"
+    return f"{' '.join(row.order)} ({calls}{errors})"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what if number == 1 else what + 's'}"
 
 
 def _finding_lines(finding: InterleaveFinding, replay: str, as_option: str) -> Iterator[str]:
-    yield f"{finding.verdict}: {finding.message}, at {finding.count} {'order' if finding.count == 1 else 'orders'}"
+    yield f"{finding.verdict}: {finding.message}, at {_count(finding.count, 'order')}"
     if finding.clause:
         yield f"  breaks {finding.clause}: {finding.advice}"
     yield from (f"  {line}" for line in finding.lanes())
     where = f", {', '.join(finding.places)}" if finding.places else ""
-    number = "no" if not finding.preemptions else finding.preemptions
-    yield f"  shortest: {number} {'preemption' if finding.preemptions == 1 else 'preemptions'}{where}"
+    preemptions = _count(finding.preemptions, "preemption") if finding.preemptions else "no preemptions"
+    yield f"  shortest: {preemptions}{where}"
     option = "" if finding.fault is None else as_option.replace("{fault}", str(finding.fault))
     again = replay.replace("{schedule}", finding.schedule).replace("{fault}", option)
     if finding.fault is not None:

@@ -12,7 +12,7 @@ Schedules: the order in which the steps of actors are released, as text, and wha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Literal, NamedTuple
 
@@ -135,17 +135,18 @@ def parse(text: str, names: Sequence[str]) -> list[str]:
     return schedule
 
 
-def check_names(names: Iterable[str]) -> None:
+def check_clients(clients: Mapping[str, object]) -> None:
     """
-    Check the names of clients.
+    Check the clients of an interleaving.
 
     Raises:
-        ValueError: There is none, one is not a word, or it is that of the deliveries or the timers.
+        ValueError: They are not a mapping, there is none, a name is not a word, or it is that of the deliveries or the timers.
     """
-    rows = list(names)
-    if not rows:
-        raise ValueError("clients: got none; expected functions by name, such as {'worker': work, 'cron': work}")
-    for name in rows:
+    expected = "expected functions by name, such as {'worker': work, 'cron': work}"
+    if not isinstance(clients, Mapping) or not clients:
+        got = "none" if isinstance(clients, Mapping) else f"a {type(clients).__name__}"
+        raise ValueError(f"clients: got {got}; {expected}")
+    for name in clients:
         if re.fullmatch(r"[^\s*]+", name) is None or is_endpoint(name) or name == TIMERS:
             raise ValueError(
                 f"clients: got the name {name!r}; expected a word other than {EVENTS} and {TIMERS}, without *"

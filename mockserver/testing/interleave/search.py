@@ -8,6 +8,7 @@ schedules of further runs, the ones with fewer preemptions first.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -74,10 +75,10 @@ class Search:
         clients: By name.
         check: Gets the sandbox after the clients, and raises if something is wrong.
         options: What to try.
-        test: The name in the report.
+        test: The name in the report; None is that of the clients.
 
     Raises:
-        ValueError: The schedule or the name of a client is not one.
+        ValueError: The schedule is not one, or the clients are not functions by name.
     """
 
     def __init__(
@@ -87,11 +88,11 @@ class Search:
         clients: Mapping[str, ClientFunction],
         check: Callable[[Sandbox], Any] | None,
         options: InterleaveOptions,
-        test: str,
+        test: str | None,
     ) -> None:
-        schedules.check_names(clients)
+        schedules.check_clients(clients)
         self._make_sandbox, self._setup, self._clients, self._check = make_sandbox, setup, clients, check
-        self._options, self._test = options, test
+        self._options, self._test = options, test or " and ".join(clients)
         self._known, self._places = KnownThreads(), places_of_sleeps()
         self._began = _PROCESS_TIME[0]()
         self._runs = 0
@@ -99,7 +100,7 @@ class Search:
         self._serial: list[SerialRun] = []
         self._serial_ends: SerialEnds | None = None
         self._by_bound: dict[int, Bound] = {}
-        self._findings = InterleaveFindings(test)
+        self._findings = InterleaveFindings(self._test)
         self._difference: str | None = None
         self._blocked: dict[str, int] = {}
         self._sleep: Sleep | None = None
@@ -118,6 +119,8 @@ class Search:
         self._actors = set(clients)
         self._memory = SharedMemory(clients.values())
         self._shares_memory = False
+        self._past_handle = Counter[str]()  # calls of the serial runs that are no steps, by client
+        self._stepping: set[str] = set()  # clients with a step after their start
         self._order = count()
 
     def report(self) -> InterleaveReport:
@@ -145,6 +148,7 @@ class Search:
             self._chance(),
             self._fault_runs,
             len(self._queue) if self._options.schedule is None else 0,
+            list(self._not_interleaved()),
         )
 
     def _chance(self) -> ChanceRuns | None:
@@ -172,6 +176,7 @@ class Search:
             if not prefix:
                 self._operations = _operations(played, self._clients)
             self._orders.add(played)
+            self._note_handles(played)
             order = played.order
             for place in range(len(prefix), len(order.decisions)):
                 decision = order.decisions[place]
@@ -189,8 +194,26 @@ class Search:
         self._by_bound[0] = Bound(0, len(self._serial))
         self._failed = self._why_incomparable(ends)
 
+    def _note_handles(self, played: Played) -> None:
+        for step in played.steps:
+            if step.waits == "start":
+                self._past_handle[step.actor] += len(step.exchanges)
+            else:
+                self._stepping.add(step.actor)
+
+    def _not_interleaved(self) -> Iterator[str]:
+        """Yield a sentence about each client whose calls are no steps."""
+        for name in self._clients:
+            if self._past_handle[name]:
+                yield f"{name} calls past its handle, so that these calls are no steps; call with the sandbox that the client gets"
+            elif name not in self._stepping:
+                yield f"{name} has no step but its start, so that nothing of it is interleaved; call with the sandbox that the client gets"
+
     def _why_incomparable(self, ends: Sequence[RunEnd]) -> str | None:
-        """Return why nothing can be compared with the serial runs: all of them fail in one way."""
+        """Return why nothing can be compared with the serial runs: all of them fail in one way, or a client has no step."""
+        for name in self._clients:
+            if self._past_handle[name] and name not in self._stepping:
+                return f"every call of {name} is past its handle"
         for name in self._clients:
             failures = [end.raised.get(name) for end in ends]
             if None not in failures and not all(isinstance(each, self._options.tolerates) for each in failures):
@@ -348,8 +371,7 @@ class Search:
         sandbox = self._make_sandbox()
         sandbox._is_repeated = True
         try:
-            if self._setup is not None:
-                self._setup(sandbox)
+            self._set_up(sandbox)
             if not sandbox._hosted.sandbox.clock.frozen:
                 got = "got a clock that follows the process's; expected a frozen one, which each run moves"
                 raise ValueError(f"settings: {got}")
@@ -358,6 +380,14 @@ class Search:
             sandbox.close()
             raise
         return sandbox
+
+    def _set_up(self, sandbox: Sandbox) -> None:
+        try:
+            if self._setup is not None:
+                self._setup(sandbox)
+        except Exception as failure:
+            failure.add_note("raised by the setup of an interleaving, before any client ran")
+            raise
 
     def _play(self, sandbox: Sandbox, prefix: Sequence[str]) -> PlayedRun:
         """Run the clients; the first steps are those of the prefix, the others are serial."""
@@ -469,7 +499,7 @@ def interleave(
     clients: Mapping[str, ClientFunction],
     check: Callable[[Sandbox], Any] | None,
     options: InterleaveOptions,
-    test: str,
+    test: str | None,
 ) -> InterleaveReport:
     """Run clients in each order that matters, and return the report; the arguments are those of `Search`."""
     return Search(make_sandbox, setup, clients, check, options, test).report()

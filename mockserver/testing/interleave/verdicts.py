@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Literal, NamedTuple
 
@@ -57,6 +57,7 @@ class RunEnd(NamedTuple):
         findings: On conduct, of severity 1 or 2, by client.
         raised: The exceptions with which clients ended.
         errors: The same as texts.
+        refused: The last call of each such client with its error, such as `startCampaign 422 CAMPAIGN_NOT_DRAFT`, if it was refused.
         stuck: Why the run has ended before its clients.
         check: How the user's check failed.
     """
@@ -68,6 +69,7 @@ class RunEnd(NamedTuple):
     findings: Sequence[tuple[str, Finding]]
     raised: Mapping[str, BaseException]
     errors: Mapping[str, str]
+    refused: Mapping[str, str]
     stuck: str | None
     check: str | None
 
@@ -108,6 +110,7 @@ def read_end(
         list(_findings(run, owners, is_whole=not raised and stuck is None)),
         raised,
         {name: _described(failure, base_urls) for name, failure in raised.items()},
+        _refused(run, owners, raised),
         stuck,
         None if check is None else _described(check, base_urls),
     )
@@ -118,6 +121,15 @@ def _described(failure: BaseException, base_urls: Sequence[str]) -> str:
     for base_url in base_urls[1:]:
         text = text.replace(base_url, "{base_url}")
     return text
+
+
+def _refused(run: Run, owners: Mapping[int, str], names: Iterable[str]) -> dict[str, str]:
+    last = {owners.get(each.n): each for each in run.exchanges}
+    return {
+        name: f"{call.operation or call.call.method} {call.status} {call.error.code}"
+        for name in names
+        if (call := last.get(name)) is not None and call.error is not None
+    }
 
 
 def _duplicate(run: Run, row: Mapping[str, Any]) -> str:
@@ -211,7 +223,8 @@ class SerialEnds:
         for name, failure in end.raised.items():
             kind = _kind(end.errors[name])
             if not isinstance(failure, tolerates) and kind not in self._errors:
-                causes.append(InterleaveCause("crashed", kind, f"{name} ended with {end.errors[name]}"))
+                after = f" after {end.refused[name]}" if name in end.refused else ""
+                causes.append(InterleaveCause("crashed", kind, f"{name} ended with {end.errors[name]}{after}"))
         if end.stuck is not None:
             causes.append(InterleaveCause("stuck", "stuck", end.stuck))
         if end.check is not None and _kind(end.check) not in self._checks:
