@@ -39,6 +39,7 @@ ELSEWHERE = {
     "server/dashboard/attention.py": {"error": "a key of an attempt"},
     "server/hosting/log_lines.py": {"error": "a key of an attempt"},
     "server/control/routes.py": {"reset": "a command"},
+    "server/control/commands.py": {"reset": "a command"},
     "contract/openapi/components.py": {"error": "the schema of an error body"},
     "server/control/answers.py": dict.fromkeys(("drop", "reset"), "why there is no response"),
     "pytest_plugin/conduct.py": {"error": "a mode of the marker"},

@@ -138,7 +138,7 @@ def test_a_crash_names_the_refused_call_that_the_client_made_last(server: MockSe
     report = server.interleave(setup=setup, clients={"worker": begin, "cron": begin}, bound=1)
 
     assert ["crashed"] == [finding.verdict for finding in report.findings]
-    assert report.findings[0].message.endswith(" after startCampaign 422 CAMPAIGN_NOT_DRAFT")
+    assert report.findings[0].message.endswith(" after startCampaign 422 CAMPAIGN_ALREADY_PROCESSING")
 
 
 def test_a_budget_of_seconds_is_the_one_that_the_report_names(server: MockServer) -> None:
