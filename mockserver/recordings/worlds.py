@@ -271,6 +271,8 @@ def _reason(exchange: RecordedExchange, exchanges: Sequence[RecordedExchange]) -
     """Return why a recording leaves open what an answer depends on; None if nothing in it does."""
     if exchange.operation == "previewAudience":
         return "no answer shows the chats that are counted"
+    if exchange.operation == "readEntrypoint" and exchange.succeeded:
+        return "a rule cannot name the session that connected it while another one was pending"
     causes = [
         other
         for other in sorted(exchanges, key=lambda other: other.index)
@@ -339,7 +341,9 @@ def _ends_of_sessions(exchanges: Sequence[RecordedExchange], instants: Mapping[i
         effect = _end_of_session(body, is_late=is_late)
         if effect:
             shown = body["entrypoint"].get("id") if isinstance(body.get("entrypoint"), dict) else None
-            cause, when = (pending[id], "after") if is_late else (entrypoints.get(str(shown), exchange), "before")
+            # A rule on the entrypoint's read cannot name the session, so it needs that no other one is pending.
+            first = exchange if pending.keys() - ended else entrypoints.get(str(shown), exchange)
+            cause, when = (pending[id], "after") if is_late else (first, "before")
             yield {"on": cause.operation, "nth": numbers[cause.index], "when": when, "do": effect}
 
 

@@ -339,3 +339,31 @@ def test_a_difference_that_the_recording_cannot_explain_is_named_with_its_call(t
         "what leads to the answer of #2 (previewAudience): no answer shows the chats that are counted"
         == scenario.comments[-1]
     )
+
+
+def read_before_its_session(sandbox: Sandbox, file: Path, sessions: int) -> tuple[World, list[str]]:
+    """The scenario of a client that reads the entrypoint before the session that connected it, and its differences."""
+    ids = [sandbox.call("POST", SESSIONS, json={}).json()["sessionId"] for _ in range(sessions)]
+    sandbox.complete_session(ids[0], phone="+5511999990000")
+    sandbox.call("GET", f"/v1/entrypoints/{sandbox.events[0]['data']['entrypoint']['id']}")
+    for id in ids:
+        sandbox.call("GET", f"{SESSIONS}/{id}")
+    file.write_text(json.dumps(sandbox.log.har()), encoding="utf-8")
+    return written(read_recording(file))
+
+
+def test_a_session_whose_entrypoint_is_read_first_ends_before_that_read(mockserver: Sandbox, tmp_path: Path) -> None:
+    scenario, differences = read_before_its_session(mockserver, tmp_path / "one.har", 1)
+
+    assert [] == differences
+    assert ["readEntrypoint"] == [rule["on"] for rule in scenario.document["script"]]
+
+
+def test_a_rule_on_the_read_of_an_entrypoint_connects_no_other_session(mockserver: Sandbox, tmp_path: Path) -> None:
+    scenario, (difference,) = read_before_its_session(mockserver, tmp_path / "two.har", 2)
+
+    assert difference.startswith("#3 GET /v1/entrypoints/")
+    assert (
+        "what leads to the answer of #3 (readEntrypoint): a rule cannot name the session that connected it while another one was pending"
+        in scenario.comments
+    )
