@@ -113,8 +113,9 @@ class RunInProcess:
         return round(sum(sleep.seconds for sleep in self.sleeps if earlier <= sleep.after < later) * SECOND)
 
     def _look(self) -> None:
-        owners = (getattr(sleep, "__self__", None) for sleep in (time.sleep, asyncio.sleep))
-        self.sleeps_by_sandbox |= any(owner in (self._sandbox, self._sandbox.aio) for owner in owners)
+        for sleep in (time.sleep, asyncio.sleep):
+            owner = getattr(sleep, "__self__", None)  # the sandbox, or its `aio`
+            self.sleeps_by_sandbox |= getattr(owner, "_sandbox", owner) is self._sandbox
 
 
 _ACTIVE: list[RunInProcess] = []
