@@ -33,7 +33,7 @@ class Step(NamedTuple):
 
 
 class Deadline(NamedTuple):
-    """The trigger for a record that stays in `state` for `after`."""
+    """The trigger for a record that stays in `state` for `after`, or until its own `expires_at` if it has one."""
 
     state: str
     after: timedelta

@@ -1,4 +1,4 @@
-"""The one exception of the control plane, and the causes of any exception."""
+"""The one exception of the control plane, the status of each of its codes, and the causes of any exception."""
 
 from __future__ import annotations
 

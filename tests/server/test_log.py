@@ -103,26 +103,37 @@ def test_a_queue_that_is_half_full_is_written_at_once(pipe: Pipe, monkeypatch: p
         assert "0\n1\n2\n" == pipe.read("2\n")[:6]
 
 
-def test_lines_beyond_a_full_queue_are_dropped_and_counted(pipe: Pipe) -> None:
+@pytest.fixture
+def overfull(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> Iterator[LogWriter]:
+    """A writer that got 1,000 lines more than its queue holds while its thread waited for the stream."""
+    write, blocked, release = log._write, threading.Event(), threading.Event()
+
+    def wait_and_write(stream: object, text: str) -> None:
+        blocked.set()
+        release.wait()
+        write(stream, text)
+
+    monkeypatch.setattr(log, "_write", wait_and_write)
     with LogWriter(pipe.stream, notice) as writer:
+        writer.write("first\n")
+        blocked.wait()
         for _ in range(log.QUEUE_MAX + 1000):
-            writer.write("x" * 1000 + "\n")  # more than pipe, batch and queue hold; the reader has not begun
-        lines = pipe.read(" dropped\n").splitlines()
-
-    count = int(lines[-1].split()[0])
-    assert log.QUEUE_MAX + 1000 == len(lines) - 1 + count
-    assert count > 0
-    assert {"x" * 1000} == set(lines[:-1])
+            writer.write("x\n")
+        release.set()
+        yield writer
 
 
-def test_lines_after_dropped_ones_are_written(pipe: Pipe) -> None:
-    with LogWriter(pipe.stream, notice) as writer:
-        for _ in range(log.QUEUE_MAX + 1000):
-            writer.write("x" * 1000 + "\n")
-        pipe.read(" dropped\n")
-        writer.write("last\n")
+def test_lines_beyond_a_full_queue_are_dropped_and_counted(pipe: Pipe, overfull: LogWriter) -> None:
+    lines = pipe.read(" dropped\n").splitlines()
 
-        assert "last\n" == pipe.read("last\n")
+    assert ["first", *["x"] * log.QUEUE_MAX, "1000 dropped"] == lines
+
+
+def test_lines_after_dropped_ones_are_written(pipe: Pipe, overfull: LogWriter) -> None:
+    pipe.read(" dropped\n")
+    overfull.write("last\n")
+
+    assert "last\n" == pipe.read("last\n")
 
 
 def test_close_does_not_wait_for_a_reader_that_never_reads(pipe: Pipe) -> None:
