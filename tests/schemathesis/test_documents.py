@@ -81,6 +81,7 @@ EXPECTED = (
     Expected("control", "RejectedPositiveData", "PATCH /_mock/choices", "docs/control-plane.md", "a period is a duration above 0, which a pattern cannot express"),
     Expected("control", "RejectedPositiveData", "POST /_mock/webhooks", "docs/control-plane.md", "an endpoint is of this machine, or of a host that the server allows"),
     Expected("control", "RejectedPositiveData", "GET /_mock/journal", "docs/control-plane.md", "limit and last exclude each other, which parameters cannot express"),
+    Expected("control", "RejectedPositiveData", "DELETE /_mock/sandboxes/{id}", "docs/control-plane.md", "name and failure need failed=true, which parameters cannot express"),
     Expected("control", "RejectedPositiveData", "POST /_mock/(scenarios|sandboxes|rules)", "docs/scenarios.md", "a rule has one of on, at and after, records that name another one need it, and library scenarios have names"),
 )
 # fmt: on
