@@ -154,15 +154,7 @@ def _with_choices(document: JSON, recording: Recording, settled: set[str], comme
         if row is None or len(tried) >= _TRIED_MAX:
             return document
         tried.add(row.n)
-        exchange = by_index[row.n]
-        alternatives = (
-            [{id: next(iter(options)) for id, options in row.items()} for row in replayer.fitting(exchange)]
-            if row.place == "status"
-            else [
-                {id: option} for id in _OF_CONTENT.get(exchange.operation or "", ()) for option in CHOICES[id].options
-            ]
-        )
-        for alternative in alternatives[:_ALTERNATIVES_MAX]:
+        for alternative in _alternatives(by_index[row.n], replayer, is_of_status=row.place == "status"):
             options = {id: option for id, option in alternative.items() if id not in settled}
             changed = {**document, "choices": {**document.get("choices", {}), **options}}
             try:
@@ -174,6 +166,16 @@ def _with_choices(document: JSON, recording: Recording, settled: set[str], comme
                 chosen = ", ".join(f"{id}: {option}" for id, option in options.items())
                 comments.append(f"whether the service has {chosen}, which explain #{row.n}")
                 break
+
+
+def _alternatives(exchange: RecordedExchange, replayer: Replayer, *, is_of_status: bool) -> list[dict[str, str]]:
+    """Return the combinations of options to try for an answer that differs: in its status, or in its content."""
+    if is_of_status:
+        found = [{id: next(iter(options)) for id, options in each.items()} for each in replayer.fitting(exchange)]
+    else:
+        ids = _OF_CONTENT.get(exchange.operation or "", ())
+        found = [{id: option} for id in ids for option in CHOICES[id].options]
+    return found[:_ALTERNATIVES_MAX]
 
 
 def _with_effects_of_lost_calls(document: JSON, recording: Recording) -> JSON:

@@ -78,7 +78,7 @@ def apply(sandbox: SandboxState, document: Mapping[str, Any], *, is_new: bool = 
         The caller holds the sandbox's.
     """
     values, problems = examine(document)
-    before = None if is_new else sandbox.checkpoint()  # nobody gets a new one whose document is refused
+    before = None if is_new else sandbox.checkpoint()  # a new one whose document is refused is discarded
     try:
         if problems:
             raise refusal(_all(sandbox, values, problems), document)

@@ -48,12 +48,13 @@ def test_a_client_whose_calls_are_all_past_its_handle_makes_the_report_fail(serv
     assert f"worker calls past its handle, so that these calls are no steps; {HANDLE}" in report.text()
 
 
-def test_a_client_that_calls_past_its_handle_too_is_named(server: MockServer) -> None:
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_client_that_calls_past_its_handle_too_is_named(server: MockServer, is_first: bool) -> None:
     captured = Captured()
 
     def both(sandbox: Sandbox) -> None:
-        captured.work(sandbox)
-        read(sandbox)
+        for work in (captured.work, read) if is_first else (read, captured.work):
+            work(sandbox)
 
     report = server.interleave(setup=captured.setup, clients={"worker": both, "cron": read})
 

@@ -196,9 +196,9 @@ class Search:
 
     def _note_handles(self, played: Played) -> None:
         for step in played.steps:
-            if step.waits == "start":
-                self._past_handle[step.actor] += len(step.exchanges)
-            else:
+            if step.waits in ("start", "call"):
+                self._past_handle[step.actor] += len(step.exchanges) - (step.waits == "call")
+            if step.waits != "start":
                 self._stepping.add(step.actor)
 
     def _not_interleaved(self) -> Iterator[str]:
