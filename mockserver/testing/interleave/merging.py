@@ -7,49 +7,65 @@ that it depends on, and no other step that it depends on comes before it, every 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from mockserver.testing.interleave import schedules
 from mockserver.testing.interleave.run import Decision, Order, Played, ReleasedStep
 from mockserver.testing.interleave.schedules import Ready, Situation
 
 
+class _Parts:
+    """
+    Sets of parts of the sandbox's state as bits of whole numbers, so that comparing two footprints is one operation.
+
+    Lifetime: one search.
+    """
+
+    def __init__(self) -> None:
+        self._bits: dict[str, int] = {}
+
+    def masks(self, step: ReleasedStep) -> tuple[int, int]:
+        """Return the parts that a step writes, and those that it reads or writes; bit 0 is what every step reads."""
+        if step.footprint is None:
+            return -1, -1
+        writes, reads = map(self._mask, step.footprint[::-1])
+        return writes, writes | reads | 1
+
+    def _mask(self, parts: Iterable[str]) -> int:
+        bits, mask = self._bits, 0
+        for part in parts:
+            mask |= bits.get(part) or bits.setdefault(part, 2 << len(bits))
+        return mask
+
+
 class _Known:
     """A run, with what each of its steps depends on."""
 
-    def __init__(self, played: Played, clients: Sequence[str]) -> None:
+    def __init__(self, played: Played, clients: Sequence[str], parts: _Parts) -> None:
         self.clients = clients
         self.steps: dict[str, list[ReleasedStep]] = {}
-        self.needs: dict[str, list[Mapping[str, int]]] = {}  # by actor and place: how many steps of others come before
+        # By actor and place: how many steps of others come before, at least one.
+        self._needs: dict[str, list[list[tuple[str, int]]]] = {}
         self._due_from: dict[str, list[tuple[str, int]]] = {}  # by delivery: after which step of whom it is due
-        earlier: list[ReleasedStep] = []
+        earlier: dict[str, list[tuple[int, int]]] = {}
         for step in played.steps:
-            needs = dict[str, int]()
-            counts = dict[str, int]()
-            for other in earlier:
-                counts[other.actor] = counts.get(other.actor, 0) + 1
-                if other.actor != step.actor and _depend(other, step):
-                    needs[other.actor] = counts[other.actor]
+            writes, touches = parts.masks(step)
+            needs = list[tuple[str, int]]()
+            for other, masks in earlier.items():
+                if other != step.actor:
+                    rows = enumerate(reversed(masks))
+                    back = next((n for n, (wrote, touched) in rows if wrote & touches or writes & touched), len(masks))
+                    needs += [(other, len(masks) - back)] if back < len(masks) else []
+            earlier.setdefault(step.actor, []).append((writes, touches))
             self.steps.setdefault(step.actor, []).append(step)
-            self.needs.setdefault(step.actor, []).append(needs)
+            self._needs.setdefault(step.actor, []).append(needs)
             for name in sorted(step.due):
                 self._due_from.setdefault(name, []).append((step.actor, len(self.steps[step.actor])))
-            earlier.append(step)
 
-    def follows(self, prefix: Sequence[str]) -> dict[str, int] | None:
-        """Return how many steps each actor has had after a prefix; None if the prefix breaks a dependence."""
-        done = dict.fromkeys(self.steps, 0)
-        for name in prefix:
-            if not self._may_step(name, done):
-                return None
-            done[name] += 1
-        return done
-
-    def _may_step(self, name: str, done: Mapping[str, int]) -> bool:
-        place = done.get(name, -1)
-        if place < 0 or place >= len(self.steps[name]):
-            return False
-        return all(done[other] >= count for other, count in self.needs[name][place].items())
+    def may_step(self, name: str, done: Mapping[str, int]) -> bool:
+        """Return True if the next step of an actor breaks no dependence, after so many steps of each actor."""
+        place, needs = done.get(name, 0), self._needs.get(name, ())
+        return place < len(needs) and all(done.get(other, 0) >= count for other, count in needs[place])
 
     def order(self, prefix: Sequence[str]) -> Order | None:
         """Return the whole order that begins with a prefix and goes on serially; None if it breaks a dependence."""
@@ -65,7 +81,7 @@ class _Known:
             ranked = schedules.options(situation)
             name = prefix[len(names)] if len(names) < len(prefix) else ranked[0].name
             chosen = next((option for option in ranked if option.name == name), None)
-            if chosen is None or not self._may_step(name, done):
+            if chosen is None or not self.may_step(name, done):
                 return None
             held = (held | schedules.passed_over(situation, name)) - ({name} if name not in self.clients else set())
             done[name] += 1
@@ -97,8 +113,15 @@ class _Known:
         return done[actor] >= count
 
 
-def _depend(one: ReleasedStep, other: ReleasedStep) -> bool:
-    return one.footprint is None or other.footprint is None or not one.footprint.commutes_with(other.footprint)
+class _Beginning:
+    """The runs that are equal to one beginning of an order so far, and the beginnings that are one step longer."""
+
+    __slots__ = ("equal", "longer", "seen")
+
+    def __init__(self) -> None:
+        self.equal: list[_Known] = []
+        self.longer: dict[str, _Beginning] = {}
+        self.seen = 0  # runs of the beginning that is one step shorter which were compared
 
 
 class RunOrders:
@@ -113,18 +136,22 @@ class RunOrders:
 
     def __init__(self, clients: Sequence[str]) -> None:
         self._clients = clients
-        self._known: list[_Known] = []
+        self._parts = _Parts()
+        self._root = _Beginning()
 
     def add(self, played: Played) -> None:
         """Add a run; one in which more than calls decides the order is equal to no other."""
         if played.is_plain:
-            self._known.append(_Known(played, self._clients))
+            self._root.equal.append(_Known(played, self._clients, self._parts))
 
     def equal_to(self, prefix: Sequence[str]) -> Order | None:
         """Return the whole order that begins with a prefix if a run is equal to it, else None."""
-        for known in reversed(self._known):
-            if known.follows(prefix) is not None:
-                order = known.order(prefix)
-                if order is not None:
-                    return order
-        return None
+        beginning, done = self._root, dict[str, int]()
+        for name in prefix:
+            longer = beginning.longer.get(name) or beginning.longer.setdefault(name, _Beginning())
+            longer.equal += [known for known in beginning.equal[longer.seen :] if known.may_step(name, done)]
+            longer.seen = len(beginning.equal)
+            done[name] = done.get(name, 0) + 1
+            beginning = longer
+        orders = (known.order(prefix) for known in reversed(beginning.equal))
+        return next((order for order in orders if order is not None), None)
