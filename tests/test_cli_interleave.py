@@ -61,7 +61,7 @@ def test_two_programs_race(capsys: pytest.CaptureFixture[str]) -> None:
     (finding,) = json.loads(Path("report.json").read_text("utf-8"))["findings"]
     assert ("duplicate", "a*2 b") == (finding["verdict"], finding["schedule"])
     assert Path(finding["document"]).is_file()
-    again = f"  > mockserver interleave --schedule 'a*2 b' --scenario one.yaml -- {sys.executable} worker.py -- "
+    again = f'  > mockserver interleave --schedule "a*2 b" --scenario one.yaml -- {sys.executable} worker.py -- '
     assert again in capsys.readouterr().out
 
 

@@ -20,6 +20,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
+from mockserver._commands import command_line
 from mockserver._files import write_whole
 from mockserver.cli.lifetime import stop_signals
 from mockserver.cli.renamed import add_renamed
@@ -102,8 +103,6 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     Returns:
         0 if nothing fails, 1 for findings that do, 130 if a signal, as of Ctrl-C, ended it: the report has what was found before.
     """
-    import shlex
-
     from mockserver.cli.command_runs import CommandReported, CommandRuns
     from mockserver.testing.explore import Exploration, ExploreOptions
 
@@ -121,7 +120,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
             strict=options.strict,
             tolerates=(CommandReported,),
         )
-        exploration = Exploration(explored, test=shlex.join(command), cure=_CURE, in_process=False)
+        exploration = Exploration(explored, test=command_line(command), cure=_CURE, in_process=False)
     except ImportError as missing:
         raise ValueError(str(missing)) from None
     is_complete = True

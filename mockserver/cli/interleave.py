@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shlex
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
@@ -18,6 +17,7 @@ from re import Pattern
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
+from mockserver._commands import command_line
 from mockserver._files import write_whole
 from mockserver.cli.explore import INTERRUPTED, OF_CLIENTS, add_of_clients, reported, stopped_by_signals, with_program
 
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
             report = server.interleave(
                 clients=clients,
                 settings={"scenario": options.scenario} if options.scenario else {},
-                test=" and ".join(map(shlex.join, commands)),
+                test=" and ".join(map(command_line, commands)),
                 bound=options.bound,
                 runs=options.runs,
                 schedule=options.schedule,
@@ -103,10 +103,10 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         raise ValueError("interleave: the commands made no call; expected calls to MOCKSERVER_URL with MOCKSERVER_KEY")
     _write(report, options)
     kept = [*(["--scenario", options.scenario] if options.scenario else []), *(["--split"] if options.split else [])]
-    again = shlex.join([*kept, *(word for command in commands for word in (_SEPARATOR, *command))])
+    again = command_line([*kept, *(word for command in commands for word in (_SEPARATOR, *command))])
     print(
         report.text(
-            replay=f"mockserver interleave --schedule '{{schedule}}'{{fault}} {again}", as_option=" --fault '{fault}'"
+            replay=f'mockserver interleave --schedule "{{schedule}}"{{fault}} {again}', as_option=' --fault "{fault}"'
         ),
         file=out,
     )

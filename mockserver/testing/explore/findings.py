@@ -65,6 +65,12 @@ class ExploreFinding:
         smallest = self.placements[0]
         return {**({"choices": smallest.choices} if smallest.choices else {}), "script": smallest.script}
 
+    def write(self, folder: Path) -> None:
+        """Write the finding's document into a folder."""
+        path = folder / f"{self.document['scenario']}.json"
+        write_whole(path, documents.dump(self.document))
+        self.path = path.as_posix()
+
     def as_json(self) -> JSON:
         """Return the finding as JSON; `document` is the path of the written document, else None."""
         return {
@@ -150,10 +156,3 @@ def _seed_data(replayed: Mapping[str, Any]) -> JSON:
             [*given[kind], *entries] if isinstance(given.get(kind), list) and isinstance(entries, list) else entries
         )
     return given
-
-
-def write(finding: ExploreFinding, folder: Path) -> None:
-    """Write the finding's document into a folder."""
-    path = folder / f"{finding.document['scenario']}.json"
-    write_whole(path, documents.dump(finding.document))
-    finding.path = path.as_posix()

@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple
 
 from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.text import printable
-from mockserver.testing.explore import findings as finding_rows
 from mockserver.testing.explore import waits
 from mockserver.testing.explore.findings import ExploreFinding
 from mockserver.testing.explore.options import ANY, ExploreOptions
 from mockserver.testing.explore.placements import ExploreStep, Placement
 from mockserver.testing.explore.tables import ACTS, FAULTS, NAMES, variant_of
 from mockserver.testing.explore.verdicts import MEANINGS, NO_TIMEOUT, ORDER, Verdict
+from mockserver.testing.report.folder import ReportOfFindings
 from mockserver.version import REPORT_VERSION
 
 COLUMNS: tuple[Verdict, ...] = ("survived", "reported", "crashed", "breach", "silent")
@@ -118,7 +117,7 @@ class Tolerated:
 
 
 @dataclass(frozen=True)
-class ExploreReport:
+class ExploreReport(ReportOfFindings):
     """
     The report of an exploration.
 
@@ -172,31 +171,6 @@ class ExploreReport:
     def deterministic(self) -> bool:
         """True if runs that should be equal were: the clean ones, and two with one fault after which the client waits."""
         return self.clean.difference is None and self.clean.unequal is None
-
-    def write_documents(self, folder: str | Path = ".mockserver/failures") -> None:
-        """
-        Write the scenario document of each finding, whose path `as_json` then has.
-
-        Args:
-            folder: Where the documents are written; it is made if it does not exist.
-
-        Raises:
-            OSError: One cannot be written.
-        """
-        for finding in self.findings:
-            finding_rows.write(finding, Path(folder))
-
-    def try_to_write_documents(self, folder: str | Path) -> None:
-        """
-        Write them as `write_documents` does; if one cannot be written, a note of the report says it.
-
-        Args:
-            folder: Where the documents are written; it is made if it does not exist.
-        """
-        try:
-            self.write_documents(folder)
-        except OSError as problem:
-            self.unwritten.append(f"no replay document was written: {type(problem).__name__}: {problem}")
 
     def as_json(self) -> JSON:
         """Return the document of a report file, with this test alone: `{"version": 1, "tests": [entry]}`."""

@@ -61,6 +61,17 @@ class InterleaveFinding:
     path: str | None = None
     traced: TracedRun | None = field(default=None, repr=False)
 
+    def write(self, folder: Path) -> None:
+        """Write the finding's document into a folder, and next to it the trace of its run, in which each call has its actor."""
+        from mockserver.testing.report import trace_page
+
+        path = folder / f"{self.document['scenario']}.json"
+        write_whole(path, documents.dump(self.document))
+        self.path = path.as_posix()
+        if self.traced is not None:
+            page = trace_page.render(_with_actors(trace(self.traced), self.steps))
+            path.with_suffix(".html").write_bytes(page)
+
     def as_json(self) -> JSON:
         """Return the finding as JSON; `document` is the path of the written document, else None."""
         return {
@@ -157,18 +168,6 @@ class InterleaveFindings:
     def rows(self) -> list[InterleaveFinding]:
         """Return the findings, the worst first, then in the order in which they were met."""
         return sorted(self._rows.values(), key=lambda row: ORDER.index(row.verdict))
-
-
-def write(finding: InterleaveFinding, folder: Path) -> None:
-    """Write the finding's document into a folder, and next to it the trace of its run, in which each call has its actor."""
-    from mockserver.testing.report import trace_page
-
-    path = folder / f"{finding.document['scenario']}.json"
-    write_whole(path, documents.dump(finding.document))
-    finding.path = path.as_posix()
-    if finding.traced is not None:
-        page = trace_page.render(_with_actors(trace(finding.traced), finding.steps))
-        path.with_suffix(".html").write_bytes(page)
 
 
 def _with_actors(traced: Trace, steps: Sequence[ReleasedStep]) -> Trace:

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from pathlib import Path
 from typing import NamedTuple
 
 from mockserver._json import JSON
 from mockserver.contract.text import printable
 from mockserver.testing.explore.in_process import Sleep
 from mockserver.testing.explore.report import CURE
-from mockserver.testing.interleave import findings as finding_rows
 from mockserver.testing.interleave.chance import DEPTH
 from mockserver.testing.interleave.findings import InterleaveFinding
 from mockserver.testing.interleave.options import InterleaveOptions
 from mockserver.testing.interleave.run import Played
 from mockserver.testing.interleave.verdicts import RunEnd
+from mockserver.testing.report.folder import ReportOfFindings
 from mockserver.version import REPORT_VERSION
 
 _REPLAY = 'mockserver_server.interleave(..., schedule="{schedule}"{fault})'
@@ -90,7 +89,7 @@ class FaultRuns(NamedTuple):
 
 
 @dataclass(frozen=True)
-class InterleaveReport:
+class InterleaveReport(ReportOfFindings):
     """
     The report of an interleaving.
 
@@ -169,31 +168,6 @@ class InterleaveReport:
             as_option: What adds its fault, if it has one.
         """
         return "\n".join(map(printable, self._lines(replay, as_option)))
-
-    def write_documents(self, folder: str | Path = ".mockserver/failures") -> None:
-        """
-        Write the scenario document of each finding, whose path `json` then has, and next to it the trace of its run.
-
-        Args:
-            folder: Where the documents are written; it is made if it does not exist.
-
-        Raises:
-            OSError: One cannot be written.
-        """
-        for finding in self.findings:
-            finding_rows.write(finding, Path(folder))
-
-    def try_to_write_documents(self, folder: str | Path) -> None:
-        """
-        Write them as `write_documents` does; if one cannot be written, a note of the report says it.
-
-        Args:
-            folder: Where the documents are written; it is made if it does not exist.
-        """
-        try:
-            self.write_documents(folder)
-        except OSError as problem:
-            self.unwritten.append(f"no replay document was written: {type(problem).__name__}: {problem}")
 
     def _lines(self, replay: str, as_option: str) -> Iterator[str]:
         yield f"interleaved {', '.join(self.clients)}: {_count(len(self.clients), 'client')}"

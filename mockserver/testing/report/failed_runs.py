@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import shlex
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from mockserver._commands import command_line
 from mockserver.contract.text import printable
 from mockserver.scenario import documents
 from mockserver.server.hosting.failed_runs import FailedRun, KeptFiles
@@ -62,7 +62,7 @@ class FailedRuns:
             har = self._write(f"{stem}.har", lambda: json.dumps(run.har, indent=1).encode(), "", lines)
             step_by_step = "to see it step by step: {0}; mockserver open {0} serves its last state"
             trace = self._write(f"{stem}.html", lambda: _trace(run, f"{stem}.har" if har else ""), step_by_step, lines)
-        own = f"this report: {shlex.quote(self._path(f'{stem}.txt'))}"
+        own = f"this report: {command_line([self._path(f'{stem}.txt')])}"
         text = printable("\n".join([*run.summary, *run.report, *lines, own]), keep="\n") + "\n"
         report = self._write(f"{stem}.txt", lambda: text.encode(errors="backslashreplace"), "this report: {}", lines)
         return KeptFiles(replay, har, trace, report, lines)
@@ -92,7 +92,7 @@ class FailedRuns:
         except Exception as problem:  # noqa: BLE001 - a file must not hide the failure that it is about
             lines.append(printable(f"{path} was not written: {type(problem).__name__}: {problem}"))
             return None
-        lines += [line.format(shlex.quote(path))] if line else []
+        lines += [line.format(command_line([path]))] if line else []
         return path
 
 
