@@ -11,7 +11,7 @@ import binascii
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mockserver.recordings.entries import Entry, RecordingError, decompressed
+from mockserver.recordings.entries import Entry, RecordingError, answer_status, decompressed
 
 
 def entries(rows: Iterable[Any], name: str) -> Iterator[Entry]:
@@ -23,7 +23,7 @@ def entries(rows: Iterable[Any], name: str) -> Iterator[Entry]:
             raise RecordingError(f"{place}: got no request with a response; expected an interaction of vcrpy")
         url, method, status = request.get("uri"), request.get("method"), response.get("status")
         code = status.get("code") if isinstance(status, Mapping) else status
-        if not isinstance(url, str) or not isinstance(method, str) or not isinstance(code, int):
+        if not isinstance(url, str) or not isinstance(method, str) or code is None:
             raise RecordingError(f"{place}: got no method, uri and status code; expected an interaction of vcrpy")
         response_headers = list(_headers(response))
         yield Entry(
@@ -34,7 +34,7 @@ def entries(rows: Iterable[Any], name: str) -> Iterator[Entry]:
             _body(request.get("body")) or b"",
             None,
             None,
-            code,
+            answer_status(code, place),
             response_headers,
             decompressed(_body(response.get("body")) or b"", dict(response_headers)),
             is_ordered=True,

@@ -58,6 +58,18 @@ def start_instant(written: Any, place: str) -> Instant:
     return parsed[0]
 
 
+def answer_status(written: Any, place: str) -> int | None:
+    """Return a status; None for one that recorders write if no answer arrived: none, null, 0 or a negative number."""
+    if written is None:
+        return None
+    is_whole = isinstance(written, int | float) and not isinstance(written, bool) and written % 1 == 0
+    if not is_whole or not (written <= 0 or 100 <= written <= 999):
+        raise RecordingError(
+            f"{place}: got the status {_short(written)}; expected a number such as 200, or 0 without an answer"
+        )
+    return int(written) if written > 0 else None
+
+
 def interval(start: Instant, duration_ms: Any, place: str) -> tuple[int, int]:
     """Return start and end in whole milliseconds, rounded outwards; a duration that is unknown (null, negative) is 0."""
     if duration_ms is None or isinstance(duration_ms, bool):

@@ -14,7 +14,7 @@ from typing import Any
 
 from mockserver._json import JSON
 from mockserver.contract.text import whole_number
-from mockserver.recordings.entries import Entry, RecordingError, interval, start_instant
+from mockserver.recordings.entries import Entry, RecordingError, answer_status, interval, start_instant
 
 OpenFile = Callable[[str], bytes | None]  # the content of a file of this name next to the recording; None without one
 _BODILESS = ("GET", "HEAD", "OPTIONS")
@@ -38,9 +38,8 @@ def entries(rows: Iterable[Any], name: str, open_file: OpenFile) -> Iterator[Ent
             raise RecordingError(f"{place}: got a request without method and url; expected those of HAR 1.2")
         start = start_instant(row.get("startedDateTime"), place)
         started, ended = interval(start, _duration(row), place)
-        request_headers, response_headers = _headers(request), _headers(response)
-        status = response.get("status")
-        answered = isinstance(status, int) and not isinstance(status, bool) and 100 <= status <= 999
+        request_headers, response_headers = _with_type(_headers(request), request), _headers(response)
+        status = answer_status(response.get("status"), place)
         yield Entry(
             place,
             method.upper(),
@@ -49,9 +48,11 @@ def entries(rows: Iterable[Any], name: str, open_file: OpenFile) -> Iterator[Ent
             _request_body(request, method.upper(), request_headers, open_file),
             started,
             ended,
-            status if answered else None,
+            status,
             response_headers,
-            _response_body(response, status, method.upper(), response_headers, open_file) if answered else b"",
+            _response_body(response, status, method.upper(), response_headers, open_file)
+            if status is not None
+            else b"",
             is_ordered=isinstance(row.get("_mockserver"), dict),
             is_cached=status == 304 or any(row.get(key) or response.get(key) for key in _NOT_FROM_SERVICE),
         )
@@ -86,6 +87,14 @@ def _headers(message: JSON) -> list[tuple[str, str]]:
     ]
 
 
+def _with_type(headers: list[tuple[str, str]], request: JSON) -> list[tuple[str, str]]:
+    """Return the headers of a request with the type of its body, which an export without headers has in `postData` alone."""
+    posted = request.get("postData")
+    kind = posted.get("mimeType") if isinstance(posted, dict) else None
+    is_missing = isinstance(kind, str) and kind and "content-type" not in dict(headers)
+    return [*headers, ("content-type", str(kind))] if is_missing else headers
+
+
 def _request_body(request: JSON, method: str, headers: list[tuple[str, str]], open_file: OpenFile) -> bytes | None:
     posted = request.get("postData")
     content = _content(posted, open_file) if isinstance(posted, dict) else None
@@ -100,7 +109,7 @@ def _request_body(request: JSON, method: str, headers: list[tuple[str, str]], op
 
 
 def _response_body(
-    response: JSON, status: Any, method: str, headers: list[tuple[str, str]], open_file: OpenFile
+    response: JSON, status: int, method: str, headers: list[tuple[str, str]], open_file: OpenFile
 ) -> bytes | None:
     recorded = response.get("content")
     content = _content(recorded, open_file) if isinstance(recorded, dict) else None

@@ -307,6 +307,16 @@ _FORMS: Final[Mapping[type, str]] = {
 }
 
 
+# How files begin that are no recording, or contain one.
+_OTHER_FORMATS: Final[Mapping[bytes, str]] = {
+    b"<": "HTML or XML",
+    b"\x1f\x8b": "compressed by gzip",
+    b"PK\x03\x04": "a ZIP archive",
+    b"\xff\xfe": "UTF-16 and not UTF-8",
+    b"\xfe\xff": "UTF-16 and not UTF-8",
+}
+
+
 def _entries(path: Path) -> Iterator[Entry]:
     """Yield the entries of a file, whose format its content shows."""
     with path.open("rb") as file:
@@ -314,8 +324,9 @@ def _entries(path: Path) -> Iterator[Entry]:
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not start:
         raise RecordingError(f"got {path.name}, which is empty; expected a HAR, such as a browser exports")
-    if start.startswith(b"<"):
-        raise RecordingError(f"got {path.name}, which is HTML or XML; expected a HAR, such as a browser exports")
+    for sign, form in _OTHER_FORMATS.items():
+        if start.startswith(sign):
+            raise RecordingError(f"got {path.name}, which is {form}; expected a HAR, such as a browser exports")
     if start.startswith((b"{", b"[")):
         yield from _json_entries(path, start)
     else:
@@ -384,14 +395,32 @@ def _neighbour(folder: Path, name: str) -> bytes | None:
 
 def _json_document(path: Path) -> Any:
     try:
-        return json.loads(path.read_bytes().decode("utf-8-sig"))
+        return json.loads(path.read_bytes().decode("utf-8-sig"), object_pairs_hook=_members)
     except UnicodeDecodeError:
         raise RecordingError(f"got {path.name}, which is not UTF-8; expected a HAR, which is JSON in UTF-8") from None
     except json.JSONDecodeError as failure:
         raise RecordingError(_not_json(path, f"at line {failure.lineno}, column {failure.colno}")) from None
+    except _RepeatedMemberError as failure:
+        raise RecordingError(
+            f"got {path.name}, in which an object has the member {failure} twice with different values; expected one of them"
+        ) from None
     except (ValueError, RecursionError) as failure:
         reason = "its nesting" if isinstance(failure, RecursionError) else "a number with thousands of digits"
         raise RecordingError(f"got {path.name}, which cannot be read because of {reason}; expected a HAR") from None
+
+
+class _RepeatedMemberError(ValueError):
+    """An object with two values for one member; its text is the name."""
+
+
+def _members(pairs: list[tuple[str, Any]]) -> JSON:
+    """Return an object; of two values of a member readers of JSON would take the last one, and a judge takes none."""
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        for name, value in pairs:
+            if members[name] != value:
+                raise _RepeatedMemberError(brief(name, 40))
+    return members
 
 
 def _not_json(path: Path, where: str) -> str:

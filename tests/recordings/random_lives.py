@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 from collections.abc import Callable, Sequence
@@ -88,6 +89,8 @@ class Recorder:
         row = entry(f"{method} {path}", status, at=date(start), time=end - start, sent=sent, key=key, address=ADDRESS)
         if "headers" in more:
             row["request"]["headers"] += pairs(more["headers"])
+        if "body" in more:
+            row["request"]["postData"] = {"text": base64.b64encode(more["body"]).decode(), "encoding": "base64"}
         row["response"]["headers"] = pairs(headers)
         row["response"]["content"] = content(body, headers)
         self.entries.append(row)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 from pathlib import Path
@@ -238,6 +239,7 @@ def test_a_cassette_is_a_recording_without_times(tmp_path: Path, form: str) -> N
     assert ("readCampaign", None, False, True) == (read.operation, read.key, read.is_timed, created.precedes(read))
 
 
+WHOLE = json.dumps(har(entry("GET /v1/campaigns", 200, LIST)))
 WRONG_DATE = entry("GET /v1/campaigns", 200, LIST, at="2026-13-45")
 ENDLESS = json.dumps(har(entry("GET /v1/campaigns", 200, LIST, time=1))).replace('"time": 1,', '"time": 1e400,')
 LEFT_OUT = entry("GET /v1/campaigns", 200, LIST)
@@ -250,6 +252,16 @@ del LEFT_OUT["response"]["content"]["text"]
         ("", "which is empty"),
         ("a: [1", "neither JSON nor YAML"),
         ("<!doctype html><title>HAR</title>", "which is HTML or XML"),
+        (WHOLE.replace('"status": 200', '"status": 1e999'), "entry 1: got the status inf; expected a number such as 200, or 0"),
+        (WHOLE.replace('"status": 200', '"status": "200"'), "entry 1: got the status '200'; expected a number such as 200"),
+        (WHOLE.replace('"status": 200', '"status": 404, "status": 200'), "an object has the member status twice with different values"),
+        ('{"log": {"entries": ' + "[" * 100_000, "cannot be read because of its nesting"),
+        ("interactions: " + "[" * 20_000, "neither JSON nor YAML"),
+        ("\0" * 1_000, "neither JSON nor YAML"),
+        (WHOLE.replace("crm.example", "crm\0example"), "whose JSON ends or breaks at line 1"),
+        (json.dumps(har({**entry("GET /v1/campaigns", 200, LIST), "response": None})), "entry 1: got no response"),
+        (WHOLE.replace("2026-03-01", "99999-03-01"), "entry 1: got the start '99999-03-01T12:00:00.000Z'"),
+        (WHOLE.replace('"time": 5', '"time": NaN'), "entry 1: got the time nan; expected milliseconds"),
         ("hello", "with a text; expected a HAR (log.entries), a cassette"),
         ('{"openapi": "3.1.0", "paths": {}}', "with openapi, paths; expected a HAR (log.entries), a cassette"),
         (json.dumps(har(LEFT_OUT))[:-40], "whose JSON ends or breaks at line 1, column"),
@@ -307,3 +319,45 @@ def test_a_document_without_members_is_named_by_its_form(tmp_path: Path, text: s
 
     with pytest.raises(RecordingError, match=f"^got recording.har with {form}; expected a HAR"):
         read_recording(tmp_path / "recording.har")
+
+
+@pytest.mark.parametrize(
+    ("content", "form"),
+    [
+        (gzip.compress(WHOLE.encode()), "compressed by gzip"),
+        (b"PK\x03\x04" + bytes(30), "a ZIP archive"),
+        (WHOLE.encode("utf-16"), "UTF-16 and not UTF-8"),
+        (WHOLE.replace("crm", "cr\xe9").encode("latin-1"), "not UTF-8"),
+    ],
+)  # fmt: skip
+def test_a_file_that_has_to_be_unpacked_or_encoded_is_named_so(tmp_path: Path, content: bytes, form: str) -> None:
+    (tmp_path / "recording.har").write_bytes(content)
+
+    with pytest.raises(RecordingError, match=f"^got recording.har, which is {form}; expected a HAR"):
+        read_recording(tmp_path / "recording.har")
+
+
+@pytest.mark.parametrize("status", ["null", "0", "-1"])
+def test_an_entry_of_which_no_answer_arrived_has_the_status_of_any_recorder(tmp_path: Path, status: str) -> None:
+    lost = json.dumps(entry("GET /v1/campaigns", 200, LIST)).replace('"status": 200', f'"status": {status}')
+    (exchange, _) = read_recording(write(tmp_path, json.loads(lost), entry("GET /v1/campaigns", 200, LIST))).exchanges
+
+    assert (None, "no-answer") == (exchange.status, exchange.trouble)
+
+
+def test_a_time_before_the_start_counts_as_none(tmp_path: Path) -> None:
+    (exchange,) = read_recording(write(tmp_path, entry("GET /v1/campaigns", 200, LIST, time=-5))).exchanges
+
+    assert exchange.started == exchange.ended
+
+
+def test_a_request_without_headers_has_the_type_of_its_body(tmp_path: Path) -> None:
+    (exchange,) = read_recording(write(tmp_path, entry("POST /v1/campaigns", 201, LIST, sent={"name": "x"}))).exchanges
+
+    assert "application/json" == exchange.request_headers["content-type"]
+
+
+def test_answers_of_any_depth_are_read(tmp_path: Path) -> None:
+    (exchange,) = read_recording(write(tmp_path, entry("GET /v1/campaigns", 200, "[" * 100_000))).exchanges
+
+    assert "broken-body" == exchange.trouble
