@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeGuard
 from urllib.parse import parse_qs
 
+from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.contract.limits import SESSION_LIFETIME
 from mockserver.contract.text import http_date
 from mockserver.core.instants import (
@@ -68,7 +69,8 @@ def service_order(exchanges: Sequence[RecordedExchange]) -> list[RecordedExchang
     Return the exchanges in an order in which the service may have handled them: the recorded one, as far as ids allow it.
 
     Of calls that overlap, one that sends or shows an id follows the one that assigned it, and a list or a detail without the
-    id precedes it.
+    id precedes it. A campaign is started before it is canceled, and what shows its status follows the call that led to it. What
+    this leaves open the instants decide that the service shows.
     """
     before = _dependencies(exchanges)
     ordered: dict[int, RecordedExchange] = {}
@@ -94,23 +96,30 @@ def _dependencies(exchanges: Sequence[RecordedExchange]) -> dict[int, set[int]]:
         new.append(frozenset(_assigned(exchange)) - known)
         known |= new[-1]
     before: dict[int, set[int]] = defaultdict(set)
+    windows = _windows(exchanges)
     for place, exchange in enumerate(exchanges):
         for later in range(place + 1, len(exchanges)):
             other = exchanges[later]
             if other.started > exchange.ended:
                 break
-            if not exchange.precedes(other) and (new[later] & _words(exchange) or _lacks(other, exchange)):
+            if not exchange.precedes(other) and (new[later] & _words(exchange) or _is_before(other, exchange)):
                 before[place].add(later)
-            elif new[place] & _words(other) or _lacks(exchange, other):
+            elif new[place] & _words(other) or _is_before(exchange, other):
                 before[later].add(place)
+            elif not exchange.precedes(other) and _is_earlier(windows.get(other.index), windows.get(exchange.index)):
+                before[place].add(later)
     return before
+
+
+def _is_earlier(one: Window | None, other: Window | None) -> bool:
+    return one is not None and other is not None and one.last < other.first
 
 
 def _assigned(exchange: RecordedExchange) -> Iterator[str]:
     """Yield the ids and the cursor that an answer shows first."""
     answer, key = exchange.response_json, _ASSIGNS.get(exchange.operation or "")
     if exchange.succeeded and isinstance(answer, dict):
-        entrypoint = answer.get("entrypoint")
+        entrypoint = answer.get("entrypoint") if exchange.operation == "readConnectionSession" else None
         values = [answer.get(key) if key else None, entrypoint.get("id") if isinstance(entrypoint, dict) else None]
         yield from (value for value in values if isinstance(value, str) and value)
 
@@ -131,10 +140,40 @@ def _words(exchange: RecordedExchange) -> frozenset[str]:
     return frozenset(word for word in words if isinstance(word, str))
 
 
+def _is_before(one: RecordedExchange, other: RecordedExchange) -> bool:
+    """Return True if two calls that overlap have answers that need this order: by what one lacks, or by a campaign's status."""
+    if not one.succeeded or not other.succeeded or one.key != other.key:
+        return False
+    if _lacks(one, other):
+        return True
+    if (one.operation, other.operation) == ("startCampaign", "cancelCampaign"):
+        return one.params.get("id") == other.params.get("id")
+    before, after = _status(one, other), _status(other, one)
+    if other.operation == "startCampaign" and before is not None:
+        return before == CAMPAIGN.initial
+    if other.operation == "cancelCampaign" and before is not None:
+        return before in CAMPAIGN.sources("cancel")
+    if one.operation == "startCampaign" and after is not None:
+        return after in _RAN
+    return one.operation == "cancelCampaign" and after == "canceled"
+
+
+_RAN: Final = frozenset(("processing", "completed", "failed"))
+
+
+def _status(read: RecordedExchange, write: RecordedExchange) -> object:
+    """Return the status that an answer shows of the campaign of a call; None if it shows none."""
+    answer, id = read.response_json, write.params.get("id")
+    if read.operation == "listCampaigns":
+        return next((row.get("status") for row in rows_of(answer, "campaigns") if row.get("id") == id), None)
+    is_read = read.operation in ("readCampaign", "readExecution") and read.params.get("id") == id
+    return answer.get("status") if is_read and isinstance(answer, dict) else None
+
+
 def _lacks(other: RecordedExchange, created: RecordedExchange) -> bool:
     """Return True if an answer lacks what a call created, which it would have shown after the call."""
     answer = other.response_json
-    if not other.succeeded or not created.succeeded or other.key != created.key or not isinstance(answer, dict):
+    if not isinstance(answer, dict):
         return False
     if created.operation == "createCampaign" and other.operation == "listCampaigns":
         kind = "campaigns"

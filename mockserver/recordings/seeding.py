@@ -267,7 +267,7 @@ class Seed:
         return [{**row, "createdAt": format_milliseconds(oldest - SECOND)} for row in older]
 
     def _chats_with_unread_pages(self) -> set[str]:
-        followed = {parse_qs(call.path.partition("?")[2]).get("cursor", [""])[-1] for call in self._all}
+        followed = {parse_qs(call.path.partition("?")[2]).get("cursor", [""])[-1] for call in self._calls}
         whole: set[str] = set()
         more: set[str] = set()
         for call, body in self._of("listMessages"):
@@ -365,7 +365,8 @@ class Seed:
         if status == "canceled":
             return {}
         start = format_milliseconds(self._begin - _LONG_AGO)
-        target = {"completed": 0, "failed": 2}.get(status, _MANY)
+        least = 0 if self._choices.get("start-empty-audience", "complete") == "complete" else 1
+        target = {"completed": least, "failed": 2}.get(status, _MANY)
         return {
             "startedAt": start,
             **({"completedAt": start} if status == "failed" else {}),

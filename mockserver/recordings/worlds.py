@@ -10,8 +10,9 @@ A scenario that behaves as a recording shows: seed data for what it saw first, i
 from __future__ import annotations
 
 import io
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
@@ -40,8 +41,8 @@ _PROBLEMS_MAX: Final = 200  # records that are left out because the scenario wou
 _OF_CONTENT: Final[Mapping[str, Sequence[str]]] = {
     "listTemplates": ("list-order",), "previewAudience": ("group-no-statements", "date-only-and-naive"),
     "listMessages": ("short-pages", "page-stability"), "readConnectionSession": ("expiry-driver",),
-    "readCampaign": ("audience-off-channel", "execution-status-lag", "late-sends-after-cancel"),
-    "readExecution": ("audience-off-channel", "execution-status-lag", "late-sends-after-cancel"),
+    "readCampaign": ("audience-off-channel", "execution-status-lag", "late-sends-after-cancel", "start-empty-audience"),
+    "readExecution": ("audience-off-channel", "execution-status-lag", "late-sends-after-cancel", "start-empty-audience"),
 }  # fmt: skip
 _OF_CAMPAIGNS: Final = (
     "createCampaign",
@@ -57,6 +58,10 @@ _WRITES: Final[Mapping[str, Sequence[str]]] = {
     **dict.fromkeys(("createCampaign", "startCampaign", "cancelCampaign"), _OF_CAMPAIGNS),
     "createConnectionSession": ("readConnectionSession", "readEntrypoint"),
 }
+
+
+# Fields that depend on the chats of an audience.
+_OF_AUDIENCES: Final = frozenset(("targetCount", "sentCount", "failedCount", "progress", "estimatedCount"))
 
 
 class World(NamedTuple):
@@ -110,9 +115,10 @@ def world(recording: Recording, learnt: Sequence[LearnedChoice]) -> World:
         "script": list(_rules(recording.exchanges, instants, begin)),
     }
     document = _valid({key: value for key, value in document.items() if value}, comments)
-    document = _with_choices(document, recording, {row.id for row in learnt if row.state == "settled"}, comments)
     document = _with_effects_of_lost_calls(document, recording)
+    document = _with_choices(document, recording, {row.id for row in learnt if row.state == "settled"}, comments)
     document = _with_errors(document, recording, comments)
+    document = _with_counts(document, recording, comments)
     comments += _reasons(document, recording)
     return World(document, tuple(dict.fromkeys(comments)))
 
@@ -259,29 +265,41 @@ def _with_errors(document: JSON, recording: Recording, comments: list[str]) -> J
     return document
 
 
+def _with_counts(document: JSON, recording: Recording, comments: list[str]) -> JSON:
+    """Return the document with a rule for each size of an audience that its chats do not explain."""
+    numbers = _numbers(recording.exchanges)
+    by_index = {exchange.index: exchange for exchange in recording.exchanges}
+    script = list(document.get("script", ()))
+    for row in play(document, recording):
+        call = by_index[row.n]
+        if call.operation == "previewAudience" and row.place == "/estimatedCount":
+            reply = {"status": call.status, "body": {"estimatedCount": call.response_json["estimatedCount"]}}
+            script.append({"on": call.operation, "nth": numbers[row.n], "do": {"reply": reply}})
+            comments.append(f"which chats #{row.n} (previewAudience) has counted: a rule repeats the number")
+    return {**document, **({"script": script} if script else {})}
+
+
 def _reasons(document: JSON, recording: Recording) -> Iterator[str]:
     """Yield for each call that the scenario answers otherwise than recorded why the recording cannot show what led to it."""
     by_index = {exchange.index: exchange for exchange in recording.exchanges}
-    differing = dict.fromkeys(row.n for row in play(document, recording))
-    for n in differing:
-        reason = _reason(by_index[n], recording.exchanges)
-        if reason is not None:
-            yield f"what leads to the answer of #{n} ({by_index[n].operation}): {reason}"
+    places: dict[int, set[str]] = defaultdict(set)
+    for row in play(document, recording):
+        places[row.n].add(row.place.rpartition("/")[2])
+    for n, names in places.items():
+        reason = _reason(by_index[n], names, recording.exchanges)
+        yield f"what leads to the answer of #{n} ({by_index[n].operation}): {reason}"
 
 
-def _reason(exchange: RecordedExchange, exchanges: Sequence[RecordedExchange]) -> str | None:
-    """Return why a recording leaves open what an answer depends on; None if nothing in it does."""
-    if exchange.operation == "previewAudience":
-        return "no answer shows the chats that are counted"
-    if exchange.operation == "readEntrypoint" and exchange.succeeded:
-        return "a rule cannot name the session that connected it while another one was pending"
+def _reason(exchange: RecordedExchange, names: AbstractSet[str], exchanges: Sequence[RecordedExchange]) -> str:
+    """Return why a recording leaves open what the fields of an answer with these names depend on."""
+    if names & _OF_AUDIENCES:
+        return "no answer shows the chats of its audience"
+    if exchange.operation in ("listCampaigns", "listTemplates") and "id" in names:
+        return "no option leads to the order of its list"
     causes = [
         other
         for other in sorted(exchanges, key=lambda other: other.index)
-        if exchange.operation in _WRITES.get(other.operation or "", ())
-        and other.key == exchange.key
-        and other is not exchange
-        and not exchange.precedes(other)
+        if _may_lead_to(other, exchange) and other is not exchange and not exchange.precedes(other)
     ]
     for cause in causes:
         if not cause.is_answered:
@@ -289,7 +307,15 @@ def _reason(exchange: RecordedExchange, exchanges: Sequence[RecordedExchange]) -
     for cause, following in pairwise(sorted([*causes, exchange], key=lambda other: other.index)):
         if not cause.precedes(following):
             return f"#{cause.index} and #{following.index} overlap, and their order is open"
-    return None
+    return "no call of the recording leads to it"
+
+
+def _may_lead_to(cause: RecordedExchange, exchange: RecordedExchange) -> bool:
+    """Return True if an answer may depend on a call: one on the same record, or on all of them."""
+    if exchange.operation not in _WRITES.get(cause.operation or "", ()) or cause.key != exchange.key:
+        return False
+    ids = {cause.params.get("id"), exchange.params.get("id")} - {None}
+    return len(ids) < 2 or cause.operation == "createConnectionSession"
 
 
 def _numbers(exchanges: Sequence[RecordedExchange]) -> dict[int, int]:
@@ -317,7 +343,8 @@ def _ends_of_sessions(exchanges: Sequence[RecordedExchange], instants: Mapping[i
     """
     Yield a rule for the end of each session: before the first read that shows it.
 
-    If that read is after the deadline, the rule follows the last call that showed the session as pending.
+    If that read is after the deadline, or of the entrypoint while other sessions are pending, which a rule could end instead,
+    the rule follows the last call that showed the session as pending.
     """
     deadlines: dict[str, Instant] = {}
     pending: dict[str, RecordedExchange] = {}
@@ -343,9 +370,9 @@ def _ends_of_sessions(exchanges: Sequence[RecordedExchange], instants: Mapping[i
         effect = _end_of_session(body, is_late=is_late)
         if effect:
             shown = body["entrypoint"].get("id") if isinstance(body.get("entrypoint"), dict) else None
-            # A rule on the entrypoint's read cannot name the session, so it needs that no other one is pending.
-            first = exchange if pending.keys() - ended else entrypoints.get(str(shown), exchange)
-            cause, when = (pending[id], "after") if is_late else (first, "before")
+            first = entrypoints.get(str(shown), exchange)
+            is_unclear = first is not exchange and bool(pending.keys() - ended)
+            cause, when = (pending[id], "after") if is_late or is_unclear else (first, "before")
             yield {"on": cause.operation, "nth": numbers[cause.index], "when": when, "do": effect}
 
 

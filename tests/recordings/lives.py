@@ -366,3 +366,14 @@ def recorded(
         har = sandbox.log.har()
         file.write_text(json.dumps(har if overlaps is None else blurred(har, overlaps)), encoding="utf-8")
     return read_recording(file)
+
+
+def recorded_life(server: MockServer, chosen: Mapping[str, object], folder: Path, seed: int, calls: int) -> Recording:
+    """Return the recording of a random life; every second one has faults, and in every third one calls overlap."""
+
+    def live(sandbox: Sandbox) -> None:
+        if seed % 2:
+            sandbox.apply({"script": FAULTS})
+        Life(sandbox, Random(seed)).run(calls)
+
+    return recorded(server, chosen, folder, live, Random(seed) if seed % 3 == 0 else None)

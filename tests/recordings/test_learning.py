@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from mockserver import MockServer, Sandbox
+from mockserver import MockServer
 from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
 from mockserver.recordings.learning import NOT_LEARNT, LearnedChoice, learn
 from mockserver.recordings.reading import read_recording
 from tests.recordings.hars import entry, write
-from tests.recordings.lives import FAULTS, Life, random_profile, recorded, tour
+from tests.recordings.lives import random_profile, recorded, recorded_life, tour
 
 OPTIONS = [
     pytest.param(id, option, id=f"{id}={option}")
@@ -59,18 +59,9 @@ def wrong(learnt: tuple[LearnedChoice, ...], chosen: Mapping[str, object]) -> li
 
 
 def check_life(server: MockServer, folder: Path, seed: int, calls: int) -> None:
-    """Every second life has faults, and every third one the clock of a recorder that overlaps its calls."""
-    random = Random(seed)
-    chosen = random_profile(random)
+    chosen = random_profile(Random(seed))
 
-    def live(sandbox: Sandbox) -> None:
-        if seed % 2:
-            sandbox.apply({"script": FAULTS})
-        Life(sandbox, random).run(calls)
-
-    recording = recorded(server, chosen, folder, live, Random(seed) if seed % 3 == 0 else None)
-
-    assert [] == wrong(learn(recording), chosen)
+    assert [] == wrong(learn(recorded_life(server, chosen, folder, seed, calls)), chosen)
 
 
 @pytest.mark.parametrize("seed", range(8))

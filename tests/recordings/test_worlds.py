@@ -20,8 +20,10 @@ from mockserver.recordings.report import report_on
 from mockserver.recordings.worlds import World, world
 from mockserver.scenario.documents import read_file
 from mockserver.verify.histories.exchanges import Recording
+from tests.depth import at_depth
 from tests.recordings.hars import KEY, entry, write
-from tests.recordings.lives import Life, random_profile, recorded
+from tests.recordings.lives import Life, random_profile, recorded, recorded_life
+from tests.recordings.random_lives import record
 from tests.recordings.record import FILE
 
 
@@ -327,18 +329,65 @@ def test_a_lost_call_took_effect_if_the_answers_after_it_say_so(tmp_path: Path) 
     assert [{"on": "cancelCampaign", "nth": 1, "do": {"drop": "after"}}] == scenario.document["script"]
 
 
-def test_a_difference_that_the_recording_cannot_explain_is_named_with_its_call(tmp_path: Path) -> None:
+def test_a_count_that_no_chats_explain_is_a_rule_and_a_comment(tmp_path: Path) -> None:
     rows = [
-        entry("POST /v1/campaigns/audience-preview", 200, {"estimatedCount": count}, sent=sent, at=f"2026-03-01T12:00:0{count}Z", headers=JSON_TYPE)
+        entry("POST /v1/campaigns/audience-preview", 200, {"estimatedCount": count}, sent=sent, at=f"2026-03-01T12:00:0{count}Z")
         for count, sent in ((2, {}), (3, {"filters": _statement("chat.isAnswered", "equals", True)}))
     ]  # fmt: skip
     scenario, differences = written(read_recording(write(tmp_path, *rows)))
 
-    assert ["#2 POST /v1/campaigns/audience-preview: /estimatedCount: recorded 3, played 2"] == differences
+    assert [] == differences
+    assert [{"reply": {"status": 200, "body": {"estimatedCount": 3}}}] == [
+        rule["do"] for rule in scenario.document["script"]
+    ]
+    assert "which chats #2 (previewAudience) has counted: a rule repeats the number" == scenario.comments[-1]
+
+
+def test_an_order_that_no_option_leads_to_is_named_with_its_call(tmp_path: Path) -> None:
+    first, second = (campaign_row(id, "draft") for id in ("one", "two"))
+    rows = [
+        created("one", "2026-03-01T12:00:00Z"), created("two", "2026-03-01T12:00:01Z"), created("three", "2026-03-01T12:00:02Z"),
+        listed(second, campaign_row("three", "draft"), first, at="2026-03-01T12:00:03Z"),
+    ]  # fmt: skip
+    scenario, differences = written(read_recording(write(tmp_path, *rows)))
+
+    assert ["#4"] == [*dict.fromkeys(row.partition(" ")[0] for row in differences)]
     assert (
-        "what leads to the answer of #2 (previewAudience): no answer shows the chats that are counted"
-        == scenario.comments[-1]
+        "what leads to the answer of #4 (listCampaigns): no option leads to the order of its list" in scenario.comments
     )
+
+
+LIVES = at_depth(3, 100)  # of each kind
+
+
+@pytest.mark.law
+@pytest.mark.parametrize("kind", ["one tenant", "two tenants"])
+def test_a_scenario_plays_its_life_but_for_the_answers_that_it_names(tmp_path: Path, kind: str) -> None:
+    """Lives under random choices: every second has faults, others overlapping calls, or clocks that jump."""
+    calls, named = 0, 0
+    with MockServer() as server:
+        for seed in range(LIVES):
+            recording = life_of(server, tmp_path, seed) if kind == "one tenant" else life_of_two(server, tmp_path, seed)
+            report = report_on(recording)
+            scenario = world(report.recording, report.choices)
+            differing = {row.n for row in play(scenario.document, report.recording, recording)}
+            reasons = [row for row in scenario.comments if row.startswith("what leads to the answer of ")]
+            assert (seed, differing) == (seed, {int(row.partition("#")[2].partition(" ")[0]) for row in reasons})
+            assert (seed, []) == (
+                seed,
+                [row for row in reasons if row.endswith("no call of the recording leads to it")],
+            )
+            calls, named = calls + len(recording.exchanges), named + len(differing)
+    assert named <= calls / 100
+
+
+def life_of(server: MockServer, folder: Path, seed: int) -> Recording:
+    return recorded_life(server, random_profile(Random(seed)), folder, seed, 40)
+
+
+def life_of_two(server: MockServer, folder: Path, seed: int) -> Recording:
+    has_faults, has_jumps = seed // 2 % 2 == 1, seed // 4 % 2 == 1
+    return record(server, folder, seed, clients=1 + seed % 2, faults=has_faults, jumps=has_jumps, steps=25)
 
 
 def read_before_its_session(sandbox: Sandbox, file: Path, sessions: int) -> tuple[World, list[str]]:
@@ -359,11 +408,57 @@ def test_a_session_whose_entrypoint_is_read_first_ends_before_that_read(mockserv
     assert ["readEntrypoint"] == [rule["on"] for rule in scenario.document["script"]]
 
 
-def test_a_rule_on_the_read_of_an_entrypoint_connects_no_other_session(mockserver: Sandbox, tmp_path: Path) -> None:
-    scenario, (difference,) = read_before_its_session(mockserver, tmp_path / "two.har", 2)
+def test_a_session_whose_entrypoint_is_read_while_another_is_pending_ends_before(
+    mockserver: Sandbox, tmp_path: Path
+) -> None:
+    """A rule on the entrypoint's read could end the other one."""
+    scenario, differences = read_before_its_session(mockserver, tmp_path / "two.har", 2)
 
-    assert difference.startswith("#3 GET /v1/entrypoints/")
-    assert (
-        "what leads to the answer of #3 (readEntrypoint): a rule cannot name the session that connected it while another one was pending"
-        in scenario.comments
-    )
+    assert [] == differences
+    assert [("createConnectionSession", "after")] == [
+        (rule["on"], rule["when"]) for rule in scenario.document["script"]
+    ]
+
+
+def test_calls_that_overlap_are_in_the_order_of_the_instants_that_the_service_shows(tmp_path: Path) -> None:
+    rows = [listed(at=f"2026-03-01T12:00:0{n}Z", time=4_000) for n in (0, 1)]
+    rows[1]["request"]["url"] += "?page=2"
+    for row, second in zip(rows, (30, 10), strict=True):
+        row["response"]["headers"].append({"name": "Date", "value": f"Sun, 01 Mar 2026 12:00:{second} GMT"})
+
+    assert ["GET /v1/campaigns?page=2", "GET /v1/campaigns"] == order(tmp_path, *rows)
+
+
+@pytest.mark.parametrize(
+    ("shown", "first"), [("canceled", "POST /v1/campaigns/c/cancel"), ("processing", "GET /v1/campaigns")]
+)
+def test_a_list_that_overlaps_with_a_cancel_follows_it_if_it_shows_it(tmp_path: Path, shown: str, first: str) -> None:
+    canceled = entry("POST /v1/campaigns/c/cancel", 204, at="2026-03-01T12:00:01Z", time=4_000)
+    shows = listed(campaign_row("c", shown), at="2026-03-01T12:00:00Z", time=4_000)
+
+    assert first == order(tmp_path, shows, canceled)[0]
+
+
+def test_a_start_that_overlaps_with_a_cancel_precedes_it(tmp_path: Path) -> None:
+    canceled = entry("POST /v1/campaigns/c/cancel", 204, at="2026-03-01T12:00:00Z", time=4_000)
+    started = entry("POST /v1/campaigns/c/start", 202, {"executionId": "e"}, at="2026-03-01T12:00:01Z", time=4_000)
+
+    assert ["POST /v1/campaigns/c/start", "POST /v1/campaigns/c/cancel"] == order(tmp_path, canceled, started)
+
+
+def test_messages_beyond_a_page_that_was_asked_for_in_vain_are_more(tmp_path: Path) -> None:
+    sender = {"id": "p", "name": "P", "isParticipant": True}
+    message = {
+        "id": "m",
+        "type": "text",
+        "status": "sent",
+        "text": "x",
+        "createdAt": "2026-01-01T00:00:00.000Z",
+        "sender": sender,
+    }
+    rows = [
+        entry("GET /v1/messaging/chats/c?limit=1", 200, {"records": [message], "nextCursor": "n"}),
+        entry("GET /v1/messaging/chats/c?limit=1&cursor=n", 0, at="2026-03-01T12:00:01Z"),
+    ]
+
+    assert [] == written(read_recording(write(tmp_path, *rows)))[1]
