@@ -38,6 +38,7 @@ SAFE = {
     ("contract.schemas", "read", "loads"): "a schema of the package",
     ("server.control.openapi.documents", "make", "loads"): "choices that the caller has encoded",
     ("testing.report.folder", "file_name", "decode"): "the beginning of a name, which may end inside a character",
+    ("recordings.entries", "answer_status", "int"): "a number from 100 to 999",
     ("cli.openapi", "print_document", "decode"): "a document that the package has encoded",
     ("contract.openapi.skeleton", "read", "loads"): "a skeleton of the package",
     ("contract.openapi.skeleton", "apply", "int"): "a place in a skeleton of the package",

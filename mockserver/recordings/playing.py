@@ -77,7 +77,7 @@ def play(document: Mapping[str, Any], masked: Recording, plain: Recording | None
     Raises:
         ScenarioError: The document is not valid.
     """
-    player = _Player(SandboxHost().create(SandboxConfig(document)), masked)
+    player = _Player(SandboxHost().create(SandboxConfig(document)), document, masked)
     read = {exchange.index: exchange for exchange in (plain or masked).exchanges}
     return [
         row
@@ -98,7 +98,7 @@ def _with_files(exchange: RecordedExchange, read: RecordedExchange) -> RecordedE
 class _Player:
     """A sandbox, the ids that it has in place of the recorded ones, and the keys of the recording's tenants."""
 
-    def __init__(self, hosted: HostedSandbox, recording: Recording) -> None:
+    def __init__(self, hosted: HostedSandbox, document: Mapping[str, Any], recording: Recording) -> None:
         self._hosted = hosted
         self._instants = service_instants(service_order(recording.exchanges))
         self._ids: dict[str, str] = {}  # by recorded id
@@ -106,6 +106,9 @@ class _Player:
         tenants = hosted.sandbox.tenants.values()
         self._given = {id for tenant in tenants for table in TABLES for id in getattr(tenant, table)}
         self._given |= {row.id for tenant in tenants for rows in tenant.messages.values() for row in rows}
+        self._given &= {
+            *_texts(document)
+        }  # an id that the sandbox made is no id of the recording, even if they are equal
         self._keys = _keys(hosted, recording)
 
     def differences(self, exchange: RecordedExchange) -> Iterator[PlayDifference]:
@@ -266,6 +269,15 @@ def _names(schema: Any) -> Iterator[str]:
     elif isinstance(schema, Sequence) and not isinstance(schema, str):
         for inner in schema:
             yield from _names(inner)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts in a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(inner)
 
 
 def _text(value: Any) -> str:

@@ -79,7 +79,8 @@ class Seed:
         rows = chats.chats
         for chat_id in dict.fromkeys(self._chat_ids()):
             position = self._positions.get(chat_id)
-            free = [place for place in reversed(range(len(rows))) if "id" not in rows[place]]
+            # The runs of listed campaigns have sent messages to the chats with tags, which a listing would show.
+            free = [place for place in reversed(range(len(rows))) if not rows[place].keys() & {"id", "tagIds"}]
             if position in free:
                 rows[position]["id"] = chat_id
             elif free and position is None:
@@ -346,7 +347,10 @@ class Seed:
         id = call.params.get("id", "")
         is_acted_on = call.operation in ("startCampaign", "cancelCampaign") and call.is_answered
         if is_acted_on and id not in rows and id not in self._created and call.code not in _NOT_THERE:
-            rows[id] = {"id": id, "status": CAMPAIGN.initial if call.succeeded else "canceled", "_seen": True}
+            is_draft = call.succeeded and not (
+                call.operation == "cancelCampaign" and self._choices.get("cancel-draft") == "unprocessable"
+            )
+            rows[id] = {"id": id, "status": CAMPAIGN.initial if is_draft else "canceled", "_seen": True}
             self._comments.append(f"campaign {id}, which no answer shows")
 
     def _date(self, rows: Mapping[str, JSON]) -> None:

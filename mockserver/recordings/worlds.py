@@ -51,7 +51,6 @@ _OF_CAMPAIGNS: Final = (
     "readCampaign",
     "readExecution",
     "listCampaigns",
-    "listMessages",
 )
 # The calls whose answers depend on a write.
 _WRITES: Final[Mapping[str, Sequence[str]]] = {
@@ -294,6 +293,8 @@ def _reason(exchange: RecordedExchange, names: AbstractSet[str], exchanges: Sequ
     """Return why a recording leaves open what the fields of an answer with these names depend on."""
     if names & _OF_AUDIENCES:
         return "no answer shows the chats of its audience"
+    if exchange.operation == "listMessages" and any(other.operation == "startCampaign" for other in exchanges):
+        return "no answer shows the chats to which a campaign sends"
     if exchange.operation in ("listCampaigns", "listTemplates") and "id" in names:
         return "no option leads to the order of its list"
     causes = [
