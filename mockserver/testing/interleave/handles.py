@@ -42,25 +42,85 @@ def handle(
     return sandbox
 
 
-class _ActorBackend(LocalBackend):
+class CountedBackend(LocalBackend):
+    """
+    A backend that counts how often the state of its sandbox is reached through it.
+
+    Attributes:
+        uses: Their number; those of a client within a step do not count.
+    """
+
+    uses = 0
+
+    @property
+    def hosted(self) -> HostedSandbox:
+        """The sandbox."""
+        self.uses += 1
+        hosted: HostedSandbox = self.__dict__["hosted"]
+        return hosted
+
+    @hosted.setter
+    def hosted(self, hosted: HostedSandbox) -> None:
+        self.__dict__["hosted"] = hosted
+
+
+class _ActorBackend(CountedBackend):
     def __init__(self, hosted: HostedSandbox, gate: Gate, actor: str, open_port: Callable[[str], str]) -> None:
         super().__init__(hosted, lambda: None)
-        self._gate, self._actor, self._open_port = gate, actor, open_port
+        self._hosted, self._gate, self._actor, self._open_port = hosted, gate, actor, open_port
         self._own_url: str | None = None  # of the client's own port, once it has been read
+
+    # No call of the API changes these.
+
+    @property
+    def sandbox_id(self) -> str:
+        return self._hosted.id
+
+    @property
+    def tenant_id(self) -> str:
+        return self._hosted.tenant.id
+
+    @property
+    def secret_key(self) -> str:
+        return self._hosted.tenant.secret_key
+
+    @property
+    def public_key(self) -> str:
+        return self._hosted.tenant.public_key
 
     def base_url(self) -> str:
         self._own_url = self._open_port(self._actor)
         return self._own_url
 
+    def _step(
+        self,
+        call: Callable[[], Any],
+        label: str = "",
+        order: tuple[Any, ...] = (),
+        request: tuple[Any, ...] | None = None,
+    ) -> Any:
+        def uncounted() -> Any:
+            uses = self.uses
+            try:
+                return call()
+            finally:
+                self.uses = uses
+
+        return self._gate.step(self._actor, uncounted, label, order, request)
+
     def send(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout_s: float | None
     ) -> Response:
         call = partial(super().send, method, path, headers, body, timeout_s)
-        response: Response = self._gate.step(self._actor, call, order=(method, path, body))
-        return response
+        request = (method, path, headers, body, timeout_s)
+        response: Response = self._step(call, order=(method, path, body), request=request)
+        return response._replace(headers=dict(response.headers))  # the client may change them
 
     def client_route(self) -> ClientRoute:
+        uses = self.uses
         route = super().client_route()
+        self.uses = uses
+        hosted = self._hosted
 
         def send(
             method: str,
@@ -71,10 +131,11 @@ class _ActorBackend(LocalBackend):
             timeout_s: float | None = None,
         ) -> Any:
             if origin == self._own_url:  # the sandbox is at the root of the client's own port
-                origin = self.hosted.host.origin
+                origin = hosted.host.origin
                 target = route.base_url.removeprefix(origin) + target
             call = partial(route.send, method, origin, target, headers, body, timeout_s)
-            return self._gate.step(self._actor, call, order=(method, target, body))
+            request = (method, target.removeprefix(hosted.prefix), headers, body, timeout_s)
+            return self._step(call, order=(method, target, body), request=request)
 
         return route._replace(send=send, may_block=lambda: True, in_thread=self._gate.for_asyncio(self._actor))
 
@@ -85,7 +146,7 @@ class _ActorBackend(LocalBackend):
             return self._sleep(until) if until is not None else call()
         if not is_recorded(command):
             return call()
-        view: JSON = self._gate.step(self._actor, call, command, (command, repr(arguments)))
+        view: JSON = self._step(call, command, (command, repr(arguments)))
         return view
 
     def _sleep(self, until: Instant) -> JSON:
@@ -93,21 +154,21 @@ class _ActorBackend(LocalBackend):
         return {"now": super().run("readClock")["now"], "fired": waiting.fired}
 
     def apply(self, document: Mapping[str, Any]) -> JSON:
-        view: JSON = self._gate.step(self._actor, partial(super().apply, document), "apply", ("apply",))
+        view: JSON = self._step(partial(super().apply, document), "apply", ("apply",))
         return view
 
     def register_receiver(
         self, target: ReceiverTarget, tenant_id: str, events: Any, secret: str | None, path: str
     ) -> RegisteredReceiver:
         call = partial(super().register_receiver, target, tenant_id, events, secret, path)
-        registered: RegisteredReceiver = self._gate.step(self._actor, call, "createWebhook", ("createWebhook",))
+        registered: RegisteredReceiver = self._step(call, "createWebhook", ("createWebhook",))
         return registered
 
     def _visit(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes
     ) -> tuple[int, Mapping[str, str], bytes]:
         call = partial(super()._visit, method, url, headers, body)
-        page: tuple[int, Mapping[str, str], bytes] = self._gate.step(self._actor, call, "visit", (method, url))
+        page: tuple[int, Mapping[str, str], bytes] = self._step(call, "visit", (method, url))
         return page
 
 

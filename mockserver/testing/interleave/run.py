@@ -17,6 +17,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from functools import partial
+from itertools import groupby
 from queue import Empty
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,15 +28,29 @@ from mockserver.core.operations.footprints import Footprint, footprint_of
 from mockserver.core.scheduler import next_due
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.webhooks.deliveries import due_endpoints
+from mockserver.server.api.response import HttpResponse
 from mockserver.server.http1 import real_time
 from mockserver.testing.explore.in_process import Place, RunInProcess, Sleep
 from mockserver.testing.explore.watch import Bounds, Used, Watch
 from mockserver.testing.interleave import idle, schedules
+from mockserver.testing.interleave.beginnings import Beginning, OtherBeginning, RecordedStep, Recorder
 from mockserver.testing.interleave.faults import PlacedFault
-from mockserver.testing.interleave.gate import DELIVERING, IDLE, ActorEnd, Gate, LoopIdle, Mail, SocketAnswered, Waiting
-from mockserver.testing.interleave.handles import handle
+from mockserver.testing.interleave.gate import (
+    DELIVERING,
+    IDLE,
+    ActorEnd,
+    Answered,
+    Gate,
+    LoopIdle,
+    Mail,
+    RecordedAnswers,
+    SocketAnswered,
+    Waiting,
+)
+from mockserver.testing.interleave.handles import CountedBackend, handle
 from mockserver.testing.interleave.schedules import TIMERS, Ready, Release, Situation, Waits
 from mockserver.testing.run_end import RunEnded
+from mockserver.testing.transports.in_process import Response
 
 if TYPE_CHECKING:
     from mockserver.server.http1.server import Server
@@ -161,7 +176,7 @@ class _Actor:
         return self.reads >= (_VAIN_READS if self.has_slept else _VAIN_READS_WITHOUT_SLEEP)
 
     def next_waiting(self) -> Waiting:
-        return min(self.waiting, key=lambda waiting: waiting.order)
+        return self.waiting[0] if len(self.waiting) == 1 else min(self.waiting, key=lambda waiting: waiting.order)
 
 
 class KnownThreads:
@@ -188,6 +203,7 @@ class InterleavedRun:
         places: See `explore.in_process.places_of_sleeps`.
         known: What earlier runs have learned.
         fault: A fault at one call; None for none.
+        recorder: Records the beginnings of this run; None to record none.
     """
 
     def __init__(
@@ -202,6 +218,7 @@ class InterleavedRun:
         places: Sequence[Place],
         known: KnownThreads,
         fault: PlacedFault | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         self._sandbox, self._hosted, self._state = sandbox, sandbox._hosted, sandbox._hosted.sandbox
         self._functions, self._seed, self._blocked_s, self._known = clients, seed, blocked_s, known
@@ -217,6 +234,11 @@ class InterleavedRun:
         self._loop_thread: threading.Thread | None = None
         self._probes = 0
         self._fault = fault
+        self._recorder = recorder
+        self._backends = [backend for backend in (sandbox._backend,) if isinstance(backend, CountedBackend)]
+        self._uses = 0  # of the sandbox's state, through these
+        self._answered: Answered | None = None  # of the step that was released last
+        self._random_of: _Actor | None = None  # whose random numbers are drawn now
         self._calls = dict.fromkeys(clients, 0)
         self._coroutines: list[Coroutine[Any, Any, Any]] = []
         self._is_plain = True
@@ -229,17 +251,24 @@ class InterleavedRun:
         self._watch = Watch(self._hosted, bounds)
         self._in_process = RunInProcess(places, sandbox)
 
-    def play(self, choose: Choose) -> Played:
+    def play(self, choose: Choose, beginning: Beginning | None = None) -> Played:
         """
         Run the clients to their ends, or to a bound.
 
         Args:
+            beginning: The first steps with the answers of an earlier run.
             choose: Gets the options, of which the first is the serial one, and the actor that has just read in vain, and
                 returns the name of one of the options.
+
+        Raises:
+            OtherBeginning: The clients differ from those of the earlier run.
         """
         stuck: str | None = None
         self._in_process.start()
+        self._uses = sum(backend.uses for backend in self._backends)
         try:
+            if beginning is not None:
+                self._repeat(beginning)
             while stuck is None:
                 situation = self._situation()
                 if not situation.ready:
@@ -291,8 +320,9 @@ class InterleavedRun:
     def _situation(self) -> Situation:
         self._drain()
         ready = [Ready(actor.name, waits) for actor in self._clients() if (waits := self._waits(actor)) is not None]
-        ready = self._without_later_sleeps(ready)
-        due = due_endpoints(self._state)
+        if any(row.waits == "sleep" for row in ready):
+            ready = self._without_later_sleeps(ready)
+        due = self._due_endpoints()
         for name, endpoint in self._endpoints().items():
             actor = self._actors.get(name)
             if actor is not None and actor.is_running:
@@ -312,6 +342,9 @@ class InterleavedRun:
         webhooks = [webhook for tenant in self._state.tenants.values() for webhook in tenant.webhooks]
         return {schedules.endpoint_name(place): webhook for place, webhook in enumerate(webhooks)}
 
+    def _due_endpoints(self) -> Sequence[str]:
+        return () if self._state.outbox.is_idle else due_endpoints(self._state)
+
     @staticmethod
     def _waits(actor: _Actor) -> Waits | None:
         if not actor.is_begun:
@@ -328,8 +361,9 @@ class InterleavedRun:
 
     def _timers_may_fire(self) -> bool:
         """Return True if a client sleeps, and no sleep ends before the next timer is due."""
-        due, sleeps = next_due(self._state), self._sleeps().values()
-        return due is not None and bool(sleeps) and all(until == IDLE or due <= until for until in sleeps)
+        sleeps = self._sleeps().values()
+        due = next_due(self._state) if sleeps else None
+        return due is not None and all(until == IDLE or due <= until for until in sleeps)
 
     def _without_later_sleeps(self, ready: Sequence[Ready]) -> list[Ready]:
         """Leave out the sleeps that cannot end next: a timer or another sleep is due before."""
@@ -349,6 +383,8 @@ class InterleavedRun:
     def _release(self, situation: Situation, choose: Choose) -> str | None:
         """Release one step, and return why the run cannot go on after it."""
         ranked = schedules.options(situation)
+        if self._recorder is not None and len(ranked) > 1:
+            self._recorder.note(ranked, self._noted)
         name = choose(ranked, situation.last if situation.is_in_vain else None)
         chosen = next(option for option in ranked if option.name == name)
         self._decisions.append(Decision(ranked, chosen, situation.last is None))
@@ -377,6 +413,7 @@ class InterleavedRun:
         self._is_plain &= not situation.is_in_vain
         self._note_reads(name, waits, exchanges)
         self._note_last(name, waits)
+        self._record(self._steps[-1])
         if self._watch.ended is not None:
             return self._watch.ended
         if real_time.seconds() - self._began > _RUN_S:
@@ -406,6 +443,7 @@ class InterleavedRun:
             return "postponed"
         actor = self._actors.setdefault(name, _Actor(name, self._seed))
         actor.is_begun, actor.is_over = True, False
+        self._draw_for(actor)
         send = partial(self._hosted.dispatch.send_attempt, planned)
         self._start_thread(actor, lambda: _delivering(name, send))
         self._settle(actor)
@@ -413,10 +451,9 @@ class InterleavedRun:
 
     def _continue(self, name: str, waits: Waits) -> str:
         actor = self._actors[name]
+        self._answered = None
         if waits == "start":
-            actor.is_begun = True
-            client = handle(self._hosted, self._sandbox.settings, self._gate, name, self._port)
-            self._begin(actor, self._functions[name], client)
+            self._start_client(actor)
             self._settle(actor)
             return "start"
         waiting = actor.next_waiting()
@@ -428,13 +465,27 @@ class InterleavedRun:
                 self._sandbox.apply(script=[self._fault.rule])
         actor.waiting.remove(waiting)
         actor.unanswered += waiting.thread is None and waits != "answer"
-        random.setstate(actor.random)
+        self._draw_for(actor)
         self._gate.release(waiting)
         self._settle(actor)
+        self._answered = waiting.answered
         return waiting.label
 
-    def _begin(self, actor: _Actor, function: ClientFunction, client: Sandbox) -> None:
-        random.setstate(actor.random)
+    def _draw_for(self, actor: _Actor) -> None:
+        """Let the random numbers that are drawn from here on be those of an actor."""
+        if self._random_of is not actor:
+            if self._random_of is not None:
+                self._random_of.random = random.getstate()
+            random.setstate(actor.random)
+            self._random_of = actor
+
+    def _start_client(self, actor: _Actor) -> None:
+        actor.is_begun = True
+        function = self._functions[actor.name]
+        client = handle(self._hosted, self._sandbox.settings, self._gate, actor.name, self._port)
+        if isinstance(client._backend, CountedBackend):
+            self._backends.append(client._backend)
+        self._draw_for(actor)
         if inspect.iscoroutinefunction(function):
             self._start_task(actor, lambda: function(client))
             return
@@ -520,7 +571,6 @@ class InterleavedRun:
             text = f"{actor.name} at {place}" if place else actor.name
             if text not in self._blocked:
                 self._blocked.append(text)
-        actor.random = random.getstate()
 
     def _await(self, actor: _Actor) -> bool:
         """
@@ -629,14 +679,11 @@ class InterleavedRun:
 
     def _drain(self) -> None:
         """Take what has arrived meanwhile, of actors that were blocked too."""
-        for actor in [each for each in self._actors.values() if each.is_running and not each.waiting]:
-            if actor.blocked_at is not None:
+        for actor in list(self._actors.values()):
+            if actor.blocked_at is not None and actor.is_running and not actor.waiting:
                 self._await(actor)
-        while True:
-            try:
-                self._take(self._gate.mail.get_nowait())
-            except Empty:
-                return
+        while not self._gate.mail.empty():
+            self._take(self._gate.mail.get())
 
     def _take(self, item: Mail) -> None:
         if isinstance(item, Waiting):
@@ -647,10 +694,91 @@ class InterleavedRun:
         elif isinstance(item, SocketAnswered):
             self._actors[item.actor].unanswered -= 1
         elif isinstance(item, ActorEnd):
-            self._actors[item.actor].is_over = True
+            actor = self._actors[item.actor]
+            actor.is_over = True
+            if actor.thread is not None and not actor.is_task:  # it has nothing left to do
+                actor.thread.join(_JOIN_S)
+                self._own.discard(actor.thread)
             is_in_order = isinstance(item.raised, SystemExit) and not item.raised.code
             if item.raised is not None and not is_in_order:
                 self._raised[item.actor] = item.raised
+
+    # Beginnings that other runs have too
+
+    def _record(self, step: ReleasedStep) -> None:
+        """Record a step that another run can repeat; after any other no further one is."""
+        if self._recorder is None:
+            return
+        if self._recorder.is_open and self._is_repeatable(step):
+            self._recorder.add(RecordedStep(step, self._decisions[-1], self._answered))
+        else:
+            self._recorder = None
+
+    def _is_repeatable(self, step: ReleasedStep) -> bool:
+        """Return True if a step was a start or one call in process by the client's own thread, and nothing else."""
+        uses, actor = sum(backend.uses for backend in self._backends), self._actors.get(step.actor)
+        was_used, self._uses = uses != self._uses, uses
+        if was_used or actor is None or actor.is_task or self._blocked or len(step.exchanges) != (step.waits == "call"):
+            return False
+        if step.waits != "start" and (step.waits != "call" or self._answered is None):
+            return False
+        is_alone = actor.is_over or [each.thread for each in actor.waiting] == [actor.thread]
+        if not is_alone or (
+            threading.active_count() > len(self._own) and self._threads_elsewhere(actor, {actor.thread}, 0)
+        ):
+            return False
+        assert self._recorder is not None, "steps of other runs are not recorded"
+        return self._recorder.is_repeatable() and (self._answered is None or not self._is_own(self._answered))
+
+    def _is_own(self, answered: Answered) -> bool:
+        """Return True if an answer is broken, or it or its call has an address of this run's sandbox, which no other has."""
+        if not isinstance(answered.answer, Response | HttpResponse) or getattr(answered.answer, "transmission", None):
+            return True
+        names = self._hosted.id, *(server.url.rpartition("/")[2] for server in self._servers.values())
+        headers = f"{answered.request[2]} {answered.answer.headers}"
+        bodies = answered.request[3], answered.answer.body
+        return any(name in headers or any(name.encode() in body for body in bodies) for name in names)
+
+    def _noted(self) -> Any:
+        reads = {name: (each.last_read, each.reads, each.has_slept) for name, each in self._actors.items()}
+        over = {name for name, each in self._actors.items() if each.is_over}
+        notes = self._last, self._last_client, self._held, self._due, self._is_plain
+        return over, reads, notes, dict(self._calls), self._watch.counts()
+
+    def _repeat(self, beginning: Beginning) -> None:
+        """Run the clients through a beginning with the answers of the earlier run, and leave the sandbox as that did."""
+        for name, rows in groupby(beginning.steps, key=lambda row: row.step.actor):
+            recorded, actor = list(rows), self._actors[name]
+            answers = RecordedAnswers(name, [row.answered for row in recorded if row.answered is not None])
+            self._gate.answers = answers
+            if recorded[0].step.waits == "start":
+                self._start_client(actor)
+            elif len(actor.waiting) == 1:
+                self._draw_for(actor)
+                self._gate.release(actor.waiting.pop())
+            else:
+                raise OtherBeginning
+            self._settle(actor)
+            if answers or answers.differ or self._blocked:
+                raise OtherBeginning
+        self._gate.answers = None
+        over, reads, notes, self._calls, counts = beginning.moment.run
+        uses = sum(backend.uses for backend in self._backends)
+        if uses != self._uses or over != {name for name, each in self._actors.items() if each.is_over}:
+            raise OtherBeginning
+        with self._state.lock:
+            beginning.moment.restore(self._state)
+        self._watch.resume(counts)
+        self._steps = [row.step for row in beginning.steps]
+        self._decisions = [row.decision for row in beginning.steps]
+        self._last, self._last_client, self._held, self._due, self._is_plain = notes
+        self._calls = dict(self._calls)
+        for name, (last_read, count, has_slept) in reads.items():
+            actor = self._actors[name]
+            actor.last_read, actor.reads, actor.has_slept = last_read, count, has_slept
+        if self._recorder is not None:
+            for row in beginning.steps:
+                self._recorder.add(row)
 
     # Notes for the next choice
 
@@ -665,7 +793,7 @@ class InterleavedRun:
         return footprint_of(self._state, exchanges[0], changed)
 
     def _newly_due(self, name: str) -> frozenset[str]:
-        before, ids = self._due - {name}, due_endpoints(self._state)
+        before, ids = self._due - {name}, self._due_endpoints()
         self._due = (
             frozenset(each for each, endpoint in self._endpoints().items() if endpoint in ids) if ids else frozenset()
         )

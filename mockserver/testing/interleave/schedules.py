@@ -63,8 +63,12 @@ class Release(NamedTuple):
 
 def options(situation: Situation) -> list[Release]:
     """Return what can be released, the serial choice first."""
-    ranked = [(_rank(situation, ready), place, ready) for place, ready in enumerate(situation.ready)]
-    return [Release(ready.name, _cost(situation, ready)) for _, _, ready in sorted(ranked, key=lambda row: row[:2])]
+    last = next((ready for ready in situation.ready if ready.name == situation.last), None)
+    passed = len(_prompt(situation))
+    rows = [(_rank(situation, ready, last), place, ready) for place, ready in enumerate(situation.ready)]
+    if len(rows) > 1:
+        rows.sort(key=lambda row: row[:2])
+    return [Release(ready.name, _cost(situation, ready, last, passed)) for _, _, ready in rows]
 
 
 def passed_over(situation: Situation, name: str) -> frozenset[str]:
@@ -78,24 +82,18 @@ def _prompt(situation: Situation) -> frozenset[str]:
     return frozenset(ready.name for ready in situation.ready if ready.waits == "delivery") - situation.held
 
 
-def _last(situation: Situation) -> Ready | None:
-    return next((ready for ready in situation.ready if ready.name == situation.last), None)
-
-
-def _cost(situation: Situation, ready: Ready) -> int:
-    last = _last(situation)
+def _cost(situation: Situation, ready: Ready, last: Ready | None, passed: int) -> int:
+    """Return the cost of a release that passes over so many deliveries."""
     if ready.waits == "delivery":
         return 1 if last is not None and last.waits == "answer" else 0
     if ready is last and ready.waits == "answer":
         return 0
-    passed = len(_prompt(situation))
     if ready is last:
         return passed + (situation.is_in_vain and len(situation.ready) > 1)
     return passed + (last is not None and last.is_held_up and not situation.is_in_vain)
 
 
-def _rank(situation: Situation, ready: Ready) -> int:
-    last = _last(situation)
+def _rank(situation: Situation, ready: Ready, last: Ready | None) -> int:
     is_last = ready is last
     if is_last and ready.waits == "answer":
         return 0

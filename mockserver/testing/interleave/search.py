@@ -21,9 +21,11 @@ from mockserver.core.state.sandbox import SandboxState
 from mockserver.testing.explore.in_process import Sleep, places_of_sleeps
 from mockserver.testing.explore.watch import Used, bounds_beyond
 from mockserver.testing.interleave import faults, schedules
+from mockserver.testing.interleave.beginnings import Beginning, Beginnings, OtherBeginning, Recorder
 from mockserver.testing.interleave.chance import ChanceOrder, probability
 from mockserver.testing.interleave.faults import PlacedFault
 from mockserver.testing.interleave.findings import InterleaveFindings
+from mockserver.testing.interleave.handles import CountedBackend
 from mockserver.testing.interleave.memory import SharedMemory
 from mockserver.testing.interleave.merging import RunOrders
 from mockserver.testing.interleave.options import InterleaveOptions
@@ -108,6 +110,7 @@ class Search:
         self._unplayed: str | None = None
         self._queue: list[_Planned] = []
         self._orders = RunOrders(tuple(clients))
+        self._beginnings: Beginnings | None = None if options.split else Beginnings(options.bound)
         self._by_chance = self._steps = 0
         self._fault_runs: FaultRuns | None = None
         self._serial_prefixes: list[tuple[str, ...]] = []
@@ -246,9 +249,21 @@ class Search:
         return self._options.prune and not self._shares_memory and self._difference is None
 
     def _run_planned(self, prefix: tuple[str, ...]) -> Order:
-        with self._made() as sandbox:
-            played, end = self._play(sandbox, prefix)
-            self._judge(sandbox, played, end)
+        beginnings = self._beginnings if self._difference is None else None
+        beginning = None if beginnings is None else beginnings.longest(prefix)
+        try:
+            with self._made() as sandbox:
+                if (
+                    beginnings is not None
+                    and beginning is not None
+                    and not beginnings.starts_with(sandbox._hosted.sandbox)
+                ):
+                    raise OtherBeginning
+                played, end = self._play(sandbox, prefix, beginning)
+                self._judge(sandbox, played, end)
+        except OtherBeginning:
+            self._beginnings = None
+            return self._run_planned(prefix)
         self._orders.add(played)
         return played.order
 
@@ -370,6 +385,7 @@ class Search:
         """Return the sandbox of the next run after the user's setup, with everything delivered that this made due."""
         sandbox = self._make_sandbox()
         sandbox._is_repeated = True
+        sandbox._backend.__class__ = CountedBackend
         try:
             self._set_up(sandbox)
             if not sandbox._hosted.sandbox.clock.frozen:
@@ -389,19 +405,29 @@ class Search:
             failure.add_note("raised by the setup of an interleaving, before any client ran")
             raise
 
-    def _play(self, sandbox: Sandbox, prefix: Sequence[str]) -> PlayedRun:
-        """Run the clients; the first steps are those of the prefix, the others are serial."""
-        left = list(reversed(prefix))
+    def _play(self, sandbox: Sandbox, prefix: Sequence[str], beginning: Beginning | None = None) -> PlayedRun:
+        """Run the clients; the first steps are those of the prefix, of which some may be repeated, the others are serial."""
+        left = list(reversed(prefix[0 if beginning is None else len(beginning.steps) :]))
 
         def choose(options: Sequence[Release], _: str | None) -> str:
             wanted = left.pop() if left else ""
             self._note_memory()
             return wanted if any(option.name == wanted for option in options) else options[0].name
 
-        return self._run(sandbox, choose)
+        recorder = None
+        if self._beginnings is not None and self._fault is None and self._options.schedule is None:
+            if self._beginnings.start is None:
+                self._beginnings.starts_with(sandbox._hosted.sandbox)
+            recorder = Recorder(self._beginnings, sandbox._hosted.sandbox, len(prefix))
+        return self._run(sandbox, choose, recorder, beginning)
 
-    def _run(self, sandbox: Sandbox, choose: Choose) -> PlayedRun:
-        self._runs += 1
+    def _run(
+        self,
+        sandbox: Sandbox,
+        choose: Choose,
+        recorder: Recorder | None = None,
+        beginning: Beginning | None = None,
+    ) -> PlayedRun:
         run = InterleavedRun(
             sandbox,
             self._clients,
@@ -412,10 +438,12 @@ class Search:
             places=self._places,
             known=self._known,
             fault=self._fault,
+            recorder=recorder,
         )
         self._read_memory: Any = None
         try:
-            played = run.play(choose)
+            played = run.play(choose, beginning)
+            self._runs += 1
             end = self._end(sandbox, played, run.addresses)
         finally:
             run.close()
