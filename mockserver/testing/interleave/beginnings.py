@@ -15,17 +15,15 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from mockserver.core.instants import Instant
 from mockserver.core.state.records import Chat, ChatAttributes
 from mockserver.core.state.sandbox import Checkpoint, SandboxState
 from mockserver.core.state.tenant import Tenant
 from mockserver.testing.interleave.gate import Answered
+from mockserver.testing.interleave.played import Decision, ReleasedStep
 from mockserver.testing.interleave.schedules import Release
-
-if TYPE_CHECKING:
-    from mockserver.testing.interleave.run import Decision, ReleasedStep
 
 _BYTES_MAX = 100_000_000  # of all beginnings of one search, by estimate
 _RECORD_BYTES = 100  # of a record, an entry of the journal or a step, which other copies share but for its place

@@ -12,7 +12,7 @@ from mockserver._files import write_whole
 from mockserver._json import JSON
 from mockserver.scenario import documents
 from mockserver.testing.interleave.faults import PlacedFault
-from mockserver.testing.interleave.run import Played, ReleasedStep
+from mockserver.testing.interleave.played import Played, ReleasedStep
 from mockserver.testing.interleave.verdicts import ORDER, InterleaveCause, InterleaveVerdict
 from mockserver.testing.report.folder import file_name
 from mockserver.testing.report.trace import Trace, TracedRun, trace

@@ -120,6 +120,7 @@ class Gate:
 
     Args:
         split: Answers are steps.
+        continues: Returns True if a call need not wait; its thread has released it then.
 
     Attributes:
         mail: What has arrived: waiting steps, ends of actors and answers over sockets; what the loop reports.
@@ -130,13 +131,13 @@ class Gate:
         answers: Those of an earlier run that are repeated; None otherwise.
     """
 
-    def __init__(self, *, split: bool) -> None:
+    def __init__(self, *, split: bool, continues: Callable[[Waiting], bool] = lambda _: False) -> None:
         self.mail: SimpleQueue[Mail] = SimpleQueue()
         self.ended: str | None = None
         self.in_flight: dict[str, int] = {}
         self.loop: asyncio.AbstractEventLoop | None = None
         self.answers: RecordedAnswers | None = None
-        self.is_split = split
+        self.is_split, self._continues = split, continues
         self._open: set[Waiting] = set()
         self._lock = threading.Lock()
 
@@ -188,7 +189,10 @@ class Gate:
                 f"got a call of {actor} that blocks the event loop of the clients; await it: `await sandbox.aio.call(...)`, "
                 "`sandbox.aio.httpx_client()`, or `await sandbox.aio.run(function, ...)` for any other"
             )
-        waiting, released = Waiting(actor, waits, label, order, until, threading.current_thread()), threading.Lock()
+        waiting = Waiting(actor, waits, label, order, until, threading.current_thread())
+        if self.ended is None and self._continues(waiting):
+            return waiting
+        released = threading.Lock()
         released.acquire()
         waiting.resume = released.release
         self._put(waiting)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from mockserver.testing.interleave import schedules
-from mockserver.testing.interleave.run import Decision, Order, Played, ReleasedStep
+from mockserver.testing.interleave.played import Decision, Order, Played, ReleasedStep
 from mockserver.testing.interleave.schedules import Ready, Situation
 
 

@@ -14,7 +14,7 @@ from mockserver.testing.explore.report import CURE
 from mockserver.testing.interleave.chance import DEPTH
 from mockserver.testing.interleave.findings import InterleaveFinding
 from mockserver.testing.interleave.options import InterleaveOptions
-from mockserver.testing.interleave.run import Played
+from mockserver.testing.interleave.played import Played
 from mockserver.testing.interleave.verdicts import RunEnd
 from mockserver.testing.report.folder import ReportOfFindings
 from mockserver.version import REPORT_VERSION

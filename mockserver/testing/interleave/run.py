@@ -9,7 +9,6 @@ One run of clients in one order: it releases one step at a time, and waits until
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import random
 import threading
@@ -19,7 +18,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import groupby
 from queue import Empty
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mockserver.conduct.evidence import request_of
 from mockserver.contract.endpoints import ENDPOINTS
@@ -30,10 +29,12 @@ from mockserver.core.state.journal import JournalEntry
 from mockserver.core.webhooks.deliveries import due_endpoints
 from mockserver.server.api.response import HttpResponse
 from mockserver.server.http1 import real_time
-from mockserver.testing.explore.in_process import Place, RunInProcess, Sleep
-from mockserver.testing.explore.watch import Bounds, Used, Watch
+from mockserver.testing.explore.in_process import Place, RunInProcess
+from mockserver.testing.explore.watch import Bounds, Watch
 from mockserver.testing.interleave import idle, schedules
+from mockserver.testing.interleave.actors import Actor, KnownThreads, ReleasedNow
 from mockserver.testing.interleave.beginnings import Beginning, OtherBeginning, RecordedStep, Recorder
+from mockserver.testing.interleave.client_loop import ClientLoop
 from mockserver.testing.interleave.faults import PlacedFault
 from mockserver.testing.interleave.gate import (
     DELIVERING,
@@ -48,6 +49,7 @@ from mockserver.testing.interleave.gate import (
     Waiting,
 )
 from mockserver.testing.interleave.handles import CountedBackend, handle
+from mockserver.testing.interleave.played import Decision, Played, ReleasedStep
 from mockserver.testing.interleave.schedules import TIMERS, Ready, Release, Situation, Waits
 from mockserver.testing.run_end import RunEnded
 from mockserver.testing.transports.in_process import Response
@@ -59,8 +61,6 @@ if TYPE_CHECKING:
 ClientFunction = Callable[["Sandbox"], Any]
 Choose = Callable[[Sequence[Release], str | None], str]
 
-_VAIN_READS = 3  # equal reads with equal answers and a sleep between them, after which a client waits for another
-_VAIN_READS_WITHOUT_SLEEP = 10
 _RUN_S = 60.0  # real time
 _POLL_S = 0.001
 _KNOWN_BLOCK_S = 0.05  # real time, for a place at which a client was blocked before
@@ -68,123 +68,6 @@ _TASK_BLOCKED_S = 0.02  # real time for which a loop has nothing to run
 _JOIN_S = 0.5
 _PLAIN_WAITS = ("start", "call", "answer", "delivery")
 SERIAL_BOUNDS = Bounds(calls=5_000, real=round(_RUN_S * SECOND), row=500, after_final=500)
-
-
-class ReleasedStep(NamedTuple):
-    """
-    A step as it happened.
-
-    Attributes:
-        actor: Whose step it is.
-        waits: What it is.
-        label: What it did, such as `startCampaign 202`.
-        exchanges: The numbers of the calls in it.
-        footprint: What it has read and written; None if it may depend on anything, or anything on it.
-        due: The deliveries that fell due in it.
-    """
-
-    actor: str
-    waits: Waits
-    label: str
-    exchanges: tuple[int, ...]
-    footprint: Footprint | None = None
-    due: frozenset[str] = frozenset()
-
-
-class Decision(NamedTuple):
-    """What could be released at one place of a run, the serial choice first, and what was."""
-
-    options: Sequence[Release]
-    chosen: Release
-    is_free: bool  # no client had run, or the one that ran last has ended
-
-    @property
-    def is_serial(self) -> bool:
-        """True for the serial choice."""
-        return self.chosen.name == self.options[0].name
-
-
-class Order(NamedTuple):
-    """An order of steps, by the names of their actors, and what else could have been released at each place."""
-
-    names: Sequence[str]
-    decisions: Sequence[Decision]
-
-
-class Played(NamedTuple):
-    """
-    A run after its end.
-
-    Attributes:
-        steps: In the order of their release.
-        decisions: One for each step.
-        raised: The exceptions with which clients ended.
-        stuck: Why the run has ended before its clients; None if it has not.
-        blocked: Where clients waited outside of calls, such as `cron at locks.py:12`.
-        used: What the run took.
-        sleep: The longest sleep in real time; None if there was none worth a word.
-        is_plain: No client has slept, read in vain or been blocked, and no receiver has called: the order is that of calls alone.
-    """
-
-    steps: Sequence[ReleasedStep]
-    decisions: Sequence[Decision]
-    raised: Mapping[str, BaseException]
-    stuck: str | None
-    blocked: Sequence[str]
-    used: Used
-    sleep: Sleep | None
-    is_plain: bool = False
-
-    @property
-    def order(self) -> Order:
-        """The order of its steps."""
-        return Order([step.actor for step in self.steps], self.decisions)
-
-    @property
-    def cost(self) -> int:
-        """The number of preemptions."""
-        return sum(decision.chosen.cost for decision in self.decisions)
-
-    @property
-    def schedule(self) -> str:
-        """The shortest schedule that leads to this order: it ends with the last step that is not the serial one."""
-        last = max((place for place, row in enumerate(self.decisions, start=1) if not row.is_serial), default=0)
-        return schedules.as_text(step.actor for step in self.steps[:last])
-
-
-class _Actor:
-    """A client, or the deliveries of one endpoint, in one run."""
-
-    def __init__(self, name: str, seed: int) -> None:
-        self.name = name
-        self.waiting: list[Waiting] = []
-        self.is_begun = self.is_over = self.is_task = False
-        self.thread: threading.Thread | None = None
-        self.blocked_at: str | None = None
-        self.random = random.Random(f"{seed} {name}").getstate()
-        self.unanswered = 0  # released requests over sockets
-        self.last_read: Any = None
-        self.reads = 0
-        self.has_slept = False  # between these reads
-
-    @property
-    def is_running(self) -> bool:
-        return self.is_begun and not self.is_over
-
-    @property
-    def reads_in_vain(self) -> bool:
-        return self.reads >= (_VAIN_READS if self.has_slept else _VAIN_READS_WITHOUT_SLEEP)
-
-    def next_waiting(self) -> Waiting:
-        return self.waiting[0] if len(self.waiting) == 1 else min(self.waiting, key=lambda waiting: waiting.order)
-
-
-class KnownThreads:
-    """What the runs of one search have learned: threads that call for clients, and where clients were blocked."""
-
-    def __init__(self) -> None:
-        self.calling: set[threading.Thread] = set()
-        self.blocks: set[str] = set()
 
 
 class InterleavedRun:
@@ -222,8 +105,8 @@ class InterleavedRun:
     ) -> None:
         self._sandbox, self._hosted, self._state = sandbox, sandbox._hosted, sandbox._hosted.sandbox
         self._functions, self._seed, self._blocked_s, self._known = clients, seed, blocked_s, known
-        self._gate = Gate(split=split)
-        self._actors = {name: _Actor(name, seed) for name in clients}
+        self._gate = Gate(split=split, continues=self._continues)
+        self._actors = {name: Actor(name, seed) for name in clients}
         self._steps: list[ReleasedStep] = []
         self._decisions: list[Decision] = []
         self._raised: dict[str, BaseException] = {}
@@ -231,32 +114,36 @@ class InterleavedRun:
         self._last: str | None = None
         self._last_client: str | None = None
         self._held: frozenset[str] = frozenset()
-        self._loop_thread: threading.Thread | None = None
-        self._probes = 0
+        self._loop: ClientLoop | None = None
         self._fault = fault
         self._recorder = recorder
         self._backends = [backend for backend in (sandbox._backend,) if isinstance(backend, CountedBackend)]
         self._uses = 0  # of the sandbox's state, through these
-        self._answered: Answered | None = None  # of the step that was released last
-        self._random_of: _Actor | None = None  # whose random numbers are drawn now
+        self._baton = threading.Lock()  # of the thread that releases steps
+        self._alone: Actor | None = None  # the client that may release its next steps itself
+        self._step, self._is_stepping = ReleasedNow("", "time", 0, 0, False), False
+        self._stuck: str | None = None
+        self._serial_from: int | None = None
+        self._random_of: Actor | None = None  # whose random numbers are drawn now
         self._calls = dict.fromkeys(clients, 0)
         self._coroutines: list[Coroutine[Any, Any, Any]] = []
         self._is_plain = True
         self._due: frozenset[str] = frozenset()  # deliveries
         self._servers: dict[str, Server] = {}
-        self._own = {threading.current_thread()}
+        self._own = {threading.current_thread(), *_server_threads()}
         self._foreign = set(threading.enumerate())
         self._began = real_time.seconds()
         self._hosted.dispatch.is_held = True
         self._watch = Watch(self._hosted, bounds)
         self._in_process = RunInProcess(places, sandbox)
 
-    def play(self, choose: Choose, beginning: Beginning | None = None) -> Played:
+    def play(self, choose: Choose, beginning: Beginning | None = None, *, serial_from: int | None = None) -> Played:
         """
         Run the clients to their ends, or to a bound.
 
         Args:
             beginning: The first steps with the answers of an earlier run.
+            serial_from: The number of steps after which `choose` returns the serial one and does nothing else; None if unknown.
             choose: Gets the options, of which the first is the serial one, and the actor that has just read in vain, and
                 returns the name of one of the options.
 
@@ -264,6 +151,7 @@ class InterleavedRun:
             OtherBeginning: The clients differ from those of the earlier run.
         """
         stuck: str | None = None
+        self._serial_from = None if self._fault is not None else serial_from
         self._in_process.start()
         self._uses = sum(backend.uses for backend in self._backends)
         try:
@@ -300,10 +188,8 @@ class InterleavedRun:
         for actor in self._actors.values():
             if actor.thread is not None:
                 actor.thread.join(_JOIN_S)
-        loop = self._gate.loop
-        if loop is not None and self._loop_thread is not None:
-            loop.call_soon_threadsafe(self._stop_loop, loop)
-            self._loop_thread.join(_JOIN_S)
+        if self._loop is not None:
+            self._loop.close(_JOIN_S)
         for server in self._servers.values():
             server.stop()
         for coroutine in self._coroutines:  # one that has never begun, or is blocked for ever
@@ -334,7 +220,7 @@ class InterleavedRun:
         last = self._actors.get(self._last or "")
         return Situation(ready, self._last, self._held, last is not None and last.reads_in_vain)
 
-    def _clients(self) -> Iterator[_Actor]:
+    def _clients(self) -> Iterator[Actor]:
         return (self._actors[name] for name in self._functions)
 
     def _endpoints(self) -> dict[str, str]:
@@ -346,7 +232,7 @@ class InterleavedRun:
         return () if self._state.outbox.is_idle else due_endpoints(self._state)
 
     @staticmethod
-    def _waits(actor: _Actor) -> Waits | None:
+    def _waits(actor: Actor) -> Waits | None:
         if not actor.is_begun:
             return "start"
         return actor.next_waiting().waits if actor.waiting else None
@@ -383,42 +269,94 @@ class InterleavedRun:
     def _release(self, situation: Situation, choose: Choose) -> str | None:
         """Release one step, and return why the run cannot go on after it."""
         ranked = schedules.options(situation)
-        if self._recorder is not None and len(ranked) > 1:
-            self._recorder.note(ranked, self._noted)
+        self._note_branches(ranked)
         name = choose(ranked, situation.last if situation.is_in_vain else None)
+        self._begin_step(situation, ranked, name)
+        waits = self._step.waits
+        if waits == "time":
+            self._step.label = self._fire_timers()
+        elif waits == "delivery":
+            self._step.label = self._begin_delivery(name)
+        else:
+            self._continue(name, waits)
+        return self._end_step() if self._is_stepping else self._stuck
+
+    def _begin_step(self, situation: Situation, ranked: Sequence[Release], name: str) -> None:
+        """Note what there is before a step that is released now."""
         chosen = next(option for option in ranked if option.name == name)
         self._decisions.append(Decision(ranked, chosen, situation.last is None))
-        self._held |= schedules.passed_over(situation, name)
+        if len(ranked) > 1 or self._held:
+            self._held |= schedules.passed_over(situation, name)
         waits = next(ready.waits for ready in situation.ready if ready.name == name)
-        journal, label = self._state.journal, ""
-        before, transitions = journal.last_exchange, journal.last_transition
-        if waits == "time":
-            label = self._fire_timers()
-        elif waits == "delivery":
-            label = self._begin_delivery(name)
-        else:
-            label = self._continue(name, waits)
-        exchanges = self._exchanges_after(before)
-        self._steps.append(
-            ReleasedStep(
-                name,
-                waits,
-                _label(label, waits, exchanges),
-                tuple(each.n for each in exchanges),
-                self._footprint(waits, exchanges, transitions),
-                self._newly_due(name),
-            )
+        journal = self._state.journal
+        self._step = ReleasedNow(name, waits, journal.last_exchange, journal.last_transition, situation.is_in_vain)
+        self._is_stepping = True
+
+    def _end_step(self) -> str | None:
+        """Note what a step has done, and return why the run cannot go on after it."""
+        step, self._is_stepping = self._step, False
+        name, waits = step.actor, step.waits
+        exchanges = self._exchanges_after(step.exchange)
+        released = ReleasedStep(
+            name,
+            waits,
+            _label(step.label, waits, exchanges),
+            tuple(each.n for each in exchanges),
+            self._footprint(waits, exchanges, step.transition),
+            self._newly_due(name),
         )
+        self._steps.append(released)
         self._is_plain &= waits in _PLAIN_WAITS and (waits == "delivery" or name in self._functions)
-        self._is_plain &= not situation.is_in_vain
+        self._is_plain &= not step.is_in_vain
         self._note_reads(name, waits, exchanges)
         self._note_last(name, waits)
-        self._record(self._steps[-1])
+        self._record(released)
         if self._watch.ended is not None:
             return self._watch.ended
         if real_time.seconds() - self._began > _RUN_S:
             return f"the run took more than {_RUN_S:g} seconds of real time"
         return None
+
+    def _continues(self, waiting: Waiting) -> bool:
+        """
+        Return True if a client that has come to its next call may make it at once, as the serial choice.
+
+        Its own thread then ends its step and begins the next one: two changes of threads take longer than a call.
+        """
+        with self._baton:
+            actor = self._alone
+            if actor is None or not self._is_next_of(actor, waiting):
+                return False
+            self._stuck = self._end_step()
+            actor.waiting.append(waiting)
+            if self._stuck is None:
+                situation = self._situation()
+                ranked = schedules.options(situation)
+                if ranked[0].name == actor.name:
+                    self._note_branches(ranked)
+                    self._begin_step(situation, ranked, actor.name)
+                    self._take_call(actor, waiting)
+                    return True
+            actor.waiting.remove(waiting)
+            self._alone = None
+            return False
+
+    def _is_next_of(self, actor: Actor, waiting: Waiting) -> bool:
+        """Return True if this call is all that the code of clients has come to: nothing else runs, and nothing has arrived."""
+        return (
+            waiting.actor == actor.name
+            and waiting.waits == "call"
+            and waiting.thread is actor.thread
+            and not actor.waiting
+            and self._gate.mail.empty()
+            and not self._gate.in_flight
+            and threading.active_count() == len(self._own)
+            and all(each.blocked_at is None for each in self._actors.values())
+        )
+
+    def _note_branches(self, ranked: Sequence[Release]) -> None:
+        if self._recorder is not None and len(ranked) > 1:
+            self._recorder.note(ranked, self._noted)
 
     def _fire_timers(self) -> str:
         due = next_due(self._state)
@@ -441,7 +379,7 @@ class InterleavedRun:
         self._held -= {name}
         if planned is None:  # a rule has postponed it
             return "postponed"
-        actor = self._actors.setdefault(name, _Actor(name, self._seed))
+        actor = self._actors.setdefault(name, Actor(name, self._seed))
         actor.is_begun, actor.is_over = True, False
         self._draw_for(actor)
         send = partial(self._hosted.dispatch.send_attempt, planned)
@@ -449,29 +387,35 @@ class InterleavedRun:
         self._settle(actor)
         return planned.delivery.event.kind
 
-    def _continue(self, name: str, waits: Waits) -> str:
+    def _continue(self, name: str, waits: Waits) -> None:
         actor = self._actors[name]
-        self._answered = None
+        if self._serial_from is not None and len(self._decisions) > self._serial_from and not actor.is_task:
+            self._alone = actor
         if waits == "start":
+            self._step.label = "start"
             self._start_client(actor)
-            self._settle(actor)
-            return "start"
-        waiting = actor.next_waiting()
-        if waits == "sleep" and waiting.until is not None and waiting.until != IDLE:
-            self._advance(waiting.until)
+        else:
+            waiting = actor.next_waiting()
+            if waits == "sleep" and waiting.until is not None and waiting.until != IDLE:
+                self._advance(waiting.until)
+            self._take_call(actor, waiting)
+            actor.unanswered += waiting.thread is None and waits != "answer"
+            self._draw_for(actor)
+            self._gate.release(waiting)
+        self._settle(actor)
+        self._alone = None
+
+    def _take_call(self, actor: Actor, waiting: Waiting) -> None:
+        """Take the step that an actor waits with, which is released now; a fault that is to be at its call is set."""
+        name = actor.name
         if name in self._calls and waiting.is_api_call:
             self._calls[name] += 1
             if self._fault is not None and (self._fault.client, self._fault.call) == (name, self._calls[name]):
                 self._sandbox.apply(script=[self._fault.rule])
         actor.waiting.remove(waiting)
-        actor.unanswered += waiting.thread is None and waits != "answer"
-        self._draw_for(actor)
-        self._gate.release(waiting)
-        self._settle(actor)
-        self._answered = waiting.answered
-        return waiting.label
+        self._step.label, self._step.waiting = waiting.label, waiting
 
-    def _draw_for(self, actor: _Actor) -> None:
+    def _draw_for(self, actor: Actor) -> None:
         """Let the random numbers that are drawn from here on be those of an actor."""
         if self._random_of is not actor:
             if self._random_of is not None:
@@ -479,7 +423,7 @@ class InterleavedRun:
             random.setstate(actor.random)
             self._random_of = actor
 
-    def _start_client(self, actor: _Actor) -> None:
+    def _start_client(self, actor: Actor) -> None:
         actor.is_begun = True
         function = self._functions[actor.name]
         client = handle(self._hosted, self._sandbox.settings, self._gate, actor.name, self._port)
@@ -499,7 +443,7 @@ class InterleavedRun:
 
         self._start_thread(actor, body)
 
-    def _start_thread(self, actor: _Actor, body: Callable[[], Any]) -> None:
+    def _start_thread(self, actor: Actor, body: Callable[[], Any]) -> None:
         mail = self._gate.mail
 
         def run() -> None:
@@ -516,41 +460,12 @@ class InterleavedRun:
         self._own.add(actor.thread)
         actor.thread.start()
 
-    def _start_task(self, actor: _Actor, make: Callable[[], Any]) -> None:
-        loop, mail = self._client_loop(), self._gate.mail
+    def _start_task(self, actor: Actor, make: Callable[[], Any]) -> None:
         actor.is_task = True
-
-        async def run() -> None:
-            raised: BaseException | None = None
-            try:
-                await make()
-            except BaseException as failure:  # noqa: BLE001 - the way in which it ends is judged
-                raised = failure
-            mail.put(ActorEnd(actor.name, raised))
-
-        loop.call_soon_threadsafe(lambda: self._tasks.append(loop.create_task(run())))
-        mail.put(LoopIdle(0, {}))
-
-    def _client_loop(self) -> asyncio.AbstractEventLoop:
-        if self._gate.loop is None:
-            loop = self._gate.loop = asyncio.new_event_loop()
-            loop.time = real_time.seconds  # type: ignore[method-assign]  # a frozen clock would stop its timers
-            self._tasks: list[asyncio.Task[None]] = []
-            self._loop_thread = threading.Thread(target=self._serve, args=(loop,), name="interleave loop", daemon=True)
-            self._own.add(self._loop_thread)
-            self._loop_thread.start()
-        return self._gate.loop
-
-    @staticmethod
-    def _serve(loop: asyncio.AbstractEventLoop) -> None:
-        asyncio.set_event_loop(loop)
-        loop.run_forever()
-        loop.close()
-
-    def _stop_loop(self, loop: asyncio.AbstractEventLoop) -> None:
-        for task in self._tasks:
-            task.cancel()
-        loop.call_soon(loop.call_soon, loop.stop)  # after the tasks have seen it
+        if self._loop is None:
+            self._loop = ClientLoop(self._gate)
+            self._own.add(self._loop.thread)
+        self._loop.start_task(actor.name, make)
 
     def _port(self, name: str) -> str:
         from mockserver.testing.interleave.sockets import gated_server
@@ -558,11 +473,12 @@ class InterleavedRun:
         if name not in self._servers:
             self._servers[name] = gated_server(self._hosted, self._gate, name)
             self._servers[name].start()
+            self._own.update(_server_threads())
         return self._servers[name].url
 
     # Waiting for an actor's code
 
-    def _settle(self, actor: _Actor) -> None:
+    def _settle(self, actor: Actor) -> None:
         """Wait until the actor waits at the gate, has ended, or is blocked."""
         if not self._await(actor):
             place = idle.place_of(actor.thread) if actor.thread is not None and not actor.is_task else ""
@@ -572,24 +488,25 @@ class InterleavedRun:
             if text not in self._blocked:
                 self._blocked.append(text)
 
-    def _await(self, actor: _Actor) -> bool:
+    def _await(self, actor: Actor) -> bool:
         """
         Return True once the actor has come to its next step or its end, False if it is blocked.
 
         Real time counts by the waits of this thread: if a busy machine lets the whole process wait, no client is blocked.
         """
         waited = idle_for = 0.0  # of a task, how long its loop has had nothing to run
-        is_sent = False
+        probe = 0  # the number of the one that was sent, until it has arrived
         probed: Mapping[str, int] | None = None
+        steps = len(self._steps)
         while not self._has_settled(actor, probed):
+            if len(self._steps) != steps:  # of a client that releases its own
+                steps, waited = len(self._steps), 0.0
             if probed is not None and not self._seems_blocked(actor, probed):
                 idle_for = 0.0
             if idle_for > _TASK_BLOCKED_S or waited > self._patience(actor):
                 return False
-            if actor.is_task and not is_sent:
-                is_sent = True
-                self._probes += 1
-                self._probe(self._probes)
+            if actor.is_task and not probe and self._loop is not None:
+                probe = self._loop.probe()
             timeout = self._mail_timeout(actor)
             began, probed = real_time.seconds(), None
             try:
@@ -598,20 +515,21 @@ class InterleavedRun:
                 waited += timeout
                 continue
             waited += min(real_time.seconds() - began, timeout)
-            if isinstance(item, LoopIdle) and is_sent and item.number == self._probes:
-                probed, is_sent = item.in_flight, False
-            self._take(item)
+            if isinstance(item, LoopIdle) and probe and item.number == probe:
+                probed, probe = item.in_flight, 0
+            with self._baton:
+                self._take(item)
             if probed is not None and not self._has_settled(actor, probed):
                 idle.pause(_POLL_S)
                 waited, idle_for = waited + _POLL_S, idle_for + _POLL_S
         actor.blocked_at = None
         return True
 
-    def _mail_timeout(self, actor: _Actor) -> float:
+    def _mail_timeout(self, actor: Actor) -> float:
         """Return how long to wait for a message: briefly if the actor may come to rest without sending one."""
         return _POLL_S if actor.is_task or actor.waiting else min(self._blocked_s, _KNOWN_BLOCK_S)
 
-    def _patience(self, actor: _Actor) -> float:
+    def _patience(self, actor: Actor) -> float:
         thread = actor.thread
         if thread is None or actor.is_task:
             return self._blocked_s
@@ -620,20 +538,11 @@ class InterleavedRun:
         is_known = bool(self._known.blocks) and idle.place_of(thread) in self._known.blocks
         return min(_KNOWN_BLOCK_S, self._blocked_s) if is_known else self._blocked_s
 
-    def _probe(self, number: int) -> None:
-        """Have the loop send this number once it has nothing to run."""
-        loop, mail = self._gate.loop, self._gate.mail
-        assert loop is not None, "a task has a loop"
+    def _has_settled(self, actor: Actor, probed: Mapping[str, int] | None) -> bool:
+        with self._baton:
+            return self._has_stopped(actor, probed)
 
-        def look() -> None:
-            if len(getattr(loop, "_ready", ())) == 0:
-                mail.put(LoopIdle(number, dict(self._gate.in_flight)))
-            elif number == self._probes:  # else two probes would wait for each other
-                loop.call_soon(look)
-
-        loop.call_soon_threadsafe(look)
-
-    def _has_settled(self, actor: _Actor, probed: Mapping[str, int] | None) -> bool:
+    def _has_stopped(self, actor: Actor, probed: Mapping[str, int] | None) -> bool:
         if actor.is_over:
             return True
         if not actor.waiting or actor.unanswered or (actor.is_task and probed is None):
@@ -641,14 +550,14 @@ class InterleavedRun:
         in_flight = self._gate.in_flight if probed is None else probed
         return in_flight.get(actor.name, 0) <= len(actor.waiting) and self._have_stopped(actor)
 
-    def _seems_blocked(self, actor: _Actor, probed: Mapping[str, int]) -> bool:
+    def _seems_blocked(self, actor: Actor, probed: Mapping[str, int]) -> bool:
         """Return True for a task that waits for another one: its loop has nothing to run, and nothing is on its way."""
         if not actor.is_task or actor.waiting or actor.unanswered:
             return False
         on_the_way = sum(probed.values()) > sum(len(each.waiting) for each in self._actors.values())
         return not on_the_way and idle.has_no_events(self._gate.loop) and self._have_stopped(actor)
 
-    def _have_stopped(self, actor: _Actor) -> bool:
+    def _have_stopped(self, actor: Actor) -> bool:
         """Return True if all threads of the clients wait: at the gate, for an answer that waits there, or for one another."""
         waiting = {each.thread for one in self._actors.values() for each in one.waiting}
         if threading.active_count() == len(self._own) and len(actor.waiting) == 1 and actor.thread is not None:
@@ -661,7 +570,7 @@ class InterleavedRun:
         return receiving <= over_sockets and all(idle.is_idle(each) or idle.is_receiving(each) for each in others)
 
     def _threads_elsewhere(
-        self, actor: _Actor, waiting: AbstractSet[threading.Thread | None], over_sockets: int
+        self, actor: Actor, waiting: AbstractSet[threading.Thread | None], over_sockets: int
     ) -> list[threading.Thread]:
         """Return the threads of clients that do not wait at the gate: those that they may have started, and the actor's own."""
         others = [
@@ -710,7 +619,7 @@ class InterleavedRun:
         if self._recorder is None:
             return
         if self._recorder.is_open and self._is_repeatable(step):
-            self._recorder.add(RecordedStep(step, self._decisions[-1], self._answered))
+            self._recorder.add(RecordedStep(step, self._decisions[-1], self._step.answered))
         else:
             self._recorder = None
 
@@ -720,15 +629,16 @@ class InterleavedRun:
         was_used, self._uses = uses != self._uses, uses
         if was_used or actor is None or actor.is_task or self._blocked or len(step.exchanges) != (step.waits == "call"):
             return False
-        if step.waits != "start" and (step.waits != "call" or self._answered is None):
+        answered = self._step.answered
+        if step.waits != "start" and (step.waits != "call" or answered is None):
             return False
-        is_alone = actor.is_over or [each.thread for each in actor.waiting] == [actor.thread]
+        is_alone = actor.is_over or self._alone is actor or [each.thread for each in actor.waiting] == [actor.thread]
         if not is_alone or (
             threading.active_count() > len(self._own) and self._threads_elsewhere(actor, {actor.thread}, 0)
         ):
             return False
         assert self._recorder is not None, "steps of other runs are not recorded"
-        return self._recorder.is_repeatable() and (self._answered is None or not self._is_own(self._answered))
+        return self._recorder.is_repeatable() and (answered is None or not self._is_own(answered))
 
     def _is_own(self, answered: Answered) -> bool:
         """Return True if an answer is broken, or it or its call has an address of this run's sandbox, which no other has."""
@@ -833,13 +743,18 @@ class InterleavedRun:
         else:
             self._last = name if actor is not None and actor.is_running else self._last_client
 
-    def _deadlock(self, waited: Sequence[_Actor]) -> str:
+    def _deadlock(self, waited: Sequence[Actor]) -> str:
         where = ", ".join(f"{each.name} at {each.blocked_at}" if each.blocked_at else each.name for each in waited)
         return f"no step can be released, and {where} has not ended"
 
 
 class _IsTask(BaseException):
     """The function of a client has returned a coroutine, which is a task from then on."""
+
+
+def _server_threads() -> Iterator[threading.Thread]:
+    """Yield the threads of servers, which call for no client."""
+    return (thread for thread in threading.enumerate() if thread.name.startswith("mockserver http"))
 
 
 def _delivering(name: str, send: Callable[[], None]) -> None:

@@ -21,6 +21,7 @@ from mockserver.core.state.sandbox import SandboxState
 from mockserver.testing.explore.in_process import Sleep, places_of_sleeps
 from mockserver.testing.explore.watch import Used, bounds_beyond
 from mockserver.testing.interleave import faults, schedules
+from mockserver.testing.interleave.actors import KnownThreads
 from mockserver.testing.interleave.beginnings import Beginning, Beginnings, OtherBeginning, Recorder
 from mockserver.testing.interleave.chance import ChanceOrder, probability
 from mockserver.testing.interleave.faults import PlacedFault
@@ -29,15 +30,13 @@ from mockserver.testing.interleave.handles import CountedBackend
 from mockserver.testing.interleave.memory import SharedMemory
 from mockserver.testing.interleave.merging import RunOrders
 from mockserver.testing.interleave.options import InterleaveOptions
+from mockserver.testing.interleave.played import Order, Played
 from mockserver.testing.interleave.report import Bound, ChanceRuns, FaultRuns, InterleaveReport, SerialRun
 from mockserver.testing.interleave.run import (
     SERIAL_BOUNDS,
     Choose,
     ClientFunction,
     InterleavedRun,
-    KnownThreads,
-    Order,
-    Played,
 )
 from mockserver.testing.interleave.schedules import Release
 from mockserver.testing.interleave.verdicts import RunEnd, SerialEnds, read_end
@@ -419,7 +418,8 @@ class Search:
             if self._beginnings.start is None:
                 self._beginnings.starts_with(sandbox._hosted.sandbox)
             recorder = Recorder(self._beginnings, sandbox._hosted.sandbox, len(prefix))
-        return self._run(sandbox, choose, recorder, beginning)
+        serial_from = None if self._reads_memory else len(prefix)
+        return self._run(sandbox, choose, recorder, beginning, serial_from)
 
     def _run(
         self,
@@ -427,6 +427,7 @@ class Search:
         choose: Choose,
         recorder: Recorder | None = None,
         beginning: Beginning | None = None,
+        serial_from: int | None = None,
     ) -> PlayedRun:
         run = InterleavedRun(
             sandbox,
@@ -442,7 +443,7 @@ class Search:
         )
         self._read_memory: Any = None
         try:
-            played = run.play(choose, beginning)
+            played = run.play(choose, beginning, serial_from=serial_from)
             self._runs += 1
             end = self._end(sandbox, played, run.addresses)
         finally:
@@ -454,9 +455,13 @@ class Search:
             self._sleep = played.sleep
         return PlayedRun(played, end)
 
+    @property
+    def _reads_memory(self) -> bool:
+        return self._serial_ends is None and self._options.prune
+
     def _note_memory(self) -> None:
         """Between the steps of the serial runs, see whether the clients change memory that they share."""
-        if self._serial_ends is None and self._options.prune and not self._shares_memory:
+        if self._reads_memory and not self._shares_memory:
             before, self._read_memory = self._read_memory, self._memory.read()
             self._shares_memory = before is not None and before != self._read_memory
 

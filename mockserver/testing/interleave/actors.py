@@ -1,0 +1,62 @@
+"""What one run notes about an actor and about the step that runs now, and what all runs of a search learn about threads."""
+
+from __future__ import annotations
+
+import random
+import threading
+from typing import Any
+
+from mockserver.testing.interleave.gate import Answered, Waiting
+from mockserver.testing.interleave.schedules import Waits
+
+_VAIN_READS = 3  # equal reads with equal answers and a sleep between them, after which a client waits for another
+_VAIN_READS_WITHOUT_SLEEP = 10
+
+
+class Actor:
+    """A client, or the deliveries of one endpoint, in one run."""
+
+    def __init__(self, name: str, seed: int) -> None:
+        self.name = name
+        self.waiting: list[Waiting] = []
+        self.is_begun = self.is_over = self.is_task = False
+        self.thread: threading.Thread | None = None
+        self.blocked_at: str | None = None
+        self.random = random.Random(f"{seed} {name}").getstate()
+        self.unanswered = 0  # released requests over sockets
+        self.last_read: Any = None
+        self.reads = 0
+        self.has_slept = False  # between these reads
+
+    @property
+    def is_running(self) -> bool:
+        return self.is_begun and not self.is_over
+
+    @property
+    def reads_in_vain(self) -> bool:
+        return self.reads >= (_VAIN_READS if self.has_slept else _VAIN_READS_WITHOUT_SLEEP)
+
+    def next_waiting(self) -> Waiting:
+        return self.waiting[0] if len(self.waiting) == 1 else min(self.waiting, key=lambda waiting: waiting.order)
+
+
+class ReleasedNow:
+    """The step that was released last, with what the journal had before it."""
+
+    def __init__(self, actor: str, waits: Waits, exchange: int, transition: int, is_in_vain: bool) -> None:
+        self.actor, self.waits, self.exchange, self.transition = actor, waits, exchange, transition
+        self.is_in_vain = is_in_vain
+        self.label = ""
+        self.waiting: Waiting | None = None
+
+    @property
+    def answered(self) -> Answered | None:
+        return None if self.waiting is None else self.waiting.answered
+
+
+class KnownThreads:
+    """What the runs of one search have learned: threads that call for clients, and where clients were blocked."""
+
+    def __init__(self) -> None:
+        self.calling: set[threading.Thread] = set()
+        self.blocks: set[str] = set()
