@@ -177,8 +177,8 @@ class Seed:
         items = rows_of(body, "items")
         kinds = words_of_document()
         row["items"] = [
-            {"type": item["type"] if item.get("type") in kinds else "text", "text": item.get("text") or "",
-             **({"mediaId": item["mediaId"]} if item.get("mediaId") and item.get("type") in kinds else {})}
+            {"type": item["type"] if item.get("type") in kinds else "image" if item.get("mediaId") else "text",
+             "text": item.get("text") or "", **({"mediaId": item["mediaId"]} if item.get("mediaId") else {})}
             for item in items
         ]  # fmt: skip
         row["variables"] = [

@@ -361,3 +361,13 @@ def test_answers_of_any_depth_are_read(tmp_path: Path) -> None:
     (exchange,) = read_recording(write(tmp_path, entry("GET /v1/campaigns", 200, "[" * 100_000))).exchanges
 
     assert "broken-body" == exchange.trouble
+
+
+def test_a_body_that_has_a_length_was_left_out_even_if_its_size_is_zero(tmp_path: Path) -> None:
+    """Playwright writes neither the text nor the size of a form with files."""
+    headers = {"Content-Type": "multipart/form-data; boundary=x", "Content-Length": "328"}
+    (exchange,) = read_recording(
+        write(tmp_path, entry("POST /v1/messaging/media", 201, "[]", headers=headers))
+    ).exchanges
+
+    assert exchange.request_body is None

@@ -462,3 +462,10 @@ def test_messages_beyond_a_page_that_was_asked_for_in_vain_are_more(tmp_path: Pa
     ]
 
     assert [] == written(read_recording(write(tmp_path, *rows)))[1]
+
+
+def test_an_item_of_an_unlisted_type_keeps_its_file(tmp_path: Path) -> None:
+    item = {"id": "i", "order": 0, "type": "hologram", "text": "x", "mediaId": "media_1"}
+    detail = {"id": "t", "name": "T", "isOfficial": False, "items": [item], "commonVariables": []}
+
+    assert [] == written(read_recording(write(tmp_path, entry("GET /v1/message-templates/t", 200, detail))))[1]
