@@ -109,6 +109,7 @@ def test_a_blind_retry_in_python_is_found(folder: Path, capsys: pytest.CaptureFi
     assert "*\n" == (folder / ".mockserver" / ".gitignore").read_text(encoding="utf-8")
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 def test_a_blind_retry_in_javascript_is_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "client.mjs").write_text(JAVASCRIPT, encoding="utf-8")

@@ -88,6 +88,7 @@ def test_the_last_state_is_served_byte_for_byte(
     assert expected == opened(file).state()
 
 
+@pytest.mark.deep
 def test_the_state_after_each_call_is_served_byte_for_byte(tmp_path: Path, opened: Callable[..., Any]) -> None:
     expected: list[Any] = []
     with MockServer() as server, server.sandbox(now=NOW, given=GIVEN) as sandbox:
@@ -133,6 +134,7 @@ def test_what_is_served_answers_calls(tmp_path: Path, opened: Callable[..., Any]
     assert ["GET /v1/campaigns", "POST /_mock/clock/advance"] == re.findall(r" 200 (\w+ \S+)", log)
 
 
+@pytest.mark.deep
 def test_each_position_of_the_slider_has_a_checkpoint_with_its_state(
     tmp_path: Path, opened: Callable[..., Any]
 ) -> None:

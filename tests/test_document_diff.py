@@ -144,6 +144,7 @@ def test_every_error_code_is_in_the_index() -> None:
     assert set(ERRORS) == {name for row in read_index() for name in row.names if name.isupper()}
 
 
+@pytest.mark.deep
 def test_the_command_prints_the_changes_and_the_tests_of_their_clauses(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,5 +45,6 @@ def test_a_small_module_that_one_other_imports_is_listed() -> None:
     assert ["one (0 lines), of two", "two (1 lines), of three"] == small_with_one_importer(modules)
 
 
+@pytest.mark.deep
 def test_the_package_of_this_checkout_is_read() -> None:
     assert {"core.lifecycle", "testing.sandbox"} <= {each.name for each in read(CHECKOUT)}

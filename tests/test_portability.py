@@ -306,6 +306,7 @@ def test_text_in_the_encoding_of_the_system_is_detected(source: str, lines: list
     assert lines == list(without_encoding(source))
 
 
+@pytest.mark.deep
 def test_no_posix_only_name_is_used_without_a_guard() -> None:
     sources = [(path, source) for path, source in files() if not path.startswith(POSIX_ONLY)]
     used = [(path, line, what) for path, source in sources for line, what in unguarded(source)]
@@ -314,6 +315,7 @@ def test_no_posix_only_name_is_used_without_a_guard() -> None:
     assert set() == ALLOWED.keys() - {(path, what) for path, _, what in used}
 
 
+@pytest.mark.deep
 def test_text_is_read_and_written_with_a_named_encoding() -> None:
     assert [] == [f"{path}:{line}" for path, source in files() for line in without_encoding(source)]
 

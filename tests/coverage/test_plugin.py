@@ -100,6 +100,7 @@ def test_the_ini_file_asks_for_it_too(pytester: pytest.Pytester) -> None:
     assert OPERATIONS == Coverage.load(pytester.path / "out" / "cov.json").covered("operations")
 
 
+@pytest.mark.deep
 def test_workers_cover_together_what_one_process_covers(pytester: pytest.Pytester) -> None:
     alone = in_one_process(pytester)
     result = pytester.runpytest_subprocess("--mockserver-cov", "-p", "xdist", "-n", "2")
@@ -222,6 +223,7 @@ def test_a_server_that_the_suite_makes_and_a_unittest_case_are_gathered_too(pyte
     run_in_process(pytester).assert_outcomes(passed=2)
 
 
+@pytest.mark.deep
 def test_sandboxes_on_a_running_server_cover_what_they_cover_in_process(pytester: pytest.Pytester) -> None:
     alone = in_one_process(pytester)
     with MockServer() as server:

@@ -55,6 +55,7 @@ CAMPAIGN = {"name": "Março", "platform": "chatapp", "templateId": TEMPLATE, "ca
 OTHER_CODES = {"MOCK_WRONG_METHOD", "MOCK_LOOP_BLOCKED", "MOCK_HEAD_TOO_LARGE"}
 
 
+@pytest.mark.deep
 def test_the_document_is_valid_openapi() -> None:
     assert [] == list(OpenAPIV31SpecValidator(control()).iter_errors())
 

@@ -50,6 +50,7 @@ def test_each_schema_of_3_1_has_one_of_3_0() -> None:
     assert {} == {name: of_schema(newer) for name, newer, older in ROWS if older != of_schema(newer)}
 
 
+@pytest.mark.deep
 def test_both_documents_are_valid() -> None:
     documents = {"control": control(), **{profile: of_profile(profile) for profile in PROFILES}}
     errors = {name: list(OpenAPIV30SpecValidator(as_3_0(whole)).iter_errors()) for name, whole in documents.items()}

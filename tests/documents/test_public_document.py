@@ -37,7 +37,9 @@ SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 KEY = re.compile(r"\b(?:sk|pk|whsec)_[A-Za-z0-9+/=]{8,}")
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize(
+    "profile", [pytest.param(each, marks=[pytest.mark.deep] * (each != "guide")) for each in PROFILES]
+)
 def test_the_document_is_valid_openapi(profile: str) -> None:
     assert [] == list(OpenAPIV31SpecValidator(of_profile(profile)).iter_errors())
 

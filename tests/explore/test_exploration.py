@@ -1137,8 +1137,8 @@ class Unarmed(Placement):
         pytest.param("waits-only-for-completed", {"faults": ("campaign-fails",)}, marks=pytest.mark.deep),
         pytest.param("session-storm", {"faults": ("number-in-use",)}, marks=pytest.mark.deep),
         ("no-dedupe", {"faults": ("duplicate",)}),
-        ("page-early-stop", {"faults": (), "choices": ("short-pages",)}),
-        ("cancel-tried-twice", {"faults": ("drop-before", "internal-error")}),
+        pytest.param("page-early-stop", {"faults": (), "choices": ("short-pages",)}, marks=pytest.mark.deep),
+        pytest.param("cancel-tried-twice", {"faults": ("drop-before", "internal-error")}, marks=pytest.mark.deep),
     ],
 )
 def test_the_document_of_a_finding_and_its_lines_replay_it(

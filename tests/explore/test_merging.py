@@ -6,7 +6,6 @@ import pytest
 
 from mockserver import MockServer, Sandbox
 from mockserver.testing.explore import ExploreReport
-from tests.depth import at_depth
 from tests.explore.random_clients import draw, running
 
 
@@ -14,11 +13,11 @@ def found(report: ExploreReport) -> set[tuple[str, str]]:
     return {(row.verdict, row.cause) for row in report.findings}
 
 
-@pytest.mark.law
 @pytest.mark.deep
-def test_the_merged_search_finds_exactly_what_the_full_one_finds(mockserver_server: MockServer) -> None:
+@pytest.mark.parametrize("seeds", [range(8), range(8, 16)])
+def test_the_merged_search_finds_exactly_what_the_full_one_finds(mockserver_server: MockServer, seeds: range) -> None:
     left_out = with_findings = 0
-    for seed in range(at_depth(2, 50)):
+    for seed in seeds:
         client = running(draw(seed))
         merged = mockserver_server.explore(client, choices=())
         full = mockserver_server.explore(client, choices=(), prune=False, runs=10_000)
@@ -28,8 +27,8 @@ def test_the_merged_search_finds_exactly_what_the_full_one_finds(mockserver_serv
         left_out += merged.coverage.singles.merged
         with_findings += full.failed
 
-    assert left_out > 50
-    assert with_findings > 1
+    assert left_out > 20
+    assert with_findings > 0
 
 
 @pytest.mark.parametrize("seed", [0, 3])

@@ -79,6 +79,7 @@ def test_in_the_careful_clients_nothing_is_found(mockserver_server: MockServer, 
     assert not report.failed
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("test", CAREFUL)
 def test_an_outdated_read_damages_nothing_in_the_careful_clients(mockserver_server: MockServer, test: str) -> None:
     report = mockserver_server.explore(getattr(working_day, test), test=test, faults=("stale",), choices=())
@@ -94,6 +95,7 @@ def test_two_faults_damage_nothing_in_the_careful_client(mockserver_server: Mock
     assert not report.failed, report.text()
 
 
+@pytest.mark.deep
 def test_an_act_of_another_after_a_lost_call_damages_nothing_in_the_careful_client(
     mockserver_server: MockServer,
 ) -> None:

@@ -75,6 +75,7 @@ def run(folder: Path, *files: str, **environment: str) -> subprocess.CompletedPr
     )
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(sys.platform == "win32", reason="the command is a shell script")
 def test_fifty_tests_in_two_processes_share_no_state(folder: Path) -> None:
     names = ("one.test.mjs", "two.test.mjs")

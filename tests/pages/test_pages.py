@@ -33,9 +33,14 @@ EXAMPLES = [example for page in pages() for example in examples.examples(blocks(
 SESSIONS = [block for block in every_block("console") if block.is_run]
 
 
+# What a newcomer reads first is for the test line, the other pages for the deep run: each example is a process or a suite.
+FIRST = ("README.md", "docs/pytest.md", "docs/other-languages.md", "docs/webhooks.md")
+
+
 def case(value: Any, block: Block) -> Any:
-    """A parameter named after its block, in the deep run alone if the block's marker has it so."""
-    return pytest.param(value, id=str(block), marks=[pytest.mark.deep] if "deep" in block.markers else [])
+    """A parameter named after its block, in the deep run alone by its page, or if the block's marker has it so."""
+    is_deep = block.page not in FIRST or "deep" in block.markers
+    return pytest.param(value, id=str(block), marks=[pytest.mark.deep] * is_deep)
 
 
 def test_every_block_is_of_a_kind_that_a_test_checks() -> None:

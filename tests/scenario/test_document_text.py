@@ -64,7 +64,11 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+# Each step of these is counted for seconds; one of them is for the test line.
+SLOW = ("lists.json", "open.yaml", "open.json")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.deep] * (name in SLOW)) for name in HOSTILE])
 def test_a_hostile_text_is_refused_in_few_steps(tmp_path: Path, name: str, mockserver_server: MockServer) -> None:
     text, reason = HOSTILE[name]
     (tmp_path / name).write_text(text, encoding="utf-8")
@@ -88,7 +92,9 @@ def read_before(folder: Path) -> None:
     read(folder / "well.yaml")
 
 
-@pytest.mark.parametrize("name", ["bomb.yaml", "itself.yaml", "lists.yaml", "objects.json"])
+@pytest.mark.parametrize(
+    "name", ["bomb.yaml", "itself.yaml", pytest.param("lists.yaml", marks=pytest.mark.deep), "objects.json"]
+)
 @pytest.mark.parametrize(
     "command", [["serve", "--scenario"], ["play"], ["replay"], ["serve", "--profile"]], ids=" ".join
 )

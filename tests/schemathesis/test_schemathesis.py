@@ -163,6 +163,7 @@ def test_whatever_is_sent_the_answer_is_a_declared_one(
     exercise(world, operation_id, mode, in_process, IN_PROCESS_EXAMPLES, record_property, "in process")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
 @pytest.mark.parametrize("operation_id", OPERATIONS)
 @pytest.mark.clause("base.error-body", "base.internal", "base.json")
@@ -172,6 +173,7 @@ def test_so_it_is_through_flask(
     exercise(world, operation_id, mode, through_flask, SOCKET_EXAMPLES, record_property, "through Flask")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
 @pytest.mark.parametrize("operation_id", OPERATIONS)
 @pytest.mark.clause("base.error-body", "base.internal", "base.json")

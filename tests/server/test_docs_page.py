@@ -258,6 +258,7 @@ def test_no_page_holds_a_key_or_the_sandbox_s_data(mockserver: Sandbox, plane: s
     assert [] == re.findall(r"\b(?:sk|pk|whsec)_\w{8,}", html)
 
 
+@pytest.mark.deep
 @PAGES
 def test_hostile_text_of_a_document_stays_text(plane: Any) -> None:
     whole = control() if plane == "control" else of_profile("literal")

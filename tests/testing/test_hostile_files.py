@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -79,9 +80,15 @@ def refusal(command: list[str], name: str, content: bytes, capsys: pytest.Captur
     return capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize("kind", FILES)
-def test_a_hostile_file_is_refused_and_named(command: list[str], kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("kind", "command"),
+    [
+        # Each file for one command and each command for one file in the test line, every pair of them in the deep run.
+        pytest.param(kind, command, marks=[pytest.mark.deep] * (kind != "aliases" and command != COMMANDS[-1]))
+        for kind, command in product(FILES, COMMANDS)
+    ],
+)
+def test_a_hostile_file_is_refused_and_named(kind: str, command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     if (kind, command[0]) == ("empty", "play"):
         pytest.skip("an empty scenario is one")
     if (kind, command[0]) == ("empty", "open"):

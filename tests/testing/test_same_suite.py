@@ -295,6 +295,7 @@ def outcomes(suite: Suite, *arguments: str) -> tuple[dict[str, str], dict[str, s
     return found, reasons
 
 
+@pytest.mark.deep
 def test_a_suite_has_the_same_outcomes_in_process_and_on_a_running_server(suite: Suite, running: MockServer) -> None:
     here, none = outcomes(suite)
     there, reasons = outcomes(suite, "--mockserver-url", running.url)

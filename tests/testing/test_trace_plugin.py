@@ -125,6 +125,7 @@ def test_the_trace_of_each_sandbox_of_a_test_has_a_file(suite: Suite) -> None:
     assert ["test_mine.py.test_two.2.html", "test_mine.py.test_two.html"] == traces(suite)
 
 
+@pytest.mark.deep
 def test_the_workers_of_xdist_write_traces(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     summary = suite.pytester.path / "summary.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
@@ -192,6 +193,7 @@ def apart(suite: Suite, *arguments: str, company: tuple[str, ...]) -> None:
     subprocess.run([sys.executable, "-m", "pytest", "-q", *options], cwd=suite.pytester.path, check=False, timeout=120, capture_output=True)  # fmt: skip
 
 
+@pytest.mark.deep
 def test_the_page_of_pytest_html_links_to_the_trace(suite: Suite) -> None:
     pytest.importorskip("pytest_html")
 
@@ -202,6 +204,7 @@ def test_the_page_of_pytest_html_links_to_the_trace(suite: Suite) -> None:
     assert "mockserver trace" in page
 
 
+@pytest.mark.deep
 def test_the_report_of_allure_has_the_trace_as_an_attachment(suite: Suite) -> None:
     pytest.importorskip("allure_pytest")
 
