@@ -6,6 +6,7 @@ A row returns the options of one choice that lead to this answer: all that remai
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise, product
@@ -14,6 +15,7 @@ from urllib.parse import parse_qs
 
 from mockserver._json import JSON, changed
 from mockserver.contract.choices import CHOICES
+from mockserver.contract.filters import FIELDS, PART_OPERATORS
 from mockserver.contract.limits import PAGE_LIMIT_DEFAULT
 from mockserver.contract.text import http_date, whole_number
 from mockserver.core.instants import MILLISECOND, MINUTE, SECOND, Instant, parse
@@ -215,6 +217,23 @@ def _messages(exchange: RecordedExchange, answer: Any, _facts: Facts) -> Options
         yield "short-pages", ["full"]
 
 
+def _previews(exchange: RecordedExchange, answer: Any, _facts: Facts) -> Options:
+    """Whatever else is open, a part of a platform's name selects chats under one option alone."""
+    body = exchange.request_json if isinstance(exchange.request_json, dict) else {}
+    groups, platform = rows_of(body, "filters"), FIELDS["chat.platform"]
+    if len(groups) != 1 or groups[0].get("combinator") != "and" or not isinstance(answer, dict):
+        return
+    if not answer.get("estimatedCount"):
+        return
+    for statement in rows_of(groups[0], "statements"):
+        is_part = statement.get("operator") in _PARTS and statement.get("value") not in (platform.allowed or ())
+        if statement.get("field") == "chat.platform" and is_part:
+            yield "platform-text-operators", ["text"]
+
+
+_PARTS: Final = frozenset(operator for operator in PART_OPERATORS if not operator.startswith("not-"))
+
+
 def _uploads(exchange: RecordedExchange, answer: Any, _facts: Facts) -> Options:
     for row in answer if isinstance(answer, list) else []:
         if isinstance(row, dict) and row.get("success") is False:
@@ -224,6 +243,7 @@ def _uploads(exchange: RecordedExchange, answer: Any, _facts: Facts) -> Options:
 
 _FORMS: Final[Mapping[str, Callable[[RecordedExchange, Any, Facts], Options]]] = {
     "listTemplates": _templates,
+    "previewAudience": _previews,
     "listCampaigns": _campaigns,
     "readCampaign": _campaign,
     "readExecution": _execution,
@@ -309,9 +329,18 @@ def _signature(deliveries: Sequence[RecordedDelivery]) -> Iterator[Shown]:
         yield _one("wh-signature", ["unsigned"], 1, is_delivery=True)
 
 
+def _rotation(deliveries: Sequence[RecordedDelivery]) -> Iterator[Shown]:
+    """A request with two signatures of one scheme is signed with a former secret too."""
+    for delivery in deliveries:
+        written = [value for name, value in delivery.headers.items() if name in _SCHEMES]
+        if any(len(re.findall(r"(?:^|[ ,])v1[,=]", value)) > 1 for value in written):
+            yield _one("wh-secret-rotation", ["one-day", "until-next"], delivery.index, is_delivery=True)
+
+
 def of_deliveries(deliveries: Sequence[RecordedDelivery]) -> Iterator[Shown]:
     """Yield what the events that a receiver got show. Some may be forged, so what one alone lacks shows nothing."""
     yield from _signature(deliveries)
+    yield from _rotation(deliveries)
     ids: dict[tuple[str, bytes], set[str]] = defaultdict(set)
     for delivery in deliveries:
         event = delivery.json
