@@ -103,6 +103,8 @@ class Player:
             "timeout": "1m",
         }
         answer = self.control("POST", "calls", whole)
+        # Workers send what the call made due; an advance waits for them, so that the next call does not overtake an event.
+        self._server.send("POST", f"{self._prefix}/_mock/clock/advance", {"by": "0s"})
         content = base64.b64decode(answer.get("bodyBase64", ""))
         self.log.append(content.decode(errors="replace"))
         try:
@@ -146,7 +148,7 @@ class Player:
 
     def _session(self, end: str, body: Any) -> None:
         created = self.call("POST", "entrypoints/chatapp/connection-sessions", {})
-        self.control("POST", "clock/advance", {"by": "1s"})  # waits for the deliveries of an answer that a rule lost
+        self.control("POST", "clock/advance", {"by": "1s"})
         session = created.get("sessionId", "session_none")
         self.control("POST", f"sessions/{session}/{end}", body)
         read = self.call("GET", f"entrypoints/chatapp/connection-sessions/{session}")
