@@ -28,6 +28,7 @@ from mockserver.core.instants import (
     to_microseconds,
 )
 from mockserver.recordings.facts import rows_of
+from mockserver.recordings.forms import counts_of
 from mockserver.verify.histories.exchanges import RecordedExchange
 
 
@@ -42,6 +43,7 @@ class Window(NamedTuple):
         return guess if self.first <= guess <= self.last else max(self.first, earliest)
 
 
+_ALWAYS: Final = Window(EARLIEST, LATEST)
 _UNTIMED_STEP: Final = SECOND  # between two calls of a cassette
 _UNKNOWN_START: Final = 1_772_366_400 * SECOND  # 2026-03-01T12:00:00Z, of a cassette without a Date
 
@@ -97,6 +99,7 @@ def _dependencies(exchanges: Sequence[RecordedExchange]) -> dict[int, set[int]]:
         known |= new[-1]
     before: dict[int, set[int]] = defaultdict(set)
     windows = _windows(exchanges)
+    at = [windows.get(exchange.index, _ALWAYS) for exchange in exchanges]
     for place, exchange in enumerate(exchanges):
         for later in range(place + 1, len(exchanges)):
             other = exchanges[later]
@@ -106,13 +109,9 @@ def _dependencies(exchanges: Sequence[RecordedExchange]) -> dict[int, set[int]]:
                 before[place].add(later)
             elif new[place] & _words(other) or _is_before(exchange, other):
                 before[later].add(place)
-            elif not exchange.precedes(other) and _is_earlier(windows.get(other.index), windows.get(exchange.index)):
+            elif not exchange.precedes(other) and at[later].last < at[place].first:
                 before[place].add(later)
     return before
-
-
-def _is_earlier(one: Window | None, other: Window | None) -> bool:
-    return one is not None and other is not None and one.last < other.first
 
 
 def _assigned(exchange: RecordedExchange) -> Iterator[str]:
@@ -170,20 +169,13 @@ def _status(read: RecordedExchange, write: RecordedExchange) -> object:
     return answer.get("status") if is_read and isinstance(answer, dict) else None
 
 
-def _lacks(other: RecordedExchange, created: RecordedExchange) -> bool:
+def _lacks(read: RecordedExchange, created: RecordedExchange) -> bool:
     """Return True if an answer lacks what a call created, which it would have shown after the call."""
-    answer = other.response_json
-    if not isinstance(answer, dict):
+    kinds = {("listCampaigns", "createCampaign"): "campaigns", ("readCampaign", "startCampaign"): "executions"}
+    kind = kinds.get((str(read.operation), str(created.operation)))
+    if kind is None or (kind == "executions" and read.params.get("id") != created.params.get("id")):
         return False
-    if created.operation == "createCampaign" and other.operation == "listCampaigns":
-        kind = "campaigns"
-    elif created.operation == "startCampaign" and other.operation == "readCampaign":
-        if other.params.get("id") != created.params.get("id"):
-            return False
-        kind = "executions"
-    else:
-        return False
-    return not {row.get("id") for row in rows_of(answer, kind)} & {*_assigned(created)}
+    return not {row.get("id") for row in rows_of(read.response_json, kind)} & {*_assigned(created)}
 
 
 def _latest(recorded: Mapping[int, Instant], windows: Mapping[int, Window]) -> dict[int, Instant]:
@@ -261,14 +253,10 @@ def _while_sending(
     if not isinstance(row, dict) or row.get("status") != "processing" or not cadence:
         return
     started = runs.get(str(row.get("id")), {}).get("startedAt")
-    read = parse(started) if isinstance(started, str) else None
-    sent, failed, target = row.get("sentCount"), row.get("failedCount"), row.get("targetCount")
-    if read is None or not isinstance(sent, int) or not isinstance(failed, int) or not isinstance(target, int):
-        return
-    processed = sent + failed
-    if 0 < processed < target:
-        first = read[0] - (-(processed - 1) * MINUTE // cadence)
-        yield index, Window(first, read[0] + processed * MINUTE // cadence - 1)
+    read, counts = parse(started) if isinstance(started, str) else None, counts_of(row)
+    if read is not None and counts is not None and 0 < counts.processed < counts.target:
+        first = read[0] - (-(counts.processed - 1) * MINUTE // cadence)
+        yield index, Window(first, read[0] + counts.processed * MINUTE // cadence - 1)
 
 
 def executions_of(exchanges: Sequence[RecordedExchange]) -> dict[str, Mapping[str, Any]]:

@@ -21,7 +21,7 @@ from mockserver.contract import schemas
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.schemas import ABSENT
 from mockserver.contract.text import json_value
-from mockserver.core.instants import SECOND, parse
+from mockserver.core.instants import SECOND, Instant, parse
 from mockserver.core.state.tenant import TABLES
 from mockserver.recordings.clocks import service_instants, service_order
 from mockserver.recordings.masking import words_of_document
@@ -77,13 +77,10 @@ def play(document: Mapping[str, Any], masked: Recording, plain: Recording | None
     Raises:
         ScenarioError: The document is not valid.
     """
-    player = _Player(SandboxHost().create(SandboxConfig(document)), document, masked)
+    ordered = service_order(masked.exchanges)
+    player = _Player(SandboxHost().create(SandboxConfig(document)), document, masked, service_instants(ordered))
     read = {exchange.index: exchange for exchange in (plain or masked).exchanges}
-    return [
-        row
-        for exchange in service_order(masked.exchanges)
-        for row in player.differences(_with_files(exchange, read[exchange.index]))
-    ]
+    return [row for exchange in ordered for row in player.differences(_with_files(exchange, read[exchange.index]))]
 
 
 def _with_files(exchange: RecordedExchange, read: RecordedExchange) -> RecordedExchange:
@@ -98,9 +95,15 @@ def _with_files(exchange: RecordedExchange, read: RecordedExchange) -> RecordedE
 class _Player:
     """A sandbox, the ids that it has in place of the recorded ones, and the keys of the recording's tenants."""
 
-    def __init__(self, hosted: HostedSandbox, document: Mapping[str, Any], recording: Recording) -> None:
+    def __init__(
+        self,
+        hosted: HostedSandbox,
+        document: Mapping[str, Any],
+        recording: Recording,
+        instants: Mapping[int, Instant],
+    ) -> None:
         self._hosted = hosted
-        self._instants = service_instants(service_order(recording.exchanges))
+        self._instants = instants
         self._ids: dict[str, str] = {}  # by recorded id
         self._played: set[str] = set()
         tenants = hosted.sandbox.tenants.values()

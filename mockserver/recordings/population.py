@@ -79,7 +79,7 @@ def population(counts: Sequence[AudienceSize], given: JSON, choices: Mapping[str
         if row.platform is not None:
             _arrange(chats, row, audiences.selected(chats, row.filters))
     unexplained = [
-        f"chats of which a filter selects {row.size}: it selects {have}"
+        f"which {row.size} chats a filter selects: in the scenario it selects {have}"
         for row in filtered
         if (have := len(audiences.selected(chats, row.filters))) != row.size
     ]

@@ -402,7 +402,7 @@ def _json_document(path: Path) -> Any:
         raise RecordingError(_not_json(path, f"at line {failure.lineno}, column {failure.colno}")) from None
     except _RepeatedMemberError as failure:
         raise RecordingError(
-            f"got {path.name}, in which an object has the member {failure} twice with different values; expected one of them"
+            f"got {path.name}, in which an object has the member {failure} twice with different values; expected one value"
         ) from None
     except (ValueError, RecursionError) as failure:
         reason = "its nesting" if isinstance(failure, RecursionError) else "a number with thousands of digits"

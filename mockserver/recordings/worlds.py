@@ -44,21 +44,13 @@ _OF_CONTENT: Final[Mapping[str, Sequence[str]]] = {
     "readCampaign": ("audience-off-channel", "execution-status-lag", "late-sends-after-cancel", "start-empty-audience"),
     "readExecution": ("audience-off-channel", "execution-status-lag", "late-sends-after-cancel", "start-empty-audience"),
 }  # fmt: skip
-_OF_CAMPAIGNS: Final = (
-    "createCampaign",
-    "startCampaign",
-    "cancelCampaign",
-    "readCampaign",
-    "readExecution",
-    "listCampaigns",
-)
 # The calls whose answers depend on a write.
 _WRITES: Final[Mapping[str, Sequence[str]]] = {
-    **dict.fromkeys(("createCampaign", "startCampaign", "cancelCampaign"), _OF_CAMPAIGNS),
+    **dict.fromkeys(
+        ("createCampaign", "startCampaign", "cancelCampaign"),
+        ("createCampaign", "startCampaign", "cancelCampaign", "readCampaign", "readExecution", "listCampaigns")),
     "createConnectionSession": ("readConnectionSession", "readEntrypoint"),
-}
-
-
+}  # fmt: skip
 # Fields that depend on the chats of an audience.
 _OF_AUDIENCES: Final = frozenset(("targetCount", "sentCount", "failedCount", "progress", "estimatedCount"))
 
@@ -169,7 +161,7 @@ def _with_choices(document: JSON, recording: Recording, settled: set[str], comme
             if _distance(played) < _distance(differences):
                 document, differences = changed, played
                 chosen = ", ".join(f"{id}: {option}" for id, option in options.items())
-                comments.append(f"whether the service has {chosen}, which explain #{row.n}")
+                comments.append(f"whether the service has {chosen}; that explains #{row.n}")
                 break
 
 
@@ -218,27 +210,20 @@ def _valid(document: JSON, comments: list[str]) -> JSON:
             steps = problem.path.strip("/").split("/")
             if not _drop(document, steps):
                 raise
-            comments.append(f"{'/'.join(steps[:4])} is left out: {problem}")
+            comments.append(f"how the service has {'/'.join(steps[:4])}, which is left out: {problem}")
     return document
 
 
 def _drop(document: Any, steps: Sequence[str]) -> bool:
-    """Remove the entry of the innermost list on a path; return False if the path has no list."""
-    entries, place = None, 0
+    """Remove the entry of the first list on a path; return False if the path has no entry of a list."""
     for step in steps:
         if isinstance(document, list):
             number = next((number for number in range(len(document)) if str(number) == step), None)
-            if number is None:
-                break
-            entries, place = document, number
-            break
-        if not isinstance(document, dict) or step not in document:
-            break
-        document = document[step]
-    if entries is None:
-        return False
-    del entries[place]
-    return True
+            if number is not None:
+                del document[number]
+            return number is not None
+        document = document.get(step) if isinstance(document, dict) else None
+    return False
 
 
 def _with_errors(document: JSON, recording: Recording, comments: list[str]) -> JSON:

@@ -222,7 +222,7 @@ def test_chats_are_selected_as_often_as_recorded() -> None:
 def test_a_count_that_no_chats_explain_is_a_comment() -> None:
     counts = [AudienceSize([], 2), AudienceSize(_statement("chat.isAnswered", "equals", True), 3)]
 
-    assert ["chats of which a filter selects 3: it selects 2"] == population(counts, {}, {}).comments
+    assert ["which 3 chats a filter selects: in the scenario it selects 2"] == population(counts, {}, {}).comments
 
 
 def test_chats_of_another_channel_are_where_sends_failed() -> None:
