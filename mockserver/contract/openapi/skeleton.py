@@ -1,8 +1,7 @@
 """
 The skeletons of the documents, the files of `schemas/openapi`: what no table has, prose and examples above all.
 
-1. A skeleton is read when its document is asked for. That of the public API also has `schemas`: `components` that no schema
-   file has, and the `changes` of those of files.
+1. A skeleton is read when its document is asked for. Its `schemas` are what no schema file has, and what changes in those of files.
 2. In its texts `${name}` is a value that the document's caller has, such as `${baseUrl}`.
 3. Its examples are those of the default choices. `changes` has what an option changes in them, under `CHOICE=OPTION`, and
    below that what options change together: those of the name, joined by `&`, or those of the profile of that name.
@@ -62,18 +61,18 @@ def _condition(name: str) -> Iterator[tuple[str, object]]:
 def apply(shown: JSON, change: JSON) -> None:
     """Change examples or schemas: `remove` has places, `set` new values by place, each a JSON pointer; one that is gone stays so."""
     for pointer in change.get("remove", ()):
-        parent, key = _place(shown, pointer)
+        parent, key = place(shown, pointer)
         if isinstance(parent, dict):
             parent.pop(key, None)
     for pointer, value in change.get("set", {}).items():
-        parent, key = _place(shown, pointer)
+        parent, key = place(shown, pointer)
         if isinstance(parent, dict):
             parent[key] = value
         elif isinstance(parent, list) and int(key) < len(parent):
             parent[int(key)] = value
 
 
-def _place(part: Any, pointer: str) -> tuple[Any, str]:
+def place(part: Any, pointer: str) -> tuple[Any, str]:
     """Return the object or array that a pointer leads into, None if there is none, and its last step."""
     *steps, last = (step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
     for step in steps:

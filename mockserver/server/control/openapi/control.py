@@ -12,7 +12,7 @@ from typing import Final
 
 from mockserver._json import JSON
 from mockserver.contract.choices.profiles import PROFILES
-from mockserver.contract.durations import PATTERN
+from mockserver.contract.durations import MAX_SECONDS, PATTERN
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS
 from mockserver.contract.errors import FAILURE_REASONS
 from mockserver.contract.lifecycles import SUBSCRIPTIONS
@@ -38,6 +38,7 @@ PLANES: Final = ("public", "control")
 _ROWS: Final[Mapping[str, object]] = MappingProxyType(
     {
         "chatsMax": STATE_CHATS,
+        "durationMaxSeconds": MAX_SECONDS,
         "durationPattern": PATTERN,
         "failureReasons": list(FAILURE_REASONS),
         "nameMaxChars": NAME_MAX_CHARS,

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
 from mockserver._json import JSON, changed
 from mockserver.contract import schemas
 from mockserver.contract.choices import CHOICES, Choice
 from mockserver.contract.choices.model import LEAST
-from mockserver.contract.durations import MAX_SECONDS, PATTERN
 from mockserver.contract.openapi.parts import component_name, ref, rewritten
+from mockserver.contract.openapi.skeleton import apply
 from mockserver.server.control.openapi.shapes import nullable, obj, titled
 
 
@@ -25,18 +24,19 @@ def request_components(written: Mapping[str, JSON]) -> dict[str, JSON]:
     Return the named schemas of bodies that tables have: choices, and every kind of seed data, rule and effect.
 
     Args:
-        written: the schemas of the skeleton by name: `Period`, and what a `RuleInForce` has beyond a rule.
+        written: the `schemas` of the skeleton: `components`, among them what a `RuleInForce` has beyond a rule, the names of
+            `parts` of scenario documents that are no seed data, and `changes` of parts.
     """
-    components = _scenario_components()
-    rule, own = components["Rule"], written["RuleInForce"]
+    components = _scenario_components(written)
+    rule, own = components["Rule"], written["components"]["RuleInForce"]
     components["RuleInForce"] = {
         **{key: value for key, value in rule.items() if key != "examples"},
         **own,
         "properties": rule["properties"] | own["properties"],
         "required": rule["required"] + own["required"],
     }
-    options = {row.id: _option(row, written["Period"]) for row in CHOICES.values()}
-    return {**written, **components, "Choices": titled("Choices", obj(options))}
+    options = {row.id: _option(row, written["components"]["Period"]) for row in CHOICES.values()}
+    return {**written["components"], **components, "Choices": titled("Choices", obj(options))}
 
 
 def _option(choice: Choice, period: JSON) -> JSON:
@@ -60,21 +60,6 @@ def _values(choice: Choice, period: JSON) -> list[JSON]:
         return []
     number = nullable(least) if choice.value == "per-platform" else least
     return [obj(dict.fromkeys(choice.default, number))]
-
-
-# Parts of the schema of scenario documents that have another name as components; the other parts are seed data.
-_PARTS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "given": "SeedData",
-        "call": "RecordedCall",
-        **{name: name[0].upper() + name[1:] for name in ("rule", "effects", "when", "latency", "duration", "clock")},
-        **{name: name[0].upper() + name[1:] for name in ("instant", "instantOrNull", "id", "idOrNull", "choiceValue")},
-    }
-)
-
-
-def _part_name(definition: str) -> str:
-    return _PARTS.get(definition) or f"Seed{component_name(definition)}"
 
 
 def _without_default(part: JSON) -> JSON:
@@ -101,27 +86,21 @@ def _without_deep_references(schema: JSON, definitions: Mapping[str, Any]) -> An
     return changed(schema, own)
 
 
-def _scenario_components() -> dict[str, JSON]:
+def _scenario_components(written: Mapping[str, JSON]) -> dict[str, JSON]:
     """Return the schema of scenario documents with its parts as components, one for each effect of a rule."""
     whole = schemas.read("scenario")
     definitions = whole.pop("$defs")
+    names = {name: written["parts"].get(name) or f"Seed{component_name(name)}" for name in definitions}
 
     def target(reference: str) -> str:
-        return ref(_part_name(reference.removeprefix("#/$defs/")))["$ref"]  # type: ignore[no-any-return]
+        return ref(names[reference.removeprefix("#/$defs/")])["$ref"]  # type: ignore[no-any-return]
 
     components = {
-        _part_name(name): changed(rewritten(_without_deep_references(part, definitions), target), _without_default)
+        names[name]: changed(rewritten(_without_deep_references(part, definitions), target), _without_default)
         for name, part in definitions.items()
     }
     components["Scenario"] = changed(rewritten(whole, target), _without_default)
-    for holder, key in (("SeedTenant", "secretKey"), ("SeedTenant", "publicKey"), ("SeedWebhook", "secret")):
-        del components[holder]["properties"][key]["examples"]  # the document holds no key
-    components["Scenario"]["properties"]["choices"] = ref("Choices")
-    components["Duration"] |= {"pattern": PATTERN, "maximum": MAX_SECONDS}
-    components["ChoiceValue"]["type"] = ["string", "number", "object", "null"]
-    variable = components["SeedTemplateVariable"]
-    del variable["dependentSchemas"]  # linters apply it to every variable
-    components["SeedCampaign"]["properties"]["filters"]["items"] = ref("FilterGroup")
+    apply(components, written["changes"])
     effects = components["Effects"]["properties"]
     for name, effect in effects.items():
         components[f"{component_name(name)}Effect"] = effect
