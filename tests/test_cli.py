@@ -173,7 +173,10 @@ def test_a_taken_port_is_named_with_the_mend(capsys: pytest.CaptureFixture[str])
     output = capsys.readouterr()
     assert 2 == code
     assert "" == output.out
-    assert f"mockserver: port {port} of 127.0.0.1 is taken; --port 0 takes a free one\n" == output.err
+    assert (
+        f"mockserver: got port {port} of 127.0.0.1, which is taken; expected a free port, such as --port 0 takes\n"
+        == output.err
+    )
 
 
 @pytest.mark.parametrize(
@@ -259,7 +262,7 @@ def test_a_wrong_command_line_ends_with_2_and_one_line_that_names_the_command(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("serve", "--prot", "1"), "got --prot 1, which this command does not take; did you mean '--port'?"),
+        (("serve", "--prot", "1"), "got --prot 1; expected what this command takes; did you mean '--port'?"),
         (("fleet", "stats"), "argument action: got 'stats'; expected status; did you mean 'status'?"),
         (("fleet", "--proxy", "ngix"), "argument --proxy: got 'ngix'; expected haproxy, caddy, nginx; did you mean 'nginx'?"),
         (("explore", "--runs", "few"), "argument --runs: got 'few'; expected a whole number"),

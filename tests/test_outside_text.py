@@ -135,7 +135,7 @@ SAFE = {
     ("scenario.parsing", "place", "isdecimal"): "as above",
     ("scenario.pruning", "_remove", "int"): "the place of a problem in a list, as the schema gave it",
     ("scenario.pruning", "_remove", "isdecimal"): "as above",
-    ("scenario.pruning", "place", "int"): "the place of a problem in a list, as the schema gave it",
+    ("scenario.pruning", "_place", "int"): "the place of a problem in a list, as the schema gave it",
     ("scenario.pruning", "_place", "isdecimal"): "as above",
     ("server.control.access", "check_origin", "urlsplit"): "an origin that has a host name",
     ("server.dashboard.handler", "respond", "urlsplit"): "a url of the mock's own, or of a Host that was checked",

@@ -13,18 +13,27 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn, TextIO
 
 from mockserver._collision import find_collision
-from mockserver.contract.text import closest_match_hint
+from mockserver.contract.text import closest_match_hint, did_you_mean
 from mockserver.version import VERSION
 
+# What argparse says, as `got X; expected Y`; the groups of each are those of its text.
+_REWORDED: Final = (
+    (r"(?P<where>argument .*): invalid int value: (?P<got>'.*')", "{where}: got {got}; expected a whole number"),
+    (r"(?P<where>argument .*): invalid float value: (?P<got>'.*')", "{where}: got {got}; expected a number"),
+    (r"the following arguments are required: (?P<names>.*)", "got no {names}; expected `{command} {names}`"),
+    (r"argument (?P<one>.*): not allowed with argument (?P<other>.*)", "got {other} and {one}; expected one of them"),
+    (r"(?P<where>argument .*): expected (?P<number>.* arguments?)", "{where}: got none; expected {number}"),
+    (r"(?P<where>argument .*): ignored explicit argument (?P<got>.*)", "{where}: got {got}; expected no value"),
+    (r"ambiguous option: (?P<got>\S+) could match (?P<names>.*)", "got {got}; expected one of {names}"),
+)
 _WRONG_COMMAND: Final = re.compile(r"^argument COMMAND: invalid choice: '([^']*)'")
 _WRONG_CHOICE: Final = re.compile(
     r"(?P<where>^argument .*): invalid choice: '(?P<got>.*)' \(choose from (?P<names>.*)\)$"
 )
-_WRONG_NUMBER: Final = re.compile(r"(?P<where>^argument .*): invalid (?P<type>int|float) value: (?P<got>'.*')$")
-_NUMBERS: Final = {"int": "a whole number", "float": "a number"}
 
 
 class _Command(NamedTuple):
@@ -92,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options, unknown = build_parser(words).parse_known_args(words)
     if unknown:
         hint = closest_match_hint(unknown[0].partition("=")[0], options.parser.shown_options())
-        options.parser.error(f"got {' '.join(unknown)}, which this command does not take{hint}")
+        options.parser.error(f"got {' '.join(unknown)}; expected what this command takes{hint}")
     use_utf8(sys.stdout, sys.platform)
     status: int = 0
     try:
@@ -109,10 +118,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def message_of(failure: Exception) -> str:
-    """Return the text of an error, for an error of the operating system without its number."""
+    """Return the text of an error; one of the operating system names the file, without its number."""
     if not isinstance(failure, OSError) or not failure.strerror:
         return str(failure)
-    return failure.strerror if failure.filename is None else f"{failure.filename}: {failure.strerror}"
+    if failure.filename is None:
+        return failure.strerror
+    from mockserver.scenario.documents import nearest_file
+
+    hint = did_you_mean(nearest_file(Path(failure.filename)))
+    return f"got {failure.filename} ({failure.strerror}); expected a file that can be read{hint}"
 
 
 def use_utf8(stream: TextIO, platform: str) -> None:
@@ -179,6 +193,7 @@ class _Parser(argparse.ArgumentParser):
             names = [name.strip("'") for name in choice["names"].split(", ")]
             hint = closest_match_hint(choice["got"], names)
             message = f"{choice['where']}: got '{choice['got']}'; expected {', '.join(names)}{hint}"
-        elif number := _WRONG_NUMBER.search(message):
-            message = f"{number['where']}: got {number['got']}; expected {_NUMBERS[number['type']]}"
+        for pattern, form in _REWORDED:
+            if found := re.fullmatch(pattern, message):
+                message = form.format(**found.groupdict(), command=self.prog)
         self.exit(2, f"{self.prog}: {message} (see `{self.prog} --help`)\n")

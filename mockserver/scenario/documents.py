@@ -21,6 +21,7 @@ from typing import Any
 
 from mockserver._json import JSON
 from mockserver.contract.limits import DOCUMENT_DEPTH_MAX as DEPTH_MAX
+from mockserver.contract.text import closest_match
 from mockserver.scenario.problems import Problem, ScenarioError, step, steps
 from mockserver.version import VERSION
 
@@ -70,7 +71,7 @@ def read(path: Path) -> Document:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        problem = Problem("", f"{error.strerror}: {path}", "a scenario file that can be read")
+        problem = Problem("", f"{path} ({error.strerror})", "a file that can be read", nearest_file(path))
         raise ScenarioError([problem], str(path)) from None
     except UnicodeDecodeError as error:
         raise ScenarioError([Problem("", f"byte {error.start} that is not UTF-8", "UTF-8 text")], str(path)) from None
@@ -81,6 +82,14 @@ def read(path: Path) -> Document:
     document = Document(value or {})
     document.file = path
     return document
+
+
+def nearest_file(path: Path) -> str | None:
+    """Return the file in the same folder whose name is nearest to that of a file that does not exist; None if none is near."""
+    if path.exists() or not path.parent.is_dir():
+        return None
+    name = closest_match(path.name, (file.name for file in path.parent.iterdir()))
+    return None if name is None else str(path.with_name(name))
 
 
 def read_file(path: Path) -> Document:

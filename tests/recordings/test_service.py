@@ -99,7 +99,7 @@ def test_nothing_private_is_printed(life: dict[str, JSON], tmp_path: Path, capsy
     [
         (["verify"], "got no URL; expected the base url of a service, or --from with a recording"),
         (["verify", "http://crm.example", "--from", "x.har"], "got the service http://crm.example and a recording"),
-        (["verify", "--from", "nowhere.har"], "nowhere.har: No such file or directory"),
+        (["verify", "--from", "nowhere.har"], "got nowhere.har (No such file or directory); expected a file"),
     ],
 )
 def test_a_wrong_command_line_is_one_line(

@@ -47,7 +47,9 @@ class PortInUse(OSError):
     """Another process listens on the port."""
 
     def __init__(self, host: str, port: int) -> None:
-        super().__init__(errno.EADDRINUSE, f"port {port} of {host} is taken; --port 0 takes a free one")
+        super().__init__(
+            errno.EADDRINUSE, f"got port {port} of {host}, which is taken; expected a free port, such as --port 0 takes"
+        )
 
 
 class Server:

@@ -1,0 +1,101 @@
+"""Each wrong command line is refused with `got X; expected Y; did you mean Z?`, the status 2, and nothing changed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mockserver.cli import main
+
+FORM = re.compile(r"\bgot .+; expected [^;]+(; did you mean '.+'\?)?")
+FILES = {
+    "broken.yaml": b"a: [1\n",
+    "unknown.yaml": b"version: 1\nscenario: x\ngivn: {}\n",
+    "list.yaml": b"- 1\n",
+    "binary.yaml": b"\xff\xfe",
+    "empty.json": b"{}",
+    "cut.har": b'{"log":',
+}
+# A command line in a folder with these files, and what is received, expected and proposed.
+WRONG = [
+    ("sevre", "got sevre; expected serve, play, ", "did you mean 'serve'?"),
+    ("serve --prot 1", "got --prot 1; expected what this command takes", "did you mean '--port'?"),
+    ("serve --port", "--port: got none; expected one argument", ""),
+    ("serve --port one", "--port: got 'one'; expected a whole number", ""),
+    ("serve --port 99999", "got port 99999; expected 0", ""),
+    ("serve --freeze yesterday", "got --freeze 'yesterday'; expected an RFC 3339 instant", ""),
+    ("serve --profile litral", "got 'litral'; expected one of literal, guide, hostile", "did you mean 'literal'?"),
+    ("serve --choose dual-statu=guide", "expected the id of a choice", "did you mean 'dual-status'?"),
+    ("serve --scenario brokn.yaml", "got brokn.yaml (No such file", "did you mean 'broken.yaml'?"),
+    ("serve --scenario broken.yaml", "got text that the YAML parser refuses", ""),
+    ("serve --ready-file none/x --port 0", "got --ready-file none/x (No such file", ""),
+    ("serve extra", "got extra; expected what this command takes", ""),
+    ("play", "got no NAME|FILE; expected `mockserver play NAME|FILE`", ""),
+    ("play none.yml", "got none.yml (No such file", ""),
+    ("play unknown.yaml", 'got the key "givn"; expected a key of the document', "did you mean 'given'?"),
+    ("play list.yaml", "got a list; expected an object", ""),
+    ("play binary.yaml", "got byte 0 that is not UTF-8; expected UTF-8 text", ""),
+    (
+        "play cempaign-canceled-by-anothers",
+        'got "cempaign-canceled-by-anothers"; expected the name of',
+        "did you mean 'campaign-canceled-by-another'?",
+    ),
+    ("scenarios --x", "got --x; expected what this command takes", ""),
+    ("scenarios nope", 'got "nope"; expected the name of', ""),
+    ("choices dual-status", "got dual-status; expected what this command takes", ""),
+    ("clauses nope", "got nope; expected what this command takes", ""),
+    ("conduct nope", "got nope; expected what this command takes", ""),
+    ("coverage", "got no FORM; expected `mockserver coverage FORM`", ""),
+    ("coverage htm", "argument FORM: got 'htm'; expected report, html", "did you mean 'html'?"),
+    ("openapi --openapi 3.2", "argument --openapi: got '3.2'; expected 3.1, 3.0", "did you mean"),
+    ("openapi --yaml --json", "got --yaml and --json; expected one of them", ""),
+    ("openapi --json=x", "--json: got 'x'; expected no value", ""),
+    ("openapi --profile none.yaml", "got none.yaml (No such file", ""),
+    ("docs pytst", "got pytst; expected pytest, ", "did you mean 'pytest'?"),
+    ("skill --write empty.json", "got --write empty.json (", ""),
+    ("recording", "got no FILE; expected `mockserver recording FILE`", ""),
+    ("recording cut.ha", "got cut.ha (No such file", "did you mean 'cut.har'?"),
+    ("recording cut.har", "got cut.har, whose JSON ends or breaks at line 1, column 8; expected a whole HAR", ""),
+    ("recording empty.json", "got empty.json with an empty object; expected a HAR", ""),
+    ("open none", "got none (No such file", ""),
+    ("replay none", "got none (No such file", ""),
+    ("report", "got no URL; expected `mockserver report URL`", ""),
+    ("health nourl", "got nourl; expected what this command takes", ""),
+    ("verify", "got no URL; expected the base url of a service", ""),
+    ("verify --from none.har", "got none.har (No such file", ""),
+    ("explore", "got no command; expected one after --", ""),
+    ("explore nofile.py", "got 'nofile.py'; expected a program", ""),
+    ("explore --runs few", "--runs: got 'few'; expected a whole number", ""),
+    ("interleave", "got 0 command(s); expected at least two", ""),
+    ("fleet stats", "argument action: got 'stats'; expected status", "did you mean 'status'?"),
+    ("fleet --proxy ngix", "got 'ngix'; expected haproxy, caddy, nginx", "did you mean 'nginx'?"),
+]
+
+
+@pytest.mark.parametrize(("line", "refused", "proposed"), WRONG, ids=[line for line, _, _ in WRONG])
+def test_a_wrong_command_line_is_refused_with_what_is_expected(
+    line: str,
+    refused: str,
+    proposed: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, content in FILES.items():
+        (tmp_path / name).write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+
+    try:
+        status: object = main(line.split())
+    except SystemExit as end:
+        status = end.code
+
+    output = capsys.readouterr()
+    assert 2 == status, output.err
+    assert "" == output.out
+    assert FORM.search(output.err), output.err
+    assert refused in output.err
+    assert proposed in output.err
+    assert FILES == {file.name: file.read_bytes() for file in tmp_path.iterdir()}
