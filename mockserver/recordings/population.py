@@ -87,10 +87,20 @@ def population(counts: Sequence[AudienceSize], given: JSON, choices: Mapping[str
 
 
 def _fit(chats: list[JSON], row: AudienceSize, audiences: _Audiences, *, may_grow: bool) -> None:
-    """Give as many chats what a filter asks for as it selected; chats are added only if their number is not known."""
+    """
+    Give as many chats what a filter asks for as it selected; chats are added only if their number is not known.
+
+    A chat without a platform has one by default, which a filter selects too: it is written, or another one for those beyond the size.
+    """
+    members = _usable(_chat_for(row.filters))
+    platform = members.get("platform")
+    for count, place in enumerate(audiences.selected(chats, row.filters)):
+        if platform is not None:
+            chats[place].setdefault(
+                "platform", platform if count < row.size else _OTHER_CHANNEL.get(platform, "chatapp")
+            )
     selected = set(audiences.selected(chats, row.filters))
     missing = row.size - len(selected)
-    members = _usable(_chat_for(row.filters))
     for place, chat in enumerate(chats):
         if missing <= 0:
             return
@@ -137,7 +147,13 @@ def _usable(chat: JSON) -> JSON:
 
 
 def _arrange(chats: list[JSON], row: AudienceSize, places: Sequence[int]) -> None:
-    """Put an audience on the campaign's channel, and in an order in which those of another channel are where sends failed."""
+    """
+    Put an audience on the campaign's channel, and in an order in which those of another channel are where sends failed.
+
+    A filter on the platform has decided the channel of each.
+    """
+    if "platform" in _chat_for(row.filters):
+        return
     for place in places:
         chats[place].setdefault("platform", row.platform)
     sent = [chats[place] for place in places if chats[place]["platform"] == row.platform]

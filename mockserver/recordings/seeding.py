@@ -20,10 +20,12 @@ from mockserver.recordings.forms import counts_of
 from mockserver.recordings.masking import words_of_document
 from mockserver.recordings.playing import properties_of
 from mockserver.recordings.population import AudienceSize, population
+from mockserver.recordings.replays import REFUSALS_BEFORE_A_BODY
 from mockserver.verify.histories.exchanges import RecordedExchange
 
 COUNTRY: Final = "BR"
-_NOT_THERE: Final = frozenset(("CAMPAIGN_NOT_FOUND", "RESOURCE_ACCESS_DENIED", "API_KEY_INVALID", "API_KEY_MISSING"))
+# Refusals of a start or cancel that do not show that there is such a campaign.
+_NOT_THERE: Final = REFUSALS_BEFORE_A_BODY | {"CAMPAIGN_NOT_FOUND", "RESOURCE_ACCESS_DENIED", "VALIDATION_ERROR"}
 _LONG_AGO: Final = 60 * MINUTE
 _MANY: Final = 10_000  # targets of a run that must not end
 
@@ -372,6 +374,7 @@ class Seed:
         least = 0 if self._choices.get("start-empty-audience", "complete") == "complete" else 1
         target = {"completed": least, "failed": 2}.get(status, _MANY)
         return {
+            "executionId": f"execution_of_{id}",  # one that the sandbox makes may be that of another campaign
             "startedAt": start,
             **({"completedAt": start} if status == "failed" else {}),
             "filters": _tagged(id),

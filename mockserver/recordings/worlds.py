@@ -40,7 +40,7 @@ _PROBLEMS_MAX: Final = 200  # records that are left out because the scenario wou
 # Choices on which the content of an answer depends, and that its status does not show.
 _OF_CONTENT: Final[Mapping[str, Sequence[str]]] = {
     "listTemplates": ("list-order",), "previewAudience": ("group-no-statements", "date-only-and-naive"),
-    "listMessages": ("short-pages", "page-stability"), "readConnectionSession": ("expiry-driver",),
+    "listMessages": ("short-pages", "page-stability"), "readConnectionSession": ("expiry-driver", "state-vs-event-order"),
     "readCampaign": ("audience-off-channel", "execution-status-lag", "late-sends-after-cancel", "start-empty-audience"),
     "readExecution": ("audience-off-channel", "execution-status-lag", "late-sends-after-cancel", "start-empty-audience"),
 }  # fmt: skip

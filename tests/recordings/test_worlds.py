@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -238,6 +239,26 @@ def test_chats_are_on_a_platform_that_contains_the_text_of_a_filter() -> None:
     assert (3, []) == (sum("photo" in chat.get("platform", "") for chat in chats), comments)
 
 
+def test_a_filter_on_the_platform_that_chats_have_by_default_selects_no_more_than_recorded() -> None:
+    """Neither does a campaign of another channel take the platform from them."""
+    counts = [
+        AudienceSize(_statement("chat.platform", "equals", "chatapp"), 3, "chatapp_lite", 2, frozenset({1})), AudienceSize([], 5),
+    ]  # fmt: skip
+    chats, comments = population(counts, {}, {})
+
+    assert ({"chatapp": 3, "chatapp_lite": 2}, []) == (Counter(chat["platform"] for chat in chats), comments)
+
+
+def test_a_campaign_whose_start_had_too_many_calls_before_it_is_no_seed_data(tmp_path: Path) -> None:
+    rows = [
+        failed("POST /v1/campaigns/c/start", 0, 429, "RATE_LIMIT_EXCEEDED"), listed(at="2026-03-01T12:00:01Z"),
+    ]  # fmt: skip
+    scenario, differences = written(read_recording(write(tmp_path, *rows)))
+
+    assert [] == differences
+    assert "given" not in scenario.document
+
+
 JSON_TYPE = {"Content-Type": "application/json"}
 
 
@@ -462,6 +483,16 @@ def test_messages_beyond_a_page_that_was_asked_for_in_vain_are_more(tmp_path: Pa
     ]
 
     assert [] == written(read_recording(write(tmp_path, *rows)))[1]
+
+
+def test_runs_that_no_answer_shows_have_ids_of_their_own(tmp_path: Path) -> None:
+    rows = [listed(*(campaign_row(id, "completed") for id in ("one", "two")), at="2026-03-01T12:00:00Z")]
+    scenario, differences = written(read_recording(write(tmp_path, *rows)))
+
+    assert [] == differences
+    assert ["execution_of_one", "execution_of_two"] == [
+        row["executionId"] for row in scenario.document["given"]["campaigns"]
+    ]
 
 
 def test_an_item_of_an_unlisted_type_keeps_its_file(tmp_path: Path) -> None:
