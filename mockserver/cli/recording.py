@@ -99,9 +99,12 @@ def _play(options: argparse.Namespace, recording: Recording, out: TextIO) -> int
     else:
         for row in differences:
             print(printable(str(row)), file=out)
-        calls = len(recording.exchanges)
+        calls = sum(exchange.request_body is not None for exchange in recording.exchanges)
+        bodiless = len(recording.exchanges) - calls
+        left_out = f" ({bodiless} without the body of the request left out)" if bodiless else ""
+        count = len(differences)
         print(
-            f"{calls} call{'s' * (calls != 1)} played, {len(differences) or 'no'} difference{'s' * (len(differences) != 1)}",
+            f"{calls} call{'s' * (calls != 1)} played{left_out}, {count or 'no'} difference{'s' * (count != 1)}",
             file=out,
         )
     return 1 if differences else 0

@@ -59,6 +59,27 @@ def test_a_scenario_that_differs_is_reported_with_both_values(
     assert ("/nextCursor", "null", "") == (row["place"], row["recorded"], row["played"])
 
 
+def test_a_call_whose_body_the_recorder_left_out_is_not_played(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    headers = {"Content-Type": "multipart/form-data; boundary=x", "Content-Length": "328"}
+    upload = entry(
+        "POST /v1/messaging/media",
+        201,
+        [{"success": True, "id": "media_1", "url": "https://x.example"}],
+        headers=headers,
+    )
+    file, scenario = (
+        write(tmp_path, upload, entry("GET /v1/campaigns", 200, {"campaigns": []})),
+        tmp_path / "world.yaml",
+    )
+    cli.main(["recording", str(file), "--scenario-out", str(scenario)])
+    capsys.readouterr()
+
+    assert 0 == cli.main(["recording", str(file), "--play", str(scenario)])
+    assert "1 call played (1 without the body of the request left out), no differences\n" == capsys.readouterr().out
+
+
 def test_nothing_private_is_written(tmp_path: Path) -> None:
     text = written(read_recording(FILE))[0].as_yaml()
 
