@@ -12,8 +12,7 @@ import pytest
 from mockserver import MockServer
 from mockserver._json import JSON
 from mockserver.recordings.reading import read_recording
-from mockserver.verify.histories.report import judge_service, lines
-from mockserver.verify.histories.service import judge_histories
+from mockserver.verify.histories.report import judge_histories, judge_service, lines
 from mockserver.verify.histories.verdicts import Contradiction, Verdicts
 from tests.depth import at_depth
 from tests.recordings.hars import entry, write

@@ -9,8 +9,7 @@ import pytest
 
 from mockserver import MockServer, Sandbox
 from mockserver.recordings.reading import read_recording
-from mockserver.verify.histories.report import judge_service
-from mockserver.verify.histories.service import CHECKS
+from mockserver.verify.histories.report import CHECKS, judge_service
 from tests.clients.driven import Client
 from tests.conduct.provocation import GIVEN, NOON, Provocation
 from tests.depth import at_depth

@@ -13,7 +13,7 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver.contract.lifecycles import LIFECYCLES
-from mockserver.server.dashboard import calls, environment, events, lifecycle_svg, objects, snippets, story, timeline
+from mockserver.server.dashboard import calls, environment, events, lifecycle_svg, objects, story, timeline
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 CAMPAIGN = {"name": "Março", "platform": "chatapp", "templateId": "template_atualizacao_cadastro", "cadence": 10}
@@ -89,7 +89,7 @@ def test_the_python_snippet_is_a_test_that_passes(mockserver: Sandbox) -> None:
     mockserver.call("POST", "/v1/campaigns", body=b'{"name": "\xc3\xa9')
     for exchange in journal(mockserver)["exchanges"]:
         mockserver.call("POST", "/_mock/reset")
-        text = next(form["text"] for form in snippets.of(exchange) if form["name"] == "Python test")
+        text = next(form["text"] for form in calls.snippets(exchange) if form["name"] == "Python test")
         defined: dict[str, Any] = {}
         exec(text, defined)  # noqa: S102 - the snippet is the mock's own
         next(value for name, value in defined.items() if name.startswith("test_"))(mockserver)
@@ -99,7 +99,7 @@ def test_the_python_snippet_is_a_test_that_passes(mockserver: Sandbox) -> None:
 def test_the_curl_snippet_has_the_call_and_no_key(mockserver: Sandbox) -> None:
     mockserver.call("POST", "/v1/campaigns?x='$(id)'", json={**CAMPAIGN, "name": "a'b $(id)"})
     (exchange,) = journal(mockserver)["exchanges"]
-    forms = {form["name"]: form["text"] for form in snippets.of(exchange)}
+    forms = {form["name"]: form["text"] for form in calls.snippets(exchange)}
     words = shlex.split(forms["curl"])
 
     assert ["curl", "-X", "POST"] == words[:3]
@@ -223,7 +223,7 @@ def test_characters_that_hide_or_reorder_text_are_shown() -> None:
 def test_the_typescript_snippet_sends_the_call(mockserver: Sandbox) -> None:
     mockserver.call("POST", "/v1/campaigns?x='`${id}`", json={**CAMPAIGN, "name": "a'b `${id}`"})
     (exchange,) = journal(mockserver)["exchanges"]
-    snippet = next(form["text"] for form in snippets.of(exchange) if form["name"] == "TypeScript")
+    snippet = next(form["text"] for form in calls.snippets(exchange) if form["name"] == "TypeScript")
     begin = "const url = 'https://api', key = 'sk', fetch = async (...call) => console.log(JSON.stringify(call));\n"
     command = ["node", "--input-type=module", "-e", begin + snippet]
     target, options = json.loads(subprocess.run(command, check=True, capture_output=True, timeout=30).stdout)

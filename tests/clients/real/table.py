@@ -16,7 +16,6 @@ from collections.abc import Mapping
 from itertools import starmap
 from pathlib import Path
 from pkgutil import resolve_name
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mockserver import MockServer
@@ -28,7 +27,6 @@ from tests.clients.real.tasks import GIVEN, TASKS, Refused, test_of
 NPM = "npm:"
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "compatibility.md"
 Found = Mapping[str, Mapping[str, int]]
-NOTHING: Found = MappingProxyType({task: {} for task in TASKS})
 
 
 class Row(NamedTuple):
