@@ -102,9 +102,8 @@ def _request_body(request: JSON, method: str, headers: list[tuple[str, str]], op
         return content
     length = whole_number(dict(headers).get("content-length", ""))
     size = request.get("bodySize")
-    if length == 0 or (
-        not length and (size == 0 or method in _BODILESS)
-    ):  # of a form with files Playwright writes the size 0
+    is_empty = size == 0 or method in _BODILESS  # of a form with files Playwright writes the size 0
+    if length == 0 or (not length and is_empty):
         return b""
     is_sent = bool(length) or (isinstance(size, int | float) and size > 0) or "content-type" in dict(headers)
     return None if is_sent else b""

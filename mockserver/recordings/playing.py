@@ -109,9 +109,8 @@ class _Player:
         tenants = hosted.sandbox.tenants.values()
         self._given = {id for tenant in tenants for table in TABLES for id in getattr(tenant, table)}
         self._given |= {row.id for tenant in tenants for rows in tenant.messages.values() for row in rows}
-        self._given &= {
-            *_texts(document)
-        }  # an id that the sandbox made is no id of the recording, even if they are equal
+        # An id that the sandbox made is no id of the recording, even if they are equal.
+        self._given &= {*_texts(document)}
         self._keys = _keys(hosted, recording)
 
     def differences(self, exchange: RecordedExchange) -> Iterator[PlayDifference]:

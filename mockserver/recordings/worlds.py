@@ -276,17 +276,20 @@ def _reasons(document: JSON, recording: Recording) -> Iterator[str]:
 
 def _reason(exchange: RecordedExchange, names: AbstractSet[str], exchanges: Sequence[RecordedExchange]) -> str:
     """Return why a recording leaves open what the fields of an answer with these names depend on."""
+    causes = [
+        other
+        for other in sorted(exchanges, key=lambda other: other.index)
+        if _may_lead_to(other, exchange) and other is not exchange and not exchange.precedes(other)
+    ]
+    for cause in causes:
+        if cause.request_body is None and cause.succeeded:
+            return f"#{cause.index} has no body of its request, so it cannot be played"
     if names & _OF_AUDIENCES:
         return "no answer shows the chats of its audience"
     if exchange.operation == "listMessages" and any(other.operation == "startCampaign" for other in exchanges):
         return "no answer shows the chats to which a campaign sends"
     if exchange.operation in ("listCampaigns", "listTemplates") and "id" in names:
         return "no option leads to the order of its list"
-    causes = [
-        other
-        for other in sorted(exchanges, key=lambda other: other.index)
-        if _may_lead_to(other, exchange) and other is not exchange and not exchange.precedes(other)
-    ]
     for cause in causes:
         if not cause.is_answered:
             return f"#{cause.index} has no answer of the service, so its effect is unknown"

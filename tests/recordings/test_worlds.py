@@ -80,6 +80,19 @@ def test_a_call_whose_body_the_recorder_left_out_is_not_played(
     assert "1 call played (1 without the body of the request left out), no differences\n" == capsys.readouterr().out
 
 
+def test_an_answer_that_needs_a_call_without_its_body_is_named_with_that_call(tmp_path: Path) -> None:
+    create = created("c", "2026-03-01T12:00:00Z")
+    del create["request"]["postData"]
+    rows = [create, listed(campaign_row("c", "draft"), at="2026-03-01T12:00:01Z")]
+
+    scenario, differences = written(read_recording(write(tmp_path, *rows)))
+    assert 1 == len(differences)
+    assert (
+        "what leads to the answer of #2 (listCampaigns): #1 has no body of its request, so it cannot be played"
+        == scenario.comments[-1]
+    )
+
+
 def test_nothing_private_is_written(tmp_path: Path) -> None:
     text = written(read_recording(FILE))[0].as_yaml()
 
