@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from mockserver.core.operations.footprints import Footprint
 from mockserver.testing.interleave import schedules
 from mockserver.testing.interleave.played import Decision, Order, Played, ReleasedStep
 from mockserver.testing.interleave.schedules import Ready, Situation
@@ -23,13 +24,17 @@ class _Parts:
 
     def __init__(self) -> None:
         self._bits: dict[str, int] = {}
+        self._masks: dict[Footprint, tuple[int, int]] = {}  # the steps of a beginning are those of other runs too
 
     def masks(self, step: ReleasedStep) -> tuple[int, int]:
         """Return the parts that a step writes, and those that it reads or writes; bit 0 is what every step reads."""
         if step.footprint is None:
             return -1, -1
-        writes, reads = map(self._mask, step.footprint[::-1])
-        return writes, writes | reads | 1
+        masks = self._masks.get(step.footprint)
+        if masks is None:
+            reads, writes = map(self._mask, step.footprint)
+            masks = self._masks[step.footprint] = writes, writes | reads | 1
+        return masks
 
     def _mask(self, parts: Iterable[str]) -> int:
         bits, mask = self._bits, 0
@@ -53,9 +58,10 @@ class _Known:
             needs = list[tuple[str, int]]()
             for other, masks in earlier.items():
                 if other != step.actor:
-                    rows = enumerate(reversed(masks))
-                    back = next((n for n, (wrote, touched) in rows if wrote & touches or writes & touched), len(masks))
-                    needs += [(other, len(masks) - back)] if back < len(masks) else []
+                    count = len(masks)
+                    while count and not (masks[count - 1][0] & touches or writes & masks[count - 1][1]):
+                        count -= 1
+                    needs += [(other, count)] if count else []
             earlier.setdefault(step.actor, []).append((writes, touches))
             self.steps.setdefault(step.actor, []).append(step)
             self._needs.setdefault(step.actor, []).append(needs)
@@ -69,6 +75,8 @@ class _Known:
 
     def order(self, prefix: Sequence[str]) -> Order | None:
         """Return the whole order that begins with a prefix and goes on serially; None if it breaks a dependence."""
+        if not self._may_go_on(prefix):
+            return None
         done = dict.fromkeys(self.steps, 0)
         names, decisions = list[str](), list[Decision]()
         last: str | None = None
@@ -90,6 +98,18 @@ class _Known:
             if name in self.clients:
                 last = name if done[name] < len(self.steps[name]) else None
         return Order(names, decisions)
+
+    def _may_go_on(self, prefix: Sequence[str]) -> bool:
+        """Return False if the serial steps after a prefix break a dependence; of deliveries that is not known beforehand."""
+        if not prefix or len(self.steps) > sum(name in self.steps for name in self.clients):
+            return True
+        done = {name: prefix.count(name) for name in self.steps}
+        for name in (prefix[-1], *self.clients):
+            while done.get(name, 0) < len(self.steps.get(name, ())):
+                if not self.may_step(name, done):
+                    return False
+                done[name] += 1
+        return True
 
     def _ready(self, done: Mapping[str, int]) -> list[Ready]:
         clients = [
