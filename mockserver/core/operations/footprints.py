@@ -41,7 +41,7 @@ def _of_path(kind: str, name: str = "id") -> Parts:
 
 def _campaign_list(sandbox: SandboxState, tenant: Tenant, entry: JournalEntry) -> Iterator[str]:
     yield "campaigns"
-    yield from (f"campaign:{campaign_id}" for campaign_id in tenant.campaigns)
+    yield from map("campaign:".__add__, tenant.campaigns)
 
 
 def _name(sandbox: SandboxState, tenant: Tenant, entry: JournalEntry) -> Iterator[str]:

@@ -7,6 +7,7 @@ schedules of further runs, the ones with fewer preemptions first.
 
 from __future__ import annotations
 
+import gc
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -48,6 +49,7 @@ _SERIAL_MAX = 24  # orders of whole clients
 _CHANCE_SHARE = 4  # of the runs, one in four is kept for orders by chance if not every order within the bound fits
 _SHRINKS_MAX = 40  # runs for one finding
 _TIMERS_MAX = 10_000  # until nothing is due in the copy of a sandbox
+_GC_OBJECTS = 20_000  # new objects after which garbage is collected: each run leaves many that later ones need
 _PROCESS_TIME = (time.process_time,)  # in a tuple: freezegun replaces attributes of modules
 
 
@@ -535,4 +537,9 @@ def interleave(
     test: str | None,
 ) -> InterleaveReport:
     """Run clients in each order that matters, and return the report; the arguments are those of `Search`."""
-    return Search(make_sandbox, setup, clients, check, options, test).report()
+    thresholds = gc.get_threshold()
+    gc.set_threshold(max(thresholds[0], _GC_OBJECTS) if thresholds[0] else 0, *thresholds[1:])
+    try:
+        return Search(make_sandbox, setup, clients, check, options, test).report()
+    finally:
+        gc.set_threshold(*thresholds)
