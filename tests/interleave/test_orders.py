@@ -438,6 +438,24 @@ def test_each_endpoint_has_deliveries_of_its_own(server: MockServer) -> None:
     assert not report.failed, report.text()
 
 
+def test_findings_that_differ_by_the_names_of_the_clients_alone_are_one(server: MockServer) -> None:
+    def client(own: str) -> Client:
+        def work(sandbox: Sandbox) -> None:
+            before = [row["name"] for row in campaigns(sandbox)]
+            create(sandbox, own)
+            met = [row["name"] for row in campaigns(sandbox) if row["name"] not in (own, *before)]
+            assert not met, f"{own} meets {met[0]}"
+
+        return work
+
+    names = ("ana", "bia", "caio")
+    report = interleaved(server, {name: client(name) for name in names})
+
+    assert [("crashed", 1, set(names))] == [(each.verdict, each.preemptions, each.clients) for each in report.findings]
+    assert "orders (ana, bia, caio)\n" in report.text()
+    assert ["ana", "bia", "caio"] == report.json["findings"][0]["clients"]
+
+
 def test_a_budget_of_runs_is_kept_and_reported(server: MockServer) -> None:
     report = interleaved(server, promotions(), runs=5, prune=False)
 

@@ -36,6 +36,7 @@ class InterleaveFinding:
         clause: The clause that a client breaks, None if no rule on conduct names one.
         advice: What the client has to do instead; empty if no rule has it.
         count: The number of orders with this cause.
+        clients: The clients that have it, in one order or another; none if it is that of all.
         schedule: The shortest schedule that leads to it.
         preemptions: Those of this schedule.
         steps: The steps of its run.
@@ -52,6 +53,7 @@ class InterleaveFinding:
     clause: str | None
     advice: str
     count: int = 0
+    clients: set[str] = field(default_factory=set)
     schedule: str = ""
     preemptions: int = 0
     steps: Sequence[ReleasedStep] = ()
@@ -80,6 +82,7 @@ class InterleaveFinding:
             "message": self.message,
             "clause": self.clause,
             "count": self.count,
+            "clients": sorted(self.clients),
             "schedule": self.schedule,
             "preemptions": self.preemptions,
             "places": list(self.places),
@@ -133,13 +136,25 @@ class InterleaveFindings:
         self._rows: dict[tuple[str, str], InterleaveFinding] = {}
         self._sizes: dict[tuple[str, str], tuple[int, ...]] = {}
 
-    def add(self, cause: InterleaveCause, played: Played, sandbox: Sandbox, fault: PlacedFault | None = None) -> None:
-        """Add a case; the shortest one of a cause has the fewest preemptions, then the fewest steps."""
+    def add(
+        self, causes: Sequence[InterleaveCause], played: Played, sandbox: Sandbox, fault: PlacedFault | None = None
+    ) -> None:
+        """
+        Add a case; the shortest one of a cause has the fewest preemptions, then the fewest steps.
+
+        Args:
+            causes: Those of one run that differ by their client alone.
+            played: The run.
+            sandbox: As the run has left it.
+            fault: Of the run.
+        """
+        cause = causes[0]
         key = cause.verdict, cause.name
         row = self._rows.setdefault(
             key, InterleaveFinding(cause.verdict, cause.name, cause.message, cause.clause, cause.advice)
         )
         row.count += 1
+        row.clients.update(each.client for each in causes if each.client is not None)
         named = max((place for place, each in enumerate(played.decisions, start=1) if not each.is_serial), default=0)
         size = (0 if fault is None else 1), played.cost, named, len(played.steps)
         if key in self._sizes and self._sizes[key] <= size:

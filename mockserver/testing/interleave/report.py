@@ -240,7 +240,8 @@ def _count(number: int, what: str) -> str:
 
 
 def _finding_lines(finding: InterleaveFinding, replay: str, as_option: str) -> Iterator[str]:
-    yield f"{finding.verdict}: {finding.message}, at {_count(finding.count, 'order')}"
+    alike = f" ({', '.join(sorted(finding.clients))})" if len(finding.clients) > 1 else ""
+    yield f"{finding.verdict}: {finding.message}, at {_count(finding.count, 'order')}{alike}"
     if finding.clause:
         yield f"  breaks {finding.clause}: {finding.advice}"
     yield from (f"  {line}" for line in finding.lanes())

@@ -596,6 +596,8 @@ class InterleavedRun:
 
     def _take(self, item: Mail) -> None:
         if isinstance(item, Waiting):
+            if item.thread is None:
+                item.actor = self._caller(item.actor)
             actor = self._actors[item.actor]
             actor.waiting.append(item)
             if item.thread is not None and item.thread is not actor.thread:
@@ -611,6 +613,13 @@ class InterleavedRun:
             is_in_order = isinstance(item.raised, SystemExit) and not item.raised.code
             if item.raised is not None and not is_in_order:
                 self._raised[item.actor] = item.raised
+
+    def _caller(self, client: str) -> str:
+        """Return whose request at a client's port is: that of a delivery if its receiver runs and the client waits."""
+        waits = bool(self._actors[client].waiting) or self._actors[client].is_over
+        deliveries = [each.name for each in self._actors.values() if each.name not in self._functions]
+        running = [name for name in deliveries if self._actors[name].is_running and not self._actors[name].waiting]
+        return running[0] if running and waits else client
 
     # Beginnings that other runs have too
 

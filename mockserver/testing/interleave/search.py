@@ -40,7 +40,7 @@ from mockserver.testing.interleave.run import (
     InterleavedRun,
 )
 from mockserver.testing.interleave.schedules import Release
-from mockserver.testing.interleave.verdicts import RunEnd, SerialEnds, read_end
+from mockserver.testing.interleave.verdicts import InterleaveCause, RunEnd, SerialEnds, read_end
 
 if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
@@ -194,7 +194,7 @@ class Search:
         if (_texts(played), end.records) != seen[0]:
             self._difference = _first_difference(seen[0], (_texts(played), end.records))
         self._bounds = bounds_beyond(max(used))._replace(real=SERIAL_BOUNDS.real)
-        self._serial_ends, self._ends = SerialEnds(ends), ends
+        self._serial_ends, self._ends = SerialEnds(ends, tuple(self._clients)), ends
         self._by_bound[0] = Bound(0, len(self._serial))
         self._failed = self._why_incomparable(ends)
 
@@ -293,7 +293,7 @@ class Search:
                     played, end = self._play(sandbox, prefix)
                 orders.append(played.order)
                 ends.append(end)
-            known = SerialEnds([*self._ends, *ends])
+            known = SerialEnds([*self._ends, *ends], tuple(self._clients))
             for order in orders:
                 for place, decision in enumerate(order.decisions):
                     for option in decision.options[1:]:
@@ -346,7 +346,7 @@ class Search:
             for prefix in self._serial_prefixes:
                 with self._made() as sandbox:
                     ends.append(self._play(sandbox, prefix).end)
-            serial = SerialEnds([*self._ends, *ends])
+            serial = SerialEnds([*self._ends, *ends], tuple(self._clients))
         names = tuple(schedules.parse(schedule, [*self._clients, schedules.TIMERS]))
         with self._made() as sandbox:
             played, end = self._play(sandbox, names)
@@ -370,9 +370,12 @@ class Search:
         known = serial or self._serial_ends
         assert known is not None, "the serial runs are first"
         causes = known.causes(end, self._options.tolerates, is_comparable=self._difference is None)
+        alike: dict[tuple[str, str], list[InterleaveCause]] = {}
         for cause in causes:
-            self._findings.add(cause, played, sandbox, self._fault)
-        return {(cause.verdict, cause.name) for cause in causes}
+            alike.setdefault((cause.verdict, cause.name), []).append(cause)
+        for rows in alike.values():
+            self._findings.add(rows, played, sandbox, self._fault)
+        return set(alike)
 
     def _is_over(self, kept: int = 0) -> bool:
         seconds = self._options.seconds

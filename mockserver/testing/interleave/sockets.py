@@ -51,14 +51,14 @@ class _GatedHandler(SocketHandler):
         waits = self._gate.enter_from_socket
         waiting = await waits(self._actor, "call" if until is None else "sleep", label, order, until)
         if until is not None and self._gate.ended is None:  # the run has advanced the clock
-            self._gate.mail.put(SocketAnswered(self._actor))
+            self._gate.mail.put(SocketAnswered(waiting.actor))
             advanced = {"now": self._backend.run("readClock")["now"], "fired": waiting.fired}
             return Response(200, (("Content-Type", "application/json"),), json.dumps(advanced).encode())
         try:
             answer: Any = super().respond(incoming)
             response: ResponseOrDisconnect = await answer if inspect.isawaitable(answer) else answer
         finally:
-            self._gate.mail.put(SocketAnswered(self._actor))
+            self._gate.mail.put(SocketAnswered(waiting.actor))
         if self._gate.is_split and self._gate.ended is None:
-            await waits(self._actor, "answer", "answer", order)
+            await waits(waiting.actor, "answer", "answer", order)
         return response

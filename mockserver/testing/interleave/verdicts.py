@@ -36,13 +36,24 @@ _SHOWN = 3  # records of a difference
 
 
 class InterleaveCause(NamedTuple):
-    """Why a run has a finding: its verdict, what distinguishes it from others of the same verdict, and one sentence."""
+    """
+    Why a run has a finding.
+
+    Attributes:
+        verdict: Its verdict.
+        name: What distinguishes it from others of the same verdict.
+        message: One sentence.
+        clause: The clause that a client breaks, None if no rule on conduct names one.
+        advice: What the client has to do instead; empty if no rule has it.
+        client: The client that has it; None if it is that of all.
+    """
 
     verdict: InterleaveVerdict
     name: str
     message: str
     clause: str | None = None
     advice: str = ""
+    client: str | None = None
 
 
 class RunEnd(NamedTuple):
@@ -186,9 +197,15 @@ def _masked(text: str) -> str:
     return INSTANT.sub("TIME", ID.sub("ID", _UUID.sub("UUID", text)))
 
 
-def _kind(text: str) -> str:
-    """Return the text of an exception without what differs between equal ones."""
-    return _NUMBER.sub("N", _masked(text))
+def _kind(text: str, clients: Sequence[str]) -> str:
+    """Return the text of an exception without what differs between equal ones; clients have numbers in their order of appearance."""
+    names = "|".join(re.escape(name) for name in sorted(clients, key=len, reverse=True))
+    numbers: dict[str, str] = {}
+
+    def renamed(match: re.Match[str]) -> str:
+        return numbers.setdefault(match[0], f"CLIENT{chr(ord('A') + len(numbers) % 26)}")
+
+    return _NUMBER.sub("N", re.sub(rf"(?<!\w)(?:{names})(?!\w)", renamed, _masked(text)))
 
 
 class SerialEnds:
@@ -197,16 +214,17 @@ class SerialEnds:
 
     Args:
         ends: Of the serial runs.
+        clients: The names of the clients.
     """
 
-    def __init__(self, ends: Sequence[RunEnd]) -> None:
-        self._ends = ends
+    def __init__(self, ends: Sequence[RunEnd], clients: Sequence[str]) -> None:
+        self._ends, self._clients = ends, clients
         self._counts = {what: max(end.counts[what] for end in ends) for what in ends[0].counts}
         self._duplicates = max(end.duplicates for end in ends)
         self._records = {end.records for end in ends}
         self._rules = {finding.rule for end in ends for _, finding in end.findings}
-        self._errors = {_kind(text) for end in ends for text in end.errors.values()}
-        self._checks = {_kind(end.check) for end in ends if end.check is not None}
+        self._errors = {_kind(text, clients) for end in ends for text in end.errors.values()}
+        self._checks = {_kind(end.check, clients) for end in ends if end.check is not None}
 
     def causes(
         self, end: RunEnd, tolerates: tuple[type[BaseException], ...], *, is_comparable: bool
@@ -221,14 +239,16 @@ class SerialEnds:
         """
         causes = [*self._duplicate(end), *self._breaches(end)]
         for name, failure in end.raised.items():
-            kind = _kind(end.errors[name])
+            kind = _kind(end.errors[name], self._clients)
             if not isinstance(failure, tolerates) and kind not in self._errors:
                 after = f" after {end.refused[name]}" if name in end.refused else ""
-                causes.append(InterleaveCause("crashed", kind, f"{name} ended with {end.errors[name]}{after}"))
+                message = f"{name} ended with {end.errors[name]}{after}"
+                causes.append(InterleaveCause("crashed", kind, message, client=name))
         if end.stuck is not None:
             causes.append(InterleaveCause("stuck", "stuck", end.stuck))
-        if end.check is not None and _kind(end.check) not in self._checks:
-            causes.append(InterleaveCause("check", _kind(end.check), f"the check ended with {end.check}"))
+        check = None if end.check is None else _kind(end.check, self._clients)
+        if check is not None and check not in self._checks:
+            causes.append(InterleaveCause("check", check, f"the check ended with {end.check}"))
         if not causes and is_comparable and end.records not in self._records:
             causes.append(
                 InterleaveCause("unserial", "end", f"the end is that of no serial run: {self._difference(end)}")
@@ -256,7 +276,7 @@ class SerialEnds:
             finding.rule: (name, finding) for name, finding in reversed(end.findings) if finding.rule not in self._rules
         }
         for rule, (name, finding) in news.items():
-            yield InterleaveCause("breach", rule, f"{name}: {finding.message}", finding.clause, finding.advice)
+            yield InterleaveCause("breach", rule, f"{name}: {finding.message}", finding.clause, finding.advice, name)
 
     def _difference(self, end: RunEnd) -> str:
         def apart(other: RunEnd) -> tuple[list[str], list[str]]:
