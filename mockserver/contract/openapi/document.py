@@ -75,7 +75,10 @@ def codes_by_status(endpoint: Endpoint, choices: Choices) -> dict[int, list[str]
 
 def _operation(endpoint: Endpoint, choices: Choices, skeleton: JSON, components: Mapping[str, JSON]) -> JSON:
     own, examples = skeleton["operations"][endpoint.id], skeleton["examples"]
-    body = _request_body(endpoint, own, examples)
+    body = own.get("requestBody")
+    if endpoint.request_schema is not None:
+        body = content(ref(component_name(endpoint.request_schema)), examples["requests"].get(endpoint.id))
+    required: JSON = {} if endpoint.optional_body else {"required": True}
     parameters = _parameters(endpoint, own, examples["parameters"].get(endpoint.id, {}))
     read = dict(sorted(examples["choices"].get(endpoint.id, {}).items()))
     return {
@@ -84,7 +87,7 @@ def _operation(endpoint: Endpoint, choices: Choices, skeleton: JSON, components:
         "summary": own["summary"],
         "description": own["description"],
         **({"parameters": parameters} if parameters else {}),
-        **({"requestBody": body} if body else {}),
+        **({"requestBody": {**required, "content": body}} if body else {}),
         "responses": _responses(endpoint, choices, skeleton, components),
         "security": _SECURITY[endpoint.keys],
         "x-clause": endpoint.clause,
@@ -107,14 +110,6 @@ def _parameters(endpoint: Endpoint, own: JSON, values: Mapping[str, Any]) -> lis
     ]
 
 
-def _request_body(endpoint: Endpoint, own: JSON, examples: JSON) -> JSON | None:
-    required: JSON = {} if endpoint.optional_body else {"required": True}
-    if endpoint.request_schema is not None:
-        schema = ref(component_name(endpoint.request_schema))
-        return {**required, "content": content(schema, examples["requests"].get(endpoint.id))}
-    return {**required, "content": own["requestBody"]} if "requestBody" in own else None
-
-
 def _responses(endpoint: Endpoint, choices: Choices, skeleton: JSON, components: Mapping[str, JSON]) -> dict[str, JSON]:
     own, examples = skeleton["operations"][endpoint.id], skeleton["examples"]
     contents = None
@@ -124,24 +119,17 @@ def _responses(endpoint: Endpoint, choices: Choices, skeleton: JSON, components:
     status = SUCCESS_STATUS[str(choices["success-status"])][endpoint.id]
     responses = {str(status): success(own, contents)}
     bodies = examples["refusals"].get(endpoint.id, {})
+    texts = skeleton["headers"]["rate-limit-headers"][choices["rate-limit-headers"]]
+    headers = {name: {"description": text, "schema": {"type": "string"}} for name, text in texts.items()}
     for status, codes in codes_by_status(endpoint, choices).items():
         schema = error_component(endpoint.id, status, codes, components["Error"])
         shown = {code: {**bodies[code], "statusCode": status} for code in codes if code in bodies}
         responses[str(status)] = {
             "description": "Refused: " + ", ".join(codes),
-            **_retry_headers(status, choices, skeleton),
+            **({"headers": headers} if headers and status == ERRORS["RATE_LIMIT_EXCEEDED"].status else {}),
             "content": content(schema, shown),
         }
     return responses
-
-
-def _retry_headers(status: int, choices: Choices, skeleton: JSON) -> JSON:
-    """Return the headers of a 429."""
-    if status != ERRORS["RATE_LIMIT_EXCEEDED"].status:
-        return {}
-    headers = skeleton["headers"]["rate-limit-headers"][choices["rate-limit-headers"]]
-    described = {name: {"description": text, "schema": {"type": "string"}} for name, text in headers.items()}
-    return {"headers": described} if described else {}
 
 
 def _webhook(event: str, choices: Choices, skeleton: JSON) -> JSON:

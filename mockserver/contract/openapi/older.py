@@ -19,9 +19,6 @@ from mockserver._json import JSON
 VERSIONS: Final = ("3.1", "3.0")
 _OPENAPI: Final = "3.0.3"
 
-# Members of a document by their name in 3.0.
-_RENAMED: Final[Mapping[str, str]] = MappingProxyType({"webhooks": "x-webhooks"})
-
 # Keywords of a schema that 3.0 does not have, and two more: of `uniqueItems` generators make sets, which have no order and
 # which Java's fails at; by `title` they name types, two of which are then one.
 _LEFT_OUT: Final = frozenset(
@@ -39,8 +36,8 @@ _ALWAYS_NULL: Final[JSON] = {"type": "string", "nullable": True, "maxLength": 0}
 
 def as_3_0(document: JSON) -> JSON:
     """Return a document of 3.1 as one of 3.0.3; its examples are the same."""
-    older = {_RENAMED.get(name, name): _part(part) for name, part in document.items()}
-    license_ = {name: text for name, text in document["info"].get("license", {}).items() if name != "identifier"}
+    older = {"x-webhooks" if name == "webhooks" else name: _part(part) for name, part in document.items()}
+    license_ = _less(document["info"].get("license", {}), "identifier")
     older["info"] = {**document["info"], **({"license": license_} if license_ else {})}
     return {**older, "openapi": _OPENAPI}
 
@@ -51,25 +48,25 @@ def _part(part: Any) -> Any:
         return [_part(element) for element in part]
     if not isinstance(part, dict):
         return part
-    return {name: _MEMBERS.get(name, _part)(below) for name, below in part.items()}
+    return {name: below if name in ("example", "examples") else _member(name, below) for name, below in part.items()}
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
-def _named(schemas: JSON) -> JSON:
-    return {name: _schema(schema) for name, schema in schemas.items()}
-
-
-def _each(schemas: list[Any]) -> list[Any]:
-    return [_schema(schema) for schema in schemas]
+def _member(name: str, below: Any) -> Any:
+    if name == "schemas":
+        return {each: _schema(schema) for each, schema in below.items()}
+    return _schema(below) if name == "schema" else _part(below)
 
 
 def _schema(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
-    own = {name: _KEYWORDS.get(name, _same)(value) for name, value in schema.items() if name not in _LEFT_OUT}
+    own = _less(schema, *_LEFT_OUT)
+    for name in own.keys() & {"items", "additionalProperties", "not"}:
+        own[name] = _schema(own[name])
+    for name in own.keys() & {"allOf", "anyOf", "oneOf"}:
+        own[name] = [_schema(alternative) for alternative in own[name]]
+    if "properties" in own:
+        own["properties"] = {name: _schema(below) for name, below in own["properties"].items()}
     for rule in _RULES:
         own = rule(own)
     return own
@@ -142,7 +139,7 @@ def _without_bounds_of_files(schema: JSON) -> JSON:
     """Leave out how many files an array has: Go's generator makes code of it that does not compile."""
     if schema.get("items", {}).get("format") != "binary":
         return schema
-    return {name: value for name, value in schema.items() if name not in ("minItems", "maxItems")}
+    return _less(schema, "minItems", "maxItems")
 
 
 def _with_reference_alone(schema: JSON) -> JSON:
@@ -158,21 +155,10 @@ def _without_aliases(schema: JSON) -> JSON:
     return {**schema, "properties": {name: schema["properties"][name] for name in reversed(names.values())}}
 
 
-def _less(schema: JSON, name: str) -> JSON:
-    return {other: value for other, value in schema.items() if other != name}
+def _less(schema: JSON, *names: str) -> JSON:
+    return {name: value for name, value in schema.items() if name not in names}
 
 
-# What reads a member of a document, and a keyword of a schema, that has schemas or values in it.
-_MEMBERS: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
-    {"schema": _schema, "schemas": _named, "example": _same, "examples": _same}
-)
-_KEYWORDS: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
-    {
-        **dict.fromkeys(("items", "additionalProperties", "not"), _schema),
-        **dict.fromkeys(("allOf", "anyOf", "oneOf"), _each),
-        "properties": _named,
-    }
-)
 # In this order: each finds what those before it have left.
 _RULES: Final[tuple[Callable[[JSON], JSON], ...]] = (
     _without_conditions,

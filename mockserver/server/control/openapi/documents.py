@@ -159,20 +159,15 @@ def read_document(
         commands: the table of the control plane.
         form: of the text.
     """
-    plane, choices = _plane_and_choices(hosted, args)
-    version = _known("openapi", args.get("openapi", VERSIONS[0]), VERSIONS)
-    query = f"?{urlencode(args)}" if args and form == "html" else ""
-    return text(plane, choices, base_url, commands, form, version, query)
-
-
-def _plane_and_choices(hosted: HostedSandbox, args: Mapping[str, Any]) -> tuple[Plane, Mapping[str, object]]:
-    plane = _known("plane", args.get("plane", "public"), PLANES)
+    plane: Plane = "control" if _known("plane", args.get("plane", "public"), PLANES) == "control" else "public"
     if "profile" in args:
         choices: Mapping[str, object] = {**DEFAULTS, **PROFILES[_known("profile", args["profile"], tuple(PROFILES))]}
     else:
         with hosted.sandbox.lock:
             choices = dict(hosted.sandbox.choices)  # a copy: a document does not count as a use of a choice
-    return "control" if plane == "control" else "public", choices
+    version = _known("openapi", args.get("openapi", VERSIONS[0]), VERSIONS)
+    query = f"?{urlencode(args)}" if args and form == "html" else ""
+    return text(plane, choices, base_url, commands, form, version, query)
 
 
 def _known(name: str, received: str, values: tuple[str, ...]) -> str:
