@@ -76,7 +76,7 @@ def test_a_flag_can_be_off_in_a_variable(text: str, value: bool) -> None:
 
 def test_an_unknown_variable_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(
-        ValueError, match="got the environment variable MOCKSERVER_MAX_SANDBOX, which no setting has; did"
+        ValueError, match="got the environment variable MOCKSERVER_MAX_SANDBOX; expected one that a setting has; did"
     ):
         parsed(MAX_SANDBOX="5")
     with pytest.raises(ValueError, match="did you mean 'MOCKSERVER_TOKEN_FILE'"):
@@ -85,7 +85,7 @@ def test_an_unknown_variable_is_refused_with_the_nearest_name() -> None:
 
 @pytest.mark.parametrize("name", ["PROXY", "PROCESSES"])
 def test_a_variable_that_is_like_others_by_its_prefix_alone_has_no_near_name(name: str) -> None:
-    with pytest.raises(ValueError, match=f"MOCKSERVER_{name}, which no setting has$"):
+    with pytest.raises(ValueError, match=f"MOCKSERVER_{name}; expected one that a setting has$"):
         parsed(**{name: "2"})
 
 
@@ -145,7 +145,7 @@ def test_a_wrong_value_ends_the_command_with_one_line(
 
     assert 2 == main(["serve", "--port", "0"])
     assert (
-        "mockserver: got the environment variable MOCKSERVER_MAX_SANDBOXS, which no setting has; "
+        "mockserver: got the environment variable MOCKSERVER_MAX_SANDBOXS; expected one that a setting has; "
         "did you mean 'MOCKSERVER_MAX_SANDBOXES'?\n" == capsys.readouterr().err
     )
 

@@ -126,7 +126,8 @@ def message_of(failure: Exception) -> str:
     from mockserver.scenario.documents import nearest_file
 
     hint = did_you_mean(nearest_file(Path(failure.filename)))
-    return f"got {failure.filename} ({failure.strerror}); expected a file that can be read{hint}"
+    wanted = "read" if failure.errno in (errno.ENOENT, errno.EISDIR) else "read or written"
+    return f"got {failure.filename} ({failure.strerror}); expected a file that can be {wanted}{hint}"
 
 
 def use_utf8(stream: TextIO, platform: str) -> None:

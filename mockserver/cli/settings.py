@@ -84,7 +84,7 @@ def _whole(text: str) -> int:
     digits = text.strip()
     number = whole_number(digits.removeprefix("-"))
     if number is None:
-        raise ValueError("expected a whole number")
+        raise ValueError("expected a whole number" + " of at most 15 digits" * (len(digits) > 15))
     return -number if digits.startswith("-") else number
 
 
@@ -253,7 +253,7 @@ def _refuse_unknown(environ: Mapping[str, str]) -> None:
         # Without the prefix, by which every variable is like every other.
         near = closest_match(name.removeprefix(PREFIX), [each.removeprefix(PREFIX) for each in known])
         hint = did_you_mean(near and PREFIX + near)
-        raise ValueError(f"got the environment variable {name}, which no setting has{hint}")
+        raise ValueError(f"got the environment variable {name}; expected one that a setting has{hint}")
 
 
 def _from_environment(setting: Setting, environ: Mapping[str, str]) -> Any:

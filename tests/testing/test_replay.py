@@ -329,7 +329,7 @@ def test_a_document_without_calls_is_refused_since_it_proves_nothing(
     assert 2 == cli.main(["replay", str(file)])
     out, err = capsys.readouterr()
     assert "" == out
-    assert err.startswith("mockserver: the document 'machine' has no calls, so there is nothing to send again; ")
+    assert err.startswith("mockserver: got the document 'machine' without calls; expected calls to send again: ")
 
 
 def test_an_unknown_command_is_refused() -> None:

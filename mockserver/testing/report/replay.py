@@ -103,8 +103,8 @@ def print_replay(document: Mapping[str, Any], out: TextIO, as_json: bool = False
         name = document.get("scenario")
         named = f" {name!r}" if isinstance(name, str) else ""
         raise ValueError(
-            f"the document{named} has no calls, so there is nothing to send again; "
-            "it is a scenario: use it as @pytest.mark.mockserver(scenario=FILE) or `mockserver play FILE`"
+            f"got the document{named} without calls; expected calls to send again: "
+            "a scenario is for @pytest.mark.mockserver(scenario=FILE) or `mockserver play FILE`"
         )
     if as_json:
         entries = [
