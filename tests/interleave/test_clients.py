@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import queue
 import random
 import subprocess
@@ -11,8 +12,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar, copy_context
 from types import MappingProxyType
 from typing import Any
+from urllib.request import Request, urlopen
 
 import httpx
 import pytest
@@ -96,6 +99,24 @@ def ends_by_exit(sandbox: Sandbox) -> None:
     sys.exit(0)
 
 
+OWN: ContextVar[str] = ContextVar("own", default="none")
+
+
+def context_of_its_own(sandbox: Sandbox) -> None:
+    assert OWN.get() == "none"
+    OWN.set(sandbox.base_url)
+    campaigns(sandbox)
+    assert OWN.get() == sandbox.base_url
+    copy_context().run(campaigns, sandbox)
+
+
+async def context_of_its_own_on_the_loop(sandbox: Sandbox) -> None:
+    assert OWN.get() == "none"
+    OWN.set(sandbox.base_url)
+    await sandbox.aio.call("GET", "/v1/campaigns")
+    assert OWN.get() == sandbox.base_url
+
+
 async def sleeps_on_the_clock(sandbox: Sandbox) -> None:
     await sandbox.aio.call("GET", "/v1/campaigns")
     await sandbox.aio.sleep(60)
@@ -113,7 +134,7 @@ KINDS: Mapping[str, Client] = MappingProxyType(
         function.__name__: function
         for function in (
             gather_over_sockets, gather_in_process, pool_over_sockets, pool_in_process, thread_of_its_own, to_thread,
-            loop_of_its_own, program, ends_by_exit, sleeps_on_the_clock, sleeps_really_on_a_loop,
+            loop_of_its_own, program, ends_by_exit, context_of_its_own, context_of_its_own_on_the_loop, sleeps_on_the_clock, sleeps_really_on_a_loop,
         )
     }
 )  # fmt: skip
@@ -125,6 +146,23 @@ def test_a_client_is_the_same_in_each_run(server: MockServer, name: str) -> None
 
     assert not report.failed, report.text()
     assert report.json["deterministic"], report.text()
+
+
+@pytest.mark.deep  # a process takes a second to start
+def test_a_process_of_a_client_calls_for_the_client(server: MockServer) -> None:
+    def work(sandbox: Sandbox) -> None:
+        request = Request(f"{sandbox.base_url}/v1/campaigns", headers={"X-API-Key": sandbox.secret_key})
+        process = multiprocessing.get_context("spawn").Process(target=urlopen, args=(request,))
+        process.start()
+        process.join()
+        assert process.exitcode == 0
+        campaigns(sandbox)
+
+    report = interleaved(server, work)
+
+    assert not report.failed, report.text()
+    assert report.json["deterministic"], report.text()
+    assert [[2, 2], [2, 2]] == [row["calls"] for row in report.json["serial"]]
 
 
 def test_a_race_of_clients_with_a_loop_over_sockets_is_found(server: MockServer) -> None:
