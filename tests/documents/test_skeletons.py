@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections import defaultdict
 from copy import deepcopy
 from typing import Any
 
@@ -17,7 +18,7 @@ from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.openapi import skeleton
 from mockserver.contract.openapi.parts import schema_files
-from mockserver.server.control.openapi import documents
+from mockserver.server.control.openapi import control, documents
 from mockserver.server.control.routes import ROUTES
 from tests.documents.reading import BASE_URL, chosen, unfit_examples
 from tests.documents.skeletons import NAMES, Name, changes, difference, recorded, written
@@ -64,6 +65,19 @@ def test_each_change_of_a_schema_is_at_a_place_that_its_file_has() -> None:
         skeleton.apply(changed, part)
 
         assert components != changed, f"no file has the place of {part}"
+
+
+def test_each_change_of_a_part_of_scenario_documents_changes_the_control_document() -> None:
+    written = skeleton.filled(skeleton.read("control")["schemas"], defaultdict(int))
+    changes, whole = written["changes"], control.request_components(deepcopy(written))
+
+    for kind, places in changes.items():
+        for place in places:
+            rest = [each for each in places if each != place]
+            kept = rest if kind == "remove" else {each: places[each] for each in rest}
+            less = control.request_components(deepcopy({**written, "changes": {**changes, kind: kept}}))
+
+            assert whole != less, f"no part has the place {place}"
 
 
 def test_a_skeleton_has_the_options_of_the_choices_that_it_names() -> None:

@@ -84,7 +84,7 @@ def control_document(
     """
     own_url = base_url.partition(SANDBOXES)[0]  # of the default sandbox, which the examples show
     whole = filled(skeleton, {**_ROWS, "baseUrl": own_url})
-    components = {**schemas} | _request_components(whole["schemas"]) | answer_components()
+    components = {**schemas} | request_components(whole["schemas"]) | answer_components()
     if choices["additive-fields"] != "none":
         for name in ("EventEntry", "EventInFull"):
             components[name]["additionalProperties"] = True
@@ -151,7 +151,7 @@ def _contents(row: Route, schema: JSON, examples: JSON) -> JSON:
     return content(dict(TEXT), texts, text) | content(schema, views, json_type)
 
 
-def _request_components(written: Mapping[str, JSON]) -> dict[str, JSON]:
+def request_components(written: Mapping[str, JSON]) -> dict[str, JSON]:
     """
     Return the named schemas of bodies that tables have: choices, and every kind of seed data, rule and effect.
 
