@@ -108,7 +108,7 @@ def test_an_order_makes_no_call_of_its_beginning_again(server: MockServer) -> No
 def readers() -> dict[str, Callable[[Sandbox, Sandbox], int]]:
     return {
         "calls": lambda own, made: len(own.calls("listCampaigns")),
-        "state": lambda own, made: len(own.state["tenants"][0]["campaigns"]),
+        "state": lambda own, made: len(own.state()["tenants"][0]["campaigns"]),
         "calls of the setup's sandbox": lambda own, made: len(made.calls("listCampaigns")),
         "another client's calls": lambda own, made: made.log.call_count,
     }

@@ -456,6 +456,16 @@ def test_findings_that_differ_by_the_names_of_the_clients_alone_are_one(server: 
     assert ["ana", "bia", "caio"] == report.json["findings"][0]["clients"]
 
 
+def test_a_client_that_registers_a_receiver_calls_by_its_handle_alone(server: MockServer) -> None:
+    def work(sandbox: Sandbox) -> None:
+        sandbox.receive_webhooks(lambda request: 204)
+        campaigns(sandbox)
+
+    report = interleaved(server, {"worker": work, "cron": campaigns})
+
+    assert not report.not_interleaved
+
+
 def test_a_budget_of_runs_is_kept_and_reported(server: MockServer) -> None:
     report = interleaved(server, promotions(), runs=5, prune=False)
 

@@ -201,7 +201,9 @@ class Search:
     def _note_handles(self, played: Played) -> None:
         for step in played.steps:
             if step.waits in ("start", "call"):
-                self._past_handle[step.actor] += len(step.exchanges) - (step.waits == "call")
+                self._past_handle[step.actor] += max(
+                    0, len(step.exchanges) - (step.waits == "call")
+                )  # a command has none
             if step.waits != "start":
                 self._stepping.add(step.actor)
 
