@@ -12,7 +12,7 @@ from mockserver import MockServer
 from mockserver.testing.interleave import InterleaveReport
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.transports.in_process import Response
-from tests.interleave.pairs import CAREFUL, GIVEN, RACES, Pair
+from tests.interleave.pairs import CAREFUL, GIVEN, RACES, SESSIONS, Pair, call, campaigns, create
 
 REPLAYS, REPLAYS_DEEP = 3, 100
 # The preemptions of the shortest schedule; a client that sleeps is preempted by nothing.
@@ -111,6 +111,43 @@ def test_each_replay_of_each_finding_finds_it_again(
         assert f"\n{finding.verdict}: {finding.message}" in text
     with capsys.disabled():
         print(f"\n{name} {wire}: {len(findings)} finding(s), {replays} of {replays} replays of each")
+
+
+def early_event(*, is_kept: bool) -> dict[str, Callable[[Sandbox], Any]]:
+    """Return a service whose receiver gets an event on a session before its own code knows the session, and the end user."""
+    known, early = set[str](), set[str]()
+
+    def service(sandbox: Sandbox) -> None:
+        def receive(request: Any) -> int:
+            session_id = request.json()["data"]["sessionId"]
+            if session_id in known:
+                create(sandbox, "Welcome")
+            elif is_kept:
+                early.add(session_id)
+            return 204
+
+        sandbox.receive_webhooks(receive)
+        session_id = call(sandbox, "POST", SESSIONS, {})["sessionId"]
+        campaigns(sandbox)
+        known.add(session_id)
+        if session_id in early:
+            create(sandbox, "Welcome")
+
+    def user(sandbox: Sandbox) -> None:
+        pending = [row for row in sandbox.state()["tenants"][0]["sessions"] if row["status"] == "pending"]
+        if pending:
+            sandbox.complete_session(pending[0]["id"], phone="+5511999990000", name="Ana")
+
+    return {"service": service, "user": user}
+
+
+@pytest.mark.parametrize(("is_kept", "verdicts"), [(False, ["unserial"]), (True, [])])
+def test_an_event_that_a_receiver_drops_since_it_is_early_is_found(
+    server: MockServer, is_kept: bool, verdicts: list[str]
+) -> None:
+    report = interleaved(server, Pair(lambda: early_event(is_kept=is_kept)), bound=1)
+
+    assert verdicts == [finding.verdict for finding in report.findings], report.text()
 
 
 # Over sockets: each client has a port of its own.
