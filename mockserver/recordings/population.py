@@ -150,9 +150,9 @@ def _arrange(chats: list[JSON], row: AudienceSize, places: Sequence[int]) -> Non
     """
     Put an audience on the campaign's channel, and in an order in which those of another channel are where sends failed.
 
-    A filter on the platform has decided the channel of each.
+    A filter on the platform has decided the channel of each. If every send failed, that is rather for the template or its values.
     """
-    if "platform" in _chat_for(row.filters):
+    if "platform" in _chat_for(row.filters) or len(row.fails) == row.processed > 1:
         return
     for place in places:
         chats[place].setdefault("platform", row.platform)

@@ -33,7 +33,7 @@ from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
 from mockserver.verify.histories.exchanges import RecordedExchange, Recording
 
-_TRIED_MAX, _ALTERNATIVES_MAX = 20, 12  # answers, and combinations of options that are tried for each
+_TRIED_MAX, _ALTERNATIVES_MAX = 20, 18  # answers, and combinations of options that are tried for each
 _PLAYED_MAX: Final = 20_000  # calls of all plays that try a rule, or an option on which a status does not depend
 _PLAYS_MIN: Final = 5  # of these plays, however long the recording is
 _PROBLEMS_MAX: Final = 200  # records that are left out because the scenario would not be valid
@@ -41,8 +41,10 @@ _PROBLEMS_MAX: Final = 200  # records that are left out because the scenario wou
 _OF_CONTENT: Final[Mapping[str, Sequence[str]]] = {
     "listTemplates": ("list-order",), "previewAudience": ("group-no-statements", "date-only-and-naive"),
     "listMessages": ("short-pages", "page-stability"), "readConnectionSession": ("expiry-driver", "state-vs-event-order"),
-    "readCampaign": ("audience-off-channel", "execution-status-lag", "late-sends-after-cancel", "start-empty-audience"),
-    "readExecution": ("audience-off-channel", "execution-status-lag", "late-sends-after-cancel", "start-empty-audience"),
+    **dict.fromkeys(
+        ("readCampaign", "readExecution"),
+        ("audience-off-channel", "execution-status-lag", "late-sends-after-cancel", "start-empty-audience", "common-vars-extra-keys",
+         "unapproved-template")),
 }  # fmt: skip
 # The calls whose answers depend on a write.
 _WRITES: Final[Mapping[str, Sequence[str]]] = {
@@ -152,16 +154,23 @@ def _with_choices(document: JSON, recording: Recording, settled: set[str], comme
             return document
         tried.add(row.n)
         for alternative in _alternatives(by_index[row.n], replayer, is_of_status=row.place == "status"):
-            options = {id: option for id, option in alternative.items() if id not in settled}
-            changed = {**document, "choices": {**document.get("choices", {}), **options}}
+            chosen = document.get("choices", {})
+            options = {
+                id: option
+                for id, option in alternative.items()
+                if id not in settled and option != chosen.get(id, CHOICES[id].default)
+            }
+            if not options:
+                continue
+            changed = {**document, "choices": {**chosen, **options}}
             try:
                 played = play(changed, recording)
             except ScenarioError:  # the seed data cannot be under these options
                 continue
             if _distance(played) < _distance(differences):
                 document, differences = changed, played
-                chosen = ", ".join(f"{id}: {option}" for id, option in options.items())
-                comments.append(f"whether the service has {chosen}; that explains #{row.n}")
+                names = ", ".join(f"{id}: {option}" for id, option in options.items())
+                comments.append(f"whether the service has {names}; that explains #{row.n}")
                 break
 
 
