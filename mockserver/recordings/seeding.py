@@ -97,7 +97,7 @@ class Seed:
 
     def _funnels(self) -> list[JSON]:
         """Return the funnels and steps that entrypoints and accepted sessions name."""
-        steps: dict[str, list[str]] = defaultdict(list)
+        funnels: dict[str, str | None] = {}  # by step; some answers show the step alone
         for call, body in [
             *self._of("createConnectionSession"),
             *self._of("readConnectionSession"),
@@ -105,8 +105,11 @@ class Seed:
         ]:
             for row in (call.request_json, body.get("entrypoint") if isinstance(body, dict) else None):
                 step, funnel = (row.get("funnelStepId"), row.get("funnelId")) if isinstance(row, dict) else (None, None)
-                if isinstance(step, str) and not any(step in known for known in steps.values()):
-                    steps[funnel if isinstance(funnel, str) else f"funnel_of_{step}"].append(step)
+                if isinstance(step, str):
+                    funnels[step] = funnels.get(step) or (funnel if isinstance(funnel, str) else None)
+        steps: dict[str, list[str]] = defaultdict(list)
+        for step, funnel in funnels.items():
+            steps[funnel or f"funnel_of_{step}"].append(step)
         return [{"id": id, "steps": [{"id": step} for step in rows]} for id, rows in steps.items()]
 
     def _entrypoints(self) -> list[JSON]:

@@ -529,6 +529,24 @@ def test_runs_that_no_answer_shows_have_ids_of_their_own(tmp_path: Path) -> None
     ]
 
 
+def test_a_step_is_of_the_funnel_that_any_answer_shows(tmp_path: Path) -> None:
+    shown = {
+        "id": "e",
+        "name": "E",
+        "platform": "chatapp",
+        "displayName": "E",
+        "isCoexistence": False,
+        "funnelStepId": "step",
+    }
+    rows = [
+        entry("GET /v1/entrypoints/e", 200, {"entrypoint": {**shown, **more}}, at=f"2026-03-01T12:00:0{second}Z")
+        for second, more in enumerate(({}, {"funnelId": "funnel"}))
+    ]
+    scenario = written(read_recording(write(tmp_path, *rows)))[0]
+
+    assert [{"id": "funnel", "steps": [{"id": "step"}]}] == scenario.document["given"]["funnels"]
+
+
 def test_an_item_of_an_unlisted_type_keeps_its_file(tmp_path: Path) -> None:
     item = {"id": "i", "order": 0, "type": "hologram", "text": "x", "mediaId": "media_1"}
     detail = {"id": "t", "name": "T", "isOfficial": False, "items": [item], "commonVariables": []}
