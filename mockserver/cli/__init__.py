@@ -30,6 +30,7 @@ _REWORDED: Final = (
     (r"(?P<where>argument .*): ignored explicit argument (?P<got>.*)", "{where}: got {got}; expected no value"),
     (r"ambiguous option: (?P<got>\S+) could match (?P<names>.*)", "got {got}; expected one of {names}"),
 )
+_OF_A_WRONG_NAME: Final = (errno.ENOENT, errno.EISDIR, errno.ENOTDIR, errno.EACCES, errno.EPERM)
 _WRONG_COMMAND: Final = re.compile(r"^argument COMMAND: invalid choice: '([^']*)'")
 _WRONG_CHOICE: Final = re.compile(
     r"(?P<where>^argument .*): invalid choice: '(?P<got>.*)' \(choose from (?P<names>.*)\)$"
@@ -123,11 +124,12 @@ def message_of(failure: Exception) -> str:
         return str(failure)
     if failure.filename is None:
         return failure.strerror
+    if failure.errno not in _OF_A_WRONG_NAME:
+        return f"{failure.filename}: {failure.strerror}"
     from mockserver.scenario.documents import nearest_file
 
     hint = did_you_mean(nearest_file(Path(failure.filename)))
-    wanted = "read" if failure.errno in (errno.ENOENT, errno.EISDIR) else "read or written"
-    return f"got {failure.filename} ({failure.strerror}); expected a file that can be {wanted}{hint}"
+    return f"got {failure.filename} ({failure.strerror}); expected a file that can be read or written{hint}"
 
 
 def use_utf8(stream: TextIO, platform: str) -> None:

@@ -20,7 +20,8 @@ from tests.interleave.test_merging import client_of_chance
 from tests.interleave.test_races import interleaved
 
 Client = Callable[[Sandbox], Any]
-PAIRS, PAIRS_DEEP = 12, 100
+PAIRS, PAIRS_DEEP = 2, 30
+QUICK = ("read-then-start", "adopts", "on-a-loop")  # pairs that are for the test line, a race and two careful ones
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +66,13 @@ def test_searches_with_and_without_beginnings_have_the_same_reports_and_ends(
         assert whole == repeated, seed
 
 
-@pytest.mark.parametrize("name", sorted(set(RACES) | set(CAREFUL) - {"under-a-lock"}))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.deep] * (name not in QUICK))
+        for name in sorted({*RACES, *CAREFUL} - {"under-a-lock"})
+    ],
+)
 def test_a_pair_has_the_same_report_with_and_without_beginnings(server: MockServer, name: str) -> None:
     pair = RACES.get(name) or CAREFUL[name]
 

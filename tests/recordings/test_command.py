@@ -154,7 +154,7 @@ def test_questions_are_lines_of_curl_the_safe_ones_first(tmp_path: Path, capsys:
 def test_a_file_that_does_not_exist_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         2,
-        f"mockserver: got {tmp_path / 'no.har'} (No such file or directory); expected a file that can be read\n",
+        f"mockserver: got {tmp_path / 'no.har'} (No such file or directory); expected a file that can be read or written\n",
     ) == report(capsys, "recording", tmp_path / "no.har")
 
 

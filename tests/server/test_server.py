@@ -60,7 +60,7 @@ def test_a_taken_port_is_named_together_with_the_mend() -> None:
 
     assert "127.0.0.1" in str(taken.value)
     assert str(server.port) in str(taken.value)
-    assert "--port 0 takes a free one" in str(taken.value)
+    assert "expected a free port, such as --port 0 takes" in str(taken.value)
 
 
 def test_a_client_may_connect_before_the_server_starts() -> None:
