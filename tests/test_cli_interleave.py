@@ -65,6 +65,7 @@ def test_two_programs_race(capsys: pytest.CaptureFixture[str]) -> None:
     assert again in capsys.readouterr().out
 
 
+@pytest.mark.deep
 def test_a_schedule_runs_programs_in_one_order(capsys: pytest.CaptureFixture[str]) -> None:
     statuses = [main(["interleave", "--schedule", text, *workers()]) for text in ("a*2 b", "a*4 b")]
 
@@ -78,6 +79,7 @@ def test_a_program_that_fails_in_every_order_is_named(capsys: pytest.CaptureFixt
     assert "nothing is compared: a fails in every serial run: CommandFailed: exit status 3" in capsys.readouterr().out
 
 
+@pytest.mark.deep
 def test_a_program_may_report_by_its_status_that_another_was_first() -> None:
     crashes = workers("'Promotion'")
     reports = workers("'Promotion'")

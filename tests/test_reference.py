@@ -158,6 +158,7 @@ def test_a_read_of_the_environment_is_detected() -> None:
     assert {"A", "B", "C"} == environment_reads(source)
 
 
+@pytest.mark.deep
 def test_the_reference_has_every_environment_variable_that_the_package_reads() -> None:
     files = (ROOT / "mockserver").rglob("*.py")
     read = set().union(*(environment_reads(path.read_text(encoding="utf-8")) for path in files))

@@ -33,7 +33,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="judge the service by a recording instead: a HAR, a cassette, a journal or a replay document",
+        help="judge the service that answered in a recording instead: a HAR, a cassette, a journal or a replay document",
     )
     command.add_argument(
         "--url", dest="prefix", metavar="PREFIX", help="with --from: the part of the recorded addresses before /v1"

@@ -16,7 +16,7 @@ from tests.interleave.pairs import BODY, GIVEN, TWO_DRAFTS, campaigns, create, l
 from tests.operations import world
 
 Client = Callable[[Sandbox], Any]
-PAIRS, PAIRS_DEEP = 6, 50
+PAIRS, PAIRS_DEEP = 2, 50
 IDS = ("campaign_spring", "campaign_autumn")
 
 

@@ -80,7 +80,7 @@ def test_files_are_taken(world: Sandbox, files: list[tuple[str, tuple[str, bytes
 @pytest.mark.parametrize(
     ("operation", "code"),
     [
-        ("createCampaign", "VALIDATION_ERROR"),
+        pytest.param("createCampaign", "VALIDATION_ERROR", marks=pytest.mark.deep),
         ("createCampaign", "MESSAGE_TEMPLATE_NOT_FOUND"),
         ("createCampaign", "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH"),
         ("createCampaign", "CAMPAIGN_INVALID_FILTERS"),
@@ -141,6 +141,7 @@ def test_an_operation_without_a_body_draws_none(operation: Operation) -> None:
     assert find(bodies(operation), lambda _: True) is None
 
 
+@pytest.mark.deep
 def test_bodies_refer_to_the_named_records() -> None:
     given = {"templates": [{"id": "template_mine"}]}
 

@@ -81,6 +81,7 @@ def test_an_honest_service_ends_with_0_and_what_is_excused_is_named(
     assert "Clauses: 0 broken" in capsys.readouterr().out
 
 
+@pytest.mark.deep
 def test_nothing_private_is_printed(life: dict[str, JSON], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     private = ["Mensagem", "Uma", "+5511", "participant_"]
     for number, lie in enumerate(LIES):
