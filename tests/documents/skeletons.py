@@ -38,10 +38,13 @@ _OF_PROFILES_ALONE: Final = re.compile(
     "/choices/[A-Za-z-]+$|/readRe(port|play)/|/readCoverage/|/memoryBytes$|/readStream/"
 )
 
+_IDLE: Final = re.compile(r'("idleSeconds": )\d+')  # in real time, which a busy machine has more of
+
 
 def recorded(name: Name, choices: Mapping[str, object]) -> JSON:
     """Return the examples of a document as a run under these choices gives them."""
     text = json.dumps(_RECORDERS[name](choices, _HOST), ensure_ascii=False)
+    text = _IDLE.sub(r"\g<1>0", text)
     examples: JSON = json.loads(text.replace(_HOST, "${baseUrl}"))
     return examples
 
