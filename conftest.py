@@ -21,7 +21,7 @@ from mockserver.testing.settings import Settings
 from tests.depth import register_profiles
 
 BYTECODE = Path(__file__).parent / ".pytest_cache" / "bytecode"
-FULL_COLLECTION_EVERY = 1_000  # collections of the middle generation, of which the default is 10
+FULL_COLLECTION_EVERY = 100  # collections of the middle generation, of which the default is 10
 
 
 def _cache_bytecode() -> None:
