@@ -9,6 +9,8 @@ from collections.abc import Iterable
 
 def command_line(words: Iterable[str], *, is_windows: bool = os.name == "nt") -> str:
     """Return a command as text that the system's shell takes apart into these words."""
+    if not is_windows:
+        return shlex.join(words)
     import subprocess  # late: it takes milliseconds
 
-    return subprocess.list2cmdline(words) if is_windows else shlex.join(words)
+    return subprocess.list2cmdline(words)

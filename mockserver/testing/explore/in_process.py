@@ -192,7 +192,8 @@ def _functions_with_defaults(pairs: Mapping[int, tuple[Any, Any]], spaces: Conta
     recording = {id(by) for _, by in pairs.values()}
     holders = []
     for holder in gc.get_referrers(*(own for own, _ in pairs.values())):
-        held = holder.values() if type(holder) is dict else holder if type(holder) is tuple else ()
+        # In a list at once: another thread may change the dictionary meanwhile.
+        held = list(holder.values() if type(holder) is dict else holder) if type(holder) in (dict, tuple) else []
         if held and id(holder) not in spaces and recording.isdisjoint(map(id, held)):
             holders.append(holder)
     candidates = gc.get_referrers(*holders) if len(holders) <= _FEW else gc.get_objects()
