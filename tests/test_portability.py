@@ -235,8 +235,9 @@ def _mode(call: ast.Call, keywords: dict[str | None, ast.expr], place: int, defa
 
 
 def files() -> Iterator[tuple[str, str]]:
-    """Yield the modules of the checkout: path and source."""
-    for path in [ROOT / "conftest.py", *(path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")))]:
+    """Yield the modules of the checkout, without those of a built site: path and source."""
+    found = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
+    for path in [ROOT / "conftest.py", *(path for path in found if "_build" not in path.parts)]:
         yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
 
 

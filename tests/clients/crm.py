@@ -77,9 +77,10 @@ class Crm:
     """The gateway, as one tenant sees it; `sleep` waits for the seconds between polls."""
 
     def __init__(
-        self, base_url: str, key: str, http: requests.Session, sleep: Callable[[float], object] = time.sleep
+        self, base_url: str, key: str, http: requests.Session, sleep: Callable[[float], object] | None = None
     ) -> None:
-        self.api, self.sleep = Calls(base_url, key, http, sleep), sleep
+        self.sleep = sleep or time.sleep
+        self.api = Calls(base_url, key, http, self.sleep)
 
     def launch(self, name: str, template: str, cadence: int, **variables: str) -> tuple[str, str]:
         """Make a campaign for every chat and start it; the ids of campaign and execution."""
@@ -151,7 +152,7 @@ class FirstCrm(Crm):
     """The same client as it was first written."""
 
     def __init__(
-        self, base_url: str, key: str, http: requests.Session, sleep: Callable[[float], object] = time.sleep
+        self, base_url: str, key: str, http: requests.Session, sleep: Callable[[float], object] | None = None
     ) -> None:
         super().__init__(base_url, key, http, sleep)
         self.raw = Operations(base_url, key, http)

@@ -35,6 +35,7 @@ from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS
 from mockserver.testing.report.folder import file_name
 from tests.explore.planted import hunt
 from tests.explore.working_day import canceling, connecting, ordinary_test, receiving
+from tests.wheels import run
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 
@@ -402,12 +403,18 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return asked
 
 
-def default_sleeper(sandbox: Sandbox, sleep: Callable[..., Any] = time.sleep) -> None:
-    sleep(0.2)
+def default_sleeper() -> Callable[[Sandbox], None]:
+    def sleeper(sandbox: Sandbox, sleep: Callable[..., Any] = time.sleep) -> None:
+        sleep(0.2)
+
+    return sleeper
 
 
-def keyword_sleeper(sandbox: Sandbox, *, sleep: Callable[..., Any] = time.sleep) -> None:
-    sleep(0.2)
+def keyword_sleeper() -> Callable[[Sandbox], None]:
+    def sleeper(sandbox: Sandbox, *, sleep: Callable[..., Any] = time.sleep) -> None:
+        sleep(0.2)
+
+    return sleeper
 
 
 async def async_sleeper(sandbox: Sandbox) -> None:
@@ -424,21 +431,24 @@ def in_thread(sandbox: Sandbox) -> None:
     thread.join()
 
 
+# Made by a test, so that no exploration of another one has to search all objects for them.
 SLEEPERS = [
-    (lambda sandbox: time.sleep(0.2), "0.2 s by time.sleep"),
+    (lambda: lambda sandbox: time.sleep(0.2), "0.2 s by time.sleep"),
     (default_sleeper, "0.2 s by time.sleep"),
     (keyword_sleeper, "0.2 s by time.sleep"),
-    (async_sleeper, "0.06 s by asyncio.sleep"),
-    (waiter, "0.06 s by Event.wait"),
-    (in_thread, "0.2 s by time.sleep"),
+    (lambda: async_sleeper, "0.06 s by asyncio.sleep"),
+    (lambda: waiter, "0.06 s by Event.wait"),
+    (lambda: in_thread, "0.2 s by time.sleep"),
 ]
 
 
-@pytest.mark.parametrize("sleeper, text", SLEEPERS)
+@pytest.mark.parametrize("make, text", SLEEPERS)
 @pytest.mark.usefixtures("slept")
 def test_a_sleep_in_real_time_is_seen_at_its_call_however_short(
-    mockserver_server: MockServer, sleeper: Callable[[Sandbox], Coroutine[Any, Any, Any] | None], text: str
+    mockserver_server: MockServer, make: Callable[[], Callable[[Sandbox], Coroutine[Any, Any, Any] | None]], text: str
 ) -> None:
+    sleeper = make()
+
     def test(sandbox: Sandbox) -> Coroutine[Any, Any, Any] | None:
         list_once(sandbox)
         return sleeper(sandbox)
@@ -449,6 +459,30 @@ def test_a_sleep_in_real_time_is_seen_at_its_call_however_short(
     assert re.search(line, report.text())
     assert 'sleep=mockserver.sleep, or monkeypatch.setattr(time, "sleep", mockserver.sleep)' in report.text()
     assert 'for a coroutine monkeypatch.setattr(asyncio, "sleep", mockserver.aio.sleep)' in report.text()
+
+
+LOOKED_FOR = """
+import gc
+from mockserver.testing.explore.in_process import places_of_sleeps
+
+places_of_sleeps()
+gc.get_referrers = gc.get_objects = lambda *_: print("searched") or []
+places_of_sleeps()
+{held}
+places_of_sleeps()
+"""
+
+
+@pytest.mark.parametrize(
+    ("held", "printed"),
+    [
+        ("from time import sleep as pause", ""),
+        ("class Client: wait = staticmethod(__import__('time').sleep)", "searched\nsearched\n"),
+        ("def wait(sleep=__import__('asyncio').sleep): pass", "searched\nsearched\n"),
+    ],
+)
+def test_all_objects_are_searched_only_if_more_than_names_of_modules_hold_a_sleep(held: str, printed: str) -> None:
+    assert printed == run(sys.executable, "-c", LOOKED_FOR.format(held=held)).stdout
 
 
 def test_a_sleep_that_is_canceled_is_none(mockserver_server: MockServer) -> None:
@@ -491,13 +525,14 @@ def test_a_loaded_machine_is_no_sleep(mockserver_server: MockServer, monkeypatch
 
 
 def test_what_an_exploration_replaces_is_as_before_after_it(mockserver_server: MockServer) -> None:
-    before = time.sleep, asyncio.sleep, threading.Event.wait, default_sleeper.__defaults__
+    sleeper = default_sleeper()
+    before = time.sleep, asyncio.sleep, threading.Event.wait, sleeper.__defaults__
     random.seed(5)
     state = random.getstate()
 
     mockserver_server.explore(list_once, choices=(), faults=("drop-before",), tolerates=(OSError,))
 
-    assert before == (time.sleep, asyncio.sleep, threading.Event.wait, default_sleeper.__defaults__)
+    assert before == (time.sleep, asyncio.sleep, threading.Event.wait, sleeper.__defaults__)
     assert state == random.getstate()
 
 
