@@ -309,6 +309,7 @@ def test_every_filter_field_has_a_statement_with_its_operators() -> None:
     assert {field.name: set(OPERATORS[field.type]) for field in FIELDS.values()} == shown
 
 
+@pytest.mark.deep
 def test_the_same_choices_give_the_same_bytes() -> None:
     for form in ("json", "yaml"):
         first, second = (

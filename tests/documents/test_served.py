@@ -31,6 +31,7 @@ def read(sandbox: Sandbox, path: str, **headers: str) -> Any:
     return sandbox.call("GET", f"/_mock/{path}", headers=headers)
 
 
+@pytest.mark.deep
 def test_the_documents_are_served_as_json_and_as_yaml(mockserver: Sandbox) -> None:
     base_url = mockserver.base_url
     as_json, as_yaml = read(mockserver, "openapi.json"), read(mockserver, "openapi.yaml")

@@ -53,6 +53,7 @@ def first_swept(pytester: pytest.Pytester, sweeps: dict[str, Swept]) -> Swept:
     return sweeps["FirstCrm"]
 
 
+@pytest.mark.deep
 def test_the_sweep_lists_the_assumptions_of_the_client(pytester: pytest.Pytester, sweeps: dict[str, Swept]) -> None:
     words, result = first_swept(pytester, sweeps)
 

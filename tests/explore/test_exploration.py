@@ -94,6 +94,7 @@ def test_a_write_has_every_fault_and_a_read_each_that_differs(mockserver_server:
     )
 
 
+@pytest.mark.deep
 def test_every_act_and_every_fault_of_a_delivery_is_tried_where_it_has_an_object(mockserver_server: MockServer) -> None:
     tried = {
         name
@@ -192,6 +193,7 @@ def _outcome(test: Any, sandbox: Sandbox) -> BaseException | None:
     return None
 
 
+@pytest.mark.deep
 def test_each_other_option_of_each_choice_that_was_read_is_tried(mockserver_server: MockServer) -> None:
     report = mockserver_server.explore(list_once, faults=())
     one = mockserver_server.explore(list_once, faults=(), choices=("list-order",))
@@ -217,6 +219,7 @@ def test_combinations_of_choices_meet_in_pairs_and_shrink_to_those_that_matter(m
     assert {"datetime-spelling": "offset", "additive-fields": "unknown-fields"} == finding.placements[0].choices
 
 
+@pytest.mark.deep
 def test_combinations_have_the_runs_that_pairs_leave(mockserver_server: MockServer) -> None:
     options: JSON = {"faults": (), "choices": ("list-order", "datetime-spelling", "additive-fields")}
     planned = mockserver_server.explore(list_once, **options, pairs=1000).coverage.combinations_planned
@@ -669,6 +672,7 @@ def test_no_run_begins_after_the_budget_of_processor_seconds(mockserver_server: 
     assert f"what did not fit into 1e-09 seconds: {report.coverage.singles.left} single placements" in report.text()
 
 
+@pytest.mark.deep
 def test_what_did_not_fit_into_the_time_is_named_with_its_kind(
     mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -686,6 +690,7 @@ def test_what_did_not_fit_into_the_time_is_named_with_its_kind(
     assert all("beyond the budget" not in text for text in texts.values())
 
 
+@pytest.mark.deep
 def test_what_the_time_did_not_suffice_for_is_not_taken_for_absent(mockserver_server: MockServer) -> None:
     options: dict[str, Any] = {"faults": ("drop-before", *ACTS, "lose"), "choices": ()}
 
@@ -1124,6 +1129,7 @@ def without_seconds(report: ExploreReport) -> tuple[str, str]:
     return text, json.dumps({**entry, "seconds": None, "wallSeconds": None})
 
 
+@pytest.mark.deep
 def test_the_same_seed_gives_the_same_report(mockserver_server: MockServer) -> None:
     def both() -> tuple[str, str]:
         options: JSON = {"pairs": 20, "faults": ("drop-after", "internal-error", "lose", "key-revoked"), "choices": ()}
@@ -1231,6 +1237,7 @@ def test_a_document_contains_the_seed_data_of_the_settings(mockserver_server: Mo
     assert ["template_of_scenario", "template_of_settings"] == ids
 
 
+@pytest.mark.deep
 def test_tests_of_equal_names_in_two_folders_have_documents_of_their_own(
     mockserver_server: MockServer, tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ def explored(server: MockServer, style: str, **options: Any) -> Any:
     return server.explore(getattr(other_styles, style), strict=True, tolerates=(GatewayError,), **options)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("style", MARKED)
 def test_no_single_placement_finds_anything(mockserver_server: MockServer, style: str) -> None:
     report = explored(mockserver_server, style)

@@ -72,6 +72,7 @@ def test_no_other_bug_is_mere_advice() -> None:
     assert ["retry-hopeless", "poll-too-fast"] == [bug for bug, (verdict, _) in SHOWS.items() if verdict == "advice"]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("test", CAREFUL)
 def test_in_the_careful_clients_nothing_is_found(mockserver_server: MockServer, test: str) -> None:
     report = mockserver_server.explore(

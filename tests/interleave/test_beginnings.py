@@ -81,6 +81,7 @@ def test_a_pair_has_the_same_report_with_and_without_beginnings(server: MockServ
     assert whole == repeated
 
 
+@pytest.mark.deep
 def test_an_order_makes_no_call_of_its_beginning_again(server: MockServer) -> None:
     made = itertools.count()
 
@@ -121,6 +122,7 @@ def readers() -> dict[str, Callable[[Sandbox, Sandbox], int]]:
     }
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", readers())
 def test_a_client_that_reads_the_state_between_its_calls_reads_that_of_its_order(server: MockServer, name: str) -> None:
     read, present, seen = readers()[name], list[Sandbox](), list[list[int]]()
@@ -151,6 +153,7 @@ def differing(server: MockServer, setup: Any, client: Client) -> InterleaveRepor
     )
 
 
+@pytest.mark.deep
 def test_clients_that_call_otherwise_in_each_run_are_run_without_beginnings(server: MockServer) -> None:
     def work(sandbox: Sandbox) -> None:
         campaigns(sandbox)

@@ -39,6 +39,7 @@ def late(server: MockServer, *, runs: int, seed: int = 0) -> InterleaveReport:
     return server.interleave(clients=clients, settings={"given": DRAFT}, prune=False, runs=runs, seed=seed)
 
 
+@pytest.mark.deep
 def test_a_search_beyond_its_budget_goes_on_by_chance_and_states_the_probability(server: MockServer) -> None:
     report = late(server, runs=12)
 
@@ -51,16 +52,19 @@ def test_a_search_beyond_its_budget_goes_on_by_chance_and_states_the_probability
     )
 
 
+@pytest.mark.deep
 def test_a_search_within_its_budget_needs_no_chance(server: MockServer) -> None:
     assert late(server, runs=2_000).chance is None
 
 
+@pytest.mark.deep
 def test_what_chance_finds_is_shrunk_to_the_fewest_preemptions(server: MockServer) -> None:
     report = late(server, runs=20)
 
     assert [("duplicate", 1)] == [(finding.verdict, finding.preemptions) for finding in report.findings]
 
 
+@pytest.mark.deep
 def test_equal_seeds_have_equal_reports_and_others_have_other_orders(server: MockServer) -> None:
     first, again, other = (late(server, runs=20, seed=seed) for seed in (3, 3, 4))
 

@@ -233,6 +233,7 @@ def test_a_deadlock_is_found_and_ends(server: MockServer) -> None:
     assert {"stuck"} == {finding.verdict for finding in report.findings}
 
 
+@pytest.mark.deep
 def test_clients_that_never_end_are_found_in_the_serial_runs(server: MockServer) -> None:
     def work(sandbox: Sandbox) -> None:
         while True:
@@ -275,6 +276,7 @@ def test_a_sleep_on_the_clock_of_the_sandbox_lets_another_client_act(server: Moc
     assert [0] == [finding.preemptions for finding in report.findings]
 
 
+@pytest.mark.deep
 def test_of_two_sleeps_and_a_timer_the_one_that_ends_first_ends_first(server: MockServer) -> None:
     def start_and_poll(sandbox: Sandbox) -> None:
         campaign_id = campaigns(sandbox)[0]["id"]
@@ -438,6 +440,7 @@ def test_each_endpoint_has_deliveries_of_its_own(server: MockServer) -> None:
     assert not report.failed, report.text()
 
 
+@pytest.mark.deep
 def test_findings_that_differ_by_the_names_of_the_clients_alone_are_one(server: MockServer) -> None:
     def client(own: str) -> Client:
         def work(sandbox: Sandbox) -> None:

@@ -125,6 +125,7 @@ def test_boundaries_are_generated_often(operation: Operation) -> None:
     assert {} == {name: (seen[name], wanted) for name, wanted in least.items() if seen[name] < wanted}
 
 
+@pytest.mark.deep
 def test_a_body_shrinks_to_a_plain_one() -> None:
     body = find(bodies("createCampaign"), lambda body: body["cadence"] == 2**53 - 1)
 

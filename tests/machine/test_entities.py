@@ -36,6 +36,7 @@ def preview(sandbox: Sandbox, groups: object) -> int:
     return int(sandbox.call("POST", PREVIEW, json={"filters": groups}).json()["estimatedCount"])
 
 
+@pytest.mark.deep
 @STEADY
 @drawn(world=given(max_tenants=2))
 def test_a_generated_scenario_applies(mockserver_server: MockServer, world: JSON) -> None:
@@ -44,6 +45,7 @@ def test_a_generated_scenario_applies(mockserver_server: MockServer, world: JSON
         assert len(world["chats"]) == preview(sandbox, [])
 
 
+@pytest.mark.deep
 @STEADY
 @drawn(others=tenants(), hooks=webhooks(), rows=templates())
 def test_the_parts_of_a_scenario_apply_by_themselves(
@@ -55,6 +57,7 @@ def test_the_parts_of_a_scenario_apply_by_themselves(
     assert (len(hooks), [row["id"] for row in rows]) == (len(own["webhooks"]), [row["id"] for row in own["templates"]])
 
 
+@pytest.mark.deep
 @STEADY
 @drawn(data=st.data())
 def test_the_second_opinion_on_an_audience_is_the_previews(mockserver_server: MockServer, data: st.DataObject) -> None:

@@ -20,7 +20,7 @@ from mockserver._json import JSON
 from mockserver.contract import schemas
 from mockserver.core.operations import sending
 from mockserver.testing.strategies import scripts
-from tests.depth import loaded_examples
+from tests.depth import at_depth
 from tests.properties.playing import GIVEN, MOVES, NOON, Played, Player, last_states
 from tests.properties.programs import programs
 
@@ -97,7 +97,7 @@ def _assert_laws(before: Snapshot, after: Snapshot) -> None:
 
 
 @pytest.mark.parametrize("profile", ["literal", "hostile"])
-@settings(max_examples=2 * loaded_examples())  # 10,000 calls and more where the checks run in full
+@settings(max_examples=at_depth(24, 400))  # 10,000 calls and more in the deep run
 @given(programs(most=96), scripts(), scripts(), st.integers(2, 96), st.integers(0, 2**53 - 1))
 def test_no_script_breaks_a_law_of_the_core(
     profile: str, program: list[list[Any]], script: list[JSON], later_script: list[JSON], later: int, seed: int

@@ -17,6 +17,7 @@ def clinic() -> RecordingReport:
     return report_on(read_recording(FILE))
 
 
+@pytest.mark.deep
 def test_the_service_of_the_recording_breaks_nothing(clinic: RecordingReport) -> None:
     assert ([], 29) == (clinic.service.broken, len(clinic.recording.exchanges))
     assert {"other": 1} == clinic.recording.left_out

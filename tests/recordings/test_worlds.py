@@ -35,6 +35,7 @@ def written(recording: Recording) -> tuple[World, list[str]]:
     return scenario, [str(row) for row in play(scenario.document, report.recording, recording)]
 
 
+@pytest.mark.deep
 def test_the_scenario_of_a_browser_plays_its_recording_without_a_difference(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -46,6 +47,7 @@ def test_the_scenario_of_a_browser_plays_its_recording_without_a_difference(
     assert "29 calls played, no differences\n" == capsys.readouterr().out
 
 
+@pytest.mark.deep
 def test_a_scenario_that_differs_is_reported_with_both_values(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -112,6 +114,7 @@ def test_the_scenario_of_a_life_under_a_random_profile_plays_it(
     assert [] == written(recording)[1]
 
 
+@pytest.mark.deep
 def test_the_document_is_one_that_a_server_takes(tmp_path: Path, mockserver_server: MockServer) -> None:
     file = tmp_path / "world.yaml"
     file.write_text(written(read_recording(FILE))[0].as_yaml(), encoding="utf-8")

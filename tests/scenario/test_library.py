@@ -84,6 +84,7 @@ def test_a_document_makes_a_sandbox_of_its_own(mockserver_server: MockServer) ->
     assert rule_counts() == rules
 
 
+@pytest.mark.deep
 def test_a_document_joins_the_sandbox_of_the_demo(mockserver_server: MockServer) -> None:
     applied = {}
     for name in NAMES:

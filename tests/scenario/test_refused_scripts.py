@@ -222,6 +222,7 @@ def test_a_value_that_is_not_a_list_is_refused(mockserver: Sandbox) -> None:
         mockserver.apply({"script": {"on": "*", "do": DO}})
 
 
+@pytest.mark.deep
 def test_a_sandbox_has_a_most_of_rules_since_each_call_evaluates_them(mockserver: Sandbox) -> None:
     rule = {"on": "listCampaigns", "chance": 0.5, "do": {"error": "INTERNAL_ERROR"}}
     mockserver.apply(script=[rule] * (RULES_MAX - 1))

@@ -69,6 +69,7 @@ def test_no_command_of_a_sandbox_has_another_name(name: str) -> None:
         find_command(name)
 
 
+@pytest.mark.deep
 def test_no_command_returns_a_function(mockserver: Sandbox) -> None:
     session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
     mockserver.receive_webhooks(lambda request: 204)

@@ -150,6 +150,7 @@ def test_a_description_that_repeats_the_summary_is_not_on_the_page(shown: Page) 
     assert any(text.startswith("A sandbox has its own data") for text in texts)
 
 
+@pytest.mark.deep
 @PAGES
 def test_the_page_is_that_of_the_profile(fresh: Sandbox, plane: str) -> None:
     shown = Page(get(fresh, f"docs?plane={plane}&profile=hostile").body.decode())

@@ -230,6 +230,7 @@ with MockServer() as server, server.sandbox() as sandbox:
     assert lines[1].endswith("; make a new MockServer"), done
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_a_fork_has_no_server_and_reports_that_in_one_line() -> None:
     code = f"""

@@ -190,6 +190,7 @@ def test_a_cut_head_that_is_no_request_is_refused_as_such(ways: Mapping[str, Way
         assert "the request line is not 'METHOD target HTTP/1.1'" in reason
 
 
+@pytest.mark.deep
 def test_a_long_query_of_a_command_is_read(ways: Mapping[str, Way]) -> None:
     for way in ways.values():
         assert 200 == Asked(way, {}, Request("GET", f"/_mock/report?failure={LONG}")).status

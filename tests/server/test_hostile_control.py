@@ -103,7 +103,7 @@ def read_world() -> World:
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
 @given(data=st.data())
 @settings(
-    max_examples=at_depth(3, 100),
+    max_examples=at_depth(3, 40),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     deadline=None,
 )

@@ -86,6 +86,7 @@ def _open_files() -> int:
     return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
 
 
+@pytest.mark.deep
 def test_mutated_requests_are_read_as_h11_reads_them_and_answered_soundly(record_property: Record) -> None:
     fuzz(range(400), record_property)
 

@@ -60,6 +60,7 @@ def reachable(root: object) -> list[object]:
     return list(found.values())
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("access", BOTH.values(), ids=BOTH)
 @pytest.mark.parametrize("key", [None, "sk_unknown"], ids=["refused by its type", "unknown key"])
 def test_a_refused_upload_leaves_only_the_beginning_of_its_body(

@@ -203,6 +203,7 @@ def test_it_counts_also_once_its_client_has_given_up(served: Served) -> None:
     assert [LARGE] == media(served)
 
 
+@pytest.mark.deep
 def test_a_body_that_was_delayed_takes_no_memory_after_its_response_until_a_collection_of_garbage(
     served: Served,
 ) -> None:

@@ -48,6 +48,7 @@ def files_below(folder: Path) -> list[str]:
     )
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("full_disk")
 def test_each_test_has_its_own_result_and_each_missing_file_one_line(suite: Suite) -> None:
     result = suite.run(
@@ -84,6 +85,7 @@ def test_each_test_has_its_own_result_and_each_missing_file_one_line(suite: Suit
     assert [] == [name for name in files_below(suite.pytester.path) if name != ".gitignore"]
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("full_disk")
 def test_an_exploration_returns_its_report_with_a_note(tmp_path: Path) -> None:
     def client(sandbox: Sandbox) -> None:

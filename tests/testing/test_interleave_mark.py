@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.testing.conftest import Suite
 
 CLIENTS = """
@@ -35,6 +37,7 @@ def test_a_race_fails_the_test_with_its_report(suite: Suite) -> None:
     result.stdout.no_fnmatch_line("*what happened:*")  # the last of its runs is not the one that the report is about
 
 
+@pytest.mark.deep
 def test_careful_clients_pass_and_a_schedule_is_an_argument(suite: Suite) -> None:
     result = suite.run(
         CLIENTS

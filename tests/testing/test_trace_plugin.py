@@ -100,6 +100,7 @@ def test_a_trace_that_cannot_be_written_is_a_line_of_the_report(suite: Suite) ->
     result.stdout.fnmatch_lines(["no trace was written: FileExistsError: *"])
 
 
+@pytest.mark.deep
 def test_a_suite_that_does_not_ask_imports_nothing_of_traces(suite: Suite) -> None:
     source = SOURCE + "\n\ndef test_last():\n    import sys\n    print(sorted(sys.modules))\n    assert False\n"
 

@@ -74,6 +74,7 @@ def campaigns(sandbox: Sandbox, calls: int) -> None:
         sandbox.call("GET", "/v1/campaigns")
 
 
+@pytest.mark.deep
 @pytest.mark.mockserver(now=NOW, given=SEED)
 def test_200_calls_are_in_a_file_of_less_than_300_kb(mockserver: Sandbox) -> None:
     campaigns(mockserver, 200)
