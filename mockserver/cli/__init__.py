@@ -30,6 +30,7 @@ _REWORDED: Final = (
     (r"(?P<where>argument .*): ignored explicit argument (?P<got>.*)", "{where}: got {got}; expected no value"),
     (r"ambiguous option: (?P<got>\S+) could match (?P<names>.*)", "got {got}; expected one of {names}"),
 )
+_LISTED_MAX: Final = 12  # options in an error, which is one line; the help has them all
 _OF_A_WRONG_NAME: Final = (errno.ENOENT, errno.EISDIR, errno.ENOTDIR, errno.EACCES, errno.EPERM)
 _WRONG_COMMAND: Final = re.compile(r"^argument COMMAND: invalid choice: '([^']*)'")
 _WRONG_CHOICE: Final = re.compile(
@@ -101,8 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     options, unknown = build_parser(words).parse_known_args(words)
     if unknown:
-        hint = closest_match_hint(unknown[0].partition("=")[0], options.parser.shown_options())
-        options.parser.error(f"got {' '.join(unknown)}; expected what this command takes{hint}")
+        options.parser.refuse(unknown)
     use_utf8(sys.stdout, sys.platform)
     status: int = 0
     try:
@@ -185,6 +185,19 @@ class _Parser(argparse.ArgumentParser):
         """Return the options that the help shows."""
         shown = (action for action in self._actions if action.help != argparse.SUPPRESS)
         return [name for action in shown for name in action.option_strings]
+
+    def refuse(self, unknown: Sequence[str]) -> NoReturn:
+        """Print the nearest option to words that the command has no use for, or its options if none is near, and end with 2."""
+        names = self.shown_options()
+        hint = closest_match_hint(unknown[0].partition("=")[0], names)
+        if hint:
+            expected = f"an option of `{self.prog}`{hint}"
+        else:
+            long = [name for name in names if name.startswith("--")]
+            more = f" and {len(long) - _LISTED_MAX} more" if len(long) > _LISTED_MAX else ""
+            which = "" if unknown[0].startswith("-") else "no further argument but "
+            expected = f"{which}{', '.join(long[:_LISTED_MAX])}{more}"
+        self.error(f"got {' '.join(unknown)}; expected {expected}")
 
     def error(self, message: str) -> NoReturn:
         """Print the error, with what is expected and the nearest name for one that does not exist, and end with 2."""

@@ -58,7 +58,7 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("--choices", {"metavar": "NAMES",
         "help": "choices whose options are tried, `none` for none (default: those that the clean run reads)"}),
     ("--runs", {"type": int, "default": 1000, "metavar": "RUNS",
-        "help": "most runs for single placements; of more, each fault is tried at the first calls of each operation (default: %(default)s)"}),
+        "help": "most runs for single placements, which put one fault, act or choice at one place; of more, each fault is tried at the first calls of each operation (default: %(default)s)"}),
     ("--pairs", {"type": int, "default": 0, "metavar": "RUNS",
         "help": "runs for pairs of faults and for combinations of choices (default: %(default)s)"}),
     ("--seconds", {"type": float, "metavar": "SECONDS",
