@@ -44,6 +44,7 @@ _PHONE = re.compile(r"(?<![\w+])\+?\d(?:[ ().-]{0,2}\d){7,}(?![\w])|(?<![\w+])\+
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _KEY = re.compile(r"\b(sk_|pk_|whsec_)([A-Za-z0-9_+/=\-]{8,})")
 # What a stand-in leaves as it is: placeholders of templates, the scheme of an address and the own machine, and the ending of a file's name.
+_DRAWS_MAX: Final = 256  # of a stand-in that no other text has; of more texts than their form has values some are equal
 _FORM = re.compile(
     r"\{\{[^{}]*\}\}|^[a-z][a-z0-9+.-]*://(?:(?:localhost|127\.0\.0\.1)(?=[:/?#]|$))?|(?<=\S)\.[A-Za-z0-9]{2,4}$"
 )
@@ -71,6 +72,7 @@ class Masker:
         self._salt = salt
         self._keep = frozenset(keep)
         self._stand_ins: dict[str, str] = {}
+        self._taken: set[str] = set()
         self.counts: Counter[str] = Counter()
 
     def recording(self, recording: Recording) -> Recording:
@@ -169,7 +171,7 @@ class Masker:
         if not text or not any(map(str.isalnum, text)):
             return text
         if text not in self._stand_ins:
-            self._stand_ins[text] = self._stand_in(text)
+            self._stand_ins[text] = self._unlike_others(text)
             self.counts[field or "text"] += 1
         return self._stand_ins[text]
 
@@ -187,24 +189,33 @@ class Masker:
                 text = text.replace(private, self._stand_ins[private])
         return self.words(text)
 
-    def _stand_in(self, text: str) -> str:
+    def _unlike_others(self, text: str) -> str:
+        """Return a stand-in that no other text has: two names of one letter would be equal in one of 26 recordings."""
+        for draw in range(_DRAWS_MAX):
+            stand_in = self._stand_in(text, draw)
+            if stand_in not in self._taken:
+                break
+        self._taken.add(stand_in)
+        return stand_in
+
+    def _stand_in(self, text: str, draw: int = 0) -> str:
         places: list[str] = []
         end = 0
-        whole = self._letters(text)
+        whole = self._letters(text, draw)
         for match in _FORM.finditer(text):
             places += [whole[end : match.start()], match[0]]
             end = match.end()
         return "".join([*places, whole[end:]])
 
-    def _letters(self, text: str) -> str:
+    def _letters(self, text: str, draw: int = 0) -> str:
         """Return as many letters and digits as the text has, each of its kind."""
-        stream = self._stream(text)
+        stream = self._stream(text, draw)
         return "".join(_like(character, next(stream)) if character.isalnum() else character for character in text)
 
-    def _stream(self, text: str) -> Iterator[int]:
-        """Yield bytes that depend on the recording and the text."""
+    def _stream(self, text: str, draw: int) -> Iterator[int]:
+        """Yield bytes that depend on the recording, the text and the number of the draw."""
         seed = hashlib.sha256(self._salt + text.encode("utf-8", "surrogatepass")).digest()
-        count = 0
+        count = draw << 16
         while True:
             yield from hashlib.sha256(seed + count.to_bytes(4, "big")).digest()
             count += 1

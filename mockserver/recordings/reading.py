@@ -401,9 +401,7 @@ def _json_document(path: Path) -> Any:
     except json.JSONDecodeError as failure:
         raise RecordingError(_not_json(path, f"at line {failure.lineno}, column {failure.colno}")) from None
     except _RepeatedMemberError as failure:
-        raise RecordingError(
-            f"got {path.name}, in which an object has the member {failure} twice with different values; expected one value"
-        ) from None
+        raise failure.of(path) from None
     except (ValueError, RecursionError) as failure:
         reason = "its nesting" if isinstance(failure, RecursionError) else "a number with thousands of digits"
         raise RecordingError(f"got {path.name}, which cannot be read because of {reason}; expected a HAR") from None
@@ -412,6 +410,23 @@ def _json_document(path: Path) -> Any:
 class _RepeatedMemberError(ValueError):
     """An object with two values for one member; its text is the name."""
 
+    def of(self, path: Path) -> RecordingError:
+        where = f"got {path.name}, in which an object has the member {brief(str(self), 40)}"
+        return RecordingError(f"{where} twice with different values; expected one value")
+
+
+class _StreamedMembers(dict[str, Any]):
+    """An object of a file that is read as a stream: what a member had before is kept until its entry is complete."""
+
+    def __init__(self, former: list[tuple[JSON, str, Any]]) -> None:
+        super().__init__()
+        self._former = former
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if name in self:
+            self._former.append((self, name, self[name]))
+        super().__setitem__(name, value)
+
 
 def _members(pairs: list[tuple[str, Any]]) -> JSON:
     """Return an object; of two values of a member readers of JSON would take the last one, and a judge takes none."""
@@ -419,7 +434,7 @@ def _members(pairs: list[tuple[str, Any]]) -> JSON:
     if len(members) != len(pairs):
         for name, value in pairs:
             if members[name] != value:
-                raise _RepeatedMemberError(brief(name, 40))
+                raise _RepeatedMemberError(name)
     return members
 
 
@@ -442,10 +457,17 @@ def _stream(path: Path, ijson: Any) -> Iterator[JSON]:
         if file.read(3) != b"\xef\xbb\xbf":
             file.seek(0)
         count = 0
+        former: list[tuple[JSON, str, Any]] = []
         try:
-            for entry in items(file, "log.entries.item", use_float=True):
+            for entry in items(file, "log.entries.item", use_float=True, map_type=partial(_StreamedMembers, former)):
                 count += 1
+                for members, name, value in former:
+                    if members[name] != value:
+                        raise _RepeatedMemberError(name)
+                former.clear()
                 yield entry
+        except _RepeatedMemberError as failure:
+            raise failure.of(path) from None
         except (ijson.JSONError, ValueError):
             raise RecordingError(_not_json(path, f"after entry {count}")) from None
     if not count:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import string
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,14 @@ def test_a_stand_in_has_the_form_of_its_value_and_equal_values_stay_equal(record
     assert upload.response_json[0]["name"].endswith(".png")
     assert b"\x7fPNG" in (upload.request_body or b"")
     assert len(upload.request_body or b"") == len(recording.exchanges[3].request_body or b"")
+
+
+def test_texts_that_differ_have_stand_ins_that_differ() -> None:
+    masker = Masker(b"")
+    letters, others = string.ascii_lowercase, "éñ"
+
+    assert 26 == len({masker.text(letter, "name") for letter in letters})
+    assert 26 == len({masker.text(letter, "name") for letter in letters + others})  # a form of one letter has no more
 
 
 def test_a_field_can_be_allowed_by_name(recording: Recording) -> None:

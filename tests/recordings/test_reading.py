@@ -148,6 +148,21 @@ def test_a_body_in_a_file_of_its_own_is_read_and_no_file_outside(tmp_path: Path)
     assert (LIST, None) == (first.response_json, second.response_body)
 
 
+def test_a_member_with_two_equal_values_is_read_however_the_file_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = '"_note": {"text": ["a", {}]}, '
+    content = json.dumps(har(entry("GET /v1/campaigns", 200, LIST))).replace(
+        '"request": {', note + note + '"request": {'
+    )
+    content = content.replace('"status": 200', '"status": 200, "status": 200')
+    (tmp_path / "recording.har").write_text(content, encoding="utf-8")
+    whole = read_recording(tmp_path / "recording.har")
+    monkeypatch.setattr(reading, "STREAMED_FROM_BYTES", 0)
+
+    assert whole == read_recording(tmp_path / "recording.har")
+
+
 def test_a_large_file_is_streamed_with_the_same_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = write(tmp_path, entry("GET /v1/campaigns", 200, LIST, time=1.5), entry("GET /logo.png", 200, "png"))
     whole = read_recording(file)
@@ -291,10 +306,12 @@ def test_what_is_no_recording_is_refused_in_one_line(tmp_path: Path, content: st
         (json.dumps(har(LEFT_OUT, LEFT_OUT))[:-40], "whose JSON ends or breaks after entry 1; expected a whole HAR"),
         ('{"log": {"entries": [' + "9" * 5000 + "]}}", "whose JSON ends or breaks after entry 0"),
         (json.dumps(har(WRONG_DATE)), "entry 1: got the start '2026-13-45'"),
+        (WHOLE.replace('"status": 200', '"status": 404, "status": 200'), "an object has the member status twice with different values"),
+        (WHOLE.replace('"request": {', '"request": {}, "request": {'), "an object has the member request twice with different values"),
         (ENDLESS, "whose JSON ends or breaks after entry 0"),
         (json.dumps(har()), "without entries; expected a HAR with log.entries"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_recording_is_refused_while_it_is_streamed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, message: str
 ) -> None:
