@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import io
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, Final, NamedTuple
 
 from mockserver._json import JSON
@@ -279,33 +279,76 @@ def _reasons(document: JSON, recording: Recording) -> Iterator[str]:
     for row in play(document, recording):
         places[row.n].add(row.place.rpartition("/")[2])
     for n, names in places.items():
-        reason = _reason(by_index[n], names, recording.exchanges)
+        reason = _reason(_Differing(by_index[n], names, recording.exchanges))
         yield f"what leads to the answer of #{n} ({by_index[n].operation}): {reason}"
 
 
-def _reason(exchange: RecordedExchange, names: AbstractSet[str], exchanges: Sequence[RecordedExchange]) -> str:
-    """Return why a recording leaves open what the fields of an answer with these names depend on."""
-    causes = [
-        other
-        for other in sorted(exchanges, key=lambda other: other.index)
-        if _may_lead_to(other, exchange) and other is not exchange and not exchange.precedes(other)
-    ]
-    for cause in causes:
+class _Differing(NamedTuple):
+    """An answer that is played otherwise, the names of the fields that differ, and what is recorded besides it."""
+
+    exchange: RecordedExchange
+    names: AbstractSet[str]
+    exchanges: Sequence[RecordedExchange]
+
+    def causes(self) -> list[RecordedExchange]:
+        """Return the calls on which the answer may depend, by index."""
+        rows = sorted(self.exchanges, key=lambda other: other.index)
+        candidates = (row for row in rows if row is not self.exchange and not self.exchange.precedes(row))
+        return [row for row in candidates if _may_lead_to(row, self.exchange)]
+
+
+def _of_unknown_records(row: _Differing) -> Iterator[str]:
+    earlier = [other.response_body or b"" for other in row.exchanges if other.precedes(row.exchange)]
+    for id in row.exchange.params.values():
+        if row.exchange.succeeded and not any(id.encode() in body for body in earlier):
+            yield f"no earlier answer shows {id}, so it may be any record of the scenario"
+
+
+def _of_left_out_bodies(row: _Differing) -> Iterator[str]:
+    for cause in row.causes():
         if cause.request_body is None and cause.succeeded:
-            return f"#{cause.index} has no body of its request, so it cannot be played"
-    if names & _OF_AUDIENCES:
-        return "no answer shows the chats of its audience"
-    if exchange.operation == "listMessages" and any(other.operation == "startCampaign" for other in exchanges):
-        return "no answer shows the chats to which a campaign sends"
-    if exchange.operation in ("listCampaigns", "listTemplates") and "id" in names:
-        return "no option leads to the order of its list"
-    for cause in causes:
+            yield f"#{cause.index} has no body of its request, so it cannot be played"
+
+
+def _of_audiences(row: _Differing) -> Iterator[str]:
+    if row.names & _OF_AUDIENCES:
+        yield "no answer shows the chats of its audience"
+    if row.exchange.operation == "listMessages" and any(each.operation == "startCampaign" for each in row.exchanges):
+        yield "no answer shows the chats to which a campaign sends"
+
+
+def _of_lists(row: _Differing) -> Iterator[str]:
+    if row.exchange.operation in ("listCampaigns", "listTemplates") and "id" in row.names:
+        yield "its list is sorted neither by newest nor by oldest, and no answer shows what decides its order"
+
+
+def _of_lost_answers(row: _Differing) -> Iterator[str]:
+    for cause in row.causes():
         if not cause.is_answered:
-            return f"#{cause.index} has no answer of the service, so its effect is unknown"
-    for cause, following in pairwise(sorted([*causes, exchange], key=lambda other: other.index)):
+            yield f"#{cause.index} has no answer of the service, so its effect is unknown"
+
+
+def _of_overlaps(row: _Differing) -> Iterator[str]:
+    for cause, following in pairwise(sorted([*row.causes(), row.exchange], key=lambda other: other.index)):
         if not cause.precedes(following):
-            return f"#{cause.index} and #{following.index} overlap, and their order is open"
-    return "no call of the recording leads to it"
+            yield f"#{cause.index} and #{following.index} overlap, and their order is open"
+
+
+def _of_durations(row: _Differing) -> Iterator[str]:
+    for cause in row.causes():
+        if "status" in row.names and cause.operation == "startCampaign" and cause.succeeded:
+            yield f"no answer shows how many chats #{cause.index} sends to, which decides when it ends"
+
+
+# What may have led to an answer and is not in the recording, the surest first.
+_REASONS: Final[Sequence[Callable[[_Differing], Iterator[str]]]] = (
+    _of_unknown_records, _of_left_out_bodies, _of_audiences, _of_lists, _of_lost_answers, _of_overlaps, _of_durations,
+)  # fmt: skip
+
+
+def _reason(row: _Differing) -> str:
+    """Return why a recording leaves open what the fields of an answer depend on."""
+    return next(chain.from_iterable(find(row) for find in _REASONS), "no call of the recording leads to it")
 
 
 def _may_lead_to(cause: RecordedExchange, exchange: RecordedExchange) -> bool:

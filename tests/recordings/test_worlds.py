@@ -410,9 +410,8 @@ def test_an_order_that_no_option_leads_to_is_named_with_its_call(tmp_path: Path)
     scenario, differences = written(read_recording(write(tmp_path, *rows)))
 
     assert ["#4"] == [*dict.fromkeys(row.partition(" ")[0] for row in differences)]
-    assert (
-        "what leads to the answer of #4 (listCampaigns): no option leads to the order of its list" in scenario.comments
-    )
+    reason = "its list is sorted neither by newest nor by oldest, and no answer shows what decides its order"
+    assert f"what leads to the answer of #4 (listCampaigns): {reason}" in scenario.comments
 
 
 LIVES = at_depth(3, 100)  # of each kind
@@ -437,6 +436,23 @@ def test_a_scenario_plays_its_life_but_for_the_answers_that_it_names(tmp_path: P
             )
             calls, named = calls + len(recording.exchanges), named + len(differing)
     assert named <= calls / 100
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    ("seed", "reason"),
+    [
+        (1004, "#32 (listCampaigns): no answer shows how many chats #29 sends to, which decides when it ends"),
+        (1039, "#23 (readEntrypoint): no earlier answer shows entrypoint_pyr7mynhhhwbfq4xoahy, so it may be any record of the scenario"),
+    ],
+)  # fmt: skip
+def test_an_answer_that_differs_has_the_reason_that_the_recording_shows(
+    mockserver_server: MockServer, tmp_path: Path, seed: int, reason: str
+) -> None:
+    scenario, differences = written(life_of(mockserver_server, tmp_path, seed))
+
+    assert 1 == len(differences)
+    assert f"what leads to the answer of {reason}" == scenario.comments[-1]
 
 
 def life_of(server: MockServer, folder: Path, seed: int) -> Recording:
