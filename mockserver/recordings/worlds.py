@@ -340,9 +340,15 @@ def _of_durations(row: _Differing) -> Iterator[str]:
             yield f"no answer shows how many chats #{cause.index} sends to, which decides when it ends"
 
 
+def _of_events(row: _Differing) -> Iterator[str]:
+    if row.exchange.operation == "readConnectionSession" and "status" in row.names:
+        yield "the scenario has no receiver of webhooks, whose event may precede the end that a read shows"
+
+
 # What may have led to an answer and is not in the recording, the surest first.
 _REASONS: Final[Sequence[Callable[[_Differing], Iterator[str]]]] = (
     _of_unknown_records, _of_left_out_bodies, _of_audiences, _of_lists, _of_lost_answers, _of_overlaps, _of_durations,
+    _of_events,
 )  # fmt: skip
 
 

@@ -455,6 +455,18 @@ def test_an_answer_that_differs_has_the_reason_that_the_recording_shows(
     assert f"what leads to the answer of {reason}" == scenario.comments[-1]
 
 
+@pytest.mark.deep
+def test_a_session_that_ends_after_its_event_is_named_with_the_receiver(
+    mockserver_server: MockServer, tmp_path: Path
+) -> None:
+    scenario, differences = written(life_of_two(mockserver_server, tmp_path, 1097))
+
+    assert differences
+    assert scenario.comments[-1].endswith(
+        "the scenario has no receiver of webhooks, whose event may precede the end that a read shows"
+    )
+
+
 def life_of(server: MockServer, folder: Path, seed: int) -> Recording:
     return recorded_life(server, random_profile(Random(seed)), folder, seed, 40)
 
