@@ -43,8 +43,8 @@ _PLACES: Final = frozenset(("latitude", "longitude"))
 _PHONE = re.compile(r"(?<![\w+])\+?\d(?:[ ().-]{0,2}\d){7,}(?![\w])|(?<![\w+])\+?\d{8,}(?=@)")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _KEY = re.compile(r"\b(sk_|pk_|whsec_)([A-Za-z0-9_+/=\-]{8,})")
-# What a stand-in leaves as it is: placeholders of templates, the scheme of an address and the own machine, and the ending of a file's name.
 _DRAWS_MAX: Final = 256  # of a stand-in that no other text has; of more texts than their form has values some are equal
+# What a stand-in leaves as it is: placeholders of templates, the scheme of an address and the own machine, and the ending of a file's name.
 _FORM = re.compile(
     r"\{\{[^{}]*\}\}|^[a-z][a-z0-9+.-]*://(?:(?:localhost|127\.0\.0\.1)(?=[:/?#]|$))?|(?<=\S)\.[A-Za-z0-9]{2,4}$"
 )

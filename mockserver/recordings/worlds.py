@@ -297,11 +297,11 @@ class _Differing(NamedTuple):
         return [row for row in candidates if _may_lead_to(row, self.exchange)]
 
 
-def _of_unknown_records(row: _Differing) -> Iterator[str]:
+def _of_unknown_entrypoints(row: _Differing) -> Iterator[str]:
     earlier = [other.response_body or b"" for other in row.exchanges if other.precedes(row.exchange)]
-    for id in row.exchange.params.values():
-        if row.exchange.succeeded and not any(id.encode() in body for body in earlier):
-            yield f"no earlier answer shows {id}, so it may be any record of the scenario"
+    id = row.exchange.params.get("id", "")
+    if row.exchange.operation == "readEntrypoint" and not any(id.encode() in body for body in earlier):
+        yield f"no earlier answer shows {id}, so it may be the entrypoint of any session"
 
 
 def _of_left_out_bodies(row: _Differing) -> Iterator[str]:
@@ -347,7 +347,7 @@ def _of_events(row: _Differing) -> Iterator[str]:
 
 # What may have led to an answer and is not in the recording, the surest first.
 _REASONS: Final[Sequence[Callable[[_Differing], Iterator[str]]]] = (
-    _of_unknown_records, _of_left_out_bodies, _of_audiences, _of_lists, _of_lost_answers, _of_overlaps, _of_durations,
+    _of_unknown_entrypoints, _of_left_out_bodies, _of_audiences, _of_lists, _of_lost_answers, _of_overlaps, _of_durations,
     _of_events,
 )  # fmt: skip
 

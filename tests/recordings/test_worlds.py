@@ -443,7 +443,7 @@ def test_a_scenario_plays_its_life_but_for_the_answers_that_it_names(tmp_path: P
     ("seed", "reason"),
     [
         (1004, "#32 (listCampaigns): no answer shows how many chats #29 sends to, which decides when it ends"),
-        (1039, "#23 (readEntrypoint): no earlier answer shows entrypoint_pyr7mynhhhwbfq4xoahy, so it may be any record of the scenario"),
+        (1039, "#23 (readEntrypoint): no earlier answer shows entrypoint_pyr7mynhhhwbfq4xoahy, so it may be the entrypoint of any session"),
     ],
 )  # fmt: skip
 def test_an_answer_that_differs_has_the_reason_that_the_recording_shows(
