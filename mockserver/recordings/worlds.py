@@ -298,10 +298,11 @@ class _Differing(NamedTuple):
 
 
 def _of_unknown_entrypoints(row: _Differing) -> Iterator[str]:
-    earlier = [other.response_body or b"" for other in row.exchanges if other.precedes(row.exchange)]
-    id = row.exchange.params.get("id", "")
-    if row.exchange.operation == "readEntrypoint" and not any(id.encode() in body for body in earlier):
-        yield f"no earlier answer shows {id}, so it may be the entrypoint of any session"
+    if row.exchange.operation == "readEntrypoint":
+        id = row.exchange.params.get("id", "")
+        earlier = (other.response_body or b"" for other in row.exchanges if other.precedes(row.exchange))
+        if not any(id.encode() in body for body in earlier):
+            yield f"no earlier answer shows {id}, so it may be the entrypoint of any session"
 
 
 def _of_left_out_bodies(row: _Differing) -> Iterator[str]:
@@ -335,8 +336,9 @@ def _of_overlaps(row: _Differing) -> Iterator[str]:
 
 
 def _of_durations(row: _Differing) -> Iterator[str]:
-    for cause in row.causes():
-        if "status" in row.names and cause.operation == "startCampaign" and cause.succeeded:
+    started = (cause for cause in row.causes() if cause.operation == "startCampaign" and cause.succeeded)
+    if "status" in row.names:
+        for cause in started:
             yield f"no answer shows how many chats #{cause.index} sends to, which decides when it ends"
 
 

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from mockserver.core.instants import SECOND, Duration
 from mockserver.testing.sandbox import Sandbox
@@ -157,7 +157,7 @@ def _wait(self: threading.Event, timeout: float | None = None) -> bool:
 
 
 # The module of each function that sleeps, and the one that records in its place.
-_SLEEPERS: dict[str, tuple[str, Any]] = {
+_SLEEPERS: Final[Mapping[str, tuple[str, Any]]] = {
     "time.sleep": ("time", _sleep),
     "asyncio.sleep": ("asyncio.tasks", _async_sleep),
     "Event.wait": ("threading", _wait),
