@@ -68,6 +68,17 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"mockserver {VERSION}\n" == capsys.readouterr().out
 
 
+@pytest.mark.parametrize("command", ["verify", "conduct"])
+def test_the_help_of_a_command_that_reads_recordings_says_so_in_its_first_sentence(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+
+    _, first_sentence, *_ = capsys.readouterr().out.split("\n\n")
+    assert "by a recording" in " ".join(first_sentence.split())
+
+
 def test_without_a_command_it_prints_its_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert 0 == main([])
     help_text = capsys.readouterr().out

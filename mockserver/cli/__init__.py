@@ -80,7 +80,7 @@ _COMMANDS: Final = (  # in the order of the help
     _Command("explore", "explore", "run", "add_options", "run a command once for each fault at each of its calls, each time against a fresh sandbox"),
     _Command("interleave", "interleave", "run", "add_options", "run commands at once, in every order of their calls that matters, each time against a fresh sandbox"),
     _Command("recording", "recording", "run", "add_options", "read a recording of calls, such as a HAR: judge the service and the client in it, and learn how the service behaves"),
-    _Command("verify", "verify", "run", "add_options", "compare any service with the API document, through its public API alone"),
+    _Command("verify", "verify", "run", "add_options", "compare any service with the API document: through its public API alone, or by a recording of its calls"),
 )
 # fmt: on
 

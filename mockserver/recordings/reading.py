@@ -28,6 +28,7 @@ from mockserver.server.api.router import route
 from mockserver.verify.histories.exchanges import RecordedDelivery, RecordedExchange, Recording
 
 STREAMED_FROM_BYTES: Final = 32 * 2**20  # smaller files are read as a whole, which is faster
+_CHUNK_BYTES = 2**20
 _HASH_CHARS = 12
 _KEY_LIKE = re.compile(r"\b(sk_|pk_|whsec_)([A-Za-z0-9_+/=\-]{8,})")
 _NOT_STORED = frozenset(("cookie", "set-cookie", "authorization", "proxy-authorization"))
@@ -451,6 +452,37 @@ def _streamed(path: Path) -> Iterator[JSON] | None:
     return _stream(path, ijson)
 
 
+# The members around the entries. The stream joins the lists of two such members, of which a reader of the whole takes one.
+_AROUND_ENTRIES: Final[Mapping[str, str]] = {"log": "", "entries": "log"}  # name -> prefix of its object
+
+
+def _require_one_list(path: Path, ijson: Any) -> None:
+    """Raise _RepeatedMemberError if a member around the entries is there twice; few files have its name in bytes twice."""
+    repeated = [name for name in _AROUND_ENTRIES if _has_twice(path, f'"{name}"'.encode())]
+    if not repeated:
+        return
+    counted: Counter[str] = Counter()
+    with path.open("rb") as file:
+        for prefix, event, value in ijson.parse(file, use_float=True):
+            if event == "map_key" and value in repeated and prefix == _AROUND_ENTRIES[value]:
+                counted[value] += 1
+                if counted[value] > 1:
+                    raise _RepeatedMemberError(value)
+
+
+def _has_twice(path: Path, token: bytes) -> bool:
+    """Return True if a file has a token at least twice, without reading it as a whole."""
+    found, end = 0, b""
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            window = end + chunk
+            found += window.count(token)
+            if found > 1:
+                return True
+            end = window[1 - len(token) :]
+    return False
+
+
 def _stream(path: Path, ijson: Any) -> Iterator[JSON]:
     items = cast("Callable[..., Iterator[JSON]]", ijson.items)
     with path.open("rb") as file:
@@ -459,6 +491,7 @@ def _stream(path: Path, ijson: Any) -> Iterator[JSON]:
         count = 0
         former: list[tuple[JSON, str, Any]] = []
         try:
+            _require_one_list(path, ijson)
             for entry in items(file, "log.entries.item", use_float=True, map_type=partial(_StreamedMembers, former)):
                 count += 1
                 for members, name, value in former:

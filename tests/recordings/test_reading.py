@@ -308,6 +308,8 @@ def test_what_is_no_recording_is_refused_in_one_line(tmp_path: Path, content: st
         (json.dumps(har(WRONG_DATE)), "entry 1: got the start '2026-13-45'"),
         (WHOLE.replace('"status": 200', '"status": 404, "status": 200'), "an object has the member status twice with different values"),
         (WHOLE.replace('"request": {', '"request": {}, "request": {'), "an object has the member request twice with different values"),
+        (WHOLE.replace('"entries": [', '"entries": [{}], "entries": ['), "an object has the member entries twice with different values"),
+        (WHOLE.replace('"log": {', '"log": {"entries": []}, "log": {'), "an object has the member log twice with different values"),
         (ENDLESS, "whose JSON ends or breaks after entry 0"),
         (json.dumps(har()), "without entries; expected a HAR with log.entries"),
     ],
@@ -316,8 +318,22 @@ def test_what_is_no_recording_is_refused_while_it_is_streamed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, message: str
 ) -> None:
     monkeypatch.setattr(reading, "STREAMED_FROM_BYTES", 0)
+    monkeypatch.setattr(reading, "_CHUNK_BYTES", 5)  # each name is in two chunks
 
     assert message in _refusal(tmp_path, content)
+
+
+def test_the_names_around_the_entries_may_be_in_entries_of_a_stream(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "STREAMED_FROM_BYTES", 0)
+    monkeypatch.setattr(reading, "_CHUNK_BYTES", 5)  # each name is in two chunks
+    file = tmp_path / "recording.har"
+    file.write_text(
+        WHOLE.replace('"request": {', '"log": {"entries": []}, "entries": [], "request": {'), encoding="utf-8"
+    )
+
+    assert len(json.loads(WHOLE)["log"]["entries"]) == len(read_recording(file).exchanges)
 
 
 def _refusal(folder: Path, content: str) -> str:
