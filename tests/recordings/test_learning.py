@@ -18,6 +18,7 @@ from mockserver.recordings.learning import NOT_LEARNT, LearnedChoice, learn
 from mockserver.recordings.reading import read_recording
 from tests.recordings.hars import entry, write
 from tests.recordings.lives import random_profile, recorded, recorded_life, tour
+from tests.recordings.settled import main, wrong
 
 OPTIONS = [
     pytest.param(id, option, id=f"{id}={option}")
@@ -51,14 +52,6 @@ NOT_IN_TOUR_BY_OPTION = {
     ("media-failed-item-shape", "empty"), ("message-required-fields", "text-always"), ("funnel-checked-when", "completion"),
     ("unapproved-template", "not-found"),
 }  # fmt: skip
-
-
-def wrong(learnt: tuple[LearnedChoice, ...], chosen: Mapping[str, object]) -> list[str]:
-    """Return the choices that are taken for others, or for contradicted."""
-    actual = {id: chosen.get(id, choice.default) for id, choice in CHOICES.items()}
-    return [
-        row.id for row in learnt if row.state == "contradicted" or (row.options and actual[row.id] not in row.options)
-    ]
 
 
 def check_life(server: MockServer, folder: Path, seed: int, calls: int) -> None:
@@ -298,3 +291,14 @@ def test_an_event_with_two_signatures_shows_that_a_former_secret_signs_too(
 
     row = learnt_from(tmp_path, CREATED, sent)["wh-secret-rotation"]
     assert (options, [1] * bool(options)) == (row.options, [*row.deliveries])
+
+
+def test_the_command_counts_what_lives_settle(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["2", "5"])
+
+    lines = capsys.readouterr().out.splitlines()
+    assert ["default options", "random options"] == [line.partition(":")[0] for line in lines]
+    assert [0, 0] == [int(line.rpartition(", ")[2].removesuffix(" wrongly")) for line in lines]
+    assert all(
+        "2 lives of 5 calls settle " in line and f" of {len(CHOICES)} choices (median; " in line for line in lines
+    )
