@@ -65,7 +65,10 @@ DEPRECATED: Final[Mapping[str, Deprecation]] = MappingProxyType(
         "pytest mark mockserver_explore(held)": Deprecation("mockserver_explore(response_delay)", "0.1"),
         "pytest option --mockserver-failures": Deprecation("--mockserver-failures-dir", "0.1"),
         "pytest setting mockserver_failures": Deprecation("mockserver_failures_dir", "0.1"),
-        "pytest mark mockserver_sweep('touched')": Deprecation("mockserver_sweep('choices-read')", "0.1"),
+        **{
+            f"pytest mark mockserver_sweep({name!r})": Deprecation("mockserver_sweep('all')", "0.1")
+            for name in ("choices-read", "touched")
+        },
     }
 )
 

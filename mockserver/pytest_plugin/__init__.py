@@ -55,7 +55,7 @@ _OF_INTERLEAVE = (
 )
 MARKERS = (
     f"mockserver(*, {', '.join(_OF_A_MARK)}): settings of this test's sandbox.",
-    "mockserver_sweep(*names): run the test once for each option of these choices or families, or, for 'choices-read', of every choice on which its first run has depended.",
+    "mockserver_sweep(*names): run the test once for each option of these choices or families, or, for 'all', of every choice on which its first run has depended.",
     f"mockserver_explore(*, {', '.join(explore.ARGUMENTS)}): run the test once for each fault at each of its calls.",
     f"mockserver_interleave(*, {', '.join(_OF_INTERLEAVE)}): run the clients that the test returns in every order of their calls.",
 )

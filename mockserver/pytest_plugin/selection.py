@@ -1,5 +1,5 @@
 """
-Selection of single runs of a sweep over `choices-read`, which no collection has, by the id that an earlier run has printed.
+Selection of single runs of a sweep over all choices, which no collection has, by the id that an earlier run has printed.
 
 1. The ids of the command line, and for `--lf` and `--ff` those of the last failures, may have an option as a parameter.
 2. Under xdist the process that collects the reports restores the ids of these runs, since a worker may report only under

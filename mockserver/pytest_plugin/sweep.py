@@ -2,7 +2,7 @@
 Sweeps in pytest: over named choices by parametrization, over the choices that a test reads by repeated runs.
 
 1. The plugin imports this module for the first test that is marked `mockserver_sweep`, or for options that a run selects.
-2. The runs of a sweep over `choices-read` are items that no collection has: clones of the test, each with the id of its option.
+2. The runs of a sweep over all choices are items that no collection has: clones of the test, each with the id of its option.
 3. xdist accepts reports of collected tests only: a worker reports a clone under the id of its test, with its own id as
    an attribute, and the process that collects the reports restores it.
 """
@@ -17,15 +17,15 @@ import pytest
 from mockserver._deprecated import message as deprecation
 from mockserver.contract.choices import CHOICES
 from mockserver.pytest_plugin.clones import clone_item, is_unittest
-from mockserver.testing.sweep import ALL_READ, Case, cases, others
+from mockserver.testing.sweep import ALL, Case, cases, others
 
 MARK = "mockserver_sweep"
 CASE: pytest.StashKey[Case] = pytest.StashKey()
 CHOICES_READ: pytest.StashKey[set[str]] = pytest.StashKey()
 _REPORTED_AS: pytest.StashKey[str] = pytest.StashKey()
 _IS_RUN: pytest.StashKey[bool] = pytest.StashKey()
-_FORMER = "touched"  # the deprecated name of ALL_READ
-_USAGE = 'takes names of choices, of families, or \'choices-read\', such as ("dual-status", "sessions")'
+_FORMER = ("choices-read", "touched")  # deprecated names of ALL
+_USAGE = 'takes names of choices, of families, or \'all\', such as ("dual-status", "sessions")'
 
 
 def problem(node: pytest.Item, fixtures: Collection[str]) -> str | None:
@@ -38,7 +38,7 @@ def problem(node: pytest.Item, fixtures: Collection[str]) -> str | None:
             "sweep: got a method of unittest.TestCase, which pytest cannot run under other options; expected a function"
         )
     names = _names(node)
-    fixture = "mockserver" if ALL_READ in names else "mockserver_option"
+    fixture = "mockserver" if ALL in names else "mockserver_option"
     if fixture not in fixtures:
         needed = " or ".join(dict.fromkeys(("mockserver", fixture)))
         return f"this sweep needs the fixture {needed}"
@@ -46,7 +46,7 @@ def problem(node: pytest.Item, fixtures: Collection[str]) -> str | None:
     if invalid is not None:
         return f"sweep: got {invalid!r}; expected names as separate arguments, not in a list"
     try:
-        cases([name for name in names if name != ALL_READ])
+        cases([name for name in names if name != ALL])
     except ValueError as refusal:
         return str(refusal)
     return None
@@ -61,25 +61,29 @@ class MarkCheck:
             return
         message = problem(item, getattr(item, "fixturenames", ()))
         parameters = getattr(getattr(item, "callspec", None), "params", ())
-        is_late = ALL_READ not in _names(item) and "mockserver_option" not in parameters
+        is_late = ALL not in _names(item) and "mockserver_option" not in parameters
         if message is None and is_late:
             expected = "expected it at the test, its class or its module"
             message = f"got @pytest.mark.{MARK} after the collection of the test; {expected}"
         if message is not None:
             pytest.fail(message, pytrace=False)
-        if any(_FORMER in mark.args for mark in item.iter_markers(MARK)):
-            item.warn(DeprecationWarning(deprecation(f"pytest mark {MARK}({_FORMER!r})")))
+        for name in _given(item):
+            if name in _FORMER:
+                item.warn(DeprecationWarning(deprecation(f"pytest mark {MARK}({name!r})")))
 
 
 def _names(node: pytest.Item) -> list[Any]:
-    names = [name for mark in node.iter_markers(MARK) for name in mark.args]
-    return [ALL_READ if name == _FORMER else name for name in names]
+    return [ALL if name in _FORMER else name for name in _given(node)]
+
+
+def _given(node: pytest.Item) -> list[Any]:
+    return [name for mark in node.iter_markers(MARK) for name in mark.args]
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
     """Parametrize `mockserver_option` by the cases of a sweep over named choices; a wrong mark fails its test later."""
     names = _names(metafunc.definition)
-    if ALL_READ in names or problem(metafunc.definition, metafunc.fixturenames) is not None:
+    if ALL in names or problem(metafunc.definition, metafunc.fixturenames) is not None:
         return
     swept = cases(names)
     metafunc.parametrize("mockserver_option", swept, ids=[case.id for case in swept], indirect=True)
@@ -110,14 +114,14 @@ def run_over_choices_read(item: pytest.Item, nextitem: pytest.Item | None) -> bo
 
 def _clones(item: pytest.Function, read: set[str]) -> list[pytest.Function]:
     """Return a run for each other option of the choices that were read or that a mark names, without those that are collected."""
-    named = {case.choice for case in cases([name for name in _names(item) if name != ALL_READ])}
+    named = {case.choice for case in cases([name for name in _names(item) if name != ALL])}
     collected = {other.nodeid for other in item.session.items}  # also the options that the run has selected
     clones = [_clone_item(item, case) for case in others(read | named)]
     return [clone for clone in clones if clone.nodeid not in collected]
 
 
 def _is_over_choices_read(item: pytest.Item) -> bool:
-    return ALL_READ in _names(item) and isinstance(item, pytest.Function) and problem(item, item.fixturenames) is None
+    return ALL in _names(item) and isinstance(item, pytest.Function) and problem(item, item.fixturenames) is None
 
 
 def _run(item: pytest.Item, nextitem: pytest.Item | None) -> None:
@@ -138,7 +142,7 @@ def _clone_item(item: pytest.Function, case: Case | None) -> pytest.Function:
 
 
 def _with_option(name: str, case: Case | None) -> str:
-    label = case.id if case else ALL_READ
+    label = case.id if case else ALL
     return f"{name[:-1]}-{label}]" if name.endswith("]") else f"{name}[{label}]"
 
 
@@ -161,7 +165,7 @@ def option(request: pytest.FixtureRequest) -> dict[str, str]:
 
 
 def selected_runs(item: pytest.Item, nodeids: Collection[str]) -> list[pytest.Function]:
-    """Return the runs of a sweep over `choices-read` that have one of these ids."""
+    """Return the runs of a sweep over all choices that have one of these ids."""
     if not _is_over_choices_read(item):
         return []
     assert isinstance(item, pytest.Function)

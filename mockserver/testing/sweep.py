@@ -1,7 +1,7 @@
 """
 Sweeps: a test runs once for each option that a real service may have, one option at a time.
 
-A sweep names choices, families of choices, or `choices-read`: those that a first run of the test has read.
+A sweep names choices, families of choices, or `all`: those that a first run of the test has read, since no other one can change it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from mockserver.contract.choices import CHOICES, Choice
 from mockserver.contract.text import closest_match_hint
 
-ALL_READ = "choices-read"
+ALL = "all"
 
 
 class Case(NamedTuple):
@@ -64,7 +64,7 @@ def cases(names: Sequence[str]) -> list[Case]:
     by_family, rows = families(), list[Choice]()
     for name in names:
         if name not in by_family and name not in CHOICES:
-            hint = closest_match_hint(name, [*by_family, *CHOICES, ALL_READ])
+            hint = closest_match_hint(name, [*by_family, *CHOICES, ALL])
             raise ValueError(f"got {name!r}; expected a choice or a family{hint}")
         if name not in by_family and len(CHOICES[name].options) < 2:
             raise ValueError(

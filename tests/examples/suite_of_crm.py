@@ -12,7 +12,7 @@ from crm import Crm, NameTakenError, NotConnectedError, VariableMissingError
 from mockserver import Sandbox
 
 pytestmark = [
-    pytest.mark.mockserver_sweep("choices-read"),
+    pytest.mark.mockserver_sweep("all"),
     pytest.mark.mockserver(
         now="2026-03-01T12:00:00Z",
         given={

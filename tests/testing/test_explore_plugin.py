@@ -520,7 +520,7 @@ def test_an_option_of_a_sweep_holds_in_each_run(stubbed: Suite) -> None:
     )
 
     named = stubbed.run(source.replace("NAMES", '"success-status"'))
-    touched = stubbed.run(source.replace("NAMES", '"choices-read"'))
+    touched = stubbed.run(source.replace("NAMES", '"all"'))
 
     named.assert_outcomes(passed=len(CHOICES["success-status"].options))
     assert 2 < touched.parseoutcomes()["passed"] == touched.stdout.str().count("1 survived of 1 placements in 3 runs")

@@ -130,8 +130,8 @@ def test_a_stopped_server_reports_no_late_calls() -> None:
 
 
 def test_a_sweep_over_what_a_test_touches_runs_as_in_process(suite: Suite, running: MockServer) -> None:
-    here = outcomes(suite.run(NAIVE.format(names='"choices-read"'), "-v"))
-    there = outcomes(suite.run(NAIVE.format(names='"choices-read"'), "-v", "--mockserver-url", running.url))
+    here = outcomes(suite.run(NAIVE.format(names='"all"'), "-v"))
+    there = outcomes(suite.run(NAIVE.format(names='"all"'), "-v", "--mockserver-url", running.url))
 
     assert "FAILED" == there["dual-status=guide"]
     assert here == there

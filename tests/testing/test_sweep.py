@@ -76,8 +76,8 @@ def test_a_family_leaves_its_numbers_out() -> None:
     }
 
 
-def test_choices_read_runs_the_options_of_what_the_first_run_read_and_no_other(suite: Suite) -> None:
-    result = suite.run(NAIVE.format(names='"choices-read"'), "-v")
+def test_a_sweep_over_all_runs_the_options_of_what_the_first_run_read_and_no_other(suite: Suite) -> None:
+    result = suite.run(NAIVE.format(names='"all"'), "-v")
 
     found = outcomes(result)
     assert "PASSED" == found.pop("test_a_bad_body")
@@ -89,32 +89,33 @@ def test_choices_read_runs_the_options_of_what_the_first_run_read_and_no_other(s
     assert [] == [name for name in found if name.startswith(("cancel-", "session-", "progress-"))]
 
 
-def test_the_former_name_touched_works_and_warns(suite: Suite) -> None:
-    result = suite.run(NAIVE.format(names='"touched"'), "-W", "default")
+@pytest.mark.parametrize("former", ["choices-read", "touched"])
+def test_a_former_name_works_and_warns(suite: Suite, former: str) -> None:
+    result = suite.run(NAIVE.format(names=f'"{former}"'), "-W", "default")
 
     result.stdout.fnmatch_lines(
         [
-            "*DeprecationWarning: pytest mark mockserver_sweep('touched') is deprecated since 0.1; use mockserver_sweep('choices-read')"
+            f"*DeprecationWarning: pytest mark mockserver_sweep({former!r}) is deprecated since 0.1; use mockserver_sweep('all')"
         ]
     )
-    assert suite.run(NAIVE.format(names='"choices-read"')).parseoutcomes()["passed"] == result.parseoutcomes()["passed"]
+    assert suite.run(NAIVE.format(names='"all"')).parseoutcomes()["passed"] == result.parseoutcomes()["passed"]
 
 
-def test_choices_read_leaves_the_defaults_to_the_first_run() -> None:
+def test_a_sweep_over_all_leaves_the_defaults_to_the_first_run() -> None:
     defaults = {f"{row.id}={row.default}" for row in CHOICES.values()}
 
     assert set() == defaults & {case.id for case in others(CHOICES)}
     assert len(others(CHOICES)) == sum(len(row.options) - 1 for row in CHOICES.values() if len(row.options) > 1)
 
 
-def test_choices_read_with_a_name_sweeps_both(suite: Suite) -> None:
-    result = suite.run(NAIVE.format(names='"choices-read", "reason-when-none"'), "-v")
+def test_a_sweep_over_all_with_a_name_sweeps_both(suite: Suite) -> None:
+    result = suite.run(NAIVE.format(names='"all", "reason-when-none"'), "-v")
 
     assert {"test_a_bad_body", "dual-status=guide", "reason-when-none=null"} <= set(outcomes(result))
 
 
-def test_choices_read_stops_where_the_run_is_to_stop(suite: Suite) -> None:
-    result = suite.run(NAIVE.format(names='"choices-read"'), "-x")
+def test_a_sweep_over_all_stops_where_the_run_is_to_stop(suite: Suite) -> None:
+    result = suite.run(NAIVE.format(names='"all"'), "-x")
 
     result.assert_outcomes(passed=1, failed=1)
 
@@ -129,7 +130,7 @@ def test_a_test_that_touches_nothing_runs_once_and_its_module_is_left_in_order(s
             yield
             {leaving}
 
-        @pytest.mark.mockserver_sweep("choices-read")
+        @pytest.mark.mockserver_sweep("all")
         def test_it(mockserver, shared):
             pass
     """
@@ -139,12 +140,12 @@ def test_a_test_that_touches_nothing_runs_once_and_its_module_is_left_in_order(s
     suite.run(source.format(leaving="raise OSError")).assert_outcomes(passed=2, errors=1)
 
 
-def test_under_choices_read_a_run_has_a_sandbox_of_its_own(suite: Suite) -> None:
+def test_in_a_sweep_over_all_a_run_has_a_sandbox_of_its_own(suite: Suite) -> None:
     result = suite.run(
         """
         import pytest
 
-        @pytest.mark.mockserver_sweep("choices-read")
+        @pytest.mark.mockserver_sweep("all")
         def test_it(mockserver):
             assert [] == mockserver.call("GET", "/v1/campaigns").json()["campaigns"]
             mockserver.apply({"given": {"templates": [{"id": "t"}]}})
@@ -157,7 +158,7 @@ def test_under_choices_read_a_run_has_a_sandbox_of_its_own(suite: Suite) -> None
     assert result.parseoutcomes()["passed"] > 5
 
 
-@pytest.mark.parametrize("names", ['"dual-status"', '"choices-read"'])
+@pytest.mark.parametrize("names", ['"dual-status"', '"all"'])
 def test_a_method_of_a_unittest_case_is_refused_by_name(suite: Suite, names: str) -> None:
     result = suite.run(
         f"""
@@ -210,11 +211,11 @@ SEVERAL = """
     def check(mockserver):
         assert 400 == mockserver.call("POST", "/v1/campaigns", json={}).status
 
-    @pytest.mark.mockserver_sweep("choices-read")
+    @pytest.mark.mockserver_sweep("all")
     def test_plain(mockserver):
         check(mockserver)
 
-    @pytest.mark.mockserver_sweep("choices-read")
+    @pytest.mark.mockserver_sweep("all")
     class TestClass:
         @pytest.mark.parametrize("time", [1, 2])
         def test_method(self, mockserver, time):
@@ -233,7 +234,7 @@ def failures(result: pytest.RunResult) -> list[str]:
 
 
 @pytest.mark.parametrize("failed", FAILURES)
-def test_a_run_of_choices_read_is_selected_by_the_id_that_was_printed(suite: Suite, failed: str) -> None:
+def test_a_run_of_a_sweep_over_all_is_selected_by_the_id_that_was_printed(suite: Suite, failed: str) -> None:
     assert FAILURES == failures(suite.run(SEVERAL))
 
     alone = suite.run_again(f"test_mine.py::{failed}")
@@ -343,7 +344,7 @@ def test_each_run_is_repeated_on_its_own(suite: Suite) -> None:
 def test_the_same_sweeps_run_on_two_workers(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    source = NAIVE.format(names='"dual-status", "cancel-final"') + NAIVE.format(names='"choices-read"').replace(
+    source = NAIVE.format(names='"dual-status", "cancel-final"') + NAIVE.format(names='"all"').replace(
         "test_a_bad_body", "test_touching"
     )
     alone, apart = suite.run(source), suite.run_in_workers(source)
@@ -360,11 +361,11 @@ ANOTHER = "\n    def test_another(mockserver):\n        assert mockserver.id\n"
     [
         ('"dual-statu"', "*got 'dual-statu'; expected a choice or a family; did you mean 'dual-status'?*"),
         ('"sesions"', "*'sesions'*did you mean 'sessions'?*"),
-        ('"choices-reed"', "*'choices-reed'*did you mean 'choices-read'?*"),
+        ('"alll"', "*'alll'*did you mean 'all'?*"),
         ('"rate-limit-numbers"', "*'rate-limit-numbers', which has values*"),
-        ('"choices-read", "dual-statu"', "*'dual-statu'*did you mean 'dual-status'?*"),
+        ('"all", "dual-statu"', "*'dual-statu'*did you mean 'dual-status'?*"),
         ('["dual-status"]', "*got*'dual-status'*; expected names as separate arguments, not in a list*"),
-        ("", "*mockserver_sweep takes names of choices, of families, or 'choices-read'*"),
+        ("", "*mockserver_sweep takes names of choices, of families, or 'all'*"),
     ],
 )
 def test_a_wrong_mark_is_an_error_of_its_own_test_with_the_closest_match(
@@ -376,7 +377,7 @@ def test_a_wrong_mark_is_an_error_of_its_own_test_with_the_closest_match(
     result.stdout.fnmatch_lines(["*ERROR at setup of test_a_bad_body*", problem])
 
 
-@pytest.mark.parametrize("names", ['"dual-status"', '"choices-read"'])
+@pytest.mark.parametrize("names", ['"dual-status"', '"all"'])
 def test_a_sweep_of_a_test_without_a_sandbox_is_refused(suite: Suite, names: str) -> None:
     result = suite.run(f"import pytest\n\n@pytest.mark.mockserver_sweep({names})\ndef test_it():\n    pass\n")
 
@@ -384,7 +385,7 @@ def test_a_sweep_of_a_test_without_a_sandbox_is_refused(suite: Suite, names: str
     result.stdout.fnmatch_lines(["*needs the fixture mockserver*"])
 
 
-@pytest.mark.parametrize("names", ['"dual-status"', '"choices-read"'])
+@pytest.mark.parametrize("names", ['"dual-status"', '"all"'])
 def test_a_failure_names_the_option_the_default_and_the_clause(suite: Suite, names: str) -> None:
     result = suite.run(NAIVE.format(names=names))
 
@@ -443,14 +444,14 @@ def test_a_parametrized_test_is_swept_for_each_of_its_values(suite: Suite) -> No
 
 
 def test_a_parametrized_test_touches_for_each_of_its_values(suite: Suite) -> None:
-    result = suite.run(PARAMETRIZED.format(names='"choices-read"'), "-v")
+    result = suite.run(PARAMETRIZED.format(names='"all"'), "-v")
 
     found = outcomes(result)
     assert {"0-dual-status=guide", "-1-dual-status=guide"} == {name for name, word in found.items() if word == "FAILED"}
     assert ("PASSED", "PASSED") == (found["0"], found["-1"])
 
 
-@pytest.mark.parametrize("names", ['"dual-status"', '"choices-read"'])
+@pytest.mark.parametrize("names", ['"dual-status"', '"all"'])
 def test_a_class_is_swept_by_a_mark_of_its_own(suite: Suite, names: str) -> None:
     result = suite.run(
         f"""
