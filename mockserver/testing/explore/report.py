@@ -20,6 +20,7 @@ from mockserver.testing.report.folder import ReportOfFindings
 from mockserver.version import REPORT_VERSION
 
 COLUMNS: tuple[Verdict, ...] = ("survived", "reported", "crashed", "breach", "silent")
+_PLACEMENT = "one thing that goes wrong at one place, such as a lost answer at call 2"
 _FAILING = ("silent", "breach")
 _SHOWN = 3  # placements of a finding in the text
 _SLOW = ", ".join(row.name for row in FAULTS.values() if row.needs_time)
@@ -220,10 +221,11 @@ class ExploreReport(ReportOfFindings):
 
     def _lines(self, *, as_documents: bool) -> Iterator[str]:
         yield from self._incomplete()
-        yield f"explored {self.test}: {_of(self.clean.calls, 'call')}, {_of(self.clean.deliveries, 'delivery')}, {_of(len(self.clean.choices_read), 'choice')} read"
+        yield f"explored {self.test}: {_of(self.clean.calls, 'call')}, {_of(self.clean.deliveries, 'delivery')}; depends on {_of(len(self.clean.choices_read), 'choice')}"
         yield from (f"  {line}" for line in self._notes())
         if self.clean.is_explored:
             yield f"  {self._covered()}"
+            yield f"  placement: {_PLACEMENT}"
             yield f"  {', '.join(f'{name} {self.verdicts.get(name, 0)}' for name in ORDER)}"
             yield from (f"  {name}: {meaning}" for name, meaning in MEANINGS.items() if self.verdicts.get(name))
         if self.left_behind:

@@ -19,6 +19,7 @@ from mockserver.testing.interleave.verdicts import RunEnd
 from mockserver.testing.report.folder import ReportOfFindings
 from mockserver.version import REPORT_VERSION
 
+_PREEMPTION = "another client or an event goes first while a client has a call waiting"
 _REPLAY = 'mockserver_server.interleave(..., schedule="{schedule}"{fault})'
 
 
@@ -177,6 +178,8 @@ class InterleaveReport(ReportOfFindings):
             yield f"  schedule: {self.options.schedule}"
         else:
             yield from (f"  {line}" for line in self._bound_lines())
+            if self.findings:
+                yield f"  preemption: {_PREEMPTION}"
         yield from (f"  {line}" for line in self._notes())
         for finding in self.findings:
             yield from _finding_lines(finding, replay, as_option)
