@@ -19,6 +19,7 @@ import pytest
 import requests
 
 from mockserver._json import JSON
+from mockserver.cli import main
 from mockserver.coverage.coverage import Coverage
 from mockserver.version import VERSION
 from tests.processes import OWN_GROUP, in_a_terminal, interrupt
@@ -225,6 +226,27 @@ def test_it_logs_one_line_per_call_and_no_whole_key(serve: Serve) -> None:
     assert "400 POST /v1/campaigns VALIDATION_ERROR" in log[4]
     assert "401 GET /v1/campaigns API_KEY_INVALID" in log[5]
     assert [] == [line for line in log if key in line or "strangerstranger" in line]
+
+
+def test_a_client_of_an_https_address_is_named_in_the_log(serve: Serve) -> None:
+    served = serve()
+    with pytest.raises(requests.exceptions.SSLError):
+        served.session.get(served.url.replace("http:", "https:"), timeout=DEADLINE_SECONDS)
+
+    (line,) = served.log()
+
+    assert line.endswith(" 400 the request does not begin with a method; this server supports plain HTTP, not TLS")
+
+
+def test_a_command_that_gets_an_https_address_proposes_the_plain_one(
+    serve: Serve, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain = serve("--log-format", "off").url
+    secure = plain.replace("http:", "https:")
+    for command in (["report", secure], ["verify", secure, "--key", "sk_any_key_of_mine"]):
+        main(command)
+
+    assert [f"(no TLS there; did you mean {plain!r}?)"] * 2 == re.findall(r"\(no TLS.*?\?\)", capsys.readouterr().err)
 
 
 def test_the_first_line_ends_in_the_address(serve: Serve) -> None:

@@ -119,6 +119,7 @@ def _serve(
 ) -> int:
     from mockserver.server.hosting.background import BackgroundWorker
     from mockserver.server.hosting.host import DEFAULT_ID
+    from mockserver.server.hosting.log_lines import refusal_line
     from mockserver.server.http1.server import Server
     from mockserver.server.socket_handler import SocketHandler, error_body
 
@@ -133,6 +134,7 @@ def _serve(
             options.port,
             explain=not options.no_reason,
             error_body=error_body,
+            on_error=lambda status, why: log.write(refusal_line(status, why)) if log else None,
             limits=_connection_limits(options),
         )
     url = _reachable(server.url)

@@ -16,11 +16,13 @@ from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
+from ssl import SSLCertVerificationError, SSLError
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from urllib.parse import quote, urlencode, urlsplit
 
 from mockserver._json import JSON
+from mockserver.contract.text import did_you_mean
 from mockserver.scenario import library
 from mockserver.scenario.documents import read, refusal, to_plain
 from mockserver.scenario.problems import Problem, ScenarioError
@@ -75,7 +77,7 @@ class ControlClient:
     def send(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, timeout_s: float | None = None
     ) -> Response:
-        """Return the response to one request; OSError if the server does not respond."""
+        """Return the response to one request; OSError if the server does not respond, or not by TLS to an https: url."""
         parts = urlsplit(url)
         connection_type = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         connection = connection_type(parts.hostname or "", parts.port, timeout=timeout_s or TIMEOUT_S)
@@ -84,6 +86,10 @@ class ControlClient:
             connection.request(method, target, body=body, headers=dict(headers))
             reply = connection.getresponse()
             return Response(reply.status, {name.lower(): value for name, value in reply.getheaders()}, reply.read())
+        except SSLCertVerificationError:
+            raise
+        except SSLError:
+            raise ConnectionError(f"no TLS there{did_you_mean(f'http://{parts.netloc}')}") from None
         finally:
             connection.close()
 

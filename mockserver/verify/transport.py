@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import re
+import ssl
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import SplitResult, urlsplit
@@ -74,6 +75,7 @@ class HttpClient:
             port = parts.port
         except ValueError:
             raise ValueError(f"got the base url {base_url!r}, whose port is not a number from 0 to 65535") from None
+        self._netloc = parts.netloc
         self._prefix = parts.path.rstrip("/").removesuffix("/v1")
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._connection = kind(parts.hostname, port, timeout=TIMEOUT_S)
@@ -105,6 +107,8 @@ class HttpClient:
             # The next call opens a new connection. This one is not repeated, since the service may have carried it out.
             self.close()
             reason = getattr(failure, "strerror", None) or type(failure).__name__  # such as `Connection refused`
+            if isinstance(failure, ssl.SSLError) and not isinstance(failure, ssl.SSLCertVerificationError):
+                reason = f"no TLS there{did_you_mean(f'http://{self._netloc}{self._prefix}')}"
             raise ConnectionError(f"no response ({reason})") from None
 
     def close(self) -> None:

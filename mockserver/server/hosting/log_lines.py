@@ -1,5 +1,5 @@
 """
-Lines of the server's log: calls of the API, control commands, attempts at deliveries, and sandboxes that a limit ends.
+Lines of the server's log: calls of the API, control commands, attempts at deliveries, refused bytes, and sandboxes that a limit ends.
 
 1. A line is a function without arguments, made where something happens and called by the thread that writes the log: a call
    does not wait for the text of its line. Only the short text of a plain call is made at once: in another thread it would
@@ -135,6 +135,11 @@ def end_line(context: LogContext, limit: str, reason: str) -> Line:
     return _line("end", context, lambda: {"limit": limit, "reason": reason})
 
 
+def refusal_line(status: int, reason: str) -> Line:
+    """Return the line of bytes that were answered although they are no request, such as those of a client that speaks TLS."""
+    return _line("refusal", LogContext(), lambda: {"status": status, "reason": reason})
+
+
 def failure_line(record: logging.LogRecord) -> Line:
     """Return the line of a failure or warning of the server itself."""
     text = logging.Formatter().format(record)
@@ -245,5 +250,6 @@ _TEXTS: Mapping[str, Callable[[JSON], list[str]]] = {
     "command": _exchange_text,
     "delivery": _attempt_text,
     "end": lambda members: ["ended", members["sandbox"], f"({members['limit']})", members["reason"]],
+    "refusal": lambda members: [str(members["status"]), members["reason"]],
     "failure": lambda members: [members["message"]],
 }

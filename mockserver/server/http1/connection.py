@@ -59,6 +59,7 @@ class ServerConfig:
     idle_seconds: float
     explain: bool
     limits: ConnectionLimits
+    on_error: Callable[[int, str], None] = lambda status, why: None
 
 
 class Shared(NamedTuple):
@@ -500,6 +501,7 @@ class Connection:
 
     def _error(self, is_own: bool, why: str) -> Response:
         status, body = self._config.error_body(is_own)
+        self._config.on_error(status, why)
         reason = (("X-Mock-Reason", why),) if self._config.explain else ()
         return Response(status, (("Content-Type", "application/json"), *reason), body)
 

@@ -90,7 +90,9 @@ def send_in_process(
     root = hosted if origin == hosted.own_origin else None
     if root is None and origin not in (hosted.host.origin, IN_PROCESS_ORIGIN):
         own = hosted.own_origin or hosted.host.origin
-        raise ValueError(f"got {origin}; expected {own}: an in-process client reaches no other host")
+        is_alike = origin.partition("://")[2] in (own.partition("://")[2], IN_PROCESS_ORIGIN.partition("://")[2])
+        why = "the sandbox has no TLS" if is_alike else "an in-process client reaches no other host"
+        raise ValueError(f"got {origin}; expected {own}: {why}")
     request = HttpRequest.create(method, target, headers, body, origin)
     client = NO_TIMEOUT if timeout_s is None else VirtualWait(round(timeout_s * SECOND))
     return front_controller.handle_request(hosted.host, request, root, client)[0]
