@@ -112,6 +112,21 @@ def test_clients_that_change_memory_which_they_share_are_run_in_every_order(serv
     assert "the clients change memory that they share, so every order is run" in report.text()
 
 
+@pytest.mark.parametrize("prune", [True, False])
+def test_memory_that_clients_keep_from_one_run_to_the_next_fails_the_report(server: MockServer, prune: bool) -> None:
+    memory: list[str] = []
+
+    def work(sandbox: Sandbox) -> None:
+        if not memory:
+            memory.append(create(sandbox, f"Promotion {random.random()}"))
+
+    clients = {"worker": lambda sandbox: work(sandbox), "cron": lambda sandbox: work(sandbox)}
+    report = server.interleave(clients=clients, settings={"given": GIVEN}, prune=prune)
+
+    assert report.failed
+    assert "make what they share anew in `setup`" in report.text().splitlines()[1]
+
+
 def test_memory_that_no_client_changes_hinders_no_merging(server: MockServer) -> None:
     table = {"name": ["One", "Two"]}
     clients = {

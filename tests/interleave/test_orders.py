@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import random
 import threading
@@ -388,6 +389,32 @@ def test_an_exception_that_is_tolerated_is_an_outcome(server: MockServer) -> Non
 
     assert ["crashed"] == [finding.verdict for finding in crashed.findings]
     assert not tolerated.failed, tolerated.text()
+
+
+def test_an_end_that_a_client_reports_by_a_tolerated_exception_is_no_finding(server: MockServer) -> None:
+    class Canceled(Exception):
+        pass
+
+    def send(sandbox: Sandbox) -> None:
+        campaign_id = create(sandbox, "Promotion")
+        if sandbox.call("POST", f"/v1/campaigns/{campaign_id}/start").status == 422:
+            raise Canceled(campaign_id)
+
+    def cancel_drafts(sandbox: Sandbox) -> None:
+        for row in campaigns(sandbox):
+            if row["status"] == "draft":
+                sandbox.call("POST", f"/v1/campaigns/{row['id']}/cancel")
+
+    clients = {"worker": send, "operator": cancel_drafts}
+
+    def send_silently(sandbox: Sandbox) -> None:
+        with contextlib.suppress(Canceled):
+            send(sandbox)
+
+    reported = interleaved(server, clients, bound=1, tolerates=(Canceled,))
+    assert not reported.failed, reported.text()
+    silent = interleaved(server, {**clients, "worker": send_silently}, bound=1)
+    assert ["unserial"] == [row.verdict for row in silent.findings]
 
 
 @pytest.mark.parametrize(

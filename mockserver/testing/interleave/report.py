@@ -221,7 +221,7 @@ class InterleaveReport(ReportOfFindings):
             rest = f", and none with more than {_count(last, 'preemption')}" if last < self.options.bound else ""
             yield f"not run: {_count(self.left, 'order')} beyond the budget of {budget}{rest}"
         yield from self.not_interleaved
-        if self.shares_memory and self.options.schedule is None:
+        if self.shares_memory and self.options.prune and self.options.schedule is None:
             yield "the clients change memory that they share, so every order is run"
         if self.difference is not None:
             yield f"equal runs differ: {self.difference}; so `unserial` is not judged"

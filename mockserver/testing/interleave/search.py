@@ -68,6 +68,11 @@ class _Planned:
     prefix: tuple[str, ...] = field(compare=False)
 
 
+_KEPT = (
+    "the clients keep memory from one run to the next, so that equal runs differ; make what they share anew in `setup`"
+)
+
+
 class Search:
     """
     One search.
@@ -191,12 +196,14 @@ class Search:
                         self._plan(order, place, option)
         with self._made() as sandbox:
             played, end = self._play(sandbox, ())
-        if (_texts(played), end.records) != seen[0]:
-            self._difference = _first_difference(seen[0], (_texts(played), end.records))
+        texts = _texts(played)
+        if (texts, end.records) != seen[0]:
+            self._difference = _first_difference(seen[0], (texts, end.records))
+        keeps_memory = self._shares_memory and texts != seen[0][0] and not self._blocked
         self._bounds = bounds_beyond(max(used))._replace(real=SERIAL_BOUNDS.real)
         self._serial_ends, self._ends = SerialEnds(ends, tuple(self._clients)), ends
         self._by_bound[0] = Bound(0, len(self._serial))
-        self._failed = self._why_incomparable(ends)
+        self._failed = _KEPT if keeps_memory else self._why_incomparable(ends)
 
     def _note_handles(self, played: Played) -> None:
         for step in played.steps:
@@ -464,7 +471,7 @@ class Search:
 
     @property
     def _reads_memory(self) -> bool:
-        return self._serial_ends is None and self._options.prune
+        return self._serial_ends is None
 
     def _note_memory(self) -> None:
         """Between the steps of the serial runs, see whether the clients change memory that they share."""

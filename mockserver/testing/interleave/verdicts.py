@@ -230,17 +230,21 @@ class SerialEnds:
         self, end: RunEnd, tolerates: tuple[type[BaseException], ...], *, is_comparable: bool
     ) -> list[InterleaveCause]:
         """
-        Return what no serial run shows, the worst first; another end only if nothing else explains it.
+        Return what no serial run shows, the worst first; another end only if nothing else explains it, and no client reports it.
 
         Args:
             end: Of a run.
-            tolerates: Types of exceptions with which a client may end.
+            tolerates: Types of exceptions by which a client reports that another was first.
             is_comparable: Equal serial runs have equal ends.
         """
-        causes = [*self._duplicate(end), *self._breaches(end)]
+        causes, is_reported = [*self._duplicate(end), *self._breaches(end)], False
         for name, failure in end.raised.items():
             kind = _kind(end.errors[name], self._clients)
-            if not isinstance(failure, tolerates) and kind not in self._errors:
+            if kind in self._errors:
+                continue
+            if isinstance(failure, tolerates):
+                is_reported = True
+            else:
                 after = f" after {end.refused[name]}" if name in end.refused else ""
                 message = f"{name} ended with {end.errors[name]}{after}"
                 causes.append(InterleaveCause("crashed", kind, message, client=name))
@@ -249,7 +253,7 @@ class SerialEnds:
         check = None if end.check is None else _kind(end.check, self._clients)
         if check is not None and check not in self._checks:
             causes.append(InterleaveCause("check", check, f"the check ended with {end.check}"))
-        if not causes and is_comparable and end.records not in self._records:
+        if not causes and not is_reported and is_comparable and end.records not in self._records:
             causes.append(
                 InterleaveCause("unserial", "end", f"the end is that of no serial run: {self._difference(end)}")
             )
