@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -54,14 +55,21 @@ def workers(name: str = "sys.argv[0]") -> list[str]:
     return ["--scenario", "one.yaml", *program("worker.py", text), *program("cron.py", text)]
 
 
-def test_two_programs_race(capsys: pytest.CaptureFixture[str]) -> None:
-    status = main(["interleave", "--bound", "1", "--json", "report.json", *workers()])
+def test_two_programs_race_and_are_named_as_they_were_given(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    python = Path(sys.executable).name
+    given = [word if word != sys.executable else python for word in workers()]
+
+    status = main(["interleave", "--bound", "1", "--json", "report.json", *given])
 
     assert 1 == status
     (finding,) = json.loads(Path("report.json").read_text("utf-8"))["findings"]
     assert ("duplicate", "a*2 b") == (finding["verdict"], finding["schedule"])
     assert Path(finding["document"]).is_file()
-    again = f'  > mockserver interleave --schedule "a*2 b" --scenario one.yaml -- {sys.executable} worker.py -- '
+    assert Path(finding["document"]).name.startswith(f"{python}-worker.py-and-{python}-cron.py-duplicate-")
+    again = f'  > mockserver interleave --schedule "a*2 b" --scenario one.yaml -- {python} worker.py -- '
     assert again in capsys.readouterr().out
 
 

@@ -75,7 +75,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
 
     commands = _commands(options.command)
     clients = {
-        name: partial(_run_command, command, options.timeout, reported(options))
+        name: partial(_run_command, with_program("interleave", command), options.timeout, reported(options))
         for name, command in zip(ascii_lowercase, commands, strict=False)
     }
     report: InterleaveReport
@@ -114,7 +114,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
 
 
 def _commands(words: Sequence[str]) -> list[list[str]]:
-    """Return the commands with the paths of their programs; ValueError for fewer than two, or an unknown program."""
+    """Return the commands; ValueError for fewer than two."""
     commands: list[list[str]] = []
     for word in words if words[:1] == [_SEPARATOR] else [_SEPARATOR, *words]:
         if word == _SEPARATOR:
@@ -126,7 +126,7 @@ def _commands(words: Sequence[str]) -> list[list[str]]:
             f"interleave: got {len([each for each in commands if each])} command(s); expected at least two, such as "
             "`mockserver interleave -- npm run worker -- npm run cron`"
         )
-    return [with_program("interleave", command) for command in commands]
+    return commands
 
 
 def _run_command(
