@@ -68,7 +68,7 @@ def test_two_programs_race_and_are_named_as_they_were_given(
     (finding,) = json.loads(Path("report.json").read_text("utf-8"))["findings"]
     assert ("duplicate", "a*2 b") == (finding["verdict"], finding["schedule"])
     assert Path(finding["document"]).is_file()
-    assert Path(finding["document"]).name.startswith(f"{python}-worker.py-and-{python}-cron.py-duplicate-")
+    assert Path(finding["document"]).name.startswith(f"{python}-worker.py-and-{python}-cron.py-")
     again = f'  > mockserver interleave --schedule "a*2 b" --scenario one.yaml -- {python} worker.py -- '
     assert again in capsys.readouterr().out
 
