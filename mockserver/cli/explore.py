@@ -127,7 +127,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     try:
         is_complete = _run_all(exploration, runs, options)
     except KeyboardInterrupt:  # the command has ended already
-        exploration.end(f"by a signal after {_runs(runs.count)}")
+        exploration.end(f"by a signal after {runs.count} run{'' if runs.count == 1 else 's'}")
     report = exploration.report()
     if report.ended is None and report.clean.calls == 0 and report.clean.failure is None:
         made = "no call"
@@ -247,7 +247,3 @@ def stopped_by_signals() -> Iterator[None]:
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
-
-
-def _runs(count: int) -> str:
-    return "1 run" if count == 1 else f"{count} runs"

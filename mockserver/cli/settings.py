@@ -106,15 +106,12 @@ def _limit(read: Callable[[str], int | None], expected: str) -> Callable[[str], 
     return read_limit
 
 
-def _size(text: str) -> int | None:
-    match = _SIZE.fullmatch(text)
-    factor = {**_FACTORS, **_BINARY_FACTORS}[match[2] or ""] if match else 0
-    return round(float(match[1]) * factor) if match else None
-
-
 def _large_size(text: str) -> int | None:
-    size = _size(text)
-    return None if size is None or size < _SIZE_MIN else size
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        return None
+    size = round(float(match[1]) * {**_FACTORS, **_BINARY_FACTORS}[match[2] or ""])
+    return size if size >= _SIZE_MIN else None
 
 
 def _some_text(text: str) -> str:

@@ -13,20 +13,18 @@ from __future__ import annotations
 import traceback
 import warnings
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from mockserver.contract.text import closest_match_hint
 from mockserver.pytest_plugin import failure_report, options, sweep
 from mockserver.pytest_plugin.clones import clone_item, is_unittest
 from mockserver.pytest_plugin.explore import ARGUMENTS, EXPLORATION, INNER_RUN, MARK, RESULTS, is_inner
 from mockserver.pytest_plugin.explore_results import TITLE, ExploreResults, verdicts
 from mockserver.server.errors import causes
 from mockserver.testing.explore import Exploration, ExploreOptions
-from mockserver.testing.report.folder import make_folder, shown_path
 
 if TYPE_CHECKING:
     from _pytest.capture import CaptureManager
@@ -182,7 +180,7 @@ class ExploreRuns:
         finally:
             ownership.start_test(item.nodeid)  # the sandboxes of the further runs are not those of the test
         exploration.result = exploration.report()
-        _write_documents(item, exploration.result)
+        failure_report.write_documents(item.config, exploration.result)
         if exploration.result.failed:
             pytest.fail(f"explore: {_why(exploration.result)}", pytrace=False)
 
@@ -223,16 +221,6 @@ def _why(report: ExploreReport) -> str:
     return verdicts(report.entry()) if clean.unexplored is None else f"not explored: {clean.unexplored}"
 
 
-def _write_documents(item: pytest.Item, report: ExploreReport) -> None:
-    """Write a document for each finding, whose path is in the report then."""
-    home = failure_report.home(item.config)
-    if home is None or not report.findings:
-        return
-    with suppress(OSError):  # the documents themselves fail by the same cause
-        make_folder(home, item.config.rootpath)
-    report.try_to_write_documents(shown_path(home))
-
-
 def _options(item: pytest.Item) -> ExploreOptions:
     """Return the options of a test by its marks, of which the nearest take precedence; ValueError if it cannot be explored."""
     if is_unittest(item):
@@ -245,15 +233,7 @@ def _options(item: pytest.Item) -> ExploreOptions:
         )
     if options.run_option(item.config, "url") is not None:
         raise ValueError("got --mockserver-url; expected sandboxes in this process")
-    marks = list(item.iter_markers(MARK))
-    positional = next((mark.args for mark in marks if mark.args), None)
-    if positional is not None:
-        raise ValueError(f"got {positional!r}; expected keyword arguments only")
-    arguments = {name: value for mark in reversed(marks) for name, value in mark.kwargs.items()}
-    unknown = next((name for name in arguments if name not in (*ARGUMENTS, _FORMER)), None)
-    if unknown is not None:
-        raise ValueError(f"got {unknown!r}; expected {', '.join(ARGUMENTS)}{closest_match_hint(unknown, ARGUMENTS)}")
-    return ExploreOptions(**arguments)
+    return ExploreOptions(**options.mark_arguments(item, MARK, ARGUMENTS, former=(_FORMER,)))
 
 
 def _tear_down(item: pytest.Function) -> pytest.CallInfo[None]:

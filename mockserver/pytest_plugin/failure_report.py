@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,14 @@ from mockserver.scenario import documents
 from mockserver.server.report.snapshot import SandboxSnapshot
 from mockserver.server.report.text import report as report_of
 from mockserver.testing.report.failures import SelfExplainingError, describe
-from mockserver.testing.report.folder import file_name, folder_for_documents, write_file
+from mockserver.testing.report.folder import (
+    ReportOfFindings,
+    file_name,
+    folder_for_documents,
+    make_folder,
+    shown_path,
+    write_file,
+)
 from mockserver.testing.report.notes import has_notes
 from mockserver.testing.report.snapshots import snapshot
 from mockserver.testing.sandbox import Sandbox
@@ -135,6 +143,16 @@ def _write(
     has_own_data = any(entry["do"] == "apply_scenario" and "given" in entry.get("with", {}) for entry in before)
     set_up = "the same seed, choices and clock" if has_own_data else "the same initial state"
     yield f"{set_up}: @pytest.mark.mockserver(scenario={file!r})"
+
+
+def write_documents(config: pytest.Config, report: ReportOfFindings) -> None:
+    """Write a document for each finding of a report, whose path is in the report then."""
+    folder = home(config)
+    if folder is None or not report.findings:
+        return
+    with suppress(OSError):  # the documents themselves fail by the same cause
+        make_folder(folder, config.rootpath)
+    report.try_to_write_documents(shown_path(folder))
 
 
 def home(config: pytest.Config) -> Path | None:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mockserver.contract.text import closest_match_hint
 from mockserver.pytest_plugin import failure_report, options
 from mockserver.testing.interleave import InterleaveOptions
-from mockserver.testing.report.folder import make_folder, shown_path
 from mockserver.testing.settings import NAMES
 
 if TYPE_CHECKING:
@@ -53,23 +50,12 @@ def _report(item: pytest.Function) -> InterleaveReport:
     """Return the report of a test; ValueError for a wrong mark, or a test that returns no clients."""
     if options.run_option(item.config, "url") is not None:
         raise ValueError("got --mockserver-url; expected sandboxes in this process")
-    marks = list(item.iter_markers(MARK))
-    positional = next((mark.args for mark in marks if mark.args), None)
-    if positional is not None:
-        raise ValueError(f"got {positional!r}; expected keyword arguments only")
-    arguments: dict[str, Any] = {name: value for mark in reversed(marks) for name, value in mark.kwargs.items()}
-    unknown = next((name for name in arguments if name not in ARGUMENTS), None)
-    if unknown is not None:
-        raise ValueError(f"got {unknown!r}; expected {', '.join(ARGUMENTS)}{closest_match_hint(unknown, ARGUMENTS)}")
+    arguments = options.mark_arguments(item, MARK, ARGUMENTS)
     own = [*item.iter_markers("mockserver")]
     settings = {name: value for mark in reversed(own) for name, value in mark.kwargs.items() if name in NAMES}
     server: MockServer = item._request.getfixturevalue("mockserver_server")
     report = server.interleave(clients=_clients(item), settings=settings, test=item.nodeid, **arguments)
-    home = failure_report.home(item.config)
-    if home is not None and report.findings:
-        with suppress(OSError):  # the documents themselves fail by the same cause
-            make_folder(home, item.config.rootpath)
-        report.try_to_write_documents(shown_path(home))
+    failure_report.write_documents(item.config, report)
     return report
 
 

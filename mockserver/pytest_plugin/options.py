@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -183,6 +183,34 @@ def _warn(config: pytest.Config, name: str) -> None:
         config.issue_config_time_warning(DeprecationWarning(message(name)), stacklevel=2)
     except DeprecationWarning as refusal:
         raise ValueError(str(refusal)) from None
+
+
+def mark_arguments(
+    item: pytest.Item, mark: str, names: Collection[str], *, former: Collection[str] = ()
+) -> dict[str, Any]:
+    """
+    Return the arguments of a test's marks of one name, of which the nearest take precedence.
+
+    Args:
+        item: The test.
+        mark: The name of the marks.
+        names: Of their arguments.
+        former: Deprecated names of some, which no message proposes.
+
+    Raises:
+        ValueError: An argument has no name, or an unknown one.
+    """
+    arguments: dict[str, Any] = {}
+    for each in reversed(list(item.iter_markers(mark))):
+        if each.args:
+            raise ValueError(f"got {each.args!r}; expected keyword arguments only")
+        arguments |= each.kwargs
+    unknown = next((name for name in arguments if name not in (*names, *former)), None)
+    if unknown is not None:
+        from mockserver.contract.text import closest_match_hint
+
+        raise ValueError(f"got {unknown!r}; expected {', '.join(names)}{closest_match_hint(unknown, names)}")
+    return arguments
 
 
 def reads_limit(config: pytest.Config) -> int | None:

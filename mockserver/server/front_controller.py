@@ -158,17 +158,13 @@ def _visit(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, clien
     return handler.serve(hosted, request)
 
 
-def _is_stream(request: HttpRequest) -> bool:
-    return request.target.partition("?")[0] == "/_mock/stream"
-
-
 def _is_page(request: HttpRequest) -> bool:
     is_own = request.target.startswith("/_mock/") and paths.is_of_dashboard(request)
     return is_own or paths.is_redirected(request) or paths.is_icon_of_page(request)
 
 
 DASHBOARD = ServerPart(_is_page, partial(_control, is_page=True), is_control=True)
-STREAM = ServerPart(_is_stream, _control, is_control=True)
+STREAM = ServerPart(lambda request: request.target.partition("?")[0] == "/_mock/stream", _control, is_control=True)
 CONTROL = ServerPart(lambda request: request.target.startswith("/_mock/"), _control, is_control=True)
 MEDIA = ServerPart(lambda request: request.target.startswith("/media/") and request.method in ("GET", "HEAD"), _media)
 PAGE = ServerPart(lambda request: request.target.startswith("/connect/"), _visit, sends_early=True)

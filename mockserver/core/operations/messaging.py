@@ -207,8 +207,9 @@ def upload(scope: Scope, call: Call) -> Success:
             "MEDIA_UPLOAD_TOO_MANY_FILES", clause="media.too-many", location="files", reason=reason, max=most
         )
     refusals = [upload_error(scope.sandbox, part) for part in parts]
-    if scope.sandbox.choices["media-partial-failure"] == "all-or-nothing":
-        _refuse_any(refusals)
+    errors = [refusal for refusal in refusals if refusal is not None]
+    if scope.sandbox.choices["media-partial-failure"] == "all-or-nothing" and errors:
+        raise min(errors, key=lambda refusal: refusal.code != "MEDIA_INVALID_FORMAT")  # a format before a size
     failed = _failed_by_storage(scope.sandbox, parts)
     return Success(
         [
@@ -231,13 +232,6 @@ def _failed_by_storage(sandbox: SandboxState, parts: Sequence[UploadedFile]) -> 
         or ids.seeded_int(sandbox.seed, "storage", place, below=1_000_000) < ratio * 1_000_000
         for part, place in zip(parts, places, strict=True)
     ]
-
-
-def _refuse_any(refusals: Sequence[ApiError | None]) -> None:
-    """Raise the first refusal, one of a format before one of a size."""
-    errors = [refusal for refusal in refusals if refusal is not None]
-    if errors:
-        raise min(errors, key=lambda refusal: refusal.code != "MEDIA_INVALID_FORMAT")
 
 
 def _stored(scope: Scope, part: UploadedFile) -> UploadResult:

@@ -51,7 +51,12 @@ def add_rules(hosted: HostedSandbox, args: Arguments) -> answers.RuleList:
     several = args.get("rules")
     is_list = isinstance(several, list)
     given = several if isinstance(several, list) else [args]
-    script = [_of_test(rule) if isinstance(rule, dict) else rule for rule in given]
+    script = [
+        rule
+        if not isinstance(rule, dict) or BOUNDED.isdisjoint(rule)
+        else {**rule, "mustFire": rule.get("mustFire", True)}
+        for rule in given
+    ]
     try:
         added = apply(hosted.sandbox, {"script": script}).rules
     except ScenarioError as refusal:
@@ -59,10 +64,6 @@ def add_rules(hosted: HostedSandbox, args: Arguments) -> answers.RuleList:
         problems = (problem._replace(path=problem.path.removeprefix(former)) for problem in refusal.problems)
         raise refused_document(ScenarioError(problems), "no rule was added") from None
     return {"rules": [rule for rule in views.rules(hosted.sandbox) if rule["id"] in added]}
-
-
-def _of_test(rule: Mapping[str, Any]) -> Mapping[str, Any]:
-    return rule if BOUNDED.isdisjoint(rule) else {**rule, "mustFire": rule.get("mustFire", True)}
 
 
 def list_scenarios(hosted: HostedSandbox, args: Arguments) -> answers.ScenarioList:

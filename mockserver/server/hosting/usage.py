@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from mockserver.core.instants import Duration
 from mockserver.core.state.sandbox import Checkpoint, SandboxState
-from mockserver.core.state.tenant import TABLES, Tenant
+from mockserver.core.state.tenant import TABLES
 
 SANDBOX_BYTES: Final = 16_000  # of an empty one, its initial checkpoint included
 _ROW_BYTES: Final = 700  # of a record, without the texts that a client chooses
@@ -87,12 +87,13 @@ class MemoryEstimate:
             + _DELIVERY_BYTES * len(outbox.deliveries)
             + _VISIT_BYTES * len(sandbox.visits)
             + sum(len(each.call.body or b"") for each in sandbox.rule_set.deferred_calls.values())
-            + sum(map(self._of_tenant, sandbox.tenants.values()))
+            + sum(
+                self._of_table(tenant.id, table, getattr(tenant, table))
+                for tenant in sandbox.tenants.values()
+                for table in TABLES
+            )
             + sum(map(_of_checkpoint, checkpoints.values()))
         )
-
-    def _of_tenant(self, tenant: Tenant) -> int:
-        return sum(self._of_table(tenant.id, table, getattr(tenant, table)) for table in TABLES)
 
     def _of_table(self, tenant_id: str, name: str, table: Any) -> int:
         own = self._of_texts((tenant_id, name), table, _OWN_BYTES[name]) if table and name in _OWN_BYTES else 0

@@ -108,13 +108,11 @@ def _shown_by_sandbox(snapshot: SandboxSnapshot, failure: Failure | None) -> Dia
     calls, before = _describe_calls(snapshot, failure), 2 if has_failed_calls else 0
     rest = [*calls[:before], *idle, *refused, *odd, *calls[before:]]
     if bent and last is None:
-        rest = clocks.frozen_clock_hint(snapshot) or _unexplained_progress(snapshot)
+        is_counted = any(
+            rule.get("did") for rule in snapshot.rules
+        )  # the line of such a rule has the count of the sends
+        rest = clocks.frozen_clock_hint(snapshot) or ([] if is_counted else latest_read.send_progress(snapshot))
     return _citing([*broken, *on_faults, *bent, *others, *rest], [n for each in findings for n in each.exchanges])
-
-
-def _unexplained_progress(snapshot: SandboxSnapshot) -> list[str]:
-    """Return the progress of sends, unless a rule has changed it: the line of that rule has the count."""
-    return [] if any(rule.get("did") for rule in snapshot.rules) else latest_read.send_progress(snapshot)
 
 
 def _on_faults_first(snapshot: SandboxSnapshot, findings: Iterable[Finding]) -> tuple[list[str], list[str]]:

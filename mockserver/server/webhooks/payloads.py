@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mockserver._json import JSON, changed
 from mockserver.core import ids
@@ -30,17 +30,15 @@ class WebhookRequest(NamedTuple):
     body: bytes
 
 
-def _reordered(value: JSON) -> Any:
-    return changed(value, lambda part: dict(reversed(part.items())))
-
-
 # The JSON text of an event, by option of `wh-body-bytes`.
 BODY_FORMATS: Mapping[str, Callable[[JSON], str]] = MappingProxyType(
     {
         "compact": lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")),
         "escaped": lambda value: json.dumps(value, ensure_ascii=True, separators=(",", ":")),
         "spaced": lambda value: json.dumps(value, ensure_ascii=False, separators=(", ", ": ")),
-        "reordered-keys": lambda value: json.dumps(_reordered(value), ensure_ascii=False, separators=(",", ":")),
+        "reordered-keys": lambda value: json.dumps(
+            changed(value, lambda part: dict(reversed(part.items()))), ensure_ascii=False, separators=(",", ":")
+        ),
     }
 )
 
