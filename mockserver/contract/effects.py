@@ -81,7 +81,6 @@ FORGERIES = (
     "other-tenant",
     "junk-header",
 )
-BODY_SPELLINGS = ("escaped", "spaced", "reordered-keys")
 
 
 def of_group(group: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.contract.endpoints import OPERATIONS
-from mockserver.core.operations.footprints import READS, Footprint, footprint_of
+from mockserver.core.operations.footprints import READS, footprint_of
 from mockserver.testing.sandbox import Sandbox
 from tests.benchmarks import interleaving
 from tests.interleave.pairs import BODY, GIVEN, TWO_DRAFTS, campaigns, create, list_then_create, start
@@ -144,19 +144,6 @@ def test_memory_that_no_client_changes_hinders_no_merging(server: MockServer) ->
 
 def test_every_operation_has_a_row() -> None:
     assert set(OPERATIONS) == set(READS)
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "commutes"),
-    [
-        (Footprint(frozenset("a")), Footprint(frozenset("a")), True),
-        (Footprint(frozenset("a")), Footprint(frozenset(), frozenset("a")), False),
-        (Footprint(frozenset(), frozenset("a")), Footprint(frozenset(), frozenset("a")), False),
-        (Footprint(frozenset("a"), frozenset("b")), Footprint(frozenset("c"), frozenset("d")), True),
-    ],
-)
-def test_steps_commute_unless_one_writes_what_the_other_has(one: Footprint, other: Footprint, commutes: bool) -> None:
-    assert commutes == one.commutes_with(other) == other.commutes_with(one)
 
 
 class _Watched(dict[str, Any]):

@@ -27,10 +27,6 @@ class Footprint(NamedTuple):
     reads: frozenset[str] = frozenset()
     writes: frozenset[str] = frozenset()
 
-    def commutes_with(self, other: Footprint) -> bool:
-        """Return True if the two may be exchanged."""
-        return self.writes.isdisjoint(other.writes | other.reads) and other.writes.isdisjoint(self.reads)
-
 
 Parts = Callable[[SandboxState, Tenant, JournalEntry], Iterable[str]]
 

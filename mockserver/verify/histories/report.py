@@ -19,7 +19,6 @@ from mockserver.verify.histories.answers import judge_answers
 from mockserver.verify.histories.evidence import EPOCH, Cited, History
 from mockserver.verify.histories.exchanges import RecordedDelivery, Recording
 from mockserver.verify.histories.verdicts import Contradiction, Verdicts
-from mockserver.verify.passive_checks import RESPONSE_CHECKS, RUN_CHECKS
 from mockserver.verify.report import ClauseResult, VerifyReport
 from mockserver.version import REPORT_VERSION
 
@@ -233,14 +232,6 @@ def judge_service(
         hide: Returns a text of the API with stand-ins for what is private in it.
     """
     return ServiceReport(masked, judge_answers(masked, plain), judge_histories(plain or masked), hide)
-
-
-def judged_clauses() -> frozenset[str]:
-    """Return the clauses that a recording can show to be broken."""
-    rows = (
-        *(row.clauses for row in RESPONSE_CHECKS), *(row.clauses for row in RUN_CHECKS), *(row.clauses for row in CHECKS),
-    )  # fmt: skip
-    return frozenset(clause for of_row in rows for clause in of_row)
 
 
 def _at(cited: Cited) -> str | None:
