@@ -55,6 +55,7 @@ _WRITES: Final[Mapping[str, Sequence[str]]] = {
 }  # fmt: skip
 # Fields that depend on the chats of an audience.
 _OF_AUDIENCES: Final = frozenset(("targetCount", "sentCount", "failedCount", "progress", "estimatedCount"))
+REASON: Final = "what leads to the answer of "  # begins the comment on an answer that is played otherwise
 
 
 class World(NamedTuple):
@@ -280,7 +281,7 @@ def _reasons(document: JSON, recording: Recording) -> Iterator[str]:
         places[row.n].add(row.place.rpartition("/")[2])
     for n, names in places.items():
         reason = _reason(_Differing(by_index[n], names, recording.exchanges))
-        yield f"what leads to the answer of #{n} ({by_index[n].operation}): {reason}"
+        yield f"{REASON}#{n} ({by_index[n].operation}): {reason}"
 
 
 class _Differing(NamedTuple):

@@ -377,3 +377,8 @@ def recorded_life(server: MockServer, chosen: Mapping[str, object], folder: Path
         Life(sandbox, Random(seed)).run(calls)
 
     return recorded(server, chosen, folder, live, Random(seed) if seed % 3 == 0 else None)
+
+
+def life_of(server: MockServer, folder: Path, seed: int) -> Recording:
+    """Return the recording of a life of one client under a random profile that follows from its seed."""
+    return recorded_life(server, random_profile(Random(seed)), folder, seed, 40)

@@ -327,3 +327,9 @@ def record(
         life.live(steps)
         (folder / "own.har").write_text(json.dumps(sandbox.log.har()), encoding="utf-8")
         return life.recorder.recording(folder)
+
+
+def life_of_two(server: MockServer, folder: Path, seed: int) -> Recording:
+    """Return a short life: every second one has two clients at a time, two of four have faults, and four of eight clocks that jump."""
+    has_faults, has_jumps = seed // 2 % 2 == 1, seed // 4 % 2 == 1
+    return record(server, folder, seed, clients=1 + seed % 2, faults=has_faults, jumps=has_jumps, steps=25)

@@ -18,13 +18,14 @@ from mockserver.recordings.playing import play
 from mockserver.recordings.population import AudienceSize, population
 from mockserver.recordings.reading import read_recording
 from mockserver.recordings.report import report_on
-from mockserver.recordings.worlds import World, world
+from mockserver.recordings.worlds import REASON, World, world
 from mockserver.scenario.documents import read_file
 from mockserver.verify.histories.exchanges import Recording
 from tests.depth import at_depth
+from tests.recordings import replayed
 from tests.recordings.hars import KEY, entry, write
-from tests.recordings.lives import Life, random_profile, recorded, recorded_life
-from tests.recordings.random_lives import record
+from tests.recordings.lives import Life, life_of, random_profile, recorded
+from tests.recordings.random_lives import life_of_two
 from tests.recordings.record import FILE
 
 
@@ -428,7 +429,7 @@ def test_a_scenario_plays_its_life_but_for_the_answers_that_it_names(tmp_path: P
             report = report_on(recording)
             scenario = world(report.recording, report.choices)
             differing = {row.n for row in play(scenario.document, report.recording, recording)}
-            reasons = [row for row in scenario.comments if row.startswith("what leads to the answer of ")]
+            reasons = [row for row in scenario.comments if row.startswith(REASON)]
             assert (seed, differing) == (seed, {int(row.partition("#")[2].partition(" ")[0]) for row in reasons})
             assert (seed, []) == (
                 seed,
@@ -436,6 +437,15 @@ def test_a_scenario_plays_its_life_but_for_the_answers_that_it_names(tmp_path: P
             )
             calls, named = calls + len(recording.exchanges), named + len(differing)
     assert named <= calls / 100
+
+
+def test_the_measure_of_differences_has_a_line_for_each_kind_of_life(capsys: pytest.CaptureFixture[str]) -> None:
+    replayed.main(["1", "1"])
+
+    assert [
+        "one tenant: 1 lives, 40 calls, 0 differ (0.00 in 1,000 calls)",
+        "two tenants: 1 lives, 34 calls, 0 differ (0.00 in 1,000 calls)",
+    ] == capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.deep
@@ -452,7 +462,7 @@ def test_an_answer_that_differs_has_the_reason_that_the_recording_shows(
     scenario, differences = written(life_of(mockserver_server, tmp_path, seed))
 
     assert 1 == len(differences)
-    assert f"what leads to the answer of {reason}" == scenario.comments[-1]
+    assert f"{REASON}{reason}" == scenario.comments[-1]
 
 
 @pytest.mark.deep
@@ -465,15 +475,6 @@ def test_a_session_that_ends_after_its_event_is_named_with_the_receiver(
     assert scenario.comments[-1].endswith(
         "the scenario has no receiver of webhooks, whose event may precede the end that a read shows"
     )
-
-
-def life_of(server: MockServer, folder: Path, seed: int) -> Recording:
-    return recorded_life(server, random_profile(Random(seed)), folder, seed, 40)
-
-
-def life_of_two(server: MockServer, folder: Path, seed: int) -> Recording:
-    has_faults, has_jumps = seed // 2 % 2 == 1, seed // 4 % 2 == 1
-    return record(server, folder, seed, clients=1 + seed % 2, faults=has_faults, jumps=has_jumps, steps=25)
 
 
 def read_before_its_session(sandbox: Sandbox, file: Path, sessions: int) -> tuple[World, list[str]]:
