@@ -77,10 +77,20 @@ def play(document: Mapping[str, Any], masked: Recording, plain: Recording | None
     Raises:
         ScenarioError: The document is not valid.
     """
+    return _played(document, masked, plain or masked)[1]
+
+
+def assigned_ids(document: Mapping[str, Any], recording: Recording) -> Mapping[str, str]:
+    """Return the ids that the sandbox of a scenario assigns, by the recorded ids in whose place they are."""
+    return _played(document, recording, recording)[0].ids
+
+
+def _played(document: Mapping[str, Any], masked: Recording, plain: Recording) -> tuple[_Player, list[PlayDifference]]:
     ordered = service_order(masked.exchanges)
     player = _Player(SandboxHost().create(SandboxConfig(document)), document, masked, service_instants(ordered))
-    read = {exchange.index: exchange for exchange in (plain or masked).exchanges}
-    return [row for exchange in ordered for row in player.differences(_with_files(exchange, read[exchange.index]))]
+    read = {exchange.index: exchange for exchange in plain.exchanges}
+    rows = [row for exchange in ordered for row in player.differences(_with_files(exchange, read[exchange.index]))]
+    return player, rows
 
 
 def _with_files(exchange: RecordedExchange, read: RecordedExchange) -> RecordedExchange:
@@ -93,7 +103,12 @@ def _with_files(exchange: RecordedExchange, read: RecordedExchange) -> RecordedE
 
 
 class _Player:
-    """A sandbox, the ids that it has in place of the recorded ones, and the keys of the recording's tenants."""
+    """
+    A sandbox, and the keys of the recording's tenants.
+
+    Attributes:
+        ids: The ids that the sandbox has in place of the recorded ones.
+    """
 
     def __init__(
         self,
@@ -104,7 +119,7 @@ class _Player:
     ) -> None:
         self._hosted = hosted
         self._instants = instants
-        self._ids: dict[str, str] = {}  # by recorded id
+        self.ids: dict[str, str] = {}
         self._played: set[str] = set()
         tenants = hosted.sandbox.tenants.values()
         self._given = {id for tenant in tenants for table in TABLES for id in getattr(tenant, table)}
@@ -165,7 +180,7 @@ class _Player:
         return "/".join(steps) + mark + "&".join(name + sign + self._id(value) for name, sign, value in pairs)
 
     def _id(self, written: str) -> str:
-        other = self._ids.get(unquote(written))
+        other = self.ids.get(unquote(written))
         return written if other is None else quote(other, safe="")
 
     def _replaced(self, value: Any) -> Any:
@@ -173,7 +188,7 @@ class _Player:
             return {key: self._replaced(inner) for key, inner in value.items()}
         if isinstance(value, list):
             return [self._replaced(element) for element in value]
-        return self._ids.get(value, value) if isinstance(value, str) else value
+        return self.ids.get(value, value) if isinstance(value, str) else value
 
     def _compared(
         self, one: Any, other: Any, key: str, place: str, exchange: RecordedExchange
@@ -213,11 +228,11 @@ class _Player:
             return one == other
         if one == other:
             self._played.add(other)
-            return self._ids.setdefault(one, other) == other
-        if one not in self._ids and other not in self._played:
-            self._ids[one] = other
+            return self.ids.setdefault(one, other) == other
+        if one not in self.ids and other not in self._played:
+            self.ids[one] = other
             self._played.add(other)
-        return self._ids.get(one) == other
+        return self.ids.get(one) == other
 
 
 def _keys(hosted: HostedSandbox, recording: Recording) -> dict[str, str]:

@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any, Final, NamedTuple
 
 from mockserver._json import JSON
@@ -25,6 +25,7 @@ from mockserver.core.phone_numbers import normalize_phone
 from mockserver.recordings.clocks import executions_of, service_instants, service_order
 from mockserver.recordings.facts import Facts, rows_of
 from mockserver.recordings.learning import LearnedChoice
+from mockserver.recordings.orders import LISTS, seeds_of_order
 from mockserver.recordings.playing import PlayDifference, play, tenants_of
 from mockserver.recordings.replays import Replayer
 from mockserver.recordings.seeding import COUNTRY, Seed
@@ -110,9 +111,12 @@ def world(recording: Recording, learnt: Sequence[LearnedChoice]) -> World:
     }
     document = _valid({key: value for key, value in document.items() if value}, comments)
     document = _with_effects_of_lost_calls(document, recording)
-    document = _with_choices(document, recording, {row.id for row in learnt if row.state == "settled"}, comments)
+    settled = {row.id for row in learnt if row.state == "settled"}
+    document = _with_choices(document, recording, settled, comments)
     document = _with_errors(document, recording, comments)
     document = _with_counts(document, recording, comments)
+    if "list-order" not in settled or choices["list-order"] == "shuffled":
+        document = _with_seed(document, recording, comments)
     comments += _reasons(document, recording)
     return World(document, tuple(dict.fromkeys(comments)))
 
@@ -173,6 +177,21 @@ def _with_choices(document: JSON, recording: Recording, settled: set[str], comme
                 names = ", ".join(f"{id}: {option}" for id, option in options.items())
                 comments.append(f"whether the service has {names}; that explains #{row.n}")
                 break
+
+
+def _with_seed(document: JSON, recording: Recording, comments: list[str]) -> JSON:
+    """Return the document with a seed under which shuffled lists are in the recorded order, if no other order is."""
+    lists = {exchange.index for exchange in recording.exchanges if exchange.operation in LISTS}
+    differences = play(document, recording)
+    if not any(row.n in lists and row.place.endswith("/id") for row in differences):
+        return document
+    shuffled = {**document, "choices": {**document.get("choices", {}), "list-order": "shuffled"}}
+    for seed in islice(seeds_of_order(document, recording), _PLAYS_MIN):
+        changed = {**shuffled, "seed": seed}
+        if _distance(play(changed, recording)) < _distance(differences):
+            comments.append("what decides the order of lists: the scenario has a seed with the recorded one")
+            return changed
+    return document
 
 
 def _alternatives(exchange: RecordedExchange, replayer: Replayer, *, is_of_status: bool) -> list[dict[str, str]]:
@@ -320,7 +339,7 @@ def _of_audiences(row: _Differing) -> Iterator[str]:
 
 
 def _of_lists(row: _Differing) -> Iterator[str]:
-    if row.exchange.operation in ("listCampaigns", "listTemplates") and "id" in row.names:
+    if row.exchange.operation in LISTS and "id" in row.names:
         yield "its list is sorted neither by newest nor by oldest, and no answer shows what decides its order"
 
 

@@ -402,17 +402,34 @@ def test_a_count_that_no_chats_explain_is_a_rule_and_a_comment(tmp_path: Path) -
     assert "which chats #2 (previewAudience) has counted: a rule repeats the number" == scenario.comments[-1]
 
 
+def test_a_list_that_is_sorted_neither_by_newest_nor_by_oldest_is_in_the_order_of_a_seed(tmp_path: Path) -> None:
+    scenario, differences = written(read_recording(write(tmp_path, *in_no_order("two", "three", "one"))))
+
+    assert [] == differences
+    assert "shuffled" == scenario.document["choices"]["list-order"]
+    assert "what decides the order of lists: the scenario has a seed with the recorded one" in scenario.comments
+
+
+@pytest.mark.parametrize("seed", [88, 142])
+def test_the_lists_of_a_life_are_in_the_order_of_a_seed(
+    mockserver_server: MockServer, tmp_path: Path, seed: int
+) -> None:
+    assert [] == written(life_of(mockserver_server, tmp_path, seed))[1]
+
+
 def test_an_order_that_no_option_leads_to_is_named_with_its_call(tmp_path: Path) -> None:
-    first, second = (campaign_row(id, "draft") for id in ("one", "two"))
-    rows = [
-        created("one", "2026-03-01T12:00:00Z"), created("two", "2026-03-01T12:00:01Z"), created("three", "2026-03-01T12:00:02Z"),
-        listed(second, campaign_row("three", "draft"), first, at="2026-03-01T12:00:03Z"),
-    ]  # fmt: skip
+    rows = [*in_no_order("two", "three", "one"), *in_no_order("one", "three", "two", second=4)[3:]]
     scenario, differences = written(read_recording(write(tmp_path, *rows)))
 
-    assert ["#4"] == [*dict.fromkeys(row.partition(" ")[0] for row in differences)]
+    assert ["#4", "#5"] == sorted({row.partition(" ")[0] for row in differences})
     reason = "its list is sorted neither by newest nor by oldest, and no answer shows what decides its order"
-    assert f"what leads to the answer of #4 (listCampaigns): {reason}" in scenario.comments
+    assert scenario.comments[-1].endswith(f" (listCampaigns): {reason}")
+
+
+def in_no_order(*ids: str, second: int = 3) -> list[JSON]:
+    """Return the creations of campaigns in the order of their names as numbers, and then a list of them."""
+    rows = [created(id, f"2026-03-01T12:00:0{place}Z") for place, id in enumerate(("one", "two", "three"))]
+    return [*rows, listed(*(campaign_row(id, "draft") for id in ids), at=f"2026-03-01T12:00:0{second}Z")]
 
 
 LIVES = at_depth(3, 100)  # of each kind
