@@ -126,13 +126,14 @@ def judge_histories(recording: Recording) -> Verdicts:
     names, descriptions and urls are not cited.
     """
     verdicts = Verdicts()
+    keyed = {key for key in recording.histories if (key or "").startswith(("sk_", "pk_"))}
     for key, exchanges in recording.histories.items():
         history = History(exchanges, recording.deliveries)
         for check in CHECKS:
-            if check.needs_tenant and not (key or "").startswith(("sk_", "pk_")):
-                verdicts.not_shown.update(dict.fromkeys(check.clauses, _NO_KEY))
-            else:
+            if not check.needs_tenant or key in keyed:
                 check.run(history, verdicts)
+            elif not keyed:
+                verdicts.not_shown.update(dict.fromkeys(check.clauses, _NO_KEY))
     return verdicts
 
 
