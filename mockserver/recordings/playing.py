@@ -160,8 +160,9 @@ class _Player:
             for name, value in exchange.request_headers.items()
             if name in ("content-type", "accept", "authorization")
         }
-        if exchange.key is not None:
-            headers["x-api-key"] = self._keys.get(exchange.key, _UNKNOWN_KEY)
+        key = self._removed_key(exchange) if exchange.key is None else self._keys.get(exchange.key, _UNKNOWN_KEY)
+        if key is not None:
+            headers["x-api-key"] = key
         body = exchange.request_body or b""
         if exchange.request_json is not ABSENT and isinstance(exchange.request_json, dict | list):
             body = json.dumps(self._replaced(exchange.request_json), ensure_ascii=False).encode()
@@ -172,6 +173,12 @@ class _Player:
             body=body,
             base_url=self._hosted.base_url,
         )
+
+    def _removed_key(self, exchange: RecordedExchange) -> str | None:
+        """Return a key for a call whose recorder has removed it, as the answer shows; None if the call had none."""
+        tenant = next(iter(self._hosted.sandbox.tenants.values()))
+        by_code = {"API_KEY_MISSING": None, "API_KEY_INVALID": _UNKNOWN_KEY, "API_KEY_WRONG_TYPE": tenant.public_key}
+        return by_code.get(exchange.code or "", tenant.secret_key)
 
     def _target(self, path: str) -> str:
         plain, mark, query = path.partition("?")

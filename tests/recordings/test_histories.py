@@ -149,7 +149,9 @@ def test_without_keys_nothing_is_judged_that_needs_one_tenant(tmp_path: Path) ->
     assert [] == clauses(verdicts)
     assert "the recording has no keys, which show that calls are of one tenant" == verdicts.not_shown["campaigns.list"]
     assert ["campaigns.list"] == clauses(judged(tmp_path, with_keys, without))
-    assert {} == judged(tmp_path, with_keys, refused("GET /v1/campaigns", "API_KEY_MISSING", 3, 401, key=None)).not_shown
+    assert (
+        {} == judged(tmp_path, with_keys, refused("GET /v1/campaigns", "API_KEY_MISSING", 3, 401, key=None)).not_shown
+    )
 
 
 def created(start: float, id: str = "campaign_1", name: str = "A", **more: Any) -> JSON:

@@ -226,6 +226,18 @@ def test_a_cassette_without_times_has_a_scenario_that_plays_it(tmp_path: Path) -
     ) == scenario.comments
 
 
+def test_a_recording_without_its_keys_has_a_scenario_that_plays_it(tmp_path: Path) -> None:
+    calls = ("API_KEY_MISSING", 401), ("API_KEY_INVALID", 401), ("API_KEY_WRONG_TYPE", 401), ("CAMPAIGN_NOT_FOUND", 404)
+    rows = [entry("GET /v1/campaigns", 200, {"campaigns": []}, key=None)]
+    rows += [
+        failed("GET /v1/campaigns/campaign_1", place, status, code) for place, (code, status) in enumerate(calls, 1)
+    ]
+    for row in rows:
+        row["request"]["headers"] = []
+
+    assert [] == written(read_recording(write(tmp_path, *rows)))[1]
+
+
 def test_each_key_is_a_tenant_with_its_own_records(tmp_path: Path) -> None:
     rows = [
         entry(
