@@ -105,7 +105,7 @@ SAFE = {
     ("fleet.proxies", "_caddy_version", "int"): "at most four digits that a regular expression found",
     ("fleet.processes", "_await_ready", "loads"): "the ready file of a shard",
     ("fleet.processes", "start", "int"): "the port in the ready file of a shard",
-    ("cli.settings", "_size", "float"): "digits of the grammar, at most eighteen",
+    ("cli.settings", "_large_size", "float"): "digits of the grammar, at most eighteen",
     ("server.control.metrics", "read_metrics", "decode"): "a text of the library's own",
     ("server.control.metrics", "as_text", "float"): "a number of the mock's own",
     ("server.control.metrics", "families", "float"): "a count of the mock's own",

@@ -199,12 +199,12 @@ TABLE: dict[str, Section] = {
     },
     "createCampaign.request": {
         "": whole("object", keys="open"),  # L269
-        "name": required("string", length=(1, 100)),  # L269
-        "platform": required("string", enum=("chatapp_lite", "chatapp", "photoapp")),  # L269, choice platform-required
-        "templateId": required("string"),  # L269
+        "name": required("string", length=(1, 100)),  # L269, L39
+        "platform": required("string", enum=("chatapp_lite", "chatapp", "photoapp")),  # L269, L41, choice platform-required
+        "templateId": required("string"),  # L269, L42
         "cadence": required("integer", range=(1, 9007199254740991)),  # L269, L43
-        "description": optional("string", length=(None, 2000)),  # L269
-        **below("filters", "optional", FILTERS),  # L269
+        "description": optional("string", length=(None, 2000)),  # L269, L40
+        **below("filters", "optional", FILTERS),  # L269, L44
     },
     "startCampaign.request": {
         "": whole("object", keys="open"),  # L292
