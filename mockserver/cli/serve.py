@@ -134,7 +134,7 @@ def _serve(
             options.port,
             explain=not options.no_reason,
             error_body=error_body,
-            on_error=lambda status, why: log.write(refusal_line(status, why)) if log else None,
+            on_refusal=lambda status, why: log.write(refusal_line(status, why)) if log else None,
             limits=_connection_limits(options),
         )
     url = _reachable(server.url)

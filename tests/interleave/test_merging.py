@@ -124,7 +124,7 @@ def test_memory_that_clients_keep_from_one_run_to_the_next_fails_the_report(serv
     report = server.interleave(clients=clients, settings={"given": GIVEN}, prune=prune)
 
     assert report.failed
-    assert "make what they share anew in `setup`" in report.text().splitlines()[1]
+    assert "make it anew in `setup`" in report.text().splitlines()[1]
 
 
 def test_memory_that_no_client_changes_hinders_no_merging(server: MockServer) -> None:

@@ -344,6 +344,24 @@ def test_an_exchange_is_logged_only_with_a_log(serve: Serve, capfd: pytest.Captu
     assert ("", "") == capfd.readouterr()
 
 
+def test_a_refusal_of_bytes_is_reported_and_a_failure_of_the_handler_is_none(serve: Serve) -> None:
+    class Failing(Inline):
+        """A handler with a bug."""
+
+        def respond(self, request: Request) -> Response:
+            raise ValueError("a bug")
+
+    refusals: list[tuple[int, str]] = []
+    server = serve(Failing(), log=lambda line: None, on_refusal=lambda status, why: refusals.append((status, why)))
+    statuses = []
+    for line in ("GET / HTTP/1.1", "no request"):
+        with RawClient(server.port) as client:
+            statuses.append(client.send(line, "Connection: close").answer().status)
+
+    assert [500, 400] == statuses
+    assert [(400, "the request line is not 'METHOD target HTTP/1.1'")] == refusals
+
+
 def test_an_idle_connection_ends(serve: Serve) -> None:
     server = serve(hello, idle_seconds=0.05)
     with RawClient(server.port) as fresh, RawClient(server.port) as used:

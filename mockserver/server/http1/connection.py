@@ -59,7 +59,7 @@ class ServerConfig:
     idle_seconds: float
     explain: bool
     limits: ConnectionLimits
-    on_error: Callable[[int, str], None] = lambda status, why: None
+    on_refusal: Callable[[int, str], None] = lambda status, why: None
 
 
 class Shared(NamedTuple):
@@ -486,6 +486,7 @@ class Connection:
             self._body.close()
             self._body = None
         response = self._error(refusal.is_own_failure, refusal.why)
+        self._config.on_refusal(response.status, refusal.why)
         exchange = _Exchange(line, RequestFraming(refusal.method))
         framed, status = self._framed(response, exchange.framing)
         self._is_responding = True
@@ -501,7 +502,6 @@ class Connection:
 
     def _error(self, is_own: bool, why: str) -> Response:
         status, body = self._config.error_body(is_own)
-        self._config.on_error(status, why)
         reason = (("X-Mock-Reason", why),) if self._config.explain else ()
         return Response(status, (("Content-Type", "application/json"), *reason), body)
 

@@ -66,7 +66,7 @@ class Server:
         limits: of the connections.
         explain: send the reason of an error of the server itself in the header X-Mock-Reason.
         error_body: returns the status and JSON body of such an error; it gets True for a failure of the handler.
-        on_error: gets the status and the reason of such an error.
+        on_refusal: gets the status and the reason of each refusal of bytes that are no whole request.
         log: gets one line per exchange.
         threads_max: of the workers' pool.
         clock: the seconds by which the limits of time count.
@@ -90,7 +90,7 @@ class Server:
         limits: ConnectionLimits = ConnectionLimits(),  # noqa: B008 - an immutable default
         explain: bool = True,
         error_body: Callable[[bool], tuple[int, bytes]] = plain_error,
-        on_error: Callable[[int, str], None] = lambda status, why: None,
+        on_refusal: Callable[[int, str], None] = lambda status, why: None,
         log: Callable[[str], None] | None = None,
         threads_max: int = _WORKERS_MAX,
         clock: Callable[[], float] = real_time.seconds,
@@ -98,7 +98,7 @@ class Server:
         self._listener = _listen(host, port)
         self.host = host
         self.port: int = self._listener.getsockname()[1]
-        self._config = ServerConfig(handler, error_body, log, idle_seconds, explain, limits, on_error)
+        self._config = ServerConfig(handler, error_body, log, idle_seconds, explain, limits, on_refusal)
         self._clock = clock
         self._threads_max = threads_max
         self._connections_max = _connections_max(limits.connections)

@@ -108,9 +108,8 @@ def _shown_by_sandbox(snapshot: SandboxSnapshot, failure: Failure | None) -> Dia
     calls, before = _describe_calls(snapshot, failure), 2 if has_failed_calls else 0
     rest = [*calls[:before], *idle, *refused, *odd, *calls[before:]]
     if bent and last is None:
-        is_counted = any(
-            rule.get("did") for rule in snapshot.rules
-        )  # the line of such a rule has the count of the sends
+        # The line of a rule that has changed sends has their count.
+        is_counted = any(rule.get("did") for rule in snapshot.rules)
         rest = clocks.frozen_clock_hint(snapshot) or ([] if is_counted else latest_read.send_progress(snapshot))
     return _citing([*broken, *on_faults, *bent, *others, *rest], [n for each in findings for n in each.exchanges])
 

@@ -50,6 +50,7 @@ _CHANCE_SHARE = 4  # of the runs, one in four is kept for orders by chance if no
 _SHRINKS_MAX = 40  # runs for one finding
 _TIMERS_MAX = 10_000  # until nothing is due in the copy of a sandbox
 _GC_OBJECTS = 20_000  # new objects after which garbage is collected: each run leaves many that later ones need
+_KEPT = "equal runs differ, and the clients change memory that they share; make it anew in `setup`"
 _PROCESS_TIME = (time.process_time,)  # in a tuple: freezegun replaces attributes of modules
 
 
@@ -66,11 +67,6 @@ class _Planned:
 
     key: tuple[int, int, int]
     prefix: tuple[str, ...] = field(compare=False)
-
-
-_KEPT = (
-    "the clients keep memory from one run to the next, so that equal runs differ; make what they share anew in `setup`"
-)
 
 
 class Search:
