@@ -8,12 +8,12 @@ selected get what it asks for. What that cannot explain is a comment.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
 from mockserver._json import JSON
-from mockserver.contract.filters import FIELDS, PART_OPERATORS
+from mockserver.contract.filters import FIELDS, PART_OPERATORS, FilterField
 from mockserver.core.instants import format_milliseconds, from_datetime, parse, to_datetime
 from mockserver.core.operations.audiences import compile_filters
 from mockserver.core.state.calls import ApiError
@@ -186,27 +186,28 @@ def _chat_for(filters: Sequence[Any]) -> JSON:
             [row for row in group.get("statements", ()) if isinstance(row, dict)] if isinstance(group, dict) else []
         )
         for statement in statements if group.get("combinator") == "and" else statements[:1]:
-            chat |= dict(_member(statement))
+            field, operator = FIELDS.get(str(statement.get("field"))), str(statement.get("operator"))
+            member = None if field is None else _MEMBERS.get(field.attribute)
+            if field is not None and member is not None and not operator.startswith(("not-", "has-none")):
+                chat[member] = _satisfying(field, operator, statement.get("value"))
     return chat
 
 
-def _member(statement: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    field = FIELDS.get(str(statement.get("field")))
-    member = _MEMBERS.get(field.attribute) if field is not None else None
-    operator, value = str(statement.get("operator")), statement.get("value")
-    if field is None or member is None or operator.startswith(("not-", "has-none")):
-        return
+def _satisfying(field: FilterField, operator: str, value: Any) -> Any:
+    """Return a value of the field for which a statement of this operator and value should hold."""
     if field.type == "array":
-        yield member, value if isinstance(value, list) else ["tag"]
-        return
+        return value if isinstance(value, list) else ["tag"]
     first = value[0] if isinstance(value, list) and value else value
-    if operator in ("greater-than", "less-than") and first is not None:
-        first = _beside(first, 1 if operator == "greater-than" else -1)
+    if first is None:
+        return _SOME[field.type]
+    if operator in _LITTLE_MORE:
+        return _beside(first, _LITTLE_MORE[operator])
     if field.allowed is not None and operator in PART_OPERATORS:
-        first = next((allowed for allowed in field.allowed if str(first) in allowed), first)
-    yield member, first if first is not None else _SOME[field.type]
+        return next((allowed for allowed in field.allowed if str(first) in allowed), first)
+    return first
 
 
+_LITTLE_MORE: Final = {"greater-than": 1, "less-than": -1}
 _SOME: Final[Mapping[str, Any]] = {"string": "some", "number": 1, "boolean": True, "date": "2026-01-01T00:00:00Z"}
 
 

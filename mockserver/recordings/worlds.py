@@ -153,30 +153,40 @@ def _with_choices(document: JSON, recording: Recording, settled: set[str], comme
     differences = play(document, recording)
     tried: set[int] = set()
     while True:
-        is_short = len(tried) < _plays_of(recording)
-        row = next((row for row in differences if row.n not in tried and (is_short or row.place == "status")), None)
+        untried = [row for row in differences if row.n not in tried]
+        if len(tried) >= _plays_of(recording):
+            untried = [row for row in untried if row.place == "status"]
+        row = next(iter(untried), None)
         if row is None or len(tried) >= _TRIED_MAX:
             return document
         tried.add(row.n)
+        chosen = document.get("choices", {})
         for alternative in _alternatives(by_index[row.n], replayer, is_of_status=row.place == "status"):
-            chosen = document.get("choices", {})
-            options = {
-                id: option
-                for id, option in alternative.items()
-                if id not in settled and option != chosen.get(id, CHOICES[id].default)
-            }
-            if not options:
-                continue
+            options = _new_options(alternative, chosen, settled)
             changed = {**document, "choices": {**chosen, **options}}
-            try:
-                played = play(changed, recording)
-            except ScenarioError:  # the seed data cannot be under these options
-                continue
-            if _distance(played) < _distance(differences):
+            played = _played(changed, recording) if options else None
+            if played is not None and _distance(played) < _distance(differences):
                 document, differences = changed, played
                 names = ", ".join(f"{id}: {option}" for id, option in options.items())
                 comments.append(f"whether the service has {names}; that explains #{row.n}")
                 break
+
+
+def _new_options(alternative: Mapping[str, str], chosen: Mapping[str, object], settled: set[str]) -> Mapping[str, str]:
+    """Return the options of choices that the recording leaves open, other than those in force."""
+    return {
+        id: option
+        for id, option in alternative.items()
+        if id not in settled and option != chosen.get(id, CHOICES[id].default)
+    }
+
+
+def _played(document: JSON, recording: Recording) -> list[PlayDifference] | None:
+    """Return the differences of a scenario; None if its seed data cannot be under its choices."""
+    try:
+        return play(document, recording)
+    except ScenarioError:
+        return None
 
 
 def _with_seed(document: JSON, recording: Recording, comments: list[str]) -> JSON:
@@ -415,33 +425,34 @@ def _ends_of_sessions(exchanges: Sequence[RecordedExchange], instants: Mapping[i
     If that read is after the deadline, or of the entrypoint while other sessions are pending, which a rule could end instead,
     the rule follows the last call that showed the session as pending.
     """
-    deadlines: dict[str, Instant] = {}
-    pending: dict[str, RecordedExchange] = {}
-    ended: set[str] = set()
+    deadlines: dict[str, Instant] = {}  # of the sessions that have not been seen at their end
+    pending: dict[str, RecordedExchange] = {}  # the last call that showed each of these
     numbers = _numbers(exchanges)
     entrypoints: dict[str, RecordedExchange] = {}  # the first read of each
     for exchange in exchanges:
         body = exchange.response_json
-        if exchange.operation == "readEntrypoint" and exchange.succeeded:
+        if not exchange.succeeded:
+            continue
+        if exchange.operation == "readEntrypoint":
             entrypoints.setdefault(exchange.params.get("id", ""), exchange)
-        if not exchange.succeeded or not isinstance(body, dict):
+        if not isinstance(body, dict):
             continue
         id, expires = str(body.get("sessionId")), parse(str(body.get("expiresAt")))
         if exchange.operation == "createConnectionSession" and expires is not None:
             deadlines[id], pending[id] = expires[0], exchange
-        if exchange.operation != "readConnectionSession" or id not in deadlines or id in ended:
+        if exchange.operation != "readConnectionSession" or id not in deadlines:
             continue
         if body.get("status") == "pending":
             pending[id] = exchange
             continue
-        ended.add(id)
-        is_late = instants[exchange.index] >= deadlines[id]
+        is_late = instants[exchange.index] >= deadlines.pop(id)
+        shown = pending.pop(id)
         effect = _end_of_session(body, is_late=is_late)
         if effect:
-            shown = body["entrypoint"].get("id") if isinstance(body.get("entrypoint"), dict) else None
-            first = entrypoints.get(str(shown), exchange)
-            is_unclear = first is not exchange and bool(pending.keys() - ended)
-            cause, when = (pending[id], "after") if is_late or is_unclear else (first, "before")
+            entrypoint = body["entrypoint"].get("id") if isinstance(body.get("entrypoint"), dict) else None
+            first = entrypoints.get(str(entrypoint), exchange)
+            is_unclear = first is not exchange and bool(pending)
+            cause, when = (shown, "after") if is_late or is_unclear else (first, "before")
             yield {"on": cause.operation, "nth": numbers[cause.index], "when": when, "do": effect}
 
 

@@ -188,6 +188,22 @@ class UploadResult(NamedTuple):
 
 def upload(scope: Scope, call: Call) -> Success:
     """Store the files of the field `files` (media.upload); one bad file refuses all, or itself alone by choice."""
+    parts = _files(scope, call)
+    refusals = [upload_error(scope.sandbox, part) for part in parts]
+    errors = [refusal for refusal in refusals if refusal is not None]
+    if scope.sandbox.choices["media-partial-failure"] == "all-or-nothing" and errors:
+        raise min(errors, key=lambda refusal: refusal.code != "MEDIA_INVALID_FORMAT")  # a format before a size
+    failed = _failed_by_storage(scope.sandbox, parts)
+    return Success(
+        [
+            UploadResult(part.name, None) if refusal is not None or lost else _stored(scope, part)
+            for part, refusal, lost in zip(parts, refusals, failed, strict=True)
+        ]
+    )
+
+
+def _files(scope: Scope, call: Call) -> list[UploadedFile]:
+    """Return the files of a request; raises ApiError for none, too many, or a request that is too large."""
     if call.body is None:
         reason = f"got a request larger than the {UPLOAD_MAX_BYTES} bytes that the mock reads ({OWN_BOUND})"
         raise _too_large("the upload", reason, scope.sandbox)
@@ -206,17 +222,7 @@ def upload(scope: Scope, call: Call) -> Success:
         raise ApiError(
             "MEDIA_UPLOAD_TOO_MANY_FILES", clause="media.too-many", location="files", reason=reason, max=most
         )
-    refusals = [upload_error(scope.sandbox, part) for part in parts]
-    errors = [refusal for refusal in refusals if refusal is not None]
-    if scope.sandbox.choices["media-partial-failure"] == "all-or-nothing" and errors:
-        raise min(errors, key=lambda refusal: refusal.code != "MEDIA_INVALID_FORMAT")  # a format before a size
-    failed = _failed_by_storage(scope.sandbox, parts)
-    return Success(
-        [
-            UploadResult(part.name, None) if refusal is not None or lost else _stored(scope, part)
-            for part, refusal, lost in zip(parts, refusals, failed, strict=True)
-        ]
-    )
+    return parts
 
 
 def _failed_by_storage(sandbox: SandboxState, parts: Sequence[UploadedFile]) -> Sequence[bool]:

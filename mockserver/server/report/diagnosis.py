@@ -108,10 +108,13 @@ def _shown_by_sandbox(snapshot: SandboxSnapshot, failure: Failure | None) -> Dia
     calls, before = _describe_calls(snapshot, failure), 2 if has_failed_calls else 0
     rest = [*calls[:before], *idle, *refused, *odd, *calls[before:]]
     if bent and last is None:
-        # The line of a rule that has changed sends has their count.
-        is_counted = any(rule.get("did") for rule in snapshot.rules)
-        rest = clocks.frozen_clock_hint(snapshot) or ([] if is_counted else latest_read.send_progress(snapshot))
+        rest = clocks.frozen_clock_hint(snapshot) or _uncounted_sends(snapshot)
     return _citing([*broken, *on_faults, *bent, *others, *rest], [n for each in findings for n in each.exchanges])
+
+
+def _uncounted_sends(snapshot: SandboxSnapshot) -> list[str]:
+    """Return how far the sends are, if no rule has changed them, whose line then has their counts."""
+    return [] if any(rule.get("did") for rule in snapshot.rules) else latest_read.send_progress(snapshot)
 
 
 def _on_faults_first(snapshot: SandboxSnapshot, findings: Iterable[Finding]) -> tuple[list[str], list[str]]:

@@ -207,16 +207,22 @@ def _functions_with_defaults(sleepers: Mapping[int, str], spaces: Container[int]
     records: the places of an earlier run.
     """
     recording = {id(by) for _, by in _SLEEPERS.values()}
-    holders = []
-    for holder in gc.get_referrers(*_STANDARD.values()):
-        # In a list at once: another thread may change the dictionary meanwhile.
-        held = list(holder.values() if type(holder) is dict else holder) if type(holder) in (dict, tuple) else []
-        if held and id(holder) not in spaces and recording.isdisjoint(map(id, held)):
-            holders.append(holder)
+    holders = [
+        holder
+        for holder in gc.get_referrers(*_STANDARD.values())
+        if id(holder) not in spaces and (held := _held_by(holder)) and recording.isdisjoint(map(id, held))
+    ]
     for each in gc.get_referrers(*holders) if len(holders) <= _FEW else gc.get_objects():
         if type(each) is FunctionType:
             defaults = (*(each.__defaults__ or ()), *(each.__kwdefaults__ or {}).values())
             yield from ((each, name) for name in dict.fromkeys(sleepers.get(id(value)) for value in defaults) if name)
+
+
+def _held_by(holder: Any) -> list[Any]:
+    """Return the values of a dictionary or tuple, in a list at once: another thread may change the dictionary meanwhile."""
+    if type(holder) is dict:
+        return list(holder.values())
+    return list(holder) if type(holder) is tuple else []
 
 
 def _put_name(owner: Any, attribute: str, function: str, recording: bool) -> None:

@@ -501,7 +501,7 @@ class InterleavedRun:
         while not self._has_settled(actor, probed):
             if len(self._steps) != steps:  # of a client that releases its own
                 steps, waited = len(self._steps), 0.0
-            if probed is not None and not self._seems_blocked(actor, probed):
+            if self._is_busy(actor, probed):
                 idle_for = 0.0
             if idle_for > _TASK_BLOCKED_S or waited > self._patience(actor):
                 return False
@@ -550,12 +550,14 @@ class InterleavedRun:
         in_flight = self._gate.in_flight if probed is None else probed
         return in_flight.get(actor.name, 0) <= len(actor.waiting) and self._have_stopped(actor)
 
-    def _seems_blocked(self, actor: Actor, probed: Mapping[str, int]) -> bool:
-        """Return True for a task that waits for another one: its loop has nothing to run, and nothing is on its way."""
-        if not actor.is_task or actor.waiting or actor.unanswered:
+    def _is_busy(self, actor: Actor, probed: Mapping[str, int] | None) -> bool:
+        """Return False without a probe, and for a task that waits for another one: its loop has nothing to run or receive."""
+        if probed is None:
             return False
+        if not actor.is_task or actor.waiting or actor.unanswered:
+            return True
         on_the_way = sum(probed.values()) > sum(len(each.waiting) for each in self._actors.values())
-        return not on_the_way and idle.has_no_events(self._gate.loop) and self._have_stopped(actor)
+        return on_the_way or not idle.has_no_events(self._gate.loop) or not self._have_stopped(actor)
 
     def _have_stopped(self, actor: Actor) -> bool:
         """Return True if all threads of the clients wait: at the gate, for an answer that waits there, or for one another."""
@@ -641,13 +643,15 @@ class InterleavedRun:
         answered = self._step.answered
         if step.waits != "start" and (step.waits != "call" or answered is None):
             return False
-        is_alone = actor.is_over or self._alone is actor or [each.thread for each in actor.waiting] == [actor.thread]
-        if not is_alone or (
-            threading.active_count() > len(self._own) and self._threads_elsewhere(actor, {actor.thread}, 0)
-        ):
-            return False
         assert self._recorder is not None, "steps of other runs are not recorded"
-        return self._recorder.is_repeatable() and (answered is None or not self._is_own(answered))
+        is_own = answered is not None and self._is_own(answered)
+        return not is_own and self._has_one_thread(actor) and self._recorder.is_repeatable()
+
+    def _has_one_thread(self, actor: Actor) -> bool:
+        """Return True if no thread but the client's own has called, or runs."""
+        if not (actor.is_over or self._alone is actor or [each.thread for each in actor.waiting] == [actor.thread]):
+            return False
+        return threading.active_count() <= len(self._own) or not self._threads_elsewhere(actor, {actor.thread}, 0)
 
     def _is_own(self, answered: Answered) -> bool:
         """Return True if an answer is broken, or it or its call has an address of this run's sandbox, which no other has."""
@@ -681,6 +685,10 @@ class InterleavedRun:
             if answers or answers.differ or self._blocked:
                 raise OtherBeginning
         self._gate.answers = None
+        self._resume(beginning)
+
+    def _resume(self, beginning: Beginning) -> None:
+        """Leave the sandbox and the notes for the next choice as a beginning had them when it was recorded."""
         over, reads, notes, self._calls, counts = beginning.moment.run
         uses = sum(backend.uses for backend in self._backends)
         if uses != self._uses or over != {name for name, each in self._actors.items() if each.is_over}:
