@@ -97,6 +97,22 @@ def test_a_clock_that_is_set_past_events_is_set_once_they_are_delivered(standalo
     assert sessions == seen  # expired at 12:20:00
 
 
+def test_an_advance_is_recorded_after_the_deliveries_of_the_workers_that_it_waits_for(
+    standalone: Standalone, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = threading.Event()
+    standalone.receive(serve(app(lambda _: asked.wait(PATIENCE_SECONDS) and None)).url)
+    standalone.complete(standalone.made.session())
+    dispatch = standalone.hosted.dispatch
+    wait_for_workers = dispatch.await_workers
+    monkeypatch.setattr(dispatch, "await_workers", lambda: asked.set() or wait_for_workers())
+
+    standalone.made.control("POST", "/clock/advance", {"by": "0s"})
+
+    journal = standalone.hosted.sandbox.journal
+    assert ("advance", journal.last_transition) == (journal.commands[-1].command, journal.commands[-1].transitions)
+
+
 def test_each_request_to_a_receiver_takes_a_turn_after_the_calls_of_the_api(
     standalone: Standalone, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

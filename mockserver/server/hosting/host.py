@@ -228,7 +228,7 @@ class HostedSandbox:
             arguments: of the command.
             phase: when the handler runs.
             recorded: the name under which the history has the command; None for one that is not recorded.
-            waits: False for a command of the phase `delivered` that does not wait for the background workers.
+            waits: False for a command of the phase `delivered` that waits for the background workers neither before nor after.
 
         Returns:
             The handler's result.
@@ -239,6 +239,8 @@ class HostedSandbox:
         """
         self.usage.is_called = True
         self.dispatch_webhooks()
+        if recorded is not None and phase != "locked" and waits and self.host.background is not None:
+            self.dispatch.await_workers()  # so that the history has this command behind what they have in flight
         with self.sandbox.lock:
             run_until(self.sandbox, self.sandbox.read_clock())
             before = self.sandbox.position()

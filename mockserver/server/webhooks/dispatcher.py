@@ -342,7 +342,7 @@ class WebhookDispatcher:
         fired: list[FiredTimer] = []
         for _ in range(_MOST_STEPS):
             if pause is not None:
-                self._await_workers()
+                self.await_workers()
                 self.send_due()
             with sandbox.lock:
                 if sandbox.epoch != epoch:
@@ -354,12 +354,14 @@ class WebhookDispatcher:
                 break
         return fired
 
-    def _await_workers(self) -> None:
+    def await_workers(self) -> None:
         """
         Wait for the attempts of the background workers, which belong to the time before, while some of them end.
 
-        One that does not end may itself wait for this advance; no advance waits for it again.
+        A receiver's own call waits for none. An attempt that does not end may itself wait for this one: none waits for it again.
         """
+        if self._is_inside():
+            return
         with waits.waiting(), self._worked:
             while self._awaited and self._worked.wait(_WORKERS_TIMEOUT_SECONDS):
                 pass
