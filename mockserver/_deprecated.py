@@ -65,6 +65,9 @@ DEPRECATED: Final[Mapping[str, Deprecation]] = MappingProxyType(
         "pytest mark mockserver_explore(held)": Deprecation("mockserver_explore(response_delay)", "0.1"),
         "pytest option --mockserver-failures": Deprecation("--mockserver-failures-dir", "0.1"),
         "pytest setting mockserver_failures": Deprecation("mockserver_failures_dir", "0.1"),
+        "pytest option --mockserver-labels": Deprecation("--mockserver-sandbox-labels", "0.1"),
+        "pytest setting mockserver_labels": Deprecation("mockserver_sandbox_labels", "0.1"),
+        "pytest fixture mockserver_option": Deprecation("mockserver_sweep_choices", "0.1"),
         **{
             f"pytest mark mockserver_sweep({name!r})": Deprecation("mockserver_sweep('all')", "0.1")
             for name in ("choices-read", "touched")

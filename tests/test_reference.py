@@ -136,7 +136,8 @@ def test_the_reference_has_every_option_ini_setting_and_mark_that_pytest_lists(
 
 
 def test_the_reference_has_every_fixture() -> None:
-    own = {"mockserver", "mockserver_server", "mockserver_settings", "mockserver_option", "mockserver_coverage"}
+    own = {"mockserver", "mockserver_server", "mockserver_settings", "mockserver_sweep_choices", "mockserver_coverage"}
+    own |= {"mockserver_option"}  # deprecated
     assert own == tables.fixtures().keys()
     assert [] == [name for name, (_, doc) in tables.fixtures().items() if not doc or f"`{name}`" not in page("pytest")]
 

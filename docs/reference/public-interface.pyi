@@ -141,6 +141,7 @@ class ExploreFinding:
     placements: list[Placement]
     rules: JSON
     verdict: Verdict | Literal['advice']
+    def write(self, folder: Path) -> None: ...
 
 class ExploreOptions:
     def __init__(self, faults: tuple[str, ...] | None = None, operations: tuple[str, ...] | None = None, choices: tuple[str, ...] | None = None, pairs: int = 0, seconds: float | None = None, prune: bool = True, strict: bool = False, tolerates: tuple[type[BaseException] | tuple[str, str, str, str], ...] = (), seed: int = 0, runs: int = 1000, response_delay: float = 1.0, held: InitVar[float | None] = None) -> None: ...
@@ -160,7 +161,7 @@ class ExploreOptions:
     tolerated_types: tuple[type[BaseException], ...]
     tolerates: tuple[type[BaseException] | tuple[str, str, str, str], ...]
 
-class ExploreReport:
+class ExploreReport(ReportOfFindings):
     def as_json(self) -> JSON: ...
     clean: CleanRun
     coverage: TriedPlacements
@@ -257,6 +258,7 @@ class InterleaveFinding:
     def as_json(self) -> JSON: ...
     cause: str
     clause: str | None
+    clients: set[str]
     count: int
     document: JSON
     fault: PlacedFault | None
@@ -269,6 +271,7 @@ class InterleaveFinding:
     steps: Sequence[ReleasedStep]
     traced: TracedRun | None
     verdict: InterleaveVerdict
+    def write(self, folder: Path) -> None: ...
 
 class InterleaveOptions:
     def __init__(self, bound: int = 2, tolerates: tuple[type[BaseException], ...] = (), runs: int = 2000, seconds: float | None = None, seed: int = 0, schedule: str | None = None, split: bool = False, prune: bool = True, faults: int = 0, fault: str | None = None, blocked_seconds: float = 2.0) -> None: ...
@@ -284,7 +287,7 @@ class InterleaveOptions:
     split: bool
     tolerates: tuple[type[BaseException], ...]
 
-class InterleaveReport:
+class InterleaveReport(ReportOfFindings):
     blocked: Mapping[str, int]
     bounds: Sequence[Bound]
     chance: ChanceRuns | None

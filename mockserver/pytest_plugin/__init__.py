@@ -396,7 +396,7 @@ def mockserver_coverage(pytestconfig: pytest.Config) -> Coverage | None:
 
 
 @pytest.fixture
-def mockserver_option(request: pytest.FixtureRequest) -> dict[str, str]:
+def mockserver_sweep_choices(request: pytest.FixtureRequest) -> dict[str, str]:
     """The choices of this run of a sweep, for `mockserver_server.sandbox(choices=...)`; none outside a sweep."""
     if not _is_swept(request.node):
         return {}
@@ -406,15 +406,24 @@ def mockserver_option(request: pytest.FixtureRequest) -> dict[str, str]:
 
 
 @pytest.fixture
+def mockserver_option(request: pytest.FixtureRequest, mockserver_sweep_choices: dict[str, str]) -> dict[str, str]:
+    """The deprecated name of `mockserver_sweep_choices`."""
+    from mockserver._deprecated import message
+
+    request.node.warn(DeprecationWarning(message("pytest fixture mockserver_option")))
+    return mockserver_sweep_choices
+
+
+@pytest.fixture
 def mockserver(
-    request: pytest.FixtureRequest, mockserver_server: MockServer, mockserver_option: dict[str, str]
+    request: pytest.FixtureRequest, mockserver_server: MockServer, mockserver_sweep_choices: dict[str, str]
 ) -> Iterator[Sandbox]:
     """A sandbox of this test only, its clock frozen at the present; `@pytest.mark.mockserver(...)` has its settings."""
     layers = [*mockserver_server.layers]
     marks = list(request.node.iter_markers("mockserver"))
     for mark in reversed(marks):
         layers.append(Layer("mark", {name: value for name, value in mark.kwargs.items() if name not in _OF_THE_TEST}))
-    layers += [Layer("sweep", {"choices": mockserver_option}), *explore.layers(request.node)]
+    layers += [Layer("sweep", {"choices": mockserver_sweep_choices}), *explore.layers(request.node)]
     sandbox = mockserver_server.make(layers)
     with explore.prepared(request.node, sandbox):
         if not explore.is_inner(request.node):

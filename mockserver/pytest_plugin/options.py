@@ -90,7 +90,7 @@ OPTIONS = (
 RUN = (
     Option("url",      str,     "URL",       "run the suite against the server at this address"),
     Option("token",    str,     "TOKEN",     "token for the control plane of that server"),
-    Option("labels",   _labels, "KEY:VALUE", "labels of the suite's sandboxes on that server, separated by commas"),
+    Option("sandbox-labels", _labels, "KEY:VALUE", "labels of the suite's sandboxes on that server, separated by commas", "labels"),
     Option("receiver-host", str, "HOST",     "name by which that server reaches this machine, for receivers in this process"),
     Option("failures-dir", str, "FOLDER",    "folder for replay documents, `off` for none (default: .mockserver/failures)", "failures"),
     Option("poll-limit", _reads, "NUMBER|off", "equal reads of one record in a row that end a test (default: 1000)"),

@@ -243,7 +243,7 @@ def server(config: pytest.Config, settings: Mapping[str, Any]) -> MockServer:
         token=options.run_option(config, "token"),
         layers=layers,
         coverage=session_coverage,
-        labels=options.run_option(config, "labels") or {},
+        labels=options.run_option(config, "sandbox-labels") or {},
         receiver_host=options.run_option(config, "receiver-host"),
     )
 

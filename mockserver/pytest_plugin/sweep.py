@@ -38,7 +38,7 @@ def problem(node: pytest.Item, fixtures: Collection[str]) -> str | None:
             "sweep: got a method of unittest.TestCase, which pytest cannot run under other options; expected a function"
         )
     names = _names(node)
-    fixture = "mockserver" if ALL in names else "mockserver_option"
+    fixture = "mockserver" if ALL in names else "mockserver_sweep_choices"
     if fixture not in fixtures:
         needed = " or ".join(dict.fromkeys(("mockserver", fixture)))
         return f"this sweep needs the fixture {needed}"
@@ -61,7 +61,7 @@ class MarkCheck:
             return
         message = problem(item, getattr(item, "fixturenames", ()))
         parameters = getattr(getattr(item, "callspec", None), "params", ())
-        is_late = ALL not in _names(item) and "mockserver_option" not in parameters
+        is_late = ALL not in _names(item) and "mockserver_sweep_choices" not in parameters
         if message is None and is_late:
             expected = "expected it at the test, its class or its module"
             message = f"got @pytest.mark.{MARK} after the collection of the test; {expected}"
@@ -81,12 +81,12 @@ def _given(node: pytest.Item) -> list[Any]:
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
-    """Parametrize `mockserver_option` by the cases of a sweep over named choices; a wrong mark fails its test later."""
+    """Parametrize `mockserver_sweep_choices` by the cases of a sweep over named choices; a wrong mark fails its test later."""
     names = _names(metafunc.definition)
     if ALL in names or problem(metafunc.definition, metafunc.fixturenames) is not None:
         return
     swept = cases(names)
-    metafunc.parametrize("mockserver_option", swept, ids=[case.id for case in swept], indirect=True)
+    metafunc.parametrize("mockserver_sweep_choices", swept, ids=[case.id for case in swept], indirect=True)
 
 
 def run_over_choices_read(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:

@@ -513,8 +513,8 @@ def test_an_option_of_a_sweep_holds_in_each_run(stubbed: Suite) -> None:
         """
     @pytest.mark.mockserver_explore
     @pytest.mark.mockserver_sweep(NAMES)
-    def test_listing(mockserver, mockserver_option):
-        assert mockserver_option.items() <= mockserver.state()["choices"].items()
+    def test_listing(mockserver, mockserver_sweep_choices):
+        assert mockserver_sweep_choices.items() <= mockserver.state()["choices"].items()
         list_campaigns(mockserver)
         """
     )

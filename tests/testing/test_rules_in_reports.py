@@ -472,7 +472,7 @@ def test_further_runs_of_a_test_are_not_accused(suite: Suite) -> None:
             mockserver.call("GET", "/v1/campaigns")
 
         @pytest.mark.mockserver_sweep("next-cursor-end")
-        def test_swept(mockserver, mockserver_option):
+        def test_swept(mockserver, mockserver_sweep_choices):
             mockserver.on("startCampaign").nth(1).drop("after")
         """
     )

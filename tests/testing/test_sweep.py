@@ -52,9 +52,9 @@ def test_a_family_selects_all_its_choices_with_named_options(suite: Suite) -> No
         import pytest
 
         @pytest.mark.mockserver_sweep("sessions")
-        def test_it(mockserver, mockserver_option):
+        def test_it(mockserver, mockserver_sweep_choices):
             state = mockserver.state()["choices"]
-            assert mockserver_option.items() <= state.items()
+            assert mockserver_sweep_choices.items() <= state.items()
         """
     )
 
@@ -411,9 +411,9 @@ def test_a_choice_of_the_mark_is_combined_with_the_swept_one_which_wins(suite: S
 
         @pytest.mark.mockserver(profile="hostile", choices={"success-status": "all-200", "dual-status": "guide"})
         @pytest.mark.mockserver_sweep("dual-status")
-        def test_it(mockserver, mockserver_option):
+        def test_it(mockserver, mockserver_sweep_choices):
             chosen = mockserver.state()["choices"]
-            assert mockserver_option["dual-status"] == chosen["dual-status"]
+            assert mockserver_sweep_choices["dual-status"] == chosen["dual-status"]
             assert ("all-200", "details") == (chosen["success-status"], chosen["error-extra-keys"])
         """
     )
@@ -489,16 +489,32 @@ def test_a_sweep_may_be_had_without_the_fixture_that_makes_a_sandbox(suite: Suit
         import pytest
 
         @pytest.mark.mockserver_sweep("success-status")
-        def test_it(mockserver_server, mockserver_option):
-            with mockserver_server.sandbox(choices=mockserver_option) as sandbox:
-                assert mockserver_option["success-status"] == sandbox.state()["choices"]["success-status"]
+        def test_it(mockserver_server, mockserver_sweep_choices):
+            with mockserver_server.sandbox(choices=mockserver_sweep_choices) as sandbox:
+                assert mockserver_sweep_choices["success-status"] == sandbox.state()["choices"]["success-status"]
 
-        def test_outside_a_sweep_there_is_none(mockserver_option):
-            assert {} == mockserver_option
+        def test_outside_a_sweep_there_is_none(mockserver_sweep_choices):
+            assert {} == mockserver_sweep_choices
         """
     )
 
     result.assert_outcomes(passed=4)
+
+
+def test_the_former_name_of_the_choices_of_a_run_works_and_warns(suite: Suite) -> None:
+    result = suite.run(
+        """
+        import pytest
+
+        @pytest.mark.mockserver_sweep("success-status")
+        def test_it(mockserver_sweep_choices, mockserver_option):
+            assert mockserver_sweep_choices == mockserver_option != {}
+        """,
+        *("-W", "default"),
+    )
+
+    result.assert_outcomes(passed=3, warnings=3)
+    result.stdout.fnmatch_lines(["*fixture mockserver_option is deprecated since 0.1; use mockserver_sweep_choices"])
 
 
 def test_selecting_one_option_runs_it_alone(suite: Suite) -> None:
