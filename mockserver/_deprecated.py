@@ -36,7 +36,11 @@ def _variable(setting: str) -> str:
 _SETTINGS: Final = {
     "least-pace": ("min-body-rate", ("serve", "play", "fleet")),
     "failures": ("failures-dir", ("serve", "play", "fleet")),
+    "no-reason": ("no-reason-header", ("serve", "play", "fleet")),
 }
+FORMER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
+    {"conduct": "lint-client", "recording": "inspect-recording", "replay": "replay-calls"}
+)
 
 # By name, as `docs/reference/public-interface.txt` has it; docs/stability.md states when a row may go.
 DEPRECATED: Final[Mapping[str, Deprecation]] = MappingProxyType(
@@ -58,6 +62,10 @@ DEPRECATED: Final[Mapping[str, Deprecation]] = MappingProxyType(
         **{
             f"environment {_variable(name)}": Deprecation(_variable(use), "0.1") for name, (use, _) in _SETTINGS.items()
         },
+        **{f"command {name}": Deprecation(f"mockserver {use}", "0.1") for name, use in FORMER_COMMANDS.items()},
+        "command explore --follow": Deprecation("--clock-speed", "0.1"),
+        "command interleave --split": Deprecation("--split-calls", "0.1"),
+        "command interleave --merge": Deprecation("--skip-equivalent", "0.1"),
         "command explore --held": Deprecation("--response-delay", "0.1"),
         "command explore --failures": Deprecation("--failures-dir", "0.1"),
         "command interleave --failures": Deprecation("--failures-dir", "0.1"),

@@ -321,7 +321,7 @@ def test_a_command_that_fails_without_a_fault_is_shown_and_not_explored(
         ((), "explore: got no command; expected one after --"),
         (("--faults", "drop-aftr", "--", sys.executable), "faults: got 'drop-aftr'; expected a fault; did you mean"),
         (("--timeout", "0", "--", sys.executable), "--timeout: got 0; expected a number of seconds above 0"),
-        (("--follow", "-1", "--", sys.executable), "--follow: got -1; expected a number of seconds above 0"),
+        (("--clock-speed", "-1", "--", sys.executable), "--clock-speed: got -1; expected a number of seconds above 0"),
         (("--seconds", "nan", "--", sys.executable), "--seconds: got nan; expected a number of seconds above 0"),
         (("--pairs", "-1", "--", sys.executable), "pairs: got -1; expected a number of runs"),
     ],
@@ -361,7 +361,7 @@ def test_a_command_that_sleeps_in_real_time_is_named_with_a_cure_for_any_languag
 
     output = capsys.readouterr().out
     assert "the client may sleep in real time (" in output
-    assert ": POST /_mock/clock/advance in place of its sleep, or --follow SECONDS\n" in output
+    assert ": POST /_mock/clock/advance in place of its sleep, or --clock-speed SECONDS\n" in output
 
 
 def test_the_command_keeps_its_own_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -164,7 +164,7 @@ def test_it_takes_a_scenario_file_choices_a_profile_a_seed_and_an_instant(serve:
     )
     profile.write_text('{"choices": {"success-status": "all-201", "next-cursor-end": "empty"}}', encoding="utf-8")
     arguments = ("--scenario", str(scenario), "--profile", str(profile), "--freeze", "2026-03-01T12:00:00Z")
-    served = serve(*arguments, "--choose", "success-status=all-200", "--seed", "9", "--no-reason", "--strict")
+    served = serve(*arguments, "--choose", "success-status=all-200", "--seed", "9", "--no-reason-header", "--strict")
 
     policy = served.ask("GET", "/v1/forms/form_a/embed-frame-policy")
     assert {"iframeEmbedAllowedOrigins": ["https://a.example"]} == policy.json()

@@ -1,4 +1,4 @@
-"""Options of commands that have another name now: the former one works, warns, and is refused with another value."""
+"""Commands and options that have another name now: the former one works and warns, of an option not with another value."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import warnings
 
 import pytest
 
-from mockserver._deprecated import DEPRECATED
+from mockserver import cli
+from mockserver._deprecated import DEPRECATED, FORMER_COMMANDS
 from mockserver.cli import build_parser
 from mockserver.testing.explore import ExploreOptions
 
-ROWS = [
-    (*name.removeprefix("command ").split(" "), row.use)
-    for name, row in DEPRECATED.items()
-    if name.startswith("command ")
-]
+OPTIONS = {name: row for name, row in DEPRECATED.items() if name.startswith("command ") and " --" in name}
+ROWS = [(*name.removeprefix("command ").split(" "), row.use) for name, row in OPTIONS.items()]
+FLAGS = ("--no-reason", "--split", "--merge")
+WITH_VALUES = [row for row in ROWS if row[1] not in FLAGS]
 
 
 def parse(command: str, *words: str) -> argparse.Namespace:
@@ -36,20 +36,22 @@ def test_each_hidden_option_is_deprecated() -> None:
         if action.help == argparse.SUPPRESS and action.option_strings
     }
 
-    assert {name for name in DEPRECATED if name.startswith("command ")} == hidden
+    assert OPTIONS.keys() == hidden
 
 
 @pytest.mark.parametrize(("command", "former", "use"), ROWS)
 def test_a_former_option_sets_what_replaces_it_and_warns(
     command: str, former: str, use: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = parse(command, former, "7")
+    value = () if former in FLAGS else ("7",)
+    options = parse(command, former, *value)
 
-    assert getattr(parse(command, use, "7"), attribute(use)) == getattr(options, attribute(use))
+    assert getattr(parse(command), attribute(use)) != getattr(options, attribute(use))
+    assert getattr(parse(command, use, *value), attribute(use)) == getattr(options, attribute(use))
     assert f"mockserver: command {command} {former} is deprecated since 0.1; use {use}\n" == capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("command", "former", "use"), ROWS)
+@pytest.mark.parametrize(("command", "former", "use"), WITH_VALUES)
 def test_an_option_and_its_former_one_with_another_value_are_refused(
     command: str, former: str, use: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -63,9 +65,30 @@ def test_an_option_and_its_former_one_with_another_value_are_refused(
 
 @pytest.mark.parametrize(("command", "former", "use"), ROWS)
 def test_an_option_and_its_former_one_with_the_same_value_are_taken(command: str, former: str, use: str) -> None:
-    both = parse(command, former, "7", use, "7")
+    value = () if former in FLAGS else ("7",)
+    both = parse(command, former, *value, use, *value)
 
-    assert getattr(parse(command, use, "7"), attribute(use)) == getattr(both, attribute(use))
+    assert getattr(parse(command, use, *value), attribute(use)) == getattr(both, attribute(use))
+
+
+@pytest.mark.parametrize(("former", "use"), FORMER_COMMANDS.items())
+def test_a_former_command_is_the_present_one_and_warns(
+    former: str, use: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        cli.main([former, "--help"])
+    printed = capsys.readouterr()
+
+    assert 0 == end.value.code
+    assert f"usage: mockserver {use} " in printed.out
+    assert f"mockserver: command {former} is deprecated since 0.1; use mockserver {use}\n" == printed.err
+
+
+def test_no_help_lists_a_former_command() -> None:
+    (commands,) = (each for each in build_parser()._actions if isinstance(each, argparse._SubParsersAction))
+
+    assert commands.choices.keys().isdisjoint(FORMER_COMMANDS)
+    assert commands.choices.keys() >= {*FORMER_COMMANDS.values()}
 
 
 class TestHeldOfExploreOptions:

@@ -33,7 +33,7 @@ LATE = {
     "mockserver.server.control.routes": "a command of the control plane",
     "mockserver.server.hosted_page.handler": "a link to the hosted page",
     "mockserver.testing": "a test",
-    "mockserver.recordings": "`mockserver recording`",
+    "mockserver.recordings": "`mockserver inspect-recording`",
     "mockserver.verify": "`mockserver verify`",
     "random": "nothing but `email.utils`",
     "secrets": "an address beyond loopback",

@@ -57,7 +57,7 @@ WRONG = [
     ("openapi --profile none.yaml", "got none.yaml (No such file", ""),
     ("docs pytst", "got pytst; expected pytest, ", "did you mean 'pytest'?"),
     ("skill --write empty.json", "got --write empty.json (", ""),
-    ("recording", "got no FILE; expected `mockserver recording FILE`", ""),
+    ("recording", "got no FILE; expected `mockserver inspect-recording FILE`", ""),
     ("recording cut.ha", "got cut.ha (No such file", "did you mean 'cut.har'?"),
     ("recording cut.har", "got cut.har, whose JSON ends or breaks at line 1, column 8; expected a whole HAR", ""),
     ("recording empty.json", "got empty.json with an empty object; expected a HAR", ""),

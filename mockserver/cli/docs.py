@@ -122,10 +122,10 @@ def conduct_page() -> str:
         lines += [f"### {title}\n", _table(head, [f"| {' | '.join(map(_cell, row))} |" for row in cells])]
     others = [row for row in RULES.values() if row.id not in JUDGES]
     compared = [f"`{row.id}`" for row in others if "D" in row.sources and "H" not in row.sources]
-    alone = [f"`{row.id}`" for row in others if "H" in row.sources and row.id != "wrong-reader-of-404"]
+    alone = [f"`{row.id}`" for row in others if "H" in row.sources and row.id != "misreads-404"]
     lines += [
         "### Rules that one run cannot prove\n",
-        f"Only a comparison of two runs shows these: {', '.join(compared)}, and in part `wrong-reader-of-404`.",
+        f"Only a comparison of two runs shows these: {', '.join(compared)}, and in part `misreads-404`.",
         f"Only the client's own test shows these: {', '.join(alone)}.\n",
     ]
     return "\n".join(lines)

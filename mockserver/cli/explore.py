@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED: Final = 130  # the exit status of a program that Ctrl-C has stopped
 _NONE = "none"
-_CURE: Final = "POST /_mock/clock/advance in place of its sleep, or --follow SECONDS"
+_CURE: Final = "POST /_mock/clock/advance in place of its sleep, or --clock-speed SECONDS"
 
 # fmt: off
 # The options of every command that runs others as clients.
@@ -49,7 +49,7 @@ OF_CLIENTS: Final[Mapping[str, dict[str, Any]]] = {
 }
 _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("--scenario", OF_CLIENTS["--scenario"]),
-    ("--follow", {"type": float, "metavar": "SECONDS",
+    ("--clock-speed", {"type": float, "metavar": "SECONDS",
         "help": "let the sandbox's clock run, by so many seconds in each real second, for a command that sleeps (default: the clock is frozen)"}),
     ("--faults", {"metavar": "NAMES",
         "help": "faults, acts of others and faults of deliveries, separated by commas (default: all)"}),
@@ -76,7 +76,10 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
         "help": "write the report to FILE as a page"}),
     ("--failures-dir", OF_CLIENTS["--failures-dir"]),
 )
-_FORMER: Final[Mapping[str, str]] = {"--response-delay": "--held", "--failures-dir": "--failures"}
+_FORMER: Final[Mapping[str, str]] = {
+    "--response-delay": "--held", "--failures-dir": "--failures", "--clock-speed": "--follow", "--split-calls": "--split",
+    "--skip-equivalent": "--merge",
+}
 # fmt: on
 
 
@@ -108,7 +111,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
 
     _check_seconds(options)
     command = _command(options)
-    runs = CommandRuns(with_program("explore", command), options.timeout, options.follow, reported(options))
+    runs = CommandRuns(with_program("explore", command), options.timeout, options.clock_speed, reported(options))
     try:
         explored = ExploreOptions(
             faults=_names(options.faults),
@@ -181,8 +184,8 @@ def _command(options: argparse.Namespace) -> list[str]:
 
 
 def _check_seconds(options: argparse.Namespace) -> None:
-    for name in ("timeout", "follow", "seconds"):
-        value = getattr(options, name)
+    for name in ("timeout", "clock-speed", "seconds"):
+        value = getattr(options, name.replace("-", "_"))
         if value is not None and not 0 < value < math.inf:
             raise ValueError(f"--{name}: got {value:g}; expected a number of seconds above 0")
 

@@ -43,9 +43,9 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
         "help": "the fault of a finding, for --schedule, such as 'drop-after a 2': the second call of a"}),
     ("--seed", {"type": int, "default": 0, "metavar": "NUMBER",
         "help": "seed of the random search beyond the budget (default: %(default)s)"}),
-    ("--split", {"action": "store_true",
+    ("--split-calls", {"action": "store_true",
         "help": "let an event or a call of another command come between the effect of a call and its answer"}),
-    ("--merge", {"action": "store_true",
+    ("--skip-equivalent", {"action": "store_true",
         "help": "leave out orders that only exchange calls with nothing in common; for commands that share no database or file"}),
     ("--blocked", {"type": float, "default": 10.0, "metavar": "SECONDS",
         "help": "real time after which a command that neither calls nor ends counts as blocked (default: %(default)g)"}),
@@ -91,8 +91,8 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
                 seed=options.seed,
                 faults=options.faults,
                 fault=options.fault,
-                split=options.split,
-                prune=options.merge,
+                split=options.split_calls,
+                prune=options.skip_equivalent,
                 blocked_seconds=options.blocked,
                 tolerates=(CommandReported,),
             )
@@ -102,7 +102,10 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     if not report.failed and not any(sum(row.calls) for row in report.serial):
         raise ValueError("interleave: the commands made no call; expected calls to MOCKSERVER_URL with MOCKSERVER_KEY")
     _write(report, options)
-    kept = [*(["--scenario", options.scenario] if options.scenario else []), *(["--split"] if options.split else [])]
+    kept = [
+        *(["--scenario", options.scenario] if options.scenario else []),
+        *(["--split-calls"] if options.split_calls else []),
+    ]
     again = command_line([*kept, *(word for command in commands for word in (_SEPARATOR, *command))])
     print(
         report.text(

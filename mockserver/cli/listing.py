@@ -28,7 +28,7 @@ def add_table_options(command: argparse.ArgumentParser) -> None:
 
 
 def add_conduct_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of `mockserver conduct`."""
+    """Add the options of `mockserver lint-client`."""
     from mockserver.cli.recording import add_reading_options
 
     command.add_argument(
@@ -49,7 +49,7 @@ def add_clauses_options(clauses: argparse.ArgumentParser) -> None:
 
 
 def add_replay_options(replay: argparse.ArgumentParser) -> None:
-    """Add the options of `mockserver replay`."""
+    """Add the options of `mockserver replay-calls`."""
     help_text = "document written by a failed test to .mockserver/failures, or returned by GET /_mock/replay"
     replay.add_argument("file", type=Path, metavar="FILE", help=help_text)
     _add_formats(replay, "json")

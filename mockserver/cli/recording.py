@@ -18,7 +18,7 @@ _KEEP: Final = "print the texts of this field; without it names, texts, phone nu
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of `mockserver recording`."""
+    """Add the options of `mockserver inspect-recording`."""
     command.add_argument("files", nargs="+", type=Path, metavar="FILE", help=_FILES)
     add_reading_options(command)
     command.add_argument(

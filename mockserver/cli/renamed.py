@@ -12,6 +12,8 @@ from mockserver._deprecated import message
 
 def add_renamed(command: argparse.ArgumentParser, name: str, former: str, **settings: Any) -> None:
     """Add an option by its name and by its former one, which the help does not show and which has a row in `DEPRECATED`."""
+    if settings.pop("action", None) == "store_true":
+        settings = {"default": False, **settings, "nargs": 0}
     command.add_argument(name, action=_Renamed, **settings)
     hidden = {**settings, "help": argparse.SUPPRESS}
     command.add_argument(former, action=_Renamed, dest=name.removeprefix("--").replace("-", "_"), **hidden)
@@ -23,7 +25,7 @@ def print_deprecation(name: str) -> None:
 
 
 class _Renamed(argparse.Action):
-    """Stores a value, and with it the name by which it was given, in `DEST_by`."""
+    """Stores a value, of a flag True, and with it the name by which it was given, in `DEST_by`."""
 
     def __call__(
         self,
@@ -33,10 +35,11 @@ class _Renamed(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         name, use = self.option_strings[0], f"--{self.dest.replace('_', '-')}"
-        other, value = getattr(namespace, f"{self.dest}_by", (name, values))
-        if other != name and value != values:
-            parser.error(f"got {other} {value} and {name} {values}; expected {use} alone")
+        given = True if self.nargs == 0 else values
+        other, value = getattr(namespace, f"{self.dest}_by", (name, given))
+        if other != name and value != given:
+            parser.error(f"got {other} {value} and {name} {given}; expected {use} alone")
         if name != use:
             print_deprecation(f"command {parser.prog.partition(' ')[2]} {name}")
-        setattr(namespace, self.dest, values)
-        setattr(namespace, f"{self.dest}_by", (name, values))
+        setattr(namespace, self.dest, given)
+        setattr(namespace, f"{self.dest}_by", (name, given))

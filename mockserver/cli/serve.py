@@ -132,7 +132,7 @@ def _serve(
             handler,
             options.host,
             options.port,
-            explain=not options.no_reason,
+            explain=not options.no_reason_header,
             error_body=error_body,
             on_refusal=lambda status, why: log.write(refusal_line(status, why)) if log else None,
             limits=_connection_limits(options),
@@ -221,7 +221,7 @@ def _create_host(options: argparse.Namespace) -> SandboxHost:
     from mockserver.server.hosting.host import SandboxHost
 
     host = SandboxHost(
-        response_options=ResponseOptions(explain=not options.no_reason, strict=options.strict),
+        response_options=ResponseOptions(explain=not options.no_reason_header, strict=options.strict),
         allow_webhook_hosts=[*options.allow_webhook_host, *([] if is_exposed(options) else THIS_MACHINE)],
         journal_limits=Limits(
             _at_least_one(options, "journal_max_entries"), _at_least_one(options, "journal_max_bytes")

@@ -49,7 +49,7 @@ class Setting(NamedTuple):
         help: of the option.
         metavar: of the option; None for one that needs none.
         form: `one` value, a `flag`, or `many` values, which a variable separates by `;` or line ends.
-        former: the deprecated name of one that has another name now; only of one with `one` value.
+        former: the deprecated name of one that has another name now; not of one with `many` values.
     """
 
     name: str
@@ -172,7 +172,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
             "at SIGTERM wait at most this long for the end of the sandboxes, and create none (default: off)", "DURATION"),
     Setting("shard", lambda text: read_shard(text, lambda: os.urandom(8).hex()), None, "the process of a fleet that this server is, as NUMBER/COUNT, such as 0/2 (default: none)", "SHARD"),
     Setting("strict", _flag, False, "check every response against its schema", form="flag"),
-    Setting("no-reason", _flag, False, "omit the response header X-Mock-Reason", form="flag"),
+    Setting("no-reason-header", _flag, False, "omit the response header X-Mock-Reason", form="flag", former="no-reason"),
     Setting("allow-webhook-host", host_name, [], "allow webhooks to this host, on loopback in addition to this machine; may be repeated", "HOST", "many"),
     Setting("cors", _flag, False, "let pages of other origins on this machine send requests (CORS)", form="flag"),
     Setting("ready-file", _some_text, None, "write the address and the keys as JSON once the server listens; removed at its end", "FILE"),

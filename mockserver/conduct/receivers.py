@@ -103,7 +103,7 @@ def _judge_of(faults: Sequence[str], kind: str, *, accepted: bool) -> Judge:
 
 no_verify = _judge_of(("wrong-secret", "changed-body", "changed-id"), "a forged delivery", accepted=True)
 missing_header_passes = _judge_of(("no-signature",), "a delivery without signature", accepted=True)
-no_tolerance = _judge_of(("old-timestamp",), "a delivery signed ten minutes ago", accepted=True)
+accepts_old_timestamps = _judge_of(("old-timestamp",), "a delivery signed ten minutes ago", accepted=True)
 refuses_unknown_kind = _judge_of(("unknown-kind",), "an event of another kind", accepted=False)
 
 

@@ -52,7 +52,7 @@ def _misspelt_filters(evidence: Evidence) -> Iterator[Proof]:
             yield Proof(message, (call.n,))
 
 
-def platform_is_not_audience(evidence: Evidence) -> Iterator[Proof]:
+def platform_used_as_audience(evidence: Evidence) -> Iterator[Proof]:
     for tenant, execution in evidence.executions():
         campaign, start = tenant.campaigns[execution.campaign_id], evidence.creating_exchange(execution.id)
         create = evidence.creating_exchange(campaign.id)

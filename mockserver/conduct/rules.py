@@ -104,7 +104,7 @@ _CAMPAIGNS = (
     ConductRule("restart-canceled",         3, "J",  "start.not-draft",             "L208",       "a start of a campaign after the client received that it was canceled or failed",                                     "A final campaign never starts again: create a new one."),
     ConductRule("preview-as-target",        3, "H",  "audience.preview",            "L101, L263", "the client's total differs from targetCount",                                                                        "Use targetCount of the execution as the denominator."),
     ConductRule("lost-filters",             1, "J",  "audience.all",                "L262",       "a campaign without filters was started after a preview with some, or its body has a key like `filters`",             "Send the previewed filters under the name `filters`; without them every chat is messaged."),
-    ConductRule("platform-is-not-audience", 1, "J",  "audience.platform-free",      "L41",        "a started audience has chats of other platforms, and no filter names chat.platform or chat.entrypointId",            "Add a chat.platform filter: a campaign's platform does not restrict its audience."),
+    ConductRule("platform-used-as-audience", 1, "J",  "audience.platform-free",      "L41",        "a started audience has chats of other platforms, and no filter names chat.platform or chat.entrypointId",            "Add a chat.platform filter: a campaign's platform does not restrict its audience."),
     ConductRule("wrong-variable-keys",      2, "J",  "start.common-variables",      "L125, L129", "a start with keys that are not manual variables of the template",                                                    "Send the keys of commonVariables, such as var1; the service fills automatic variables."),
     ConductRule("stale-template",           3, "J",  "start.missing-variables",     "L295",       "a start repeated after CAMPAIGN_MISSING_COMMON_VARIABLES without a read of the template that has changed",           "Read the template again when a variable is missing."),
     ConductRule("cadence-units",            2, "J",  "campaigns.cadence",           "L43, L432",  "a cadence that is not an integer, above ten times the platform's ceiling, or too small to finish within a day",      "cadence is a whole number of messages per minute."),
@@ -117,7 +117,7 @@ _CAMPAIGNS = (
     ConductRule("page-early-stop",          2, "J",  "messages.list",               "L183, L338", "the last page was short and had a nextCursor, which no call used",                                                   "Continue while there is a nextCursor, however short the page."),
     ConductRule("page-endless",             2, "J",  "messages.list",               "L183, L338", "the same cursor three times, or an empty or null one",                                                               "The end is an absent, null or empty nextCursor."),
     ConductRule("page-skip",                2, "JH", "messages.list",               "L338",       "a cursor that no page returned, or an offset or page number",                                                        "Send nextCursor unchanged."),
-    ConductRule("wrong-reader-of-404",      2, "DH", "auth.denied",                 "L356",       "other calls when another tenant's id is refused with the other code",                                                "Neither 403 nor 404 means that a record was deleted."),
+    ConductRule("misreads-404",      2, "DH", "auth.denied",                 "L356",       "other calls when another tenant's id is refused with the other code",                                                "Neither 403 nor 404 means that a record was deleted."),
     ConductRule("cancel-and-forget",        1, "J",  "cancel.processing",           "L304",       "a cancel failed, was not repeated, and the campaign completed",                                                      "Repeat a cancel that failed, until the campaign reads as canceled."),
 )
 _SESSIONS = (
@@ -146,7 +146,7 @@ _RECEIVERS = (
     ConductRule("missing-header-passes",    1, "W",  "events.subscribed",           "L374",       "a delivery without a signature was answered 2xx",                                                                    "Refuse requests without a signature."),
     ConductRule("reserialised-body",        2, "W",  "events.subscribed",           "L374",       "only valid deliveries with differently formatted JSON were refused",                                                 "Verify the received bytes before anything parses them."),
     ConductRule("secret-misread",           2, "W",  "events.subscribed",           "L374",       "every valid delivery was refused with 400, 401 or 403",                                                              "Use the secret of this endpoint: strip whsec_, decode the rest from base64, and compare with what follows `v1,`."),
-    ConductRule("no-tolerance",             1, "W",  "events.subscribed",           "L374",       "a delivery with an old signed timestamp was answered 2xx",                                                           "Refuse timestamps older than five minutes."),
+    ConductRule("accepts-old-timestamps",             1, "W",  "events.subscribed",           "L374",       "a delivery with an old signed timestamp was answered 2xx",                                                           "Refuse timestamps older than five minutes."),
     ConductRule("tolerance-on-occurredAt",  2, "W",  "events.subscribed",           "L374",       "prompt deliveries were accepted and late retries with a fresh signature refused",                                    "Apply the tolerance to the signature's timestamp, not the event's."),
     ConductRule("first-signature-only",     2, "W",  "events.subscribed",           "L374",       "deliveries with two signatures were refused, others accepted",                                                       "Accept a delivery if any of its signatures matches."),
     ConductRule("no-dedupe",                1, "HJ", "events.once",                 "L374",       "the same id has two effects",                                                                                        "Store the ids of events that have had their effect."),
@@ -180,6 +180,6 @@ BLAMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "require-return-params": ("return-query",),
         "expects-fields-on-read": ("session-read-fields", "reason-when-none", "funnel-null", "entrypoint-when-failed"),
         "page-endless": ("next-cursor-end",),
-        "wrong-reader-of-404": ("cross-tenant-code",),
+        "misreads-404": ("cross-tenant-code",),
     }
 )

@@ -137,7 +137,7 @@ def _write(
         yield f"no replay document was written: {type(problem).__name__}: {problem}"
         return
     item.user_properties.append(("mockserver_replay", file))
-    yield f"to repeat it: mockserver replay {file}"
+    yield f"to repeat it: mockserver replay-calls {file}"
     # What the document sets up without its calls: all but the seed data that the test itself has applied.
     before = takewhile(lambda entry: "call" not in entry, document["calls"])
     has_own_data = any(entry["do"] == "apply_scenario" and "given" in entry.get("with", {}) for entry in before)

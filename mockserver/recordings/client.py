@@ -39,7 +39,7 @@ _RECEIVER: Final = "a recording does not show whether a delivery was genuine"
 _REASON: Final = "only the service knows the place for which it refused the body"
 # Why no recording shows a rule.
 _NOT_SHOWN: Final[Mapping[str, str]] = {
-    "platform-is-not-audience": "a recording does not show the chats of an audience",
+    "platform-used-as-audience": "a recording does not show the chats of an audience",
     "nulls-for-omitted": _REASON,
     "bad-return-url": _REASON,
     "poll-dies-on-error": _LATER_CALLS,
@@ -56,7 +56,7 @@ _NOT_SHOWN: Final[Mapping[str, str]] = {
     "missing-header-passes": _RECEIVER,
     "reserialised-body": _RECEIVER,
     "secret-misread": _RECEIVER,
-    "no-tolerance": _RECEIVER,
+    "accepts-old-timestamps": _RECEIVER,
     "tolerance-on-occurredAt": _RECEIVER,
     "first-signature-only": _RECEIVER,
     "refuses-unknown-kind": _RECEIVER,

@@ -70,7 +70,7 @@ def play(document: Mapping[str, Any], masked: Recording, plain: Recording | None
     Return the differences of a scenario from a recording.
 
     Args:
-        document: A scenario, such as `mockserver recording --scenario-out` writes.
+        document: A scenario, such as `mockserver inspect-recording --scenario-out` writes.
         masked: The recording with the stand-ins that the scenario has too.
         plain: The recording as it was read, for the contents of uploads; `masked` by default.
 

@@ -72,7 +72,9 @@ class World(NamedTuple):
         yaml, out = YAML(), io.StringIO()
         yaml.width = 120
         yaml.dump(self.document, out)
-        head = ["# Written from a recording; play it back with `mockserver recording --play THIS_FILE RECORDING`."]
+        head = [
+            "# Written from a recording; play it back with `mockserver inspect-recording --play THIS_FILE RECORDING`."
+        ]
         return "\n".join(
             [*head, *(f"# Not known: {' '.join(comment.split())}" for comment in self.comments), out.getvalue()]
         )

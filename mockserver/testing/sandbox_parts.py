@@ -137,7 +137,7 @@ class Log:
 
     def replay_document(self, name: str = "replay") -> JSON:
         """
-        Return the scenario document that repeats the run so far, for `mockserver replay`.
+        Return the scenario document that repeats the run so far, for `mockserver replay-calls`.
 
         Args:
             name: The name of the scenario.
@@ -148,7 +148,7 @@ class Log:
         """
         Return the calls and the requests to receivers so far as a HAR 1.2, without keys.
 
-        A viewer of a browser or a proxy opens it, and `mockserver recording` reads it. Times are the sandbox's.
+        A viewer of a browser or a proxy opens it, and `mockserver inspect-recording` reads it. Times are the sandbox's.
         """
         return self._backend.run("readHar")
 

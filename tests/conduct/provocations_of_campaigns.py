@@ -422,7 +422,7 @@ PROVOCATIONS = (
     Provocation("restart-canceled", (3, 4), restarted, _with(restarted, "created", again=False)),
     Provocation("lost-filters", (1, 2, 3), filters_lost, filters_reused),
     Provocation("lost-filters", (1,), filters_with_a_typo, filters_reused),
-    Provocation("platform-is-not-audience", (1, 2), other_platforms, _with(other_platforms, "f", filters=ON_CHATAPP)),
+    Provocation("platform-used-as-audience", (1, 2), other_platforms, _with(other_platforms, "f", filters=ON_CHATAPP)),
     Provocation("wrong-variable-keys", (2,), _with(with_variables, "by_number", var1="X", **{"1": "X"}), _with(with_variables, "k", var1="X")),
     Provocation("wrong-variable-keys", (2,), _with(with_variables, "by_label", var1="X", Cupom="X"), _with(with_variables, "k", var1="X")),
     Provocation("stale-template", (1, 3, 4), _with(template_grew, "stale_template", read=False), _with(template_grew, "fresh", read=True)),

@@ -153,7 +153,7 @@ RECEIVERS = (
     Provocation("no-verify", (1,), *forged("changed-body")),
     Provocation("no-verify", (1,), *forged("changed-id")),
     Provocation("missing-header-passes", (1,), *forged("no-signature")),
-    Provocation("no-tolerance", (1,), *forged("old-timestamp")),
+    Provocation("accepts-old-timestamps", (1,), *forged("old-timestamp")),
     Provocation("trusts-payload-tenant", (2,), _with(believed_a_stranger, "acted", True), _with(believed_a_stranger, "x", False)),
     Provocation("refuses-unknown-kind", (1,), _with(answering, "refused", 422, fault="unknown-kind"), _with(answering, "taken", 204, fault="unknown-kind")),
     Provocation("reserialised-body", (1,), _with(answering, "accents", 400, body=ODD), _with(answering, "taken", 200, body=ODD)),

@@ -73,5 +73,5 @@ def test_one_read_gives_a_chance_to_the_rules_of_every_call_alone(mockserver: Sa
 def test_a_create_and_a_start_give_a_chance_to_the_rules_of_writes_alone(mockserver: Sandbox) -> None:
     Client(mockserver).launch()
 
-    writes = {"cadence-units", "lost-filters", "nulls-for-omitted", "only-200-is-ok", "platform-is-not-audience"}
+    writes = {"cadence-units", "lost-filters", "nulls-for-omitted", "only-200-is-ok", "platform-used-as-audience"}
     assert {"key-in-wrong-place", "secret-in-browser", "wrong-variable-keys", *writes} == of(mockserver)

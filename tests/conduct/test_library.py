@@ -14,7 +14,7 @@ from tests.scenario.scenario_runs import played
 from tests.scenario.test_campaigns_played import ENDS, VALUES
 
 # What the document itself causes is not the client's fault: the audience of this scenario crosses channels on purpose.
-ON_PURPOSE = {"audience-crosses-channels": ["platform-is-not-audience"]}
+ON_PURPOSE = {"audience-crosses-channels": ["platform-used-as-audience"]}
 TAUGHT = {
     "start-timeout-applied": "clone-after-conflict",
     "start-timeout-not-applied": "duplicate-start",

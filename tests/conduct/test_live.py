@@ -21,7 +21,7 @@ FORGED = {
     "changed-body": "no-verify",
     "changed-id": "no-verify",
     "no-signature": "missing-header-passes",
-    "old-timestamp": "no-tolerance",
+    "old-timestamp": "accepts-old-timestamps",
 }
 
 

@@ -32,7 +32,7 @@ SHOWS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "blind-retry": ("breach", "blind-post-retry"),
         "only-200-is-ok": ("breach", "only-200-is-ok"),
         "lost-filters": ("breach", "lost-filters"),
-        "platform-is-audience": ("breach", "platform-is-not-audience"),
+        "platform-is-audience": ("breach", "platform-used-as-audience"),
         "poll-after-final": ("breach", "poll-final-set-incomplete"),
         "page-early-stop": ("crashed", "AssertionError"),
         "json-on-204": ("breach", "json-on-204"),

@@ -33,7 +33,7 @@ def test_a_document_repeats_the_calls_of_the_shortest_order(
     (finding,) = report.findings
     assert finding.path is not None
 
-    assert 0 == main(["replay", finding.path])
+    assert 0 == main(["replay-calls", finding.path])
     assert tmp_path / "promotions-duplicate-executions.json" == Path(finding.path)
     assert f"calls repeated by {finding.path}" in report.text()
     assert finding.path == report.json["findings"][0]["document"]

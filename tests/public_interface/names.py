@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import json
@@ -16,7 +17,7 @@ from typing import Any
 import mockserver
 from docs.reference import tables
 from mockserver import MockServer, cli, pytest_plugin
-from mockserver._deprecated import DEPRECATED
+from mockserver._deprecated import DEPRECATED, FORMER_COMMANDS
 from mockserver.cli.settings import SCENARIO, SETTINGS
 from mockserver.conduct.rules import RULES, Finding
 from mockserver.contract import clauses
@@ -80,22 +81,30 @@ def _pytest() -> Iterator[str]:
 
 
 def _commands() -> Iterator[str]:
+    former = {use: name for name, use in FORMER_COMMANDS.items()}
     for name, (parser, _) in tables.commands().items():
-        yield f"command {name}"
-        place = 0
-        for action in parser._actions:
-            if action.dest == "help":
-                continue
-            place += not action.option_strings
-            argument = f"command {name} {action.option_strings[-1] if action.option_strings else f'argument {place}'}"
-            yield f"{argument} {_VALUE[action.nargs != 0]}"
-            yield from (f"{argument} = {choice}" for choice in action.choices or ())
-            if action.default and not action.required:
-                yield f"{argument}, default {action.default}"
+        for line in _command(name, parser):
+            yield line
+            if name in former:
+                yield line.replace(f"command {name}", f"command {former[name]}", 1)
     for setting in (SCENARIO, *SETTINGS):
         for name in filter(None, (setting.name, setting.former)):
             if setting.default:
                 yield f"setting {name}, default {setting.default}"
+
+
+def _command(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
+    yield f"command {name}"
+    place = 0
+    for action in parser._actions:
+        if action.dest == "help":
+            continue
+        place += not action.option_strings
+        argument = f"command {name} {action.option_strings[-1] if action.option_strings else f'argument {place}'}"
+        yield f"{argument} {_VALUE[action.nargs != 0]}"
+        yield from (f"{argument} = {choice}" for choice in action.choices or ())
+        if action.default and not action.required:
+            yield f"{argument}, default {action.default}"
 
 
 def _environment() -> Iterator[str]:
@@ -188,7 +197,7 @@ def _files() -> Iterator[str]:
     for place, row in (("clauses", ClauseResult), ("choices", ChoiceResult), ("clauses[].proofs", ExchangeExcerpt)):
         yield from (f"verify report.{place}[].{name}" for name in row._fields)
     yield from value_facts("verify report", VerifyReport("", 0, 0.0, (), (), (), 0, "").as_json())
-    for command in ("choices", "clauses", "conduct", "scenarios", "docs", "skill"):
+    for command in ("choices", "clauses", "lint-client", "conduct", "scenarios", "docs", "skill"):
         yield from value_facts(f"mockserver {command} --json", _printed(command), frozenset(("means",)))
 
 

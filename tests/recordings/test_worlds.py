@@ -41,10 +41,10 @@ def test_the_scenario_of_a_browser_plays_its_recording_without_a_difference(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "world.yaml"
-    cli.main(["recording", str(FILE), "--scenario-out", str(file)])
+    cli.main(["inspect-recording", str(FILE), "--scenario-out", str(file)])
     assert f"written: {file} (0 comments on what could not be known)" in capsys.readouterr().out
 
-    assert 0 == cli.main(["recording", str(FILE), "--play", str(file)])
+    assert 0 == cli.main(["inspect-recording", str(FILE), "--play", str(file)])
     assert "29 calls played, no differences\n" == capsys.readouterr().out
 
 
@@ -57,7 +57,7 @@ def test_a_scenario_that_differs_is_reported_with_both_values(
     document["choices"] = document["choices"] | {"next-cursor-end": "absent"}
     file.write_text(json.dumps(document), encoding="utf-8")
 
-    assert 1 == cli.main(["recording", str(FILE), "--play", str(file), "--json"])
+    assert 1 == cli.main(["inspect-recording", str(FILE), "--play", str(file), "--json"])
     (row,) = json.loads(capsys.readouterr().out)
     assert ("/nextCursor", "null", "") == (row["place"], row["recorded"], row["played"])
 
@@ -76,10 +76,10 @@ def test_a_call_whose_body_the_recorder_left_out_is_not_played(
         write(tmp_path, upload, entry("GET /v1/campaigns", 200, {"campaigns": []})),
         tmp_path / "world.yaml",
     )
-    cli.main(["recording", str(file), "--scenario-out", str(scenario)])
+    cli.main(["inspect-recording", str(file), "--scenario-out", str(scenario)])
     capsys.readouterr()
 
-    assert 0 == cli.main(["recording", str(file), "--play", str(scenario)])
+    assert 0 == cli.main(["inspect-recording", str(file), "--play", str(scenario)])
     assert "1 call played (1 without the body of the request left out), no differences\n" == capsys.readouterr().out
 
 

@@ -93,11 +93,11 @@ def test_every_problem_of_a_file_is_shown_in_its_order_with_line_and_column(
     assert [] == [text for text in ODD if text in str(refusal.value)]
 
 
-@pytest.mark.parametrize("command", [["serve", "--scenario"], ["play"], ["replay"]], ids=" ".join)
+@pytest.mark.parametrize("command", [["serve", "--scenario"], ["play"], ["replay-calls"]], ids=" ".join)
 def test_each_command_shows_every_problem_of_a_file(
     command: list[str], broken: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = main([*command, str(broken), *(["--port", "0"] if command != ["replay"] else [])])
+    code = main([*command, str(broken), *(["--port", "0"] if command != ["replay-calls"] else [])])
 
     output = capsys.readouterr().err
     assert 2 == code

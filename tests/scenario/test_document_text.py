@@ -96,7 +96,7 @@ def read_before(folder: Path) -> None:
     "name", ["bomb.yaml", "itself.yaml", pytest.param("lists.yaml", marks=pytest.mark.deep), "objects.json"]
 )
 @pytest.mark.parametrize(
-    "command", [["serve", "--scenario"], ["play"], ["replay"], ["serve", "--profile"]], ids=" ".join
+    "command", [["serve", "--scenario"], ["play"], ["replay-calls"], ["serve", "--profile"]], ids=" ".join
 )
 def test_each_command_refuses_a_hostile_text(
     tmp_path: Path, command: list[str], name: str, capsys: pytest.CaptureFixture[str]
@@ -104,7 +104,7 @@ def test_each_command_refuses_a_hostile_text(
     text, reason = HOSTILE[name]
     (tmp_path / name).write_text(text, encoding="utf-8")
 
-    code = main([*command, str(tmp_path / name), *(["--port", "0"] if command != ["replay"] else [])])
+    code = main([*command, str(tmp_path / name), *(["--port", "0"] if command != ["replay-calls"] else [])])
 
     assert 2 == code
     assert reason in capsys.readouterr().err
@@ -149,7 +149,7 @@ def test_a_body_of_any_depth_is_in_the_document_of_its_run(
     path = tmp_path / "run.json"
     path.write_text(json.dumps(document), encoding="utf-8")
 
-    assert 0 == main(["replay", str(path)])
+    assert 0 == main(["replay-calls", str(path)])
 
 
 @pytest.mark.parametrize(

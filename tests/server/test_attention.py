@@ -90,7 +90,7 @@ def test_findings_of_one_rule_are_one_line(mockserver: Sandbox) -> None:
     for name in ("Março", "Abril"):
         mockserver.call("POST", f"/v1/campaigns/{campaign(mockserver, name)}/start", json={})
 
-    assert "platform-is-not-audience ×2 campaign" in section(page(mockserver), "look")
+    assert "platform-used-as-audience ×2 campaign" in section(page(mockserver), "look")
 
 
 def test_every_page_names_what_is_due_next(mockserver: Sandbox) -> None:

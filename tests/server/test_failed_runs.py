@@ -86,7 +86,7 @@ def test_the_lines_name_the_files_and_no_address(url: str, folder: Path) -> None
     *_, repeat, step_by_step, own = made.control("GET", f"/report{FAILURE}").text.splitlines()
 
     path = (folder / "TestReads").as_posix()
-    assert f"to repeat it: mockserver replay {path}.yaml" == repeat
+    assert f"to repeat it: mockserver replay-calls {path}.yaml" == repeat
     assert f"to see it step by step: {path}.html; mockserver open {path}.html serves its last state" == step_by_step
     assert f"this report: {path}.txt" == own
     assert [] == [name for name in FILES[1:] if made.base in (folder / name).read_text("utf-8")]

@@ -114,7 +114,7 @@ def test_the_document_that_is_saved_as_json_is_sent_again(
     file = tmp_path / "failed.json"
     file.write_text(json.dumps(document, indent=indent, ensure_ascii=ascii_alone), encoding="utf-8")
 
-    assert 0 == cli.main(["replay", str(file)])
+    assert 0 == cli.main(["replay-calls", str(file)])
 
     assert "mine" == document["scenario"]
     assert capsys.readouterr().out.endswith("5 calls and commands, none with another outcome than recorded\n")

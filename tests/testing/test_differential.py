@@ -104,7 +104,7 @@ CARELESS: dict[str, tuple[Callable[[Sandbox], None], str]] = {
     "naive-dates": (by_spelling, "datetime-spelling=seconds"),
     "expects-fields-on-read": (by_absent_reason, "reason-when-none=null"),
     "page-endless": (by_null_cursor, "next-cursor-end="),
-    "wrong-reader-of-404": (by_404, "cross-tenant-code=access-denied"),
+    "misreads-404": (by_404, "cross-tenant-code=access-denied"),
     REASONS: (by_no_reason, ""),
 }
 

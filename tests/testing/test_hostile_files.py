@@ -46,7 +46,7 @@ FILES: dict[str, bytes] = {
     "empty": b"",
 }
 COMMANDS = (
-    ["replay"],
+    ["replay-calls"],
     ["open", "--port", "0"],
     ["play", "--port", "0"],
     ["coverage", "combine", "-o", "out.json"],
@@ -97,7 +97,7 @@ def test_a_hostile_file_is_refused_and_named(kind: str, command: list[str], caps
     error = refusal(command, "hostile.json", FILES[kind], capsys)
 
     assert error.startswith("mockserver: ") and "Traceback" not in error
-    assert "hostile.json" in error or (kind, command) == ("empty", ["replay"])
+    assert "hostile.json" in error or (kind, command) == ("empty", ["replay-calls"])
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_text_of_json_may_have_any_length() -> None:
     assert {"scenario": "x" * 1_048_577} == value_of(f'{{"scenario": "{"x" * 1_048_577}"}}', "long")
 
 
-@pytest.mark.parametrize("command", [["replay"], ["open", "--port", "0"]], ids=" ".join)
+@pytest.mark.parametrize("command", [["replay-calls"], ["open", "--port", "0"]], ids=" ".join)
 @pytest.mark.parametrize("kind", ENTRIES)
 def test_a_hostile_entry_of_a_run_is_refused(command: list[str], kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     document = {"scenario": "../../out", "calls": [ENTRIES[kind]]}

@@ -80,7 +80,7 @@ def test_the_document_of_a_run_over_sockets_is_sent_again_and_is_a_scenario_for_
     file = suite.pytester.path / ".mockserver/failures/test_mine.py.test_it.yaml"
     capsys.readouterr()
 
-    assert 0 == cli.main(["replay", str(file)])
+    assert 0 == cli.main(["replay-calls", str(file)])
 
     assert capsys.readouterr().out.endswith("5 calls and commands, none with another outcome than recorded\n")
     result = suite.run(

@@ -242,7 +242,7 @@ def test_a_different_response_is_reported_by_leaf_and_by_the_exit_code(
     file = tmp_path / "run.yaml"
     file.write_text(documents.dump(document), encoding="utf-8")
 
-    assert 1 == cli.main(["replay", str(file)])
+    assert 1 == cli.main(["replay-calls", str(file)])
 
     lines = [each for each in capsys.readouterr().out.splitlines() if not each.startswith("  {")]
     assert [] == lacking(
@@ -326,7 +326,7 @@ def test_a_document_without_calls_is_refused_since_it_proves_nothing(
     script = [{"on": "startCampaign", "nth": 1, "do": {"drop": "after"}}]
     file.write_text(documents.dump({"scenario": "machine", "script": script, **calls}), encoding="utf-8")
 
-    assert 2 == cli.main(["replay", str(file)])
+    assert 2 == cli.main(["replay-calls", str(file)])
     out, err = capsys.readouterr()
     assert "" == out
     assert err.startswith("mockserver: got the document 'machine' without calls; expected calls to send again: ")

@@ -82,7 +82,7 @@ def test_a_refusal_is_the_first_cause_with_its_reason_and_is_expanded_in_the_his
             (at, "#3", "startCampaign", "422 CAMPAIGN_ALREADY_PROCESSING"),
             ('{"statusCode": 422, "code": "CAMPAIGN_ALREADY_PROCESSING"',),
             ("start.already", "path.id", "processing", "draft"),
-            ("mockserver replay .mockserver/failures/test_mine.py.test_twice.yaml",),
+            ("mockserver replay-calls .mockserver/failures/test_mine.py.test_twice.yaml",),
             ("@pytest.mark.mockserver(scenario='.mockserver/failures/test_mine.py.test_twice.yaml')",),
         ],
     )

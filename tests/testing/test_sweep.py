@@ -317,7 +317,7 @@ def test_each_run_writes_a_replay_document_of_its_own(suite: Suite) -> None:
     result = suite.run(SEVERAL.replace("400 ==", "418 =="))
 
     files = sorted(file.name for file in (suite.pytester.path / ".mockserver" / "failures").glob("*.yaml"))
-    printed = re.findall(r"mockserver replay .mockserver/failures/(\S+)", result.stdout.str())
+    printed = re.findall(r"mockserver replay-calls .mockserver/failures/(\S+)", result.stdout.str())
     assert result.parseoutcomes()["failed"] == len(files) > 9
     assert files == sorted(printed)
     assert "test_mine.py.test_plain-dual-status=guide.yaml" in files

@@ -1,5 +1,5 @@
 """
-The calls and deliveries of a sandbox as a HAR 1.2, for the viewers of browsers and proxies, and for `mockserver recording`.
+The calls and deliveries of a sandbox as a HAR 1.2, for the viewers of browsers and proxies, and for `mockserver inspect-recording`.
 
 1. Times are instants of the sandbox's clock, so an exchange takes none. Members that begin with `_` are this product's.
 2. It contains no key and no signing secret: a key is its prefix with the id of its tenant.

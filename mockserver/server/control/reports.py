@@ -164,7 +164,7 @@ def _call(call: Call, hide: Redactor) -> answers.CalledPath:
 
 
 def read_replay(snapshot: HostedSnapshot, args: Arguments) -> answers.Document:
-    """Return the scenario document that repeats the run so far, for `mockserver replay`."""
+    """Return the scenario document that repeats the run so far, for `mockserver replay-calls`."""
     from mockserver.server.control import replay_document
 
     name = args.get("name", "replay")
@@ -249,7 +249,7 @@ def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: Fai
 def _lines_while_open(address: str, call: int | None, has_steps: bool) -> list[str]:
     """Return the lines about what a reader may do while the sandbox exists."""
     lines = [f"while the sandbox is open: {address}/_mock/{f'calls/{call}' if call else ''}"]
-    repeat = f"curl -s {address}/_mock/replay > run.json && mockserver replay run.json"
+    repeat = f"curl -s {address}/_mock/replay > run.json && mockserver replay-calls run.json"
     return [*lines, f"to repeat it, while the sandbox is open: {repeat}"] if has_steps else lines
 
 

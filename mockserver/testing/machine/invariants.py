@@ -59,7 +59,7 @@ _ROWS = (
     _row("heeds-retry-after",      "Too many in a short interval return 429 with RATE_LIMIT_EXCEEDED; clients back off.",                  checks.early_retry),
     _row("cancels-until-sure",     "A cancel that failed has canceled nothing: the campaign continues to send.",                             checks.forgotten_cancels),
     _row("no-start-without-filters","When filters is omitted, all chats of the organization are counted - and messaged.",                  in_example("lost-filters", "startCampaign", "createCampaign", "previewAudience")),
-    _row("audience-on-platform",   "platform does NOT restrict the audience; to restrict chats by channel, add an explicit chat.platform filter.", in_example("platform-is-not-audience", "startCampaign")),
+    _row("audience-on-platform",   "platform does NOT restrict the audience; to restrict chats by channel, add an explicit chat.platform filter.", in_example("platform-used-as-audience", "startCampaign")),
     _row("cadence-in-reach",       "Messages per minute; each platform has a ceiling and higher values do not exceed it.",                 in_example("cadence-units", "startCampaign", "createCampaign")),
     _row("known-variables",        "Only manual variables appear in commonVariables; automatic ones must not be sent.",                    in_example("wrong-variable-keys", "startCampaign")),
     _row("dates-with-offset",      "Dates are ISO 8601 date-times; without an offset they are not instants.",                               in_step("naive-dates")),

@@ -29,7 +29,7 @@ _KEYS: Final = "a recording does not show to whom a key belongs, and recorders m
 _NO_KEY: Final = "the recording has no keys, which show that calls are of one tenant"
 _OPEN: Final = "the document leaves it open"
 _UPLOADS: Final = "the limits and accepted types are not documented, and recorders leave out the contents of files"
-_ADVICE: Final = "it is advice to clients: see `mockserver conduct --from`"
+_ADVICE: Final = "it is advice to clients: see `mockserver lint-client --from`"
 # Why no recording shows that a clause is broken.
 NOT_VISIBLE: Final[Mapping[str, str]] = {
     "base.prefix": "calls of other paths are left out",
