@@ -1,4 +1,4 @@
-"""The command `recording`: what a recording shows of a service and a client; and `conduct --from`, its part about the client."""
+"""The command `inspect-recording`: what a recording shows of a service and a client; and `lint-client --from`, its part about the client."""
 
 from __future__ import annotations
 
