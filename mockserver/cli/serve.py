@@ -10,6 +10,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -25,7 +26,7 @@ from mockserver.version import VERSION
 if TYPE_CHECKING:
     from mockserver.server.hosting.host import SandboxHost
     from mockserver.server.hosting.limits import Drain, ServerLimits
-    from mockserver.server.hosting.log_lines import ServerLog
+    from mockserver.server.hosting.log_lines import Line, PlainLine, ServerLog
     from mockserver.server.http1.connection import ConnectionLimits
     from mockserver.server.http1.server import Server
     from mockserver.server.log import LogWriter
@@ -444,9 +445,17 @@ def _logger(form: str, writer: LogWriter) -> Iterator[ServerLog | None]:
         return
     texts = LogForm()
     if form == "text":
-        yield ServerLog(
-            lambda line: writer.write(partial(texts.text, line)), lambda line: writer.write(partial(texts.plain, line))
-        )
+        in_order = threading.Lock()  # a line has no date if the one before it in the queue has the same
+
+        def write(line: Line) -> None:
+            with in_order:
+                writer.write(texts.text(line))
+
+        def write_plain(line: PlainLine) -> None:
+            with in_order:
+                writer.write(texts.plain(line))
+
+        yield ServerLog(write, write_plain)
     else:
         log = ServerLog(lambda line: writer.write(partial(texts.json, line)))
         failures = _Failures(log)

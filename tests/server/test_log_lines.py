@@ -51,7 +51,7 @@ class Logged:
     def texts(self) -> list[str]:
         """Return the lines as a log in text has them."""
         form = LogForm()
-        return [form.text(line) for line in self.lines]
+        return [form.text(line)() for line in self.lines]
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ def test_the_plain_line_of_a_call_has_the_text_of_its_members(logged: Logged, me
     plain = plain_line(context.prefix, context.hide, hosted.sandbox.now, request, response, None)
     assert plain is not None
 
-    assert LogForm().text(line) == LogForm().plain(plain)
+    assert LogForm().text(line)() == LogForm().plain(plain)
     assert key not in LogForm().plain(plain)
 
 

@@ -1,10 +1,10 @@
 """
 Lines of the server's log: calls of the API, control commands, attempts at deliveries, refused bytes, and sandboxes that a limit ends.
 
-1. A line is a function without arguments, made where something happens and called by the thread that writes the log: a call
-   does not wait for the text of its line. Only the short text of a plain call is made at once: in another thread it would
-   take several times as long, since that thread waits for the interpreter, and the call's values have left the processor's cache.
-2. It returns the line's members without any secret. What does not apply to a line is not among them.
+1. A line is made where something happens, and its members by the thread that writes the log: a call does not wait for them.
+   Only the short text of a plain call is made at once: in another thread it would take several times as long, since that
+   thread waits for the interpreter, and the call's values have left the processor's cache.
+2. The members have no secret. What does not apply to a line is not among them.
 3. Until then it holds no record of the sandbox and no body of a successful call, since thousands of lines may wait.
 """
 
@@ -27,9 +27,37 @@ from mockserver.core.state.outbox import Attempt, Delivery, PlannedAttempt
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, NoResponse, explanation
 
-Line = Callable[[], JSON]
+Members = Callable[[], JSON]
 PlainLine = tuple[str, str]  # the date, and the rest of the text
 Form = Literal["text", "json"]
+
+
+class Line(NamedTuple):
+    """A line of the log: `at` is the real time in seconds since 1970, `own` returns what other kinds of lines do not have."""
+
+    kind: str
+    at: float
+    context: LogContext
+    own: Members
+
+    def members(self) -> JSON:
+        """Return what the line shows, by name."""
+        context = self.context
+        head: JSON = {
+            "at": datetime.fromtimestamp(self.at, UTC).astimezone().isoformat(timespec="milliseconds"),
+            "kind": self.kind,
+            "sandbox": context.sandbox,
+            "labels": context.hide.value(context.labels) or None,
+            "clock": format_exact(context.now) if context.now is not None else None,
+        }
+        return {name: value for name, value in (head | self.own()).items() if value is not None}
+
+    @property
+    def date(self) -> str:
+        """The date by the sandbox's clock, without a sandbox by the computer's."""
+        if self.context.now is not None:
+            return _of_second(self.context.now // SECOND)[0]
+        return time.strftime("%Y-%m-%d", time.localtime(self.at))
 
 
 class ServerLog(NamedTuple):
@@ -99,11 +127,8 @@ def plain_line(
     if entry is not None and (entry.fault is not None or entry.error is not None):
         return None
     date, time_of_day = _of_second(now // SECOND)
-    method, target = request.method[:20], request.target
-    text = f"{time_of_day} {response.status} {method} {prefix}{target}"
-    if hide.contains_secret(text):
-        text = f"{time_of_day} {response.status} {hide.text(method)} {prefix}{hide.text(target)}"
-    return date, text
+    method, target = hide.value(request.method[:20]), hide.value(request.target)
+    return date, f"{time_of_day} {response.status} {method} {prefix}{target}"
 
 
 def command_line(context: LogContext, request: LoggedRequest, response: HttpResponse, command: str | None) -> Line:
@@ -146,20 +171,8 @@ def failure_line(record: logging.LogRecord) -> Line:
     return _line("failure", LogContext(), lambda: {"level": record.levelname, "message": text})
 
 
-def _line(kind: str, context: LogContext, own: Callable[[], JSON]) -> Line:
-    at = time.time()
-    return lambda: _members(kind, at, context, own())
-
-
-def _members(kind: str, at: float, context: LogContext, own: JSON) -> JSON:
-    head: JSON = {
-        "at": datetime.fromtimestamp(at, UTC).astimezone().isoformat(timespec="milliseconds"),
-        "kind": kind,
-        "sandbox": context.sandbox,
-        "labels": context.hide.value(context.labels) or None,
-        "clock": format_exact(context.now) if context.now is not None else None,
-    }
-    return {name: value for name, value in (head | own).items() if value is not None}
+def _line(kind: str, context: LogContext, own: Members) -> Line:
+    return Line(kind, time.time(), context, own)
 
 
 def _request(context: LogContext, request: LoggedRequest) -> JSON:
@@ -172,7 +185,7 @@ def _request(context: LogContext, request: LoggedRequest) -> JSON:
     }
 
 
-def _answer(response: HttpResponse | NoResponse) -> Line:
+def _answer(response: HttpResponse | NoResponse) -> Members:
     """Return the members of a response; the code and the reason are those in the body of a refusal."""
     if isinstance(response, NoResponse):
         return lambda: {"noResponse": response.reason}
@@ -196,9 +209,10 @@ class LogForm:
     """
     Turns lines into texts, each with its line end.
 
-    In text a line has the time by its sandbox's clock, and the date too if it is not that of the line before.
+    In text a line has the time by its sandbox's clock, and the date too if it is not that of the line before: lines are
+    passed in their order, by one thread at a time.
 
-    Lifetime: the log's. Only the thread that writes the log calls `text`, `plain` and `json`.
+    Lifetime: the log's.
     """
 
     def __init__(self) -> None:
@@ -206,20 +220,29 @@ class LogForm:
 
     def json(self, line: Line) -> str:
         """Return the line as one JSON object."""
-        return json.dumps(line(), ensure_ascii=False) + "\n"
+        return json.dumps(line.members(), ensure_ascii=False) + "\n"
 
-    def text(self, line: Line) -> str:
-        """Return the line for a reader."""
-        members = line()
-        date, _, time_of_day = str(members["clock" if "clock" in members else "at"]).partition("T")
-        return self.plain((date, f"{time_of_day[:8]} {' '.join(_TEXTS[members['kind']](members))}"))
+    def text(self, line: Line) -> Callable[[], str]:
+        """Return what makes the line for a reader, whenever it is called."""
+        begin = self._begin(line.date)
+
+        def made() -> str:
+            members = line.members()
+            _, _, time_of_day = str(members["clock" if "clock" in members else "at"]).partition("T")
+            return printable(f"{begin}{time_of_day[:8]} {' '.join(_TEXTS[line.kind](members))}") + "\n"
+
+        return made
 
     def plain(self, line: PlainLine) -> str:
         """Return a line that has its text already."""
         date, text = line
-        begin = "" if date == self._date else f"{date} "
+        return printable(self._begin(date) + text) + "\n"
+
+    def _begin(self, date: str) -> str:
+        if date == self._date:
+            return ""
         self._date = date
-        return printable(begin + text) + "\n"
+        return f"{date} "
 
 
 @lru_cache(maxsize=8)
