@@ -447,15 +447,21 @@ def _logger(form: str, writer: LogWriter) -> Iterator[ServerLog | None]:
     if form == "text":
         in_order = threading.Lock()  # a line has no date if the one before it in the queue has the same
 
-        def write(line: Line) -> None:
+        def write(text: str | Callable[[], str]) -> None:
+            is_dropped = writer.is_full
+            writer.write(text)
+            if is_dropped:  # the line after it has its date
+                texts.forget_date()
+
+        def write_line(line: Line) -> None:
             with in_order:
-                writer.write(texts.text(line))
+                write(texts.text(line))
 
         def write_plain(line: PlainLine) -> None:
             with in_order:
-                writer.write(texts.plain(line))
+                write(texts.plain(line))
 
-        yield ServerLog(write, write_plain)
+        yield ServerLog(write_line, write_plain)
     else:
         log = ServerLog(lambda line: writer.write(partial(texts.json, line)))
         failures = _Failures(log)

@@ -49,11 +49,16 @@ class LogWriter:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
+    @property
+    def is_full(self) -> bool:
+        """True if a text would be dropped now."""
+        return len(self._texts) >= QUEUE_MAX
+
     def write(self, text: str | Callable[[], str]) -> None:
         """Have the text written; a line ends in its own line end. A function returns it when the thread writes it."""
         if self._stream is None or self._is_closed:
             return
-        if len(self._texts) >= QUEUE_MAX:
+        if self.is_full:
             with self._changed:
                 self._dropped += 1
             return

@@ -233,3 +233,21 @@ def test_a_failure_of_the_server_is_a_line_of_a_log_in_json() -> None:
 
     (line,) = map(json.loads, lines)
     assert ("failure", "ERROR", "unexpected failure") == (line["kind"], line["level"], line["message"])
+
+
+def test_a_line_has_its_date_if_the_one_before_has_another_or_was_dropped(logged: Logged) -> None:
+    form, march = LogForm(), ("2026-03-01", "12:00:00 200 GET /")
+
+    dated = [form.plain(march).startswith("2026-03-01 "), form.plain(march).startswith("2026-03-01 ")]
+    form.forget_date()
+
+    assert [True, False, True] == [*dated, form.plain(march).startswith("2026-03-01 ")]
+
+
+def test_a_date_is_decided_in_the_order_of_the_lines_whenever_their_texts_are_made(logged: Logged) -> None:
+    form, sandbox = LogForm(), logged.sandbox
+    sandbox.call("GET", "/v1/campaigns/campaign_x")
+    late = form.text(logged.lines[0])
+    plain = form.plain((logged.lines[0].date, "12:00:00 200 GET /"))
+
+    assert (True, "12:00:00 200 GET /\n") == (late().startswith(f"{logged.lines[0].date} "), plain)

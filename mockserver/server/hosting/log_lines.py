@@ -127,8 +127,11 @@ def plain_line(
     if entry is not None and (entry.fault is not None or entry.error is not None):
         return None
     date, time_of_day = _of_second(now // SECOND)
-    method, target = hide.value(request.method[:20]), hide.value(request.target)
-    return date, f"{time_of_day} {response.status} {method} {prefix}{target}"
+    method, target = request.method[:20], request.target
+    text = f"{time_of_day} {response.status} {method} {prefix}{target}"
+    if hide.contains_secret(text):
+        text = f"{time_of_day} {response.status} {hide.text(method)} {prefix}{hide.text(target)}"
+    return date, text
 
 
 def command_line(context: LogContext, request: LoggedRequest, response: HttpResponse, command: str | None) -> Line:
@@ -237,6 +240,10 @@ class LogForm:
         """Return a line that has its text already."""
         date, text = line
         return printable(self._begin(date) + text) + "\n"
+
+    def forget_date(self) -> None:
+        """Have the next line show its date: the one before it was dropped."""
+        self._date = ""
 
     def _begin(self, date: str) -> str:
         if date == self._date:
