@@ -96,7 +96,8 @@ def _add(context: SeedContext, entry: Entry, campaign: Campaign, path: str) -> N
     # A draft has not run, nor has a campaign that was canceled as a draft.
     has_run = "startedAt" in entry or campaign.status in (_RUNNING, _COMPLETED, "failed")
     try:
-        campaigns.check_new(Scope(context.sandbox, context.tenant), campaign)
+        scope = Scope(context.sandbox, context.tenant)
+        campaigns.check_new(scope, campaign.name, campaign.platform, campaign.template_id, campaign.filters)
         execution = _started(context, entry, campaign) if has_run else None
     except ApiError as refusal:
         wanted = f"a campaign that is not refused with {refusal.code}: {refusal.reason}"

@@ -204,41 +204,37 @@ class CampaignDetail(NamedTuple):
 
 def create_campaign(scope: Scope, call: Call, body: Mapping[str, Any]) -> Success:
     """Create a draft (campaigns.create). Checks: template, platform mismatch, filters, name; nothing is sent."""
+    name, platform, template_id, filters = body["name"], body["platform"], body["templateId"], body.get("filters")
+    check_new(scope, name, platform, template_id, filters)
+    sandbox = scope.sandbox
     campaign = Campaign(
-        seq=0,
-        id="",
-        name=body["name"],
+        seq=sandbox.next_seq(),
+        id=sandbox.new_id("campaign_"),
+        name=name,
         description=body.get("description"),
-        platform=body["platform"],
-        template_id=body["templateId"],
+        platform=platform,
+        template_id=template_id,
         cadence=int(body["cadence"]),
-        filters=body.get("filters"),
-        created_at=scope.sandbox.now,
+        filters=filters,
+        created_at=sandbox.now,
         status=CAMPAIGN.initial,
-        state_version=0,
-    )
-    check_new(scope, campaign)
-    campaign = replace(
-        campaign,
-        seq=scope.sandbox.next_seq(),
-        id=scope.sandbox.new_id("campaign_"),
-        state_version=scope.sandbox.next_number("state_version"),
+        state_version=sandbox.next_number("state_version"),
     )
     return Success(create(scope, "campaign", campaign))
 
 
-def check_new(scope: Scope, campaign: Campaign) -> None:
+def check_new(scope: Scope, name: str, platform: str, template_id: str, filters: Sequence[Any] | None) -> None:
     """Refuse a campaign that cannot be created; the checks are of its template, platform, filters and name, in this order."""
-    template = templates.for_campaign(scope, campaign.template_id, at="/templateId")
-    if template.is_official and campaign.platform == "chatapp_lite":
+    template = templates.for_campaign(scope, template_id, at="/templateId")
+    if template.is_official and platform == "chatapp_lite":
         raise ApiError(
             "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH",
             clause="campaigns.template-mismatch",
             location="/platform",
             reason=f"got chatapp_lite for the official template {template.id!r}; expected chatapp or photoapp",
         )
-    audiences.compile_filters(scope.sandbox, campaign.filters)
-    _refuse_taken_name(scope, campaign.name)
+    audiences.compile_filters(scope.sandbox, filters)
+    _refuse_taken_name(scope, name)
 
 
 def _refuse_taken_name(scope: Scope, name: str) -> None:

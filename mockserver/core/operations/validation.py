@@ -16,6 +16,7 @@ from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Final, NoReturn
 
@@ -128,17 +129,10 @@ def parse_json(
         ApiError: VALIDATION_ERROR, which states where and why the text is refused.
     """
     _refuse_endless_json(body, values_max)
-    pairs_hook = _unique if has_unique_keys else None
     if body.startswith(BOM_UTF8):
         raise validation_error("", "not JSON: got a byte order mark first; expected UTF-8 without one")
     try:
-        value = json.loads(
-            body.decode("utf-8"),
-            parse_float=number,
-            parse_int=parse_int or _short_integer,
-            parse_constant=_no_constant,
-            object_pairs_hook=pairs_hook,
-        )
+        value = _decoder(parse_int or _short_integer, has_unique_keys).decode(body.decode("utf-8"))
         if b"\\u" in body:
             json.dumps(value, ensure_ascii=False, default=str).encode("utf-8")
     except UnicodeDecodeError as error:
@@ -150,6 +144,16 @@ def parse_json(
     except (ValueError, ArithmeticError, RecursionError) as error:
         raise validation_error("", f"not JSON that can be read: {error}") from None
     return value
+
+
+@lru_cache(maxsize=4)  # to make one takes as long as to read a body
+def _decoder(parse_int: Callable[[str], Any], has_unique_keys: bool) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        parse_float=number,
+        parse_int=parse_int,
+        parse_constant=_no_constant,
+        object_pairs_hook=_unique if has_unique_keys else None,
+    )
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> JSON:

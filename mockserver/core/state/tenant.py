@@ -218,7 +218,10 @@ class Tenant:
 
     def uses_id(self, record_id: str) -> bool:
         """Return True if a record of any kind but an endpoint has this id."""
-        return any(record_id in table for table in _tables_with_ids(self))
+        for table in _tables_with_ids(self):  # noqa: SIM110 - a generator takes three times as long, and each new id asks
+            if record_id in table:
+                return True
+        return False
 
     def copy(self) -> Tenant:
         """Return a tenant with its own tables over the same frozen records."""
