@@ -33,7 +33,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         form.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to this file")
         form.set_defaults(form=name)
         if name == "report":
-            form.add_argument("--json", action="store_true", help="print JSON")
+            shown = form.add_mutually_exclusive_group()
+            shown.add_argument("--json", action="store_true", help="print JSON")
+            of_some = "show the operations, answers and faults of these alone, separated by commas; `used` for those that were called"
+            shown.add_argument("--operations", metavar="NAMES", help=of_some)
             least = "status 1 below this coverage: 80, operations=100,answers=80, or both"
             form.add_argument("--fail-under", default="", metavar="PERCENT", help=least)
     help_text = "merge files into one that has everything that one of them has"
@@ -92,4 +95,5 @@ def _rendered(coverage: Coverage, options: argparse.Namespace) -> str:
     if options.json:
         document: dict[str, Any] = coverage.as_json()
         return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-    return "\n".join((*render.table(coverage), "", *render.gaps(coverage))) + "\n"
+    named = None if options.operations is None else render.operations_named(options.operations, coverage)
+    return "\n".join((*render.table(coverage, named), "", *render.gaps(coverage, named))) + "\n"

@@ -26,6 +26,7 @@ Dimension = Literal[
     "operations", "answers", "steps", "deliveries", "filters", "faults", "choices", "conduct", "clauses"
 ]
 DIMENSIONS: Final[tuple[Dimension, ...]] = get_args(Dimension)
+OF_OPERATIONS: Final[tuple[Dimension, ...]] = ("operations", "answers", "faults")  # whose items begin with an operation
 MEANINGS: Final[Mapping[Dimension, str]] = MappingProxyType(
     {
         "operations": "operations that were called",

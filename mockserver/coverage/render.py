@@ -2,27 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
+from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.text import closest_match_hint, whole_number
 from mockserver.coverage.coverage import Count, Coverage
-from mockserver.coverage.dimensions import DIMENSIONS, Dimension
+from mockserver.coverage.dimensions import DIMENSIONS, OF_OPERATIONS, Dimension
 from mockserver.coverage.remedies import remedy
 
 _GAPS_CHARS: Final = 66
 _MARKDOWN_GAPS: Final = 10  # of a dimension, so that nine of them fit into the summary of a job
 _TOTAL: Final = "total"
+USED: Final = "used"  # in place of names of operations
 _COLORS: Final = ((90, "#2e7d32"), (60, "#8d6e00"), (0, "#b3261e"))  # from a percentage on; each readable under white
 _LABEL: Final = "contract"
 
 
-def table(coverage: Coverage) -> list[str]:
-    """Return one line per dimension with its first gaps, below a heading, and one for all."""
-    lines = [f"{'':<10}  covered  total  share  first gaps"]
-    for name in DIMENSIONS:
-        lines.append(f"{_row(name, coverage.count(name))}  {_first(coverage.missing(name))}".rstrip())
-    return [*lines, _row(_TOTAL, coverage.count())]
+def operations_named(text: str, coverage: Coverage) -> tuple[str, ...]:
+    """
+    Return the operations of a list such as `createCampaign,startCampaign`; of `used` those that the calls have met.
+
+    Raises:
+        ValueError: A name is no operation.
+    """
+    if text.strip() == USED:
+        return coverage.covered("operations")
+    names = tuple(name.strip() for name in text.split(","))
+    for name in names:
+        if name not in OPERATIONS:
+            hint = closest_match_hint(name, (USED, *OPERATIONS))
+            raise ValueError(f"got the operation {name!r}; expected {USED}, or names of {', '.join(OPERATIONS)}{hint}")
+    return names
+
+
+def table(coverage: Coverage, operations: Collection[str] | None = None) -> list[str]:
+    """
+    Return one line per dimension with its first gaps, below a heading, and one for all.
+
+    Args:
+        coverage: What is shown.
+        operations: Show their items alone, and the dimensions that have some; None for everything.
+    """
+    lines, all_covered, all_total = [f"{'':<10}  covered  total  share  first gaps"], 0, 0
+    for name, covered, missing in _parts(coverage, operations):
+        count = Count(len(covered), len(covered) + len(missing))
+        lines.append(f"{_row(name, count)}  {_first(missing)}".rstrip())
+        all_covered, all_total = all_covered + count.covered, all_total + count.total
+    return [*lines, _row(_TOTAL, Count(all_covered, all_total))]
+
+
+def _parts(
+    coverage: Coverage, operations: Collection[str] | None
+) -> Iterator[tuple[Dimension, tuple[str, ...], tuple[str, ...]]]:
+    """Yield each dimension with its items that are covered, and with the others."""
+    for name in DIMENSIONS if operations is None else OF_OPERATIONS:
+        covered, missing = coverage.covered(name), coverage.missing(name)
+        if operations is not None:
+            covered = tuple(item for item in covered if item.partition(" ")[0] in operations)
+            missing = tuple(item for item in missing if item.partition(" ")[0] in operations)
+        yield name, covered, missing
 
 
 def _row(name: str, count: Count) -> str:
@@ -39,10 +78,9 @@ def _first(gaps: tuple[str, ...]) -> str:
     return ", ".join(shown)
 
 
-def gaps(coverage: Coverage) -> Iterator[str]:
-    """Yield each dimension that has gaps, and each of its gaps with what closes it."""
-    for name in DIMENSIONS:
-        missing = coverage.missing(name)
+def gaps(coverage: Coverage, operations: Collection[str] | None = None) -> Iterator[str]:
+    """Yield each dimension that has gaps, and each of its gaps with what closes it; see `table`."""
+    for name, _, missing in _parts(coverage, operations):
         if missing:
             yield f"{name}: {len(missing)} not covered"
         yield from (f"  {item}\n      {remedy(name, item).text}" for item in missing)

@@ -75,5 +75,6 @@ class CoveragePlugin:
             invoked_in = self._config.invocation_params.dir
             file = self._file.relative_to(invoked_in) if self._file.is_relative_to(invoked_in) else self._file
             terminalreporter.write_line(f"every gap, with what closes it: mockserver coverage report {file}")
+            terminalreporter.write_line("of the operations that were called alone: the same with --operations used")
         for line in render.shortfalls(self.coverage, self._least):
             terminalreporter.write_line(f"FAIL {line}", red=True)

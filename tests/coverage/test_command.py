@@ -57,6 +57,29 @@ def test_a_report_has_the_table_and_each_gap_with_what_closes_it(
         assert f"\n  {item}\n" not in report
 
 
+@pytest.mark.parametrize("names", ["used", "readCampaign, listCampaigns"])
+def test_a_report_of_operations_has_their_items_alone(
+    capsys: pytest.CaptureFixture[str], file: Path, names: str
+) -> None:
+    table, _, gaps = printed(capsys, "report", file, "--operations", names).partition("\n\n")
+    items = [item for name in ("operations", "answers", "faults") for item in universe()[name]]
+    own = [item for item in items if item.partition(" ")[0] in ("listCampaigns", "readCampaign")]
+    found = re.findall(r"^  (\w.*)$", gaps, re.MULTILINE)
+
+    assert [re.sub(r"\s+", " ", line) for line in table.splitlines()[1:2]] == ["operations 2 2 100 %"]
+    assert re.fullmatch(rf"total +4 +{len(own)} +\d+ %", table.splitlines()[-1])
+    assert {*own} - {"listCampaigns", "readCampaign", "listCampaigns success", "readCampaign CAMPAIGN_NOT_FOUND"} == {
+        *found
+    }
+
+
+def test_an_operation_that_does_not_exist_is_refused_with_the_nearest(
+    capsys: pytest.CaptureFixture[str], file: Path
+) -> None:
+    assert 2 == main(["coverage", "report", str(file), "--operations", "readCampain"])
+    assert capsys.readouterr().err.endswith("; did you mean 'readCampaign'?\n")
+
+
 def test_a_report_as_json_is_the_file(capsys: pytest.CaptureFixture[str], file: Path) -> None:
     assert json.loads(file.read_text(encoding="utf-8")) == json.loads(printed(capsys, "report", "--json", file))
 
