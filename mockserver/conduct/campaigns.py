@@ -32,9 +32,10 @@ _SAME_RUN = 5 * MINUTE  # a later cancel is a new decision of the user, not a re
 def duplicate_start(evidence: Evidence) -> Iterator[Proof]:
     """The client cannot know whether a lost start took effect, and so may not start again without a read."""
     for campaign_id, first, again in _repeated_starts(evidence):
-        is_own = not again.arrived_late and not evidence.transport_repeats.get(again.n)
+        is_own = again.has_known_time and not evidence.transport_repeats.get(again.n)
         if not was_received(first) and is_own and not _has_read(evidence, first, again):
             effect = "had taken effect" if first.applied else "had not reached the service"
+            effect = "was still on its way" if first.n > again.n else effect
             effect = effect if evidence.run.knows_effects else "may have taken effect"
             message = f"campaign {campaign_id} was started again without a read, after a start without an answer, which {effect}"
             message += _BELOW * (again.n in evidence.transport_repeats)
@@ -42,9 +43,10 @@ def duplicate_start(evidence: Evidence) -> Iterator[Proof]:
 
 
 def _repeated_starts(evidence: Evidence) -> Iterator[tuple[str, JournalEntry, JournalEntry]]:
-    """Yield each start that follows another one of the same campaign, with the campaign's id and the earlier start."""
+    """Yield each start that a client sent after another one of the same campaign, with the campaign's id and the earlier start."""
     for campaign_id, starts in evidence.grouped_by("id", "startCampaign"):
-        yield from ((campaign_id, first, again) for first, again in pairwise(starts))
+        as_sent = sorted(starts, key=lambda start: (start.follows, start.sent_after is None, start.n))
+        yield from ((campaign_id, first, again) for first, again in pairwise(as_sent))
 
 
 def _has_read(evidence: Evidence, first: JournalEntry, last: JournalEntry) -> bool:

@@ -267,8 +267,9 @@ class Evidence:
         return self._by_id.get(record_id, [])
 
     def between(self, first: JournalEntry, last: JournalEntry, *operations: str) -> list[JournalEntry]:
-        """Return the calls of these operations after one exchange and before another."""
-        start, end = (bisect_right(self.exchanges, n, key=_number) for n in (first.n, last.n - 1))
+        """Return the calls of these operations after one exchange and before another, as the client sent or gave up the two."""
+        since = first.n if first.sent_after is None else first.sent_after
+        start, end = (bisect_right(self.exchanges, n, key=_number) for n in (since, last.follows))
         return [exchange for exchange in self.exchanges[start:end] if exchange.operation in operations]
 
     def answer(self, exchange: JournalEntry) -> Any:

@@ -31,6 +31,31 @@ def started_again_truncated(c: Client) -> None:
     c.start(campaign)
 
 
+def started_while_one_is_on_its_way(c: Client, reads: bool = False) -> None:
+    """The first start arrives when the client has given up and started again."""
+    campaign = give_up_a_start(c)
+    if reads:
+        c.campaign(campaign)
+    c.start(campaign)
+    c.sandbox.advance("1m")
+
+
+def started_after_a_late_one(c: Client, reads: bool = False) -> None:
+    """The first start arrives when the client has given up, and read the campaign, and before it starts again."""
+    campaign = give_up_a_start(c)
+    if reads:
+        c.campaign(campaign)
+    c.sandbox.advance("1m")
+    c.start(campaign)
+
+
+def give_up_a_start(c: Client) -> str:
+    c.sandbox.on("startCampaign").nth(1).delay("40s")
+    campaign = c.create()
+    c.ask("POST", f"/v1/campaigns/{campaign}/start", timeout=10)
+    return campaign
+
+
 def read_before_restart(c: Client) -> None:
     campaign = lose_start(c, "before")
     if body_of(c.campaign(campaign))["status"] == "draft":
@@ -397,6 +422,8 @@ PROVOCATIONS = (
     Provocation("duplicate-start", (2, 3), started_again, read_before_restart),
     Provocation("duplicate-start", (2, 3), started_again_unapplied, read_before_restart),
     Provocation("duplicate-start", (2, 3), started_again_truncated, read_before_restart),
+    Provocation("duplicate-start", (3, 2), started_while_one_is_on_its_way, _with(started_while_one_is_on_its_way, "read", reads=True)),
+    Provocation("duplicate-start", (2, 3), started_after_a_late_one, _with(started_after_a_late_one, "read", reads=True)),
     Provocation("clone-after-conflict", (4, 5, 6), cloned, believed_the_conflict),
     Provocation("rename-after-lost-create", (1, 4, 5), renamed, looked_for_the_name),
     Provocation("blind-post-retry", (1, 2), retried_the_create, looked_before_retry),

@@ -150,7 +150,9 @@ def _subject_after(subject: Subject, result: CallResult, call: Call) -> Subject:
 def defer_call(sandbox: SandboxState, call: Call, match: RuleMatch, due: Instant) -> None:
     """Defer a call whose client has disconnected: it still runs when it is due, and its response is sent to no client."""
     deferred_id = f"call_{sandbox.next_number('parked')}"
-    sandbox.rule_set.deferred_calls[deferred_id] = DeferredCall(call, tuple(rule.id for rule in match.rules))
+    sandbox.rule_set.deferred_calls[deferred_id] = DeferredCall(
+        call, tuple(rule.id for rule in match.rules), sandbox.journal.last_exchange
+    )
     sandbox.schedule(due, "call", "arrive", "", deferred_id, 0)
 
 
@@ -162,7 +164,8 @@ def run_deferred_call(sandbox: SandboxState, timer: Timer) -> None:
     match = _resolve(sandbox, remaining, subject_of(sandbox, deferred.call))
     result = run_operation(sandbox, deferred.call, match)
     fault = match.owner.fault() if match.owner else None
-    sandbox.journal.add_exchange(journal_entry(sandbox, deferred.call, result, None, fault=fault))
+    entry = journal_entry(sandbox, deferred.call, result, None, fault=fault)
+    sandbox.journal.add_exchange(entry._replace(sent_after=deferred.sent_after))
     run_after_effects(sandbox, deferred.call, match, result)
 
 

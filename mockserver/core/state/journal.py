@@ -75,6 +75,7 @@ class JournalEntry(NamedTuple):
     `answer_cut_from_bytes` is the size of the whole response body if `answer` is only its beginning, else None.
     `size_bytes` is the size of the entry as counted against the journal's bound.
     `is_reused` is True for a call matched by a rule on a connection that had carried an earlier call.
+    `sent_after` is the number of the last exchange when its client disconnected, of a call that arrived after that.
     `is_held` is True while a rule delays the response; `left` is the monotonic clock when a delayed response was sent.
     """
 
@@ -99,11 +100,22 @@ class JournalEntry(NamedTuple):
     is_reused: bool = False
     is_held: bool = False
     left: Duration | None = None
+    sent_after: int | None = None
 
     @property
     def arrived_late(self) -> bool:
         """Return True if a rule delayed the call until its client had disconnected: the client did not choose its time."""
         return self.status is None and self.fault is not None and not _DEFERRING.isdisjoint(self.fault.effects)
+
+    @property
+    def has_known_time(self) -> bool:
+        """Return False for a call that arrived late, of which a document does not say when it was sent."""
+        return self.sent_after is not None or not self.arrived_late
+
+    @property
+    def follows(self) -> int:
+        """The number of the last exchange before the client sent this call, or gave it up."""
+        return self.n - 1 if self.sent_after is None else self.sent_after
 
     def __repr__(self) -> str:  # the call's headers hold a key
         return f"JournalEntry(n={self.n}, operation={self.operation!r}, status={self.status})"

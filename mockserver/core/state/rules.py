@@ -149,7 +149,12 @@ class Subject(NamedTuple):
 
 
 class DeferredCall(NamedTuple):
-    """A delayed call whose client has disconnected; it still runs when its delay is over."""
+    """
+    A delayed call whose client has disconnected; it still runs when its delay is over.
+
+    `sent_after` is the number of the last exchange then.
+    """
 
     call: Call
     rule_ids: tuple[str, ...]
+    sent_after: int
