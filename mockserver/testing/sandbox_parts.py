@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mockserver._json import JSON
+from mockserver.contract.text import camel_case
 from mockserver.testing.arguments import is_refusal
 from mockserver.testing.backend import Backend
 from mockserver.testing.call_log import CallLog
@@ -209,7 +210,8 @@ class Admin:
 
         Args:
             tenant_id: The tenant's id, by default the default tenant's.
-            **settings: `name`, `developersEnabled`, or `subscription`: "active", "suspended", "canceled" or "none".
+            **settings: `name`, `developers_enabled` (or `developersEnabled`, as the command has it), or `subscription`: "active",
+                "suspended", "canceled" or "none".
 
         Returns:
             The settings as they are then, keys redacted.
@@ -217,7 +219,8 @@ class Admin:
         Raises:
             ValueError: The tenant, a setting or its value is unknown.
         """
-        return self._backend.run("setTenant", id=tenant_id or self._backend.tenant_id, **settings)
+        named = {camel_case(name): value for name, value in settings.items()}
+        return self._backend.run("setTenant", id=tenant_id or self._backend.tenant_id, **named)
 
     def remove_rules(self, rule_id: str | None = None) -> None:
         """

@@ -1,6 +1,7 @@
 """Many sandboxes on one host: isolated, reset, restored and closed."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 import requests
@@ -241,3 +242,12 @@ class TestTransports:
             begin(sandbox)
 
             assert f"<Sandbox {sandbox.id} at 2026-03-01T12:00:00.000Z, 1 exchanges>" == repr(sandbox)
+
+
+@pytest.mark.parametrize("settings", [{"developers_enabled": False}, {"developersEnabled": False}], ids=str)
+def test_a_setting_of_a_tenant_has_the_name_of_python_or_of_the_command(
+    mockserver: Sandbox, settings: dict[str, Any]
+) -> None:
+    assert mockserver.admin.set_tenant(**settings)["developersEnabled"] is False
+
+    assert "DEVELOPERS_DISABLED" == mockserver.call("GET", "/v1/campaigns").json()["code"]
