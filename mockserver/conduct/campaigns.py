@@ -32,7 +32,7 @@ _SAME_RUN = 5 * MINUTE  # a later cancel is a new decision of the user, not a re
 def duplicate_start(evidence: Evidence) -> Iterator[Proof]:
     """The client cannot know whether a lost start took effect, and so may not start again without a read."""
     for campaign_id, first, again in _repeated_starts(evidence):
-        is_own = again.has_known_time and not evidence.transport_repeats.get(again.n)
+        is_own = not evidence.transport_repeats.get(again.n)
         if not was_received(first) and is_own and not _has_read(evidence, first, again):
             effect = "had taken effect" if first.applied else "had not reached the service"
             effect = "was still on its way" if first.n > again.n else effect
@@ -45,7 +45,7 @@ def duplicate_start(evidence: Evidence) -> Iterator[Proof]:
 def _repeated_starts(evidence: Evidence) -> Iterator[tuple[str, JournalEntry, JournalEntry]]:
     """Yield each start that a client sent after another one of the same campaign, with the campaign's id and the earlier start."""
     for campaign_id, starts in evidence.grouped_by("id", "startCampaign"):
-        as_sent = sorted(starts, key=lambda start: (start.follows, start.sent_after is None, start.n))
+        as_sent = sorted(starts, key=lambda start: start.place_as_sent)
         yield from ((campaign_id, first, again) for first, again in pairwise(as_sent))
 
 

@@ -268,7 +268,7 @@ class Evidence:
 
     def between(self, first: JournalEntry, last: JournalEntry, *operations: str) -> list[JournalEntry]:
         """Return the calls of these operations after one exchange and before another, as the client sent or gave up the two."""
-        since = first.n if first.sent_after is None else first.sent_after
+        since = first.n if first.given_up is None else first.given_up.last_exchange
         start, end = (bisect_right(self.exchanges, n, key=_number) for n in (since, last.follows))
         return [exchange for exchange in self.exchanges[start:end] if exchange.operation in operations]
 

@@ -53,9 +53,14 @@ def entries(rows: Iterable[Any], name: str, open_file: OpenFile) -> Iterator[Ent
             _response_body(response, status, method.upper(), response_headers, open_file)
             if status is not None
             else b"",
-            is_ordered=isinstance(row.get("_mockserver"), dict),
+            is_ordered=_has_order_of_calls(row.get("_mockserver")),
             is_cached=status == 304 or any(row.get(key) or response.get(key) for key in _NOT_FROM_SERVICE),
         )
+
+
+def _has_order_of_calls(note: Any) -> bool:
+    """Return True for an entry of a sandbox's own HAR, unless its client gave it up before it arrived."""
+    return isinstance(note, dict) and "arrivedAt" not in note
 
 
 def _object(row: Any, key: str, place: str) -> JSON:

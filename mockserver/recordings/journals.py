@@ -24,13 +24,14 @@ _UNKNOWN_KEY: Final = "sk_unknown"
 
 
 def journal_entries(rows: Sequence[Any], name: str) -> Iterator[Entry]:
-    """Yield the exchanges of a journal, as `GET /_mock/journal` returns them; `name` is that of the file, for errors."""
-    for number, row in enumerate(rows, 1):
+    """Yield the exchanges of a journal, as `GET /_mock/journal` returns them, as sent; `name` is that of the file, for errors."""
+    for number, row in sorted(enumerate(rows, 1), key=_place_as_sent):
         place = f"{name}, exchange {number}"
         request = row.get("request") if isinstance(row, Mapping) else None
         if not isinstance(request, Mapping) or not isinstance(request.get("path"), str):
             raise RecordingError(f"{place}: got no request; expected an exchange of a sandbox's journal")
-        at = start_instant(row.get("at"), place) // MILLISECOND
+        given_up = row.get("givenUp")
+        sent_at, ended = (given_up["sentAt"], given_up["at"]) if given_up else (row.get("at"), row.get("at"))
         query = urlencode(list((request.get("query") or {}).items()))
         response = row.get("response")
         fault = row.get("fault") or {}
@@ -42,13 +43,21 @@ def journal_entries(rows: Sequence[Any], name: str) -> Iterator[Entry]:
             request["path"] + (f"?{query}" if query else ""),
             _with_owner(request.get("headers") or {}, row.get("tenantId")),
             _body(request),
-            at,
-            at,
+            start_instant(sent_at, place) // MILLISECOND,
+            start_instant(ended, place) // MILLISECOND,
             response.get("status"),
             list((response.get("headers") or {}).items()),
             _body(response),
-            is_ordered=True,
+            is_ordered=not given_up,
         )
+
+
+def _place_as_sent(numbered: tuple[int, Any]) -> tuple[int, bool]:
+    """Return the key that sorts calls which arrived after their clients had given them up before the calls that followed."""
+    number, row = numbered
+    given_up = row.get("givenUp") if isinstance(row, Mapping) else None
+    n = row.get("n", number) if isinstance(row, Mapping) else number
+    return (given_up["lastExchange"], False) if given_up else (n - 1, True)
 
 
 def _with_owner(headers: View, tenant_id: Any) -> list[tuple[str, str]]:

@@ -113,7 +113,7 @@ def test_a_closed_sandbox_answers_410_over_every_transport(mockserver_server: Mo
 
 
 def test_the_python_interface_refuses_what_the_control_plane_refuses(mockserver: Sandbox) -> None:
-    for wrong in ({"developers_enabled": False}, {"subscription": "lapsd"}):
+    for wrong in ({"developer_enabled": False}, {"subscription": "lapsd"}):
         with pytest.raises(ValueError, match="the body does not fit"):
             mockserver.admin.set_tenant(**wrong)
 

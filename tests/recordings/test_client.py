@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,10 @@ def judged(sandbox: Sandbox, folder: Path) -> ConductResult:
     return judge_client(Masker(salt_of(recording)).recording(recording))
 
 
+def proofs(result: ConductResult) -> list[tuple[str, Sequence[int]]]:
+    return [(finding.rule, finding.exchanges) for finding in result.findings]
+
+
 def slow(answer_ms: int, call: str) -> JSON:
     """Return an entry of a HAR that was answered after a time."""
     answer = {"executionId": "execution_1", "status": "processing"}
@@ -55,6 +60,22 @@ def test_a_careless_client_has_the_finding_or_the_rule_is_not_assessed(
     excused = {row.rule: row.why for row in result.not_assessed}
     assert {*rules} <= {provocation.rule}
     assert provocation.rule in {**rules, **excused}
+
+
+@EACH
+@pytest.mark.parametrize("client", ["careless", "careful"])
+def test_a_journal_shows_of_a_client_what_a_har_shows(
+    mockserver: Sandbox, provocation: Provocation, client: str, tmp_path: Path
+) -> None:
+    act = provocation.careless if client == "careless" else provocation.careful
+    act(Client(mockserver))
+    if not mockserver.log.call_count:
+        return
+    file = tmp_path / "journal.json"
+    file.write_text(json.dumps(mockserver.log.journal), encoding="utf-8")
+
+    by_har, by_journal = judged(mockserver, tmp_path), judge_client(read_recording(file))
+    assert proofs(by_har) == proofs(by_journal)
 
 
 @EACH

@@ -23,7 +23,7 @@ from mockserver.core.state.calls import Call, CallResult, Success
 from mockserver.core.state.outbox import NO_DELIVERY_FAULTS, Delivery, DeliveryFaults
 from mockserver.core.state.records import Campaign, Execution, Session
 from mockserver.core.state.rule_set import MatchContext, Snapshot
-from mockserver.core.state.rules import DeferredCall, Latency, Rule, Subject, WireFaults
+from mockserver.core.state.rules import DeferredCall, GivenUp, Latency, Rule, Subject, WireFaults
 from mockserver.core.state.sandbox import SandboxState, Timer, journal_entry
 
 _Z99 = 2.3263478740408408  # the 99th percentile of the normal distribution
@@ -147,13 +147,13 @@ def _subject_after(subject: Subject, result: CallResult, call: Call) -> Subject:
     return subject
 
 
-def defer_call(sandbox: SandboxState, call: Call, match: RuleMatch, due: Instant) -> None:
-    """Defer a call whose client has disconnected: it still runs when it is due, and its response is sent to no client."""
+def defer_call(sandbox: SandboxState, call: Call, match: RuleMatch, sent_at: Instant) -> None:
+    """Defer a call whose client has disconnected: it still runs when its delay is over, and its response is sent to no client."""
     deferred_id = f"call_{sandbox.next_number('parked')}"
-    sandbox.rule_set.deferred_calls[deferred_id] = DeferredCall(
-        call, tuple(rule.id for rule in match.rules), sandbox.journal.last_exchange
-    )
-    sandbox.schedule(due, "call", "arrive", "", deferred_id, 0)
+    given_up = GivenUp(sent_at, sandbox.clock.now, sandbox.journal.last_exchange)
+    rule_ids = tuple(rule.id for rule in match.rules)
+    sandbox.rule_set.deferred_calls[deferred_id] = DeferredCall(call, rule_ids, given_up)
+    sandbox.schedule(sent_at + match.before, "call", "arrive", "", deferred_id, 0)
 
 
 def run_deferred_call(sandbox: SandboxState, timer: Timer) -> None:
@@ -165,7 +165,7 @@ def run_deferred_call(sandbox: SandboxState, timer: Timer) -> None:
     result = run_operation(sandbox, deferred.call, match)
     fault = match.owner.fault() if match.owner else None
     entry = journal_entry(sandbox, deferred.call, result, None, fault=fault)
-    sandbox.journal.add_exchange(entry._replace(sent_after=deferred.sent_after))
+    sandbox.journal.add_exchange(entry._replace(given_up=deferred.given_up))
     run_after_effects(sandbox, deferred.call, match, result)
 
 

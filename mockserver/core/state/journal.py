@@ -21,7 +21,7 @@ from mockserver.contract.effects import deciding
 from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
 from mockserver.core.instants import Duration, Instant, format_exact
 from mockserver.core.state.calls import Call, Refused
-from mockserver.core.state.rules import AppliedFault
+from mockserver.core.state.rules import AppliedFault, GivenUp
 
 _DEFERRING = frozenset(deciding("wait"))  # effects that hold a call back before its operation
 ENTRY_BYTES = 1_536  # of the records of one exchange or command themselves
@@ -75,7 +75,7 @@ class JournalEntry(NamedTuple):
     `answer_cut_from_bytes` is the size of the whole response body if `answer` is only its beginning, else None.
     `size_bytes` is the size of the entry as counted against the journal's bound.
     `is_reused` is True for a call matched by a rule on a connection that had carried an earlier call.
-    `sent_after` is the number of the last exchange when its client disconnected, of a call that arrived after that.
+    `given_up` says when the client of a call that arrived late had sent it; None for any other call.
     `is_held` is True while a rule delays the response; `left` is the monotonic clock when a delayed response was sent.
     """
 
@@ -100,7 +100,7 @@ class JournalEntry(NamedTuple):
     is_reused: bool = False
     is_held: bool = False
     left: Duration | None = None
-    sent_after: int | None = None
+    given_up: GivenUp | None = None
 
     @property
     def arrived_late(self) -> bool:
@@ -108,14 +108,14 @@ class JournalEntry(NamedTuple):
         return self.status is None and self.fault is not None and not _DEFERRING.isdisjoint(self.fault.effects)
 
     @property
-    def has_known_time(self) -> bool:
-        """Return False for a call that arrived late, of which a document does not say when it was sent."""
-        return self.sent_after is not None or not self.arrived_late
-
-    @property
     def follows(self) -> int:
         """The number of the last exchange before the client sent this call, or gave it up."""
-        return self.n - 1 if self.sent_after is None else self.sent_after
+        return self.n - 1 if self.given_up is None else self.given_up.last_exchange
+
+    @property
+    def place_as_sent(self) -> tuple[int, bool, int]:
+        """The key that sorts exchanges as clients sent them, not as they arrived."""
+        return self.follows, self.given_up is None, self.n
 
     def __repr__(self) -> str:  # the call's headers hold a key
         return f"JournalEntry(n={self.n}, operation={self.operation!r}, status={self.status})"

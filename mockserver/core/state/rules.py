@@ -148,13 +148,17 @@ class Subject(NamedTuple):
         )
 
 
-class DeferredCall(NamedTuple):
-    """
-    A delayed call whose client has disconnected; it still runs when its delay is over.
+class GivenUp(NamedTuple):
+    """When a client sent a call that it gave up before the call arrived; `last_exchange` is the number of the last one `at` then."""
 
-    `sent_after` is the number of the last exchange then.
-    """
+    sent_at: Instant
+    at: Instant
+    last_exchange: int
+
+
+class DeferredCall(NamedTuple):
+    """A delayed call whose client has disconnected; it still runs when its delay is over."""
 
     call: Call
     rule_ids: tuple[str, ...]
-    sent_after: int
+    given_up: GivenUp

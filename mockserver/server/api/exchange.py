@@ -284,7 +284,7 @@ class ExchangeWithRules:
                 return self.response
             run_until(sandbox, sandbox.read_clock())
             if waited == "timed-out":
-                injection.defer_call(sandbox, self._call, match, self._arrived_at + match.before)
+                injection.defer_call(sandbox, self._call, match, self._arrived_at)
                 self.response = NoResponse("timeout")
                 return self.response
             injection.take_snapshot(sandbox)

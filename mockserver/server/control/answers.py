@@ -281,6 +281,14 @@ class Response(Cut):
     body: Anything
 
 
+class GivenUp(TypedDict):
+    """A call that arrived after its client had disconnected, as a rule of a scenario delayed it."""
+
+    sentAt: Instant
+    at: Annotated[Instant, "When the client disconnected."]
+    lastExchange: Annotated[Count, "The number of the last exchange then."]
+
+
 class Exchange(TypedDict):
     n: Count
     at: Instant
@@ -292,6 +300,7 @@ class Exchange(TypedDict):
     fault: Fault | None
     reason: str | None
     choices: Mapping[str, ChoiceValue]
+    givenUp: NotRequired[GivenUp]
 
 
 class Cause(TypedDict, total=False):

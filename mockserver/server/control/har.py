@@ -1,7 +1,8 @@
 """
 The calls and deliveries of a sandbox as a HAR 1.2, for the viewers of browsers and proxies, and for `mockserver inspect-recording`.
 
-1. Times are instants of the sandbox's clock, so an exchange takes none. Members that begin with `_` are this product's.
+1. Times are instants of the sandbox's clock, so an exchange takes none, but for a call that its client gave up before it
+   arrived. Members that begin with `_` are this product's.
 2. It contains no key and no signing secret: a key is its prefix with the id of its tenant.
 3. A body of which the journal holds only the beginning has no text, and a `comment` with its size.
 """
@@ -16,7 +17,7 @@ from urllib.parse import quote, urlencode
 
 from mockserver._json import JSON
 from mockserver.contract.effects import UNREADABLE
-from mockserver.core.instants import Instant, format_exact
+from mockserver.core.instants import MILLISECOND, Instant, format_exact
 from mockserver.core.redaction import Redactor
 from mockserver.core.state.calls import Call
 from mockserver.core.state.journal import JournalEntry
@@ -34,12 +35,13 @@ _ADDRESS = "http://mockserver"  # of a call that needed no address
 
 
 def document(snapshot: HostedSnapshot) -> answers.Har:
-    """Return the HAR of a sandbox: its calls so far and the requests to receivers, in order of their instants."""
+    """Return the HAR of a sandbox: its calls so far as their clients sent them, and the requests to receivers."""
     sandbox = snapshot.state
     hide = redactor(sandbox)
+    as_sent = sorted(sandbox.journal.exchanges, key=lambda entry: entry.place_as_sent)
     timed = [
-        (entry.at, 0, entry.n, _exchange(sandbox, hide, entry, snapshot.base_url))
-        for entry in sandbox.journal.exchanges
+        (_sent_at(entry), 0, place, _exchange(sandbox, hide, entry, snapshot.base_url))
+        for place, entry in enumerate(as_sent)
     ]
     deliveries = sandbox.outbox.deliveries.values()
     attempts = [(delivery, attempt) for delivery in deliveries for attempt in delivery.attempts]
@@ -49,6 +51,10 @@ def document(snapshot: HostedSnapshot) -> answers.Har:
     ]
     entries = [row for *_, row in sorted(timed, key=itemgetter(0, 1, 2))]
     return {"log": {"version": "1.2", "creator": {"name": "mockserver", "version": VERSION}, "entries": entries}}
+
+
+def _sent_at(entry: JournalEntry) -> Instant:
+    return entry.at if entry.given_up is None else entry.given_up.sent_at
 
 
 def _exchange(sandbox: SandboxState, hide: Redactor, entry: JournalEntry, base_url: str) -> JSON:
@@ -63,8 +69,12 @@ def _exchange(sandbox: SandboxState, hide: Redactor, entry: JournalEntry, base_u
         note["fault"] = {"rule": entry.fault.rule, "effects": hide.value(entry.fault.effects)}
     if entry.error is not None:
         note["reason"] = explanation(entry.error, hide)
+    time_ms = 0
+    if entry.given_up is not None:
+        note["arrivedAt"] = format_exact(entry.at)
+        time_ms = (entry.given_up.at - entry.given_up.sent_at) // MILLISECOND
     return _entry(
-        entry.at,
+        _sent_at(entry),
         _request(
             call.method,
             url,
@@ -74,7 +84,7 @@ def _exchange(sandbox: SandboxState, hide: Redactor, entry: JournalEntry, base_u
         _response(
             status, hide.value(dict(entry.headers)), _body(sandbox, hide, entry.answer, entry.answer_cut_from_bytes)
         ),
-        0,
+        time_ms,
         note,
     )
 

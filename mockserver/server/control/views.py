@@ -291,7 +291,7 @@ def exchange(entry: JournalEntry, hide: Redactor) -> answers.Exchange:
         "body": entry.body if entry.body is not None else text,
         **_cut(call.cut_from_bytes if entry.body is None else None),
     }
-    return {
+    shown: answers.Exchange = {
         "n": entry.n,
         "at": format_exact(entry.at),
         "operation": entry.operation,
@@ -303,6 +303,10 @@ def exchange(entry: JournalEntry, hide: Redactor) -> answers.Exchange:
         "reason": explanation(entry.error, hide) if entry.error else None,
         "choices": dict(entry.choices),
     }
+    if entry.given_up is not None:
+        sent_at, at, last_exchange = entry.given_up
+        shown["givenUp"] = {"sentAt": format_exact(sent_at), "at": format_exact(at), "lastExchange": last_exchange}
+    return shown
 
 
 def _response(entry: JournalEntry) -> answers.Response | None:
