@@ -176,6 +176,7 @@ def test_a_race_of_clients_with_a_loop_over_sockets_is_found(server: MockServer)
     assert [("duplicate", "worker*2 cron")] == [(row.verdict, row.schedule) for row in report.findings]
 
 
+@pytest.mark.deep
 def test_a_real_sleep_is_named_and_longer_than_a_block(server: MockServer) -> None:
     def work(sandbox: Sandbox) -> None:
         campaigns(sandbox)

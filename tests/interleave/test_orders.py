@@ -211,6 +211,7 @@ def test_a_client_that_waits_for_another_by_a_lock_is_named(server: MockServer) 
     assert ["cron", "worker"] == sorted({text.partition(" at test_orders.py:")[0] for text in report.blocked})
 
 
+@pytest.mark.deep
 def test_a_deadlock_is_found_and_ends(server: MockServer) -> None:
     locks: list[tuple[threading.Lock, threading.Lock]] = []
 
@@ -247,6 +248,7 @@ def test_clients_that_never_end_are_found_in_the_serial_runs(server: MockServer)
     assert "equal calls in a row changed nothing" in (report.failed_serial or "")
 
 
+@pytest.mark.deep
 def test_a_client_that_waits_for_ever_outside_of_calls_ends_the_search(server: MockServer) -> None:
     report = interleaved(server, {"one": lambda _: threading.Event().wait(), "two": campaigns}, blocked_seconds=SHORT_S)
 

@@ -28,6 +28,16 @@ SHORTEST = {
 }
 
 
+SHALLOW = ("list-then-create", "read-then-start", "session-by-memory", "adopts", "reports")
+
+
+def each(pairs: Mapping[str, Pair]) -> pytest.MarkDecorator:
+    """Run a test with each pair, in the test line with a few."""
+    return pytest.mark.parametrize(
+        "name", [pytest.param(name, marks=[pytest.mark.deep] * (name not in SHALLOW)) for name in pairs]
+    )
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[MockServer]:
     server = MockServer()
@@ -51,7 +61,7 @@ def interleaved(server: MockServer, pair: Pair, **options: Any) -> InterleaveRep
     )
 
 
-@pytest.mark.parametrize("name", RACES)
+@each(RACES)
 def test_a_race_is_found_at_its_shortest_schedule(server: MockServer, name: str) -> None:
     report = interleaved(server, RACES[name])
 
@@ -59,12 +69,12 @@ def test_a_race_is_found_at_its_shortest_schedule(server: MockServer, name: str)
     assert SHORTEST[name] == (report.findings[0].schedule, report.findings[0].preemptions)
 
 
-@pytest.mark.parametrize("name", RACES)
+@each(RACES)
 def test_a_race_has_no_finding_in_serial_runs(server: MockServer, name: str) -> None:
     assert not interleaved(server, RACES[name], schedule="").failed
 
 
-@pytest.mark.parametrize("name", CAREFUL)
+@each(CAREFUL)
 def test_a_careful_pair_has_no_finding(server: MockServer, name: str) -> None:
     # Under their own lock one of the clients is certainly blocked, so that a short bound of real time decides nothing else.
     report = interleaved(server, CAREFUL[name], blocked_seconds=0.3 if name == "under-a-lock" else 60)
