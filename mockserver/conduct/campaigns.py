@@ -130,7 +130,7 @@ def json_on_204(evidence: Evidence) -> Iterator[Proof]:
         success = next((cancel for cancel in cancels if succeeded(cancel)), None)
         if success is None:
             continue
-        later = [cancel for cancel in cancels if cancel.n > success.n and cancel.at - success.at <= _SAME_RUN]
+        later = [cancel for cancel in cancels if cancel.follows >= success.n and cancel.at - success.at <= _SAME_RUN]
         again = [cancel for cancel in later if client_key(cancel) == client_key(success)]
         if again:
             message = f"campaign {campaign_id} was canceled again after {success.status}, the success of a cancel"

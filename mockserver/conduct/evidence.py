@@ -252,14 +252,16 @@ class Evidence:
         return self._by_number.get(n)
 
     def repetitions(self, exchange: JournalEntry) -> list[JournalEntry]:
-        """Return the later calls with the same request, byte for byte."""
+        """Return the calls with the same request, byte for byte, that the client sent after this exchange."""
         alike = self._by_request[request_of(exchange)]
-        return alike[bisect_right(alike, exchange.n, key=_number) :]
+        return [call for call in alike[bisect_right(alike, exchange.n, key=_number) :] if call.follows >= exchange.n]
 
     def next_repetition(self, exchange: JournalEntry) -> JournalEntry | None:
         """Return the first of `repetitions`, or None."""
         alike = self._by_request[request_of(exchange)]
         place = bisect_right(alike, exchange.n, key=_number)
+        while place < len(alike) and alike[place].follows < exchange.n:
+            place += 1
         return alike[place] if place < len(alike) else None
 
     def concerning(self, record_id: str | None) -> list[JournalEntry]:
@@ -267,8 +269,8 @@ class Evidence:
         return self._by_id.get(record_id, [])
 
     def between(self, first: JournalEntry, last: JournalEntry, *operations: str) -> list[JournalEntry]:
-        """Return the calls of these operations after one exchange and before another, as the client sent or gave up the two."""
-        since = first.n if first.given_up is None else first.given_up.last_exchange
+        """Return the calls of these operations after one exchange and before another, as the client sent the two."""
+        since = first.n if first.given_up is None else first.follows
         start, end = (bisect_right(self.exchanges, n, key=_number) for n in (since, last.follows))
         return [exchange for exchange in self.exchanges[start:end] if exchange.operation in operations]
 

@@ -147,10 +147,10 @@ def _subject_after(subject: Subject, result: CallResult, call: Call) -> Subject:
     return subject
 
 
-def defer_call(sandbox: SandboxState, call: Call, match: RuleMatch, sent_at: Instant) -> None:
+def defer_call(sandbox: SandboxState, call: Call, match: RuleMatch, sent_at: Instant, last_exchange: int) -> None:
     """Defer a call whose client has disconnected: it still runs when its delay is over, and its response is sent to no client."""
     deferred_id = f"call_{sandbox.next_number('parked')}"
-    given_up = GivenUp(sent_at, sandbox.clock.now, sandbox.journal.last_exchange)
+    given_up = GivenUp(sent_at, sandbox.clock.now, last_exchange)
     rule_ids = tuple(rule.id for rule in match.rules)
     sandbox.rule_set.deferred_calls[deferred_id] = DeferredCall(call, rule_ids, given_up)
     sandbox.schedule(sent_at + match.before, "call", "arrive", "", deferred_id, 0)

@@ -109,7 +109,7 @@ class JournalEntry(NamedTuple):
 
     @property
     def follows(self) -> int:
-        """The number of the last exchange before the client sent this call, or gave it up."""
+        """The number of the last exchange when the client sent this call."""
         return self.n - 1 if self.given_up is None else self.given_up.last_exchange
 
     @property

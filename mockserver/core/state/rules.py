@@ -149,7 +149,11 @@ class Subject(NamedTuple):
 
 
 class GivenUp(NamedTuple):
-    """When a client sent a call that it gave up before the call arrived; `last_exchange` is the number of the last one `at` then."""
+    """
+    When a client sent a call that arrived after the client had disconnected, and when it disconnected.
+
+    `last_exchange` is the number of the last exchange when the client sent the call.
+    """
 
     sent_at: Instant
     at: Instant

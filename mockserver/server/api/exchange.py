@@ -21,7 +21,7 @@ from mockserver.core.instants import Duration
 from mockserver.core.operations.dispatch import handle_call
 from mockserver.core.scheduler import run_until
 from mockserver.core.state.calls import ApiError, Call, CallResult
-from mockserver.core.state.sandbox import SandboxState, cut, journal_entry
+from mockserver.core.state.sandbox import Position, SandboxState, cut, journal_entry
 from mockserver.server.api.response import (
     HttpResponse,
     NoResponse,
@@ -171,16 +171,17 @@ class ExchangeWithRules:
     Lock: no wait holds the sandbox's lock. The caller of `run` may hold it only for a client whose server spends the waits.
     """
 
-    __slots__ = ("_arrived_at", "_call", "_client", "_epoch", "_match", "_options", "_sandbox", "number", "response")
+    __slots__ = ("_arrived", "_call", "_client", "_epoch", "_match", "_options", "_sandbox", "number", "response")
 
     _match: RuleMatch
+    _arrived: Position
 
     def __init__(self, sandbox: SandboxState, call: Call, options: ResponseOptions, client: ClientWait) -> None:
         self._sandbox = sandbox
         self._call = call
         self._options = options
         self._client = client
-        self._epoch = self._arrived_at = 0
+        self._epoch = 0
         self.response: HttpResponse | NoResponse = NoResponse("drop")
         self.number = 0
 
@@ -209,11 +210,11 @@ class ExchangeWithRules:
         run_until(sandbox, sandbox.read_clock())
         injection.take_snapshot(sandbox)
         match = self._match = injection.match_rules(sandbox, self._call)
-        self._epoch, self._arrived_at = sandbox.epoch, sandbox.now
+        self._epoch, self._arrived = sandbox.epoch, sandbox.position()
         if match.before or match.after or match.wire.chunks:
             self._call = self._call._replace(number=sandbox.next_number("call that waits"))
             arguments = {"call": cut(self._call), "waits": self._client.timeout()}
-            sandbox.journal.add_command("call", arguments, *sandbox.position())
+            sandbox.journal.add_command("call", arguments, *self._arrived)
 
     def operate(self) -> None:
         """
@@ -284,7 +285,7 @@ class ExchangeWithRules:
                 return self.response
             run_until(sandbox, sandbox.read_clock())
             if waited == "timed-out":
-                injection.defer_call(sandbox, self._call, match, self._arrived_at)
+                injection.defer_call(sandbox, self._call, match, *self._arrived[:2])
                 self.response = NoResponse("timeout")
                 return self.response
             injection.take_snapshot(sandbox)

@@ -285,8 +285,8 @@ class GivenUp(TypedDict):
     """A call that arrived after its client had disconnected, as a rule of a scenario delayed it."""
 
     sentAt: Instant
+    lastExchange: Annotated[Count, "The number of the last exchange when the client sent the call."]
     at: Annotated[Instant, "When the client disconnected."]
-    lastExchange: Annotated[Count, "The number of the last exchange then."]
 
 
 class Exchange(TypedDict):
