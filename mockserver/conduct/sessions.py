@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from mockserver.conduct.evidence import DeliveryAttempt, Evidence, body_of, client_key, numbers, succeeded, was_received
-from mockserver.conduct.polling import final_read, poll_sequences
+from mockserver.conduct.polling import HOPELESS, final_read, poll_sequences
 from mockserver.conduct.rules import NotAssessable, Proof
 from mockserver.contract import schemas
 from mockserver.core import ledger
@@ -81,8 +81,14 @@ def _unnoticed(evidence: Evidence) -> Iterator[tuple[Session, JournalEntry]]:
             continue
         reads = evidence.reads(session.id)
         is_read = any(evidence.answer_field(read, "status") == "completed" for read in reads)
-        if not is_read and not evidence.is_acknowledged(session.id):
+        if not is_read and not evidence.is_acknowledged(session.id) and not _is_turned_away(evidence, session):
             yield session, created
+
+
+def _is_turned_away(evidence: Evidence, session: Session) -> bool:
+    """Return True if the client's last read of a session was refused, so that it had no reason to read again."""
+    reads = evidence.concerning(session.id)
+    return bool(reads) and was_received(reads[-1]) and reads[-1].status in HOPELESS
 
 
 def webhook_only(evidence: Evidence) -> Iterator[Proof]:
@@ -95,6 +101,7 @@ def webhook_only(evidence: Evidence) -> Iterator[Proof]:
             and unread
             and was_received(created)
             and not evidence.is_acknowledged(session.id)
+            and not _is_turned_away(evidence, session)
             and session.return_url is None
         ):
             message = f"{session.id} was {session.status}; no event was acknowledged, and the client did not read it"

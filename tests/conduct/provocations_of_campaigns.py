@@ -257,6 +257,15 @@ def canceled(c: Client, times: int = 2) -> None:
         c.cancel(campaign)
 
 
+def canceled_as_it_was_shown(c: Client) -> None:
+    """A read that lags behind shows the campaign as running after its cancel."""
+    campaign, _ = c.launch(cadence=1)
+    c.sandbox.on("readCampaign").stale()
+    c.cancel(campaign)
+    if body_of(c.campaign(campaign))["status"] == "processing":
+        c.cancel(campaign)
+
+
 def believed_the_progress(c: Client, last: int = 1) -> None:
     c.sandbox.choose({"progress-rounding": "ceil"})
     c.sandbox.apply({"given": {"chats": {"count": 200, "each": {"platform": "chatapp"}}}})
@@ -445,6 +454,7 @@ PROVOCATIONS = (
     Provocation("retry-hopeless", (1, 2, 3), hopeless, _with(hopeless, "once", 1)),
     Provocation("only-200-is-ok", (2, 3), repeated_a_202, _with(repeated_a_202, "believed", again=False)),
     Provocation("json-on-204", (3, 4), canceled, _with(canceled, "once", 1)),
+    Provocation("json-on-204", (3, 4), canceled, canceled_as_it_was_shown),
     Provocation("progress-is-done", (3,), believed_the_progress, _with(believed_the_progress, "to_the_end", 2)),
     Provocation("restart-canceled", (3, 4), restarted, _with(restarted, "created", again=False)),
     Provocation("lost-filters", (1, 2, 3), filters_lost, filters_reused),

@@ -62,6 +62,15 @@ def stopped_early(c: Client, again: bool = False) -> None:
     c.wait("2m")
 
 
+def stopped_when_refused(c: Client) -> None:
+    """A read is refused with 404, as by a service that lags behind."""
+    session = c.connect()
+    c.sandbox.on("readConnectionSession").nth(1).error("RESOURCE_NOT_FOUND")
+    c.session(session)
+    c.sandbox.complete_session(session)
+    c.wait("30m")
+
+
 def waited_for_return(c: Client, again: bool = False) -> None:
     session = c.connect(returnUrl="https://crm.example/back")
     c.sandbox.complete_session(session)
@@ -120,6 +129,7 @@ PROVOCATIONS = (
     Provocation("poll-too-fast", (2, 3, 4), polled_fast, _with(polled_fast, "slowly", "3s")),
     Provocation("poll-dies-on-error", (2, 3), died_on_error, _with(died_on_error, "went_on", again=True)),
     Provocation("stop-too-soon", (1, 2), stopped_early, _with(stopped_early, "to_the_end", again=True)),
+    Provocation("stop-too-soon", (1, 2), stopped_early, stopped_when_refused),
     Provocation("waits-for-return", (1,), waited_for_return, _with(waited_for_return, "polled", again=True)),
     Provocation("webhook-only", (1,), only_waited, _with(only_waited, "read", again=True)),
     Provocation("bad-return-url", (1,), _with(returning_to, "http", "http://crm.example/"), unmade),
