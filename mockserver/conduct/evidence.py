@@ -85,6 +85,7 @@ WITH_FILTERS = ("previewAudience", "createCampaign")
 # of their User-Agent: libcurl, browsers, and Java's HttpURLConnection. Those of Go, Ruby and Java's HttpClient repeat only
 # what is idempotent, and those of Python and Node nothing.
 _REPEATS_POSTS = ("curl/", "guzzlehttp/", "java/", "libcurl", "mozilla/", "php-curl", "pycurl/")
+_ALLOWED_IN = {"startCampaign": ("draft",), "cancelCampaign": ("draft", "processing")}
 _MOVED = 10 * MILLISECOND  # a clock that follows the process's and advanced this much more than real time was moved
 _HTTP_DATE = SECOND  # of which an HTTP date has no fractions, and a client's own clock in seconds neither
 
@@ -273,6 +274,19 @@ class Evidence:
         since = first.n if first.given_up is None else first.follows
         start, end = (bisect_right(self.exchanges, n, key=_number) for n in (since, last.follows))
         return [exchange for exchange in self.exchanges[start:end] if exchange.operation in operations]
+
+    def is_invited(self, first: JournalEntry, again: JournalEntry) -> bool:
+        """
+        Return True for a start or a cancel that the client repeats since it was shown a campaign in a state that allows it.
+
+        A service that lags behind shows the former state, also after it has refused the call or answered it.
+        """
+        campaign_id, shown = again.call.params.get("id"), list[Any]()
+        for read in self.between(first, again, "readCampaign", "listCampaigns"):
+            listed = self.answer_field(read, "campaigns")
+            shown += listed if isinstance(listed, list) else [self.answer(read)]
+        statuses = [row.get("status") for row in shown if isinstance(row, dict) and row.get("id") == campaign_id]
+        return bool(statuses) and statuses[-1] in _ALLOWED_IN.get(again.operation or "", ())
 
     def answer(self, exchange: JournalEntry) -> Any:
         """Return the JSON value of the response as the client received it, or None if it received none."""

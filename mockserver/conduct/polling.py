@@ -222,7 +222,8 @@ def retry_hopeless(evidence: Evidence) -> Iterator[Proof]:
     for first in evidence.exchanges:
         if first.status not in HOPELESS or not was_received(first) or first.n in reported:
             continue
-        code, again = evidence.code(first), evidence.repetitions(first)
+        code = evidence.code(first)
+        again = [call for call in evidence.repetitions(first) if not evidence.is_invited(first, call)]
         refused = [call for call in again if evidence.code(call) == code and call.at - first.at <= 10 * MINUTE]
         if len(refused) >= 2 and refused == again[: len(refused)]:
             reported |= {call.n for call in again}

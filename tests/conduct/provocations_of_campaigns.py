@@ -266,6 +266,17 @@ def canceled_as_it_was_shown(c: Client) -> None:
         c.cancel(campaign)
 
 
+def canceled_until_it_is_shown(c: Client) -> None:
+    """Reads that lag behind show a campaign as running, while each further cancel is refused."""
+    campaign, _ = c.launch(cadence=1)
+    c.sandbox.on("readCampaign").stale()
+    for _ in range(4):
+        c.cancel(campaign)
+        if body_of(c.campaign(campaign))["status"] == "canceled":
+            break
+        c.wait("20s")
+
+
 def believed_the_progress(c: Client, last: int = 1) -> None:
     c.sandbox.choose({"progress-rounding": "ceil"})
     c.sandbox.apply({"given": {"chats": {"count": 200, "each": {"platform": "chatapp"}}}})
@@ -452,6 +463,7 @@ PROVOCATIONS = (
     Provocation("ignore-retry-after", (1, 2), too_early_by_date, _with(too_early_by_date, "patient", "7s")),
     Provocation("ignore-retry-after", (3, 4, 5), burst, backed_off),
     Provocation("retry-hopeless", (1, 2, 3), hopeless, _with(hopeless, "once", 1)),
+    Provocation("retry-hopeless", (1, 2, 3), hopeless, canceled_until_it_is_shown),
     Provocation("only-200-is-ok", (2, 3), repeated_a_202, _with(repeated_a_202, "believed", again=False)),
     Provocation("json-on-204", (3, 4), canceled, _with(canceled, "once", 1)),
     Provocation("json-on-204", (3, 4), canceled, canceled_as_it_was_shown),
