@@ -156,3 +156,14 @@ def _sent(row: JSON) -> tuple[str, str, int]:
 
 def _time(text: str) -> str:
     return text[11:19]
+
+
+def test_a_key_that_is_replaced_later_is_named_by_its_tenant(mockserver: Sandbox) -> None:
+    mockserver.on("listTemplates").rotate_key()
+    mockserver.call("GET", "/v1/campaigns")
+    mockserver.call("GET", "/v1/message-templates")
+
+    names = [row["request"]["headers"] for row in mockserver.log.har()["log"]["entries"]]
+
+    keys = [pair["value"] for headers in names for pair in headers if pair["name"] == "x-api-key"]
+    assert ["sk_tenant_default..."] * 2 == keys

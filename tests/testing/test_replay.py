@@ -67,6 +67,18 @@ def keys(sandbox: Sandbox) -> None:
         sandbox.call("GET", "/v1/campaigns", key=key)
 
 
+def keys_that_end(sandbox: Sandbox) -> None:
+    sandbox.on("createCampaign").rotate_key()
+    sandbox.on("listTemplates").nth(1).revoke_key(kind="public")
+    former, public = sandbox.secret_key, sandbox.public_key
+    sandbox.call("GET", "/v1/campaigns", key=former)
+    sandbox.call("GET", "/v1/forms/f/embed-frame-policy", key=public)
+    create(sandbox, key=former)
+    sandbox.call("GET", "/v1/message-templates")
+    for key in (former, public, sandbox.secret_key):
+        sandbox.call("GET", "/v1/campaigns", key=key)
+
+
 def bodies(sandbox: Sandbox) -> None:
     for body in (b"{", b"\xff\x00\r\n", b"", "ã\n".encode()):
         sandbox.call("POST", "/v1/campaigns", body=body, headers={"content-type": "application/json"})
@@ -109,6 +121,7 @@ RUNS: tuple[Callable[[Sandbox], None], ...] = (
     connecting,
     setting,
     keys,
+    keys_that_end,
     bodies,
     scripted,
     parked,

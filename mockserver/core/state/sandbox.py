@@ -266,6 +266,19 @@ class SandboxState:
             record = tenant.table(timer.kind).get(timer.id) if tenant else None
         return record if record is not None and record.state_version == timer.state_version else None
 
+    def owner_at(self, key: str, tenant_id: str | None) -> KeyOwner | None:
+        """
+        Return whose key a call was sent with; None for one that no tenant had then.
+
+        A key that was revoked or replaced since opens nothing. `tenant_id` is that of the call in the journal, None for a call
+        that was refused before its key was accepted.
+        """
+        kind = "public" if key.startswith("pk_") else "secret"
+        if key not in self.keys and tenant_id is not None:
+            return KeyOwner(tenant_id, kind)
+        revoked = (each.id for each in self.tenants.values() if key in (each.secret_key, each.public_key))
+        return self.keys.get(key) or next((KeyOwner(id, kind) for id in revoked), None)
+
     def secrets(self) -> list[str]:
         """Return every key and signing secret of the sandbox: no response, journal or log may show them."""
         secrets = list(self.keys)

@@ -88,7 +88,7 @@ def error_body(choices: Choices, refusal: ApiError, endpoint: Endpoint | None) -
     if choices["error-extra-keys"] == "details":
         body |= {
             "details": [{"path": refusal.location}],
-            "requestId": "req_" + ids.seeded_id(0, refusal.code, refusal.reason),
+            "requestId": "req_" + ids.seeded_id(0, refusal.code, refusal.clause, refusal.location or ""),
         }
     return status, body
 

@@ -19,7 +19,6 @@ from mockserver._json import JSON
 from mockserver.contract.effects import UNREADABLE
 from mockserver.core.instants import MILLISECOND, Instant, format_exact
 from mockserver.core.redaction import Redactor
-from mockserver.core.state.calls import Call
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.outbox import Attempt, Delivery
 from mockserver.core.state.sandbox import SandboxState
@@ -78,7 +77,7 @@ def _exchange(sandbox: SandboxState, hide: Redactor, entry: JournalEntry, base_u
         _request(
             call.method,
             url,
-            _request_headers(sandbox, hide, call),
+            _request_headers(sandbox, hide, entry),
             _body(sandbox, hide, call.body, call.cut_from_bytes),
         ),
         _response(
@@ -115,12 +114,13 @@ def _entry(at: Instant, request: JSON, response: JSON, time_ms: int, note: JSON)
     }
 
 
-def _request_headers(sandbox: SandboxState, hide: Redactor, call: Call) -> Mapping[str, str]:
+def _request_headers(sandbox: SandboxState, hide: Redactor, entry: JournalEntry) -> Mapping[str, str]:
     """Return the headers, with the tenant's id in place of its key: keys of two tenants differ, and show nothing else."""
-    headers: dict[str, str] = dict(hide.value(dict(call.headers)))
-    owner = sandbox.keys.get(call.key) if "x-api-key" in headers else None
+    headers: dict[str, str] = dict(hide.value(dict(entry.call.headers)))
+    key = entry.call.key
+    owner = sandbox.owner_at(key, entry.tenant_id) if "x-api-key" in headers else None
     if owner is not None:
-        headers["x-api-key"] = f"{call.key[:3]}{owner.tenant_id}..."
+        headers["x-api-key"] = f"{key[:3]}{owner.tenant_id}..."
     return headers
 
 

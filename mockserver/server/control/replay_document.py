@@ -23,7 +23,7 @@ from mockserver.core.operations.validation import is_too_deep
 from mockserver.core.redaction import Redactor, mask
 from mockserver.core.state.calls import Call
 from mockserver.core.state.journal import CommandRecord, Journal, JournalEntry
-from mockserver.core.state.sandbox import SandboxState
+from mockserver.core.state.sandbox import KeyOwner, SandboxState
 from mockserver.scenario.apply import DEFAULT_TENANT
 from mockserver.scenario.documents import to_plain
 from mockserver.server.api.response import redactor
@@ -94,12 +94,12 @@ def _entries(sandbox: SandboxState, hide: Redactor, was_frozen: bool) -> Iterato
     for entry, exchange in _in_order(sandbox.journal):
         at = {"at": format_exact(entry.at)} if timed else {}
         if isinstance(entry, JournalEntry):
-            yield {**at, **_call(sandbox, hide, entry.call, entry.body), "answer": _answer(hide, entry)}
+            yield {**at, **_call(sandbox, hide, entry.call, entry), "answer": _answer(hide, entry)}
         elif entry.command == "call":
             timeout = entry.arguments["waits"]
             waits = {} if timeout is None else {"waits": timeout if timeout == "socket" else timeout / SECOND}
-            answer, value = (None, None) if exchange is None else (_answer(hide, exchange), exchange.body)
-            yield {**at, **_call(sandbox, hide, entry.arguments["call"], value), **waits, "answer": answer}
+            answer = None if exchange is None else _answer(hide, exchange)
+            yield {**at, **_call(sandbox, hide, entry.arguments["call"], exchange), **waits, "answer": answer}
         elif entry.command == "visit":
             yield {**at, **_call(sandbox, hide, entry.arguments["call"])}
         elif not (timed and entry.command in ("set_clock", "advance")):
@@ -122,10 +122,11 @@ def _in_order(journal: Journal) -> Iterator[tuple[JournalEntry | CommandRecord, 
         yield entry, exchange
 
 
-def _call(sandbox: SandboxState, hide: Redactor, call: Call, value: Any = None) -> JSON:
-    """Return the call as its client sent it, with the role of its key's owner; `value` is its body's JSON value, if it has one."""
+def _call(sandbox: SandboxState, hide: Redactor, call: Call, exchange: JournalEntry | None = None) -> JSON:
+    """Return the call as its client sent it, with the role of its key's owner; `exchange` is what it became, if its operation has run."""
     query = f"?{urlencode(call.query)}" if call.query else ""
-    role = _role(sandbox, call.key if "x-api-key" in call.headers else None)
+    tenant_id, value = (None, None) if exchange is None else (exchange.tenant_id, exchange.body)
+    role = _role(sandbox.owner_at(call.key, tenant_id)) if "x-api-key" in call.headers else "none"
     headers = {name: value for name, value in call.headers.items() if name not in _OMITTED}
     if call.excess is not None:
         return {"call": f"{call.method} {hide.text(call.path)[:100]}", "cut": True}
@@ -138,11 +139,8 @@ def _call(sandbox: SandboxState, hide: Redactor, call: Call, value: Any = None) 
     return entry | ({"headers": hide.value(headers)} if headers else {}) | body
 
 
-def _role(sandbox: SandboxState, key: str | None) -> str:
-    """Return the role of a key: `secret` or `public`, after the tenant's id if it is not the default one; `unknown`, `none`."""
-    if key is None:
-        return "none"
-    owner = sandbox.keys.get(key)
+def _role(owner: KeyOwner | None) -> str:
+    """Return the role of a key: `secret` or `public`, after the tenant's id if it is not the default one; `unknown`."""
     if owner is None:
         return "unknown"
     return owner.kind if owner.tenant_id == DEFAULT_TENANT else f"{owner.tenant_id} {owner.kind}"

@@ -1,11 +1,10 @@
-"""A careful client has no finding, whatever happens to its calls: ordinary lives under random scripts and choices."""
+"""Ordinary lives of a careful client under random scripts and choices: no finding, and each run is repeated by its document."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -17,11 +16,13 @@ from mockserver._json import JSON
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.recordings.client import judge_client
 from mockserver.recordings.reading import read_recording
+from mockserver.testing.report.replay import replay
 from mockserver.testing.strategies import choices, scripts
 from tests.depth import loaded_examples
 from tests.explore import working_day
 from tests.properties.playing import NOON
 
+Life = Callable[[Sandbox], None]
 EXAMPLES_TIMES = 4  # of the examples of other laws: a false finding needs the right fault at the right call
 LIVES = (
     working_day.launching,
@@ -51,30 +52,42 @@ def server() -> Any:
         yield server
 
 
+@contextmanager
+def lived(server: MockServer, life: Life, script: list[JSON], options: dict[str, str]) -> Iterator[Sandbox]:
+    """Enter a sandbox in which the client has done its task, or has given up."""
+    with server.sandbox(now=NOON, choices=options) as sandbox:
+        sandbox.apply({"script": script})
+        with suppress(Exception):
+            life(sandbox)
+        sandbox.advance("3h")
+        yield sandbox
+
+
+SCRIPTS = st.one_of(scripts(at_most=3), st.lists(late(), min_size=1, max_size=3))
+
+
 @settings(max_examples=EXAMPLES_TIMES * loaded_examples())
-@given(
-    life=st.sampled_from(LIVES),
-    script=st.one_of(scripts(at_most=3), st.lists(late(), min_size=1, max_size=3)),
-    options=choices(at_most=4),
-)
+@given(life=st.sampled_from(LIVES), script=SCRIPTS, options=choices(at_most=4))
 def test_a_careful_client_has_no_finding(
     server: MockServer,
     tmp_path_factory: pytest.TempPathFactory,
-    life: Callable[[Sandbox], None],
+    life: Life,
     script: list[JSON],
-    options: Any,
+    options: dict[str, str],
 ) -> None:
-    with server.sandbox(now=NOON, choices=options) as sandbox:
-        sandbox.apply({"script": script})
-        with suppress(Exception):  # the client gives up
-            life(sandbox)
-        sandbox.advance("3h")
-
+    file = tmp_path_factory.getbasetemp() / "recording.json"
+    with lived(server, life, script, options) as sandbox:
         assert [] == [finding.message for finding in sandbox.conduct.findings]
         for recording in (sandbox.log.har(), sandbox.log.journal):
-            assert () == judged(tmp_path_factory.getbasetemp() / "recording.json", recording)
+            file.write_text(json.dumps(recording), encoding="utf-8")
+            assert () == judge_client(read_recording(file)).findings
 
 
-def judged(file: Path, recording: JSON) -> Any:
-    file.write_text(json.dumps(recording), encoding="utf-8")
-    return judge_client(read_recording(file)).findings
+@given(life=st.sampled_from((*LIVES, working_day.receiving)), script=SCRIPTS, options=choices(at_most=4))
+def test_the_document_of_a_run_repeats_it(
+    server: MockServer, life: Life, script: list[JSON], options: dict[str, str]
+) -> None:
+    with lived(server, life, script, options) as sandbox:
+        document = sandbox.log.replay_document()
+
+    assert [] == [entry for entry in replay(document) if entry.differences]
