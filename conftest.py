@@ -14,6 +14,8 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis.strategies import none
 
 from mockserver import MockServer, Sandbox
 from mockserver.core.instants import MILLISECOND, format_exact, from_datetime, parse
@@ -76,6 +78,11 @@ def mockserver_server(pytestconfig: pytest.Config, mockserver_server: MockServer
     server.close()
 
 
+@given(none())
+def _draw_once(_: None) -> None:
+    """Have Hypothesis make what it keeps for all tests."""
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
     """
@@ -87,6 +94,7 @@ def pytest_collection() -> Iterator[None]:
     try:
         return (yield)
     finally:
+        _draw_once()  # at its first draw Hypothesis looks for what refers to its random numbers, and finds no frozen object
         gc.freeze()
         gc.enable()
         gc.set_threshold(*gc.get_threshold()[:2], FULL_COLLECTION_EVERY)
