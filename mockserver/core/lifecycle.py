@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
 from mockserver.contract.lifecycles import LIFECYCLES
@@ -45,7 +44,7 @@ def transition(
     step = LIFECYCLES[kind].step(record.status, trigger)
     if step is None:
         raise ValueError(f"got '{trigger}' for a {kind} that is {record.status}; expected a transition of the table")
-    moved = replace(record, status=step.target, state_version=scope.sandbox.next_number("state_version"), **changes)
+    moved = record._replace(status=step.target, state_version=scope.sandbox.next_number("state_version"), **changes)
     moved = _enter(scope, kind, moved, record.status)
     if step.event is not None:
         emit_event(scope, step.event, moved)

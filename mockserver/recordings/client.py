@@ -12,7 +12,6 @@ Judge a client by a recording: the rules of conduct over what it sent and receiv
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -262,9 +261,8 @@ class _Life:
         entrypoint = answer.get("entrypoint")
         id = entrypoint.get("id") if isinstance(entrypoint, dict) else None
         if session is not None and isinstance(status, str):
-            tenant.sessions[session.id] = replace(
-                session, status=status, entrypoint_id=id if isinstance(id, str) else None
-            )
+            entrypoint_id = id if isinstance(id, str) else None
+            tenant.sessions[session.id] = session._replace(status=status, entrypoint_id=entrypoint_id)
 
     def read_template(
         self, tenant: Tenant, exchange: RecordedExchange, _entry: JournalEntry, answer: Mapping[str, Any]

@@ -10,7 +10,6 @@ Campaigns as seed data, with their history: drafts, campaigns running since an i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -106,7 +105,7 @@ def _add(context: SeedContext, entry: Entry, campaign: Campaign, path: str) -> N
         return
     if execution is None:
         created_at = context.instant(entry, "createdAt", path, campaign.created_at)
-        _store(context, replace(campaign, created_at=created_at), None)
+        _store(context, campaign._replace(created_at=created_at), None)
         return
     past = _past(context, entry, campaign, execution.schedule, path)
     if past is None:
@@ -119,8 +118,8 @@ def _add(context: SeedContext, entry: Entry, campaign: Campaign, path: str) -> N
     created_at = context.instant(entry, "createdAt", path, past.started_at)
     _store(
         context,
-        replace(campaign, created_at=created_at, execution_ids=(execution_id,)),
-        replace(execution, id=execution_id, status=campaign.status, **past._asdict()),
+        campaign._replace(created_at=created_at, execution_ids=(execution_id,)),
+        execution._replace(id=execution_id, status=campaign.status, **past._asdict()),
     )
 
 

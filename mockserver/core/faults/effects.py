@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from hashlib import shake_128
 from types import MappingProxyType
 from typing import Any, Literal
@@ -220,8 +219,8 @@ def set_template(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapp
         )
     if "text" in args:
         first, *others = template.items
-        changes["items"] = (replace(first, text=args["text"]), *others)
-    changed = replace(template, **changes)
+        changes["items"] = (first._replace(text=args["text"]), *others)
+    changed = template._replace(**changes)
     tenant.templates[template.id] = changed
     if template.can_be_sent and not changed.can_be_sent:
         fail_remaining_sends(Scope(sandbox, tenant), template_id=template.id)

@@ -8,7 +8,6 @@ call changes nothing. The sends of an execution are arithmetic (`sending`); a ti
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -375,7 +374,7 @@ def _end_campaign(scope: Scope, execution: Execution, trigger: str, remaining: S
     if scope.sandbox.choices["execution-status-lag"] == "none":
         transition(scope, "execution", execution, trigger, schedule=remaining, ended_at=scope.sandbox.now)
         return
-    lagging = replace(execution, schedule=remaining, state_version=scope.sandbox.next_number("state_version"))
+    lagging = execution._replace(schedule=remaining, state_version=scope.sandbox.next_number("state_version"))
     scope.tenant.executions[execution.id] = lagging
     scope.sandbox.schedule(
         scope.sandbox.now + _DRAIN, "execution", "drain", scope.tenant.id, execution.id, lagging.state_version

@@ -8,7 +8,6 @@ creates the entrypoint, or fails the session if the number is in use or the funn
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from mockserver.contract.lifecycles import SESSION
@@ -142,7 +141,7 @@ def read_session(scope: Scope, call: Call) -> Success:
     if scope.sandbox.choices["state-vs-event-order"] == "event-first" and deliveries.has_unsent_event(
         scope.sandbox, session
     ):
-        session = replace(session, status=SESSION.initial, reason=None, entrypoint_id=None)
+        session = session._replace(status=SESSION.initial, reason=None, entrypoint_id=None)
     return Success(with_entrypoint(scope.tenant, session))
 
 

@@ -12,7 +12,6 @@ The hosted page of a connection session: the end user's flow from the one-use li
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -89,7 +88,7 @@ def start_flow(sandbox: SandboxState, target: FlowTarget) -> HostedFlow:
         flow = HostedFlow(target.session.id, secret, started_at=sandbox.now, consumed_at=consumed_at, step=first)
     else:
         step = first if target.flow.step == CANCELLED else target.flow.step
-        flow = replace(target.flow, consumed_at=consumed_at, step=step)
+        flow = target.flow._replace(consumed_at=consumed_at, step=step)
     target.tenant.hosted_flows[flow.session_id] = flow
     return flow
 
@@ -129,9 +128,9 @@ def submit_step(scope: Scope, session: Session, step: str, given: Mapping[str, s
     chosen = _CHOSEN[step](scope.tenant, given)
     if isinstance(chosen, str):
         typed = {name: given[name][:NAME_MAX_CHARS] for name in _TYPED if name in given}
-        scope.tenant.hosted_flows[session.id] = replace(flow, refused={"step": step, "field": chosen, **typed})
+        scope.tenant.hosted_flows[session.id] = flow._replace(refused={"step": step, "field": chosen, **typed})
         return chosen
-    scope.tenant.hosted_flows[session.id] = replace(flow, step=steps[steps.index(step) + 1], refused=None, **chosen)
+    scope.tenant.hosted_flows[session.id] = flow._replace(step=steps[steps.index(step) + 1], refused=None, **chosen)
     return None
 
 
@@ -139,7 +138,7 @@ def go_back(scope: Scope, session: Session, step: str) -> None:
     """Return the flow to the step before this one, if the flow has reached this one."""
     flow, steps = scope.tenant.hosted_flows[session.id], FLOW_STEPS[session.coexistence]
     if current_page(scope.sandbox, session, flow) in steps and step in steps[1 : steps.index(flow.step) + 1]:
-        scope.tenant.hosted_flows[session.id] = replace(flow, step=steps[steps.index(step) - 1], refused=None)
+        scope.tenant.hosted_flows[session.id] = flow._replace(step=steps[steps.index(step) - 1], refused=None)
 
 
 def cancel(scope: Scope, session: Session) -> None:
@@ -149,7 +148,7 @@ def cancel(scope: Scope, session: Session) -> None:
         connections.expire_if_due(scope, session)
     elif _is_pending(session):
         connections.cancel(scope, session)
-        scope.tenant.hosted_flows[session.id] = replace(flow, step=CANCELLED, refused=None)
+        scope.tenant.hosted_flows[session.id] = flow._replace(step=CANCELLED, refused=None)
 
 
 def simulate(scope: Scope, session: Session, end: str) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from mockserver.core.instants import MINUTE, Instant
@@ -102,20 +101,20 @@ def change_rate(sends: SendSchedule, first: int, start: Instant, per_minute: int
     Return the schedule with another rate from position `first` on, which is due at `start`; at rate 0 the sends stop.
     """
     earlier = tuple(segment for segment in sends.segments if segment.first_position < first)
-    return replace(sends, segments=(*earlier, Segment(first, start, per_minute)))
+    return sends._replace(segments=(*earlier, Segment(first, start, per_minute)))
 
 
 def with_failures(sends: SendSchedule, first: int, positions: Sequence[int]) -> SendSchedule:
     """Return the schedule with exactly these failures, ascending, from position `first` on; earlier ones stay."""
     before = sends.failed[: bisect_left(sends.failed, first)]
     if not before:
-        return replace(sends, failed=positions)
-    return replace(sends, failed=[*before, *positions])
+        return sends._replace(failed=positions)
+    return sends._replace(failed=[*before, *positions])
 
 
 def stop_after(sends: SendSchedule, last: Instant) -> SendSchedule:
     """Return the schedule without the sends that are due after `last`."""
-    return replace(sends, stop=processed_count(sends, last))
+    return sends._replace(stop=processed_count(sends, last))
 
 
 def schedule_progress_timers(sandbox: SandboxState, tenant: Tenant, execution: Execution) -> None:
@@ -142,7 +141,7 @@ def schedule_rule_timer(sandbox: SandboxState, tenant: Tenant, execution: Execut
 
 def replace_schedule(sandbox: SandboxState, tenant: Tenant, execution: Execution, bent: SendSchedule) -> None:
     """Replace the execution's schedule, and schedule its timers again."""
-    changed = replace(execution, schedule=bent, state_version=sandbox.next_number("state_version"))
+    changed = execution._replace(schedule=bent, state_version=sandbox.next_number("state_version"))
     tenant.executions[execution.id] = changed
     schedule_progress_timers(sandbox, tenant, changed)
 

@@ -7,7 +7,6 @@ The outbox is part of the sandbox's state: a checkpoint copies it, and an attemp
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from mockserver.core.instants import Duration, Instant
@@ -19,8 +18,7 @@ Forgery = Literal[
 BodyFormat = Literal["escaped", "spaced", "reordered-keys"]
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryFaults:
+class DeliveryFaults(NamedTuple):
     """
     Faults that rules apply to one attempt at a delivery.
 
@@ -45,8 +43,7 @@ class DeliveryFaults:
 NO_DELIVERY_FAULTS = DeliveryFaults()
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(NamedTuple):
     """
     One request to an endpoint: attempt `number` of its delivery, or an additional request made by `fault`.
 
@@ -60,7 +57,7 @@ class Attempt:
     status: int | None
     error: str | None
     duration_ms: int
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = {}
     body: bytes = b""
     answer: bytes = b""
     fault: str | None = None
@@ -71,8 +68,7 @@ class Attempt:
         return self.status is not None and 200 <= self.status < 300
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(NamedTuple):
     """
     The delivery of one event to one endpoint; `seq` is the event's.
 

@@ -9,8 +9,8 @@ earlier version does nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from mockserver.core.instants import Instant
 
@@ -44,8 +44,7 @@ class ChatAttributes:
     last_update_at: Instant | None
 
 
-@dataclass(frozen=True, slots=True)
-class Chat:
+class Chat(NamedTuple):
     """A chat of a tenant."""
 
     seq: int
@@ -53,8 +52,7 @@ class Chat:
     attributes: ChatAttributes
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateItem:
+class TemplateItem(NamedTuple):
     """One message of a template; `order` counts from 0."""
 
     id: str
@@ -64,8 +62,7 @@ class TemplateItem:
     media_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(NamedTuple):
     """`varN` of a template: manual if `source` is None, else filled from the chat for each recipient."""
 
     key: str
@@ -74,8 +71,7 @@ class Variable:
     source: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(NamedTuple):
     """A message template; `provider_status` is None for an internal one, which has no approval."""
 
     seq: int
@@ -99,8 +95,7 @@ class Template:
         return self.provider_status in (None, "APPROVED")
 
 
-@dataclass(frozen=True, slots=True)
-class Campaign:
+class Campaign(NamedTuple):
     """A campaign; `filters` are the groups of the request, None if it had none."""
 
     seq: int
@@ -117,8 +112,7 @@ class Campaign:
     execution_ids: tuple[str, ...] = ()  # oldest first
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """From position `first`, one send every minute / `per_minute`, the first of them at `start`."""
 
     first_position: int
@@ -126,8 +120,7 @@ class Segment:
     per_minute: int
 
 
-@dataclass(frozen=True, slots=True)
-class SendSchedule:
+class SendSchedule(NamedTuple):
     """
     The sends of an execution as arithmetic: nothing changes when time passes.
 
@@ -140,8 +133,7 @@ class SendSchedule:
     failed: Sequence[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Execution:
+class Execution(NamedTuple):
     """One run of a campaign: its targets oldest chat first, and the template and values of its start."""
 
     seq: int
@@ -158,13 +150,12 @@ class Execution:
     state_version: int
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(NamedTuple):
     """A connection session; `token` is the secret in its url, never equal to `id`."""
 
     seq: int
     id: str
-    token: str = field(repr=False)
+    token: str
     funnel_id: str | None
     funnel_step_id: str | None
     coexistence: bool
@@ -176,9 +167,11 @@ class Session:
     reason: str | None = None
     entrypoint_id: str | None = None
 
+    def __repr__(self) -> str:
+        return _without(self, "token")
 
-@dataclass(frozen=True, slots=True)
-class Entrypoint:
+
+class Entrypoint(NamedTuple):
     """A connected channel; the phone's fields are None on platforms without a number."""
 
     seq: int
@@ -194,8 +187,7 @@ class Entrypoint:
     is_coexistence: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Funnel:
+class Funnel(NamedTuple):
     """A funnel with its steps as (id, name), in order."""
 
     id: str
@@ -203,8 +195,7 @@ class Funnel:
     steps: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Media:
+class Media(NamedTuple):
     """An uploaded file; `kind` is image, video, audio, document or sticker."""
 
     seq: int
@@ -216,8 +207,7 @@ class Media:
     uploaded_at: Instant
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """A message that seed data put into a chat; `fields` are the documented ones, as JSON, instants as Instant."""
 
     seq: int
@@ -227,8 +217,7 @@ class Message:
     fields: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(NamedTuple):
     """A form: whether it is active, and the origins that may embed it."""
 
     id: str
@@ -236,8 +225,7 @@ class Form:
     origins: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Webhook:
+class Webhook(NamedTuple):
     """
     A receiver of events: of the groups or kinds in `events`, or of all.
 
@@ -246,11 +234,14 @@ class Webhook:
 
     id: str
     url: str
-    secret: str = field(repr=False)
+    secret: str
     events: tuple[str, ...]
-    old_secret: str | None = field(default=None, repr=False)
+    old_secret: str | None = None
     old_secret_until: Instant | None = None
     disabled: bool = False
+
+    def __repr__(self) -> str:
+        return _without(self, "secret", "old_secret")
 
     def former_secret(self, at: Instant) -> str | None:
         """Return the former secret if it still signs at this instant, or None."""
@@ -258,8 +249,7 @@ class Webhook:
         return None if has_ended else self.old_secret
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """An event: the record as its transition left it and, of a session that connected, the entrypoint it created."""
 
     seq: int
@@ -271,8 +261,7 @@ class Event:
     entrypoint: Entrypoint | None
 
 
-@dataclass(frozen=True, slots=True)
-class HostedFlow:
+class HostedFlow(NamedTuple):
     """
     An end user's progress through the hosted page of one session, started from its link.
 
@@ -282,7 +271,7 @@ class HostedFlow:
     """
 
     session_id: str
-    secret: str = field(repr=False)
+    secret: str
     started_at: Instant
     consumed_at: Instant | None
     step: str
@@ -290,9 +279,11 @@ class HostedFlow:
     name: str | None = None
     refused: Mapping[str, str] | None = None
 
+    def __repr__(self) -> str:
+        return _without(self, "secret")
 
-@dataclass(frozen=True, slots=True)
-class PageVisit:
+
+class PageVisit(NamedTuple):
     """
     One request to a hosted page; texts from its headers are cut to `VISIT_TEXT_MAX_CHARS`.
 
@@ -309,3 +300,9 @@ class PageVisit:
     sec_fetch_dest: str | None
     referer: str | None
     status: int
+
+
+def _without(record: Any, *secrets: str) -> str:
+    """Return the text of a record for a traceback, without its secrets."""
+    shown = (f"{name}={value!r}" for name, value in record._asdict().items() if name not in secrets)
+    return f"{type(record).__name__}({', '.join(shown)})"

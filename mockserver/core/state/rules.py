@@ -12,7 +12,6 @@ Rules: when a scripted fault or change happens, and what it is.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from mockserver.core import ids
@@ -59,8 +58,7 @@ class WireFaults(NamedTuple):
     stale: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """An active rule; `source` is the rule as in its document, for lists of rules."""
 
     seq: int
@@ -78,8 +76,8 @@ class Rule:
     chance: float | None = None
     active_from: Instant | None = None
     active_until: Instant | None = None
-    where: Mapping[str, Any] = field(default_factory=dict)
-    condition: Mapping[str, Any] = field(default_factory=dict)
+    where: Mapping[str, Any] = {}
+    condition: Mapping[str, Any] = {}
     before_operation: bool = False  # state effects before the operation
     wire_faults: WireFaults | None = None
     state_effects: tuple[tuple[str, Any], ...] = ()

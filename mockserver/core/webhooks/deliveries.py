@@ -14,7 +14,6 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from bisect import insort
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -99,7 +98,7 @@ def transition_delivery(
         raise ValueError(
             f"got '{trigger}' for a delivery that is {delivery.status}; expected a transition of the table"
         )
-    moved = replace(delivery, status=step.target, state_version=sandbox.next_number("state_version"), **changes)
+    moved = delivery._replace(status=step.target, state_version=sandbox.next_number("state_version"), **changes)
     sandbox.outbox.deliveries[moved.id] = moved
     sandbox.journal.add_transition(sandbox.now, "delivery", moved.id, delivery.status, moved.status, cause)
     return moved
@@ -145,7 +144,7 @@ def claim_next_attempt(
             faults = delivery.faults
             if faults is None:  # evaluated once per attempt
                 faults = faults_of(sandbox, delivery, delivery.next_attempt_number)
-                delivery = replace(delivery, faults=faults)
+                delivery = delivery._replace(faults=faults)
                 sandbox.outbox.deliveries[delivery.id] = delivery
             if faults.delay or (faults.reorder and delivery.webhook_id not in sandbox.outbox.swapped_out):
                 _postpone(sandbox, delivery, faults)
@@ -165,7 +164,7 @@ def _postpone(sandbox: SandboxState, delivery: Delivery, faults: outbox.Delivery
     if not faults.delay:
         outbox.swapped_out[delivery.webhook_id] = delivery.id
     due = delivery.due + (faults.delay or _REORDER_TIMEOUT)
-    remaining = replace(faults, delay=0) if faults.delay else replace(faults, reorder=False)
+    remaining = faults._replace(delay=0) if faults.delay else faults._replace(reorder=False)
     _schedule_retry(sandbox, delivery, due, {"script": "delay" if faults.delay else "reorder"}, faults=remaining)
 
 
@@ -247,7 +246,7 @@ def _finish(sandbox: SandboxState, delivery: Delivery, trigger: str, cause: Caus
     if swapped_id is not None and swapped_id != delivery.id:
         del outbox.swapped_out[delivery.webhook_id]
         if outbox.deliveries[swapped_id].status == "waiting":
-            swapped = replace(outbox.deliveries[swapped_id], due=delivery.due)
+            swapped = outbox.deliveries[swapped_id]._replace(due=delivery.due)
             transition_delivery(sandbox, swapped, "wake", {"script": "reorder"})
 
 
@@ -256,13 +255,13 @@ def _advance_queue(sandbox: SandboxState, removed: Delivery) -> None:
     queue = sandbox.outbox.queues.get(removed.webhook_id)
     head = sandbox.outbox.deliveries[queue[0][1]] if queue else None
     if head is not None and head.status == "due" and head.due < removed.due:
-        sandbox.outbox.deliveries[head.id] = replace(head, due=removed.due)
+        sandbox.outbox.deliveries[head.id] = head._replace(due=removed.due)
 
 
 def _disable(sandbox: SandboxState, planned: PlannedAttempt) -> None:
     """Disable an endpoint that responded 410: no event is sent to it until it is recovered."""
     outbox, webhooks = sandbox.outbox, sandbox.tenants[planned.delivery.tenant_id].webhooks
-    webhooks[planned.webhook.id] = replace(webhooks[planned.webhook.id], disabled=True)
+    webhooks[planned.webhook.id] = webhooks[planned.webhook.id]._replace(disabled=True)
     keys = [*outbox.queues.get(planned.webhook.id, ()), *outbox.unordered.get(planned.webhook.id, ())]
     for _, delivery_id in keys:
         delivery = outbox.deliveries[delivery_id]
@@ -294,7 +293,7 @@ def redeliver(sandbox: SandboxState, event: Event) -> list[Delivery]:
 
 def recover(sandbox: SandboxState, tenant: Tenant, webhook: Webhook) -> list[Delivery]:
     """Send an endpoint its abandoned deliveries again, in their order; a disabled endpoint is enabled."""
-    tenant.webhooks[webhook.id] = replace(webhook, disabled=False)
+    tenant.webhooks[webhook.id] = webhook._replace(disabled=False)
     abandoned = [delivery for delivery in sandbox.outbox.of_webhook(webhook.id) if delivery.status == "abandoned"]
     return [_resend(sandbox, delivery, "recover") for delivery in abandoned]
 
@@ -315,7 +314,7 @@ def rotate_secret(sandbox: SandboxState, tenant: Tenant, webhook: Webhook, secre
     option = sandbox.choices["wh-secret-rotation"]
     length = parse_duration(OVERLAPS.get(str(option), option))
     until = None if length is None else min(sandbox.now + length, LATEST)
-    rotated = replace(webhook, secret=secret, old_secret=webhook.secret, old_secret_until=until)
+    rotated = webhook._replace(secret=secret, old_secret=webhook.secret, old_secret_until=until)
     tenant.webhooks[webhook.id] = rotated
     return rotated
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
 from functools import cache, partial
 from heapq import heappop
 from itertools import islice
@@ -238,8 +237,8 @@ def _plain(sandbox: SandboxState, value: Any, name: str = "") -> Any:
     if isinstance(value, Chat):
         attributes = value.attributes
         return {"seq": value.seq, "id": value.id, **_fields(sandbox, attributes, record_keys(ChatAttributes))}
-    if is_dataclass(value) and not isinstance(value, type):
-        return _fields(sandbox, value, record_keys(type(value)))
+    if getattr(value, "__match_args__", ()):  # a record
+        return _fields(sandbox, value, record_keys(value.__class__))
     if isinstance(value, bytes):
         return {"bytes": len(value), "sha256": hashlib.sha256(value).hexdigest()}
     if isinstance(value, Mapping):
@@ -259,10 +258,10 @@ def _fields(sandbox: SandboxState, record: Any, keys: FieldKeys) -> JSON:
 
 
 @cache
-def record_keys(record: type) -> FieldKeys:
+def record_keys(record: Any) -> FieldKeys:
     """Return the fields of a record with their keys in JSON."""
     hidden = ("state_version", "targets", "template") if record is Execution else ("state_version",)
-    visible = (field.name for field in fields(record) if field.name not in hidden)
+    visible = (name for name in record.__match_args__ if name not in hidden)
     return tuple((name, _KEYS.get((record, name)) or camel_case(name)) for name in visible)
 
 

@@ -14,7 +14,6 @@ import socket
 import sys
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from mockserver.server.http1.body import SKIPPED_MAX_BYTES, BodyTotal, RequestBody
@@ -49,8 +48,7 @@ PACE_SECONDS = 30.0
 _SPOOLING = object()  # the lane of all bodies that are written to files
 
 
-@dataclass(frozen=True, slots=True)
-class ServerConfig:
+class ServerConfig(NamedTuple):
     """Settings of a server (see `Server`)."""
 
     handler: Handler

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -206,7 +206,7 @@ def _facts(state: SandboxState) -> Any:
 def _facts_of_tenant(tenant: Tenant) -> Any:
     chats = _facts_of_chats(tenant.chats.rows)
     executions = [
-        (replace(each, targets=()), [chat.id for chat in each.targets]) for each in tenant.executions.values()
+        (each._replace(targets=()), [chat.id for chat in each.targets]) for each in tenant.executions.values()
     ]
     others = [getattr(tenant, each.name) for each in fields(tenant) if each.name not in ("chats", "executions")]
     return chats, executions, others

@@ -7,7 +7,6 @@ The records in the state of a sandbox have the schemas that the fields and types
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import is_dataclass
 from types import MappingProxyType, NoneType, UnionType
 from typing import (
     Annotated,
@@ -102,7 +101,7 @@ def _schema(hint: Any) -> JSON:
         return dict(_PLAIN[hint])
     if is_typeddict(hint):
         return ref(hint.__name__) if hint.__name__ in _NAMED else _object(hint)
-    if is_dataclass(hint):
+    if getattr(hint, "__match_args__", ()):  # a record
         return ref(_record_name(hint))
     if kind is Annotated:
         return _annotated(*parts)
