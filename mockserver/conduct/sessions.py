@@ -5,7 +5,7 @@ Judges of connection sessions: reads that are missing or too many, superfluous c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from mockserver.conduct.evidence import DeliveryAttempt, Evidence, body_of, client_key, numbers, succeeded, was_received
@@ -175,25 +175,46 @@ def session_storm(evidence: Evidence) -> Iterator[Proof]:
             continue
         if (evidence.gap(first, again) or 0) < SECOND and (first.n in unused) != (again.n in unused):
             yield Proof("one click created two equal sessions, of which one stayed unused", numbers((first, again)))
-    reads = reads_of_reason(evidence, "phone_in_use")
-    after = _in_a_row([create for create in creates if reads and create.n > reads[0].n], reads)
-    if len(after) >= 3:
-        yield Proof(f"{len(after)} sessions were created after phone_in_use", numbers((reads[0], *after[:2])))
+    in_use = _reads_of_numbers_in_use(evidence)
+    for read in list(in_use.values())[:1]:
+        after = _in_a_row(evidence, creates, read, in_use)
+        if len(after) >= 3:
+            yield Proof(f"{len(after)} sessions were created after phone_in_use", numbers((read, *after[:2])))
 
 
-def _in_a_row(creates: Sequence[JournalEntry], reads: Sequence[JournalEntry]) -> list[JournalEntry]:
-    """Return the creates that follow the first read, each within five minutes; a later one is a user's new attempt."""
-    chained = [*reads[:1], *creates]
-    late = (place for place, pair in enumerate(pairwise(chained)) if pair[1].at - pair[0].at > _SAME_ATTEMPT)
-    return list(creates[: next(late, len(creates))])
+def _in_a_row(
+    evidence: Evidence, creates: Sequence[JournalEntry], read: JournalEntry, in_use: Mapping[str, JournalEntry]
+) -> list[JournalEntry]:
+    """
+    Return the creates in a row after a read of a failure: each within five minutes of the failure before it.
+
+    A later one is a user's new attempt, and one after a session whose number was not in use is another user's.
+    """
+    row: list[JournalEntry] = []
+    failed: JournalEntry | None = read
+    for create in (create for create in creates if create.n > read.n):
+        if failed is None or create.at - failed.at > _SAME_ATTEMPT:
+            break
+        row.append(create)
+        failed = in_use.get(evidence.answer_field(create, "sessionId"))
+    return row
 
 
 def orphan_number(evidence: Evidence) -> Iterator[Proof]:
-    expired = reads_of_reason(evidence, "expired")
-    in_use = [read for read in reads_of_reason(evidence, "phone_in_use") if expired and read.n > expired[0].n]
-    if len(in_use) >= 2:
-        message = f"a session expired, and {len(in_use)} later ones failed with phone_in_use"
-        yield Proof(message, numbers((expired[0], *in_use[:2])))
+    """A new session after each failure is what the document says; a client that loops is seen by the third in a row."""
+    creates = [create for create in evidence.of("createConnectionSession") if succeeded(create)]
+    in_use = _reads_of_numbers_in_use(evidence)
+    for expired in reads_of_reason(evidence, "expired"):
+        ids = [evidence.answer_field(create, "sessionId") for create in _in_a_row(evidence, creates, expired, in_use)]
+        reads = [in_use[id] for id in ids if id in in_use]
+        if len(reads) >= 3:
+            message = f"a session expired, and {len(reads)} in a row after it failed with phone_in_use"
+            yield Proof(message, numbers((expired, *reads[:3])))
+
+
+def _reads_of_numbers_in_use(evidence: Evidence) -> dict[str, JournalEntry]:
+    """Return by session the first read that returned that the number is in use."""
+    return {read.call.params["sessionId"]: read for read in reads_of_reason(evidence, "phone_in_use")}
 
 
 def reads_of_reason(evidence: Evidence, reason: str) -> list[JournalEntry]:

@@ -108,11 +108,24 @@ def again_and_again(c: Client, times: int = 4) -> None:
         c.session(session)
 
 
-def orphaned(c: Client, times: int = 2) -> None:
+def busy(c: Client) -> None:
+    """One of many users has a number that is in use; the others connect."""
+    for n in range(5):
+        session = c.connect(funnelStepId=f"funnel_step_{n}")
+        if n == 0:
+            c.sandbox.fail_session(session, reason="phone_in_use")
+        else:
+            c.sandbox.complete_session(session)
+        c.session(session)
+        c.wait("1m")
+
+
+def orphaned(c: Client, times: int = 3, apart: str = "5s") -> None:
     session = c.connect()
     c.wait("20m")
     c.session(session)
     for n in range(times):
+        c.wait(apart)
         following = c.connect(funnelStepId=f"funnel_step_{n}")
         c.sandbox.fail_session(following, reason="phone_in_use")
         c.session(following)
@@ -138,5 +151,7 @@ PROVOCATIONS = (
     Provocation("funnel-misuse", (1,), _with(asked_for, "extra", funnel="funnel_a"), asked_for),
     Provocation("session-storm", (1, 2), twice_a_click, _with(twice_a_click, "once", 1)),
     Provocation("session-storm", (2, 3, 5), again_and_again, _with(again_and_again, "twice", 2)),
-    Provocation("orphan-number", (2, 4, 6), orphaned, _with(orphaned, "once", 1)),
+    Provocation("session-storm", (2, 3, 5), again_and_again, busy),
+    Provocation("orphan-number", (2, 4, 6, 8), orphaned, _with(orphaned, "twice", 2)),
+    Provocation("orphan-number", (2, 4, 6, 8), orphaned, _with(orphaned, "by_several_users", apart="6m")),
 )  # fmt: skip
