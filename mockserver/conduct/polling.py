@@ -44,6 +44,7 @@ _LEAST: Mapping[str, Duration] = MappingProxyType(
 )
 _SAME_LOOP = 5 * MINUTE  # a later read is not part of the loop
 _GIVEN_UP_AFTER = 2 * MINUTE
+_RETRIED = 3  # polls in a row that failed: a client that gives up then has retried
 STALLED = 2 * MINUTE
 TOO_MANY = 429
 UNMEASURED = "no clock moved between a 429 and the next call, nor between any other two"
@@ -148,8 +149,8 @@ def _poll_loops(evidence: Evidence) -> Iterator[PollSequence]:
 def poll_dies_on_error(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
     for polls in poll_sequences(evidence):
         last, successes = polls.reads[-1], [read for read in polls.reads if succeeded(read)]
-        has_to_retry = has_failed(last) or last.status == TOO_MANY
-        if not has_to_retry or not successes or evidence.answer_field(successes[-1], "status") in FINAL:
+        failures = list(takewhile(_has_to_retry, reversed(polls.reads)))
+        if not 0 < len(failures) < _RETRIED or not successes or evidence.answer_field(successes[-1], "status") in FINAL:
             continue
         related = [*evidence.concerning(polls.id), *evidence.concerning(last.call.params.get("id"))]
         if any(call.n > last.n for call in related):
@@ -159,6 +160,10 @@ def poll_dies_on_error(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
             yield Proof(message, numbers((successes[-1], last)))
         else:
             yield NotAssessable(f"the last poll of {polls.id} failed, and the run ended there")
+
+
+def _has_to_retry(read: JournalEntry) -> bool:
+    return has_failed(read) or read.status == TOO_MANY
 
 
 def progress_is_done(evidence: Evidence) -> Iterator[Proof]:

@@ -5,6 +5,7 @@ Judges of requests: bodies, filters, keys and uploads with another meaning than 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import islice, pairwise
@@ -252,6 +253,7 @@ def upload_results(evidence: Evidence, upload: JournalEntry) -> dict[str, bool]:
 
 _NO_CURSOR = ("", "null", "none", "undefined", "nil")
 _OFFSETS = ("offset", "page", "skip", "start")
+_RESTARTED = 10  # lists at one instant: a loop that never ends restarts more often, and a test reads a list a few times
 
 
 def _lists(evidence: Evidence) -> Iterator[tuple[str, list[JournalEntry]]]:
@@ -294,7 +296,7 @@ def page_early_stop(evidence: Evidence) -> Iterator[Proof]:
 def page_endless(evidence: Evidence) -> Iterator[Proof]:
     for chat_id, lists in _lists(evidence):
         yield from _blank_cursors(evidence, chat_id, lists)
-        yield from _same_cursors(chat_id, lists)
+        yield from _same_cursors(evidence, chat_id, lists)
         yield from _restarted_lists(evidence, chat_id, lists)
 
 
@@ -306,10 +308,15 @@ def _blank_cursors(evidence: Evidence, chat_id: str, lists: Sequence[JournalEntr
         yield Proof(message, numbers((*ends[-1:], *blank[:2])))
 
 
-def _same_cursors(chat_id: str, lists: Sequence[JournalEntry]) -> Iterator[Proof]:
+def _same_cursors(evidence: Evidence, chat_id: str, lists: Sequence[JournalEntry]) -> Iterator[Proof]:
+    """A page that is read again by the page before it, as for another user, may be followed again."""
+    returned = Counter((next_cursor(evidence, page), _cursor(page)) for page in lists if succeeded(page))
     for cursor in dict.fromkeys(map(_cursor, lists)):
+        if not cursor or _is_blank(cursor):
+            continue
         same = [page for page in lists if _cursor(page) == cursor and succeeded(page)]
-        if cursor and not _is_blank(cursor) and len(same) >= 3:
+        ways = sum(count for (following, own), count in returned.items() if following == cursor != own)
+        if len(same) >= 2 + max(ways, 1):
             yield Proof(f"{chat_id} was read {len(same)} times with the same cursor", numbers(same[:3]))
 
 
@@ -321,8 +328,8 @@ def _restarted_lists(evidence: Evidence, chat_id: str, lists: Sequence[JournalEn
         for last in ends
         if (first := following.get(last.n)) and _cursor(first) is None and succeeded(first) and first.at == last.at
     ]
-    if len(again) >= 2:
-        message = f"{chat_id} was read from the first page again immediately after the last, twice"
+    if len(again) >= _RESTARTED:
+        message = f"{chat_id} was read from the first page again immediately after the last, {len(again)} times"
         yield Proof(message, numbers((ends[0], *again[:2])))
 
 

@@ -199,6 +199,17 @@ def poll_gets_500(c: Client, again: bool = False) -> None:
     c.wait("5m")
 
 
+def gave_up_after_retries(c: Client) -> None:
+    """Every read but the first is refused; a client retries twice before it reports that."""
+    pair = c.launch(cadence=1)
+    c.execution(pair)
+    c.sandbox.on("readExecution").error("INTERNAL_ERROR")
+    for _ in range(3):
+        c.wait("20s")
+        c.execution(pair)
+    c.wait("5m")
+
+
 def too_early(c: Client, wait: str = "2s") -> None:
     c.sandbox.on("listTemplates").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=7)
     for _ in range(2):
@@ -413,6 +424,11 @@ def one_cursor(c: Client) -> None:
         c.messages(f"?limit=2&cursor={cursor}")
 
 
+def pages_again(c: Client, times: int = 11) -> None:
+    for _ in range(times):
+        pages(c)
+
+
 def home_made_cursor(c: Client) -> None:
     c.messages("?cursor=50")
 
@@ -459,6 +475,7 @@ PROVOCATIONS = (
     Provocation("poll-final-set-incomplete", (3, 4, 5), failed_and_polled, _with(failed_and_polled, "once", 1)),
     Provocation("poll-final-set-incomplete", (3, 4, 5), campaign_failed_and_polled, _with(campaign_failed_and_polled, "looked at again", times=6)),
     Provocation("poll-dies-on-error", (3, 4), poll_gets_500, _with(poll_gets_500, "went_on", again=True)),
+    Provocation("poll-dies-on-error", (3, 4), poll_gets_500, gave_up_after_retries),
     Provocation("ignore-retry-after", (1, 2), too_early, _with(too_early, "patient", "7s")),
     Provocation("ignore-retry-after", (1, 2), too_early_by_date, _with(too_early_by_date, "patient", "7s")),
     Provocation("ignore-retry-after", (3, 4, 5), burst, backed_off),
@@ -496,6 +513,7 @@ PROVOCATIONS = (
     Provocation("page-early-stop", (1,), stopped_short, read_the_newest),
     Provocation("page-endless", (2, 3), blank_cursor, pages),
     Provocation("page-endless", (2, 3, 4), one_cursor, pages),
+    Provocation("page-endless", (2, 3, 5), pages_again, _with(pages_again, "for_four_users", 4)),
     Provocation("page-skip", (1,), home_made_cursor, pages),
     Provocation("page-skip", (1,), by_offset, pages),
     Provocation("cancel-and-forget", (3,), forgot_the_cancel, _with(forgot_the_cancel, "again", again=True)),
