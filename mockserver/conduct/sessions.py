@@ -167,7 +167,8 @@ def funnel_misuse(evidence: Evidence) -> Iterator[Proof]:
 
 
 def session_storm(evidence: Evidence) -> Iterator[Proof]:
-    unused = {row["exchange"] for row in ledger.abandoned(evidence.run, evidence.made)}
+    unread = ledger.abandoned(evidence.run, evidence.made)
+    unused = {row["exchange"] for row in unread if not evidence.is_acknowledged(row["sessionId"])}
     creates = [create for create in evidence.of("createConnectionSession") if succeeded(create)]
     for first in creates:
         again = evidence.next_repetition(first)

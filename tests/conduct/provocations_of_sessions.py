@@ -101,6 +101,14 @@ def twice_a_click(c: Client, times: int = 2) -> None:
     c.session(sessions[-1])
 
 
+def two_users(c: Client) -> None:
+    """They click at one instant, and one of them leaves; an event reports each end."""
+    c.sandbox.receive_webhooks(lambda request: 200)
+    sessions = [c.connect() for _ in range(2)]
+    c.sandbox.complete_session(sessions[-1])
+    c.wait("20m")
+
+
 def again_and_again(c: Client, times: int = 4) -> None:
     for n in range(times):
         session = c.connect(funnelStepId=f"funnel_step_{n}")
@@ -151,6 +159,7 @@ PROVOCATIONS = (
     Provocation("funnel-misuse", (1,), _with(asked_for, "extra", funnel="funnel_a"), asked_for),
     Provocation("session-storm", (1, 2), twice_a_click, _with(twice_a_click, "once", 1)),
     Provocation("session-storm", (2, 3, 5), again_and_again, _with(again_and_again, "twice", 2)),
+    Provocation("session-storm", (1, 2), twice_a_click, two_users),
     Provocation("session-storm", (2, 3, 5), again_and_again, busy),
     Provocation("orphan-number", (2, 4, 6, 8), orphaned, _with(orphaned, "twice", 2)),
     Provocation("orphan-number", (2, 4, 6, 8), orphaned, _with(orphaned, "by_several_users", apart="6m")),
