@@ -10,6 +10,7 @@ from mockserver.conduct.evidence import (
     body_of,
     client_key,
     has_failed,
+    has_to_retry,
     numbers,
     outcome,
     succeeded,
@@ -202,7 +203,7 @@ def cancel_and_forget(evidence: Evidence) -> Iterator[Proof]:
     ended = {campaign.id: campaign.status for _, campaign in evidence.campaigns()}
     for campaign_id, cancels in evidence.grouped_by("id", "cancelCampaign"):
         last = cancels[-1]
-        failed, ended_at = has_failed(last) or last.status == 429, evidence.ended_at(campaign_id)
+        failed, ended_at = has_to_retry(last), evidence.ended_at(campaign_id)
         was_over = ended_at is not None and ended_at <= last.at
         if failed and ended.get(campaign_id) == "completed" and not was_over:
             message = f"the cancel of {campaign_id} got {outcome(last)}, was not repeated, and everything was sent"

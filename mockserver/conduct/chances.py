@@ -17,11 +17,13 @@ from typing import NamedTuple
 from mockserver.conduct import polling, receivers, requests, sessions
 from mockserver.conduct.evidence import (
     FINAL,
+    TOO_MANY,
     WITH_FILTERS,
     DeliveryAttempt,
     Evidence,
     body_of,
     has_failed,
+    has_to_retry,
     succeeded,
     was_received,
 )
@@ -159,7 +161,7 @@ def _poll_failed(evidence: Evidence) -> bool:
     for polls in polling.poll_sequences(evidence):
         pending = False
         for read in polls.reads:
-            if pending and (has_failed(read) or read.status == polling.TOO_MANY):
+            if pending and has_to_retry(read):
                 return True
             if succeeded(read):
                 pending = evidence.answer_field(read, "status") not in FINAL
@@ -238,7 +240,7 @@ CHANCES: Mapping[str, Chance] = MappingProxyType({
     "poll-too-fast":             Chance(_polls, _POLLED, needs="repetition"),
     "poll-final-set-incomplete": Chance(_final_was_read("failed", "canceled"), _POLLED, needs="end"),
     "poll-dies-on-error":        Chance(_poll_failed, _POLLED, needs="failure"),
-    "ignore-retry-after":        Chance(_call(lambda call: call.status == polling.TOO_MANY and was_received(call)), needs="failure"),
+    "ignore-retry-after":        Chance(_call(lambda call: call.status == TOO_MANY and was_received(call)), needs="failure"),
     "retry-hopeless":            Chance(_call(lambda call: call.status in polling.HOPELESS and was_received(call)), needs="failure"),
     "only-200-is-ok":            Chance(_call(lambda start: succeeded(start) and start.status != 200, "startCampaign"), ("startCampaign",)),
     "json-on-204":               Chance(_call(succeeded, "cancelCampaign"), ("cancelCampaign",)),
@@ -258,7 +260,7 @@ CHANCES: Mapping[str, Chance] = MappingProxyType({
     "page-early-stop":           Chance(lambda evidence: any(requests.next_cursor(evidence, page) for page in evidence.of("listMessages")), ("listMessages",)),
     "page-endless":              Chance(_call(succeeded, "listMessages"), ("listMessages",)),
     "page-skip":                 Chance(_called("listMessages"), ("listMessages",)),
-    "cancel-and-forget":         Chance(_call(lambda cancel: has_failed(cancel) or cancel.status == polling.TOO_MANY, "cancelCampaign"), ("cancelCampaign",), needs="failure"),
+    "cancel-and-forget":         Chance(_call(has_to_retry, "cancelCampaign"), ("cancelCampaign",), needs="failure"),
     "reuse-dead-session":        Chance(_final_was_read("failed", "expired"), _POLLED, needs="end"),
     "poll-past-deadline":        Chance(_IS_PAST_DEADLINE, ("createConnectionSession",)),
     "stop-too-soon":             Chance(_session(lambda _, session: session.status == "completed"), ("createConnectionSession",)),

@@ -79,6 +79,7 @@ def delivery_attempts(run: Run) -> Sequence[DeliveryAttempt]:
     return sorted(attempts, key=lambda attempt: attempt.at)
 
 
+TOO_MANY = 429
 FINAL = ("completed", "failed", "canceled", "expired")
 WITH_FILTERS = ("previewAudience", "createCampaign")
 # Transports that repeat a POST by themselves if a connection that was in use before ends without a byte, by the beginning
@@ -438,6 +439,11 @@ def succeeded(exchange: JournalEntry) -> bool:
 def has_failed(exchange: JournalEntry) -> bool:
     """Return True if the client received no whole response, or a 5xx."""
     return not was_received(exchange) or (exchange.status or 0) >= 500
+
+
+def has_to_retry(exchange: JournalEntry) -> bool:
+    """Return True if the client received no whole response, a 5xx or a 429."""
+    return has_failed(exchange) or exchange.status == TOO_MANY
 
 
 def outcome(exchange: JournalEntry) -> str:

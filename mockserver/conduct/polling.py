@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 from mockserver.conduct.evidence import (
     FINAL,
+    TOO_MANY,
     Evidence,
     client_key,
-    has_failed,
+    has_to_retry,
     numbers,
     outcome,
     requested_wait,
@@ -46,7 +47,6 @@ _SAME_LOOP = 5 * MINUTE  # a later read is not part of the loop
 _GIVEN_UP_AFTER = 2 * MINUTE
 _RETRIED = 3  # polls in a row that failed: a client that gives up then has retried
 STALLED = 2 * MINUTE
-TOO_MANY = 429
 UNMEASURED = "no clock moved between a 429 and the next call, nor between any other two"
 HOPELESS = (400, 401, 403, 404, 409, 422)
 
@@ -149,7 +149,7 @@ def _poll_loops(evidence: Evidence) -> Iterator[PollSequence]:
 def poll_dies_on_error(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
     for polls in poll_sequences(evidence):
         last, successes = polls.reads[-1], [read for read in polls.reads if succeeded(read)]
-        failures = list(takewhile(_has_to_retry, reversed(polls.reads)))
+        failures = list(takewhile(has_to_retry, reversed(polls.reads)))
         if not 0 < len(failures) < _RETRIED or not successes or evidence.answer_field(successes[-1], "status") in FINAL:
             continue
         related = [*evidence.concerning(polls.id), *evidence.concerning(last.call.params.get("id"))]
@@ -160,10 +160,6 @@ def poll_dies_on_error(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
             yield Proof(message, numbers((successes[-1], last)))
         else:
             yield NotAssessable(f"the last poll of {polls.id} failed, and the run ended there")
-
-
-def _has_to_retry(read: JournalEntry) -> bool:
-    return has_failed(read) or read.status == TOO_MANY
 
 
 def progress_is_done(evidence: Evidence) -> Iterator[Proof]:

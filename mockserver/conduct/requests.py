@@ -310,13 +310,11 @@ def _blank_cursors(evidence: Evidence, chat_id: str, lists: Sequence[JournalEntr
 
 def _same_cursors(evidence: Evidence, chat_id: str, lists: Sequence[JournalEntry]) -> Iterator[Proof]:
     """A page that is read again by the page before it, as for another user, may be followed again."""
-    returned = Counter((next_cursor(evidence, page), _cursor(page)) for page in lists if succeeded(page))
-    for cursor in dict.fromkeys(map(_cursor, lists)):
-        if not cursor or _is_blank(cursor):
-            continue
-        same = [page for page in lists if _cursor(page) == cursor and succeeded(page)]
-        ways = sum(count for (following, own), count in returned.items() if following == cursor != own)
-        if len(same) >= 2 + max(ways, 1):
+    read = [page for page in lists if succeeded(page)]
+    returned = Counter(following for page in read if (following := next_cursor(evidence, page)) != _cursor(page))
+    for cursor in dict.fromkeys(map(_cursor, read)):
+        same = [page for page in read if _cursor(page) == cursor]
+        if cursor and not _is_blank(cursor) and len(same) >= 2 + max(returned[cursor], 1):
             yield Proof(f"{chat_id} was read {len(same)} times with the same cursor", numbers(same[:3]))
 
 

@@ -5,7 +5,8 @@ Judges of connection sessions: reads that are missing or too many, superfluous c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect
+from collections.abc import Iterator
 from itertools import pairwise
 
 from mockserver.conduct.evidence import DeliveryAttempt, Evidence, body_of, client_key, numbers, succeeded, was_received
@@ -176,46 +177,44 @@ def session_storm(evidence: Evidence) -> Iterator[Proof]:
             continue
         if (evidence.gap(first, again) or 0) < SECOND and (first.n in unused) != (again.n in unused):
             yield Proof("one click created two equal sessions, of which one stayed unused", numbers((first, again)))
-    in_use = _reads_of_numbers_in_use(evidence)
-    for read in list(in_use.values())[:1]:
-        after = _in_a_row(evidence, creates, read, in_use)
-        if len(after) >= 3:
-            yield Proof(f"{len(after)} sessions were created after phone_in_use", numbers((read, *after[:2])))
-
-
-def _in_a_row(
-    evidence: Evidence, creates: Sequence[JournalEntry], read: JournalEntry, in_use: Mapping[str, JournalEntry]
-) -> list[JournalEntry]:
-    """
-    Return the creates in a row after a read of a failure: each within five minutes of the failure before it.
-
-    A later one is a user's new attempt, and one after a session whose number was not in use is another user's.
-    """
-    row: list[JournalEntry] = []
-    failed: JournalEntry | None = read
-    for create in (create for create in creates if create.n > read.n):
-        if failed is None or create.at - failed.at > _SAME_ATTEMPT:
-            break
-        row.append(create)
-        failed = in_use.get(evidence.answer_field(create, "sessionId"))
-    return row
+    for read, row in _rows_after(evidence, "phone_in_use"):
+        if len(row) >= 3:
+            message = f"{len(row)} sessions were created after phone_in_use"
+            yield Proof(message, numbers((read, *(create for create, _ in row[:2]))))
+            return
 
 
 def orphan_number(evidence: Evidence) -> Iterator[Proof]:
     """A new session after each failure is what the document says; a client that loops is seen by the third in a row."""
-    creates = [create for create in evidence.of("createConnectionSession") if succeeded(create)]
-    in_use = _reads_of_numbers_in_use(evidence)
-    for expired in reads_of_reason(evidence, "expired"):
-        ids = [evidence.answer_field(create, "sessionId") for create in _in_a_row(evidence, creates, expired, in_use)]
-        reads = [in_use[id] for id in ids if id in in_use]
+    for expired, row in _rows_after(evidence, "expired"):
+        reads = [read for _, read in row if read is not None]
         if len(reads) >= 3:
             message = f"a session expired, and {len(reads)} in a row after it failed with phone_in_use"
             yield Proof(message, numbers((expired, *reads[:3])))
 
 
-def _reads_of_numbers_in_use(evidence: Evidence) -> dict[str, JournalEntry]:
-    """Return by session the first read that returned that the number is in use."""
-    return {read.call.params["sessionId"]: read for read in reads_of_reason(evidence, "phone_in_use")}
+def _rows_after(
+    evidence: Evidence, reason: str
+) -> Iterator[tuple[JournalEntry, list[tuple[JournalEntry, JournalEntry | None]]]]:
+    """
+    Yield each read that returned a reason, with the creates in a row after it, each within five minutes of the failure before it.
+
+    A create has the read that its number was in use, or None: what follows that is another user's, and what comes later is
+    a user's new attempt.
+    """
+    creates = [create for create in evidence.of("createConnectionSession") if succeeded(create)]
+    in_use = {read.call.params["sessionId"]: read for read in reads_of_reason(evidence, "phone_in_use")}
+    for failed in reads_of_reason(evidence, reason):
+        row, before = [], failed
+        for create in creates[bisect(creates, failed.n, key=lambda create: create.n) :]:
+            if create.at - before.at > _SAME_ATTEMPT:
+                break
+            read = in_use.get(evidence.answer_field(create, "sessionId"))
+            row.append((create, read))
+            if read is None:
+                break
+            before = read
+        yield failed, row
 
 
 def reads_of_reason(evidence: Evidence, reason: str) -> list[JournalEntry]:

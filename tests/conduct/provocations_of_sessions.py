@@ -116,9 +116,9 @@ def again_and_again(c: Client, times: int = 4) -> None:
         c.session(session)
 
 
-def busy(c: Client) -> None:
+def busy(c: Client, users: int = 5) -> None:
     """One of many users has a number that is in use; the others connect."""
-    for n in range(5):
+    for n in range(users):
         session = c.connect(funnelStepId=f"funnel_step_{n}")
         if n == 0:
             c.sandbox.fail_session(session, reason="phone_in_use")
@@ -126,6 +126,11 @@ def busy(c: Client) -> None:
             c.sandbox.complete_session(session)
         c.session(session)
         c.wait("1m")
+
+
+def again_after_another_user(c: Client) -> None:
+    busy(c, users=2)
+    again_and_again(c)
 
 
 def orphaned(c: Client, times: int = 3, apart: str = "5s") -> None:
@@ -160,7 +165,7 @@ PROVOCATIONS = (
     Provocation("session-storm", (1, 2), twice_a_click, _with(twice_a_click, "once", 1)),
     Provocation("session-storm", (2, 3, 5), again_and_again, _with(again_and_again, "twice", 2)),
     Provocation("session-storm", (1, 2), twice_a_click, two_users),
-    Provocation("session-storm", (2, 3, 5), again_and_again, busy),
+    Provocation("session-storm", (6, 7, 9), again_after_another_user, busy),
     Provocation("orphan-number", (2, 4, 6, 8), orphaned, _with(orphaned, "twice", 2)),
     Provocation("orphan-number", (2, 4, 6, 8), orphaned, _with(orphaned, "by_several_users", apart="6m")),
 )  # fmt: skip

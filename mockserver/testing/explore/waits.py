@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from mockserver.conduct.evidence import Evidence, elapsed, request_of, requested_wait
+from mockserver.conduct.evidence import TOO_MANY, Evidence, elapsed, request_of, requested_wait
 from mockserver.conduct.judge import finding
-from mockserver.conduct.polling import TOO_MANY, UNMEASURED, ignore_retry_after
+from mockserver.conduct.polling import UNMEASURED, ignore_retry_after
 from mockserver.conduct.rules import ConductResult, Finding, Proof
 from mockserver.contract.durations import duration_text
 from mockserver.core.instants import SECOND, Duration
