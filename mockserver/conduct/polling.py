@@ -186,6 +186,7 @@ def looks_done(evidence: Evidence, read: JournalEntry) -> bool:
 
 def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
     is_unmeasured = is_over = False
+    in_time = _limited_and_repeated_in_time(evidence)
     for first in evidence.exchanges:
         again = _retries_of_limited(evidence, first)
         if not again:
@@ -195,11 +196,16 @@ def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
             is_unmeasured = True
         elif requested is not None:
             is_over |= evidence.is_date_over(first)
-            if evidence.is_early(first, again[0]):
+            if first.n not in in_time and evidence.is_early(first, again[0]):
                 after = "while no clock moved" if waited is None else f"after {duration_text(waited)}"
                 message = f"{first.operation} was repeated {after}; its Retry-After was {duration_text(requested)}"
                 yield Proof(message, numbers((first, again[0])))
-        elif len(again) >= 2 and not succeeded(again[0]) and (evidence.gap(first, again[1]) or 0) < SECOND:
+        elif (
+            first.n not in in_time
+            and len(again) >= 2
+            and not succeeded(again[0])
+            and (evidence.gap(first, again[1]) or 0) < SECOND
+        ):
             message = f"{first.operation} was sent three times within a second, despite a 429"
             yield Proof(message, numbers((first, *again[:2])))
     if is_unmeasured:
@@ -216,6 +222,29 @@ def _retries_of_limited(evidence: Evidence, first: JournalEntry) -> list[Journal
     if first.status != TOO_MANY or not was_received(first):
         return []
     return [call for call in evidence.repetitions(first) if client_key(call) == client_key(first)]
+
+
+def _limited_and_repeated_in_time(evidence: Evidence) -> set[int]:
+    """
+    Return the calls with a 429 that each have a repetition of their own, between the time to wait and a minute later.
+
+    Equal calls in between are those of other workers, which a key and a user agent do not tell apart. Polls of a record are
+    left out: a loop that does not wait repeats each of its calls at any time later.
+    """
+    in_time, repeated = set[int](), set[int]()
+    for first in evidence.exchanges:
+        if first.operation in ALL_POLLED:
+            continue
+        for again in _retries_of_limited(evidence, first):
+            waited, requested = evidence.gap(first, again) or 0, requested_wait(first)
+            if waited > (requested or 0) + MINUTE:
+                break
+            is_early = waited < SECOND if requested is None else evidence.is_early(first, again)
+            if again.n not in repeated and not is_early:
+                in_time.add(first.n)
+                repeated.add(again.n)
+                break
+    return in_time
 
 
 def retry_hopeless(evidence: Evidence) -> Iterator[Proof]:

@@ -241,6 +241,24 @@ def backed_off(c: Client) -> None:
         c.wait(length)
 
 
+def pool(c: Client, again: int = 2) -> None:
+    """Three workers read the templates at once; two get a 429, and each of those comes back in time, or one alone."""
+    c.sandbox.on("listTemplates").times(2).error("RATE_LIMIT_EXCEEDED", retry_after=7)
+    for _ in range(3):
+        c.ask("GET", "/v1/message-templates")
+        c.wait("100ms")
+    c.wait("10s")
+    for _ in range(again):
+        c.ask("GET", "/v1/message-templates")
+
+
+def burst_of_workers(c: Client) -> None:
+    burst(c)
+    c.wait("1s")
+    for _ in range(3):
+        c.ask("GET", "/v1/message-templates")
+
+
 def hopeless(c: Client, times: int = 3) -> None:
     c.sandbox.admin.set_tenant(subscription="suspended")
     for _ in range(times):
@@ -479,6 +497,8 @@ PROVOCATIONS = (
     Provocation("ignore-retry-after", (1, 2), too_early, _with(too_early, "patient", "7s")),
     Provocation("ignore-retry-after", (1, 2), too_early_by_date, _with(too_early_by_date, "patient", "7s")),
     Provocation("ignore-retry-after", (3, 4, 5), burst, backed_off),
+    Provocation("ignore-retry-after", (2, 3), _with(pool, "one comes back", 1), pool),
+    Provocation("ignore-retry-after", (3, 4, 5), burst, burst_of_workers),
     Provocation("retry-hopeless", (1, 2, 3), hopeless, _with(hopeless, "once", 1)),
     Provocation("retry-hopeless", (1, 2, 3), hopeless, canceled_until_it_is_shown),
     Provocation("only-200-is-ok", (2, 3), repeated_a_202, _with(repeated_a_202, "believed", again=False)),
