@@ -4,10 +4,11 @@ Judges of connection sessions: reads that are missing or too many, superfluous c
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from mockserver.conduct.evidence import DeliveryAttempt, Evidence, body_of, client_key, numbers, succeeded, was_received
 from mockserver.conduct.polling import HOPELESS, final_read, poll_sequences
@@ -200,16 +201,21 @@ def _rows_after(
     Yield each read that returned a reason, with the creates in a row after it, each within five minutes of the failure before it.
 
     A create has the read that its number was in use, or None: what follows that is another user's, and what comes later is
-    a user's new attempt.
+    a user's new attempt. Nor is a create in a row whose client has not read the end of each session before it: several users
+    are at work.
     """
     creates = [create for create in evidence.of("createConnectionSession") if succeeded(create)]
+    ids = [evidence.answer_field(create, "sessionId") for create in creates]
+    ends = {polls.id: final.exchange.n for polls in poll_sequences(evidence) if (final := final_read(evidence, polls))}
+    all_ended = [0, *accumulate((ends.get(id, math.inf) for id in ids), max)]
     in_use = {read.call.params["sessionId"]: read for read in reads_of_reason(evidence, "phone_in_use")}
     for failed in reads_of_reason(evidence, reason):
         row, before = [], failed
-        for create in creates[bisect(creates, failed.n, key=lambda create: create.n) :]:
-            if create.at - before.at > _SAME_ATTEMPT:
+        for place in range(bisect(creates, failed.n, key=lambda create: create.n), len(creates)):
+            create = creates[place]
+            if create.at - before.at > _SAME_ATTEMPT or all_ended[place] > create.n:
                 break
-            read = in_use.get(evidence.answer_field(create, "sessionId"))
+            read = in_use.get(ids[place])
             row.append((create, read))
             if read is None:
                 break

@@ -128,6 +128,19 @@ def busy(c: Client, users: int = 5) -> None:
         c.wait("1m")
 
 
+def unlucky(c: Client) -> None:
+    """Two users take turns, and each has numbers that are in use; one's session is open while the other's fails."""
+    last = c.connect()
+    for n in range(4):
+        following = c.connect(funnelStepId=f"funnel_step_{n}")
+        c.sandbox.fail_session(last, reason="phone_in_use")
+        c.session(last)
+        c.wait("1m")
+        last = following
+    c.sandbox.complete_session(last)
+    c.session(last)
+
+
 def again_after_another_user(c: Client) -> None:
     busy(c, users=2)
     again_and_again(c)
@@ -166,6 +179,7 @@ PROVOCATIONS = (
     Provocation("session-storm", (2, 3, 5), again_and_again, _with(again_and_again, "twice", 2)),
     Provocation("session-storm", (1, 2), twice_a_click, two_users),
     Provocation("session-storm", (6, 7, 9), again_after_another_user, busy),
+    Provocation("session-storm", (2, 3, 5), again_and_again, unlucky),
     Provocation("orphan-number", (2, 4, 6, 8), orphaned, _with(orphaned, "twice", 2)),
     Provocation("orphan-number", (2, 4, 6, 8), orphaned, _with(orphaned, "by_several_users", apart="6m")),
 )  # fmt: skip
