@@ -148,12 +148,13 @@ def _poll_loops(evidence: Evidence) -> Iterator[PollSequence]:
 
 def poll_dies_on_error(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
     for polls in poll_sequences(evidence):
-        last, successes = polls.reads[-1], [read for read in polls.reads if succeeded(read)]
-        failures = list(takewhile(has_to_retry, reversed(polls.reads)))
+        reads = sorted(polls.reads, key=lambda read: read.place_as_sent)
+        last, successes = reads[-1], [read for read in reads if succeeded(read)]
+        failures = list(takewhile(has_to_retry, reversed(reads)))
         if not 0 < len(failures) < _RETRIED or not successes or evidence.answer_field(successes[-1], "status") in FINAL:
             continue
         related = [*evidence.concerning(polls.id), *evidence.concerning(last.call.params.get("id"))]
-        if any(call.n > last.n for call in related):
+        if any(call.place_as_sent > last.place_as_sent for call in related):
             continue
         if evidence.now - last.at >= _GIVEN_UP_AFTER:
             message = f"the polling of {polls.id} ended with {outcome(last)}, while it was pending"

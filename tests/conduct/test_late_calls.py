@@ -41,6 +41,14 @@ def session_is_followed(c: Client) -> None:
     polls(c, f"{SESSIONS}/{session}", until=("completed", "failed", "expired"))
 
 
+def execution_is_followed_until_it_takes_too_long(c: Client) -> None:
+    campaign, execution = c.launch(cadence=1)
+    for _ in range(3):
+        c.ask("GET", f"/v1/campaigns/{campaign}/executions/{execution}", timeout=TIMEOUT_S)
+        c.sandbox.advance(PAUSE_S)
+    assert 204 == c.sandbox.call("POST", f"/v1/campaigns/{campaign}/cancel").status
+
+
 def campaign_is_canceled_until_it_is(c: Client) -> None:
     campaign, _ = c.launch(cadence=1)
     for _ in range(8):
@@ -79,6 +87,7 @@ def all_pages_are_read(c: Client) -> None:
 
 LIVES: dict[OperationName, tuple[Callable[[Client], None], tuple[int, ...]]] = {
     "readCampaign": (campaign_is_followed, (1, 2, 3)),
+    "readExecution": (execution_is_followed_until_it_takes_too_long, (1, 2, 3)),
     "readConnectionSession": (session_is_followed, (1, 2, 3)),
     "cancelCampaign": (campaign_is_canceled_until_it_is, (1,)),
     "listCampaigns": (limit_is_respected, (1,)),
