@@ -21,7 +21,7 @@ from mockserver.core.state.records import PageVisit, Session
 
 _UNKNOWN = (409, 410, 422)  # how a receiver refuses an event of an unknown session
 _NOT_FOUND = 404  # of an unknown session, or of a wrong path
-_SAME_ATTEMPT = 5 * MINUTE
+_AT_ONCE = MINUTE  # a session later than that after a failure is a user's new attempt
 _POLLED_WITHIN = MINUTE  # a client that polls has read again by then
 
 
@@ -198,7 +198,7 @@ def _rows_after(
     evidence: Evidence, reason: str
 ) -> Iterator[tuple[JournalEntry, list[tuple[JournalEntry, JournalEntry | None]]]]:
     """
-    Yield each read that returned a reason, with the creates in a row after it, each within five minutes of the failure before it.
+    Yield each read that returned a reason, with the creates in a row after it, each within a minute of the failure before it.
 
     A create has the read that its number was in use, or None: what follows that is another user's, and what comes later is
     a user's new attempt. Nor is a create in a row whose client has not read the end of each session before it: several users
@@ -213,7 +213,7 @@ def _rows_after(
         row, before = [], failed
         for place in range(bisect(creates, failed.n, key=lambda create: create.n), len(creates)):
             create = creates[place]
-            if create.at - before.at > _SAME_ATTEMPT or all_ended[place] > create.n:
+            if create.at - before.at > _AT_ONCE or all_ended[place] > create.n:
                 break
             read = in_use.get(ids[place])
             row.append((create, read))

@@ -109,8 +109,9 @@ def two_users(c: Client) -> None:
     c.wait("20m")
 
 
-def again_and_again(c: Client, times: int = 4) -> None:
+def again_and_again(c: Client, times: int = 4, apart: str = "5s") -> None:
     for n in range(times):
+        c.wait(apart)
         session = c.connect(funnelStepId=f"funnel_step_{n}")
         c.sandbox.fail_session(session, reason="phone_in_use")
         c.session(session)
@@ -180,6 +181,7 @@ PROVOCATIONS = (
     Provocation("session-storm", (1, 2), twice_a_click, two_users),
     Provocation("session-storm", (6, 7, 9), again_after_another_user, busy),
     Provocation("session-storm", (2, 3, 5), again_and_again, unlucky),
+    Provocation("session-storm", (2, 3, 5), again_and_again, _with(again_and_again, "by_several_users", apart="2m")),
     Provocation("orphan-number", (2, 4, 6, 8), orphaned, _with(orphaned, "twice", 2)),
-    Provocation("orphan-number", (2, 4, 6, 8), orphaned, _with(orphaned, "by_several_users", apart="6m")),
+    Provocation("orphan-number", (2, 4, 6, 8), orphaned, _with(orphaned, "by_several_users", apart="2m")),
 )  # fmt: skip

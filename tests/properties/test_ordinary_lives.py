@@ -1,10 +1,11 @@
-"""Ordinary lives of a careful client under random scripts and choices: no finding, and each run is repeated by its document."""
+"""Ordinary lives of careful clients and apps under random scripts and choices: no finding, and each run is repeated by its document."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from mockserver.testing.report.replay import replay
 from mockserver.testing.strategies import choices, scripts
 from tests.depth import loaded_examples
 from tests.explore import working_day
+from tests.properties import users
 from tests.properties.playing import NOON
 
 Life = Callable[[Sandbox], None]
@@ -66,8 +68,26 @@ def lived(server: MockServer, life: Life, script: list[JSON], options: dict[str,
 SCRIPTS = st.one_of(scripts(at_most=3), st.lists(late(), min_size=1, max_size=3))
 
 
+LIVES_OF_APPS = st.builds(
+    partial,
+    st.just(users.together),
+    users=st.lists(
+        st.builds(
+            users.User,
+            task=st.sampled_from(users.TASKS),
+            begins_s=st.sampled_from([0, 1, 7, 60, 300]),
+            every_s=st.sampled_from([5, 10, 30]),
+            patience_s=st.sampled_from([20, 60, 300, 1800]),
+            ending=st.sampled_from(users.ENDINGS),
+        ),
+        min_size=2,
+        max_size=6,
+    ),
+)
+
+
 @settings(max_examples=EXAMPLES_TIMES * loaded_examples())
-@given(life=st.sampled_from(LIVES), script=SCRIPTS, options=choices(at_most=4))
+@given(life=st.sampled_from(LIVES) | LIVES_OF_APPS, script=SCRIPTS, options=choices(at_most=4))
 def test_a_careful_client_has_no_finding(
     server: MockServer,
     tmp_path_factory: pytest.TempPathFactory,
