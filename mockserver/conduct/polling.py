@@ -45,10 +45,11 @@ _LEAST: Mapping[str, Duration] = MappingProxyType(
 )
 _SAME_LOOP = 5 * MINUTE  # a later read is not part of the loop
 _GIVEN_UP_AFTER = 2 * MINUTE
-_RETRIED = 3  # polls in a row that failed: a client that gives up then has retried
+RETRIED = 3  # polls in a row that failed: a client that gives up then has retried
 STALLED = 2 * MINUTE
 UNMEASURED = "no clock moved between a 429 and the next call, nor between any other two"
 HOPELESS = (400, 401, 403, 404, 409, 422)
+_OF_ALL_CALLS = (401, 403)  # a refusal of the key or the tenant, whatever the request
 
 
 class PollSequence(NamedTuple):
@@ -146,12 +147,20 @@ def _poll_loops(evidence: Evidence) -> Iterator[PollSequence]:
             yield sequence._replace(reads=polls[first:last])
 
 
+def failures_at_end(reads: Sequence[JournalEntry]) -> int:
+    """Return how many of the last reads in a row have to be repeated."""
+    return sum(1 for _ in takewhile(has_to_retry, reversed(reads)))
+
+
 def poll_dies_on_error(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
     for polls in poll_sequences(evidence):
         reads = sorted(polls.reads, key=lambda read: read.place_as_sent)
         last, successes = reads[-1], [read for read in reads if succeeded(read)]
-        failures = list(takewhile(has_to_retry, reversed(reads)))
-        if not 0 < len(failures) < _RETRIED or not successes or evidence.answer_field(successes[-1], "status") in FINAL:
+        if (
+            not 0 < failures_at_end(reads) < RETRIED
+            or not successes
+            or evidence.answer_field(successes[-1], "status") in FINAL
+        ):
             continue
         related = [*evidence.concerning(polls.id), *evidence.concerning(last.call.params.get("id"))]
         if any(call.place_as_sent > last.place_as_sent for call in related):
@@ -256,10 +265,16 @@ def retry_hopeless(evidence: Evidence) -> Iterator[Proof]:
         code = evidence.code(first)
         again = [call for call in evidence.repetitions(first) if not evidence.is_invited(first, call)]
         refused = [call for call in again if evidence.code(call) == code and call.at - first.at <= 10 * MINUTE]
-        if len(refused) >= 2 and refused == again[: len(refused)]:
+        if len(refused) >= (9 if _is_anyones(first) else 2) and refused == again[: len(refused)]:
             reported |= {call.n for call in again}
             message = f"{first.operation} was refused with {code} {len(refused) + 1} times"
             yield Proof(message, numbers((first, *refused[:2])))
+
+
+def _is_anyones(refused: JournalEntry) -> bool:
+    """Return True if equal calls may be those of several users, each of whom is refused once."""
+    is_of_one = refused.operation in ALL_POLLED or refused.call.body not in (None, b"", b"{}")
+    return refused.status in _OF_ALL_CALLS and not is_of_one
 
 
 def no_timeout(evidence: Evidence) -> Iterator[Proof | NotAssessable]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import accumulate, pairwise
 
 from mockserver.conduct.evidence import DeliveryAttempt, Evidence, body_of, client_key, numbers, succeeded, was_received
-from mockserver.conduct.polling import HOPELESS, final_read, poll_sequences
+from mockserver.conduct.polling import HOPELESS, RETRIED, failures_at_end, final_read, poll_sequences
 from mockserver.conduct.rules import NotAssessable, Proof
 from mockserver.contract import schemas
 from mockserver.core import ledger
@@ -88,9 +88,10 @@ def _unnoticed(evidence: Evidence) -> Iterator[tuple[Session, JournalEntry]]:
 
 
 def _is_turned_away(evidence: Evidence, session: Session) -> bool:
-    """Return True if the client's last read of a session was refused, so that it had no reason to read again."""
-    reads = evidence.concerning(session.id)
-    return bool(reads) and was_received(reads[-1]) and reads[-1].status in HOPELESS
+    """Return True if the client's last read of a session was refused, or its last three in a row failed: it has given up."""
+    reads = sorted(evidence.concerning(session.id), key=lambda read: read.place_as_sent)
+    is_refused = bool(reads) and was_received(reads[-1]) and reads[-1].status in HOPELESS
+    return is_refused or failures_at_end(reads) >= RETRIED
 
 
 def webhook_only(evidence: Evidence) -> Iterator[Proof]:

@@ -259,10 +259,17 @@ def burst_of_workers(c: Client) -> None:
         c.ask("GET", "/v1/message-templates")
 
 
-def hopeless(c: Client, times: int = 3) -> None:
+def hopeless(c: Client, times: int = 10) -> None:
     c.sandbox.admin.set_tenant(subscription="suspended")
     for _ in range(times):
         c.campaigns()
+
+
+def create_without_a_name(c: Client, times: int = 3) -> None:
+    for _ in range(times):
+        c.ask(
+            "POST", "/v1/campaigns", json={"name": "", "platform": "chatapp", "templateId": "template_t", "cadence": 60}
+        )
 
 
 def repeated_a_202(c: Client, again: bool = True) -> None:
@@ -499,8 +506,9 @@ PROVOCATIONS = (
     Provocation("ignore-retry-after", (3, 4, 5), burst, backed_off),
     Provocation("ignore-retry-after", (2, 3), _with(pool, "one comes back", 1), pool),
     Provocation("ignore-retry-after", (3, 4, 5), burst, burst_of_workers),
-    Provocation("retry-hopeless", (1, 2, 3), hopeless, _with(hopeless, "once", 1)),
-    Provocation("retry-hopeless", (1, 2, 3), hopeless, canceled_until_it_is_shown),
+    Provocation("retry-hopeless", (1, 2, 3), hopeless, _with(hopeless, "of several users", 9)),
+    Provocation("retry-hopeless", (1, 2, 3), create_without_a_name, _with(create_without_a_name, "twice", 2)),
+    Provocation("retry-hopeless", (1, 2, 3), create_without_a_name, canceled_until_it_is_shown),
     Provocation("only-200-is-ok", (2, 3), repeated_a_202, _with(repeated_a_202, "believed", again=False)),
     Provocation("json-on-204", (3, 4), canceled, _with(canceled, "once", 1)),
     Provocation("json-on-204", (3, 4), canceled, canceled_as_it_was_shown),

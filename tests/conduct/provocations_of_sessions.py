@@ -71,6 +71,17 @@ def stopped_when_refused(c: Client) -> None:
     c.wait("30m")
 
 
+def stopped_after_retries(c: Client, times: int = 3) -> None:
+    session = c.connect()
+    c.session(session)
+    c.sandbox.on("readConnectionSession").times(times).error("INTERNAL_ERROR")
+    for _ in range(times):
+        c.wait("10s")
+        c.session(session)
+    c.sandbox.complete_session(session)
+    c.wait("30m")
+
+
 def waited_for_return(c: Client, again: bool = False) -> None:
     session = c.connect(returnUrl="https://crm.example/back")
     c.sandbox.complete_session(session)
@@ -170,6 +181,7 @@ PROVOCATIONS = (
     Provocation("poll-dies-on-error", (2, 3), died_on_error, _with(died_on_error, "went_on", again=True)),
     Provocation("stop-too-soon", (1, 2), stopped_early, _with(stopped_early, "to_the_end", again=True)),
     Provocation("stop-too-soon", (1, 2), stopped_early, stopped_when_refused),
+    Provocation("stop-too-soon", (1, 2), stopped_early, stopped_after_retries),
     Provocation("waits-for-return", (1,), waited_for_return, _with(waited_for_return, "polled", again=True)),
     Provocation("webhook-only", (1,), only_waited, _with(only_waited, "read", again=True)),
     Provocation("bad-return-url", (1,), _with(returning_to, "http", "http://crm.example/"), unmade),
