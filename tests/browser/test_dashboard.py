@@ -160,8 +160,15 @@ class Traffic:
                 self.sent += 1
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [NARROW_PX, TABLET_PX, DESKTOP_PX], ids=["320", "768", "1280"])
+@pytest.mark.parametrize(
+    ("size", "scheme"),
+    [
+        pytest.param(NARROW_PX, "light", id="320-light"),
+        pytest.param(NARROW_PX, "dark", id="320-dark"),
+        pytest.param(TABLET_PX, "light", id="768-light"),
+        pytest.param(DESKTOP_PX, "dark", id="1280-dark"),
+    ],
+)
 def test_every_view_is_without_a_violation_and_fits(
     sandbox: Sandbox, tab: Callable[..., Tab], scheme: str, size: Any
 ) -> None:

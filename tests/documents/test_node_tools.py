@@ -198,30 +198,28 @@ def test_the_fixture_of_the_page_for_playwright_attaches_the_report_of_a_failing
     assert [] == left
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong"),
-    [
-        ("cadence: 60", "cadense: 60"),
-        ('platform: "chatapp"', 'platform: "pigeon"'),
-        ('operator: "equals", value: "open"', 'operator: "equals", value: { text: "open" }'),
-        ('operator: "equals", value: "open"', 'operator: "greater-than", value: "open"'),
-        ('session.status === "completed" ? ', ""),
-        ('"CAMPAIGN_ALREADY_PROCESSING"', '"CAMPAIGN_ALREADY_PROCESING"'),
-        ('drop: "after"', 'drop: "afterwards"'),
-        ("state.clock.now", "state.clock.time"),
-    ],
-)  # fmt: skip
-def test_a_client_with_a_typo_does_not_compile(types: Tools, right: str, wrong: str) -> None:
+TYPOS = (
+    ("cadence: 60", "cadense: 60"),
+    ('platform: "chatapp"', 'platform: "pigeon"'),
+    ('operator: "equals", value: "open"', 'operator: "equals", value: { text: "open" }'),
+    ('operator: "equals", value: "open"', 'operator: "greater-than", value: "open"'),
+    ('session.status === "completed" ? session.entrypoint.displayPhone : null', "session.entrypoint.displayPhone"),
+    ('"CAMPAIGN_ALREADY_PROCESSING"', '"CAMPAIGN_ALREADY_PROCESING"'),
+    ('drop: "after"', 'drop: "afterwards"'),
+    ("state.clock.now", "state.clock.time"),
+)
+
+
+def test_a_client_with_a_typo_does_not_compile(types: Tools) -> None:
     source = (SOURCE / "client.ts").read_text("utf-8")
-    assert right in source
-    wrong_source = source.replace(right, wrong)
-    if not wrong:
-        wrong_source = wrong_source.replace("session.entrypoint.displayPhone : null", "session.entrypoint.displayPhone")
-    (types.folder / "typo.ts").write_text(wrong_source, encoding="utf-8")
-    done = types.run(*TSC, "typo.ts")
+    assert [] == [right for right, _ in TYPOS if right not in source]
+    names = [f"typo_{number}.ts" for number in range(len(TYPOS))]
+    for name, (right, wrong) in zip(names, TYPOS, strict=True):
+        (types.folder / name).write_text(source.replace(right, wrong), encoding="utf-8")
+    done = types.run(*TSC, *names)
 
     assert 0 != done.status
-    assert "typo.ts" in done.output
+    assert names == [name for name in names if name in done.output]
 
 
 def test_prism_serves_the_document(tools: Tools) -> None:

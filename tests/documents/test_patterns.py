@@ -58,7 +58,7 @@ LENIENT = CHOICES["date-only-and-naive"].options
 OFFSETS = CHOICES["date-offset"].options
 
 
-@settings(deadline=None, max_examples=at_depth(300, 20_000))
+@settings(deadline=None, max_examples=at_depth(300, 5_000))
 @given(st.lists(st.sampled_from(_PARTS_OF_URLS), min_size=1, max_size=8))
 @example(["."])
 @example(["%31", ".", "256"])

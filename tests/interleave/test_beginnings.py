@@ -20,7 +20,7 @@ from tests.interleave.test_merging import client_of_chance
 from tests.interleave.test_races import interleaved
 
 Client = Callable[[Sandbox], Any]
-PAIRS, PAIRS_DEEP = 2, 30
+PAIRS, PAIRS_DEEP = 2, 15
 QUICK = ("read-then-start", "adopts", "on-a-loop")  # pairs that are for the test line, a race and two careful ones
 
 

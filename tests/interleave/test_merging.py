@@ -17,7 +17,7 @@ from tests.interleave.pairs import BODY, GIVEN, TWO_DRAFTS, campaigns, create, l
 from tests.operations import world
 
 Client = Callable[[Sandbox], Any]
-PAIRS, PAIRS_DEEP = 2, 50
+PAIRS, PAIRS_DEEP = 2, 25
 IDS = ("campaign_spring", "campaign_autumn")
 
 

@@ -14,7 +14,7 @@ from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.transports.in_process import Response
 from tests.interleave.pairs import CAREFUL, GIVEN, RACES, SESSIONS, Pair, call, campaigns, create
 
-REPLAYS, REPLAYS_DEEP = 3, 100
+REPLAYS, REPLAYS_DEEP = 3, 40
 # The preemptions of the shortest schedule; a client that sleeps is preempted by nothing.
 SHORTEST = {
     "list-then-create": ("worker*2 cron", 1),

@@ -444,7 +444,7 @@ def in_no_order(*ids: str, second: int = 3) -> list[JSON]:
     return [*rows, listed(*(campaign_row(id, "draft") for id in ids), at=f"2026-03-01T12:00:0{second}Z")]
 
 
-LIVES = at_depth(3, 100)  # of each kind
+LIVES = at_depth(3, 40)  # of each kind
 
 
 @pytest.mark.law

@@ -35,7 +35,7 @@ CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance,
 MODES = tuple(GenerationMode)
 # How many calls of one operation, in each mode; with neither body nor query there is only the key to break.
 IN_PROCESS_EXAMPLES, SOCKET_EXAMPLES, KEY_EXAMPLES = 6, 2, 2  # Flask has those of the socket
-DEEP_EXAMPLES, DEEP_SOCKET_EXAMPLES = 250, 50
+DEEP_EXAMPLES, DEEP_SOCKET_EXAMPLES = 100, 30
 CAMPAIGN = {
     "name": "Revisão de março",
     "platform": "chatapp",

@@ -74,7 +74,7 @@ def _of_python(row: Row) -> tuple[str, ...]:
 def _install_python(folder: Path, packages: Sequence[str]) -> list[str]:
     """Make an environment, and return the command that installs the packages and this project in it."""
     venv.create(folder, with_pip=True)
-    pip = [str(python_of(folder)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip = [str(python_of(folder)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
     return [*pip, *packages, "requests", "httpx", str(ROOT)]
 
 
