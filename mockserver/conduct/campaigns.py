@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 from mockserver.conduct.evidence import (
     Evidence,
@@ -13,6 +16,7 @@ from mockserver.conduct.evidence import (
     has_to_retry,
     numbers,
     outcome,
+    request_of,
     succeeded,
     was_received,
 )
@@ -59,6 +63,7 @@ def _has_read(evidence: Evidence, first: JournalEntry, last: JournalEntry) -> bo
 
 def blind_post_retry(evidence: Evidence) -> Iterator[Proof]:
     """Sessions and uploads are exempt: a client has nothing that it could read first. A create is judged by what it left."""
+    creates = _creates_by_request(evidence)
     for first in evidence.of("createCampaign", "startCampaign"):
         again = evidence.next_repetition(first) if has_failed(first) else None
         if again is None or again.arrived_late or again.at - first.at > _RETRIED_WITHIN:
@@ -66,14 +71,34 @@ def blind_post_retry(evidence: Evidence) -> Iterator[Proof]:
         if evidence.transport_repeats.get(again.n):
             continue
         is_duplicate_start = first.operation == "startCampaign" and not was_received(first)
-        left = _left_by_creates(evidence, first, again) if first.operation == "createCampaign" else ""
+        left = _left_by_creates(evidence, creates, first, again) if first.operation == "createCampaign" else ""
         if not is_duplicate_start and left is not None and not _has_read(evidence, first, again):
             message = f"{first.operation} was repeated byte for byte after {outcome(first)}{left}"
             message += _BELOW * (again.n in evidence.transport_repeats)
             yield Proof(message, numbers((first, again)))
 
 
-def _left_by_creates(evidence: Evidence, first: JournalEntry, again: JournalEntry) -> str | None:
+class _Creates(NamedTuple):
+    """The numbers of equal creates that took effect, and of those that were refused since their name was taken."""
+
+    made: list[int]
+    taken: list[int]
+
+
+def _creates_by_request(evidence: Evidence) -> Mapping[Any, _Creates]:
+    creates: dict[Any, _Creates] = {}
+    for create in evidence.of("createCampaign"):
+        made, taken = creates.setdefault(request_of(create), _Creates([], []))
+        if create.applied:
+            made.append(create.n)
+        elif evidence.code(create) == "CAMPAIGN_NAME_ALREADY_EXISTS":
+            taken.append(create.n)
+    return creates
+
+
+def _left_by_creates(
+    evidence: Evidence, creates: Mapping[Any, _Creates], first: JournalEntry, again: JournalEntry
+) -> str | None:
     """
     Return what a repeated create has left, as the end of a sentence; None if there is no more than the client knows.
 
@@ -82,12 +107,11 @@ def _left_by_creates(evidence: Evidence, first: JournalEntry, again: JournalEntr
     """
     if first.applied and again.applied:
         return ", and a second campaign was created" if first.tenant_id == again.tenant_id else None
-    creates = [first, again, *evidence.repetitions(again)]
-    made = next((create for create in creates if create.applied), None)
-    refused = [create for create in creates[1:] if evidence.code(create) == "CAMPAIGN_NAME_ALREADY_EXISTS"]
-    if made is None or not refused or refused[-1].n < made.n:
+    made, taken = creates[request_of(first)]
+    later = bisect_left(made, first.n)
+    if later == len(made) or not taken or taken[-1] < made[later]:
         return None
-    has_looked = any(look.n > refused[-1].n for look in evidence.of("listCampaigns"))
+    has_looked = any(look.n > taken[-1] for look in evidence.of("listCampaigns"))
     return None if has_looked else "; its name was taken then, and the client did not look for the campaign"
 
 
@@ -140,22 +164,20 @@ def json_on_204(evidence: Evidence) -> Iterator[Proof]:
 
 def restart_canceled(evidence: Evidence) -> Iterator[Proof]:
     for campaign_id, starts in evidence.grouped_by("id", "startCampaign"):
+        final = next(_ends_received(evidence, campaign_id), None)
+        lost = next((start.n for start in starts if not was_received(start)), math.inf)
         for start in starts:
-            final = _final_before(evidence, campaign_id, start) if (start.status or 0) >= 400 else None
-            lost = [earlier for earlier in starts if earlier.n < start.n and not was_received(earlier)]
-            if final is not None and not lost:
+            if final is not None and (start.status or 0) >= 400 and final.n < start.n <= lost:
                 yield Proof(f"campaign {campaign_id} was started after it had ended", numbers((final, start)))
 
 
-def _final_before(evidence: Evidence, campaign_id: str, start: JournalEntry) -> JournalEntry | None:
-    """Return the call before `start` by which the client received that the campaign was canceled or failed."""
+def _ends_received(evidence: Evidence, campaign_id: str) -> Iterator[JournalEntry]:
+    """Yield the calls by which the client received that the campaign was canceled or failed."""
     for exchange in evidence.concerning(campaign_id):
         is_read = exchange.operation == "readCampaign"
         has_ended = is_read and evidence.answer_field(exchange, "status") in ("canceled", "failed")
-        has_ended = has_ended or exchange.operation == "cancelCampaign"
-        if exchange.n < start.n and succeeded(exchange) and has_ended:
-            return exchange
-    return None
+        if succeeded(exchange) and (has_ended or exchange.operation == "cancelCampaign"):
+            yield exchange
 
 
 def wrong_variable_keys(evidence: Evidence) -> Iterator[Proof]:

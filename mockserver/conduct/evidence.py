@@ -253,18 +253,16 @@ class Evidence:
         """Return the exchange with this number, or None if the journal no longer has it."""
         return self._by_number.get(n)
 
-    def repetitions(self, exchange: JournalEntry) -> list[JournalEntry]:
-        """Return the calls with the same request, byte for byte, that the client sent after this exchange."""
+    def repetitions(self, exchange: JournalEntry, after: int = 0) -> Iterator[JournalEntry]:
+        """Yield the calls with the same request, byte for byte, that the client sent after this exchange and another's number."""
         alike = self._by_request[request_of(exchange)]
-        return [call for call in alike[bisect_right(alike, exchange.n, key=_number) :] if call.follows >= exchange.n]
+        for place in range(bisect_right(alike, max(exchange.n, after), key=_number), len(alike)):
+            if alike[place].follows >= exchange.n:
+                yield alike[place]
 
     def next_repetition(self, exchange: JournalEntry) -> JournalEntry | None:
         """Return the first of `repetitions`, or None."""
-        alike = self._by_request[request_of(exchange)]
-        place = bisect_right(alike, exchange.n, key=_number)
-        while place < len(alike) and alike[place].follows < exchange.n:
-            place += 1
-        return alike[place] if place < len(alike) else None
+        return next(self.repetitions(exchange), None)
 
     def concerning(self, record_id: str | None) -> list[JournalEntry]:
         """Return the calls with this id in their path, in order."""
@@ -272,8 +270,7 @@ class Evidence:
 
     def between(self, first: JournalEntry, last: JournalEntry, *operations: str) -> list[JournalEntry]:
         """Return the calls of these operations after one exchange and before another, as the client sent the two."""
-        since = first.n if first.given_up is None else first.follows
-        start, end = (bisect_right(self.exchanges, n, key=_number) for n in (since, last.follows))
+        start, end = (bisect_right(self.exchanges, n, key=_number) for n in _span(first, last))
         return [exchange for exchange in self.exchanges[start:end] if exchange.operation in operations]
 
     def is_invited(self, first: JournalEntry, again: JournalEntry) -> bool:
@@ -282,12 +279,21 @@ class Evidence:
 
         A service that lags behind shows the former state, also after it has refused the call or answered it.
         """
-        campaign_id, shown = again.call.params.get("id"), list[Any]()
-        for read in self.between(first, again, "readCampaign", "listCampaigns"):
+        since, until = _span(first, again)
+        shown = self._shown.get(again.call.params.get("id"), [])
+        place = bisect_right(shown, until, key=lambda each: each[0]) - 1
+        return place >= 0 and shown[place][0] > since and shown[place][1] in _ALLOWED_IN.get(again.operation or "", ())
+
+    @cached_property
+    def _shown(self) -> Mapping[Any, list[tuple[int, Any]]]:
+        """The statuses of each campaign that the client received, by the number of the call."""
+        shown: dict[Any, list[tuple[int, Any]]] = {}
+        for read in self.of("readCampaign", "listCampaigns"):
             listed = self.answer_field(read, "campaigns")
-            shown += listed if isinstance(listed, list) else [self.answer(read)]
-        statuses = [row.get("status") for row in shown if isinstance(row, dict) and row.get("id") == campaign_id]
-        return bool(statuses) and statuses[-1] in _ALLOWED_IN.get(again.operation or "", ())
+            for row in listed if isinstance(listed, list) else [self.answer(read)]:
+                if isinstance(row, dict) and isinstance(row.get("id"), str):
+                    shown.setdefault(row["id"], []).append((read.n, row.get("status")))
+        return shown
 
     def answer(self, exchange: JournalEntry) -> Any:
         """Return the JSON value of the response as the client received it, or None if it received none."""
@@ -419,6 +425,11 @@ def _as_received(exchanges: Sequence[JournalEntry]) -> tuple[JournalEntry, ...]:
         is_unreceived = exchange.is_held or is_late
         received.append(exchange._replace(status=None, headers=(), answer=b"") if is_unreceived else exchange)
     return tuple(reversed(received))
+
+
+def _span(first: JournalEntry, last: JournalEntry) -> tuple[int, int]:
+    """Return the numbers of the calls after which, and up to which, lies what the client received between two calls."""
+    return first.n if first.given_up is None else first.follows, last.follows
 
 
 def _number(exchange: JournalEntry) -> int:

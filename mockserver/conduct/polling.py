@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise, takewhile
+from itertools import islice, pairwise, takewhile
 from statistics import median_high
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from mockserver.conduct.evidence import (
     has_to_retry,
     numbers,
     outcome,
+    request_of,
     requested_wait,
     succeeded,
     was_received,
@@ -198,7 +199,7 @@ def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
     is_unmeasured = is_over = False
     in_time = _limited_and_repeated_in_time(evidence)
     for first in evidence.exchanges:
-        again = _retries_of_limited(evidence, first)
+        again = list(islice(_retries_of_limited(evidence, first), 2))
         if not again:
             continue
         waited, requested = evidence.gap(first, again[0]), requested_wait(first)
@@ -217,7 +218,7 @@ def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
             and (evidence.gap(first, again[1]) or 0) < SECOND
         ):
             message = f"{first.operation} was sent three times within a second, despite a 429"
-            yield Proof(message, numbers((first, *again[:2])))
+            yield Proof(message, numbers((first, *again)))
     if is_unmeasured:
         yield NotAssessable(UNMEASURED)
     if is_over:
@@ -227,11 +228,11 @@ def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
         )
 
 
-def _retries_of_limited(evidence: Evidence, first: JournalEntry) -> list[JournalEntry]:
-    """Return the repetitions of a call that the client received a 429 for."""
-    if first.status != TOO_MANY or not was_received(first):
-        return []
-    return [call for call in evidence.repetitions(first) if client_key(call) == client_key(first)]
+def _retries_of_limited(evidence: Evidence, first: JournalEntry, after: int = 0) -> Iterator[JournalEntry]:
+    """Yield the repetitions of a call that the client received a 429 for, after another call's number."""
+    if first.status == TOO_MANY and was_received(first):
+        caller = client_key(first)
+        yield from (call for call in evidence.repetitions(first, after) if client_key(call) == caller)
 
 
 def _limited_and_repeated_in_time(evidence: Evidence) -> set[int]:
@@ -242,17 +243,22 @@ def _limited_and_repeated_in_time(evidence: Evidence) -> set[int]:
     left out: a loop that does not wait repeats each of its calls at any time later.
     """
     in_time, repeated = set[int](), set[int]()
+    latest: dict[Any, tuple[Duration, int]] = {}  # the wait of the last one that was, and its repetition
     for first in evidence.exchanges:
-        if first.operation in ALL_POLLED:
+        if first.operation in ALL_POLLED or first.status != TOO_MANY:
             continue
-        for again in _retries_of_limited(evidence, first):
-            waited, requested = evidence.gap(first, again) or 0, requested_wait(first)
-            if waited > (requested or 0) + MINUTE:
+        requested, key = requested_wait(first), (client_key(first), request_of(first))
+        wait = SECOND if requested is None else requested
+        shorter, last = latest.get(key, (0, 0))
+        for again in _retries_of_limited(evidence, first, last if wait >= shorter else 0):
+            waited = evidence.gap(first, again) or 0
+            if waited > wait + MINUTE:
                 break
-            is_early = waited < SECOND if requested is None else evidence.is_early(first, again)
+            is_early = waited < wait if requested is None else evidence.is_early(first, again)
             if again.n not in repeated and not is_early:
                 in_time.add(first.n)
                 repeated.add(again.n)
+                latest[key] = wait, again.n
                 break
     return in_time
 
