@@ -343,9 +343,17 @@ class Evidence:
 
     def is_acknowledged(self, session_id: str) -> bool:
         """Return True if a receiver accepted an event of the session."""
-        return any(
-            attempt.session_id == session_id and attempt.accepted and attempt.is_genuine
-            for attempt in self.delivery_attempts
+        return self.acknowledged_at(session_id) is not None
+
+    def acknowledged_at(self, session_id: str) -> Instant | None:
+        """Return the instant at which a receiver first accepted an event of the session, or None."""
+        return next(
+            (
+                attempt.at
+                for attempt in self.delivery_attempts
+                if attempt.session_id == session_id and attempt.accepted and attempt.is_genuine
+            ),
+            None,
         )
 
     def ended_at(self, record_id: str) -> Instant | None:

@@ -164,7 +164,7 @@ def poll_dies_on_error(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
         ):
             continue
         related = [*evidence.concerning(polls.id), *evidence.concerning(last.call.params.get("id"))]
-        if any(call.place_as_sent > last.place_as_sent for call in related):
+        if any(call.place_as_sent > last.place_as_sent for call in related) or evidence.is_acknowledged(polls.id):
             continue
         if evidence.now - last.at >= _GIVEN_UP_AFTER:
             message = f"the polling of {polls.id} ended with {outcome(last)}, while it was pending"

@@ -10,13 +10,14 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from mockserver.conduct.evidence import DeliveryAttempt, Evidence
+from mockserver.conduct.evidence import DeliveryAttempt, Evidence, was_received
 from mockserver.conduct.rules import NotAssessable, Proof
 from mockserver.contract.text import whole_number
 from mockserver.core.instants import MINUTE, SECOND, Duration
 
 REFUSALS = (400, 401, 403)
 _NEVER_VERIFYING = (405, 411, 413, 415)
+_DOWN = (502, 503, 504)
 _PAGE = re.compile(rb"csrf|<html|<!doctype|log ?in|sign ?in", re.IGNORECASE)
 OLD = 5 * MINUTE
 _SLOW_MS = 5_000
@@ -82,6 +83,14 @@ def _is_wrong(attempt: DeliveryAttempt) -> bool:
     return attempt.accepted or attempt.status not in REFUSALS or not _may_be_refused_by_age(attempt)
 
 
+def _may_be_down(evidence: Evidence, attempt: DeliveryAttempt) -> bool:
+    """Return True for a 5xx that is not of this request: by its status, or as genuine ones got one, or such a one was accepted."""
+    others = [each for each in evidence.delivery_attempts if each.endpoint == attempt.endpoint]
+    crashes = any(_has_crashed(each) for each in others if each.is_genuine)
+    accepts = any(each.accepted for each in others if each.fault == attempt.fault)
+    return _has_crashed(attempt) and (attempt.status in _DOWN or crashes or accepts)
+
+
 def _judge_of(faults: Sequence[str], kind: str, *, accepted: bool) -> Judge:
     """Return a judge of deliveries with these faults, whose findings are those that were accepted, or were not."""
 
@@ -93,7 +102,7 @@ def _judge_of(faults: Sequence[str], kind: str, *, accepted: bool) -> Judge:
             yield NotAssessable(f"no such delivery was sent: {' or '.join(faults)}")
         for endpoint in dict.fromkeys(attempt.endpoint for attempt in attempts):
             answered = [each for each in attempts if each.endpoint == endpoint and each.accepted == accepted]
-            wrong = [attempt for attempt in answered if _is_wrong(attempt)]
+            wrong = [each for each in answered if _is_wrong(each) and not _may_be_down(evidence, each)]
             if wrong:
                 message = f"{kind} ({wrong[0].fault}, {wrong[0].label}) was answered {wrong[0].status}"
                 yield _proof(evidence, message, *wrong)
@@ -221,13 +230,19 @@ def relies_on_redirect(evidence: Evidence) -> Iterator[Proof]:
 
 
 def failure_shape_assumed(evidence: Evidence) -> Iterator[Proof]:
+    """A receiver may refuse the events of a session whose create its client received no answer to."""
     for attempts in _genuine_by_endpoint(evidence):
-        failures = [attempt for attempt in attempts if attempt.kind.endswith(".connection_failed")]
+        failures = [each for each in attempts if each.kind.endswith(".connection_failed") and _is_known(evidence, each)]
         others = [attempt for attempt in attempts if not attempt.kind.endswith(".connection_failed")]
         if failures and others and all(map(_has_crashed, failures)) and not any(map(_has_crashed, others)):
             label, status = failures[0].label, failures[0].status
             message = f"{label}, a failure, was answered {status}; connected ones were not"
             yield _proof(evidence, message, *failures)
+
+
+def _is_known(evidence: Evidence, attempt: DeliveryAttempt) -> bool:
+    created = evidence.creating_exchange(attempt.session_id)
+    return created is None or was_received(created)
 
 
 def _has_crashed(attempt: DeliveryAttempt) -> bool:

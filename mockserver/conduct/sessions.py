@@ -268,13 +268,15 @@ def is_overtaken(first: str, second: str) -> bool:
 
 
 def ack_then_lose(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
+    """A client that read the session before its event polls it: a poll that fails is no read for the event."""
     for session, created in evidence.sessions():
-        if not evidence.is_acknowledged(session.id):
-            continue
+        acknowledged_at = evidence.acknowledged_at(session.id)
         calls = [*evidence.concerning(session.id), *evidence.concerning(session.entrypoint_id)]
-        calls.sort(key=lambda call: call.n)
+        calls.sort(key=lambda call: call.place_as_sent)
         has_read = any(evidence.answer_field(call, "status") == session.status for call in calls)
-        if not calls or succeeded(calls[-1]) or has_read:
+        if acknowledged_at is None or not calls or succeeded(calls[-1]) or has_read:
+            continue
+        if calls[0].at < acknowledged_at:
             continue
         if evidence.now - calls[-1].at >= MINUTE:
             message = f"the event of {session.id} was acknowledged, the read that followed failed, and was not repeated"

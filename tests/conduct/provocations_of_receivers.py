@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.clients.operations import SESSIONS
 from tests.conduct.provocation import Provocation
 from tests.conduct.provocations_of_campaigns import _with
 from tests.conduct.records import FAILED, Watched
@@ -39,6 +40,25 @@ def failing_on_failure(c: Watched, status: int) -> None:
     c.sandbox.fail_session(other)
     c.deliver(one, 204)
     c.deliver(other, status, kind=FAILED)
+
+
+def failures_of_unknown_sessions(c: Watched) -> None:
+    """The client never received the answer to a create, so it refuses the session's event until it is given up."""
+    one = connected(c)
+    c.sandbox.on("createConnectionSession").nth(1).garble()
+    c.ask("POST", SESSIONS, json={})
+    lost = next(reversed(next(iter(c.core.tenants.values())).sessions))
+    c.sandbox.fail_session(lost)
+    c.deliver(one, 204)
+    c.deliver(lost, 503, kind=FAILED)
+
+
+def down_at_another_kind(c: Watched, status: int) -> None:
+    """A receiver that is down for a while, also when an event of another kind is sent."""
+    session = connected(c)
+    c.deliver(session, status)
+    c.deliver(session, status, fault="unknown-kind")
+    c.deliver(session, 204)
 
 
 def forgot_the_id(c: Watched, status: int) -> None:
@@ -88,6 +108,18 @@ def lost_after_ack(c: Watched, again: bool) -> None:
     c.deliver(session, 200)
     for _ in range(2 if again else 1):
         c.session(session)
+    c.wait("2m")
+
+
+def polled_and_received(c: Watched) -> None:
+    """One poll of a loop fails, and the event before it has shown the end."""
+    session = c.connect()
+    c.session(session)
+    c.sandbox.complete_session(session)
+    c.wait("5s")
+    c.deliver(session, 200)
+    c.sandbox.on("readConnectionSession").nth(1).error("INTERNAL_ERROR")
+    c.session(session)
     c.wait("2m")
 
 
@@ -156,6 +188,8 @@ RECEIVERS = (
     Provocation("accepts-old-timestamps", (1,), *forged("old-timestamp")),
     Provocation("trusts-payload-tenant", (2,), _with(believed_a_stranger, "acted", True), _with(believed_a_stranger, "x", False)),
     Provocation("refuses-unknown-kind", (1,), _with(answering, "refused", 422, fault="unknown-kind"), _with(answering, "taken", 204, fault="unknown-kind")),
+    Provocation("refuses-unknown-kind", (1,), _with(answering, "broke", 500, fault="unknown-kind"), _with(down_at_another_kind, "broke", 500)),
+    Provocation("refuses-unknown-kind", (1,), _with(answering, "broke", 500, fault="unknown-kind"), _with(answering, "down", 503, fault="unknown-kind")),
     Provocation("reserialised-body", (1,), _with(answering, "accents", 400, body=ODD), _with(answering, "taken", 200, body=ODD)),
     Provocation("reserialised-body", (1,), _with(answering, "spaces", 401, body=b'{"a": 1}'), _with(answering, "t", 200, body=b'{"a": 1}')),
     Provocation("secret-misread", (1,), _with(answering_alone, "refused", 401), _with(answering_alone, "taken", 200)),
@@ -166,6 +200,7 @@ RECEIVERS = (
     Provocation("framework-in-the-way", (1,), _with(answering, "method", 405), _with(answering, "taken", 204)),
     Provocation("framework-in-the-way", (1,), _with(answering_alone, "csrf", 403, answer=b"<html>CSRF verification failed"), _with(answering_alone, "taken", 204)),
     Provocation("failure-shape-assumed", (2,), _with(failing_on_failure, "broke", 500), _with(failing_on_failure, "taken", 200)),
+    Provocation("failure-shape-assumed", (2,), _with(failing_on_failure, "broke", 500), _with(failures_of_unknown_sessions, "of_unknown_sessions")),
     Provocation("id-not-stored-first", (1,), _with(forgot_the_id, "unknown", 410), _with(forgot_the_id, "known", 200)),
     Provocation("id-not-stored-first", (2,), _with(stores_other_ids, "unknown", 404), _with(stores_other_ids, "known", 200)),
     Provocation("id-not-stored-first", (1,), _with(forgot_the_id_immediately, "unknown", 409), _with(forgot_the_id_immediately, "nowhere", 404)),
@@ -173,6 +208,7 @@ RECEIVERS = (
     Provocation("double-provision", (2, 3, 4), _with(provisioned, "twice", 2), _with(provisioned, "once", 1)),
     Provocation("late-event-overwrites", (1, 2, 3), _with(overwritten, "created", True), _with(overwritten, "let_be", False)),
     Provocation("ack-then-lose", (1, 2), _with(lost_after_ack, "lost", False), _with(lost_after_ack, "again", True)),
+    Provocation("ack-then-lose", (1, 2), _with(lost_after_ack, "lost", False), _with(polled_and_received, "polled")),
 )  # fmt: skip
 PAGE = (
     Provocation("iframe", (1,), _with(opened, "framed", dest="iframe"), _with(opened, "top_level")),
