@@ -28,6 +28,7 @@ _CITED = 3  # a habit is proved by this many exchanges
 
 
 def lost_filters(evidence: Evidence) -> Iterator[Proof]:
+    """The filters of a preview that some campaign has are not lost: another user may have sent to every chat in between."""
     creates, starts = evidence.of("createCampaign"), dict(evidence.grouped_by("id", "startCampaign"))
     for _, campaign in evidence.campaigns():
         create = evidence.creating_exchange(campaign.id)
@@ -37,7 +38,8 @@ def lost_filters(evidence: Evidence) -> Iterator[Proof]:
         since = max((earlier.n for earlier in creates if earlier.n < create.n), default=0)
         previews = evidence.of("previewAudience")
         previews = [preview for preview in previews if since < preview.n < create.n and succeeded(preview)]
-        if previews and body_of(previews[-1]).get("filters"):
+        previewed = body_of(previews[-1]).get("filters") if previews else None
+        if previewed and all(body_of(each).get("filters") != previewed for each in creates):
             message = f"campaign {campaign.id} was started for every chat, after a preview with filters"
             yield Proof(message, numbers((previews[-1], create, start)))
     yield from _misspelt_filters(evidence)

@@ -346,6 +346,13 @@ def filters_reused(c: Client) -> None:
     c.launch(filters=TAGGED)
 
 
+def filters_used_by_another_campaign(c: Client) -> None:
+    """While one user looks at a preview, another one sends a campaign to everybody."""
+    c.preview(filters=TAGGED)
+    c.launch(name="To everybody")
+    c.launch(name="To some", filters=TAGGED)
+
+
 def other_platforms(c: Client, **changes: Any) -> None:
     c.sandbox.apply({"given": {"chats": [{"id": "chat_p", "platform": "photoapp"}]}})
     c.launch(**changes)
@@ -515,6 +522,7 @@ PROVOCATIONS = (
     Provocation("progress-is-done", (3,), believed_the_progress, _with(believed_the_progress, "to_the_end", 2)),
     Provocation("restart-canceled", (3, 4), restarted, _with(restarted, "created", again=False)),
     Provocation("lost-filters", (1, 2, 3), filters_lost, filters_reused),
+    Provocation("lost-filters", (1, 2, 3), filters_lost, filters_used_by_another_campaign),
     Provocation("lost-filters", (1,), filters_with_a_typo, filters_reused),
     Provocation("platform-used-as-audience", (1, 2), other_platforms, _with(other_platforms, "f", filters=ON_CHATAPP)),
     Provocation("wrong-variable-keys", (2,), _with(with_variables, "by_number", var1="X", **{"1": "X"}), _with(with_variables, "k", var1="X")),
