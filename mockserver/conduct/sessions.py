@@ -234,16 +234,20 @@ def reads_of_reason(evidence: Evidence, reason: str) -> list[JournalEntry]:
 
 
 def double_provision(evidence: Evidence) -> Iterator[Proof]:
+    """Of two reads of the entrypoint the second is of the second report, poll or event, if that came between the two."""
     for session, _ in evidence.sessions():
         reads = [read for read in evidence.reads(session.id) if evidence.answer_field(read, "status") == "completed"]
-        if not reads or not evidence.is_acknowledged(session.id):
-            continue
+        acknowledged_at = evidence.acknowledged_at(session.id)
         uses = [
             use
             for use in evidence.of("readEntrypoint")
             if use.call.params["id"] == session.entrypoint_id and succeeded(use)
         ]
-        if len(uses) >= 2 and uses[1].at - uses[0].at <= MINUTE:
+        if not reads or acknowledged_at is None or len(uses) < 2 or uses[1].at - uses[0].at > MINUTE:
+            continue
+        is_by_poll = acknowledged_at <= uses[0].at and uses[0].n < reads[0].n < uses[1].n
+        is_by_event = reads[0].n < uses[0].n and uses[0].at < acknowledged_at <= uses[1].at
+        if is_by_poll or is_by_event:
             message = f"poll and event both led to a read of {session.entrypoint_id}"
             yield Proof(message, numbers((reads[0], *uses[:2])))
 

@@ -82,11 +82,25 @@ def received_the_event_early(c: Watched, *statuses: int) -> None:
     c.deliver(c.connect(), *statuses)
 
 
-def provisioned(c: Watched, uses: int) -> None:
+def provisioned(c: Watched, by_event: int, by_poll: int) -> None:
+    """The event and a later poll each lead to so many reads of the entrypoint."""
     session = connected(c)
     c.deliver(session, 200)
+    entrypoint = next(iter(next(iter(c.core.tenants.values())).sessions.values())).entrypoint_id
+    for _ in range(by_event):
+        c.ask("GET", f"/v1/entrypoints/{entrypoint}")
+    c.session(session)
+    for _ in range(by_poll):
+        c.ask("GET", f"/v1/entrypoints/{entrypoint}")
+
+
+def provisioned_by_poll_first(c: Watched, again: bool) -> None:
+    session = connected(c)
     entrypoint = c.session(session)["entrypoint"]["id"]
-    for _ in range(uses):
+    c.ask("GET", f"/v1/entrypoints/{entrypoint}")
+    c.wait("5s")
+    c.deliver(session, 200)
+    if again:
         c.ask("GET", f"/v1/entrypoints/{entrypoint}")
 
 
@@ -205,7 +219,8 @@ RECEIVERS = (
     Provocation("id-not-stored-first", (2,), _with(stores_other_ids, "unknown", 404), _with(stores_other_ids, "known", 200)),
     Provocation("id-not-stored-first", (1,), _with(forgot_the_id_immediately, "unknown", 409), _with(forgot_the_id_immediately, "nowhere", 404)),
     Provocation("event-before-answer", (1,), _with(received_the_event_early, "refused", 404), _with(received_the_event_early, "again", 404, 200)),
-    Provocation("double-provision", (2, 3, 4), _with(provisioned, "twice", 2), _with(provisioned, "once", 1)),
+    Provocation("double-provision", (3, 2, 4), _with(provisioned, "twice", 1, 1), _with(provisioned, "once", 1, 0)),
+    Provocation("double-provision", (2, 3, 4), _with(provisioned_by_poll_first, "twice", True), _with(provisioned, "looked_at", 0, 2)),
     Provocation("late-event-overwrites", (1, 2, 3), _with(overwritten, "created", True), _with(overwritten, "let_be", False)),
     Provocation("ack-then-lose", (1, 2), _with(lost_after_ack, "lost", False), _with(lost_after_ack, "again", True)),
     Provocation("ack-then-lose", (1, 2), _with(lost_after_ack, "lost", False), _with(polled_and_received, "polled")),
