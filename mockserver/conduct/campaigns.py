@@ -144,6 +144,8 @@ def only_200_is_ok(evidence: Evidence) -> Iterator[Proof]:
         again = evidence.next_repetition(first)
         if again is None or not was_received(again) or again.at - first.at > _RETRIED_WITHIN:
             continue
+        if evidence.may_be_of_another_user(again):
+            continue
         if client_key(again) == client_key(first) and not evidence.between(
             first, again, *OPERATIONS
         ):  # a client that continues took the first for a success
@@ -165,9 +167,12 @@ def json_on_204(evidence: Evidence) -> Iterator[Proof]:
 def restart_canceled(evidence: Evidence) -> Iterator[Proof]:
     for campaign_id, starts in evidence.grouped_by("id", "startCampaign"):
         final = next(_ends_received(evidence, campaign_id), None)
+        if final is None:
+            continue
         lost = next((start.n for start in starts if not was_received(start)), math.inf)
         for start in starts:
-            if final is not None and (start.status or 0) >= 400 and final.n < start.n <= lost:
+            is_refused = (start.status or 0) >= 400 and final.n < start.n <= lost
+            if is_refused and not evidence.may_be_of_another_user(start):
                 yield Proof(f"campaign {campaign_id} was started after it had ended", numbers((final, start)))
 
 

@@ -284,6 +284,25 @@ class Evidence:
         place = bisect_right(shown, until, key=lambda each: each[0]) - 1
         return place >= 0 and shown[place][0] > since and shown[place][1] in _ALLOWED_IN.get(again.operation or "", ())
 
+    def may_be_of_another_user(self, again: JournalEntry) -> bool:
+        """Return True if the client was shown the campaign in a state that allows the call as often as it sent one."""
+        campaign_id, allowed = again.call.params.get("id"), _ALLOWED_IN.get(again.operation or "", ())
+        shown = [n for n, status in self._shown.get(campaign_id, ()) if n <= again.follows and status in allowed]
+        sent = [
+            call for call in self.concerning(campaign_id) if call.operation == again.operation and call.n <= again.n
+        ]
+        return len(shown) >= len(sent)
+
+    def is_in_a_row(self, first: JournalEntry, last: JournalEntry) -> bool:
+        """Return True if in between their client sent only calls that concern the same record: they are of one user then."""
+        start, end = (bisect_right(self.exchanges, n, key=_number) for n in _span(first, last))
+        caller, ids = client_key(first), set(first.call.params.values())
+        return not any(
+            ids.isdisjoint(call.call.params.values()) and request_of(call) != request_of(first)
+            for call in self.exchanges[start:end]
+            if client_key(call) == caller
+        )
+
     @cached_property
     def _shown(self) -> Mapping[Any, list[tuple[int, Any]]]:
         """The statuses of each campaign that the client received, by the number of the call."""

@@ -82,7 +82,10 @@ def final_read(evidence: Evidence, polls: PollSequence) -> FinalRead | None:
     place = next((n for n, read in enumerate(reads) if evidence.answer_field(read, "status") in FINAL), None)
     if place is None:
         return None
-    is_of_loop = (later.at - earlier.at <= _SAME_LOOP for earlier, later in pairwise(reads[place:]))
+    is_of_loop = (
+        later.at - earlier.at <= _SAME_LOOP and evidence.is_in_a_row(earlier, later)
+        for earlier, later in pairwise(reads[place:])
+    )
     later = [read for read, _ in takewhile(lambda pair: pair[1], zip(reads[place + 1 :], is_of_loop, strict=True))]
     return FinalRead(reads[place], later)
 
@@ -245,7 +248,7 @@ def _limited_and_repeated_in_time(evidence: Evidence) -> set[int]:
     in_time, repeated = set[int](), set[int]()
     latest: dict[Any, tuple[Duration, int]] = {}  # the wait of the last one that was, and its repetition
     for first in evidence.exchanges:
-        if first.operation in ALL_POLLED or first.status != TOO_MANY:
+        if first.operation in _POLLED or first.status != TOO_MANY:
             continue
         requested, key = requested_wait(first), (client_key(first), request_of(first))
         wait = SECOND if requested is None else requested
@@ -271,7 +274,10 @@ def retry_hopeless(evidence: Evidence) -> Iterator[Proof]:
         code = evidence.code(first)
         again = [call for call in evidence.repetitions(first) if not evidence.is_invited(first, call)]
         refused = [call for call in again if evidence.code(call) == code and call.at - first.at <= 10 * MINUTE]
-        if len(refused) >= (9 if _is_anyones(first) else 2) and refused == again[: len(refused)]:
+        needed = 9 if _is_anyones(first) else 2
+        if len(refused) < needed or refused != again[: len(refused)]:
+            continue
+        if all(evidence.is_in_a_row(*pair) for pair in pairwise((first, *refused[:needed]))):
             reported |= {call.n for call in again}
             message = f"{first.operation} was refused with {code} {len(refused) + 1} times"
             yield Proof(message, numbers((first, *refused[:2])))

@@ -14,9 +14,10 @@ from typing import Any
 from mockserver.conduct.evidence import WITH_FILTERS, Evidence, body_of, numbers, succeeded
 from mockserver.conduct.rules import Proof
 from mockserver.contract import schemas
+from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.filters import FIELDS
 from mockserver.contract.text import closest_match, whole_number
-from mockserver.core.instants import parse
+from mockserver.core.instants import MINUTE, parse
 from mockserver.core.state.journal import JournalEntry
 
 _ON_CHANNEL = ("chat.platform", "chat.entrypointId")
@@ -24,11 +25,15 @@ _MINUTES_A_DAY = 1440
 _SECRET = re.compile(r"\bsk_[A-Za-z0-9_\-]{8,}")
 _PART_FIELD = re.compile(rb'[; ]name="?([^";\r\n]*)')
 _BROWSER_HEADERS = frozenset(("origin", "referer", "sec-fetch-mode"))
+_BEFORE_A_CREATE = frozenset(("listTemplates", "readTemplate", "readFilterSchema", "uploadMedia", "listCampaigns"))
 _CITED = 3  # a habit is proved by this many exchanges
 
 
 def lost_filters(evidence: Evidence) -> Iterator[Proof]:
-    """The filters of a preview that some campaign has are not lost: another user may have sent to every chat in between."""
+    """
+    The filters of a preview that some campaign has are not lost, nor are they known to be meant for a campaign that is
+    created later, or after other calls: another user may send to every chat.
+    """
     creates, starts = evidence.of("createCampaign"), dict(evidence.grouped_by("id", "startCampaign"))
     for _, campaign in evidence.campaigns():
         create = evidence.creating_exchange(campaign.id)
@@ -39,7 +44,10 @@ def lost_filters(evidence: Evidence) -> Iterator[Proof]:
         previews = evidence.of("previewAudience")
         previews = [preview for preview in previews if since < preview.n < create.n and succeeded(preview)]
         previewed = body_of(previews[-1]).get("filters") if previews else None
-        if previewed and all(body_of(each).get("filters") != previewed for each in creates):
+        if not previewed or any(body_of(each).get("filters") == previewed for each in creates):
+            continue
+        others = (name for name in OPERATIONS if name not in _BEFORE_A_CREATE)
+        if not evidence.between(previews[-1], create, *others) and create.at - previews[-1].at <= MINUTE:
             message = f"campaign {campaign.id} was started for every chat, after a preview with filters"
             yield Proof(message, numbers((previews[-1], create, start)))
     yield from _misspelt_filters(evidence)

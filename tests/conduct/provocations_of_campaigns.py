@@ -353,6 +353,43 @@ def filters_used_by_another_campaign(c: Client) -> None:
     c.launch(name="To some", filters=TAGGED)
 
 
+def looked_and_sent_to_everybody(c: Client, looked: str = "2m") -> None:
+    c.preview(filters=TAGGED)
+    c.wait(looked)
+    c.launch(name="To everybody")
+
+
+def looked_elsewhere(c: Client) -> None:
+    c.preview(filters=TAGGED)
+    c.messages()
+    c.launch(name="To everybody")
+
+
+def missing_record_was_opened_by_users(c: Client) -> None:
+    for _ in range(4):
+        c.ask("GET", "/v1/entrypoints/entrypoint_gone")
+        c.campaigns()
+
+
+def started_by_two_users(c: Client, reads: int = 2) -> None:
+    """Each has the campaign on a page of their own, as a draft; one starts it, and the other one does so at once."""
+    campaign = c.create()
+    for _ in range(reads):
+        c.campaign(campaign)
+    c.sandbox.choose({"success-status": "rest"})
+    for _ in range(2):
+        c.start(campaign)
+
+
+def canceled_by_one_and_started_by_another(c: Client, reads: int = 2) -> None:
+    campaign = c.create()
+    for _ in range(reads):
+        c.campaign(campaign)
+    c.sandbox.choose({"cancel-draft": "canceled"})
+    c.cancel(campaign)
+    c.start(campaign)
+
+
 def other_platforms(c: Client, **changes: Any) -> None:
     c.sandbox.apply({"given": {"chats": [{"id": "chat_p", "platform": "photoapp"}]}})
     c.launch(**changes)
@@ -523,6 +560,11 @@ PROVOCATIONS = (
     Provocation("restart-canceled", (3, 4), restarted, _with(restarted, "created", again=False)),
     Provocation("lost-filters", (1, 2, 3), filters_lost, filters_reused),
     Provocation("lost-filters", (1, 2, 3), filters_lost, filters_used_by_another_campaign),
+    Provocation("lost-filters", (1, 2, 3), _with(looked_and_sent_to_everybody, "at once", "1s"), looked_and_sent_to_everybody),
+    Provocation("lost-filters", (1, 2, 3), filters_lost, looked_elsewhere),
+    Provocation("only-200-is-ok", (2, 3), _with(started_by_two_users, "unread", 0), started_by_two_users),
+    Provocation("restart-canceled", (2, 3), _with(canceled_by_one_and_started_by_another, "unread", 0), canceled_by_one_and_started_by_another),
+    Provocation("retry-hopeless", (1, 2, 3), create_without_a_name, missing_record_was_opened_by_users),
     Provocation("lost-filters", (1,), filters_with_a_typo, filters_reused),
     Provocation("platform-used-as-audience", (1, 2), other_platforms, _with(other_platforms, "f", filters=ON_CHATAPP)),
     Provocation("wrong-variable-keys", (2,), _with(with_variables, "by_number", var1="X", **{"1": "X"}), _with(with_variables, "k", var1="X")),

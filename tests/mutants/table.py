@@ -373,8 +373,8 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "conduct-polls-apart",
-        "is_of_loop = (later.at - earlier.at <= _SAME_LOOP for",
-        "is_of_loop = (later.at - earlier.at > _SAME_LOOP for",
+        "later.at - earlier.at <= _SAME_LOOP and",
+        "later.at - earlier.at > _SAME_LOOP and",
         "reads of one loop after the final status are not judged, those long after it are",
         ("tests/conduct/test_campaigns.py",),
     ),
