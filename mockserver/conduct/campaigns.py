@@ -23,7 +23,7 @@ from mockserver.conduct.evidence import (
 from mockserver.conduct.rules import Proof
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.core import ledger
-from mockserver.core.instants import MINUTE
+from mockserver.core.instants import MINUTE, SECOND
 from mockserver.core.state.journal import JournalEntry
 
 _READS = ("listCampaigns", "readCampaign", "readExecution")
@@ -31,6 +31,7 @@ _CLONED_WITHIN = 60 * MINUTE
 _RETRIED_WITHIN = MINUTE
 # Of a call that was repeated at once after a connection that was in use before had ended without a byte.
 _BELOW = "; repeated below your code, by its HTTP library, if your code repeats nothing"
+_AT_ONCE = 5 * SECOND
 _SAME_RUN = 5 * MINUTE  # a later cancel is a new decision of the user, not a retry
 
 
@@ -159,7 +160,10 @@ def json_on_204(evidence: Evidence) -> Iterator[Proof]:
             continue
         later = [cancel for cancel in cancels if cancel.follows >= success.n and cancel.at - success.at <= _SAME_RUN]
         again = [cancel for cancel in later if client_key(cancel) == client_key(success)]
-        if again and not evidence.is_invited(success, again[0]):
+        is_at_once = bool(again) and (evidence.gap(success, again[0]) or 0) < _AT_ONCE
+        if not again or (not is_at_once and evidence.may_be_of_another_user(again[0])):
+            continue
+        if not evidence.is_invited(success, again[0]):
             message = f"campaign {campaign_id} was canceled again after {success.status}, the success of a cancel"
             yield Proof(message, numbers((success, again[0])))
 

@@ -285,8 +285,9 @@ def retry_hopeless(evidence: Evidence) -> Iterator[Proof]:
 
 def _is_anyones(refused: JournalEntry) -> bool:
     """Return True if equal calls may be those of several users, each of whom is refused once."""
-    is_of_one = refused.operation in ALL_POLLED or refused.call.body not in (None, b"", b"{}")
-    return refused.status in _OF_ALL_CALLS and not is_of_one
+    is_page = refused.call.method == "GET"
+    is_first = refused.status in _OF_ALL_CALLS and refused.call.body in (None, b"", b"{}")
+    return refused.operation not in _POLLED and (is_page or is_first)
 
 
 def no_timeout(evidence: Evidence) -> Iterator[Proof | NotAssessable]:

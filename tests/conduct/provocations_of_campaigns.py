@@ -381,6 +381,15 @@ def started_by_two_users(c: Client, reads: int = 2) -> None:
         c.start(campaign)
 
 
+def canceled_by_two_users(c: Client, apart: str = "20s") -> None:
+    campaign, _ = c.launch(cadence=1)
+    for _ in range(2):
+        c.campaign(campaign)
+    c.cancel(campaign)
+    c.wait(apart)
+    c.cancel(campaign)
+
+
 def canceled_by_one_and_started_by_another(c: Client, reads: int = 2) -> None:
     campaign = c.create()
     for _ in range(reads):
@@ -555,6 +564,7 @@ PROVOCATIONS = (
     Provocation("retry-hopeless", (1, 2, 3), create_without_a_name, canceled_until_it_is_shown),
     Provocation("only-200-is-ok", (2, 3), repeated_a_202, _with(repeated_a_202, "believed", again=False)),
     Provocation("json-on-204", (3, 4), canceled, _with(canceled, "once", 1)),
+    Provocation("json-on-204", (5, 6), _with(canceled_by_two_users, "at once", "1s"), canceled_by_two_users),
     Provocation("json-on-204", (3, 4), canceled, canceled_as_it_was_shown),
     Provocation("progress-is-done", (3,), believed_the_progress, _with(believed_the_progress, "to_the_end", 2)),
     Provocation("restart-canceled", (3, 4), restarted, _with(restarted, "created", again=False)),

@@ -192,7 +192,19 @@ def read(app: App, user: User) -> Waits:
         query["cursor"] = page["nextCursor"]
 
 
-TASKS = (launch, connect, read)
+def browse(app: App, user: User) -> Waits:
+    """Open pages, one of which is gone, and start what the list of campaigns shows as a draft."""
+    for number in range(4):
+        campaigns = (yield from app.get("/v1/campaigns"))["campaigns"]
+        yield user.every_s
+        with suppress(GaveUp):
+            yield from app.get("/v1/entrypoints/entrypoint_gone")
+        drafts = [campaign["id"] for campaign in campaigns if campaign["status"] == "draft"]
+        if drafts:
+            yield from app.post(f"/v1/campaigns/{drafts[number % len(drafts)]}/start", json={})
+
+
+TASKS = (launch, connect, read, browse)
 ENDINGS = ("connects", "leaves", "phone_in_use", "token_exchange_failed")
 
 
