@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
-from mockserver.conduct.rules import RULES, Finding, NotAssessed
+from mockserver.conduct.rules import RULES, Finding, NotAssessed, cited_calls
 from mockserver.contract.text import camel_case, printable
 
-_EXCHANGES_SHOWN = 10
+_CALLS_SHOWN = 10
 SEVERITIES = {1: "money, spam or security", 2: "wrong state", 3: "noise"}
 
 
 def format_finding(finding: Finding) -> str:
-    """Return a finding in three lines: what happened in which exchanges, the clause that it breaks, the advice."""
-    more = len(finding.exchanges) - _EXCHANGES_SHOWN
-    numbers = ", ".join(map(str, finding.exchanges[:_EXCHANGES_SHOWN])) + (f" and {more} more" if more > 0 else "")
-    cited = f" (exchange {numbers})" if finding.exchanges else ""
+    """Return a finding in three lines: what happened in which calls, the clause that it breaks, the advice."""
+    more = len(finding.exchanges) - _CALLS_SHOWN
+    cited = cited_calls(finding.exchanges, _CALLS_SHOWN, f" and {more} more" if more > 0 else "")
     severity = f"severity {finding.severity} ({SEVERITIES[finding.severity]})"
     return (
         f"{finding.rule}, {severity}: {printable(finding.message)}{cited}\n"

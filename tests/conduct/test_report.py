@@ -299,7 +299,7 @@ class TestWaysToRead:
         assert str(mockserver.conduct).splitlines()[:3] == [
             "duplicate-start, severity 1 (money, spam or security): campaign "
             + mockserver.ledger.executions[0]["campaignId"]
-            + " was started again without a read, after a start without an answer, which had taken effect (exchange 2, 3)",
+            + " was started again without a read, after a start without an answer, which had taken effect (calls #2, #3)",
             "  breaks advice.read-before-restart, L300 of the API document",
             "  advice: After a start without an answer read the campaign; start it again only while it is a draft.",
         ]

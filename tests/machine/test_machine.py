@@ -97,7 +97,7 @@ def test_a_failure_prints_and_stores_a_scenario_that_creates_a_sandbox(
 
     with pytest.raises(
         AssertionError,
-        match=r"^no-start-without-filters: campaign .* after a preview with filters \(#\d+, #\d+, #\d+\)\nThe API document: ",
+        match=r"^no-start-without-filters: campaign .* after a preview with filters \(calls #\d+, #\d+, #\d+\)\nThe API document: ",
     ) as violation:
         machine.check(mockserver_server, settings=settings(FEW, max_examples=50, report_multiple_bugs=False))
 
@@ -196,7 +196,7 @@ def test_a_violation_contains_what_the_client_did_why_it_is_wrong_and_the_calls(
 
     first, second, *calls = str(violation.value).splitlines()
     assert first.startswith("reads-before-restart: campaign campaign_")
-    assert first.endswith("after a start without an answer, which had taken effect (#5, #6)")
+    assert first.endswith("after a start without an answer, which had taken effect (calls #5, #6)")
     assert "The API document: After a network timeout on start, read the campaign before retrying" in second
     assert any("startCampaign" in line and "no answer, took effect" in line for line in calls)
 

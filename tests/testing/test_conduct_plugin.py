@@ -33,7 +33,7 @@ def test_a_finding_fails_a_test_that_requests_it_in_its_call(suite: Suite) -> No
 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["nulls-for-omitted, severity 3 (noise): createCampaign was refused for the null at /description (exchange 1)"]
+        ["nulls-for-omitted, severity 3 (noise): createCampaign was refused for the null at /description (call #1)"]
     )
 
 

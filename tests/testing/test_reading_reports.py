@@ -240,8 +240,8 @@ def test_calls_that_a_finding_cites_are_printed_with_their_bodies(suite: Suite) 
     )
 
     assert [
-        "lost-filters: campaign campaign was started for every chat, after a preview with filters (#41, #42, #43)",
-        "lost-filters: createCampaign got 'filter', which is not `filters` and restricts nothing (#42)",
+        "lost-filters: campaign campaign was started for every chat, after a preview with filters (calls #41, #42, #43)",
+        "lost-filters: createCampaign got 'filter', which is not `filters` and restricts nothing (call #42)",
     ] == found[:2]
     shown = rows(found)
     at = shown.index("#42 createCampaign POST /v1/campaigns -> 201")
@@ -636,7 +636,7 @@ def test_equal_findings_are_merged_with_the_exchanges_of_all(mockserver: Sandbox
     text = str(mockserver.conduct)
     assert 12 == len(mockserver.conduct.of("wrong-variable-keys"))
     assert 1 == text.count("wrong-variable-keys, severity 2")
-    assert "(exchange 2, 4, 6, 8, 10, 12, 14, 16, 18, 20 and 2 more)" in text
+    assert "(calls #2, #4, #6, #8, #10, #12, #14, #16, #18, #20 and 2 more)" in text
 
 
 def test_of_many_events_the_last_are_printed_with_the_number_of_earlier_ones(suite: Suite) -> None:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from mockserver._json import View
 from mockserver.conduct.receivers import BY_AGE, REFUSALS
-from mockserver.conduct.rules import RULES, Finding
+from mockserver.conduct.rules import RULES, Finding, cited_calls
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.scenario.rule_parser import describe_rule
 from mockserver.server.api.router import route
@@ -141,8 +141,7 @@ def _explaining(findings: Iterable[Finding], is_receiver_broken: bool) -> list[F
 
 
 def _format_finding(finding: Finding) -> str:
-    numbers = ", ".join(f"#{n}" for n in finding.exchanges[:3])
-    cited = f" ({numbers})" if numbers and not _NUMBER.search(finding.message) else ""
+    cited = "" if _NUMBER.search(finding.message) else cited_calls(finding.exchanges, 3)
     return f"{finding.rule}: {finding.message}{cited}"
 
 

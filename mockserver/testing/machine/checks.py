@@ -23,7 +23,7 @@ from mockserver.conduct.evidence import (
 )
 from mockserver.conduct.judge import JUDGES
 from mockserver.conduct.requests import next_cursor, page_length, places_of_keys
-from mockserver.conduct.rules import Proof
+from mockserver.conduct.rules import Proof, cited_calls
 from mockserver.core import ledger
 from mockserver.core.instants import SECOND
 from mockserver.core.state.journal import JournalEntry
@@ -64,9 +64,9 @@ def _sentence(proof: Proof) -> str:
     return f"{proof.message}{_citation(proof.exchanges)}"
 
 
-def _citation(exchanges: Sequence[Any]) -> str:
-    cited = [f"#{n}" for n in exchanges if n is not None]
-    return f" ({', '.join(cited)})" if cited else ""
+def _citation(exchanges: Sequence[int | None]) -> str:
+    cited = [n for n in exchanges if n is not None]
+    return cited_calls(cited, len(cited))
 
 
 # The ledger counts effects; conduct has no rule on them: two users may ask for the same, one step may not.
