@@ -202,6 +202,24 @@ def test_a_call_that_the_cause_names_is_printed_however_long_the_history(suite: 
     assert shown[-1].startswith("#131 ")
 
 
+@pytest.mark.mockserver(now="2026-03-01T23:59:00Z")
+def test_a_timeline_of_several_days_has_the_date_of_each(mockserver: Sandbox) -> None:
+    mockserver.call("GET", "/v1/campaigns")
+    of_one_day = str(mockserver.report()).partition("what happened:\n")[2]
+    mockserver.advance("90s")
+    mockserver.call("GET", "/v1/message-templates")
+    of_two_days = str(mockserver.report()).partition("what happened:\n")[2]
+
+    assert "  2026-03-01\n" not in of_one_day
+    assert [
+        "  2026-03-01",
+        "  23:59:00.000  #1 listCampaigns GET /v1/campaigns -> 200",
+        "  23:59:00.000  test: advance by 90s",
+        "  2026-03-02",
+        "  00:00:30.000  #2 listTemplates GET /v1/message-templates -> 200",
+    ] == of_two_days.splitlines()[:5]
+
+
 def test_a_finding_that_explains_no_failure_is_not_among_the_first_lines(suite: Suite) -> None:
     found = reported(
         suite,

@@ -25,7 +25,7 @@ from mockserver.server.report.exchanges import (
 )
 from mockserver.server.report.rules import format_change, render_unfired_rules
 from mockserver.server.report.snapshot import SandboxSnapshot
-from mockserver.server.report.timeline import Row, collapse_repeats, truncate_middle
+from mockserver.server.report.timeline import Row, collapse_repeats, dated, truncate_middle
 
 _TAIL = 30  # the number of events in a report
 
@@ -36,12 +36,12 @@ def render_sections(snapshot: SandboxSnapshot, cited: Container[int], nearest: i
     if snapshot.exchanges or snapshot.transitions or snapshot.steps:
         yield "what happened:"
         rows = [row for _, row in sorted(_history(snapshot, cited, nearest), key=itemgetter(0))]
-        yield from truncate_middle(list(collapse_repeats(rows)))
+        yield from dated(truncate_middle(list(collapse_repeats(rows))))
     if snapshot.events:
         yield "events:"
         if len(snapshot.events) > _TAIL:
             yield f"  ... {len(snapshot.events) - _TAIL} earlier"
-        yield from (f"  {_format_event(event)}" for event in snapshot.events[-_TAIL:])
+        yield from dated((f"  {_format_event(event)}", _date(event["at"])) for event in snapshot.events[-_TAIL:])
     idle = [rule for rule in snapshot.rules if not rule["fired"]]
     if idle:
         yield "rules that never fired:"
@@ -124,16 +124,20 @@ def _history(snapshot: SandboxSnapshot, cited: Container[int], nearest: int | No
     for call in snapshot.exchanges:
         row = _call_row(call, call.n in cited, call.n == nearest)
         if call.n in early:  # what the client received first is shown first
-            yield (call.n, 0, 0), Row([f"  {row.time}  #{call.n} {call.operation or call.method} arrives"])
+            arrival = f"  {row.time}  #{call.n} {call.operation or call.method} arrives"
+            yield (call.n, 0, 0), Row([arrival], date=row.date)
             row = row._replace(call=None)
         yield (call.n, 1, early[call.n] + 0.2) if call.n in early else (call.n, 0, 0), row
     for step in snapshot.steps:
-        row = Row([f"  {_time(step['at'])}  {_format_step(step)}"], command=step["command"])
+        row = Row([f"  {_time(step['at'])}  {_format_step(step)}"], command=step["command"], date=_date(step["at"]))
         yield (step["exchanges"], 1, step["transitions"] + 0.5), row
     after, places = 0, _Places(snapshot)
     for change in snapshot.transitions:
         after = max(after, places.after(change))  # changes stay in their own order, with or without a known cause
-        yield (after, 1, change["n"]), Row([f"  {_time(change['at'])}     {_format_change(change)}"])
+        yield (
+            (after, 1, change["n"]),
+            Row([f"  {_time(change['at'])}     {_format_change(change)}"], date=_date(change["at"])),
+        )
 
 
 class _Places:
@@ -157,19 +161,20 @@ class _Places:
 
 def _call_row(call: Exchange[Any, Any], is_cited: bool, is_nearest: bool) -> Row:
     """Return a call as one line; with an error, a fault or as the nearest call also with its bodies, as a cited call with its request."""
-    lines = [f"  {_time(format_exact(from_datetime(call.at)))}  {format_line(call)}"]
+    at = format_exact(from_datetime(call.at))
+    lines = [f"  {_time(at)}  {format_line(call)}"]
     is_plain = call.status is not None and call.status < 400 and not call.fault
     body = format_body(call)
     request = [f"                sent      {shorten(body)}"] if body is not None else []
     if is_plain and not is_nearest:
         lines += request if is_cited and body else []
-        return Row(lines, None if is_cited else call, pinned=is_cited)
+        return Row(lines, None if is_cited else call, pinned=is_cited, date=_date(at))
     lines += request
     if call.status is not None and call.body_received is not None:
         lines.append(f"                answered  {shorten(call.body_received)}")
     if call.reason:
         lines.append(f"                because   {shorten(call.reason)}")
-    return Row(lines, pinned=is_cited or is_nearest)
+    return Row(lines, pinned=is_cited or is_nearest, date=_date(at))
 
 
 def _format_step(step: View) -> str:
@@ -218,6 +223,10 @@ def extra(attempt: View) -> str | None:
 def is_forged(attempt: View) -> bool:
     """Return True for a request that a receiver has to refuse."""
     return attempt.get("fault") in get_args(Forgery)
+
+
+def _date(instant: str) -> str:
+    return instant[:10]
 
 
 def _time(instant: str) -> str:

@@ -8,7 +8,7 @@ The rows of a report's timeline, with repetitions collapsed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.server.report.exchanges import Exchange, format_line, json_differences
@@ -30,6 +30,7 @@ class Row(NamedTuple):
     call: Call | None = None
     command: str | None = None
     pinned: bool = False
+    date: str = ""  # of its first line
 
     @property
     def time(self) -> str:
@@ -51,7 +52,9 @@ def collapse_repeats(rows: Sequence[Row]) -> Iterator[Row]:
         last = next(row for row in reversed(runs[at:end]) if row.call is not None)
         assert last.call is not None
         times = (end - at) // length - 1
-        yield Row([f"  ... these {length} lines {times} times more, until #{last.call.n} at {last.time}"])
+        yield Row(
+            [f"  ... these {length} lines {times} times more, until #{last.call.n} at {last.time}"], date=runs[at].date
+        )
         at = end
 
 
@@ -134,7 +137,7 @@ def _close_run(run: list[Row]) -> Iterator[Row]:
 
 def _visits(rows: Sequence[Row]) -> Row:
     last = "" if rows[0].time == rows[-1].time else f", the last at {rows[-1].time}"
-    return Row([f"  {rows[0].time}  end user: {len(rows)} visits of the hosted page{last}"])
+    return Row([f"  {rows[0].time}  end user: {len(rows)} visits of the hosted page{last}"], date=rows[0].date)
 
 
 def _polls(rows: Sequence[Row], advances: int) -> Row:
@@ -145,7 +148,7 @@ def _polls(rows: Sequence[Row], advances: int) -> Row:
     if advances:
         parts.append(f"{advances} {'advance' if advances == 1 else 'advances'} of the clock between them")
     parts += _counters(calls[0], calls[-1])
-    return Row([f"  {rows[0].time}  #{calls[0].n}-{format_line(calls[-1])}  ({'; '.join(parts)})"])
+    return Row([f"  {rows[0].time}  #{calls[0].n}-{format_line(calls[-1])}  ({'; '.join(parts)})"], date=rows[0].date)
 
 
 def _counters(first: Call, last: Call) -> list[str]:
@@ -156,14 +159,26 @@ def _counters(first: Call, last: Call) -> list[str]:
     return [f"{row.path.removeprefix('answer.')} {row.expected} to {row.actual}" for row in changed[:_COUNTERS_SHOWN]]
 
 
-def truncate_middle(rows: Sequence[Row]) -> Iterator[str]:
-    """Return the lines of the rows: all of a short timeline, else the first, the last, and those of pinned rows."""
-    lines = [(text, row.pinned) for row in rows for text in row.lines]
-    gap: list[str] = []
-    for place, (text, pinned) in enumerate(lines):
-        if not (pinned or place < _HEAD or len(lines) - place <= _TAIL):
-            gap.append(text)
+def truncate_middle(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+    """Yield the lines of the rows with their dates: all of a short timeline, else the first, the last, and those of pinned rows."""
+    lines = [(text, row) for row in rows for text in row.lines]
+    gap: list[tuple[str, str]] = []
+    for place, (text, row) in enumerate(lines):
+        if not (row.pinned or place < _HEAD or len(lines) - place <= _TAIL):
+            gap.append((text, row.date))
             continue
-        yield from gap if len(gap) < 2 else [f"  ... {len(gap)} lines left out"]
+        yield from gap if len(gap) < 2 else [(f"  ... {len(gap)} lines left out", "")]
         gap = []
+        yield text, row.date
+
+
+def dated(lines: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield lines; if they are of several days, each day's date comes before its first line. A line without a date has ""."""
+    lines = list(lines)
+    dates = {date for _, date in lines if date}
+    before = next(iter(dates)) if len(dates) == 1 else ""
+    for text, date in lines:
+        if date not in ("", before):
+            before = date
+            yield f"  {date}"
         yield text
