@@ -275,7 +275,7 @@ CHANCES: Mapping[str, Chance] = MappingProxyType({
     "funnel-misuse":             Chance(_called("createConnectionSession"), ("createConnectionSession",)),
     "session-storm":             Chance(_called("createConnectionSession"), ("createConnectionSession",)),
     "double-provision":          Chance(_ACKNOWLEDGED),
-    "orphan-number":             Chance(lambda evidence: bool(sessions.reads_of_reason(evidence, "expired")), ("readConnectionSession",)),
+    "retries-number-in-use":     Chance(lambda evidence: bool(sessions.reads_of_reason(evidence, "expired")), ("readConnectionSession",)),
     "no-verify":                 Chance(_assessable("no-verify")),
     "missing-header-passes":     Chance(_assessable("missing-header-passes")),
     "reserialised-body":         Chance(_answered(lambda attempt: receivers.changes_when_reserialised(attempt.body))),
@@ -288,9 +288,9 @@ CHANCES: Mapping[str, Chance] = MappingProxyType({
     "ack-then-lose":             Chance(_ACKNOWLEDGED),
     "refuses-unknown-kind":      Chance(_assessable("refuses-unknown-kind")),
     "webhook-only":              Chance(_IS_PAST_DEADLINE, ("createConnectionSession",)),
-    "relies-on-redirect":        Chance(_answered()),
+    "answers-with-redirect":     Chance(_answered()),
     "framework-in-the-way":      Chance(_answered()),
-    "failure-shape-assumed":     Chance(_answered(lambda attempt: attempt.kind.endswith(".connection_failed"))),
+    "failure-event-misread":     Chance(_answered(lambda attempt: attempt.kind.endswith(".connection_failed"))),
     "trusts-payload-tenant":     Chance(_attempt(lambda attempt: attempt.fault == "other-tenant")),
 })
 # fmt: on

@@ -63,7 +63,7 @@ JUDGES: Mapping[str, Judge] = MappingProxyType(
         "funnel-misuse": sessions.funnel_misuse,
         "session-storm": sessions.session_storm,
         "double-provision": sessions.double_provision,
-        "orphan-number": sessions.orphan_number,
+        "retries-number-in-use": sessions.retries_number_in_use,
         "no-verify": receivers.no_verify,
         "missing-header-passes": receivers.missing_header_passes,
         "reserialised-body": receivers.reserialised_body,
@@ -76,9 +76,9 @@ JUDGES: Mapping[str, Judge] = MappingProxyType(
         "ack-then-lose": sessions.ack_then_lose,
         "refuses-unknown-kind": receivers.refuses_unknown_kind,
         "webhook-only": sessions.webhook_only,
-        "relies-on-redirect": receivers.relies_on_redirect,
+        "answers-with-redirect": receivers.answers_with_redirect,
         "framework-in-the-way": receivers.framework_in_the_way,
-        "failure-shape-assumed": receivers.failure_shape_assumed,
+        "failure-event-misread": receivers.failure_event_misread,
         "trusts-payload-tenant": receivers.trusts_payload_tenant,
     }
 )

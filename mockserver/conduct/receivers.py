@@ -221,7 +221,7 @@ def slow_ack(evidence: Evidence) -> Iterator[Proof]:
             yield _proof(evidence, message, slowest)
 
 
-def relies_on_redirect(evidence: Evidence) -> Iterator[Proof]:
+def answers_with_redirect(evidence: Evidence) -> Iterator[Proof]:
     for attempts in _genuine_by_endpoint(evidence):
         redirected = [attempt for attempt in attempts if attempt.status is not None and 300 <= attempt.status < 400]
         if redirected:
@@ -229,7 +229,7 @@ def relies_on_redirect(evidence: Evidence) -> Iterator[Proof]:
             yield _proof(evidence, message, *redirected)
 
 
-def failure_shape_assumed(evidence: Evidence) -> Iterator[Proof]:
+def failure_event_misread(evidence: Evidence) -> Iterator[Proof]:
     """A receiver may refuse the events of a session whose create its client received no answer to."""
     for attempts in _genuine_by_endpoint(evidence):
         failures = [each for each in attempts if each.kind.endswith(".connection_failed") and _is_known(evidence, each)]

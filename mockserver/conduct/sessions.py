@@ -186,7 +186,7 @@ def session_storm(evidence: Evidence) -> Iterator[Proof]:
             return
 
 
-def orphan_number(evidence: Evidence) -> Iterator[Proof]:
+def retries_number_in_use(evidence: Evidence) -> Iterator[Proof]:
     """A new session after each failure is what the document says; a client that loops is seen by the third in a row."""
     for expired, row in _rows_after(evidence, "expired"):
         reads = [read for _, read in row if read is not None]

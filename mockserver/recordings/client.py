@@ -60,7 +60,7 @@ _NOT_SHOWN: Final[Mapping[str, str]] = {
     "first-signature-only": _RECEIVER,
     "refuses-unknown-kind": _RECEIVER,
     "framework-in-the-way": _RECEIVER,
-    "failure-shape-assumed": _RECEIVER,
+    "failure-event-misread": _RECEIVER,
     "trusts-payload-tenant": _RECEIVER,
 }
 _EFFECT: Final = "a recording does not show whether a call without an answer took effect"

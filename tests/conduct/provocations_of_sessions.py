@@ -194,6 +194,6 @@ PROVOCATIONS = (
     Provocation("session-storm", (6, 7, 9), again_after_another_user, busy),
     Provocation("session-storm", (2, 3, 5), again_and_again, unlucky),
     Provocation("session-storm", (2, 3, 5), again_and_again, _with(again_and_again, "by_several_users", apart="2m")),
-    Provocation("orphan-number", (2, 4, 6, 8), orphaned, _with(orphaned, "twice", 2)),
-    Provocation("orphan-number", (2, 4, 6, 8), orphaned, _with(orphaned, "by_several_users", apart="2m")),
+    Provocation("retries-number-in-use", (2, 4, 6, 8), orphaned, _with(orphaned, "twice", 2)),
+    Provocation("retries-number-in-use", (2, 4, 6, 8), orphaned, _with(orphaned, "by_several_users", apart="2m")),
 )  # fmt: skip
