@@ -384,6 +384,27 @@ def test_a_command_that_does_not_end_is_ended_after_its_timeout(tmp_path: Path) 
     assert (1, None) == (status, ended)  # there is nothing to read for the first
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a wait has no lock there, and signal 0 is one of POSIX")
+def test_an_interrupt_at_any_place_of_the_wait_ends_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that comes between a lock and its block leaves the wait locked for ever, so that nothing may wait again."""
+    waits: list[subprocess.Popen[bytes]] = []
+
+    def interrupted(process: subprocess.Popen[bytes], timeout: float | None = None) -> int:
+        assert process not in waits, "the wait is locked"
+        waits.append(process)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess.Popen, "wait", interrupted)
+    with (tmp_path / "output").open("wb") as output, pytest.raises(KeyboardInterrupt):
+        run_command([sys.executable, "-c", "import time; time.sleep(600)"], os.environ, 60, output.fileno())
+
+    assert -signal.SIGKILL == waits[0].returncode
+    with pytest.raises(OSError):
+        os.kill(waits[0].pid, 0)
+
+
 def test_a_clock_that_follows_passes_in_real_time() -> None:
     with MockServer() as server, server.sandbox() as sandbox:
         before = sandbox.now
@@ -411,7 +432,10 @@ def test_an_interrupt_ends_the_command_too(folder: Path, number: int) -> None:
         while not pid:
             pid = (folder / "pid").read_text(encoding="utf-8") if (folder / "pid").exists() else ""
         interrupt(process, number)
-        _, error = process.communicate(timeout=DEADLINE_SECONDS)
+        try:
+            _, error = process.communicate(timeout=DEADLINE_SECONDS)
+        finally:
+            process.kill()  # else the block would wait for one that does not end
 
     assert (INTERRUPTED, "") == (process.returncode, error)
     with pytest.raises(OSError):

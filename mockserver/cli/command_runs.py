@@ -169,11 +169,19 @@ def run_command(
         return None
     finally:
         if process.returncode is None:
-            if sys.platform == "win32":
-                process.kill()
-            else:
-                os.killpg(process.pid, signal.SIGKILL)  # with its child processes
-            process.wait()
+            _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a command with its child processes. An interrupt may have left `Popen.wait` locked: it is not called again."""
+    if sys.platform == "win32":
+        process.kill()
+        process.wait()
+        return
+    with suppress(ProcessLookupError, ChildProcessError):
+        os.killpg(process.pid, signal.SIGKILL)
+        os.waitpid(process.pid, 0)
+    process.returncode = -signal.SIGKILL
 
 
 @contextmanager

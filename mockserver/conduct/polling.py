@@ -248,7 +248,7 @@ def _limited_and_repeated_in_time(evidence: Evidence) -> set[int]:
     in_time, repeated = set[int](), set[int]()
     latest: dict[Any, tuple[Duration, int]] = {}  # the wait of the last one that was, and its repetition
     for first in evidence.exchanges:
-        if first.operation in _POLLED or first.status != TOO_MANY:
+        if first.operation in ALL_POLLED or first.status != TOO_MANY:
             continue
         requested, key = requested_wait(first), (client_key(first), request_of(first))
         wait = SECOND if requested is None else requested
