@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -156,16 +156,19 @@ def only_200_is_ok(evidence: Evidence) -> Iterator[Proof]:
 def json_on_204(evidence: Evidence) -> Iterator[Proof]:
     for campaign_id, cancels in evidence.grouped_by("id", "cancelCampaign"):
         success = next((cancel for cancel in cancels if succeeded(cancel)), None)
-        if success is None:
-            continue
-        later = [cancel for cancel in cancels if cancel.follows >= success.n and cancel.at - success.at <= _SAME_RUN]
-        again = [cancel for cancel in later if client_key(cancel) == client_key(success)]
-        is_at_once = bool(again) and (evidence.gap(success, again[0]) or 0) < _AT_ONCE
-        if not again or (not is_at_once and evidence.may_be_of_another_user(again[0])):
-            continue
-        if not evidence.is_invited(success, again[0]):
+        again = None if success is None else _canceled_again(evidence, success, cancels)
+        if success is not None and again is not None and not evidence.is_invited(success, again):
             message = f"campaign {campaign_id} was canceled again after {success.status}, the success of a cancel"
-            yield Proof(message, numbers((success, again[0])))
+            yield Proof(message, numbers((success, again)))
+
+
+def _canceled_again(evidence: Evidence, success: JournalEntry, cancels: Sequence[JournalEntry]) -> JournalEntry | None:
+    """Return the client's next cancel after one that succeeded, unless it is another decision or may be another user's."""
+    later = (each for each in cancels if each.follows >= success.n and each.at - success.at <= _SAME_RUN)
+    again = next((cancel for cancel in later if client_key(cancel) == client_key(success)), None)
+    if again is None or (evidence.gap(success, again) or 0) < _AT_ONCE:
+        return again
+    return None if evidence.may_be_of_another_user(again) else again
 
 
 def restart_canceled(evidence: Evidence) -> Iterator[Proof]:

@@ -214,12 +214,7 @@ def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
                 after = "while no clock moved" if waited is None else f"after {duration_text(waited)}"
                 message = f"{first.operation} was repeated {after}; its Retry-After was {duration_text(requested)}"
                 yield Proof(message, numbers((first, again[0])))
-        elif (
-            first.n not in in_time
-            and len(again) >= 2
-            and not succeeded(again[0])
-            and (evidence.gap(first, again[1]) or 0) < SECOND
-        ):
+        elif first.n not in in_time and _is_burst(evidence, first, again):
             message = f"{first.operation} was sent three times within a second, despite a 429"
             yield Proof(message, numbers((first, *again)))
     if is_unmeasured:
@@ -229,6 +224,10 @@ def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
             "the date in a Retry-After, by the sandbox's clock, was over by the clock of the process: "
             "freeze both at one instant, or let the sandbox follow"
         )
+
+
+def _is_burst(evidence: Evidence, first: JournalEntry, again: Sequence[JournalEntry]) -> bool:
+    return len(again) >= 2 and not succeeded(again[0]) and (evidence.gap(first, again[1]) or 0) < SECOND
 
 
 def _retries_of_limited(evidence: Evidence, first: JournalEntry, after: int = 0) -> Iterator[JournalEntry]:
@@ -271,16 +270,20 @@ def retry_hopeless(evidence: Evidence) -> Iterator[Proof]:
     for first in evidence.exchanges:
         if first.status not in HOPELESS or not was_received(first) or first.n in reported:
             continue
-        code = evidence.code(first)
         again = [call for call in evidence.repetitions(first) if not evidence.is_invited(first, call)]
-        refused = [call for call in again if evidence.code(call) == code and call.at - first.at <= 10 * MINUTE]
+        refused = _refused_alike(evidence, first, again)
         needed = 9 if _is_anyones(first) else 2
-        if len(refused) < needed or refused != again[: len(refused)]:
-            continue
-        if all(evidence.is_in_a_row(*pair) for pair in pairwise((first, *refused[:needed]))):
+        if len(refused) >= needed and all(evidence.is_in_a_row(*pair) for pair in pairwise((first, *refused[:needed]))):
             reported |= {call.n for call in again}
-            message = f"{first.operation} was refused with {code} {len(refused) + 1} times"
+            message = f"{first.operation} was refused with {evidence.code(first)} {len(refused) + 1} times"
             yield Proof(message, numbers((first, *refused[:2])))
+
+
+def _refused_alike(evidence: Evidence, first: JournalEntry, again: Sequence[JournalEntry]) -> Sequence[JournalEntry]:
+    """Return the repetitions within ten minutes that were refused with the same code, if they are the first ones."""
+    code = evidence.code(first)
+    refused = [call for call in again if evidence.code(call) == code and call.at - first.at <= 10 * MINUTE]
+    return refused if refused == again[: len(refused)] else ()
 
 
 def _is_anyones(refused: JournalEntry) -> bool:

@@ -30,27 +30,35 @@ _CITED = 3  # a habit is proved by this many exchanges
 
 
 def lost_filters(evidence: Evidence) -> Iterator[Proof]:
-    """
-    The filters of a preview that some campaign has are not lost, nor are they known to be meant for a campaign that is
-    created later, or after other calls: another user may send to every chat.
-    """
-    creates, starts = evidence.of("createCampaign"), dict(evidence.grouped_by("id", "startCampaign"))
+    starts = dict(evidence.grouped_by("id", "startCampaign"))
     for _, campaign in evidence.campaigns():
         create = evidence.creating_exchange(campaign.id)
         start = next((start for start in starts.get(campaign.id, ()) if start.applied), None)
         if create is None or start is None or campaign.filters:
             continue
-        since = max((earlier.n for earlier in creates if earlier.n < create.n), default=0)
-        previews = evidence.of("previewAudience")
-        previews = [preview for preview in previews if since < preview.n < create.n and succeeded(preview)]
-        previewed = body_of(previews[-1]).get("filters") if previews else None
-        if not previewed or any(body_of(each).get("filters") == previewed for each in creates):
-            continue
-        others = (name for name in OPERATIONS if name not in _BEFORE_A_CREATE)
-        if not evidence.between(previews[-1], create, *others) and create.at - previews[-1].at <= MINUTE:
+        if preview := _preview_for(evidence, create):
             message = f"campaign {campaign.id} was started for every chat, after a preview with filters"
-            yield Proof(message, numbers((previews[-1], create, start)))
+            yield Proof(message, numbers((preview, create, start)))
     yield from _misspelt_filters(evidence)
+
+
+def _preview_for(evidence: Evidence, create: JournalEntry) -> JournalEntry | None:
+    """
+    Return the preview with filters that belongs to this create.
+
+    The filters of a preview that some campaign has are not lost, nor are they known to be meant for a campaign that is
+    created later, or after other calls: another user may send to every chat.
+    """
+    creates = evidence.of("createCampaign")
+    since = max((earlier.n for earlier in creates if earlier.n < create.n), default=0)
+    previews = (each for each in evidence.of("previewAudience") if since < each.n < create.n and succeeded(each))
+    *_, last = (None, *previews)
+    filters = None if last is None else body_of(last).get("filters")
+    if last is None or not filters or any(body_of(each).get("filters") == filters for each in creates):
+        return None
+    others = (name for name in OPERATIONS if name not in _BEFORE_A_CREATE)
+    is_for_it = create.at - last.at <= MINUTE and not evidence.between(last, create, *others)
+    return last if is_for_it else None
 
 
 def _misspelt_filters(evidence: Evidence) -> Iterator[Proof]:
