@@ -316,13 +316,21 @@ def iframe(evidence: Evidence) -> Iterator[Proof]:
 
 
 def popup_blocked(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
-    """If only scanners visited, the run has no user whose popup could have been blocked; nor has a link that was lost."""
+    """
+    A user whose popup was blocked clicks again, and opens the page of the session that follows.
+
+    If only scanners visited, the run has no user whose popup could have been blocked; nor has a link that was lost.
+    """
     if all(map(is_scanner, evidence.visits)):
         yield NotAssessable("no user visited a hosted page")
         return
     for session, created in evidence.sessions():
-        if session.status == "expired" and was_received(created) and not _visits(evidence, session.id):
-            yield Proof(f"{session.id} expired, and no user had opened its page", (created.n,))
+        if session.status != "expired" or not was_received(created) or _visits(evidence, session.id):
+            continue
+        later = (each for each, other in evidence.sessions() if created.n < other.n and other.at <= session.expires_at)
+        if any(_visits_of_users(evidence, each.id) for each in later):
+            message = f"{session.id} expired, and no user had opened its page; that of a later session was opened"
+            yield Proof(message, (created.n,))
 
 
 def preview_burns_link(evidence: Evidence) -> Iterator[Proof]:

@@ -172,6 +172,18 @@ def not_opened(c: Watched, visited: bool) -> None:
     c.session(one)
 
 
+def left_alone(c: Watched) -> None:
+    """A user has connected, and later another one never opens the page."""
+    opened = c.connect()
+    c.visit(opened)
+    c.sandbox.complete_session(opened)
+    c.session(opened)
+    c.wait("1m")
+    left = c.connect(funnelStepId="funnel_step_a")
+    c.wait("20m")
+    c.session(left)
+
+
 def burnt(c: Watched, again: bool) -> None:
     session = c.connect()
     c.visit(session, agent="TelegramBot (like TwitterBot)")
@@ -228,6 +240,7 @@ RECEIVERS = (
 PAGE = (
     Provocation("iframe", (1,), _with(opened, "framed", dest="iframe"), _with(opened, "top_level")),
     Provocation("popup-blocked", (1,), _with(not_opened, "never", False), _with(not_opened, "opened", True)),
+    Provocation("popup-blocked", (1,), _with(not_opened, "never", False), _with(left_alone, "left_alone")),
     Provocation("preview-burns-link", (1,), _with(burnt, "burnt", False), _with(burnt, "again", True)),
     Provocation("link-shared-or-cached", (1,), _with(opened_by_two, "shared", "Other/1.0"), _with(opened_by_two, "bot", "Slackbot-LinkExpanding 1.0")),
     Provocation("link-shared-or-cached", (1,), _with(opened_late, "cached", 410), _with(opened_late, "went_on", 200)),
