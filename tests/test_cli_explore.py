@@ -400,7 +400,7 @@ def test_an_interrupt_at_any_place_of_the_wait_ends_the_command(
     with (tmp_path / "output").open("wb") as output, pytest.raises(KeyboardInterrupt):
         run_command([sys.executable, "-c", "import time; time.sleep(600)"], os.environ, 60, output.fileno())
 
-    assert -signal.SIGKILL == waits[0].returncode
+    assert waits[0].returncode < 0, "a signal ended it"
     with pytest.raises(OSError):
         os.kill(waits[0].pid, 0)
 
