@@ -60,6 +60,15 @@ def test_every_clause_is_listed_with_its_sentence(capsys: pytest.CaptureFixture[
     assert [clause.id for clause in read()] == [row["id"] for row in json.loads(capsys.readouterr().out)]
 
 
+def test_clauses_are_printed_alone_by_their_ids(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 0 == main(["clauses", "start.already", "base.input"])
+    assert ["start.already", "base.input"] == [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+
+    assert 2 == main(["clauses", "start.alredy"])
+    expected = "expected one that `mockserver clauses` lists; did you mean 'start.already'?"
+    assert f"mockserver: got the clause 'start.alredy'; {expected}\n" == capsys.readouterr().err
+
+
 def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         main(["--version"])

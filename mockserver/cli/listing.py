@@ -45,6 +45,7 @@ def add_conduct_options(command: argparse.ArgumentParser) -> None:
 
 def add_clauses_options(clauses: argparse.ArgumentParser) -> None:
     """Add the options of `mockserver clauses`."""
+    clauses.add_argument("ids", nargs="*", metavar="ID", help="print this clause alone, such as start.not-draft")
     _add_formats(clauses, "json")
 
 
@@ -153,10 +154,19 @@ def _choice_text(row: dict[str, Any]) -> str:
 
 
 def list_clauses(options: argparse.Namespace, out: TextIO) -> int:
-    """List every testable sentence of the API document, with its id."""
+    """List every testable sentence of the API document, with its id; or only those with the given ids."""
     from mockserver.contract.clauses import read
+    from mockserver.contract.text import closest_match_hint
 
     rows = [clause._asdict() | {"choices": list(clause.choices)} for clause in read()]
+    if options.ids:
+        by_id = {row["id"]: row for row in rows}
+        for id in options.ids:
+            if id not in by_id:
+                raise ValueError(
+                    f"got the clause {id!r}; expected one that `mockserver clauses` lists{closest_match_hint(id, by_id)}"
+                )
+        rows = [by_id[id] for id in options.ids]
     _print(options, out, rows, lambda row: f"{row['id']:<30}{row['text']}")
     return 0
 

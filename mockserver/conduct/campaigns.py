@@ -30,7 +30,7 @@ _READS = ("listCampaigns", "readCampaign", "readExecution")
 _CLONED_WITHIN = 60 * MINUTE
 _RETRIED_WITHIN = MINUTE
 # Of a call that was repeated at once after a connection that was in use before had ended without a byte.
-_BELOW = "; repeated below your code, by its HTTP library, if your code repeats nothing"
+_BELOW = "; if your code sent it once, its HTTP library has sent it again"
 _AT_ONCE = 5 * SECOND
 _SAME_RUN = 5 * MINUTE  # a later cancel is a new decision of the user, not a retry
 

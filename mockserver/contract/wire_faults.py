@@ -67,6 +67,7 @@ class WireFault(NamedTuple):
         reaches_client: the API's `response`; `other`, a response that is not the API's or is not whole; or `nothing`.
         keeps_waiting: the client waits longer because of it.
         of_reads_only: it changes the answer of a read alone.
+        of_bodies_only: it changes how a body is sent, and nothing of a response without one.
         examples: arguments, the plainest first.
         draws: how the machine draws it; none for a fault that it does not draw.
         alias: another name, and the argument that `true` means for it.
@@ -82,6 +83,7 @@ class WireFault(NamedTuple):
     reaches_client: Literal["response", "other", "nothing"] = "response"
     keeps_waiting: bool = False
     of_reads_only: bool = False
+    of_bodies_only: bool = False
     draws: tuple[Draw, ...] = ()
     alias: tuple[str, Any] | None = None
 
@@ -228,6 +230,7 @@ _ROWS = (
         fields=lambda size_bytes, _: {"truncate_bytes": size_bytes},
         examples=(20,),
         reaches_client="other",
+        of_bodies_only=True,
         draws=(Draw("cut-body", "the answer ends in the middle", (0, 1, 20)),),
         alias=("MALFORMED_RESPONSE_CHUNK", 20),
     ),
@@ -301,6 +304,7 @@ _ROWS = (
         fields=lambda body, read_wait: {"chunks": body["chunks"], "over": read_wait(body["over"], "/over")},
         examples=({"chunks": 5, "over": "10s"},),
         keeps_waiting=True,
+        of_bodies_only=True,
     ),
     WireFault(
         "stale",

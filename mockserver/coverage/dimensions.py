@@ -111,6 +111,8 @@ def _faults() -> Iterator[str]:
         for name, row in WIRE_FAULTS.items():
             if row.of_reads_only and endpoint.method != "GET":
                 continue
+            if row.of_bodies_only and endpoint.response_schema is None:
+                continue
             whens = ("before", "after") if has_when(row) else (None,)
             yield from (fault_item(endpoint.id, name, when) for when in whens)
 

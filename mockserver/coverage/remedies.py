@@ -35,6 +35,13 @@ _ACTS: Final[Mapping[str, str]] = MappingProxyType(
         "delivery abandoned resend": "mockserver.webhooks.recover(webhook_id)",
     }
 )
+# What leads to a refusal of any operation, in place of a rule that gives it.
+_CAUSES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "DEVELOPERS_DISABLED": "mockserver.admin.set_tenant(developers_enabled=False)",
+        "SUBSCRIPTION_INACTIVE": 'mockserver.admin.set_tenant(subscription="suspended")',
+    }
+)
 
 
 class Remedy(NamedTuple):
@@ -83,7 +90,9 @@ def _line_of_call(operation: str) -> str:
 
 def _line_of_answer(item: str) -> str:
     operation, code = item.split(" ")
-    return _line_of_call(operation) if code == SUCCESS else f'mockserver.on("{operation}").nth(1).error("{code}")'
+    if code == SUCCESS:
+        return _line_of_call(operation)
+    return _CAUSES.get(code, f'mockserver.on("{operation}").nth(1).error("{code}")')
 
 
 def _line_of_fault(item: str) -> str:

@@ -9,7 +9,7 @@ Conduct in pytest: findings fail a test in the mode `error`, are part of a faili
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,6 +67,7 @@ class ConductPlugin:
         self._before: set[str] = set()  # ids of the sandboxes of earlier tests
         self._server: Any = None
         self.findings: list[dict[str, Any]] = []  # the findings of all reports, in the process that collects them
+        self._advised: set[str] = set()  # rules whose advice the report of a failed test has
         wrong = problem(config.getini("mockserver_conduct"))
         if wrong:
             raise pytest.UsageError(f"mockserver_conduct: {wrong}")
@@ -111,28 +112,34 @@ class ConductPlugin:
         return [sandbox for sandbox in server.made if sandbox.id not in before]
 
     def add_findings(self, item: pytest.Item, report: pytest.TestReport) -> None:
-        """Add the findings to the report of the test's function, in words if it has failed."""
+        """Add the findings to the report of the test's function; if it has failed, in words that its report does not have yet."""
         findings = item.stash.get(_FINDINGS, [])
         if not findings:
             return
+        from mockserver.contract.text import printable
         from mockserver.testing.conduct import format_findings
 
         report.mockserver_conduct = [  # type: ignore[attr-defined]  # xdist sends the attributes of a report
             finding._asdict() | {"exchanges": list(finding.exchanges)} for finding in findings
         ]
         if report.failed and mode(item) != "error":
-            report.sections.append((_TITLE, format_findings(findings)))
+            shown = "\n".join(text for _, text in report.sections)
+            others = [finding for finding in findings if f"{finding.rule}: {printable(finding.message)}" not in shown]
+            if others:
+                report.sections.append((_TITLE, format_findings(others)))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         findings: Iterable[dict[str, Any]] = getattr(report, "mockserver_conduct", ())
         self.findings += [{"test": report.nodeid, **finding} for finding in findings]
+        if report.failed:
+            self._advised |= {finding["rule"] for finding in findings}
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print how often each rule was broken in the whole session, the most severe first."""
         if not self.findings:
             return
         terminalreporter.section(_TITLE)
-        for line in summary(self.findings):
+        for line in summary(self.findings, self._advised):
             terminalreporter.write_line(line)
 
     def pytest_sessionfinish(self) -> None:
@@ -156,8 +163,8 @@ def _findings(sandboxes: Iterable[Sandbox]) -> list[Finding]:
     return [finding for sandbox in sandboxes for finding in sandbox.conduct]
 
 
-def summary(findings: Iterable[dict[str, Any]]) -> list[str]:
-    """Return one line per rule: severity, number of findings and of tests, and the advice."""
+def summary(findings: Iterable[dict[str, Any]], advised: Container[str]) -> list[str]:
+    """Return one line per rule: severity, number of findings and of tests, and the advice unless it is above."""
     by_rule: dict[tuple[int, str], list[dict[str, Any]]] = {}
     for finding in findings:
         by_rule.setdefault((finding["severity"], finding["rule"]), []).append(finding)
@@ -165,5 +172,6 @@ def summary(findings: Iterable[dict[str, Any]]) -> list[str]:
     for (severity, rule), rows in sorted(by_rule.items()):
         tests = len({row["test"] for row in rows})
         counted = f"{len(rows)} in {tests} test{'s' if tests > 1 else ''}"
-        lines.append(f"severity {severity}  {rule}: {counted}, first in {rows[0]['test']}; {rows[0]['advice']}")
+        advice = "" if rule in advised else f"; {rows[0]['advice']}"
+        lines.append(f"severity {severity}  {rule}: {counted}, first in {rows[0]['test']}{advice}")
     return lines

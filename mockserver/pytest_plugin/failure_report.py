@@ -137,12 +137,12 @@ def _write(
         yield f"no replay document was written: {type(problem).__name__}: {problem}"
         return
     item.user_properties.append(("mockserver_replay", file))
-    yield f"to repeat it: mockserver replay-calls {file}"
+    yield f"to repeat its calls, without the client: mockserver replay-calls {file}"
     # What the document sets up without its calls: all but the seed data that the test itself has applied.
     before = takewhile(lambda entry: "call" not in entry, document["calls"])
     has_own_data = any(entry["do"] == "apply_scenario" and "given" in entry.get("with", {}) for entry in before)
-    set_up = "the same seed, choices and clock" if has_own_data else "the same initial state"
-    yield f"{set_up}: @pytest.mark.mockserver(scenario={file!r})"
+    set_up = "seed, choices and clock" if has_own_data else "initial state"
+    yield f"to run the client on the same {set_up}: @pytest.mark.mockserver(scenario={file!r})"
 
 
 def write_documents(config: pytest.Config, report: ReportOfFindings) -> None:

@@ -125,7 +125,7 @@ class TestAHeldAnswer:
         assert ["rename-after-lost-create"] == [rule for rule, _ in found(mockserver)]
 
 
-BELOW = "; repeated below your code, by its HTTP library, if your code repeats nothing"
+BELOW = "; if your code sent it once, its HTTP library has sent it again"
 CURL = "curl/8.5.0"
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from mockserver import Coverage, MockServer, Sandbox
-from mockserver.coverage.dimensions import DIMENSIONS, Dimension
+from mockserver.coverage.dimensions import DIMENSIONS, Dimension, universe
 from tests.clients.driven import Client
 from tests.conduct.provocation import GIVEN, NOON, TAGGED
 
@@ -284,6 +284,17 @@ def test_a_body_that_is_cut_is_not_received() -> None:
         counted.client.campaigns()
 
         assert {"operations": ["listCampaigns"], "faults": ["listCampaigns truncate"]} == counted.everything()
+
+
+def test_a_body_that_a_response_does_not_have_is_no_gap() -> None:
+    with run() as counted:
+        counted.sandbox.on("cancelCampaign").truncate(3)
+        counted.client.cancel(counted.client.launch()[0])
+
+        assert [] == counted["faults"]
+    assert [] == [
+        item for item in universe()["faults"] if item in ("cancelCampaign truncate", "cancelCampaign dribble")
+    ]
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,11 @@ class NamedFiles:
         endings = ("yaml", "har", "html", "txt")
         replay, har, trace, report = (f"/home/me/failures/{run.name}.{ending}" for ending in endings)
         return KeptFiles(
-            replay, har, trace, report, [f"to repeat it: mockserver replay-calls {replay}", f"this report: {report}"]
+            replay,
+            har,
+            trace,
+            report,
+            [f"to repeat its calls, without the client: mockserver replay-calls {replay}", f"this report: {report}"],
         )
 
 

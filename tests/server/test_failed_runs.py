@@ -86,7 +86,7 @@ def test_the_lines_name_the_files_and_no_address(url: str, folder: Path) -> None
     *_, repeat, step_by_step, own = made.control("GET", f"/report{FAILURE}").text.splitlines()
 
     path = (folder / "TestReads").as_posix()
-    assert f"to repeat it: mockserver replay-calls {path}.yaml" == repeat
+    assert f"to repeat its calls, without the client: mockserver replay-calls {path}.yaml" == repeat
     assert f"to see it step by step: {path}.html; mockserver open {path}.html serves its last state" == step_by_step
     assert f"this report: {path}.txt" == own
     assert [] == [name for name in FILES[1:] if made.base in (folder / name).read_text("utf-8")]
@@ -204,7 +204,7 @@ def test_files_that_cannot_be_written_are_named_with_the_reason(url: str, folder
     path = (folder / "TestReads").as_posix()
     not_written = [line.partition(" was not written: ")[0] for line in text.splitlines()[-4:]]
     assert [f"{path}.yaml", f"{path}.har", f"{path}.html", f"{path}.txt"] == not_written
-    assert "to repeat it" not in text
+    assert "to repeat" not in text
     assert 204 == end(made, ENDED)
 
 
@@ -225,6 +225,6 @@ def test_without_a_folder_the_lines_say_how_long_the_address_lasts(mockserver_se
     lines = made.control("GET", f"/report{FAILURE}").text.splitlines()[-3:]
 
     assert f"while the sandbox is open: {made.base}/_mock/calls/1" == lines[0]
-    assert lines[1].startswith("to repeat it, while the sandbox is open: curl -s ")
+    assert lines[1].startswith("to repeat its calls, while the sandbox is open: curl -s ")
     assert "to keep files of it after that: start the server with --failures-dir FOLDER" == lines[2]
     assert 204 == end(made, ENDED)

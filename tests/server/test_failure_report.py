@@ -114,7 +114,7 @@ def test_it_has_settings_calls_and_the_rules_that_never_fired_and_how_to_repeat_
     assert f"{made.id}: clock at 2026-03-01T12:00:00.000Z" in "\n".join(lines)
     assert {"what happened:", "rules that never fired:"} <= set(lines)
     assert (
-        f"to repeat it, while the sandbox is open: curl -s {made.base}/_mock/replay > run.json && mockserver replay-calls run.json"
+        f"to repeat its calls, while the sandbox is open: curl -s {made.base}/_mock/replay > run.json && mockserver replay-calls run.json"
         == lines[-1]
     )
 

@@ -24,7 +24,7 @@ LIST = 'mockserver.call("GET", "/v1/campaigns").json()'
 
 def second(suite: Suite, *steps: str, mark: str = 'conduct="off"') -> str:
     """Return the line after the failure in the report of a test with these steps."""
-    body = "\n".join(f"        {step}" for step in steps)
+    body = "\n".join(f"        {step}" for step in ("from types import SimpleNamespace", *steps))
     return summary(suite, f"    @pytest.mark.mockserver({mark})\n    def test_it(mockserver):\n{body}\n")[1]
 
 
@@ -35,6 +35,7 @@ def second(suite: Suite, *steps: str, mark: str = 'conduct="off"') -> str:
         ((CAMPAIGN, f'{READ}["execution"]'), "the answer of #2 has no 'execution'; did you mean 'executions'?"),
         ((CAMPAIGN, "start(mockserver, campaign)", f'{READ}["sentCount"]'), "the answer of #3 has 'sentCount' only as executions[0].sentCount"),
         ((CAMPAIGN, f'[each["name"] for each in {LIST}]'), "the answer of #2 is an object with campaigns"),
+        ((CAMPAIGN, f'SimpleNamespace(**{READ}).execution'), "the answer of #2 has no 'execution'; did you mean 'executions'?"),
         ((CAMPAIGN, f'{READ}["executions"][0]'), "the answer of #2 has an empty list for executions"),
     ],
 )  # fmt: skip
@@ -42,6 +43,13 @@ def test_an_exception_about_the_shape_of_an_answer_is_followed_by_that_shape(
     suite: Suite, steps: tuple[str, ...], line: str
 ) -> None:
     assert line == second(suite, *steps)
+
+
+@pytest.mark.parametrize("step", ["mockserver.state.items()", "mockserver.execution", "SimpleNamespace.execution"])
+def test_an_attribute_that_code_or_the_sandbox_lacks_is_not_missed_in_an_answer(suite: Suite, step: str) -> None:
+    line = second(suite, CAMPAIGN, READ, step)
+
+    assert line.startswith("2 calls were answered with success")
 
 
 def test_a_member_of_null_is_named(suite: Suite) -> None:

@@ -61,9 +61,9 @@ def test_polls_with_the_clock_moved_between_them_are_one_line_with_what_they_saw
     summary = "199 times, 12:00:00.000 to 12:03:18.000; 198 advances of the clock between them; executions.0.sentCount 1 to 199"
     assert [
         f"#3-#201 readCampaign GET /v1/campaigns/campaign -> 200  ({summary})",
-        "test: advance by 1s",
+        "clock: advance by 1s",
         "#202 readCampaign GET /v1/campaigns/campaign -> 200",
-        "test: advance by 1s",
+        "clock: advance by 1s",
     ] == rows(found)[-4:]
 
 
@@ -80,7 +80,7 @@ def test_two_calls_with_an_advance_between_them_are_not_collapsed(suite: Suite) 
         """,
     )
 
-    assert ["#1 listCampaigns GET /v1/campaigns -> 200", "test: advance by 1s"] == rows(found)[:2]
+    assert ["#1 listCampaigns GET /v1/campaigns -> 200", "clock: advance by 1s"] == rows(found)[:2]
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_a_timeline_of_several_days_has_the_date_of_each(mockserver: Sandbox) ->
     assert [
         "  2026-03-01",
         "  23:59:00.000  #1 listCampaigns GET /v1/campaigns -> 200",
-        "  23:59:00.000  test: advance by 90s",
+        "  23:59:00.000  clock: advance by 90s",
         "  2026-03-02",
         "  00:00:30.000  #2 listTemplates GET /v1/message-templates -> 200",
     ] == of_two_days.splitlines()[:5]
@@ -257,8 +257,10 @@ def test_calls_that_a_finding_cites_are_printed_with_their_bodies(suite: Suite) 
         """,
     )
 
+    advice = "; advice (L262 of the API document): Send the previewed filters under the name `filters`; without them every chat is messaged."
     assert [
-        "lost-filters: campaign campaign was started for every chat, after a preview with filters (calls #41, #42, #43)",
+        "lost-filters: campaign campaign was started for every chat, after a preview with filters (calls #41, #42, #43)"
+        + advice,
         "lost-filters: createCampaign got 'filter', which is not `filters` and restricts nothing (call #42)",
     ] == found[:2]
     shown = rows(found)
@@ -554,10 +556,10 @@ def test_the_exception_of_a_receiver_is_reported_without_secrets(mockserver: San
 @pytest.mark.parametrize(
     ("first", "line"),
     [
-        ("", "the same initial state: "),
+        ("", "to run the client on the same initial state: "),
         (
             'mockserver.apply({"given": {"chats": [{"id": "three"}]}})',
-            "the same seed, choices and clock: ",
+            "to run the client on the same seed, choices and clock: ",
         ),
     ],
     ids=["by the mark", "by the test"],

@@ -62,7 +62,7 @@ def test_a_suite_runs_against_a_running_server_and_leaves_nothing_there(suite: S
     result.stdout.fnmatch_lines(
         [
             "*#1 readCampaign*404 CAMPAIGN_NOT_FOUND",
-            "to repeat it: mockserver replay-calls .mockserver/failures/test_mine.py.test_fails.yaml",
+            "to repeat its calls, without the client: mockserver replay-calls .mockserver/failures/test_mine.py.test_fails.yaml",
         ]
     )
     assert before == set(running._host.sandboxes)

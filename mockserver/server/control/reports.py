@@ -250,7 +250,7 @@ def _lines_while_open(address: str, call: int | None, has_steps: bool) -> list[s
     """Return the lines about what a reader may do while the sandbox exists."""
     lines = [f"while the sandbox is open: {address}/_mock/{f'calls/{call}' if call else ''}"]
     repeat = f"curl -s {address}/_mock/replay > run.json && mockserver replay-calls run.json"
-    return [*lines, f"to repeat it, while the sandbox is open: {repeat}"] if has_steps else lines
+    return [*lines, f"to repeat its calls, while the sandbox is open: {repeat}"] if has_steps else lines
 
 
 def _without_address(line: str, address: str, prefix: str) -> str:

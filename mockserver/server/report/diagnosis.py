@@ -64,7 +64,7 @@ class Diagnosis(NamedTuple):
 def diagnose(snapshot: SandboxSnapshot, failure: Failure | None) -> Diagnosis:
     """Return the most likely cause; a loop that does not end and a client that waits for a clock that does not move take precedence."""
     if snapshot.run_ended is not None:
-        explained = clocks.frozen_clock_hint(snapshot) or [*map(_format_finding, _explaining(snapshot.findings, False))]
+        explained = clocks.frozen_clock_hint(snapshot) or _with_advice(_explaining(snapshot.findings, False))
         return _citing([f"The test was ended: {snapshot.run_ended}", *explained[:1], _READS_HINT])
     waits = clocks.waits_on_frozen_clock(snapshot, failure)
     likely = _likely(snapshot, failure)
@@ -120,9 +120,10 @@ def _uncounted_sends(snapshot: SandboxSnapshot) -> list[str]:
 def _on_faults_first(snapshot: SandboxSnapshot, findings: Iterable[Finding]) -> tuple[list[str], list[str]]:
     """Return the findings about calls that a rule has changed, and the others, in words."""
     faulted = {call.n for call in snapshot.exchanges if call.fault}
+    findings = list(findings)
     parts: tuple[list[str], list[str]] = ([], [])
-    for finding in findings:
-        parts[faulted.isdisjoint(finding.exchanges)].append(_format_finding(finding))
+    for finding, line in zip(findings, _with_advice(findings), strict=True):
+        parts[faulted.isdisjoint(finding.exchanges)].append(line)
     return parts
 
 
@@ -140,9 +141,15 @@ def _explaining(findings: Iterable[Finding], is_receiver_broken: bool) -> list[F
     return severe
 
 
-def _format_finding(finding: Finding) -> str:
-    cited = "" if _NUMBER.search(finding.message) else cited_calls(finding.exchanges, 3)
-    return f"{finding.rule}: {finding.message}{cited}"
+def _with_advice(findings: Iterable[Finding]) -> list[str]:
+    """Return each finding as a line, the first one of a rule with its advice."""
+    lines, advised = [], set()
+    for finding in findings:
+        cited = "" if _NUMBER.search(finding.message) else cited_calls(finding.exchanges, 3)
+        advice = f"; advice ({finding.line} of the API document): {finding.advice}"
+        lines.append(f"{finding.rule}: {finding.message}{cited}{'' if finding.rule in advised else advice}")
+        advised.add(finding.rule)
+    return lines
 
 
 # Failures of the test itself

@@ -22,6 +22,8 @@ from mockserver.server.report.snapshot import SandboxSnapshot
 
 _ENDED_EARLY = ("canceled", "failed")
 _OF_VALUES = ("TypeError", "KeyError", "AttributeError", "IndexError", "ValueError")
+# What a client makes of no answer: code, a class, and the objects of a test.
+_NO_ANSWERS = r"module |type object |'(?:\w*function\w*|\w*method\w*|Sandbox|RuleBuilder)' object"
 _DEPTH_MAX = 4  # of an answer whose members are searched for a key
 _NAMED_MAX = 5
 
@@ -77,7 +79,7 @@ def _empty_lists(_raised: str, body: Any) -> str:
 _SHAPES: Final[tuple[tuple[re.Pattern[str], Callable[[str, Any], str]], ...]] = (
     (re.compile(r"[\s\S]*'NoneType' object"), _null_members),
     (re.compile(r"KeyError: '([^']+)'"), _missing_member),
-    (re.compile(r"AttributeError: .* has no attribute '([^']+)'"), _missing_member),
+    (re.compile(rf"AttributeError: (?!{_NO_ANSWERS}).* has no attribute '([^']+)'"), _missing_member),
     (
         re.compile(r"TypeError: (?:string|list|tuple) indices must be integers|TypeError: .* object is not iterable"),
         _kind,

@@ -82,7 +82,7 @@ def _is_again(one: Row, other: Row) -> bool:
     if one.call is not None and other.call is not None:
         return _alike(one.call, other.call)
     is_advance = one.command == other.command == "advance"
-    return is_advance and one.lines[0].partition("  test: ")[2] == other.lines[0].partition("  test: ")[2]
+    return is_advance and one.lines[0].partition("  clock: ")[2] == other.lines[0].partition("  clock: ")[2]
 
 
 def _runs(rows: Sequence[Row]) -> Iterator[Row]:

@@ -58,7 +58,12 @@ class FailedRuns:
         if run.document.get("calls"):
             lines += filter(None, [run.document.get("summary")])  # set if the document is not the whole run
             dumped = documents.dump(run.document)
-            replay = self._write(f"{stem}.yaml", dumped.encode, "to repeat it: mockserver replay-calls {}", lines)
+            replay = self._write(
+                f"{stem}.yaml",
+                dumped.encode,
+                "to repeat its calls, without the client: mockserver replay-calls {}",
+                lines,
+            )
             har = self._write(f"{stem}.har", lambda: json.dumps(run.har, indent=1).encode(), "", lines)
             step_by_step = "to see it step by step: {0}; mockserver open {0} serves its last state"
             trace = self._write(f"{stem}.html", lambda: _trace(run, f"{stem}.har" if har else ""), step_by_step, lines)
