@@ -17,9 +17,11 @@ from mockserver.conduct.evidence import (
     numbers,
     outcome,
     request_of,
+    requested_wait,
     succeeded,
     was_received,
 )
+from mockserver.conduct.polling import OF_ALL_CALLS
 from mockserver.conduct.rules import Proof
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.core import ledger
@@ -32,6 +34,7 @@ _RETRIED_WITHIN = MINUTE
 # Of a call that was repeated at once after a connection that was in use before had ended without a byte.
 _BELOW = "; if your code sent it once, its HTTP library has sent it again"
 _AT_ONCE = 5 * SECOND
+_LOOP = 2  # repetitions of a cancel
 _SAME_RUN = 5 * MINUTE  # a later cancel is a new decision of the user, not a retry
 
 
@@ -39,7 +42,8 @@ def duplicate_start(evidence: Evidence) -> Iterator[Proof]:
     """The client cannot know whether a lost start took effect, and so may not start again without a read."""
     for campaign_id, first, again in _repeated_starts(evidence):
         is_own = not evidence.transport_repeats.get(again.n)
-        if not was_received(first) and is_own and not _has_read(evidence, first, again):
+        is_retry = client_key(first) == client_key(again) and not evidence.may_be_of_another_user(again)
+        if not was_received(first) and is_own and is_retry and not _has_read(evidence, first, again):
             effect = "had taken effect" if first.applied else "had not reached the service"
             effect = "was still on its way" if first.n > again.n else effect
             effect = effect if evidence.run.knows_effects else "may have taken effect"
@@ -70,6 +74,8 @@ def blind_post_retry(evidence: Evidence) -> Iterator[Proof]:
         if again is None or again.arrived_late or again.at - first.at > _RETRIED_WITHIN:
             continue
         if evidence.transport_repeats.get(again.n):
+            continue
+        if first.operation == "startCampaign" and evidence.may_be_of_another_user(again):
             continue
         is_duplicate_start = first.operation == "startCampaign" and not was_received(first)
         left = _left_by_creates(evidence, creates, first, again) if first.operation == "createCampaign" else ""
@@ -125,16 +131,36 @@ def rename_after_lost_create(evidence: Evidence) -> Iterator[Proof]:
 
 
 def _clones(evidence: Evidence, cause: str) -> Iterator[Proof]:
-    """Yield the ledger's clones that were started, by the operation whose response led to them."""
+    """
+    Yield the ledger's clones that were started, by the operation whose response led to them.
+
+    A campaign that was canceled or has failed never starts again, so that its user can only create another one.
+    """
     starts = {execution.campaign_id: evidence.creating_exchange(execution.id) for _, execution in evidence.executions()}
     for row in ledger.clones(evidence.run, evidence.made):
-        why, start = evidence.by_number(row["exchanges"][0]), starts.get(row["cloneId"])
+        (why, create), start = map(evidence.by_number, row["exchanges"]), starts.get(row["cloneId"])
         original = starts.get(row["originalId"])
-        if why is None or start is None or original is None or why.operation != cause:
+        if why is None or create is None or start is None or original is None or why.operation != cause:
+            continue
+        if client_key(create) != client_key(why) or _was_in_vain(evidence, row["originalId"], create):
+            continue
+        if cause == "createCampaign" and _is_of_another(evidence, row["originalId"], create):
             continue
         if start.at - original.at <= _CLONED_WITHIN:
             message = f"campaign {row['cloneId']} is a clone of {row['originalId']}, created after {row['why']} and started too"
             yield Proof(message, (*row["exchanges"], start.n))
+
+
+def _is_of_another(evidence: Evidence, campaign_id: str, create: JournalEntry) -> bool:
+    """Return True if another client has created the campaign, whose name is taken then."""
+    made = evidence.creating_exchange(campaign_id)
+    return made is not None and client_key(made) != client_key(create)
+
+
+def _was_in_vain(evidence: Evidence, campaign_id: str, create: JournalEntry) -> bool:
+    """Return True if the campaign was canceled or had failed when the client created another one."""
+    end = evidence.end_of(campaign_id)
+    return end is not None and end.target in ("canceled", "failed") and end.at <= create.at
 
 
 def only_200_is_ok(evidence: Evidence) -> Iterator[Proof]:
@@ -165,10 +191,12 @@ def json_on_204(evidence: Evidence) -> Iterator[Proof]:
 def _canceled_again(evidence: Evidence, success: JournalEntry, cancels: Sequence[JournalEntry]) -> JournalEntry | None:
     """Return the client's next cancel after one that succeeded, unless it is another decision or may be another user's."""
     later = (each for each in cancels if each.follows >= success.n and each.at - success.at <= _SAME_RUN)
-    again = next((cancel for cancel in later if client_key(cancel) == client_key(success)), None)
-    if again is None or (evidence.gap(success, again) or 0) < _AT_ONCE:
-        return again
-    return None if evidence.may_be_of_another_user(again) else again
+    own = [cancel for cancel in later if client_key(cancel) == client_key(success)]
+    if not own or not evidence.may_be_of_another_user(own[0]):
+        return own[0] if own else None
+    # Two users may have clicked; a client that fails at an empty body cancels again and again.
+    is_loop = len(own) >= _LOOP and (evidence.gap(success, own[_LOOP - 1]) or 0) < _AT_ONCE
+    return own[0] if is_loop else None
 
 
 def restart_canceled(evidence: Evidence) -> Iterator[Proof]:
@@ -200,11 +228,24 @@ def wrong_variable_keys(evidence: Evidence) -> Iterator[Proof]:
         manual = {variable.key for variable in template.variables if variable.source is None} if template else set()
         for start in starts.get(campaign.id, ()):
             values = body_of(start).get("commonVariables")
-            wrong = sorted(set(values) - manual) if isinstance(values, dict) else []
+            known = manual | _listed(evidence, campaign.template_id, start)
+            wrong = sorted(set(values) - known) if isinstance(values, dict) else []
             if template and wrong:
-                keys, known = ", ".join(key[:40] for key in wrong), ", ".join(sorted(manual)) or "none"
-                message = f"the start has values for {keys}; template {template.id} has {known}"
+                keys, has = ", ".join(key[:40] for key in wrong), ", ".join(sorted(manual)) or "none"
+                message = f"the start has values for {keys}; template {template.id} has {has}"
                 yield Proof(message, (start.n,))
+
+
+def _listed(evidence: Evidence, template_id: str, start: JournalEntry) -> set[str]:
+    """Return the variables that the client's last read of the template before a start has listed."""
+    reads = [read for read in evidence.concerning(template_id) if read.operation == "readTemplate" and read.n < start.n]
+    read = next((read for read in reversed(reads) if succeeded(read)), None)
+    return set() if read is None else _listed_in(evidence, read)
+
+
+def _listed_in(evidence: Evidence, read: JournalEntry) -> set[str]:
+    rows = evidence.answer_field(read, "commonVariables") or []
+    return {str(row.get("key")) for row in rows if isinstance(row, dict)}
 
 
 def stale_template(evidence: Evidence) -> Iterator[Proof]:
@@ -216,21 +257,20 @@ def stale_template(evidence: Evidence) -> Iterator[Proof]:
         reads = [call for call in calls if call.operation == "readTemplate"]
         is_read_after = any(first.n < read.n < again.n for read in reads)
         before = [read for read in reads if read.n < first.n and succeeded(read)]
-        if not is_read_after and (evidence.code(again) == evidence.code(first) or _lacked(evidence, before, again)):
+        values = body_of(again).get("commonVariables")
+        has_more = bool(before) and isinstance(values, dict) and bool(set(values) - _listed_in(evidence, before[-1]))
+        if not is_read_after and (evidence.code(again) == evidence.code(first) or has_more):
             message = (
                 f"campaign {campaign_id} was started again without a read of its template, after a variable was missing"
             )
             yield Proof(message, numbers((*before[-1:], first, again)))
 
 
-def _lacked(evidence: Evidence, reads: list[JournalEntry], start: JournalEntry) -> bool:
-    """Return True if the start sends a variable that the last read of the template did not list."""
-    if not reads:
-        return False
-    rows = evidence.answer_field(reads[-1], "commonVariables") or []
-    known = {row.get("key") for row in rows if isinstance(row, dict)}
-    values = body_of(start).get("commonVariables")
-    return isinstance(values, dict) and bool(set(values) - known)
+def _is_locked_out(evidence: Evidence, call: JournalEntry) -> bool:
+    """Return True if the client's next call was refused by its key or its account: only a person can go on then."""
+    later = (each for each in evidence.exchanges if each.follows >= call.n and client_key(each) == client_key(call))
+    following = next(later, None)
+    return following is not None and was_received(following) and following.status in OF_ALL_CALLS
 
 
 def cancel_and_forget(evidence: Evidence) -> Iterator[Proof]:
@@ -238,7 +278,8 @@ def cancel_and_forget(evidence: Evidence) -> Iterator[Proof]:
     for campaign_id, cancels in evidence.grouped_by("id", "cancelCampaign"):
         last = cancels[-1]
         failed, ended_at = has_to_retry(last), evidence.ended_at(campaign_id)
-        was_over = ended_at is not None and ended_at <= last.at
+        was_over = ended_at is not None and ended_at <= last.at + (requested_wait(last) or 0)
+        was_over |= _is_locked_out(evidence, last)
         if failed and ended.get(campaign_id) == "completed" and not was_over:
             message = f"the cancel of {campaign_id} got {outcome(last)}, was not repeated, and everything was sent"
             yield Proof(message, (last.n,))

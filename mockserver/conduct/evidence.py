@@ -170,6 +170,12 @@ class Evidence:
         return frozenset(status for status in statuses if status in FINAL)
 
     @property
+    def is_whole(self) -> bool:
+        """Return False if the journal, which is bounded, has dropped calls."""
+        exchanges = self.run.exchanges
+        return not exchanges or exchanges[0].n == 1
+
+    @property
     def may_show_final(self) -> bool:
         """Return False if no record has ended and no rule has replaced a response, so that no body needs to be read."""
         transitions = self.run.transitions
@@ -305,9 +311,12 @@ class Evidence:
 
     @cached_property
     def _shown(self) -> Mapping[Any, list[tuple[int, Any]]]:
-        """The statuses of each campaign that the client received, by the number of the call."""
+        """The statuses of each campaign, and of its executions, that the client received, by the number of the call."""
         shown: dict[Any, list[tuple[int, Any]]] = {}
-        for read in self.of("readCampaign", "listCampaigns"):
+        for read in self.of("readCampaign", "listCampaigns", "readExecution"):
+            if read.operation == "readExecution":
+                shown.setdefault(read.call.params["id"], []).append((read.n, self.answer_field(read, "status")))
+                continue
             listed = self.answer_field(read, "campaigns")
             for row in listed if isinstance(listed, list) else [self.answer(read)]:
                 if isinstance(row, dict) and isinstance(row.get("id"), str):
@@ -374,6 +383,15 @@ class Evidence:
             ),
             None,
         )
+
+    def is_event_under_way(self, session_id: str) -> bool:
+        """Return True if an event of the session is still to be delivered: its receiver may yet accept it."""
+        deliveries = self.run.deliveries.values()
+        return any(each.event.record.id == session_id and not each.has_ended for each in deliveries)
+
+    def end_of(self, record_id: str) -> Transition | None:
+        """Return the transition to the record's final state, or None."""
+        return self._ends.get(record_id)
 
     def ended_at(self, record_id: str) -> Instant | None:
         """Return the instant at which a record reached its final state, or None."""

@@ -50,7 +50,7 @@ RETRIED = 3  # polls in a row that failed: a client that gives up then has retri
 STALLED = 2 * MINUTE
 UNMEASURED = "no clock moved between a 429 and the next call, nor between any other two"
 HOPELESS = (400, 401, 403, 404, 409, 422)
-_OF_ALL_CALLS = (401, 403)  # a refusal of the key or the tenant, whatever the request
+OF_ALL_CALLS = (401, 403)  # a refusal of the key or the tenant, whatever the request
 
 
 class PollSequence(NamedTuple):
@@ -86,7 +86,17 @@ def final_read(evidence: Evidence, polls: PollSequence) -> FinalRead | None:
         later.at - earlier.at <= _SAME_LOOP and evidence.is_in_a_row(earlier, later)
         for earlier, later in pairwise(reads[place:])
     )
-    later = [read for read, _ in takewhile(lambda pair: pair[1], zip(reads[place + 1 :], is_of_loop, strict=True))]
+    loop = [read for read, _ in takewhile(lambda pair: pair[1], zip(reads[place + 1 :], is_of_loop, strict=True))]
+    # Counts may change after the end; the first read that shows no other ones tells the client so.
+    before = evidence.answer(reads[place])
+    later: list[JournalEntry] = []
+    for read in loop:
+        answer = evidence.answer(read)
+        if answer == before:
+            later.append(read)
+        elif later and not later[-1] is read:
+            later.clear()
+        before = answer
     return FinalRead(reads[place], later)
 
 
@@ -169,11 +179,20 @@ def poll_dies_on_error(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
         related = [*evidence.concerning(polls.id), *evidence.concerning(last.call.params.get("id"))]
         if any(call.place_as_sent > last.place_as_sent for call in related) or evidence.is_acknowledged(polls.id):
             continue
-        if evidence.now - last.at >= _GIVEN_UP_AFTER:
+        resumed_at = last.at + (requested_wait(last) or 0)
+        if polls.operation == "readConnectionSession" and _is_over_by(evidence, polls.id, resumed_at):
+            continue
+        if evidence.now - resumed_at >= _GIVEN_UP_AFTER:
             message = f"the polling of {polls.id} ended with {outcome(last)}, while it was pending"
             yield Proof(message, numbers((successes[-1], last)))
         else:
             yield NotAssessable(f"the last poll of {polls.id} failed, and the run ended there")
+
+
+def _is_over_by(evidence: Evidence, session_id: str, at: Instant) -> bool:
+    """Return True if the deadline of a session is over then: a client no longer polls it."""
+    found = evidence.run.find("session", session_id)
+    return found is not None and bool(found[1].expires_at <= at)
 
 
 def progress_is_done(evidence: Evidence) -> Iterator[Proof]:
@@ -227,7 +246,11 @@ def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
 
 
 def _is_burst(evidence: Evidence, first: JournalEntry, again: Sequence[JournalEntry]) -> bool:
-    return len(again) >= 2 and not succeeded(again[0]) and (evidence.gap(first, again[1]) or 0) < SECOND
+    """Return True for three calls within a second, unless each wait is longer than the one before: a short backoff."""
+    if len(again) < 2 or succeeded(again[0]):
+        return False
+    waits = [evidence.gap(*pair) or 0 for pair in pairwise((first, *again[:2]))]
+    return sum(waits) < SECOND and not waits[0] < waits[1]
 
 
 def _retries_of_limited(evidence: Evidence, first: JournalEntry, after: int = 0) -> Iterator[JournalEntry]:
@@ -289,7 +312,7 @@ def _refused_alike(evidence: Evidence, first: JournalEntry, again: Sequence[Jour
 def _is_anyones(refused: JournalEntry) -> bool:
     """Return True if equal calls may be those of several users, each of whom is refused once."""
     is_page = refused.call.method == "GET"
-    is_first = refused.status in _OF_ALL_CALLS and refused.call.body in (None, b"", b"{}")
+    is_first = refused.status in OF_ALL_CALLS and refused.call.body in (None, b"", b"{}")
     return refused.operation not in _POLLED and (is_page or is_first)
 
 

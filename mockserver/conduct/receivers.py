@@ -125,9 +125,12 @@ def trusts_payload_tenant(evidence: Evidence) -> Iterator[Proof | NotAssessable]
         reads = [
             exchange
             for exchange in evidence.exchanges
-            if exchange.at >= attempt.at and attempt.session_id in exchange.call.params.values()
+            if exchange.sent_at >= attempt.at and attempt.session_id in exchange.call.params.values()
         ]
-        if reads and attempt.event_id not in genuine:
+        reads_in_any_case = any(
+            evidence.answer_field(read, "status") == "pending" for read in evidence.reads(attempt.session_id)
+        )
+        if reads and not reads_in_any_case and attempt.event_id not in genuine:
             has_acted = True
             message = f"an event with another tenant's id ({attempt.label}) was acknowledged and acted upon"
             yield Proof(message, (reads[0].n,))

@@ -7,11 +7,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from itertools import islice, pairwise
 from typing import Any
 
-from mockserver.conduct.evidence import WITH_FILTERS, Evidence, body_of, numbers, succeeded
+from mockserver.conduct.evidence import WITH_FILTERS, Evidence, body_of, client_key, numbers, succeeded
 from mockserver.conduct.rules import Proof
 from mockserver.contract import schemas
 from mockserver.contract.endpoints import OPERATIONS
@@ -49,13 +50,15 @@ def _preview_for(evidence: Evidence, create: JournalEntry) -> JournalEntry | Non
     The filters of a preview that some campaign has are not lost, nor are they known to be meant for a campaign that is
     created later, or after other calls: another user may send to every chat.
     """
-    creates = evidence.of("createCampaign")
+    creates, caller = evidence.of("createCampaign"), client_key(create)
     since = max((earlier.n for earlier in creates if earlier.n < create.n), default=0)
-    previews = (each for each in evidence.of("previewAudience") if since < each.n < create.n and succeeded(each))
-    *_, last = (None, *previews)
+    previews = [each for each in evidence.of("previewAudience") if since < each.n < create.n and succeeded(each)]
+    last = previews[-1] if previews else None
     filters = None if last is None else body_of(last).get("filters")
     if last is None or not filters or any(body_of(each).get("filters") == filters for each in creates):
         return None
+    if client_key(last) != caller or any(not body_of(each).get("filters") for each in previews):
+        return None  # of another client, or of one that has compared the audience with every chat
     others = (name for name in OPERATIONS if name not in _BEFORE_A_CREATE)
     is_for_it = create.at - last.at <= MINUTE and not evidence.between(last, create, *others)
     return last if is_for_it else None
@@ -194,21 +197,33 @@ def _browser_sign(exchange: JournalEntry) -> str:
         return "preflight" if asks_for_key and "/embed-frame-policy" not in exchange.call.path else ""
     if not headers.get("x-api-key", "").strip().startswith("sk_"):
         return ""
-    if "sec-fetch-mode" in headers and (
-        "sec-fetch-site" in headers or headers.get("user-agent", "").startswith("Mozilla/")
-    ):
+    agent = headers.get("user-agent", "")
+    is_browser = agent.startswith("Mozilla/") and "compatible;" not in agent
+    if "sec-fetch-mode" in headers and ("sec-fetch-site" in headers or is_browser):
         return "Sec-Fetch-Mode"
     return next((name.capitalize() for name in ("origin", "referer") if name in headers), "")
 
 
 def key_in_wrong_place(evidence: Evidence) -> Iterator[Proof]:
+    """In a body, whose texts are the user's, only a key of this run is one: a campaign may be named sk_newsletter."""
     misplaced: dict[str, list[JournalEntry]] = {}
-    for exchange in filter(_may_misplace_key, evidence.everything):
+    suspects = list(filter(_may_misplace_key, evidence.everything))
+    known = _known_keys(evidence) if suspects else frozenset()
+    for exchange in suspects:
         for place in places_of_keys(exchange, _SECRET.search):
-            misplaced.setdefault(place, []).append(exchange)
+            if place != "body" or not known.isdisjoint(
+                _SECRET.findall((exchange.call.body or b"").decode("utf-8", "replace"))
+            ):
+                misplaced.setdefault(place, []).append(exchange)
     for place, exchanges in misplaced.items():
         calls = "1 call" if len(exchanges) == 1 else f"{len(exchanges)} calls"
         yield Proof(f"{calls} had a secret key in the {place}", numbers(exchanges[:_CITED]))
+
+
+def _known_keys(evidence: Evidence) -> AbstractSet[str]:
+    """Return the secret keys of the tenants, and what calls have sent as one."""
+    sent = {exchange.call.headers.get("x-api-key", "").strip() for exchange in evidence.everything}
+    return sent.union(tenant.secret_key for tenant in evidence.run.tenants.values())
 
 
 def _may_misplace_key(exchange: JournalEntry) -> bool:
@@ -252,14 +267,20 @@ def _multipart_fault(content_type: str, body: bytes) -> str:
 
 
 def media_all_or_nothing(evidence: Evidence) -> Iterator[Proof]:
+    """Files of the same names that are sent later, or by another client, are others."""
     uploads = [(upload, upload_results(evidence, upload)) for upload in evidence.of("uploadMedia")]
     for place, (first, results) in enumerate(uploads):
-        repetitions = ((again, results.keys() & later.keys()) for again, later in uploads[place + 1 :])
+        later = (pair for pair in uploads[place + 1 :] if _may_be_repeated(first, pair[0]))
+        repetitions = ((again, results.keys() & others.keys()) for again, others in later)
         mixed = ((again, files) for again, files in repetitions if {results[file] for file in files} == {True, False})
         for again, files in islice(mixed, 1):
             names = ", ".join(sorted(file for file in files if results[file]))[:80]
             message = f"{names} had been uploaded, and was sent again with the file that failed"
             yield Proof(message, numbers((first, again)))
+
+
+def _may_be_repeated(first: JournalEntry, again: JournalEntry) -> bool:
+    return client_key(first) == client_key(again) and again.at - first.at <= 10 * MINUTE
 
 
 def upload_results(evidence: Evidence, upload: JournalEntry) -> dict[str, bool]:
@@ -271,6 +292,7 @@ def upload_results(evidence: Evidence, upload: JournalEntry) -> dict[str, bool]:
 
 _NO_CURSOR = ("", "null", "none", "undefined", "nil")
 _OFFSETS = ("offset", "page", "skip", "start")
+_SAME = 10  # reads of a page that several users may each have opened: a loop that never ends reads it more often
 _RESTARTED = 10  # lists at one instant: a loop that never ends restarts more often, and a test reads a list a few times
 
 
@@ -332,7 +354,7 @@ def _same_cursors(evidence: Evidence, chat_id: str, lists: Sequence[JournalEntry
     returned = Counter(following for page in read if (following := next_cursor(evidence, page)) != _cursor(page))
     for cursor in dict.fromkeys(map(_cursor, read)):
         same = [page for page in read if _cursor(page) == cursor]
-        if cursor and not _is_blank(cursor) and len(same) >= 2 + max(returned[cursor], 1):
+        if cursor and not _is_blank(cursor) and len(same) >= _SAME + max(returned[cursor], 1):
             yield Proof(f"{chat_id} was read {len(same)} times with the same cursor", numbers(same[:3]))
 
 
@@ -358,11 +380,13 @@ def _is_last(evidence: Evidence, page: JournalEntry) -> bool:
 
 
 def page_skip(evidence: Evidence) -> Iterator[Proof]:
+    """A page of which the journal has the beginning only may have returned any cursor."""
     for chat_id, lists in _lists(evidence):
         returned: set[str] = set()
+        is_known = evidence.is_whole and not any(page.answer_cut_from_bytes for page in lists)
         for page in lists:
             cursor = _cursor(page)
-            if cursor and cursor.lower() not in _NO_CURSOR and cursor not in returned:
+            if cursor and is_known and cursor.lower() not in _NO_CURSOR and cursor not in returned:
                 yield Proof(f"{chat_id} was read with a cursor that no page returned", (page.n,))
             offsets = [name for name in dict(page.call.query) if name in _OFFSETS]
             if offsets:

@@ -7,11 +7,21 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 
-from mockserver.conduct.evidence import DeliveryAttempt, Evidence, body_of, client_key, numbers, succeeded, was_received
-from mockserver.conduct.polling import HOPELESS, RETRIED, failures_at_end, final_read, poll_sequences
+from mockserver.conduct.evidence import (
+    DeliveryAttempt,
+    Evidence,
+    body_of,
+    client_key,
+    has_to_retry,
+    numbers,
+    requested_wait,
+    succeeded,
+    was_received,
+)
+from mockserver.conduct.polling import HOPELESS, RETRIED, FinalRead, failures_at_end, final_read, poll_sequences
 from mockserver.conduct.rules import NotAssessable, Proof
 from mockserver.contract import schemas
 from mockserver.core import ledger
@@ -22,6 +32,10 @@ from mockserver.core.state.records import PageVisit, Session
 _UNKNOWN = (409, 410, 422)  # how a receiver refuses an event of an unknown session
 _NOT_FOUND = 404  # of an unknown session, or of a wrong path
 _AT_ONCE = MINUTE  # a session later than that after a failure is a user's new attempt
+_PROMPT = 2 * SECOND  # within which a client acts upon a report
+_MANY_READS = 5
+_LONGEST_LOOP = 15 * SECOND
+_LONGEST_POLL = 30 * SECOND
 _POLLED_WITHIN = MINUTE  # a client that polls has read again by then
 
 
@@ -31,15 +45,24 @@ def reuse_dead_session(evidence: Evidence) -> Iterator[Proof]:
         status = evidence.answer_field(final.exchange, "status") if final is not None else None
         if polls.operation != "readConnectionSession" or final is None or status == "completed":
             continue
-        if len(final.later) >= 2:
+        if _is_loop(evidence, final):
             message = f"{polls.id} was {status}, and was read {len(final.later)} more times"
             yield Proof(message, numbers((final.exchange, *final.later[:2])))
         # A POST to a dead link is sent by a tab that was open before.
         dead = (visit for visit in _visits(evidence, polls.id) if visit.method == "GET" and visit.status == 410)
-        if any(visit.at > final.exchange.at for visit in dead):
+        # One visit of a dead link is a user's, who still has it: a client that shows it again has several.
+        if sum(visit.at > final.exchange.at for visit in dead) >= 2:
             created = evidence.creating_exchange(polls.id)
-            message = f"the link of {polls.id} was opened after the client had read that it was {status}"
+            message = (
+                f"the link of {polls.id} was opened again and again after the client had read that it was {status}"
+            )
             yield Proof(message, numbers((*([created] if created else []), final.exchange)))
+
+
+def _is_loop(evidence: Evidence, final: FinalRead) -> bool:
+    """Return True for two later reads as a loop sends them, or for many: several people may each have opened a page."""
+    waits = [evidence.gap(*pair) or 0 for pair in pairwise((final.exchange, *final.later[:2]))]
+    return len(final.later) >= _MANY_READS or (len(waits) >= 2 and max(waits) <= _LONGEST_LOOP)
 
 
 def poll_past_deadline(evidence: Evidence) -> Iterator[Proof]:
@@ -83,8 +106,19 @@ def _unnoticed(evidence: Evidence) -> Iterator[tuple[Session, JournalEntry]]:
             continue
         reads = evidence.reads(session.id)
         is_read = any(evidence.answer_field(read, "status") == "completed" for read in reads)
+        if evidence.is_event_under_way(session.id) or _is_polled_to_deadline(evidence, session):
+            continue
         if not is_read and not evidence.is_acknowledged(session.id) and not _is_turned_away(evidence, session):
             yield session, created
+
+
+def _is_polled_to_deadline(evidence: Evidence, session: Session) -> bool:
+    """Return True if the client's next poll, by the wait before its last one or by a Retry-After, is past the deadline."""
+    reads = [call for call in evidence.concerning(session.id) if call.operation == "readConnectionSession"]
+    if not reads:
+        return False
+    wait = max(min(reads[-1].at - reads[-2].at, _LONGEST_POLL) if len(reads) > 1 else 0, requested_wait(reads[-1]) or 0)
+    return reads[-1].at + wait >= session.expires_at
 
 
 def _is_turned_away(evidence: Evidence, session: Session) -> bool:
@@ -98,6 +132,7 @@ def webhook_only(evidence: Evidence) -> Iterator[Proof]:
     unused = {row["sessionId"] for row in ledger.abandoned(evidence.run, evidence.made)}
     for session, created in evidence.sessions():
         over = evidence.now >= session.expires_at and session.status != "pending"
+        over &= not evidence.is_event_under_way(session.id)
         unread = session.id in unused or (session.status == "completed" and not evidence.reads(session.id))
         if (
             over
@@ -114,12 +149,27 @@ def webhook_only(evidence: Evidence) -> Iterator[Proof]:
 def id_not_stored_first(evidence: Evidence) -> Iterator[Proof]:
     for session, created in evidence.sessions():
         attempts = _plain_attempts(evidence, session)
-        has_id = bool(attempts) and not evidence.ended_with(
-            created, session.id
-        )  # the create's response was sent before
-        if has_id and all(_is_unknown(evidence, attempt) for attempt in attempts) and not evidence.reads(session.id):
+        has_id = was_received(created) and not evidence.ended_with(created, session.id)
+        is_own = _may_be_receiver_of(evidence, created, attempts)
+        if (
+            attempts
+            and has_id
+            and is_own
+            and all(_is_unknown(evidence, attempt) for attempt in attempts)
+            and not evidence.reads(session.id)
+        ):
             message = f"the receiver answered {attempts[-1].status} to the event of {session.id} ({attempts[0].label}), and the client did not read the session"
             yield Proof(message, (created.n,))
+
+
+def _may_be_receiver_of(evidence: Evidence, created: JournalEntry, attempts: Sequence[DeliveryAttempt]) -> bool:
+    """Return False if the receivers have accepted only events of another client's sessions: each application has its own."""
+    endpoints, clients = {attempt.endpoint for attempt in attempts}, {}
+    for session, create in evidence.sessions():
+        clients[session.id] = client_key(create)
+    accepted = (each for each in evidence.delivery_attempts if each.accepted and each.endpoint in endpoints)
+    of_clients = {clients[each.session_id] for each in accepted if each.session_id in clients}
+    return not of_clients or client_key(created) in of_clients
 
 
 def _plain_attempts(evidence: Evidence, session: Session) -> list[DeliveryAttempt]:
@@ -140,7 +190,7 @@ def event_before_answer(evidence: Evidence) -> Iterator[Proof]:
     """The event of a session that ends during its creation arrives before the create's response."""
     for session, created in evidence.sessions():
         attempts = _plain_attempts(evidence, session)
-        if not attempts or not evidence.ended_with(created, session.id):
+        if not attempts or not was_received(created) or not evidence.ended_with(created, session.id):
             continue
         if attempts[0].accepted or attempts[0].status is None:
             continue
@@ -247,6 +297,9 @@ def double_provision(evidence: Evidence) -> Iterator[Proof]:
             continue
         is_by_poll = acknowledged_at <= uses[0].at and uses[0].n < reads[0].n < uses[1].n
         is_by_event = reads[0].n < uses[0].n and uses[0].at < acknowledged_at <= uses[1].at
+        second_report = acknowledged_at if is_by_event else reads[0].at
+        if uses[1].at - second_report > _PROMPT:
+            continue  # a page shows it
         if is_by_poll or is_by_event:
             message = f"poll and event both led to a read of {session.entrypoint_id}"
             yield Proof(message, numbers((reads[0], *uses[:2])))
@@ -260,7 +313,10 @@ def late_event_overwrites(evidence: Evidence) -> Iterator[Proof]:
             old, new = creates.get(late.session_id), creates.get(connected.session_id)
             if old is None or new is None or not is_overtaken(connected.kind, late.kind) or old.n >= new.n:
                 continue
-            again = [create for create in creates.values() if create.n > new.n and create.at >= late.at]
+            ended_at = evidence.ended_at(late.session_id)
+            if ended_at is not None and ended_at > connected.at:
+                continue  # the event is not late: the old session ended only then
+            again = [create for create in creates.values() if create.n > new.n and create.sent_at >= late.at]
             if again:
                 message = f"after the late failure of {late.session_id} ({late.label}) a session was created, although {connected.session_id} had connected"
                 yield Proof(message, numbers((old, new, again[0])))
@@ -280,7 +336,7 @@ def ack_then_lose(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
         has_read = any(evidence.answer_field(call, "status") == session.status for call in calls)
         if acknowledged_at is None or not calls or succeeded(calls[-1]) or has_read:
             continue
-        if calls[0].at < acknowledged_at:
+        if calls[0].sent_at < acknowledged_at or calls[-1].at - acknowledged_at > MINUTE or not has_to_retry(calls[-1]):
             continue
         if evidence.now - calls[-1].at >= MINUTE:
             message = f"the event of {session.id} was acknowledged, the read that followed failed, and was not repeated"
@@ -353,6 +409,7 @@ def link_shared_or_cached(evidence: Evidence) -> Iterator[Proof]:
         if others:
             message = f"two user agents opened the page of {session.id} (visits {visits[0].n}, {others[0].n})"
             yield Proof(message, (created.n,))
-        elif late and session.status in ("pending", "completed"):
-            message = f"the link of {session.id} was opened again a minute after it had been used (visit {late[0].n})"
+        elif len(late) >= 2 and session.status in ("pending", "completed"):
+            shown = f"visits {late[0].n}, {late[1].n}"
+            message = f"the link of {session.id} was opened again and again, a minute and more after it had been used ({shown})"
             yield Proof(message, numbers((created, *evidence.reads(session.id)[:1])))

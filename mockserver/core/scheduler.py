@@ -59,6 +59,7 @@ TIMER_HANDLERS: Mapping[tuple[str, str], Callable[[SandboxState, Timer], None]] 
         ("execution", "drain"): lambda sandbox, timer: campaigns.finish_lagging_execution(
             _scope(sandbox, timer), timer.id
         ),
+        ("execution", "settle"): lambda sandbox, timer: None,  # the counts are arithmetic
         ("execution", "sent"): _reach,
         ("session", "expire"): lambda sandbox, timer: connections.expire_on_time(_scope(sandbox, timer), timer.id),
         ("delivery", "wake"): lambda sandbox, timer: deliveries.retry_due(sandbox, timer.id, {"timer": timer.trigger}),

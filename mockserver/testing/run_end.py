@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import islice
 from weakref import ref
 
+from mockserver.contract.effects import deciding
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.text import json_value
 from mockserver.core.state.journal import JournalEntry
@@ -14,6 +15,7 @@ from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.hosting.usage import OF_A_RUN, Ended
 
 _OF_SERVER = "mockserver http"  # the beginning of the names of the socket's threads
+_ANSWERING = frozenset(deciding("response"))
 _RECORD_READS = frozenset(name for name, row in ENDPOINTS.items() if row.method == "GET" and "{" in row.path)
 
 
@@ -47,8 +49,8 @@ class ReadsLimit:
     """
     Ends a test whose client reads one record without end.
 
-    It counts equal reads of one record with equal answers and no call of the API between them, if the record has ended, or
-    if the clock stays where it is: then no further read can be answered differently. It looks at the journal only when a row
+    It counts equal reads of one record with equal answers and no call of the API between them, if the record has ended, if
+    the clock stays where it is, or if a rule gives the answers: then no further read is answered differently. It looks at the journal only when a row
     of this length is possible, so that a call costs it one comparison.
 
     Lifetime: that of its sandbox.
@@ -94,10 +96,10 @@ def _row(newest_first: Sequence[JournalEntry]) -> Sequence[JournalEntry]:
     newest = newest_first[0]
     from mockserver.conduct.evidence import request_of  # imported here: few tests have a row
 
-    request, has_ended = request_of(newest), _has_ended(newest)
+    request, has_ended, is_given = request_of(newest), _has_ended(newest), _is_given(newest)
     for place, entry in enumerate(newest_first):
         is_equal = (entry.status, entry.answer) == (newest.status, newest.answer) and request_of(entry) == request
-        if not is_equal or not (has_ended or entry.at == newest.at):
+        if not is_equal or not (has_ended or entry.at == newest.at or (is_given and _is_given(entry))):
             return newest_first[:place]
     return newest_first
 
@@ -106,6 +108,11 @@ def _has_ended(read: JournalEntry) -> bool:
     from mockserver.conduct.evidence import FINAL
 
     return _status(read) in FINAL
+
+
+def _is_given(read: JournalEntry) -> bool:
+    """Return True if a rule has given the answer in place of the record."""
+    return read.fault is not None and not _ANSWERING.isdisjoint(read.fault.effects)
 
 
 def _status(read: JournalEntry) -> str | None:
@@ -122,4 +129,6 @@ def _reason(row: Sequence[JournalEntry]) -> str:
     read = f"the client read {record_id} {len(row)} times in a row ({newest.operation}, {numbers})"
     if _has_ended(newest):
         return f"{read}, although it was {_status(newest)}: the loop does not end there"
+    if row[-1].at != newest.at:
+        return f"{read} with the equal answers of a rule: the loop does not end"
     return f"{read} with equal answers, while the clock did not move: the loop does not end"

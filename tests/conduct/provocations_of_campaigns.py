@@ -381,13 +381,13 @@ def started_by_two_users(c: Client, reads: int = 2) -> None:
         c.start(campaign)
 
 
-def canceled_by_two_users(c: Client, apart: str = "20s") -> None:
+def canceled_by_users(c: Client, apart: str = "20s", users: int = 2) -> None:
     campaign, _ = c.launch(cadence=1)
-    for _ in range(2):
+    for _ in range(users):
         c.campaign(campaign)
-    c.cancel(campaign)
-    c.wait(apart)
-    c.cancel(campaign)
+    for _ in range(users):
+        c.cancel(campaign)
+        c.wait(apart)
 
 
 def canceled_by_one_and_started_by_another(c: Client, reads: int = 2) -> None:
@@ -496,9 +496,9 @@ def blank_cursor(c: Client) -> None:
     c.messages("?cursor=")
 
 
-def one_cursor(c: Client) -> None:
+def one_cursor(c: Client, times: int = 11) -> None:
     cursor = c.messages("?limit=2")["nextCursor"]
-    for _ in range(3):
+    for _ in range(times):
         c.messages(f"?limit=2&cursor={cursor}")
 
 
@@ -564,7 +564,8 @@ PROVOCATIONS = (
     Provocation("retry-hopeless", (1, 2, 3), create_without_a_name, canceled_until_it_is_shown),
     Provocation("only-200-is-ok", (2, 3), repeated_a_202, _with(repeated_a_202, "believed", again=False)),
     Provocation("json-on-204", (3, 4), canceled, _with(canceled, "once", 1)),
-    Provocation("json-on-204", (5, 6), _with(canceled_by_two_users, "at once", "1s"), canceled_by_two_users),
+    Provocation("json-on-204", (6, 7), _with(canceled_by_users, "in a loop", "1s", 3), canceled_by_users),
+    Provocation("json-on-204", (3, 4), canceled, _with(canceled_by_users, "at once", "0s")),
     Provocation("json-on-204", (3, 4), canceled, canceled_as_it_was_shown),
     Provocation("progress-is-done", (3,), believed_the_progress, _with(believed_the_progress, "to_the_end", 2)),
     Provocation("restart-canceled", (3, 4), restarted, _with(restarted, "created", again=False)),
@@ -601,6 +602,7 @@ PROVOCATIONS = (
     Provocation("page-early-stop", (1,), stopped_short, read_the_newest),
     Provocation("page-endless", (2, 3), blank_cursor, pages),
     Provocation("page-endless", (2, 3, 4), one_cursor, pages),
+    Provocation("page-endless", (2, 3, 4), one_cursor, _with(one_cursor, "by users", 3)),
     Provocation("page-endless", (2, 3, 5), pages_again, _with(pages_again, "for_four_users", 4)),
     Provocation("page-skip", (1,), home_made_cursor, pages),
     Provocation("page-skip", (1,), by_offset, pages),

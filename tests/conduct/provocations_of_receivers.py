@@ -154,11 +154,12 @@ def opened_by_two(c: Watched, agent: str) -> None:
     c.visit(session, agent=agent)
 
 
-def opened_late(c: Watched, status: int) -> None:
+def opened_late(c: Watched, status: int, times: int = 2) -> None:
     session = c.connect()
     c.visit(session, 303, "POST")
-    c.wait("2m")
-    c.visit(session, status)
+    for _ in range(times):
+        c.wait("2m")
+        c.visit(session, status)
 
 
 def not_opened(c: Watched, visited: bool) -> None:
@@ -193,13 +194,14 @@ def burnt(c: Watched, again: bool) -> None:
         c.connect()
 
 
-def opened_dead(c: Watched, again: bool) -> None:
+def opened_dead(c: Watched, again: bool, times: int = 2) -> None:
     session = c.connect()
     c.visit(session)
     c.wait("20m")
     c.session(session)
-    c.wait("1s")
-    c.visit(c.connect() if again else session, 410)
+    for _ in range(times):
+        c.wait("1s")
+        c.visit(c.connect() if again else session, 410)
 
 
 def forged(fault: str) -> tuple[Any, Any]:
@@ -244,5 +246,7 @@ PAGE = (
     Provocation("preview-burns-link", (1,), _with(burnt, "burnt", False), _with(burnt, "again", True)),
     Provocation("link-shared-or-cached", (1,), _with(opened_by_two, "shared", "Other/1.0"), _with(opened_by_two, "bot", "Slackbot-LinkExpanding 1.0")),
     Provocation("link-shared-or-cached", (1,), _with(opened_late, "cached", 410), _with(opened_late, "went_on", 200)),
+    Provocation("link-shared-or-cached", (1,), _with(opened_late, "cached", 410), _with(opened_late, "a restored tab", 410, 1)),
     Provocation("reuse-dead-session", (1, 2), _with(opened_dead, "opened", False), _with(opened_dead, "again", True)),
+    Provocation("reuse-dead-session", (1, 2), _with(opened_dead, "opened", False), _with(opened_dead, "once", False, 1)),
 )  # fmt: skip

@@ -227,6 +227,17 @@ def test_only_an_official_template_on_the_lite_channel_is_a_mismatch(
         assert [(platform, template_id)] == [(each["platform"], each["templateId"]) for each in listed(mockserver)]
 
 
+@pytest.mark.clause("campaigns.template-mismatch", "campaigns.platform")
+def test_a_template_that_has_become_official_is_not_sent_on_the_lite_channel(mockserver: Sandbox) -> None:
+    reply = create(mockserver, templateId="template_pending", platform="chatapp_lite")
+    mockserver.at("1s").set_template(id="template_pending", status="APPROVED")
+    mockserver.advance("1s")
+
+    start = f"{CAMPAIGNS}/{reply.json()['campaignId']}/start"
+    assert MISMATCH == refused(mockserver.call("POST", start, json={}))
+    assert ["draft"] == [each["status"] for each in listed(mockserver)]
+
+
 FAULTS: dict[str, tuple[dict[str, Any], tuple[int, str]]] = {
     "schema": ({"cadence": 0}, INVALID),
     "template": ({"templateId": "template_none"}, UNKNOWN_TEMPLATE),

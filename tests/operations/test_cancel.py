@@ -205,6 +205,19 @@ def test_after_a_cancel_the_chosen_number_of_queued_messages_is_still_sent(
 
 
 @pytest.mark.clause("cancel.queued", "send.counts")
+@pytest.mark.parametrize("lag", ["none", "campaign-first"])
+def test_an_advance_until_idle_reaches_the_last_queued_message(mockserver: Sandbox, lag: str) -> None:
+    mockserver.choose({"late-sends-after-cancel": "current-minute", "execution-status-lag": lag})
+    ids = run(mockserver, cadence=60)
+    mockserver.advance(seconds=10)
+    cancel(mockserver, ids[0])
+
+    mockserver.advance(until="idle")
+
+    assert (200, 60, 0) == counts(mockserver, ids)
+
+
+@pytest.mark.clause("cancel.queued", "send.counts")
 @pytest.mark.mockserver(given={"templates": [{"id": "template_plain"}], "chats": [{"id": "chat_a"}, {"id": "chat_b"}]})
 @pytest.mark.parametrize("option", ["five-seconds", "current-minute"])
 def test_late_sends_may_include_all_remaining_messages_and_the_campaign_remains_canceled(

@@ -80,6 +80,25 @@ def test_it(mockserver):
     assert finding.startswith("poll-final-set-incomplete: ")
 
 
+def test_a_client_that_waits_for_another_answer_than_a_rule_gives_ends_however_the_clock_moves(suite: Suite) -> None:
+    result = suite.run(
+        GIVEN
+        + """
+def test_it(mockserver):
+    campaign = launch(mockserver)
+    mockserver.on("readCampaign").reply(200, {"id": campaign, "status": "processing"})
+    polls_for_ever(mockserver, campaign, seconds=15)
+""",
+        "-o",
+        "mockserver_poll_limit=20",
+    )
+
+    result.assert_outcomes(failed=1)
+    assert first_lines(result)[0].endswith(
+        " 20 times in a row (readCampaign, #3 to #22) with the equal answers of a rule: the loop does not end"
+    )
+
+
 def test_over_a_socket_the_client_gets_410_with_the_reason_and_the_loop_is_in_the_first_line(suite: Suite) -> None:
     result = suite.run(
         GIVEN

@@ -48,8 +48,13 @@ def require_draft(sandbox: SandboxState, campaign: Campaign) -> None:
 
 
 def require_sendable_template(scope: Scope, campaign: Campaign) -> Template:
-    """Return the campaign's template; by default an unapproved one is accepted, and its sends fail."""
+    """
+    Return the campaign's template; by default an unapproved one is accepted, and its sends fail.
+
+    A template may have become official since the campaign was created.
+    """
     template = templates.for_campaign(scope, campaign.template_id, at="templateId")
+    _refuse_mismatch(template, campaign.platform, at="platform")
     option = scope.sandbox.choices["unapproved-template"]
     if template.can_be_sent or option == "sends-fail":
         return template
@@ -225,15 +230,20 @@ def create_campaign(scope: Scope, call: Call, body: Mapping[str, Any]) -> Succes
 def check_new(scope: Scope, name: str, platform: str, template_id: str, filters: Sequence[Any] | None) -> None:
     """Refuse a campaign that cannot be created; the checks are of its template, platform, filters and name, in this order."""
     template = templates.for_campaign(scope, template_id, at="/templateId")
+    _refuse_mismatch(template, platform, at="/platform")
+    audiences.compile_filters(scope.sandbox, filters)
+    _refuse_taken_name(scope, name)
+
+
+def _refuse_mismatch(template: Template, platform: str, *, at: str) -> None:
+    """Refuse an official template on the lite channel, which only sends internal ones."""
     if template.is_official and platform == "chatapp_lite":
         raise ApiError(
             "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH",
             clause="campaigns.template-mismatch",
-            location="/platform",
+            location=at,
             reason=f"got chatapp_lite for the official template {template.id!r}; expected chatapp or photoapp",
         )
-    audiences.compile_filters(scope.sandbox, filters)
-    _refuse_taken_name(scope, name)
 
 
 def _refuse_taken_name(scope: Scope, name: str) -> None:
@@ -347,6 +357,15 @@ def cancel(scope: Scope, campaign: Campaign) -> None:
         return
     remaining = sending.stop_after(execution.schedule, _last_send(scope.sandbox, execution))
     _end_campaign(scope, execution, "cancel", remaining)
+    _await_queued(scope, execution.id)
+
+
+def _await_queued(scope: Scope, execution_id: str) -> None:
+    """Have an advance until idle reach the last queued send, which changes the counts of an execution that has ended."""
+    ended, sandbox = scope.tenant.executions[execution_id], scope.sandbox
+    last = sending.processed_at(ended.schedule, ended.schedule.stop - 1) if ended.schedule.stop else None
+    if last is not None and last > sandbox.now:
+        sandbox.schedule(last, "execution", "settle", scope.tenant.id, execution_id, ended.state_version)
 
 
 def _last_send(sandbox: SandboxState, execution: Execution) -> Instant:
@@ -387,3 +406,4 @@ def finish_lagging_execution(scope: Scope, execution_id: str) -> None:
     ended_as = scope.tenant.campaigns[execution.campaign_id].status
     trigger = next(step.trigger for step in CAMPAIGN.steps if step.target == ended_as and step.source == "processing")
     transition(scope, "execution", execution, trigger, ended_at=scope.sandbox.now)
+    _await_queued(scope, execution_id)

@@ -108,6 +108,11 @@ class JournalEntry(NamedTuple):
         return self.status is None and self.fault is not None and not _DEFERRING.isdisjoint(self.fault.effects)
 
     @property
+    def sent_at(self) -> Instant:
+        """The instant at which the client sent this call."""
+        return self.at if self.given_up is None else self.given_up.sent_at
+
+    @property
     def follows(self) -> int:
         """The number of the last exchange when the client sent this call."""
         return self.n - 1 if self.given_up is None else self.given_up.last_exchange

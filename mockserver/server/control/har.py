@@ -39,7 +39,7 @@ def document(snapshot: HostedSnapshot) -> answers.Har:
     hide = redactor(sandbox)
     as_sent = sorted(sandbox.journal.exchanges, key=lambda entry: entry.place_as_sent)
     timed = [
-        (_sent_at(entry), 0, place, _exchange(sandbox, hide, entry, snapshot.base_url))
+        (entry.sent_at, 0, place, _exchange(sandbox, hide, entry, snapshot.base_url))
         for place, entry in enumerate(as_sent)
     ]
     deliveries = sandbox.outbox.deliveries.values()
@@ -50,10 +50,6 @@ def document(snapshot: HostedSnapshot) -> answers.Har:
     ]
     entries = [row for *_, row in sorted(timed, key=itemgetter(0, 1, 2))]
     return {"log": {"version": "1.2", "creator": {"name": "mockserver", "version": VERSION}, "entries": entries}}
-
-
-def _sent_at(entry: JournalEntry) -> Instant:
-    return entry.at if entry.given_up is None else entry.given_up.sent_at
 
 
 def _exchange(sandbox: SandboxState, hide: Redactor, entry: JournalEntry, base_url: str) -> JSON:
@@ -73,7 +69,7 @@ def _exchange(sandbox: SandboxState, hide: Redactor, entry: JournalEntry, base_u
         note["arrivedAt"] = format_exact(entry.at)
         time_ms = (entry.given_up.at - entry.given_up.sent_at) // MILLISECOND
     return _entry(
-        _sent_at(entry),
+        entry.sent_at,
         _request(
             call.method,
             url,

@@ -15,6 +15,7 @@ _READ: Final = 100  # calls and changes, of which these rows are made; with a fi
 _FILTERED: Final = 1_000
 _TIMERS: Final = {  # what is due, in words that the record's name follows
     "execution.finish": "the last message of",
+    "execution.settle": "the last queued message of",
     "execution.drain": "the last message of",
     "execution.sent": "sends that a rule waits for:",
     "session.expire": "expiry of",

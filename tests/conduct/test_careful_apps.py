@@ -1,0 +1,408 @@
+"""
+Careful apps, in the styles of strangers, on campaigns and pages: several users, programs and restarts behind one key.
+
+Each client acts as the API document says, and none has a finding of severity 1 or 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from mockserver import Sandbox, sample_file
+from tests.conduct.findings import severe
+
+ON_CHATAPP = [
+    {"combinator": "and", "statements": [{"field": "chat.platform", "operator": "equals", "value": "chatapp"}]}
+]
+ANSWERED = [{"combinator": "and", "statements": [{"field": "chat.isAnswered", "operator": "equals", "value": True}]}]
+TO_EVERYONE = {"name": "Promo", "platform": "chatapp", "templateId": "template_hello", "cadence": 60}
+BODY = {**TO_EVERYONE, "filters": ON_CHATAPP}
+GIVEN = {"templates": [{"id": "template_hello"}], "chats": {"count": 60}}
+
+
+class App:
+    """A back end with one key and no state of its own: each handler does what one user clicked."""
+
+    def __init__(self, sandbox: Sandbox, agent: str = "acme-app/1") -> None:
+        self.http, self.url = sandbox.requests_session(), f"{sandbox.base_url}/v1"
+        self.http.headers.update({"X-API-Key": sandbox.secret_key, "User-Agent": agent})
+
+    def __call__(self, method: str, path: str, body: object = None) -> requests.Response:
+        return self.http.request(method, self.url + path, json=body, timeout=10)
+
+    def create(self, body: Mapping[str, object] = BODY, **other: object) -> str:
+        return str(self("POST", "/campaigns", {**body, **other}).json()["campaignId"])
+
+    def start(self, campaign: str, **values: str) -> requests.Response:
+        return self("POST", f"/campaigns/{campaign}/start", {"commonVariables": values} if values else None)
+
+    def cancel(self, campaign: str) -> int:
+        return self("POST", f"/campaigns/{campaign}/cancel").status_code
+
+    def status(self, campaign: str) -> str:
+        return str(self("GET", f"/campaigns/{campaign}").json()["status"])
+
+    def execution(self, campaign: str, execution: str) -> requests.Response:
+        return self("GET", f"/campaigns/{campaign}/executions/{execution}")
+
+    def page(self, cursor: str | None = None) -> str | None:
+        """Read a page of the chat, and return the cursor of the next one."""
+        query = f"?cursor={cursor}" if cursor else ""
+        answer = self("GET", f"/messaging/chats/chat_ana{query}").json()
+        following: str | None = answer.get("nextCursor")
+        return following
+
+
+def variable(number: int) -> dict[str, Any]:
+    return {"key": f"var{number}", "label": f"V{number}", "required": number == 1}
+
+
+WITH_VARIABLES = {
+    "templates": [
+        {
+            "id": "template_hello",
+            "items": [{"type": "text", "text": "{{1}} {{2}}"}],
+            "variables": [variable(1), variable(2)],
+        }
+    ],
+    "chats": {"count": 6},
+}
+
+
+def give_chat(sandbox: Sandbox, count: int, text: str = "Oi", **choices: object) -> None:
+    messages = [{"chatId": "chat_ana", "id": f"message_{number:03}", "text": text} for number in range(count)]
+    sandbox.apply(given={"chats": [{"id": "chat_ana", "name": "Ana"}], "messages": messages}, choices=choices)
+
+
+def test_a_start_of_another_user_who_was_shown_a_draft_is_no_second_start(mockserver: Sandbox) -> None:
+    mockserver.apply(given=GIVEN)
+    ana, bob = App(mockserver), App(mockserver)
+    campaign = ana.create()
+    mockserver.on("startCampaign").nth(1).drop("after")
+    assert ana.status(campaign) == bob.status(campaign) == "draft"  # both users' pages offer "start"
+    with pytest.raises(requests.ConnectionError):
+        ana.start(campaign)  # Ana's answer is lost
+    assert bob.start(campaign).status_code == 422  # Bob's first and only start
+    assert ana.status(campaign) == bob.status(campaign) == "processing"  # both read, nobody starts again
+
+    assert [] == severe(mockserver)
+
+
+def test_a_start_of_another_program_is_no_second_start(mockserver: Sandbox) -> None:
+    mockserver.apply(given=GIVEN)
+    ana, bob = App(mockserver, "web/1"), App(mockserver, "scheduler/1")
+    campaign = ana.create()
+    mockserver.on("startCampaign").nth(1).drop("after")
+    assert ana.status(campaign) == bob.status(campaign) == "draft"
+    with pytest.raises(requests.ConnectionError):
+        ana.start(campaign)
+    assert bob.start(campaign).status_code == 422
+    assert ana.status(campaign) == bob.status(campaign) == "processing"
+
+    assert [] == severe(mockserver)
+
+
+def test_a_start_of_another_user_is_no_retry_of_one_that_failed(mockserver: Sandbox) -> None:
+    mockserver.apply(given=GIVEN)
+    ana, bob = App(mockserver, "web/1"), App(mockserver, "web/1")
+    campaign = ana.create()
+    mockserver.on("startCampaign").nth(1).error("INTERNAL_ERROR")
+    assert ana.status(campaign) == bob.status(campaign) == "draft"
+    assert ana.start(campaign).status_code == 500
+    assert bob.start(campaign).ok
+    assert ana.status(campaign) == bob.status(campaign) == "processing"
+
+    assert [] == severe(mockserver)
+
+
+def test_a_canceled_campaign_is_created_anew_under_another_name(mockserver: Sandbox) -> None:
+    mockserver.apply(given=GIVEN)
+    app = App(mockserver)
+    mockserver.on("startCampaign").nth(1).drop("after")
+    first = app.create(name="Promo")
+    with pytest.raises(requests.ConnectionError):
+        app.start(first)
+    assert app.status(first) == "processing"  # read before anything else: it had started
+    mockserver.advance(seconds=5)
+    assert app.cancel(first) == 204  # the user stops it ...
+    assert app.status(first) == "canceled"
+    again = app.create(name="Promo (2)")  # ... and starts anew: a canceled one never starts again, names are unique
+    assert app.start(again).ok
+
+    assert [] == severe(mockserver)
+
+
+def test_a_failed_campaign_is_created_anew_under_another_name(mockserver: Sandbox) -> None:
+    mockserver.apply(given=GIVEN)
+    app = App(mockserver)
+    mockserver.on("createCampaign").nth(1).drop("after")
+    with pytest.raises(requests.ConnectionError):
+        app.create(name="Promo")
+    (row,) = app("GET", "/campaigns").json()["campaigns"]  # looked for, found, adopted
+    assert app("POST", f"/campaigns/{row['id']}/start").ok
+    mockserver.admin.fail_campaign(row["id"])
+    assert app.status(row["id"]) == "failed"
+    again = app.create(name="Promo - retry")
+    assert app.start(again).ok
+
+    assert [] == severe(mockserver)
+
+
+def test_two_users_cancel_at_once_what_each_was_shown_as_processing(mockserver: Sandbox) -> None:
+    mockserver.apply(given=GIVEN)
+    ana, bob = App(mockserver), App(mockserver)
+    campaign = ana.create()
+    ana.start(campaign)
+    assert ana.status(campaign) == bob.status(campaign) == "processing"
+    assert ana.cancel(campaign) == 204
+    assert bob.cancel(campaign) == 422  # "already over": shown as such
+    assert bob.status(campaign) == "canceled"
+
+    assert [] == severe(mockserver)
+
+
+def test_a_start_has_the_variables_that_the_template_had_when_it_was_read(mockserver: Sandbox) -> None:
+    mockserver.apply(given=WITH_VARIABLES)
+    app = App(mockserver)
+    keys = [row["key"] for row in app("GET", "/message-templates/template_hello").json()["commonVariables"]]
+    assert keys == ["var1", "var2"]
+    campaign = app.create()
+    mockserver.at("1s").set_template(id="template_hello", variables=[variable(1)])  # an editor drops var2 meanwhile
+    mockserver.advance(minutes=1)
+    assert app.start(campaign, **dict.fromkeys(keys, "x")).ok
+
+    assert [] == severe(mockserver)
+
+
+def test_a_refused_start_is_not_judged_by_a_later_template(mockserver: Sandbox) -> None:
+    mockserver.apply(
+        given=WITH_VARIABLES, choices={"size-limit-values": {"chatapp": 5, "chatapp_lite": 5, "photoapp": 5}}
+    )
+    app = App(mockserver)
+    keys = [row["key"] for row in app("GET", "/message-templates/template_hello").json()["commonVariables"]]
+    campaign = app.create()
+    refused = app.start(campaign, **dict.fromkeys(keys, "x"))
+    assert refused.json()["code"] == "CAMPAIGN_SIZE_LIMIT_EXCEEDED"  # told to the user, who does nothing more
+    mockserver.advance(minutes=60)
+    mockserver.at("1s").set_template(
+        id="template_hello", variables=[variable(1)]
+    )  # an editor changes the template an hour later
+    mockserver.advance(minutes=1)
+
+    assert [] == severe(mockserver)
+
+
+@pytest.mark.parametrize("cadence", [100_000, 9_007_199_254_740_991])
+def test_a_cadence_beyond_the_ceiling_means_as_fast_as_possible(mockserver: Sandbox, cadence: int) -> None:
+    mockserver.apply(given=GIVEN)
+    app = App(mockserver)
+    campaign = app.create(cadence=cadence)
+    assert app.start(campaign).ok
+
+    assert [] == severe(mockserver)
+
+
+def test_a_cadence_of_one_is_slow_on_purpose(mockserver: Sandbox) -> None:
+    mockserver.apply(given={**GIVEN, "chats": {"count": 1500}})
+    app = App(mockserver)
+    campaign = app.create(cadence=1)
+    assert app.start(campaign).ok
+
+    assert [] == severe(mockserver)
+
+
+def test_a_segment_that_was_compared_with_everyone_restricts_nothing(mockserver: Sandbox) -> None:
+    mockserver.apply(given={"templates": [{"id": "template_hello"}], "chats": {"count": 30}})
+    app = App(mockserver)
+    everyone = app("POST", "/campaigns/audience-preview", {}).json()["estimatedCount"]
+    some = app("POST", "/campaigns/audience-preview", {"filters": ANSWERED}).json()["estimatedCount"]
+    assert some < everyone  # the page shows the share, and the user decides for everyone
+    campaign = app.create(TO_EVERYONE)
+    assert app.start(campaign).ok
+
+    assert [] == severe(mockserver)
+
+
+def test_a_preview_of_another_program_restricts_nothing(mockserver: Sandbox) -> None:
+    mockserver.apply(given={"templates": [{"id": "template_hello"}], "chats": {"count": 30}})
+    ana, bob = App(mockserver, "web/1"), App(mockserver, "cli/1")
+    ana("POST", "/campaigns/audience-preview", {"filters": ANSWERED})
+    campaign = bob.create(TO_EVERYONE)
+    assert bob.start(campaign).ok
+
+    assert [] == severe(mockserver)
+
+
+@pytest.mark.parametrize("name", ["sk_newsletter_march", "sk_SK-Velka-noc"])
+def test_a_name_that_begins_like_a_key_is_none(mockserver: Sandbox, name: str) -> None:
+    mockserver.apply(given=GIVEN)
+    app = App(mockserver)
+    campaign = app.create(name=name)
+    assert app.start(campaign).ok
+
+    assert [] == severe(mockserver)
+
+
+def test_other_files_of_the_same_names_are_uploaded_later_by_another_program(mockserver: Sandbox) -> None:
+    ana, bob = App(mockserver, "web/1"), App(mockserver, "cli/1")
+    mockserver.on("uploadMedia").nth(1).fail_media(names=["photo.png"])
+    mockserver.on("uploadMedia").nth(3).fail_media(names=["logo.png"])
+    png = sample_file("image/png")
+
+    def upload(app: App, owner: bytes, *names: str) -> list[str]:
+        parts = [("files", (name, png + owner, "image/png")) for name in names]
+        rows = app.http.post(app.url + "/messaging/media", files=parts, timeout=10).json()
+        return [row["name"] for row in rows if not row["success"]]
+
+    assert upload(ana, b"ana", "logo.png", "photo.png") == ["photo.png"]
+    assert upload(ana, b"ana", "photo.png") == []  # the failed one alone
+    mockserver.advance(minutes=90)
+    upload(bob, b"bob", "logo.png", "photo.png")  # another user's pictures, of other content
+
+    assert [] == severe(mockserver)
+
+
+def test_a_campaign_that_completes_before_its_cancel_may_be_repeated_is_over(mockserver: Sandbox) -> None:
+    mockserver.apply(given={**GIVEN, "chats": {"count": 10}})
+    app = App(mockserver)
+    campaign = app.create()
+    app.start(campaign)
+    mockserver.advance(seconds=2)
+    mockserver.on("cancelCampaign").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=30)
+    assert app.cancel(campaign) == 429
+    mockserver.sleep(30)  # as the answer demands
+    assert app.status(campaign) == "completed"  # nothing left to cancel
+
+    assert [] == severe(mockserver)
+
+
+@pytest.mark.parametrize("end", ["suspended", "revoked"])
+def test_a_cancel_without_an_answer_is_not_repeated_once_every_call_is_refused(mockserver: Sandbox, end: str) -> None:
+    mockserver.apply(given=GIVEN)
+    app = App(mockserver)
+    campaign = app.create()
+    app.start(campaign)
+    mockserver.on("cancelCampaign").nth(1).drop("before")
+    with pytest.raises(requests.ConnectionError):
+        app.cancel(campaign)
+    if end == "suspended":
+        mockserver.admin.set_tenant(subscription="suspended")
+    else:
+        mockserver.at("1s").revoke_key()
+        mockserver.advance(seconds=2)
+    assert app("GET", f"/campaigns/{campaign}").status_code in (401, 403)  # a person gets a message
+    mockserver.advance(minutes=5)
+
+    assert [] == severe(mockserver)
+
+
+def test_counts_are_read_after_a_cancel_until_they_settle(mockserver: Sandbox) -> None:
+    mockserver.apply(given=GIVEN, choices={"late-sends-after-cancel": "current-minute"})
+    app = App(mockserver)
+    campaign = app.create()
+    execution = app.start(campaign).json()["executionId"]
+    mockserver.sleep(12)
+    assert app.cancel(campaign) == 204
+    counts: list[int] = []
+    while len(counts) < 2 or counts[-1] != counts[-2]:  # "already queued sends may still be processed"
+        mockserver.sleep(10)
+        row = app.execution(campaign, execution).json()
+        assert row["status"] == "canceled"
+        counts.append(row["sentCount"])
+
+    assert [] == severe(mockserver)
+
+
+def test_a_poll_that_waits_for_its_retry_after_has_not_died(mockserver: Sandbox) -> None:
+    mockserver.apply(given=GIVEN)
+    app = App(mockserver)
+    campaign = app.create()
+    execution = app.start(campaign).json()["executionId"]
+    mockserver.sleep(15)
+    assert app.execution(campaign, execution).json()["status"] == "processing"
+    mockserver.sleep(15)
+    mockserver.on("readExecution").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=600)
+    assert app.execution(campaign, execution).status_code == 429
+    mockserver.sleep(180)  # the client waits 600 s; the test ends here
+
+    assert [] == severe(mockserver)
+
+
+def test_a_backoff_that_begins_with_a_quarter_second_is_one(mockserver: Sandbox) -> None:
+    mockserver.apply(given=GIVEN, choices={"rate-limit-headers": "none"})
+    app = App(mockserver)
+    mockserver.on("listCampaigns").times(2).error("RATE_LIMIT_EXCEEDED")
+    wait = 0.25
+    while app("GET", "/campaigns").status_code == 429:
+        mockserver.sleep(wait)
+        wait *= 2
+
+    assert [] == severe(mockserver)
+
+
+def test_a_job_reads_two_pages_a_run_and_keeps_the_cursor(mockserver: Sandbox, tmp_path: Path) -> None:
+    """Its file has the cursor at which the next run goes on; the test ends between two runs."""
+    give_chat(mockserver, 120, **{"short-pages": "short"})
+    app, file = App(mockserver), tmp_path / "cursor.txt"
+    file.write_text(app.page(app.page()) or "")
+    mockserver.advance(seconds=30)  # the next run would be 30 s later
+
+    assert [] == severe(mockserver)
+
+
+def test_a_person_who_has_seen_enough_reads_no_more_pages(mockserver: Sandbox) -> None:
+    give_chat(mockserver, 120, **{"short-pages": "short"})
+    app = App(mockserver)
+    assert app.page(app.page())
+
+    assert [] == severe(mockserver)
+
+
+def test_three_users_open_the_second_page_of_a_cached_first_one(mockserver: Sandbox) -> None:
+    give_chat(mockserver, 120)
+    app = App(mockserver)
+    cursor = app.page()  # cached for a minute, for all users
+    for _ in range(3):
+        app.page(cursor)  # each user presses "older" once
+
+    assert [] == severe(mockserver)
+
+
+def test_a_page_that_is_larger_than_the_journal_keeps_has_returned_its_cursor(mockserver: Sandbox) -> None:
+    give_chat(mockserver, 60, "x" * 40_000)
+    app = App(mockserver)
+    cursor = app.page()
+    while cursor:
+        cursor = app.page(cursor)
+
+    assert [] == severe(mockserver)
+
+
+def test_a_back_end_that_names_itself_like_a_crawler_is_no_browser(mockserver: Sandbox) -> None:
+    """Node's fetch sends sec-fetch-mode; a back end that names itself `Mozilla/5.0 (compatible; ...)` is no browser."""
+    mockserver.apply(given=GIVEN)
+    app = App(mockserver, "Mozilla/5.0 (compatible; AcmeSync/2.1; +https://acme.example)")
+    app.http.headers["Sec-Fetch-Mode"] = "cors"
+    assert app("GET", "/campaigns").ok
+
+    assert [] == severe(mockserver)
+
+
+def test_an_execution_that_still_reads_as_processing_is_canceled_again(mockserver: Sandbox) -> None:
+    mockserver.apply(given=GIVEN, choices={"execution-status-lag": "campaign-first", "repeat-cancel": "no-op"})
+    app = App(mockserver)
+    campaign = app.create()
+    execution = app.start(campaign).json()["executionId"]
+    mockserver.sleep(3)
+    assert app.cancel(campaign) == 204
+    assert app.execution(campaign, execution).json()["status"] == "processing"
+    assert app.cancel(campaign) == 204  # "Interrupts the running execution": it runs
+    mockserver.sleep(10)
+    assert app.execution(campaign, execution).json()["status"] == "canceled"
+
+    assert [] == severe(mockserver)

@@ -1,0 +1,370 @@
+"""
+Careful apps, in the styles of strangers, on connection sessions: lost creates, late events, pages, restarts of receivers.
+
+Each client acts as the API document says, and none has a finding of severity 1 or 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import pytest
+import requests
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from mockserver import Sandbox
+from tests.conduct.findings import severe
+
+SESSIONS = "/entrypoints/chatapp/connection-sessions"
+JSON = Mapping[str, Any]
+
+
+class App:
+    """A back end that verifies each event, and refuses one of a session that it does not know."""
+
+    def __init__(self, sandbox: Sandbox, agent: str = "acme-app/1", unknown: int = 404) -> None:
+        self.sandbox, self.http, self.url = sandbox, sandbox.requests_session(), f"{sandbox.base_url}/v1"
+        self.http.headers.update({"X-API-Key": sandbox.secret_key, "User-Agent": agent})
+        self.known: set[str] = set()
+        self.events: list[JSON] = []
+        self.unknown = unknown
+
+    def __call__(self, method: str, path: str, body: object = None) -> requests.Response:
+        return self.http.request(method, self.url + path, json=body, timeout=10)
+
+    def create(self, **body: object) -> JSON:
+        session: JSON = self("POST", SESSIONS, body).json()
+        self.known.add(session["sessionId"])
+        return session
+
+    def read(self, session: JSON) -> JSON:
+        answer: JSON = self("GET", f"{SESSIONS}/{session['sessionId']}").json()
+        return answer
+
+    def entrypoint(self, entrypoint_id: str) -> requests.Response:
+        return self("GET", f"/entrypoints/{entrypoint_id}")
+
+    def receive(self) -> None:
+        def receiver(request: Any) -> int:
+            try:
+                event = Webhook(webhook.secret).verify(request.body.decode(), dict(request.headers))
+            except WebhookVerificationError:
+                return 401
+            if event["data"]["sessionId"] not in self.known:
+                return self.unknown
+            self.events.append(event)
+            return 204
+
+        webhook = self.sandbox.receive_webhooks(receiver)
+
+
+def seconds_left(sandbox: Sandbox, session: JSON) -> float:
+    return (datetime.fromisoformat(session["expiresAt"]) - sandbox.now).total_seconds()
+
+
+def test_an_event_of_a_session_whose_create_was_lost_is_refused_before_the_answer(mockserver: Sandbox) -> None:
+    app = App(mockserver)
+    app.receive()
+    mockserver.on("createConnectionSession").nth(1).do({"complete-session": {}, "drop": "after"})
+    with pytest.raises(requests.ConnectionError):
+        app.create()
+    session = app.create()
+    mockserver.sleep(3)
+    mockserver.complete_session(session["sessionId"])
+    mockserver.advance(minutes=30)
+
+    assert [] == severe(mockserver)
+
+
+def test_polls_end_at_expires_at_though_the_session_completes_in_the_last_second(mockserver: Sandbox) -> None:
+    app = App(mockserver)
+    session = app.create()
+    mockserver.at("19m59s").complete_session(id=session["sessionId"])
+    mockserver.sleep(2)
+    while seconds_left(mockserver, session) > 0:  # "stopping at a final event or after expiresAt"
+        assert app.read(session)["status"] == "pending"
+        mockserver.sleep(5)  # "every 2-5 seconds and only while pending"
+    mockserver.sleep(120)
+
+    assert [] == severe(mockserver)
+
+
+def test_no_poll_follows_a_retry_after_that_is_longer_than_the_session(mockserver: Sandbox) -> None:
+    app = App(mockserver)
+    session = app.create()
+    mockserver.at("19m30s").complete_session(id=session["sessionId"])
+    mockserver.sleep(2)
+    for _ in range(3):
+        assert app.read(session)["status"] == "pending"
+        mockserver.sleep(5)
+    mockserver.on("readConnectionSession").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=1800)
+    refused = app("GET", f"{SESSIONS}/{session['sessionId']}")
+    assert refused.status_code == 429
+    mockserver.sleep(1800)  # back off; by then expiresAt is over: no more polls
+    assert seconds_left(mockserver, session) < 0
+
+    assert [] == severe(mockserver)
+
+
+def test_an_event_that_comes_again_is_not_missed_yet(mockserver: Sandbox) -> None:
+    app = App(mockserver)
+    mockserver.receive_webhooks(lambda request: 503)  # it restarts; the event comes again 5 s later
+    app.create()
+    mockserver.advance(minutes=20)
+
+    assert [] == severe(mockserver)
+
+
+def test_an_event_of_a_session_whose_create_was_lost_is_refused_with_404(mockserver: Sandbox) -> None:
+    app = App(mockserver)
+    app.receive()
+    mockserver.on("createConnectionSession").nth(1).drop("after")
+    with pytest.raises(requests.ConnectionError):
+        app.create()
+    session = app.create()
+    mockserver.sleep(30)
+    mockserver.complete_session(session["sessionId"])  # this one is accepted
+    mockserver.advance(minutes=20)  # the other one expires: its id never reached the app
+    assert len(app.events) == 1
+
+    assert [] == severe(mockserver)
+
+
+def test_an_event_of_a_session_whose_create_was_lost_is_refused_with_410(mockserver: Sandbox) -> None:
+    app = App(mockserver, unknown=410)
+    app.receive()
+    mockserver.on("createConnectionSession").nth(1).drop("after")
+    with pytest.raises(requests.ConnectionError):
+        app.create()
+    mockserver.advance(minutes=21)
+
+    assert [] == severe(mockserver)
+
+
+def test_an_event_of_another_application_of_the_tenant_is_refused(mockserver: Sandbox) -> None:
+    app, other = App(mockserver, "web/1"), App(mockserver, "partner/1")
+    app.receive()
+    session, foreign = app.create(), other.create()
+    mockserver.sleep(30)
+    mockserver.complete_session(session["sessionId"])
+    mockserver.complete_session(foreign["sessionId"])
+    assert len(app.events) == 1
+    mockserver.advance(minutes=1)
+
+    assert [] == severe(mockserver)
+
+
+def test_pages_that_show_an_entrypoint_provision_nothing(mockserver: Sandbox) -> None:
+    app = App(mockserver)
+    app.receive()
+    mockserver.on("delivery").nth(1).deliver(delay="20s")
+    session = app.create()
+    mockserver.sleep(5)
+    mockserver.complete_session(session["sessionId"])
+    read = app.read(session)
+    assert read["status"] == "completed"  # provisioned here, once
+    app.entrypoint(read["entrypoint"]["id"])  # Ana's page shows the channel
+    mockserver.sleep(25)  # the event arrives, and is found to be done already
+    assert len(app.events) == 1
+    app.entrypoint(read["entrypoint"]["id"])  # Bob's page shows it too
+
+    assert [] == severe(mockserver)
+
+
+def test_a_browser_restores_its_tabs(mockserver: Sandbox) -> None:
+    app = App(mockserver)
+    app.receive()
+    session = app.create()
+    user = mockserver.end_user(session)
+    user.connect(phone="+5511999990000")
+    assert len(app.events) == 1
+    mockserver.advance(minutes=3)
+    mockserver.end_user(session).open()  # the browser restores its tabs: the link again
+
+    assert [] == severe(mockserver)
+
+
+def test_a_user_who_never_opens_the_page_has_no_blocked_popup(mockserver: Sandbox) -> None:
+    app = App(mockserver)
+    app.receive()
+    app.create()  # its user goes to lunch instead
+    mockserver.sleep(60)
+    bob = app.create()
+    mockserver.end_user(bob).connect(phone="+5511999990000")
+    mockserver.advance(minutes=21)
+    assert len(app.events) == 2
+
+    assert [] == severe(mockserver)
+
+
+def test_a_user_clicks_a_link_that_has_expired(mockserver: Sandbox) -> None:
+    app = App(mockserver)
+    session = app.create()  # the CLI prints the url, and polls
+    mockserver.sleep(2)
+    while (status := app.read(session)["status"]) == "pending":
+        mockserver.sleep(5)
+    assert status == "expired"  # "the link has expired, run me again"
+    mockserver.sleep(60)
+    assert mockserver.end_user(session).open().status == 410  # the user clicks the printed link all the same
+
+    assert [] == severe(mockserver)
+
+
+def test_an_event_is_on_its_way_and_no_read_is_due(mockserver: Sandbox) -> None:
+    app = App(mockserver)
+    app.receive()
+    mockserver.on("delivery").nth(1).deliver(delay="90s")
+    session = app.create(returnUrl="https://app.example/back")
+    mockserver.sleep(5)
+    mockserver.complete_session(session["sessionId"])
+    mockserver.advance(seconds=70)  # the event is on its way
+
+    assert [] == severe(mockserver)
+
+
+def test_an_event_comes_again_after_its_receiver_has_restarted_and_no_read_is_due(mockserver: Sandbox) -> None:
+    app, answers = App(mockserver), [503, 503, 204]
+    mockserver.receive_webhooks(lambda request: answers.pop(0))
+    session = app.create(returnUrl="https://app.example/back")
+    mockserver.sleep(5)
+    mockserver.complete_session(session["sessionId"])
+    mockserver.advance(seconds=70)  # comes again after 5 minutes
+
+    assert [] == severe(mockserver)
+
+
+def test_a_session_expires_on_time_after_another_connected_and_its_user_tries_again(mockserver: Sandbox) -> None:
+    app = App(mockserver)
+    app.receive()
+    app.create()
+    mockserver.sleep(60)
+    bob = app.create()  # another user, another number
+    mockserver.complete_session(bob["sessionId"])
+    mockserver.advance(minutes=20)  # the first session expires; its event comes at once
+    assert [event["event"].rpartition(".")[2] for event in app.events] == ["connected", "connection_failed"]
+    ana = app.create()  # "after expired or failed, a new session is created"
+    mockserver.complete_session(ana["sessionId"])
+
+    assert [] == severe(mockserver)
+
+
+def test_a_page_reads_an_entrypoint_later_with_a_revoked_key(mockserver: Sandbox) -> None:
+    app = App(mockserver)
+    app.receive()
+    session = app.create()
+    mockserver.sleep(5)
+    mockserver.complete_session(session["sessionId"])
+    (event,) = app.events  # stored: it has all that is needed
+    mockserver.advance(minutes=10)
+    mockserver.on("readEntrypoint").nth(1).error("API_KEY_INVALID")
+    assert app.entrypoint(event["data"]["entrypoint"]["id"]).status_code == 401  # a page; the operator is told
+    mockserver.advance(minutes=5)
+
+    assert [] == severe(mockserver)
+
+
+def test_a_page_reads_an_entrypoint_that_was_removed(mockserver: Sandbox) -> None:
+    app = App(mockserver)
+    app.receive()
+    session = app.create()
+    mockserver.sleep(5)
+    mockserver.complete_session(session["sessionId"])
+    (event,) = app.events
+    mockserver.advance(minutes=10)
+    channel = event["data"]["entrypoint"]["id"]
+    mockserver.at("1s").remove_entrypoint(id=channel)
+    mockserver.advance(minutes=1)
+    assert app.entrypoint(channel).json()["code"] == "ENTRYPOINT_NOT_FOUND"
+    mockserver.advance(minutes=5)
+
+    assert [] == severe(mockserver)
+
+
+def test_a_page_reads_an_entrypoint_later_and_fails_once(mockserver: Sandbox) -> None:
+    app = App(mockserver)
+    app.receive()
+    session = app.create()
+    mockserver.sleep(5)
+    mockserver.complete_session(session["sessionId"])
+    (event,) = app.events
+    mockserver.advance(minutes=60)
+    mockserver.on("readEntrypoint").nth(1).error("INTERNAL_ERROR")
+    assert app.entrypoint(event["data"]["entrypoint"]["id"]).status_code == 500  # "try again later"
+    mockserver.advance(minutes=5)
+
+    assert [] == severe(mockserver)
+
+
+def test_polls_go_on_next_to_a_forged_event(mockserver: Sandbox) -> None:
+    """The receiver acknowledges and drops what is not of its tenant; the genuine event comes late; the polls continue."""
+    app, tenants = App(mockserver), list[str]()
+
+    def receiver(request: Any) -> int:
+        tenants.append(request.json()["data"]["tenantId"])
+        return 503 if tenants[-1] == mockserver.tenant_id else 204  # it restarts while the genuine event comes
+
+    mockserver.receive_webhooks(receiver)
+    mockserver.on("delivery").nth(1).deliver(forge="other-tenant")
+    session = app.create()
+    mockserver.sleep(5)
+    assert app.read(session)["status"] == "pending"
+    mockserver.complete_session(session["sessionId"])
+    mockserver.sleep(5)
+    assert app.read(session)["status"] == "completed"  # the next poll, in any case
+    assert {*tenants} > {mockserver.tenant_id}
+
+    assert [] == severe(mockserver)
+
+
+def test_a_client_waits_for_an_event_until_expires_at(mockserver: Sandbox) -> None:
+    app, answers = App(mockserver), [503, 503, 204]
+    mockserver.receive_webhooks(lambda request: answers.pop(0))
+    session = app.create()
+    mockserver.sleep(3)
+    assert app.read(session)["status"] == "pending"  # the user looked at the page once
+    mockserver.complete_session(session["sessionId"])
+    mockserver.advance(seconds=90)  # the receiver was restarted; the event comes after 5 minutes, before expiresAt
+
+    assert [] == severe(mockserver)
+
+
+def test_a_poll_that_was_sent_before_the_event_arrives_after_it(mockserver: Sandbox) -> None:
+    app = App(mockserver)
+    app.receive()
+    session = app.create()
+    mockserver.at("5s").complete_session(id=session["sessionId"])
+    mockserver.on("readConnectionSession").nth(1).delay("150s")
+    with pytest.raises(requests.Timeout):
+        app.read(session)  # sent at once, and given up after 10 s; the event has reported everything after 5 s
+    assert len(app.events) == 1
+    mockserver.advance(minutes=5)
+
+    assert [] == severe(mockserver)
+
+
+def test_a_create_that_was_sent_before_a_failure_arrives_after_its_event(mockserver: Sandbox) -> None:
+    app = App(mockserver, unknown=204)
+    app.receive()
+    first, second = app.create(), app.create()
+    mockserver.complete_session(second["sessionId"])
+    mockserver.on("createConnectionSession").nth(1).delay("150s")
+    with pytest.raises(requests.Timeout):
+        app.create()
+    mockserver.fail_session(first["sessionId"], reason="phone_in_use")
+    mockserver.advance(minutes=5)
+
+    assert [] == severe(mockserver)
+
+
+def test_three_people_open_the_page_of_a_failed_session(mockserver: Sandbox) -> None:
+    app = App(mockserver)
+    session = app.create()
+    mockserver.sleep(30)
+    mockserver.fail_session(session["sessionId"], reason="phone_in_use")
+    for _ in range(3):  # three people open the page, which reads once
+        assert app.read(session)["status"] == "failed"
+        mockserver.sleep(30)
+
+    assert [] == severe(mockserver)
