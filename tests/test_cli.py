@@ -60,6 +60,11 @@ def test_every_clause_is_listed_with_its_sentence(capsys: pytest.CaptureFixture[
     assert [clause.id for clause in read()] == [row["id"] for row in json.loads(capsys.readouterr().out)]
 
 
+def test_choices_are_printed_alone_by_their_ids(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 0 == main(["choices", "dual-status", "--json"])
+    assert ["dual-status"] == [row["id"] for row in json.loads(capsys.readouterr().out)]
+
+
 def test_clauses_are_printed_alone_by_their_ids(capsys: pytest.CaptureFixture[str]) -> None:
     assert 0 == main(["clauses", "start.already", "base.input"])
     assert ["start.already", "base.input"] == [line.split()[0] for line in capsys.readouterr().out.splitlines()]
@@ -262,7 +267,6 @@ def test_a_wrong_profile_ends_it_with_2_and_the_nearest_name(
         (["serve", "--prot", "1"], "mockserver serve", "got --prot 1"),
         (["serve", "--port", "one"], "mockserver serve", "argument --port: got 'one'; expected a whole number"),
         (["serve", "extra"], "mockserver serve", "got extra"),
-        (["choices", "dual-status"], "mockserver choices", "got dual-status"),
         (["coverage"], "mockserver coverage", "FORM"),
     ],
 )

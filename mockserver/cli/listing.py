@@ -24,6 +24,7 @@ def add_scenarios_options(scenarios: argparse.ArgumentParser) -> None:
 
 def add_table_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `mockserver choices`."""
+    command.add_argument("ids", nargs="*", metavar="ID", help="print this choice alone, such as dual-status")
     _add_formats(command, "json", "markdown")
 
 
@@ -122,11 +123,16 @@ def _show_scenario(options: argparse.Namespace, out: TextIO) -> int:
 
 
 def list_choices(options: argparse.Namespace, out: TextIO) -> int:
-    """List every choice: its question, its options, its default and the reason."""
+    """List every choice, or only those with the given ids: its question, its options, its default and the reason."""
     from mockserver.contract.choices import CHOICES
 
     if options.markdown:
         from mockserver.cli.docs import choices_page
+
+        if options.ids:
+            raise ValueError(
+                f"got {options.ids[0]!r} and --markdown; expected one of them, since --markdown concerns all choices"
+            )
 
         print(choices_page(), end="", file=out)
         return 0
@@ -134,6 +140,7 @@ def list_choices(options: argparse.Namespace, out: TextIO) -> int:
         {**row._asdict(), "options": list(row.options), "clauses": list(row.clauses), "means": dict(row.means)}
         for row in CHOICES.values()
     ]
+    rows = _of_ids(rows, options.ids, "choice", "choices")
     for row in rows:
         del row["document"]  # functions of the OpenAPI document
     _print(options, out, rows, _choice_text)
@@ -156,19 +163,23 @@ def _choice_text(row: dict[str, Any]) -> str:
 def list_clauses(options: argparse.Namespace, out: TextIO) -> int:
     """List every testable sentence of the API document, with its id; or only those with the given ids."""
     from mockserver.contract.clauses import read
-    from mockserver.contract.text import closest_match_hint
 
     rows = [clause._asdict() | {"choices": list(clause.choices)} for clause in read()]
-    if options.ids:
-        by_id = {row["id"]: row for row in rows}
-        for id in options.ids:
-            if id not in by_id:
-                raise ValueError(
-                    f"got the clause {id!r}; expected one that `mockserver clauses` lists{closest_match_hint(id, by_id)}"
-                )
-        rows = [by_id[id] for id in options.ids]
+    rows = _of_ids(rows, options.ids, "clause", "clauses")
     _print(options, out, rows, lambda row: f"{row['id']:<30}{row['text']}")
     return 0
+
+
+def _of_ids(rows: list[dict[str, Any]], ids: list[str], kind: str, command: str) -> list[dict[str, Any]]:
+    """Return the rows with these ids in their order, all rows for none; ValueError for an unknown id."""
+    from mockserver.contract.text import closest_match_hint
+
+    by_id = {row["id"]: row for row in rows}
+    for id in ids:
+        if id not in by_id:
+            hint = closest_match_hint(id, by_id)
+            raise ValueError(f"got the {kind} {id!r}; expected one that `mockserver {command}` lists{hint}")
+    return [by_id[id] for id in ids] if ids else rows
 
 
 def list_conduct(options: argparse.Namespace, out: TextIO) -> int:
