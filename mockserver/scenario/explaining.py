@@ -72,7 +72,7 @@ def _unknown_key(schema: Schema, parent: Sequence[Schema], error: schemas.Schema
     got = f"the key {to_json_text(key)}"
     named = [number for number, each in enumerate(before) if not each.isdigit()]  # without the numbers of entries
     around = named[-1] if named else None
-    if around is not None and key not in (*known, *below):
+    if around is not None and key not in known:
         above = _names(_parts(schema, "".join(map(step, before[:around]))))
         if key in above:
             return Problem(error.pointer, got, f"{key} one level up, next to {before[around]}", key)

@@ -287,6 +287,10 @@ def test_each_document_of_the_library_is_valid_by_its_schema() -> None:
     ("document", "line"),
     [
         (
+            {"script": [{"on": "startCampaign", "do": {"when": "before", "drop": "after"}}]},
+            '/script/0/do/when: got the key "when"; expected when one level up, next to do; did you mean \'when\'?',
+        ),
+        (
             {"given": {"chats": [{"id": "chat_ana", "messages": [{"text": "Oi"}]}]}},
             '/given/chats/0/messages: got the key "messages"; expected messages one level up, next to chats',
         ),
