@@ -56,7 +56,7 @@ def read(run: Run) -> LedgerRows:
         [_execution(run, tenant, execution, made) for tenant, execution in executions],
         duplicate_executions(run, made),
         all_sends,
-        _duplicate_sends(all_sends),
+        _duplicate_sends(all_sends, made),
         clones(run, made),
         abandoned(run, made),
         [row for tenant in run.tenants.values() for row in _unused_media(run, tenant)],
@@ -120,7 +120,11 @@ def _execution(run: Run, tenant: Tenant, execution: Execution, made: Mapping[str
 
 
 def _duplicate_executions(tenant: Tenant, made: Mapping[str, int]) -> Iterator[Row]:
-    """Yield pairs of executions of one template, with the same values and chats, that began within a day of each other."""
+    """
+    Yield pairs of executions of one template, with the same values and chats, that began within a day of each other.
+
+    Of those that seed data made, no call has duplicated any.
+    """
     groups: dict[Any, list[Execution]] = {}
     for execution in tenant.executions.values():
         chats = tuple(chat.id for chat in execution.targets)
@@ -128,7 +132,7 @@ def _duplicate_executions(tenant: Tenant, made: Mapping[str, int]) -> Iterator[R
         groups.setdefault(key, []).append(execution)
     pairs = (pair for alike in groups.values() for pair in pairwise(alike))
     for first, second in pairs:
-        if second.targets and second.started_at - first.started_at < DAY:
+        if second.targets and second.id in made and second.started_at - first.started_at < DAY:
             yield {
                 "tenantId": tenant.id,
                 "campaignIds": [first.campaign_id, second.campaign_id],
@@ -151,7 +155,7 @@ def _sends(run: Run, tenant: Tenant, execution: Execution) -> Iterator[Row]:
             }
 
 
-def _duplicate_sends(rows: Sequence[Row]) -> list[Row]:
+def _duplicate_sends(rows: Sequence[Row], made: Mapping[str, int]) -> list[Row]:
     groups: dict[Any, list[Row]] = {}
     for row in rows:
         key = (row["tenantId"], row["chatId"], row["templateId"], tuple(sorted(row["values"].items())))
@@ -166,7 +170,9 @@ def _duplicate_sends(rows: Sequence[Row]) -> list[Row]:
         }
         for (tenant_id, chat_id, template_id, _), alike in groups.items()
         if any(
-            later["at"] - earlier["at"] < DAY for earlier, later in pairwise(sorted(alike, key=lambda row: row["at"]))
+            later["at"] - earlier["at"] < DAY
+            and not made.keys().isdisjoint((earlier["executionId"], later["executionId"]))
+            for earlier, later in pairwise(sorted(alike, key=lambda row: row["at"]))
         )
     ]
 

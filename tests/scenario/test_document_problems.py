@@ -288,7 +288,7 @@ def test_each_document_of_the_library_is_valid_by_its_schema() -> None:
     [
         (
             {"script": [{"on": "startCampaign", "do": {"when": "before", "drop": "after"}}]},
-            '/script/0/do/when: got the key "when"; expected when one level up, next to do; did you mean \'when\'?',
+            "/script/0/do/when: got the key \"when\"; expected when one level up, next to do; did you mean 'when'?",
         ),
         (
             {"given": {"chats": [{"id": "chat_ana", "messages": [{"text": "Oi"}]}]}},

@@ -99,6 +99,16 @@ def test_the_same_campaign_a_whole_day_later_is_not_a_duplicate(mockserver: Sand
     assert mockserver.ledger.duplicate_sends == []
 
 
+def test_campaigns_of_the_seed_data_duplicate_nothing(mockserver: Sandbox) -> None:
+    running = {"templateId": "template_t", "platform": "chatapp", "status": "processing"}
+    mockserver.apply({"given": {"campaigns": [{**running, "name": name} for name in ("One", "Other")]}})
+    mockserver.advance("5s")
+
+    assert 2 == len(mockserver.ledger.executions)
+    assert mockserver.ledger.duplicate_executions == []
+    assert mockserver.ledger.duplicate_sends == []
+
+
 def test_other_values_are_another_send(mockserver: Sandbox) -> None:
     mockserver.apply({"given": {"templates": [{"id": "template_v", "name": "V", "variables": [{"key": "var1"}]}]}})
     for value in ("A", "B"):
