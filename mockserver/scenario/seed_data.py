@@ -15,6 +15,7 @@ from math import lcm
 from types import MappingProxyType
 from typing import Any
 
+from mockserver import _collector
 from mockserver.contract.filters import PLATFORMS
 from mockserver.contract.text import as_written
 from mockserver.core.instants import Instant, as_shown, parse_date
@@ -63,7 +64,7 @@ def _chat_pattern(context: SeedContext, pattern: Entry, path: str) -> None:
     count = pattern["count"]
     stem = context.sandbox.new_id("chat_")[:13] if "id" not in shared and "id" not in vary else None
     chat_ids = context.created.setdefault("chats", [])
-    with _garbage_collector_paused(count):
+    with _collector_paused(count):
         alternating = _alternating_attributes(context, pattern, path)
         for number in range(count):
             if stem is not None:
@@ -102,16 +103,14 @@ def _alternating_attributes(context: SeedContext, pattern: Entry, path: str) -> 
 
 
 @contextmanager
-def _garbage_collector_paused(count: int) -> Iterator[None]:
-    is_paused = count >= _MANY and gc.isenabled()
-    if is_paused:
-        gc.disable()
-    try:
+def _collector_paused(count: int) -> Iterator[None]:
+    if count < _MANY:
         yield
-    finally:
-        if is_paused:
-            gc.enable()
-            gc.collect(1)  # here, not during the first calls
+        return
+    with _collector.paused():
+        yield
+    if gc.isenabled():
+        gc.collect(1)  # here, not during the first calls
 
 
 # The attributes of a Chat that follow from a field of the document.

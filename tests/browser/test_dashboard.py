@@ -402,7 +402,9 @@ def test_four_pages_under_traffic_count_right_and_none_stops(sandbox: Sandbox, t
     for own, path in zip(pages, ("", "timeline", "calls", "calls?refused=1"), strict=True):
         own.open(path)
     with Traffic(sandbox) as traffic:
-        pages[2].page.locator("#fresh", has_text=re.compile("[1-9][0-9][0-9][0-9] new|[0-9],[0-9]+ new")).wait_for()
+        pages[2].page.locator("#fresh", has_text=re.compile("[1-9][0-9][0-9][0-9] new|[0-9],[0-9]+ new")).wait_for(
+            timeout=300_000
+        )
     sandbox.call("GET", "/v1/campaigns/campaign_none")
     for own, new in zip(pages, (traffic.sent + 1, None, traffic.sent + 1, 1), strict=True):
         if new is not None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 import threading
 from pathlib import PurePath
 from types import FrameType
 from typing import Any
 
+from mockserver import _collector
 from mockserver.testing.explore import in_process
 
 
@@ -67,14 +67,9 @@ _OWN_FILES = 1  # by which other threads wake a loop
 
 def _frame(thread: threading.Thread) -> FrameType | None:
     """Return the frame of a thread, and collect no garbage meanwhile."""
-    was_enabled = gc.isenabled()
     # CPython before 3.11.9 can wait for ever: a finalizer lets another thread run, whose end needs a lock of this call.
-    gc.disable()
-    try:
+    with _collector.paused():
         return sys._current_frames().get(thread.ident or 0)
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _waits(frame: FrameType) -> bool:
