@@ -21,7 +21,6 @@ from mockserver.conduct.evidence import (
     succeeded,
     was_received,
 )
-from mockserver.conduct.polling import OF_ALL_CALLS
 from mockserver.conduct.rules import Proof
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.core import ledger
@@ -44,7 +43,8 @@ def duplicate_start(evidence: Evidence) -> Iterator[Proof]:
         is_own = not evidence.transport_repeats.get(again.n)
         is_retry = client_key(first) == client_key(again) and not evidence.may_be_of_another_user(again)
         if not was_received(first) and is_own and is_retry and not _has_read(evidence, first, again):
-            effect = "had taken effect" if first.applied else "had not reached the service"
+            effect = "had been refused" if first.error is not None else "had not reached the service"
+            effect = "had taken effect" if first.applied else effect
             effect = "was still on its way" if first.n > again.n else effect
             effect = effect if evidence.run.knows_effects else "may have taken effect"
             message = f"campaign {campaign_id} was started again without a read, after a start without an answer, which {effect}"
@@ -63,7 +63,8 @@ def _has_read(evidence: Evidence, first: JournalEntry, last: JournalEntry) -> bo
     """Return True if the client received a read of that campaign, or of all campaigns, in between."""
     campaign_id = first.call.params.get("id")
     reads = evidence.between(first, last, *_READS)
-    return any(succeeded(read) and read.call.params.get("id", campaign_id) == campaign_id for read in reads)
+    of_campaign = (read for read in reads if read.call.params.get("id", campaign_id) == campaign_id)
+    return any(map(evidence.may_have_received, of_campaign))
 
 
 def blind_post_retry(evidence: Evidence) -> Iterator[Proof]:
@@ -137,11 +138,14 @@ def _clones(evidence: Evidence, cause: str) -> Iterator[Proof]:
     A campaign that was canceled or has failed never starts again, so that its user can only create another one.
     """
     starts = {execution.campaign_id: evidence.creating_exchange(execution.id) for _, execution in evidence.executions()}
+    values = {execution.campaign_id: execution.values for _, execution in evidence.executions()}
     for row in ledger.clones(evidence.run, evidence.made):
         (why, create), start = map(evidence.by_number, row["exchanges"]), starts.get(row["cloneId"])
         original = starts.get(row["originalId"])
         if why is None or create is None or start is None or original is None or why.operation != cause:
             continue
+        if values[row["cloneId"]] != values[row["originalId"]]:
+            continue  # they send other messages
         if client_key(create) != client_key(why) or _was_in_vain(evidence, row["originalId"], create):
             continue
         if cause == "createCampaign" and _is_of_another(evidence, row["originalId"], create):
@@ -266,20 +270,16 @@ def stale_template(evidence: Evidence) -> Iterator[Proof]:
             yield Proof(message, numbers((*before[-1:], first, again)))
 
 
-def _is_locked_out(evidence: Evidence, call: JournalEntry) -> bool:
-    """Return True if the client's next call was refused by its key or its account: only a person can go on then."""
-    later = (each for each in evidence.exchanges if each.follows >= call.n and client_key(each) == client_key(call))
-    following = next(later, None)
-    return following is not None and was_received(following) and following.status in OF_ALL_CALLS
-
-
 def cancel_and_forget(evidence: Evidence) -> Iterator[Proof]:
     ended = {campaign.id: campaign.status for _, campaign in evidence.campaigns()}
     for campaign_id, cancels in evidence.grouped_by("id", "cancelCampaign"):
         last = cancels[-1]
         failed, ended_at = has_to_retry(last), evidence.ended_at(campaign_id)
         was_over = ended_at is not None and ended_at <= last.at + (requested_wait(last) or 0)
-        was_over |= _is_locked_out(evidence, last)
+        is_started = any(
+            each.n > last.n for each in evidence.concerning(campaign_id) if each.operation == "startCampaign"
+        )
+        was_over |= is_started or evidence.is_locked_out(last)
         if failed and ended.get(campaign_id) == "completed" and not was_over:
-            message = f"the cancel of {campaign_id} got {outcome(last)}, was not repeated, and everything was sent"
+            message = f"the cancel of {campaign_id} got {outcome(last)}, was not repeated, and the campaign completed"
             yield Proof(message, (last.n,))

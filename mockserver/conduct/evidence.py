@@ -80,6 +80,7 @@ def delivery_attempts(run: Run) -> Sequence[DeliveryAttempt]:
 
 
 TOO_MANY = 429
+OF_ALL_CALLS = (401, 403)  # a refusal of the key or the tenant, whatever the request
 FINAL = ("completed", "failed", "canceled", "expired")
 WITH_FILTERS = ("previewAudience", "createCampaign")
 # Transports that repeat a POST by themselves if a connection that was in use before ends without a byte, by the beginning
@@ -126,6 +127,7 @@ class Evidence:
         self.run = run
         self.now: Instant = run.now
         self.everything = _as_received(run.exchanges if exchanges is None else exchanges)
+        self._as_sent = run.exchanges if exchanges is None else exchanges
         self._by_operation: dict[str, list[JournalEntry]] = {}
         self.troubled: list[JournalEntry] = []  # that did not succeed, or that a rule changed on the wire
         self.filtering: list[JournalEntry] = []  # previews and creates with filters in their body
@@ -274,10 +276,37 @@ class Evidence:
         """Return the calls with this id in their path, in order."""
         return self._by_id.get(record_id, [])
 
+    @cached_property
+    def _arrivals(self) -> Mapping[int, int]:
+        """Of each call that a rule has delayed, by its number, the last exchange when it arrived."""
+        calls = (record for record in self.run.commands if record.command == "call")
+        return {record.arguments["call"].number: record.exchanges for record in calls}
+
+    def _span(self, first: JournalEntry, last: JournalEntry) -> tuple[int, int]:
+        """Return the numbers of the calls after which, and up to which, lies what the client received between two calls."""
+        since = first.n if first.given_up is None else first.follows
+        return min(since, self._arrivals.get(first.call.number, since)), last.follows
+
+    def may_have_received(self, exchange: JournalEntry) -> bool:
+        """
+        Return True if the client received a 2xx, or may have: an equal call that was sent before the response may be another user's.
+        """
+        if succeeded(exchange):
+            return True
+        sent = next((each for each in self._as_sent if each.n == exchange.n), exchange)
+        return not sent.is_held and succeeded(sent)
+
+    def is_locked_out(self, after: JournalEntry) -> bool:
+        """Return True if a call of the client after this one was refused by its key or its account: only a person can go on then."""
+        start, caller = bisect_right(self.exchanges, after.n, key=_number), client_key(after)
+        calls = (call for call in self.exchanges[start:] if client_key(call) == caller and was_received(call))
+        return any(call.status in OF_ALL_CALLS for call in calls)
+
     def between(self, first: JournalEntry, last: JournalEntry, *operations: str) -> list[JournalEntry]:
         """Return the calls of these operations after one exchange and before another, as the client sent the two."""
-        start, end = (bisect_right(self.exchanges, n, key=_number) for n in _span(first, last))
-        return [exchange for exchange in self.exchanges[start:end] if exchange.operation in operations]
+        start, end = (bisect_right(self.exchanges, n, key=_number) for n in self._span(first, last))
+        calls = (call for call in self.exchanges[start:end] if call.n != first.n)
+        return [call for call in calls if call.operation in operations]
 
     def is_invited(self, first: JournalEntry, again: JournalEntry) -> bool:
         """
@@ -285,13 +314,15 @@ class Evidence:
 
         A service that lags behind shows the former state, also after it has refused the call or answered it.
         """
-        since, until = _span(first, again)
+        since, until = self._span(first, again)
         shown = self._shown.get(again.call.params.get("id"), [])
         place = bisect_right(shown, until, key=lambda each: each[0]) - 1
         return place >= 0 and shown[place][0] > since and shown[place][1] in _ALLOWED_IN.get(again.operation or "", ())
 
     def may_be_of_another_user(self, again: JournalEntry) -> bool:
-        """Return True if the client was shown the campaign in a state that allows the call as often as it sent one."""
+        """Return True for a start or a cancel if the client was shown a state that allows it as often as it sent one."""
+        if again.operation not in _ALLOWED_IN:
+            return False
         campaign_id, allowed = again.call.params.get("id"), _ALLOWED_IN.get(again.operation or "", ())
         shown = [n for n, status in self._shown.get(campaign_id, ()) if n <= again.follows and status in allowed]
         sent = [
@@ -301,7 +332,7 @@ class Evidence:
 
     def is_in_a_row(self, first: JournalEntry, last: JournalEntry) -> bool:
         """Return True if in between their client sent only calls that concern the same record: they are of one user then."""
-        start, end = (bisect_right(self.exchanges, n, key=_number) for n in _span(first, last))
+        start, end = (bisect_right(self.exchanges, n, key=_number) for n in self._span(first, last))
         caller, ids = client_key(first), set(first.call.params.values())
         return not any(
             ids.isdisjoint(call.call.params.values()) and request_of(call) != request_of(first)
@@ -470,11 +501,6 @@ def _as_received(exchanges: Sequence[JournalEntry]) -> tuple[JournalEntry, ...]:
         is_unreceived = exchange.is_held or is_late
         received.append(exchange._replace(status=None, headers=(), answer=b"") if is_unreceived else exchange)
     return tuple(reversed(received))
-
-
-def _span(first: JournalEntry, last: JournalEntry) -> tuple[int, int]:
-    """Return the numbers of the calls after which, and up to which, lies what the client received between two calls."""
-    return first.n if first.given_up is None else first.follows, last.follows
 
 
 def _number(exchange: JournalEntry) -> int:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from mockserver.conduct.evidence import (
     FINAL,
+    OF_ALL_CALLS,
     TOO_MANY,
     Evidence,
     client_key,
@@ -50,7 +51,6 @@ RETRIED = 3  # polls in a row that failed: a client that gives up then has retri
 STALLED = 2 * MINUTE
 UNMEASURED = "no clock moved between a 429 and the next call, nor between any other two"
 HOPELESS = (400, 401, 403, 404, 409, 422)
-OF_ALL_CALLS = (401, 403)  # a refusal of the key or the tenant, whatever the request
 
 
 class PollSequence(NamedTuple):
@@ -177,6 +177,7 @@ def poll_dies_on_error(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
         ):
             continue
         related = [*evidence.concerning(polls.id), *evidence.concerning(last.call.params.get("id"))]
+        related += evidence.of("listCampaigns") if polls.operation == "readExecution" else ()
         if any(call.place_as_sent > last.place_as_sent for call in related) or evidence.is_acknowledged(polls.id):
             continue
         resumed_at = last.at + (requested_wait(last) or 0)
@@ -222,7 +223,7 @@ def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
     in_time = _limited_and_repeated_in_time(evidence)
     for first in evidence.exchanges:
         again = list(islice(_retries_of_limited(evidence, first), 2))
-        if not again:
+        if not again or evidence.may_be_of_another_user(again[0]):
             continue
         waited, requested = evidence.gap(first, again[0]), requested_wait(first)
         if waited is None and not evidence.has_observed_waits:

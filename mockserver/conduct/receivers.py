@@ -14,6 +14,7 @@ from mockserver.conduct.evidence import DeliveryAttempt, Evidence, was_received
 from mockserver.conduct.rules import NotAssessable, Proof
 from mockserver.contract.text import whole_number
 from mockserver.core.instants import MINUTE, SECOND, Duration
+from mockserver.core.state.journal import JournalEntry
 
 REFUSALS = (400, 401, 403)
 _NEVER_VERIFYING = (405, 411, 413, 415)
@@ -36,10 +37,14 @@ def _proof(evidence: Evidence, message: str, *attempts: DeliveryAttempt) -> Proo
 
 
 def _genuine_by_endpoint(evidence: Evidence) -> Iterator[list[DeliveryAttempt]]:
-    """Yield the genuine attempts of each endpoint that it answered."""
+    """
+    Yield the genuine attempts of each endpoint that it answered.
+
+    It may refuse the events of a session whose create its client received no answer to, with any status.
+    """
     groups: dict[str, list[DeliveryAttempt]] = {}
     for attempt in evidence.delivery_attempts:
-        if attempt.is_genuine and attempt.status is not None:
+        if attempt.is_genuine and attempt.status is not None and _is_known(evidence, attempt):
             groups.setdefault(attempt.endpoint, []).append(attempt)
     yield from groups.values()
 
@@ -122,21 +127,22 @@ def trusts_payload_tenant(evidence: Evidence) -> Iterator[Proof | NotAssessable]
     genuine = {attempt.event_id for attempt in evidence.delivery_attempts if attempt.fault is None and attempt.accepted}
     has_acted = False
     for attempt in forged:
-        reads = [
-            exchange
-            for exchange in evidence.exchanges
-            if exchange.sent_at >= attempt.at and attempt.session_id in exchange.call.params.values()
-        ]
-        reads_in_any_case = any(
-            evidence.answer_field(read, "status") == "pending" for read in evidence.reads(attempt.session_id)
-        )
-        if reads and not reads_in_any_case and attempt.event_id not in genuine:
+        reads = () if attempt.event_id in genuine else _reads_because_of(evidence, attempt)
+        if reads:
             has_acted = True
             message = f"an event with another tenant's id ({attempt.label}) was acknowledged and acted upon"
             yield Proof(message, (reads[0].n,))
     if not has_acted:
         unseen = "only the client's test can show what it did with an event of another tenant"
         yield NotAssessable(unseen if forged else "no event with another tenant's id was delivered")
+
+
+def _reads_because_of(evidence: Evidence, attempt: DeliveryAttempt) -> Sequence[JournalEntry]:
+    """Return the calls about the session that followed the request; none if the client polls it in any case."""
+    statuses = [evidence.answer_field(read, "status") for read in evidence.reads(attempt.session_id)]
+    if "pending" in statuses:
+        return ()
+    return [call for call in evidence.concerning(attempt.session_id) if call.sent_at >= attempt.at]
 
 
 def reserialised_body(evidence: Evidence) -> Iterator[Proof]:
@@ -177,7 +183,10 @@ def secret_misread(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
 def framework_in_the_way(evidence: Evidence) -> Iterator[Proof]:
     for attempts in _genuine_by_endpoint(evidence):
         stopped = [
-            attempt for attempt in attempts if attempt.status in _NEVER_VERIFYING or _was_answered_by_page(attempt)
+            attempt
+            for attempt in attempts
+            if attempt.status in _NEVER_VERIFYING
+            or (_was_answered_by_page(attempt) and not _may_be_refused_by_age(attempt))
         ]
         if stopped:
             message = f"{stopped[0].label} got {stopped[0].status} before any receiver"
@@ -233,11 +242,18 @@ def answers_with_redirect(evidence: Evidence) -> Iterator[Proof]:
 
 
 def failure_event_misread(evidence: Evidence) -> Iterator[Proof]:
-    """A receiver may refuse the events of a session whose create its client received no answer to."""
+    """A receiver that is down for a while misreads nothing."""
     for attempts in _genuine_by_endpoint(evidence):
-        failures = [each for each in attempts if each.kind.endswith(".connection_failed") and _is_known(evidence, each)]
+        failures = [each for each in attempts if each.kind.endswith(".connection_failed")]
         others = [attempt for attempt in attempts if not attempt.kind.endswith(".connection_failed")]
-        if failures and others and all(map(_has_crashed, failures)) and not any(map(_has_crashed, others)):
+        is_down = any(each.status in _DOWN for each in failures)
+        if (
+            failures
+            and others
+            and not is_down
+            and all(map(_has_crashed, failures))
+            and not any(map(_has_crashed, others))
+        ):
             label, status = failures[0].label, failures[0].status
             message = f"{label}, a failure, was answered {status}; connected ones were not"
             yield _proof(evidence, message, *failures)

@@ -50,18 +50,21 @@ def _preview_for(evidence: Evidence, create: JournalEntry) -> JournalEntry | Non
     The filters of a preview that some campaign has are not lost, nor are they known to be meant for a campaign that is
     created later, or after other calls: another user may send to every chat.
     """
-    creates, caller = evidence.of("createCampaign"), client_key(create)
-    since = max((earlier.n for earlier in creates if earlier.n < create.n), default=0)
-    previews = [each for each in evidence.of("previewAudience") if since < each.n < create.n and succeeded(each)]
-    last = previews[-1] if previews else None
-    filters = None if last is None else body_of(last).get("filters")
-    if last is None or not filters or any(body_of(each).get("filters") == filters for each in creates):
+    creates, previews = evidence.of("createCampaign"), _previews_before(evidence, create)
+    filters = body_of(previews[-1]).get("filters") if previews else None
+    if not filters or any(body_of(each).get("filters") == filters for each in creates):
         return None
-    if client_key(last) != caller or any(not body_of(each).get("filters") for each in previews):
-        return None  # of another client, or of one that has compared the audience with every chat
     others = (name for name in OPERATIONS if name not in _BEFORE_A_CREATE)
-    is_for_it = create.at - last.at <= MINUTE and not evidence.between(last, create, *others)
-    return last if is_for_it else None
+    is_for_it = create.at - previews[-1].at <= MINUTE and not evidence.between(previews[-1], create, *others)
+    return previews[-1] if is_for_it else None
+
+
+def _previews_before(evidence: Evidence, create: JournalEntry) -> Sequence[JournalEntry]:
+    """Return the client's previews since the create before; none if it has compared an audience with every chat."""
+    since = max((earlier.n for earlier in evidence.of("createCampaign") if earlier.n < create.n), default=0)
+    previews = [each for each in evidence.of("previewAudience") if since < each.n < create.n and succeeded(each)]
+    is_own = all(client_key(each) == client_key(create) for each in previews[-1:])
+    return previews if is_own and all(body_of(each).get("filters") for each in previews) else ()
 
 
 def _misspelt_filters(evidence: Evidence) -> Iterator[Proof]:
@@ -263,7 +266,7 @@ def _multipart_fault(content_type: str, body: bytes) -> str:
     if "boundary=" not in content_type.lower():
         return "has a Content-Type without boundary"
     fields = {name.decode("latin-1")[:40] for name in _PART_FIELD.findall(body)}
-    return "" if "files" in fields else f"has its file in the field {', '.join(sorted(fields)) or 'without a name'}"
+    return "" if not fields or "files" in fields else f"has its file in the field {', '.join(sorted(fields))}"
 
 
 def media_all_or_nothing(evidence: Evidence) -> Iterator[Proof]:

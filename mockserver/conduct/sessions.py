@@ -25,7 +25,7 @@ from mockserver.conduct.polling import HOPELESS, RETRIED, FinalRead, failures_at
 from mockserver.conduct.rules import NotAssessable, Proof
 from mockserver.contract import schemas
 from mockserver.core import ledger
-from mockserver.core.instants import MINUTE, SECOND
+from mockserver.core.instants import MINUTE, SECOND, Instant
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.records import PageVisit, Session
 
@@ -106,26 +106,28 @@ def _unnoticed(evidence: Evidence) -> Iterator[tuple[Session, JournalEntry]]:
             continue
         reads = evidence.reads(session.id)
         is_read = any(evidence.answer_field(read, "status") == "completed" for read in reads)
-        if evidence.is_event_under_way(session.id) or _is_polled_to_deadline(evidence, session):
+        if evidence.is_event_under_way(session.id) or _is_polled_to_the_end(evidence, session):
             continue
         if not is_read and not evidence.is_acknowledged(session.id) and not _is_turned_away(evidence, session):
             yield session, created
 
 
-def _is_polled_to_deadline(evidence: Evidence, session: Session) -> bool:
-    """Return True if the client's next poll, by the wait before its last one or by a Retry-After, is past the deadline."""
+def _is_polled_to_the_end(evidence: Evidence, session: Session) -> bool:
+    """Return True if the client's next poll, by the wait before its last one or by a Retry-After, is past the deadline, or is to come."""
     reads = [call for call in evidence.concerning(session.id) if call.operation == "readConnectionSession"]
     if not reads:
         return False
     wait = max(min(reads[-1].at - reads[-2].at, _LONGEST_POLL) if len(reads) > 1 else 0, requested_wait(reads[-1]) or 0)
-    return reads[-1].at + wait >= session.expires_at
+    return reads[-1].at + wait >= min(session.expires_at, evidence.now)
 
 
 def _is_turned_away(evidence: Evidence, session: Session) -> bool:
-    """Return True if the client's last read of a session was refused, or its last three in a row failed: it has given up."""
+    """Return True if the client's last read of a session, or a call after it, was refused, or its last three in a row failed: it has given up."""
     reads = sorted(evidence.concerning(session.id), key=lambda read: read.place_as_sent)
-    is_refused = bool(reads) and was_received(reads[-1]) and reads[-1].status in HOPELESS
-    return is_refused or failures_at_end(reads) >= RETRIED
+    if not reads:
+        return False
+    is_refused = was_received(reads[-1]) and reads[-1].status in HOPELESS
+    return is_refused or failures_at_end(reads) >= RETRIED or evidence.is_locked_out(reads[-1])
 
 
 def webhook_only(evidence: Evidence) -> Iterator[Proof]:
@@ -228,7 +230,9 @@ def session_storm(evidence: Evidence) -> Iterator[Proof]:
         if again is None or not succeeded(again) or client_key(again) != client_key(first):
             continue
         if (evidence.gap(first, again) or 0) < SECOND and (first.n in unused) != (again.n in unused):
-            yield Proof("one click created two equal sessions, of which one stayed unused", numbers((first, again)))
+            yield Proof(
+                "two equal sessions were created within a second, of which one stayed unused", numbers((first, again))
+            )
     for read, row in _rows_after(evidence, "phone_in_use"):
         if len(row) >= 3:
             message = f"{len(row)} sessions were created after phone_in_use"
@@ -287,39 +291,45 @@ def double_provision(evidence: Evidence) -> Iterator[Proof]:
     """Of two reads of the entrypoint the second is of the second report, poll or event, if that came between the two."""
     for session, _ in evidence.sessions():
         reads = [read for read in evidence.reads(session.id) if evidence.answer_field(read, "status") == "completed"]
-        acknowledged_at = evidence.acknowledged_at(session.id)
-        uses = [
-            use
-            for use in evidence.of("readEntrypoint")
-            if use.call.params["id"] == session.entrypoint_id and succeeded(use)
-        ]
-        if not reads or acknowledged_at is None or len(uses) < 2 or uses[1].at - uses[0].at > MINUTE:
+        calls = evidence.concerning(session.entrypoint_id)
+        uses = [call for call in calls if call.operation == "readEntrypoint" and succeeded(call)]
+        if not reads or len(uses) < 2 or uses[1].at - uses[0].at > MINUTE:
             continue
-        is_by_poll = acknowledged_at <= uses[0].at and uses[0].n < reads[0].n < uses[1].n
-        is_by_event = reads[0].n < uses[0].n and uses[0].at < acknowledged_at <= uses[1].at
-        second_report = acknowledged_at if is_by_event else reads[0].at
-        if uses[1].at - second_report > _PROMPT:
-            continue  # a page shows it
-        if is_by_poll or is_by_event:
+        reported_at = _second_report(evidence.acknowledged_at(session.id), reads[0], uses)
+        if reported_at is not None and uses[1].at - reported_at <= _PROMPT:  # later a page may show it
             message = f"poll and event both led to a read of {session.entrypoint_id}"
             yield Proof(message, numbers((reads[0], *uses[:2])))
 
 
+def _second_report(acknowledged_at: Instant | None, read: JournalEntry, uses: Sequence[JournalEntry]) -> Instant | None:
+    """Return when the second one of event and read came, if each of them was followed by a use."""
+    if acknowledged_at is None:
+        return None
+    if read.n < uses[0].n and uses[0].at < acknowledged_at <= uses[1].at:
+        return acknowledged_at
+    return read.at if acknowledged_at <= uses[0].at and uses[0].n < read.n < uses[1].n else None
+
+
 def late_event_overwrites(evidence: Evidence) -> Iterator[Proof]:
-    accepted = [attempt for attempt in evidence.delivery_attempts if attempt.accepted and attempt.is_genuine]
     creates = {session.id: created for session, created in evidence.sessions()}
+    for connected, late in _overtaken(evidence):
+        old, new = creates.get(late.session_id), creates.get(connected.session_id)
+        if old is None or new is None or old.n >= new.n:
+            continue
+        again = [create for create in creates.values() if create.n > new.n and create.sent_at >= late.at]
+        if again:
+            message = f"after the late failure of {late.session_id} ({late.label}) a session was created, although {connected.session_id} had connected"
+            yield Proof(message, numbers((old, new, again[0])))
+
+
+def _overtaken(evidence: Evidence) -> Iterator[tuple[DeliveryAttempt, DeliveryAttempt]]:
+    """Yield each accepted event of a connection with the later ones of sessions that had failed before it: these are late."""
+    accepted = [attempt for attempt in evidence.delivery_attempts if attempt.accepted and attempt.is_genuine]
     for place, connected in enumerate(accepted):
         for late in accepted[place + 1 :]:
-            old, new = creates.get(late.session_id), creates.get(connected.session_id)
-            if old is None or new is None or not is_overtaken(connected.kind, late.kind) or old.n >= new.n:
-                continue
             ended_at = evidence.ended_at(late.session_id)
-            if ended_at is not None and ended_at > connected.at:
-                continue  # the event is not late: the old session ended only then
-            again = [create for create in creates.values() if create.n > new.n and create.sent_at >= late.at]
-            if again:
-                message = f"after the late failure of {late.session_id} ({late.label}) a session was created, although {connected.session_id} had connected"
-                yield Proof(message, numbers((old, new, again[0])))
+            if is_overtaken(connected.kind, late.kind) and (ended_at is None or ended_at <= connected.at):
+                yield connected, late
 
 
 def is_overtaken(first: str, second: str) -> bool:
@@ -338,7 +348,7 @@ def ack_then_lose(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
             continue
         if calls[0].sent_at < acknowledged_at or calls[-1].at - acknowledged_at > MINUTE or not has_to_retry(calls[-1]):
             continue
-        if evidence.now - calls[-1].at >= MINUTE:
+        if evidence.now - calls[-1].at - (requested_wait(calls[-1]) or 0) >= MINUTE:
             message = f"the event of {session.id} was acknowledged, the read that followed failed, and was not repeated"
             yield Proof(message, numbers((created, calls[-1])))
         else:
@@ -395,7 +405,12 @@ def preview_burns_link(evidence: Evidence) -> Iterator[Proof]:
         visits = _visits(evidence, session.id)
         is_consumed = bool(visits) and is_scanner(visits[0]) and visits[0].status < 400
         gone = [visit for visit in _visits_of_users(evidence, session.id) if visit.status == 410]
-        if is_consumed and gone and not any(create.n > created.n and create.at >= gone[0].at for create in creates):
+        if (
+            is_consumed
+            and gone
+            and evidence.now - gone[0].at >= MINUTE
+            and not any(create.n > created.n and create.at >= gone[0].at for create in creates)
+        ):
             message = f"a scanner opened the link of {session.id} (visit {visits[0].n}), the user got 410 (visit {gone[0].n}), and no session followed"
             yield Proof(message, (created.n,))
 

@@ -9,6 +9,7 @@ Differential runs: one client function runs under several sets of choices, and i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
@@ -27,6 +28,7 @@ from mockserver.testing.server import MockServer
 REASONS = "one-failure-fits-all"  # the reasons of failed sessions show this one
 _AGAIN, _NEVER = "token_exchange_failed", "phone_in_use"
 _CREATES = "POST /v1/entrypoints/chatapp/connection-sessions"
+_READS = "GET /v1/entrypoints/chatapp/connection-sessions/{sessionId}"
 
 Client = Callable[[Sandbox], object]
 Profile = str | Path | Mapping[str, object]
@@ -238,8 +240,10 @@ def _blamed(run: _Runner, plain: ClientRun, varied: ClientRun) -> Iterator[Diffe
 def _by_reason(run: _Runner, plain: ClientRun, findings: list[Finding]) -> Iterator[NotAssessed]:
     """Check that the client distinguishes a failure that needs a person from one that it may retry."""
     again, never = (run(f"reason={reason}", {}, reason) for reason in (_AGAIN, _NEVER))
-    created = [n for n, (call, _) in zip(never.numbers, never.calls, strict=True) if call == _CREATES]
-    if len(created) < 2:
+    calls = list(zip(never.numbers, (call for call, _ in never.calls), strict=True))
+    failed = next((n for n, call in calls if call == _READS), math.inf)  # each session has failed when it is read first
+    created = [n for n, call in calls if call == _CREATES]
+    if all(n < failed for n in created[1:]):
         yield NotAssessed(
             REASONS, "the client created no session after a failure; its message to its user is not visible here"
         )

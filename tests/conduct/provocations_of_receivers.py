@@ -185,11 +185,12 @@ def left_alone(c: Watched) -> None:
     c.session(left)
 
 
-def burnt(c: Watched, again: bool) -> None:
+def burnt(c: Watched, again: bool, later: str = "2m") -> None:
     session = c.connect()
     c.visit(session, agent="TelegramBot (like TwitterBot)")
     c.wait("5s")
     c.visit(session, 410)
+    c.wait(later)
     if again:
         c.connect()
 
@@ -244,6 +245,7 @@ PAGE = (
     Provocation("popup-blocked", (1,), _with(not_opened, "never", False), _with(not_opened, "opened", True)),
     Provocation("popup-blocked", (1,), _with(not_opened, "never", False), _with(left_alone, "left_alone")),
     Provocation("preview-burns-link", (1,), _with(burnt, "burnt", False), _with(burnt, "again", True)),
+    Provocation("preview-burns-link", (1,), _with(burnt, "burnt", False), _with(burnt, "just now", False, "5s")),
     Provocation("link-shared-or-cached", (1,), _with(opened_by_two, "shared", "Other/1.0"), _with(opened_by_two, "bot", "Slackbot-LinkExpanding 1.0")),
     Provocation("link-shared-or-cached", (1,), _with(opened_late, "cached", 410), _with(opened_late, "went_on", 200)),
     Provocation("link-shared-or-cached", (1,), _with(opened_late, "cached", 410), _with(opened_late, "a restored tab", 410, 1)),

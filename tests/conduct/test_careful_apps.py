@@ -14,7 +14,7 @@ import pytest
 import requests
 
 from mockserver import Sandbox, sample_file
-from tests.conduct.findings import severe
+from tests.conduct.findings import change, severe
 
 ON_CHATAPP = [
     {"combinator": "and", "statements": [{"field": "chat.platform", "operator": "equals", "value": "chatapp"}]}
@@ -404,5 +404,125 @@ def test_an_execution_that_still_reads_as_processing_is_canceled_again(mockserve
     assert app.cancel(campaign) == 204  # "Interrupts the running execution": it runs
     mockserver.sleep(10)
     assert app.execution(campaign, execution).json()["status"] == "canceled"
+
+    assert [] == severe(mockserver)
+
+
+def test_a_user_who_changes_her_mind_repeats_no_cancel(mockserver: Sandbox) -> None:
+    mockserver.apply(given=GIVEN)
+    app = App(mockserver)
+    campaign = app.create()
+    mockserver.on("cancelCampaign").nth(1).error("INTERNAL_ERROR")
+    assert app.cancel(campaign) == 500
+    assert app.status(campaign) == "draft"  # so the page shows, and its user starts the campaign after all
+    mockserver.sleep(60)
+    app.start(campaign)
+    mockserver.sleep(120)
+    assert app.status(campaign) == "completed"
+
+    assert [] == severe(mockserver)
+
+
+def test_a_cancel_waits_for_its_retry_after(mockserver: Sandbox) -> None:
+    mockserver.apply(given=GIVEN)
+    app = App(mockserver)
+    campaign = app.create()
+    app.start(campaign)
+    mockserver.on("cancelCampaign").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=300)
+    assert app.cancel(campaign) == 429
+    mockserver.sleep(200)
+
+    assert [] == severe(mockserver)
+
+
+def test_a_list_shows_the_end_after_a_poll_that_failed(mockserver: Sandbox) -> None:
+    mockserver.apply(given=GIVEN)
+    app = App(mockserver)
+    campaign = app.create()
+    execution = app.start(campaign).json()["executionId"]
+    mockserver.sleep(15)
+    app.execution(campaign, execution)
+    mockserver.sleep(60)
+    mockserver.on("readExecution").nth(1).error("INTERNAL_ERROR")
+    assert app.execution(campaign, execution).status_code == 500
+    mockserver.sleep(15)
+    (row,) = app("GET", "/campaigns").json()["campaigns"]
+    assert row["status"] == "completed"
+    mockserver.advance(minutes=5)
+
+    assert [] == severe(mockserver)
+
+
+def test_a_start_of_another_user_is_no_repetition_of_one_that_was_limited(mockserver: Sandbox) -> None:
+    mockserver.apply(given=GIVEN)
+    ana, bob = App(mockserver), App(mockserver)
+    campaign = ana.create()
+    assert ana.status(campaign) == bob.status(campaign) == "draft"
+    mockserver.on("startCampaign").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=30)
+    assert ana.start(campaign).status_code == 429
+    mockserver.sleep(5)
+    assert bob.start(campaign).ok
+    mockserver.sleep(25)
+    assert ana.status(campaign) == "processing"
+
+    assert [] == severe(mockserver)
+
+
+def test_campaigns_with_other_values_are_no_clones(mockserver: Sandbox) -> None:
+    mockserver.apply(given=WITH_VARIABLES)
+    app = App(mockserver)
+    mockserver.on("createCampaign").nth(1).drop("after")
+    with pytest.raises(requests.ConnectionError):
+        app.create(name="Aviso")
+    (row,) = app("GET", "/campaigns").json()["campaigns"]
+    assert app.start(row["id"], var1="segunda").ok
+    mockserver.advance(minutes=10)
+    assert app.start(app.create(name="Aviso terça"), var1="terça").ok
+
+    assert [] == severe(mockserver)
+
+
+def test_a_read_that_was_sent_before_a_delayed_start_had_arrived_is_one_after_it(mockserver: Sandbox) -> None:
+    """Over a socket the server may not know yet that the client has gone: the start then takes effect after the read."""
+    mockserver.apply(given=GIVEN)
+    app = App(mockserver)
+    campaign = app.create()
+    mockserver.on("startCampaign").nth(1).delay("11s")
+    with pytest.raises(requests.Timeout):
+        app.start(campaign)
+    assert app.status(campaign) == "draft"
+    mockserver.advance(seconds=2)
+    app.start(campaign)
+    change(mockserver, 3, given_up=None)
+
+    assert [] == severe(mockserver)
+
+
+def test_a_slow_read_next_to_an_equal_one_of_another_user_was_received(mockserver: Sandbox) -> None:
+    mockserver.apply(given=GIVEN)
+    app = App(mockserver)
+    campaign = app.create()
+    mockserver.on("startCampaign").nth(1).drop("before")
+    with pytest.raises(requests.ConnectionError):
+        app.start(campaign)
+    assert app.status(campaign) == "draft"
+    mockserver.on("readCampaign").nth(1).error("INTERNAL_ERROR")
+    app("GET", f"/campaigns/{campaign}")
+    assert app.start(campaign).ok
+    change(mockserver, 3, monotonic_us=0, left=2_000_000)
+    change(mockserver, 4, monotonic_us=1_000_000)
+
+    assert [] == severe(mockserver)
+
+
+@pytest.mark.parametrize("text", ["for example sk_your_key_here", ""])
+def test_the_text_of_an_uploaded_file_is_no_key_and_an_upload_without_a_file_no_wrong_field(
+    mockserver: Sandbox, text: str
+) -> None:
+    app = App(mockserver)
+    files = [("files", ("manual.txt", text.encode(), "text/plain"))] if text else []
+    boundary = {} if text else {"Content-Type": "multipart/form-data; boundary=a"}
+    body: Any = {"files": files} if text else {"data": b"--a--\r\n"}
+    app.http.post(f"{app.url}/messaging/media", headers=boundary, timeout=10, **body)
 
     assert [] == severe(mockserver)

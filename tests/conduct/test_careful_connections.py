@@ -10,11 +10,15 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+import flask
 import pytest
 import requests
-from standardwebhooks import Webhook, WebhookVerificationError
+from standardwebhooks import Webhook as Verifier
+from standardwebhooks import WebhookVerificationError
 
-from mockserver import Sandbox
+from mockserver import MockServer, Sandbox
+from mockserver.testing.differential import compare
+from mockserver.testing.receivers import Receiver
 from tests.conduct.findings import severe
 
 SESSIONS = "/entrypoints/chatapp/connection-sessions"
@@ -46,10 +50,10 @@ class App:
     def entrypoint(self, entrypoint_id: str) -> requests.Response:
         return self("GET", f"/entrypoints/{entrypoint_id}")
 
-    def receive(self) -> None:
+    def receive(self) -> Receiver:
         def receiver(request: Any) -> int:
             try:
-                event = Webhook(webhook.secret).verify(request.body.decode(), dict(request.headers))
+                event = Verifier(webhook.secret).verify(request.body.decode(), dict(request.headers))
             except WebhookVerificationError:
                 return 401
             if event["data"]["sessionId"] not in self.known:
@@ -58,6 +62,7 @@ class App:
             return 204
 
         webhook = self.sandbox.receive_webhooks(receiver)
+        return webhook
 
 
 def seconds_left(sandbox: Sandbox, session: JSON) -> float:
@@ -368,3 +373,131 @@ def test_three_people_open_the_page_of_a_failed_session(mockserver: Sandbox) -> 
         mockserver.sleep(30)
 
     assert [] == severe(mockserver)
+
+
+def test_a_read_after_an_event_waits_for_its_retry_after(mockserver: Sandbox) -> None:
+    app = App(mockserver)
+    app.receive()
+    session = app.create()
+    mockserver.sleep(5)
+    mockserver.complete_session(session["sessionId"])
+    mockserver.on("readConnectionSession").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=300)
+    app.read(session)
+    mockserver.sleep(120)
+
+    assert [] == severe(mockserver)
+
+
+@pytest.mark.parametrize(("reads", "wait"), [(0, 300), (1, 110)])
+def test_the_next_poll_waits_for_its_retry_after(mockserver: Sandbox, reads: int, wait: int) -> None:
+    app = App(mockserver)
+    session = app.create(returnUrl="https://app.example/back")
+    for _ in range(reads):
+        mockserver.sleep(4)
+        assert app.read(session)["status"] == "pending"
+    mockserver.sleep(4)
+    mockserver.on("readConnectionSession").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=wait)
+    app.read(session)
+    mockserver.complete_session(session["sessionId"])
+    mockserver.sleep(90)
+
+    assert [] == severe(mockserver)
+
+
+def test_a_client_that_is_refused_at_one_session_reads_none(mockserver: Sandbox) -> None:
+    app = App(mockserver)
+    one, other = app.create(), app.create()
+    mockserver.sleep(4)
+    assert app.read(one)["status"] == app.read(other)["status"] == "pending"
+    mockserver.admin.set_tenant(subscription="suspended")
+    mockserver.sleep(4)
+    assert app.read(one)["statusCode"] == 403
+    mockserver.complete_session(other["sessionId"])
+    mockserver.advance(minutes=3)
+
+    assert [] == severe(mockserver)
+
+
+def test_a_receiver_restarts_when_a_failure_comes(mockserver: Sandbox) -> None:
+    app, answers = App(mockserver), iter([204, 503, 503])
+    mockserver.receive_webhooks(lambda request: next(answers))
+    one, other = app.create(), app.create()
+    mockserver.sleep(10)
+    mockserver.complete_session(one["sessionId"])
+    mockserver.fail_session(other["sessionId"], reason="phone_in_use")
+    mockserver.advance(seconds=20)
+    assert app.read(other)["status"] == "failed"
+
+    assert [] == severe(mockserver)
+
+
+@pytest.mark.mockserver(now="2026-03-01T12:00:00Z")
+def test_a_receiver_refuses_old_timestamps_with_a_page_of_its_framework(mockserver: Sandbox) -> None:
+    app, web = App(mockserver), flask.Flask("receiver")
+
+    @web.post("/")
+    def receive() -> tuple[str, int]:
+        age = mockserver.now.timestamp() - int(flask.request.headers["webhook-timestamp"])
+        return flask.abort(401) if abs(age) > 300 else ("", 204)
+
+    mockserver.receive_webhooks(web)
+    session = app.create()
+    mockserver.sleep(5)
+    assert app.read(session)["status"] == "pending"
+    mockserver.complete_session(session["sessionId"])
+    mockserver.sleep(5)
+    assert app.read(session)["status"] == "completed"
+
+    assert [] == severe(mockserver)
+
+
+def lose_a_create(sandbox: Sandbox, app: App) -> str:
+    """Have the answer to a create lost, and return the id of its session, which the client never receives."""
+    sandbox.on("createConnectionSession").nth(1).drop("after")
+    with pytest.raises(requests.ConnectionError):
+        app.create()
+    return str(sandbox.state()["tenants"][0]["sessions"][-1]["id"])
+
+
+@pytest.mark.parametrize("unknown", [400, 403])
+@pytest.mark.parametrize("event", ["the only one", "with an accent", "after a rotation"])
+def test_an_event_of_a_session_whose_create_was_lost_is_refused_as_it_likes(
+    mockserver: Sandbox, unknown: int, event: str
+) -> None:
+    app = App(mockserver, unknown=unknown)
+    webhook = app.receive()
+    if event != "the only one":
+        known = app.create()
+        mockserver.complete_session(known["sessionId"])
+    lost = lose_a_create(mockserver, app)
+    mockserver.sleep(5)
+    if event == "after a rotation":
+        mockserver.webhooks.rotate(webhook.id, f"whsec_{'QUJD' * 8}")
+    mockserver.complete_session(lost, name="Clínica São João")
+    mockserver.advance(seconds=30)
+
+    assert [] == severe(mockserver)
+
+
+def test_an_event_waits_behind_that_of_an_unknown_session(mockserver: Sandbox) -> None:
+    app = App(mockserver, unknown=503)
+    app.receive()
+    lost = lose_a_create(mockserver, app)
+    mockserver.sleep(5)
+    mockserver.fail_session(lost, reason="phone_in_use")
+    session = app.create(returnUrl="https://app.example/back")
+    mockserver.sleep(5)
+    mockserver.complete_session(session["sessionId"])
+    mockserver.advance(seconds=70)
+
+    assert [] == severe(mockserver)
+
+
+def test_two_users_are_shown_why_and_nothing_is_created_for_them(mockserver_server: MockServer) -> None:
+    def client(sandbox: Sandbox) -> None:
+        app = App(sandbox)
+        for session in [app.create(), app.create()]:
+            while app.read(session)["status"] == "pending":
+                sandbox.sleep(4)
+
+    assert () == compare(mockserver_server, client, []).findings

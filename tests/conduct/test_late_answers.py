@@ -16,6 +16,7 @@ import pytest
 from mockserver.core.instants import MILLISECOND
 from mockserver.testing.sandbox import Sandbox
 from tests.clients.driven import Client
+from tests.conduct.findings import change
 from tests.conduct.provocation import GIVEN, NOON
 from tests.harness.waiting import wait_until
 
@@ -25,12 +26,6 @@ CREATE = "/v1/campaigns"
 
 def found(sandbox: Sandbox) -> list[tuple[str, tuple[int, ...]]]:
     return [(each.rule, each.exchanges) for each in sandbox.conduct]
-
-
-def change(sandbox: Sandbox, n: int, **fields: Any) -> None:
-    """Change what the journal has of an exchange."""
-    exchanges = sandbox._hosted.sandbox.journal.exchanges
-    exchanges[n - 1] = exchanges[n - 1]._replace(**fields)
 
 
 @contextmanager

@@ -352,8 +352,8 @@ MUTANTS: tuple[Mutant, ...] = (
     # What judges and reports
     Mutant(
         "ledger-a-day-apart",
-        "if second.targets and second.started_at - first.started_at < DAY:",
-        "if second.targets and second.started_at - first.started_at <= DAY:",
+        "if second.targets and second.id in made and second.started_at - first.started_at < DAY:",
+        "if second.targets and second.id in made and second.started_at - first.started_at <= DAY:",
         "two executions a day apart are reported as duplicates",
         ("tests/testing/test_ledger.py",),
     ),
