@@ -21,6 +21,7 @@ from mockserver.conduct.evidence import (
     succeeded,
     was_received,
 )
+from mockserver.conduct.polling import RETRIED, failures_at_end
 from mockserver.conduct.rules import Proof
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.core import ledger
@@ -271,15 +272,17 @@ def stale_template(evidence: Evidence) -> Iterator[Proof]:
 
 
 def cancel_and_forget(evidence: Evidence) -> Iterator[Proof]:
+    """A client may report an outage after three tries, of the cancel itself or of the read before its repetition."""
     ended = {campaign.id: campaign.status for _, campaign in evidence.campaigns()}
     for campaign_id, cancels in evidence.grouped_by("id", "cancelCampaign"):
         last = cancels[-1]
-        failed, ended_at = has_to_retry(last), evidence.ended_at(campaign_id)
+        if not has_to_retry(last) or ended.get(campaign_id) != "completed":
+            continue
+        later = [call for call in evidence.concerning(campaign_id) if call.n > last.n]
+        is_started = any(call.operation == "startCampaign" for call in later)
+        has_tried = failures_at_end(cancels) >= RETRIED or failures_at_end(later) >= RETRIED
+        ended_at = evidence.ended_at(campaign_id)
         was_over = ended_at is not None and ended_at <= last.at + (requested_wait(last) or 0)
-        is_started = any(
-            each.n > last.n for each in evidence.concerning(campaign_id) if each.operation == "startCampaign"
-        )
-        was_over |= is_started or evidence.is_locked_out(last)
-        if failed and ended.get(campaign_id) == "completed" and not was_over:
+        if not (was_over or is_started or has_tried or evidence.is_locked_out(last)):
             message = f"the cancel of {campaign_id} got {outcome(last)}, was not repeated, and the campaign completed"
             yield Proof(message, (last.n,))

@@ -423,6 +423,25 @@ def test_a_user_who_changes_her_mind_repeats_no_cancel(mockserver: Sandbox) -> N
     assert [] == severe(mockserver)
 
 
+@pytest.mark.parametrize("failing", ["cancelCampaign", "readCampaign"])
+def test_a_client_reports_an_outage_after_three_tries_of_a_cancel_or_of_the_read_before_it(
+    mockserver: Sandbox, failing: str
+) -> None:
+    mockserver.apply(given=GIVEN)
+    app = App(mockserver)
+    campaign = app.create()
+    app.start(campaign)
+    mockserver.on("cancelCampaign").times(3).error("INTERNAL_ERROR")
+    mockserver.on("readCampaign").error("INTERNAL_ERROR")
+    for _ in range(3 if failing == "cancelCampaign" else 1):
+        app.cancel(campaign)
+    for _ in range(3 if failing == "readCampaign" else 0):
+        app("GET", f"/campaigns/{campaign}")
+    mockserver.advance(minutes=5)
+
+    assert [] == severe(mockserver)
+
+
 def test_a_cancel_waits_for_its_retry_after(mockserver: Sandbox) -> None:
     mockserver.apply(given=GIVEN)
     app = App(mockserver)
