@@ -126,8 +126,8 @@ class Evidence:
     ) -> None:
         self.run = run
         self.now: Instant = run.now
-        self.everything = _as_received(run.exchanges if exchanges is None else exchanges)
-        self._as_sent = run.exchanges if exchanges is None else exchanges
+        self._exchanges = run.exchanges if exchanges is None else exchanges
+        self.everything = _as_received(self._exchanges)
         self._by_operation: dict[str, list[JournalEntry]] = {}
         self.troubled: list[JournalEntry] = []  # that did not succeed, or that a rule changed on the wire
         self.filtering: list[JournalEntry] = []  # previews and creates with filters in their body
@@ -227,6 +227,11 @@ class Evidence:
         return False
 
     @cached_property
+    def _answered(self) -> Mapping[int, JournalEntry]:
+        """The exchanges as they were answered, by their numbers."""
+        return {exchange.n: exchange for exchange in self._exchanges}
+
+    @cached_property
     def _by_number(self) -> Mapping[int, JournalEntry]:
         return {exchange.n: exchange for exchange in self.exchanges}
 
@@ -293,7 +298,7 @@ class Evidence:
         """
         if succeeded(exchange):
             return True
-        sent = next((each for each in self._as_sent if each.n == exchange.n), exchange)
+        sent = self._answered[exchange.n]
         return not sent.is_held and succeeded(sent)
 
     def is_locked_out(self, after: JournalEntry) -> bool:

@@ -94,7 +94,7 @@ def final_read(evidence: Evidence, polls: PollSequence) -> FinalRead | None:
         answer = evidence.answer(read)
         if answer == before:
             later.append(read)
-        elif later and not later[-1] is read:
+        else:
             later.clear()
         before = answer
     return FinalRead(reads[place], later)

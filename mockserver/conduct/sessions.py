@@ -152,23 +152,18 @@ def id_not_stored_first(evidence: Evidence) -> Iterator[Proof]:
     for session, created in evidence.sessions():
         attempts = _plain_attempts(evidence, session)
         has_id = was_received(created) and not evidence.ended_with(created, session.id)
-        is_own = _may_be_receiver_of(evidence, created, attempts)
-        if (
-            attempts
-            and has_id
-            and is_own
-            and all(_is_unknown(evidence, attempt) for attempt in attempts)
-            and not evidence.reads(session.id)
-        ):
+        is_unknown = bool(attempts) and all(_is_unknown(evidence, attempt) for attempt in attempts)
+        if not has_id or not is_unknown or evidence.reads(session.id):
+            continue
+        if _may_be_receiver_of(evidence, created, attempts):
             message = f"the receiver answered {attempts[-1].status} to the event of {session.id} ({attempts[0].label}), and the client did not read the session"
             yield Proof(message, (created.n,))
 
 
 def _may_be_receiver_of(evidence: Evidence, created: JournalEntry, attempts: Sequence[DeliveryAttempt]) -> bool:
     """Return False if the receivers have accepted only events of another client's sessions: each application has its own."""
-    endpoints, clients = {attempt.endpoint for attempt in attempts}, {}
-    for session, create in evidence.sessions():
-        clients[session.id] = client_key(create)
+    endpoints = {attempt.endpoint for attempt in attempts}
+    clients = {session.id: client_key(create) for session, create in evidence.sessions()}
     accepted = (each for each in evidence.delivery_attempts if each.accepted and each.endpoint in endpoints)
     of_clients = {clients[each.session_id] for each in accepted if each.session_id in clients}
     return not of_clients or client_key(created) in of_clients
