@@ -42,7 +42,7 @@ SHOWS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "retry-hopeless": ("advice", "retry-hopeless"),
         "session-storm": ("silent", "differs"),
         "waits-only-for-completed": ("breach", "endless"),
-        "cadence-unit": ("breach", "cadence-units"),
+        "cadence-unit": ("advice", "cadence-units"),
         "restart-ended": ("crashed", "Refused"),
         "key-in-query": ("breach", "key-in-wrong-place"),
         "poll-too-fast": ("advice", "poll-too-fast"),

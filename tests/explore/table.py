@@ -15,7 +15,8 @@ from tests.explore.working_day import BUGS, ORDINARY
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "explored-bugs.md"
 SINGLES = [bug for bug in ORDINARY if bug not in planted_pairs.BUGS]
 BY_VERDICT = Counter(SHOWS[bug][0] for bug in SINGLES)
-ADVISED = " and ".join(f"`{bug}`" for bug in SINGLES if SHOWS[bug][0] == "advice")
+*_FIRST, _LAST = (f"`{bug}`" for bug in SINGLES if SHOWS[bug][0] == "advice")
+ADVISED = f"{', '.join(_FIRST)} and {_LAST}"
 HEAD = f"""# Seeded bugs, explored
 
 This page shows what [Explore](explore.md) finds in the clients and receivers of [Seeded bugs](planted-bugs.md).

@@ -36,7 +36,7 @@ def test_the_page_states_how_many_bugs_fail_the_test_and_how_many_are_advice() -
     }
 
     assert len(singles) == sum(counts.values())
-    assert counts["advice"] == 2
+    assert counts["advice"] == 3
     text = PAGE.read_text(encoding="utf-8")
     assert (
         f"{counts['silent'] + counts['breach']} fail the test as silent or breach, and {counts['crashed']} more" in text
