@@ -269,6 +269,12 @@ def test_calls_that_a_finding_cites_are_printed_with_their_bodies(suite: Suite) 
     assert {"#41", "#42", "#43"} <= {each.split()[0] for each in shown}
 
 
+def test_a_sleep_of_the_client_is_an_advance_of_the_clock_in_seconds(suite: Suite) -> None:
+    found = reported(suite, "    def test_it(mockserver):\n        mockserver.sleep(2.5)\n        assert 0\n")
+
+    assert ["clock: advance by 2.5 s"] == rows(found)[:1]
+
+
 def test_the_pages_of_an_end_user_are_one_line(suite: Suite) -> None:
     found = reported(
         suite,

@@ -182,8 +182,11 @@ def _format_step(step: View) -> str:
     if command == "visit":
         return f"end user: {arguments['method']} of the hosted page"
     if command != "call":
-        by = "clock" if command == "advance" else "test"  # a wait of the client advances the clock too
-        return f"{by}: {format_command(command, arguments)}"
+        if command == "advance":  # a wait of the client is one too
+            seconds = arguments.get("by")
+            given = {"by": f"{seconds:g} s"} if isinstance(seconds, int | float) else arguments
+            return f"clock: {format_command(command, given)}"
+        return f"test: {format_command(command, arguments)}"
     waits = arguments["waits"]  # over a socket only the client has its timeout
     timeout = f"; its client waits {waits:g} s" if isinstance(waits, int | float) else ""
     return f"a rule delays {arguments['method']} {arguments['path']}{timeout}"
