@@ -61,7 +61,7 @@ def _repeated_starts(evidence: Evidence) -> Iterator[tuple[str, JournalEntry, Jo
 
 
 def _has_read(evidence: Evidence, first: JournalEntry, last: JournalEntry) -> bool:
-    """Return True if the client received a read of that campaign, or of all campaigns, in between."""
+    """Return True if the client received a read of that campaign, or of all campaigns, in between, or may have."""
     campaign_id = first.call.params.get("id")
     reads = evidence.between(first, last, *_READS)
     of_campaign = (read for read in reads if read.call.params.get("id", campaign_id) == campaign_id)
@@ -147,7 +147,7 @@ def _clones(evidence: Evidence, cause: str) -> Iterator[Proof]:
             continue
         if values[row["cloneId"]] != values[row["originalId"]]:
             continue  # they send other messages
-        if client_key(create) != client_key(why) or _was_in_vain(evidence, row["originalId"], create):
+        if client_key(create) != client_key(why) or _was_canceled_or_failed(evidence, row["originalId"], create):
             continue
         if cause == "createCampaign" and _is_of_another(evidence, row["originalId"], create):
             continue
@@ -162,7 +162,7 @@ def _is_of_another(evidence: Evidence, campaign_id: str, create: JournalEntry) -
     return made is not None and client_key(made) != client_key(create)
 
 
-def _was_in_vain(evidence: Evidence, campaign_id: str, create: JournalEntry) -> bool:
+def _was_canceled_or_failed(evidence: Evidence, campaign_id: str, create: JournalEntry) -> bool:
     """Return True if the campaign was canceled or had failed when the client created another one."""
     end = evidence.end_of(campaign_id)
     return end is not None and end.target in ("canceled", "failed") and end.at <= create.at
@@ -226,6 +226,7 @@ def _ends_received(evidence: Evidence, campaign_id: str) -> Iterator[JournalEntr
 
 
 def wrong_variable_keys(evidence: Evidence) -> Iterator[Proof]:
+    """What a template had before it was changed, only a read of it shows."""
     by_campaign = {execution.campaign_id: execution.template for _, execution in evidence.executions()}
     starts = dict(evidence.grouped_by("id", "startCampaign"))
     for tenant, campaign in evidence.campaigns():
@@ -235,7 +236,8 @@ def wrong_variable_keys(evidence: Evidence) -> Iterator[Proof]:
             values = body_of(start).get("commonVariables")
             known = manual | _listed(evidence, campaign.template_id, start)
             wrong = sorted(set(values) - known) if isinstance(values, dict) else []
-            if template and wrong:
+            is_changed = template is not None and template.updated_at > start.at
+            if template and wrong and not is_changed:
                 keys, has = ", ".join(key[:40] for key in wrong), ", ".join(sorted(manual)) or "none"
                 message = f"the start has values for {keys}; template {template.id} has {has}"
                 yield Proof(message, (start.n,))

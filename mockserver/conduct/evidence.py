@@ -431,7 +431,7 @@ class Evidence:
 
     def ended_at(self, record_id: str) -> Instant | None:
         """Return the instant at which a record reached its final state, or None."""
-        end = self._ends.get(record_id)
+        end = self.end_of(record_id)
         return end.at if end is not None else None
 
     def ended_with(self, exchange: JournalEntry, record_id: str) -> bool:

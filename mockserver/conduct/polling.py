@@ -87,7 +87,7 @@ def final_read(evidence: Evidence, polls: PollSequence) -> FinalRead | None:
         for earlier, later in pairwise(reads[place:])
     )
     loop = [read for read, _ in takewhile(lambda pair: pair[1], zip(reads[place + 1 :], is_of_loop, strict=True))]
-    # Counts may change after the end; the first read that shows no other ones tells the client so.
+    # Counts may change after the end: only a read with the same ones is superfluous.
     before = evidence.answer(reads[place])
     later: list[JournalEntry] = []
     for read in loop:

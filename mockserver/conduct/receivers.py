@@ -246,14 +246,8 @@ def failure_event_misread(evidence: Evidence) -> Iterator[Proof]:
     for attempts in _genuine_by_endpoint(evidence):
         failures = [each for each in attempts if each.kind.endswith(".connection_failed")]
         others = [attempt for attempt in attempts if not attempt.kind.endswith(".connection_failed")]
-        is_down = any(each.status in _DOWN for each in failures)
-        if (
-            failures
-            and others
-            and not is_down
-            and all(map(_has_crashed, failures))
-            and not any(map(_has_crashed, others))
-        ):
+        is_misread = bool(failures) and all(_has_crashed(each) and each.status not in _DOWN for each in failures)
+        if is_misread and others and not any(map(_has_crashed, others)):
             label, status = failures[0].label, failures[0].status
             message = f"{label}, a failure, was answered {status}; connected ones were not"
             yield _proof(evidence, message, *failures)

@@ -113,7 +113,7 @@ def _unnoticed(evidence: Evidence) -> Iterator[tuple[Session, JournalEntry]]:
 
 
 def _is_polled_to_the_end(evidence: Evidence, session: Session) -> bool:
-    """Return True if the client's next poll, by the wait before its last one or by a Retry-After, is past the deadline, or is to come."""
+    """Return True if the next poll would be past the deadline or the run, by the wait before the last one or its Retry-After."""
     reads = [call for call in evidence.concerning(session.id) if call.operation == "readConnectionSession"]
     if not reads:
         return False
@@ -297,7 +297,7 @@ def double_provision(evidence: Evidence) -> Iterator[Proof]:
 
 
 def _second_report(acknowledged_at: Instant | None, read: JournalEntry, uses: Sequence[JournalEntry]) -> Instant | None:
-    """Return when the second one of event and read came, if each of them was followed by a use."""
+    """Return the instant of the second one of event and read, if each of them was followed by a use."""
     if acknowledged_at is None:
         return None
     if read.n < uses[0].n and uses[0].at < acknowledged_at <= uses[1].at:
