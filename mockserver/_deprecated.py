@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 from warnings import warn
+
+from mockserver._records import NamedTuple
 
 
 class Deprecation(NamedTuple):

@@ -6,8 +6,9 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
+from mockserver._records import NamedTuple
 from mockserver.conduct.evidence import (
     Evidence,
     body_of,

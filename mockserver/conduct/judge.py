@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from mockserver._records import NamedTuple
 from mockserver.conduct import campaigns, polling, receivers, requests, sessions
 from mockserver.conduct.evidence import Evidence
 from mockserver.conduct.rules import RULES, ConductResult, ConductRule, Finding, NotAssessable, NotAssessed, Proof

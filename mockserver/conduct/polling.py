@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, pairwise, takewhile
 from statistics import median_high
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
+from mockserver._records import NamedTuple
 from mockserver.conduct.evidence import (
     FINAL,
     OF_ALL_CALLS,

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+
+from mockserver._records import NamedTuple
 
 
 class ConductRule(NamedTuple):

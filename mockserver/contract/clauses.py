@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+
+from mockserver._records import NamedTuple
 
 
 class Clause(NamedTuple):

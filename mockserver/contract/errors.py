@@ -10,7 +10,8 @@ The 39 error codes of the API, with their Portuguese messages.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+
+from mockserver._records import NamedTuple
 
 
 class ErrorRow(NamedTuple):

@@ -15,9 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from mockserver._json import JSON
+from mockserver._records import NamedTuple
 from mockserver.contract.durations import Length, length
 from mockserver.contract.errors import ERRORS
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
+from mockserver._records import NamedTuple
 from mockserver.contract import clauses
 from mockserver.coverage.coverage import Count, Coverage
 from mockserver.coverage.dimensions import DIMENSIONS, MEANINGS, Dimension

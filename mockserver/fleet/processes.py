@@ -21,8 +21,9 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from mockserver._records import NamedTuple
 from mockserver.fleet import launch
 from mockserver.fleet.rules import Address, shard_name
 

@@ -15,8 +15,9 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Coroutine
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from mockserver._records import NamedTuple
 from mockserver.fleet.processes import (
     CAN_RESERVE,
     LoggedProcess,

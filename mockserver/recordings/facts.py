@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from mockserver._records import NamedTuple
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.verify.histories.exchanges import RecordedExchange, Recording
 

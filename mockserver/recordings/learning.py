@@ -12,9 +12,10 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from mockserver._json import JSON
+from mockserver._records import NamedTuple
 from mockserver.contract.choices import CHOICES
 from mockserver.recordings import forms
 from mockserver.recordings.facts import Alternative, Facts

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
+from mockserver._records import NamedTuple
 from mockserver.verify.context import Need
 
 Condition = tuple[str, tuple[str, ...]]

@@ -12,8 +12,9 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
+from mockserver._records import NamedTuple
 from mockserver.contract.filters import (
     FIELDS,
     OPERATORS,

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
+from mockserver._records import NamedTuple
 from mockserver.core.state.journal import JournalEntry, Transition
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import Tenant

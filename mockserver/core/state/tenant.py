@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
+from mockserver._records import NamedTuple
 from mockserver.core.phone_numbers import BRAZIL
 from mockserver.core.state.records import (
     Campaign,

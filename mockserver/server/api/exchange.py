@@ -12,8 +12,9 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Callable
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, Protocol
 
+from mockserver._records import NamedTuple
 from mockserver.contract.text import printable
 from mockserver.core.faults import injection
 from mockserver.core.faults.injection import RuleMatch

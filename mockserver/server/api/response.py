@@ -12,8 +12,9 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from errno import ECONNRESET
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
+from mockserver._records import NamedTuple
 from mockserver.contract import schemas
 from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.text import brief

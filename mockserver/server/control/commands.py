@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
+from mockserver._records import NamedTuple
 from mockserver.server.errors import STATUSES
 from mockserver.server.hosting.host import Phase
 

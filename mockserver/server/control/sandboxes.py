@@ -11,8 +11,9 @@ import math
 import reprlib
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from mockserver._records import NamedTuple
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.endpoints import operations_named

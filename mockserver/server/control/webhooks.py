@@ -6,8 +6,9 @@ again, recover an endpoint, rotate its secret, register a receiver.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from mockserver._records import NamedTuple
 from mockserver.contract.lifecycles import SUBSCRIPTIONS
 from mockserver.contract.text import closest_match_hint, whole_number
 from mockserver.core.instants import SECOND, format_exact

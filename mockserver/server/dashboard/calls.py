@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from mockserver._json import JSON, View
+from mockserver._records import NamedTuple
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.text import whole_number
 from mockserver.server.dashboard import story

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
 from mockserver._json import JSON
+from mockserver._records import NamedTuple
 from mockserver.contract.lifecycles import LIFECYCLES, Lifecycle, Step
 
 _BOX_WIDTH: Final = 116

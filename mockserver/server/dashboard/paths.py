@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import unquote
 
+from mockserver._records import NamedTuple
 from mockserver.server.api.request import HttpRequest
 
 ROOT: Final = "/_mock/"

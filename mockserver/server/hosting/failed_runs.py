@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from mockserver._json import JSON
+from mockserver._records import NamedTuple
 
 
 class FailedRun(NamedTuple):

@@ -12,8 +12,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
+from mockserver._records import NamedTuple
 from mockserver.contract.text import whole_number
 
 SHARDS_MAX: Final = 256

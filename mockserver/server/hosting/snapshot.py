@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from mockserver._records import NamedTuple
 from mockserver.core.state.sandbox import Checkpoint, Runtime, SandboxState
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.failed_runs import FailureFolder

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
+from mockserver._records import NamedTuple
 from mockserver.server.http1.request import HeadSizes, RequestHead
 
 Result = TypeVar("Result")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from mockserver._records import NamedTuple
 
 _PLACE = re.compile(r"[\w./\\-]+\.[A-Za-z]\w*:[1-9]\d*\b")
 _STOPPED = re.compile(r"time(d )?[ -]?out", re.IGNORECASE)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from mockserver._json import View
+from mockserver._records import NamedTuple
 from mockserver.conduct.rules import Finding, NotAssessed
 from mockserver.server.report.exchanges import Exchange
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from mockserver._records import NamedTuple
 from mockserver.server.report.diagnosis import diagnose
 from mockserver.server.report.failure import Failure
 from mockserver.server.report.render import render_sections

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from mockserver._records import NamedTuple
 from mockserver.core.webhooks import url_policy
 from mockserver.core.webhooks.retry_schedule import TIMEOUT
 from mockserver.server.errors import causes

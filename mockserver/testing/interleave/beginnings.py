@@ -15,8 +15,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
+from mockserver._records import NamedTuple
 from mockserver.core.instants import Instant
 from mockserver.core.state.records import Chat, ChatAttributes
 from mockserver.core.state.sandbox import Checkpoint, SandboxState

@@ -14,8 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from mockserver._records import NamedTuple
 from mockserver.contract.text import closest_match_hint, whole_number
 
 TIMERS = "timers"

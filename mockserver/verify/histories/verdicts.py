@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from mockserver._records import NamedTuple
 from mockserver.verify.histories.evidence import Cited, Sighting, precedes
 
 # The weakest assumption of a contradiction that needs no other.

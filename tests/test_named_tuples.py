@@ -1,0 +1,101 @@
+"""The records' own `NamedTuple`: what it defines behaves as that of `typing`."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+import typing
+from collections.abc import Callable
+from typing import Any, get_type_hints
+
+import pytest
+
+from mockserver._records import NamedTuple
+
+
+class Point(NamedTuple):
+    """A point."""
+
+    x: int
+    y: int = 2
+    label: str | None = None
+
+    @property
+    def total(self) -> int:
+        return self.x + self.y
+
+
+class StandardPoint(typing.NamedTuple):
+    """A point."""
+
+    x: int
+    y: int = 2
+    label: str | None = None
+
+    @property
+    def total(self) -> int:
+        return self.x + self.y
+
+
+class Empty(NamedTuple):
+    """A record without fields."""
+
+
+class Named(Point):
+    """A record with a method more than its base."""
+
+    def name(self) -> str:
+        return f"{self.label}"
+
+
+def _matched(point: Any) -> object:
+    match point:
+        case Point(x, y) | StandardPoint(x, y):
+            return x, y
+    return None
+
+
+def _refusal(act: Callable[[], object]) -> type[Exception]:
+    with pytest.raises(Exception) as refusal:
+        act()
+    return refusal.type
+
+
+BEHAVIOURS: dict[str, Callable[[Any], object]] = {
+    "fields": lambda kind: (kind._fields, kind._field_defaults, kind.__match_args__, kind.__slots__),
+    "text": lambda kind: repr(kind(1, label="a")).removeprefix("Standard"),
+    "values": lambda kind: (kind(1).x, kind(1, 5).y, kind(x=3, label="b").label, kind(1).total, tuple(kind(1, y=4))),
+    "equality": lambda kind: (kind(1) == (1, 2, None), kind(1) == kind(1, 2), hash(kind(1)) == hash((1, 2, None))),
+    "replaced": lambda kind: (kind(1)._replace(y=9), kind(1)._replace().y, kind(1)._asdict()),
+    "made": lambda kind: kind._make(iter([7, 8, "c"])).label,
+    "matched": lambda kind: _matched(kind(1)),
+    "copied": lambda kind: [way(kind(1)) == kind(1) for way in (copy.copy, copy.deepcopy)],
+    "copied by pickle": lambda kind: type(pickle.loads(pickle.dumps(kind(1)))) is kind,
+    "hints": get_type_hints,
+    "parameters": lambda kind: list(inspect.signature(kind).parameters),
+    "defaults of parameters": lambda kind: [each.default for each in inspect.signature(kind).parameters.values()],
+    "too few": lambda kind: _refusal(lambda: kind()),
+    "too many": lambda kind: _refusal(lambda: kind(1, 2, "a", 4)),
+    "unknown": lambda kind: _refusal(lambda: kind(1, z=3)),
+    "replaced unknown": lambda kind: _refusal(lambda: kind(1)._replace(z=3)),
+    "made of too few": lambda kind: _refusal(lambda: kind._make([1])),
+    "set": lambda kind: _refusal(lambda: setattr(kind(1), "x", 2)),
+    "set unknown": lambda kind: _refusal(lambda: setattr(kind(1), "z", 2)),
+}
+
+
+@pytest.mark.parametrize("behaviour", BEHAVIOURS)
+def test_a_record_behaves_as_a_named_tuple_of_the_standard_library(behaviour: str) -> None:
+    assert BEHAVIOURS[behaviour](StandardPoint) == BEHAVIOURS[behaviour](Point)
+
+
+def test_a_refused_record_names_what_is_missing() -> None:
+    with pytest.raises(TypeError, match=r"Point\.__new__\(\) missing 1 required positional argument: 'x'"):
+        Point()  # type: ignore[call-arg]
+
+
+def test_a_record_may_have_no_field_and_may_be_a_base() -> None:
+    assert () == Empty()
+    assert "b" == Named(1, label="b").name()
+    assert Named is type(Named(1)._replace(x=2))
