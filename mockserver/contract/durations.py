@@ -7,16 +7,11 @@ from datetime import timedelta
 from typing import Final
 
 _NUMBER = r"\d{1,12}(?:\.\d{1,9})?"
-_PLAIN = re.compile(
-    rf"(?:(?P<d>{_NUMBER})d)?(?:(?P<h>{_NUMBER})h)?(?:(?P<m>{_NUMBER})m(?!s))?(?:(?P<s>{_NUMBER})s)?(?:(?P<ms>{_NUMBER})ms)?",
-    re.ASCII,
-)
-_ISO = re.compile(
-    rf"P(?:(?P<d>{_NUMBER})D)?(?:T(?=\d)(?:(?P<h>{_NUMBER})H)?(?:(?P<m>{_NUMBER})M)?(?:(?P<s>{_NUMBER})S)?)?", re.ASCII
-)
+_PLAIN = rf"(?:(?P<d>{_NUMBER})d)?(?:(?P<h>{_NUMBER})h)?(?:(?P<m>{_NUMBER})m(?!s))?(?:(?P<s>{_NUMBER})s)?(?:(?P<ms>{_NUMBER})ms)?"
+_ISO = rf"P(?:(?P<d>{_NUMBER})D)?(?:T(?=\d)(?:(?P<h>{_NUMBER})H)?(?:(?P<m>{_NUMBER})M)?(?:(?P<s>{_NUMBER})S)?)?"
 # The texts that `parse_duration` takes, as a pattern of JSON Schema, whose groups have no names.
 PATTERN: Final = "^(?=.*[0-9])(?:{})$".format(
-    "|".join(re.sub(r"\?P<\w+>", "?:", form.pattern).replace(r"\d", "[0-9]") for form in (_PLAIN, _ISO))
+    "|".join(re.sub(r"\?P<\w+>", "?:", form).replace(r"\d", "[0-9]") for form in (_PLAIN, _ISO))
 )
 _MICROSECONDS = {"d": 86_400_000_000, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "ms": 1_000}
 MAX_SECONDS: Final = 10**12
@@ -41,7 +36,7 @@ def parse_duration(written: object) -> int | None:
         return round(written * _MICROSECONDS["s"]) if 0 <= written <= MAX_SECONDS else None
     if not isinstance(written, str):
         return None
-    match = _PLAIN.fullmatch(written) or _ISO.fullmatch(written)
+    match = re.fullmatch(_PLAIN, written, re.ASCII) or re.fullmatch(_ISO, written, re.ASCII)
     parts = {unit: count for unit, count in match.groupdict().items() if count} if match else {}
     return sum(round(float(count) * _MICROSECONDS[unit]) for unit, count in parts.items()) if parts else None
 

@@ -147,7 +147,7 @@ def as_written(value: Any) -> Any:
     return number(repr(value)) if is_large else value
 
 
-_ASCTIME = re.compile("[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2} [0-9]{4}")
+_ASCTIME = "[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2} [0-9]{4}"
 _WHOLE = re.compile("[0-9]{1,15}")  # exact as a double; no count, size or wait is longer
 
 
@@ -166,6 +166,6 @@ def http_date(text: str) -> datetime | None:
 
     try:
         moment = parsedate_to_datetime(text)
-        return moment.replace(tzinfo=UTC) if _ASCTIME.fullmatch(text) else moment
+        return moment.replace(tzinfo=UTC) if re.fullmatch(_ASCTIME, text) else moment
     except (ValueError, TypeError, OverflowError):  # OverflowError: numbers beyond the range of a date
         return None

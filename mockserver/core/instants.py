@@ -33,15 +33,12 @@ _MICROSECOND = timedelta(microseconds=1)
 # The form of nearly every text; one that does not match may still match the next pattern.
 _USUAL = re.compile(r"(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}(?::\d{2})?)(?:\.(\d+))?([Zz]|[+-]\d{2}:[0-5]\d)?", re.ASCII)
 # Every date-time of ISO 8601-1:2019: calendar, week and ordinal dates, all in the extended or all in the basic format.
-_ISO_8601 = re.compile(
-    r"""
+_ISO_8601 = r"""
     (?P<year>\d{4}) (?P<dash>-)?
     (?: (?P<month>\d\d) (?(dash)-) (?P<day>\d\d) | W (?P<week>\d\d) (?(dash)-) (?P<weekday>\d) | (?P<ordinal>\d{3}) )
     [Tt] (?P<hour>\d\d) (?: (?(dash):) (?P<minute>\d\d) (?: (?(dash):) (?P<second>\d\d) )? )? (?:[.,](?P<fraction>\d+))?
     (?: (?P<zulu>[Zz]) | (?P<sign>[+\-\u2212]) (?P<zone_hour>\d\d) (?: (?(dash):) (?P<zone_minute>\d\d) )? )?
-    """,
-    re.ASCII | re.VERBOSE,
-)
+    """
 # Not of `calendar` or `strftime`, whose names are those of a locale.
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -119,7 +116,7 @@ def parse(written: str) -> tuple[Instant, bool] | None:
             if not fraction or clock.count(":") == 2:
                 microseconds = int((fraction or "0").ljust(6, "0")[:6])
                 return from_datetime(moment) + microseconds, offset is not None
-    parts = _ISO_8601.fullmatch(written)
+    parts = re.fullmatch(_ISO_8601, written, re.ASCII | re.VERBOSE)
     if parts is None:
         return None
     try:

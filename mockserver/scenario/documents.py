@@ -29,7 +29,7 @@ __all__ = ["DEPTH_MAX", "Document", "Problem", "ScenarioError", "examine", "in_o
 __all__ += ["read", "read_file", "refusal"]
 
 _INTEGER_MAX_BITS = 4096
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = "[\ud800-\udfff]"
 
 
 class Document(dict[str, Any]):
@@ -212,7 +212,7 @@ _Place = tuple[Any, str | int] | None  # the place of the parent, and the key be
 def _plain(value: Any, place: _Place, depth: int, problems: list[Problem]) -> Any:
     """Return the value with the types of JSON, with null for what JSON cannot represent, which is added to `problems`."""
     if isinstance(value, str):
-        is_text = value.isascii() or not _SURROGATE.search(value)
+        is_text = value.isascii() or not re.search(_SURROGATE, value)
         return value if is_text else _refused(place, "half of a surrogate pair", problems)
     if value is None or isinstance(value, bool):
         return value
@@ -261,7 +261,7 @@ def _keys(place: _Place) -> list[str | int]:
 
 
 _BY_LINES = ("script", "calls")  # lists with one entry per line
-_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # YAML does not allow these unescaped
+_ESCAPED = "[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"  # YAML does not allow these unescaped
 
 
 def dump(document: Mapping[str, Any]) -> str:
@@ -277,4 +277,4 @@ def dump(document: Mapping[str, Any]) -> str:
 
 
 def _json_line(value: Any) -> str:
-    return _ESCAPED.sub(lambda char: f"\\u{ord(char[0]):04x}", json.dumps(value, ensure_ascii=False))
+    return re.sub(_ESCAPED, lambda char: f"\\u{ord(char[0]):04x}", json.dumps(value, ensure_ascii=False))

@@ -232,7 +232,7 @@ def _check_trigger(entry: Entry, path: str, problems: list[Problem]) -> None:
 # the existing words; one with an operator (`!=`, `~`, `>=` ...) is accepted.
 _OF_DELIVERY = ("event", "attempt")
 _STATES: Mapping[str, Sequence[str]] = MappingProxyType({"campaign": CAMPAIGN.states, "session": SESSION.states})
-_SIGNED_NUMBER = re.compile(r"(>=|<=|!=|>|<)\s*-?[0-9]{1,15}\s*")
+_SIGNED_NUMBER = r"(>=|<=|!=|>|<)\s*-?[0-9]{1,15}\s*"
 
 
 def _check_conditions(entry: Entry, path: str, problems: list[Problem]) -> None:
@@ -299,7 +299,7 @@ def _check_word(wanted: Any, words: Sequence[str], path: str, problems: list[Pro
 def _check_number(wanted: Any, path: str, problems: list[Problem]) -> None:
     text = wanted if isinstance(wanted, str) else ""
     is_number = isinstance(wanted, int | float) and not isinstance(wanted, bool)
-    if not is_number and not _SIGNED_NUMBER.fullmatch(text):
+    if not is_number and not re.fullmatch(_SIGNED_NUMBER, text):
         problems.append(Problem(path, to_json_text(wanted), "a number, or one with a sign before it, such as >=20"))
 
 

@@ -38,7 +38,7 @@ from mockserver.server.hosting.usage import OF_A_RUN
 
 Response = HttpResponse | NoResponse
 After = Callable[[], None]
-_ID = re.compile(r"(?:sandbox|shard)_[0-9a-f_]{1,40}")
+_ID = r"(?:sandbox|shard)_[0-9a-f_]{1,40}"
 
 
 class ServerPart(NamedTuple):
@@ -329,7 +329,11 @@ def _no_sandbox(host: SandboxHost, request: HttpRequest, part: ServerPart) -> Ht
         reason = f"sandbox {sandbox_id!r} is closed: {by} has ended it, since {ended.reason}"
         return _refusal("MOCK_SANDBOX_CLOSED", reason, limit=ended.limit)
     # Another text may contain a key, and to ask each sandbox for its keys would wait for the lock of each.
-    got = repr(sandbox_id) if _ID.fullmatch(sandbox_id) else f"{len(sandbox_id)} characters that are no id of a sandbox"
+    got = (
+        repr(sandbox_id)
+        if re.fullmatch(_ID, sandbox_id)
+        else f"{len(sandbox_id)} characters that are no id of a sandbox"
+    )
     return _refusal(
         "MOCK_NOT_FOUND",
         f"sandbox: got {got}; expected one that GET /_mock/sandboxes lists, or create one with POST /_mock/sandboxes",

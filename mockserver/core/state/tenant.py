@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
 from itertools import islice
 from operator import attrgetter
 from types import MappingProxyType
@@ -181,7 +181,6 @@ def _folded(name: str) -> str:
     return name.casefold().strip()
 
 
-@dataclass(slots=True)
 class Tenant:
     """
     One organisation: its settings and its tables by id, each in order of creation.
@@ -192,26 +191,27 @@ class Tenant:
     Lifetime: the sandbox's.
     """
 
-    id: str
-    name: str
-    secret_key: str
-    public_key: str
-    developers_enabled: bool = True
-    subscription: str = "active"
-    country: str = BRAZIL
-    funnels: dict[str, Funnel] = field(default_factory=dict)
-    entrypoints: dict[str, Entrypoint] = field(default_factory=dict)
-    templates: dict[str, Template] = field(default_factory=dict)
-    chats: Chats = field(default_factory=Chats)
-    messages: dict[str, tuple[Message, ...]] = field(default_factory=dict)  # by chat id, oldest first
-    forms: dict[str, Form] = field(default_factory=dict)
-    webhooks: dict[str, Webhook] = field(default_factory=dict)
-    campaigns: Campaigns = field(default_factory=Campaigns)
-    executions: dict[str, Execution] = field(default_factory=dict)
-    sessions: dict[str, Session] = field(default_factory=dict)
-    hosted_flows: dict[str, HostedFlow] = field(default_factory=dict)  # by session id
-    media: dict[str, Media] = field(default_factory=dict)
-    removed_entrypoints: tuple[Entrypoint, ...] = ()  # the sessions that created them show them
+    def __init__(self, id: str, name: str, secret_key: str, public_key: str) -> None:
+        self.id = id
+        self.name = name
+        self.secret_key = secret_key
+        self.public_key = public_key
+        self.developers_enabled = True
+        self.subscription = "active"
+        self.country = BRAZIL
+        self.funnels: dict[str, Funnel] = {}
+        self.entrypoints: dict[str, Entrypoint] = {}
+        self.templates: dict[str, Template] = {}
+        self.chats = Chats()
+        self.messages: dict[str, tuple[Message, ...]] = {}  # by chat id, oldest first
+        self.forms: dict[str, Form] = {}
+        self.webhooks: dict[str, Webhook] = {}
+        self.campaigns = Campaigns()
+        self.executions: dict[str, Execution] = {}
+        self.sessions: dict[str, Session] = {}
+        self.hosted_flows: dict[str, HostedFlow] = {}  # by session id
+        self.media: dict[str, Media] = {}
+        self.removed_entrypoints: tuple[Entrypoint, ...] = ()  # the sessions that created them show them
 
     def table(self, kind: str) -> Any:
         """Return the table of a kind of record: `campaign` -> `campaigns`. Only `Chats` is not a dictionary."""
@@ -226,7 +226,10 @@ class Tenant:
 
     def copy(self) -> Tenant:
         """Return a tenant with its own tables over the same frozen records."""
-        return replace(self, **{table: getattr(self, table).copy() for table in TABLES})
+        copied = copy(self)
+        for table in TABLES:
+            setattr(copied, table, getattr(self, table).copy())
+        return copied
 
     def funnel_of_step(self, step_id: str) -> Funnel | None:
         """Return the funnel that has this step, or None."""

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 from mockserver.contract.text import did_you_mean
 
 THIS_MACHINE: Final = frozenset({"localhost"})  # allows every name and address of the loopback interface
-_NAME_IN_URL: Final = re.compile(r"(?:[a-z]+://)?([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)(?:[:/]|$)")
-_NAME: Final = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?")
+_NAME_IN_URL: Final = r"(?:[a-z]+://)?([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)(?:[:/]|$)"
+_NAME: Final = r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?"
 
 
 def rejection_reason(url: str, allowed_hosts: Collection[str]) -> str | None:
@@ -46,8 +46,8 @@ def rejection_reason(url: str, allowed_hosts: Collection[str]) -> str | None:
 def host_name(text: str) -> str:
     """Return the name or address of a host as urls are compared with it; ValueError for a url, a port and a pattern."""
     name = text.lower().removeprefix("[").removesuffix("]")
-    if not is_address(name) and not _NAME.fullmatch(name):
-        inner = _NAME_IN_URL.match(name)
+    if not is_address(name) and not re.fullmatch(_NAME, name):
+        inner = re.match(_NAME_IN_URL, name)
         hint = did_you_mean(inner and inner[1])
         raise ValueError(f"expected a host's name or address alone, without scheme, port and path{hint}")
     return name

@@ -43,10 +43,10 @@ SANDBOXES = "/sandboxes/"  # followed by a sandbox's id: the prefix of that sand
 _STEP_BYTES = 64 * 1024  # of an upload, searched or copied without letting another thread run
 _FIELD = "files"
 _SMALL_HEAD_CHARS = HEAD_LINE_MAX_BYTES // 4  # at most 4 bytes each
-_UNRESERVED = re.compile("%(2[DdEe]|3[0-9]|[46][1-9A-Fa-f]|5[0-9AaFf]|7[0-9AaEe])")  # RFC 3986, 2.3
+_UNRESERVED = "%(2[DdEe]|3[0-9]|[46][1-9A-Fa-f]|5[0-9AaFf]|7[0-9AaEe])"  # RFC 3986, 2.3
 _PERCENT_ESCAPES = (("%0A", "\n"), ("%0D", "\r"))  # WHATWG HTML, 4.10.21.8; werkzeug decodes the third one, %22
 # A backslash and what it escapes, or one that escapes nothing; the last quote of a header ends its text.
-_ESCAPE = re.compile(r'\\(?!"[^"]*\Z)(["\\])|\\')
+_ESCAPE = r'\\(?!"[^"]*\Z)(["\\])|\\'
 
 
 class _Part(NamedTuple):
@@ -111,7 +111,7 @@ def _files(part: _Part) -> Iterator[UploadedFile]:
     lines = text.replace("\r\n", "\n").replace("\n ", " ").replace("\n\t", " ").split("\n")
     pairs = (line.partition(":") for line in lines)
     headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
-    kind, disposition = parse_options_header(_ESCAPE.sub(_escaped, headers["content-disposition"]))
+    kind, disposition = parse_options_header(re.sub(_ESCAPE, _escaped, headers["content-disposition"]))
     if kind.lower() != "form-data" or disposition.get("name") != _FIELD or "filename" not in disposition:
         return
     name = disposition["filename"]
@@ -259,7 +259,7 @@ def equal_target(target: str) -> str:
     if "%" not in target:
         return target
     path, mark, query = target.partition("?")
-    return _UNRESERVED.sub(lambda escape: chr(int(escape[1], 16)), path) + mark + query
+    return re.sub(_UNRESERVED, lambda escape: chr(int(escape[1], 16)), path) + mark + query
 
 
 def body_limit_bytes(target: str) -> int:

@@ -19,7 +19,7 @@ from mockserver.contract.text import whole_number
 
 SHARDS_MAX: Final = 256
 _HASH_DIGITS: Final = 12
-_SHARD: Final = re.compile(r"(\d{1,3})/(\d{1,3})(?:/([0-9A-Za-z]{1,32}))?", re.ASCII)
+_SHARD: Final = r"(\d{1,3})/(\d{1,3})(?:/([0-9A-Za-z]{1,32}))?"
 _FIRST_RUN: Final = "0"
 
 
@@ -68,7 +68,7 @@ def read_shard(text: str, new_run: Callable[[], str]) -> Shard:
     Raises:
         ValueError: The text has another form.
     """
-    match = _SHARD.fullmatch(text)
+    match = re.fullmatch(_SHARD, text, re.ASCII)
     number, count = (whole_number(match[1]) or 0, whole_number(match[2]) or 0) if match else (0, 0)
     if match is None or not number < count <= SHARDS_MAX:
         raise ValueError(f"expected NUMBER/COUNT with a number below the count of at most {SHARDS_MAX}, such as 0/2")

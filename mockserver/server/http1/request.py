@@ -24,13 +24,11 @@ HEADERS_MAX = 100
 EMPTY_LINES_MAX = 8  # before a request; RFC 9112 2.2 wants at least one ignored
 
 _REQUEST_LINE = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+ [!-~\x80-\xff]+ HTTP/[0-9]\.[0-9]")
-_CUT_LINE = re.compile(
-    rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+ [!-~\x80-\xff]+(?: [!-~]{0,8}\r?)?"
-)  # a request line without its end
+_CUT_LINE = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+ [!-~\x80-\xff]+(?: [!-~]{0,8}\r?)?"  # a request line without its end
 _TOKEN_BYTES = frozenset(b"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 _END = b"\r\n"
 _AUTHORITY = re.compile(r"(?:(?:[A-Za-z0-9._~!$&'()*+;=-]|%[0-9A-Fa-f]{2})+|\[[0-9A-Za-z.:%~_-]+\])(?::[0-9]{0,5})?")
-_ABSOLUTE = re.compile(r"https?://([^/?]+)(.*)", re.IGNORECASE)
+_ABSOLUTE = r"https?://([^/?]+)(.*)"
 _REMEMBERED_HEADS = 256
 _REMEMBERED_MAX_BYTES = 2 * 1024  # of a head whose headers are remembered
 _PARSED_LINE = b"POST / HTTP/1.1"  # the parser gets it in place of each request line
@@ -252,7 +250,7 @@ def _parsed_cut(head: bytes) -> RequestHead:
     fields_end = head.rfind(b"\r\n")
     if fields_end >= 0:
         return _parsed(head[:fields_end] + b"\r\n\r\n", is_cut=True)
-    match = _CUT_LINE.fullmatch(head)
+    match = re.fullmatch(_CUT_LINE, head)
     if match is None:
         raise BadRequest("the request line is not 'METHOD target HTTP/1.1'")
     method, raw_target = match[0].decode("latin-1").split(" ")[:2]
@@ -334,7 +332,7 @@ def is_authority(host: str) -> bool:
 
 def origin_form(target: str) -> tuple[str | None, str]:
     """Return the host of an absolute target, None if it has none, and its path with its query (RFC 9112 3.2)."""
-    match = _ABSOLUTE.fullmatch(target)
+    match = re.fullmatch(_ABSOLUTE, target, re.IGNORECASE)
     if match is None:
         return None, target
     host, rest = match.groups()

@@ -189,7 +189,7 @@ def _commands(state: SandboxState) -> int:
 
 
 def _tables(tenant: Tenant) -> list[Any]:
-    values = [getattr(tenant, each.name) for each in fields(tenant) if each.name != "chats"]
+    values = [value for name, value in vars(tenant).items() if name != "chats"]
     return [value for value in values if isinstance(value, dict)]
 
 
@@ -209,7 +209,7 @@ def _facts_of_tenant(tenant: Tenant) -> Any:
     executions = [
         (each._replace(targets=()), [chat.id for chat in each.targets]) for each in tenant.executions.values()
     ]
-    others = [getattr(tenant, each.name) for each in fields(tenant) if each.name not in ("chats", "executions")]
+    others = [value for name, value in vars(tenant).items() if name not in ("chats", "executions")]
     return chats, executions, others
 
 
