@@ -54,7 +54,6 @@ SAFE = {
     ("core.operations.campaigns", "create_campaign", "int"): "a number that the schema has taken",
     ("coverage.single_file", "render_page", "decode"): "base64",
     ("coverage.remedies", "_scenarios", "loads"): "a table of the package",
-    ("core.ids", "seeded_id", "decode"): "base32",
     ("core.instants", "parse", "int"): "six digits that a regular expression found",
     ("core.ledger", "is_derived_name", "isdigit"): "chooses a pattern; no number is made",
     ("core.operations.messaging", "_limit", "int"): "at most four ASCII digits",
