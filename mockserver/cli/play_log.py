@@ -24,8 +24,8 @@ class PlayLog:
     Lifetime: that of the server.
     """
 
-    def __init__(self, print_line: Callable[[str], None]) -> None:
-        self._print: Callable[[str], None] = lambda line: print_line(printable(line))
+    def __init__(self, print_line: Callable[[str], object]) -> None:
+        self._print: Callable[[str], object] = lambda line: print_line(printable(line))
         self._fired: dict[str, int] = {}
         self._transitions = 0
         self._events = 0

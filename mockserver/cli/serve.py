@@ -448,10 +448,8 @@ def _logger(form: str, writer: LogWriter) -> Iterator[ServerLog | None]:
         in_order = threading.Lock()  # a line has no date if the one before it in the queue has the same
 
         def write(text: str | Callable[[], str]) -> None:
-            is_dropped = writer.is_full
-            writer.write(text)
-            if is_dropped:  # the line after it has its date
-                texts.forget_date()
+            if not writer.write(text):
+                texts.forget_date()  # the line after it has its date
 
         def write_line(line: Line) -> None:
             with in_order:

@@ -34,7 +34,7 @@ _POLL_SECONDS: Final = 0.01
 _LINES_STORED: Final = 5
 _LINE_MAX_BYTES: Final = 256 * 1024
 
-Write = Callable[[str], None]
+Write = Callable[[str], object]
 
 
 class StartError(Exception):

@@ -36,7 +36,7 @@ from mockserver.server.api.response import (
     WaitingCall,
     chunk_steps,
 )
-from mockserver.server.front_controller import RoutedRequest
+from mockserver.server.front_controller import API, RoutedRequest
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.http1.body import SMALL_MAX_BYTES
 from mockserver.server.http1.messages import Disconnect, Request, Response, ResponseOrDisconnect
@@ -49,9 +49,14 @@ _INLINE_BODY_MAX_BYTES = 64 * 1024
 _INLINE_RECORDS_MAX = 2_000  # chats, or campaigns and templates, of a sandbox whose calls run on the loop
 _INLINE_TIMERS_MAX = 1_000  # which may all be due
 _PIECE_BYTES = 256 * 1024  # of a large body; to copy and send more takes the loop a millisecond
+_PLACES_MAX, _PLACE_CHARS = 1_024, 512  # of targets that are remembered
 _LARGE_CHATS = 50_000  # of a tenant, whose objects a garbage collection takes milliseconds to visit
 
 Result = TypeVar("Result")
+
+# Where the latest calls of the API have led, by target and host of the request: the id of the sandbox, the target below its
+# prefix, and the base url.
+Places = dict[tuple[str, str | None], tuple[str, str, str]]
 
 
 def error_body(is_mock_failure: bool) -> tuple[int, bytes]:
@@ -81,6 +86,7 @@ class SocketHandler:
         self._host = host
         self._root = root
         self._on_growth = on_growth
+        self._places: Places = {}
         # The latest batch of each stream, which the readers at one place share.
         self._batches: WeakKeyDictionary[HostedSandbox, dict[Any, Batch]] = WeakKeyDictionary()
 
@@ -98,14 +104,14 @@ class SocketHandler:
 
     def respond(self, incoming: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:
         """Return the response to a request, or a coroutine for a request that may take long."""
-        call = _SocketCall(self._host, self._root, incoming, self._on_growth)
+        call = _SocketCall(self._host, self._root, incoming, self._on_growth, self._places)
         if incoming.is_spooled or (incoming.size_bytes or 0) > _INLINE_BODY_MAX_BYTES:
             return call.respond_later(None)
         routed = call.routed()
         _, hosted, part = routed
         if hosted is not None and part is front_controller.STREAM:
             return call.respond_with_stream(routed, hosted, self._batches.setdefault(hosted, {}))
-        if hosted is None or part is not front_controller.API:
+        if hosted is None or part is not API:
             return call.respond_later(routed)
         if self._host.background is not None:
             self._host.background.note_call()
@@ -124,10 +130,10 @@ def _is_short(sandbox: SandboxState, method: str) -> bool:
         run_until(sandbox, sandbox.read_clock())
         if has_due_attempt(sandbox):
             return False
-    tenants = sandbox.tenants.values()
-    if method == "POST":  # previews and starts read every chat
-        return sum(len(tenant.chats) for tenant in tenants) <= _INLINE_RECORDS_MAX
-    return sum(len(tenant.campaigns) + len(tenant.templates) for tenant in tenants) <= _INLINE_RECORDS_MAX
+    records = 0
+    for tenant in sandbox.tenants.values():  # previews and starts read every chat
+        records += len(tenant.chats) if method == "POST" else len(tenant.campaigns) + len(tenant.templates)
+    return records <= _INLINE_RECORDS_MAX
 
 
 def _grows(host: SandboxHost, routed: RoutedRequest) -> bool:
@@ -152,18 +158,20 @@ class _SocketCall:
     Lifetime: until its response is sent.
     """
 
-    __slots__ = ("_client", "_host", "_incoming", "_on_growth", "_root", "is_quiet")
+    __slots__ = ("_client", "_host", "_incoming", "_on_growth", "_places", "_root", "is_quiet")
 
     def __init__(
         self,
         host: SandboxHost,
         root: HostedSandbox | None,
         incoming: Request,
-        on_growth: Callable[[], None] | None = None,
+        on_growth: Callable[[], None] | None,
+        places: Places,
     ) -> None:
         self._host = host
         self._root = root
         self._incoming = incoming
+        self._places = places
         self._on_growth = on_growth
         self._client = RealTimeWait(incoming.exchanges_before, incoming.body if incoming.is_spooled else None)
         self.is_quiet = False
@@ -172,6 +180,26 @@ class _SocketCall:
         """Return the request with its sandbox."""
         incoming = self._incoming
         name = incoming.headers.get("host")
+        place = self._places.get((incoming.target, name)) if incoming.excess is None else None
+        if place is not None and self._is_open(self._root):
+            hosted = self._host.sandboxes.get(place[0])
+            if hosted is not None:
+                _, target, base_url = place
+                return HttpRequest(incoming.method, target, incoming.headers, incoming.body(), base_url), hosted, API
+        request, hosted, _ = routed = self._route(name)
+        is_usual = incoming.excess is None and len(incoming.target) <= _PLACE_CHARS
+        if hosted is not None and is_usual and request.target.startswith("/v1/"):  # else it depends on more than these
+            if len(self._places) >= _PLACES_MAX:
+                self._places.clear()
+            self._places[incoming.target, name] = hosted.id, request.target, request.base_url
+        return routed
+
+    def _is_open(self, root: HostedSandbox | None) -> bool:
+        return root is None or self._host.sandboxes.get(root.id) is root
+
+    def _route(self, name: str | None) -> RoutedRequest:
+        """Return the request to a host of this name with its sandbox."""
+        incoming = self._incoming
         base_url = f"http://{name}" if name and self._host.public is None else self._host.base_url_of(name or "")
         target = equal_target(incoming.target)
         sizes = incoming.excess

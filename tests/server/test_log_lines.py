@@ -20,10 +20,10 @@ from mockserver.server.hosting.log_lines import (
     Line,
     LogForm,
     LoggedRequest,
+    PlainCalls,
     PlainLine,
     ServerLog,
     call_line,
-    plain_line,
 )
 from mockserver.server.log import LogWriter
 
@@ -184,11 +184,26 @@ def test_the_plain_line_of_a_call_has_the_text_of_its_members(logged: Logged, me
     context, request = hosted.log_context(), HttpRequest(method, path.replace("{key}", key), {}, b"", "")
     response = HttpResponse(200, (), b"{}")
     line = call_line(context, LoggedRequest(method, request.target, None, 0), response, None)
-    plain = plain_line(context.prefix, context.hide, hosted.sandbox.now, request, response, None)
-    assert plain is not None
+    plains = PlainCalls(context.prefix)
+    first, plain = (plains.line(context.secrets, hosted.sandbox.now, request, response, None) for _ in range(2))
+    assert plain is not None and first == plain
 
     assert LogForm().text(line)() == LogForm().plain(plain)
     assert key not in LogForm().plain(plain)
+
+
+def test_a_plain_line_hides_a_key_that_is_new() -> None:
+    plains, request, response = (
+        PlainCalls(""),
+        HttpRequest("GET", "/v1/campaigns/a-new-key", {}, b"", ""),
+        HttpResponse(200, (), b""),
+    )
+    shown = [plains.line(secrets, 0, request, response, None) for secrets in ((), ("a-new-key",))]
+
+    assert [
+        ("1970-01-01", "00:00:00 200 GET /v1/campaigns/a-new-key"),
+        ("1970-01-01", "00:00:00 200 GET /v1/campaigns/a-n..."),
+    ] == shown
 
 
 def test_a_successful_call_has_a_plain_line_in_a_log_of_texts(logged: Logged) -> None:

@@ -49,10 +49,12 @@ class Runtime:
     Attributes:
         calls: the number of calls by operation and status, which no reset takes back; None if they are not counted.
         attempts: likewise the attempts of deliveries, by the state of the delivery after them.
+        latest_responses: what the server remembers of its responses in this epoch, by path; None to remember none.
     """
 
     calls: dict[tuple[str | None, int | None], int] | None = None
     attempts: dict[str, int] | None = None
+    latest_responses: dict[str, Any] | None = None
 
     def apply_seed_data(self, sandbox: SandboxState, given: Mapping[str, Any]) -> None:
         """Add seed data, the lock held; raises ValueError, with nothing added, for invalid data."""
@@ -84,8 +86,8 @@ class Runtime:
         """Return the process's instant if a test has frozen its clock, else None."""
         return None
 
-    def cancel_waits(self) -> None:
-        """Cancel every wait of an older epoch."""
+    def end_epoch(self) -> None:
+        """Cancel every wait of an older epoch, and forget its responses."""
 
 
 NULL_RUNTIME = Runtime()
@@ -337,7 +339,7 @@ class SandboxState:
     def begin_epoch(self) -> None:
         """Begin a new epoch: waits and attempts of the older one are cancelled, and their results discarded."""
         self.epoch += 1
-        self.runtime.cancel_waits()
+        self.runtime.end_epoch()
 
     def load(self, checkpoint: Checkpoint) -> None:
         """Replace the state with a copy of a checkpoint's; the checkpoint stays unchanged."""

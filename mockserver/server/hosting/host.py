@@ -22,7 +22,6 @@ from weakref import WeakMethod
 
 from mockserver.contract.choices import DEFAULTS
 from mockserver.core.instants import Duration, Instant
-from mockserver.core.redaction import Redactor
 from mockserver.core.scheduler import FiredTimer, run_until
 from mockserver.core.state.journal import DEFAULT_LIMITS, Limits
 from mockserver.core.state.outbox import Attempt, PlannedAttempt
@@ -42,11 +41,11 @@ from mockserver.server.hosting.failed_runs import FailureFolder
 from mockserver.server.hosting.log_lines import (
     LogContext,
     LoggedRequest,
+    PlainCalls,
     ServerLog,
     attempt_line,
     call_line,
     end_line,
-    plain_line,
 )
 from mockserver.server.hosting.shard import Shard
 from mockserver.server.hosting.snapshot import HostedSnapshot
@@ -98,7 +97,7 @@ class HostedSandbox:
         self.listeners: tuple[Callable[[], None], ...] = ()  # called after each call and each command
         self.checkpoints = Checkpoints()
         self.usage = Usage(host.monotonic_us())
-        self._redactor: tuple[Sequence[str], Redactor] = (), Redactor(())  # of the latest logged call, and its secrets
+        self._plain_calls = PlainCalls(self.prefix)
         self.trace_page: HttpResponse | None = None  # the page of the run whose state is served, of `mockserver open`
         self.choices_read: set[str] | None = None  # the ids of the choices that were read, if they are tracked
         self._coverage: SandboxCoverage | None = None  # None unless the reads of choices are recorded for it
@@ -159,9 +158,7 @@ class HostedSandbox:
             else:
                 entry = next((each for each in reversed(exchanges) if each.call.headers is request.headers), None)
             if log.write_plain is not None:
-                if (secrets := sandbox.secrets()) != self._redactor[0]:
-                    self._redactor = secrets, Redactor(secrets)
-                plain = plain_line(self.prefix, self._redactor[1], sandbox.clock.now, request, response, entry)
+                plain = self._plain_calls.line(sandbox.secrets(), sandbox.clock.now, request, response, entry)
                 if plain is not None:
                     log.write_plain(plain)
                     return

@@ -32,6 +32,9 @@ Members = Callable[[], JSON]
 PlainLine = tuple[str, str]  # the date, and the rest of the text
 Form = Literal["text", "json"]
 
+_SHOWN_MAX = 1_024  # requests of a sandbox whose text is remembered
+_SHOWN_CHARS = 512  # of a target, at most
+
 
 class Line(NamedTuple):
     """A line of the log: `at` is the real time in seconds since 1970, `own` returns what other kinds of lines do not have."""
@@ -67,11 +70,11 @@ class ServerLog(NamedTuple):
 
     Attributes:
         write: gets each line.
-        write_plain: gets the line of a call that has a `plain_line` in place of its members; None for a log of members.
+        write_plain: gets the line of a plain call (`PlainCalls`) in place of its members; None for a log of members.
     """
 
-    write: Callable[[Line], None]
-    write_plain: Callable[[PlainLine], None] | None = None
+    write: Callable[[Line], object]
+    write_plain: Callable[[PlainLine], object] | None = None
 
 
 class LogContext(NamedTuple):
@@ -114,25 +117,49 @@ def call_line(
     return _line("call", context, members)
 
 
-def plain_line(
-    prefix: str,
-    hide: Redactor,
-    now: Instant,
-    request: HttpRequest,
-    response: HttpResponse | NoResponse,
-    entry: JournalEntry | None,
-) -> PlainLine | None:
-    """Return the line of a call as a log in text has it; None if the line has more than time, status, method and path."""
-    if isinstance(response, NoResponse) or response.status >= 400 or "traceparent" in request.headers:
-        return None
-    if entry is not None and (entry.fault is not None or entry.error is not None):
-        return None
-    date, time_of_day = _of_second(now // SECOND)
-    method, target = request.method[:20], request.target
-    text = f"{time_of_day} {response.status} {method} {prefix}{target}"
-    if hide.contains_secret(text):
-        text = f"{time_of_day} {response.status} {hide.text(method)} {prefix}{hide.text(target)}"
-    return date, text
+class PlainCalls:
+    """
+    Makes the lines of a sandbox's plain calls, as a log in text has them.
+
+    What a line shows of its request is remembered, since clients send the same ones again and again.
+
+    Lifetime: the sandbox's. Lock: the caller of `line` holds the sandbox's.
+    """
+
+    __slots__ = ("_hide", "_prefix", "_secrets", "_shown")
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._secrets: Sequence[str] = ()
+        self._hide = Redactor(())
+        self._shown: dict[tuple[str, str], str] = {}
+
+    def line(
+        self,
+        secrets: Sequence[str],
+        now: Instant,
+        request: HttpRequest,
+        response: HttpResponse | NoResponse,
+        entry: JournalEntry | None,
+    ) -> PlainLine | None:
+        """Return the line of a call; None if it has more than time, status, method and path."""
+        if isinstance(response, NoResponse) or response.status >= 400 or "traceparent" in request.headers:
+            return None
+        if entry is not None and (entry.fault is not None or entry.error is not None):
+            return None
+        if secrets != self._secrets or len(self._shown) >= _SHOWN_MAX:
+            self._secrets, self._hide, self._shown = secrets, Redactor(secrets), {}
+        named = request.method, request.target
+        shown = self._shown.get(named)
+        if shown is None:
+            method, target, hide = request.method[:20], request.target, self._hide
+            shown = f"{method} {self._prefix}{target}"
+            if hide.contains_secret(shown):
+                shown = f"{hide.text(method)} {self._prefix}{hide.text(target)}"
+            if len(request.target) <= _SHOWN_CHARS:
+                self._shown[named] = shown
+        date, time_of_day = _of_second(now // SECOND)
+        return date, f"{time_of_day} {response.status} {shown}"
 
 
 def command_line(context: LogContext, request: LoggedRequest, response: HttpResponse, command: str | None) -> Line:

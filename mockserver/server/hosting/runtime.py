@@ -16,6 +16,7 @@ from mockserver.core import scheduler
 from mockserver.core.instants import EARLIEST, LATEST, Duration, Instant, from_datetime
 from mockserver.core.state.sandbox import Clock, Runtime, SandboxState
 from mockserver.scenario.apply import apply
+from mockserver.server.api.response import LatestResponse
 from mockserver.server.http1 import real_time
 
 _TRAVELS = (
@@ -32,11 +33,10 @@ def process_now() -> Instant:
 
 def is_process_frozen() -> bool:
     """Return True while freezegun or time-machine freezes the process's clock."""
-    modules = sys.modules  # at each call: the loop is written for speed
-    for module, stack in _TRAVELS:  # noqa: SIM110
-        if module in modules and getattr(modules[module], stack, None):
-            return True
-    return False
+    modules = sys.modules
+    if "freezegun.api" not in modules and "time_machine" not in modules:  # each call asks
+        return False
+    return any(getattr(modules.get(module), stack, None) for module, stack in _TRAVELS)
 
 
 def frozen_clock(instant: Instant) -> Clock:
@@ -57,11 +57,12 @@ def fixture_clock() -> Clock:
 class HostRuntime(Runtime):
     """Runtime of one hosted sandbox; `counts` has it count calls. Lifetime: that of the sandbox."""
 
-    __slots__ = ("_lock", "_waits", "attempts", "calls", "pass_time")
+    __slots__ = ("_lock", "_waits", "attempts", "calls", "latest_responses", "pass_time")
 
     def __init__(self, *, counts: bool = False) -> None:
         self.calls = {} if counts else None
         self.attempts = {} if counts else None
+        self.latest_responses: dict[str, LatestResponse] = {}
         self.pass_time: Callable[[Duration], object] = lambda by: None  # the host sets it once it has the sandbox
         self._lock = threading.Lock()
         self._waits: set[Callable[[], None]] = set()  # of the epoch: functions that cancel one wait each
@@ -99,7 +100,8 @@ class HostRuntime(Runtime):
         """Forget every wait, without a lock of the parent: in a fork, whose parent continues to wait."""
         self._lock, self._waits = threading.Lock(), set()
 
-    def cancel_waits(self) -> None:
+    def end_epoch(self) -> None:
+        self.latest_responses.clear()
         with self._lock:
             waits, self._waits = self._waits, set()
         for cancel in waits:

@@ -57,7 +57,7 @@ class ServerConfig(NamedTuple):
     idle_seconds: float
     explain: bool
     limits: ConnectionLimits
-    on_refusal: Callable[[int, str], None] = lambda status, why: None
+    on_refusal: Callable[[int, str], object] = lambda status, why: None
 
 
 class Shared(NamedTuple):
@@ -76,13 +76,6 @@ class Shared(NamedTuple):
     bodies: BodyTotal
     idle: dict[Connection, None]
     on_end: Callable[[Connection], None]
-
-
-class _Exchange(NamedTuple):
-    """The values of a request that its response and the log need."""
-
-    line: str
-    framing: RequestFraming
 
 
 class Connection:
@@ -333,11 +326,11 @@ class Connection:
     ) -> None:
         """Pass a request to the handler, and send its response."""
         self._is_responding = True
-        exchange = _Exchange(f"{head.method} {head.raw_target}", RequestFraming(head.method, head.minor, persists))
+        framing = RequestFraming(head.method, head.minor, persists)
         request = Request(
             head.method,
             head.target,
-            head.headers,
+            head.headers.copy(),
             body,
             size_bytes,
             self._client,
@@ -356,24 +349,27 @@ class Connection:
             or response.on_lost
         ):
             self._pending = response
-            self._run(self._complete(exchange, response))
+            self._run(self._complete(head, framing, response))
             return
-        framed, status = self._framed(response, exchange.framing)
+        framed, status = self._framed(response, framing)
         send = self.wire.send_soon if framed.persists else self.wire.send
         if send(framed.data):
-            self._finish(exchange, status, framed.persists)
+            self._finish(head, status, framed.persists)
         else:
-            self._run(self._complete_sent(exchange, status, framed))
+            self._run(self._complete_sent(head, status, framed))
 
     def _run(self, completion: Awaitable[None]) -> None:
         self.task = asyncio.ensure_future(completion, loop=self._loop)
 
-    async def _complete_sent(self, exchange: _Exchange, status: int, framed: Framed) -> None:
+    async def _complete_sent(self, head: RequestHead | None, status: int, framed: Framed) -> None:
         await self.wire.flush()
-        self._finish(exchange, status, framed.persists)
+        self._finish(head, status, framed.persists)
 
     async def _complete(
-        self, exchange: _Exchange, pending: ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]
+        self,
+        head: RequestHead,
+        framing: RequestFraming,
+        pending: ResponseOrDisconnect | Awaitable[ResponseOrDisconnect],
     ) -> None:
         """Await the response of a request, send it, and run the functions that follow it."""
         try:
@@ -382,7 +378,7 @@ class Connection:
             response = self._failure()
         status, persists = 0, False
         if isinstance(response, Response):
-            status, persists = await self._write(response, exchange.framing)
+            status, persists = await self._write(response, framing)
             if response.on_lost is not None and self.wire.is_refused():
                 await self._run_in_worker(response.on_lost, response.lane)
         elif response.is_reset:
@@ -391,7 +387,7 @@ class Connection:
             self.wire.end()
         if response.after is not None:
             await self._run_in_worker(response.after, response.lane)
-        self._finish(exchange, status, persists)
+        self._finish(head, status, persists)
 
     async def _run_in_worker(self, function: Callable[[], object], lane: Hashable) -> None:
         try:
@@ -452,8 +448,9 @@ class Connection:
             failure = self._failure()
             return frame(failure, request), failure.status
 
-    def _finish(self, exchange: _Exchange, status: int, persists: bool) -> None:
+    def _finish(self, head: RequestHead | None, status: int, persists: bool) -> None:
         """Log an exchange whose response is sent, and continue with the next one, or end the connection."""
+        has_waited = self.task is not None
         self.task, self._pending, self._is_responding = None, None, False
         if self._held is not None:
             self._held.close()
@@ -461,14 +458,16 @@ class Connection:
         self._exchanges += 1
         self._shared.idle[self] = None
         if self._config.log is not None:
-            self._config.log(_printable(f'{self._client[0]} "{exchange.line}" {status or "-"}'))
+            line = "-" if head is None else f"{head.method} {head.raw_target}"
+            self._config.log(_printable(f'{self._client[0]} "{line}" {status or "-"}'))
         wire = self.wire
         if wire.is_lost:
             wire.close()
         elif not persists:
             wire.end()
         else:
-            wire.active_at = self._loop.time()
+            if has_waited:  # else the request was read just now
+                wire.active_at = self._loop.time()
             if self._received or self._body is not None or wire.is_at_end:
                 wire.resume_reading()
                 self._loop.call_soon(self._proceed)  # other connections are served before
@@ -477,21 +476,19 @@ class Connection:
 
     def _refuse(self, refusal: BadRequest) -> None:
         """Refuse bytes that are not HTTP, and end the connection."""
-        line = f"{self._head.method} {self._head.raw_target}" if self._head is not None else "-"
-        self._head = None
+        head, self._head = self._head, None
         self._cancel_request_timer()
         if self._body is not None:
             self._body.close()
             self._body = None
         response = self._error(refusal.is_own_failure, refusal.why)
         self._config.on_refusal(response.status, refusal.why)
-        exchange = _Exchange(line, RequestFraming(refusal.method))
-        framed, status = self._framed(response, exchange.framing)
+        framed, status = self._framed(response, RequestFraming(refusal.method))
         self._is_responding = True
         if self.wire.send(framed.data):
-            self._finish(exchange, status, False)
+            self._finish(head, status, False)
         else:
-            self._run(self._complete_sent(exchange, status, framed))
+            self._run(self._complete_sent(head, status, framed))
 
     def _failure(self) -> Response:
         """Log the exception that is handled now, and return the response to it."""

@@ -29,8 +29,9 @@ _TOKEN_BYTES = frozenset(b"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZab
 _END = b"\r\n"
 _AUTHORITY = re.compile(r"(?:(?:[A-Za-z0-9._~!$&'()*+;=-]|%[0-9A-Fa-f]{2})+|\[[0-9A-Za-z.:%~_-]+\])(?::[0-9]{0,5})?")
 _ABSOLUTE = r"https?://([^/?]+)(.*)"
-_REMEMBERED_HEADS = 256
-_REMEMBERED_MAX_BYTES = 2 * 1024  # of a head whose headers are remembered
+_REMEMBERED_HEADS = 1_024
+_REMEMBERED_HEADERS = 256
+_REMEMBERED_MAX_BYTES = 2 * 1024  # of a head that is remembered
 _PARSED_LINE = b"POST / HTTP/1.1"  # the parser gets it in place of each request line
 
 
@@ -211,12 +212,20 @@ def method_of(received: bytes | bytearray) -> str:
 
 
 def parse_head(head: bytes) -> RequestHead:
-    """Return the request of a head, complete or cut."""
+    """Return the request of a head, complete or cut; equal heads may have the same one, whose headers are not to be changed."""
     try:
-        return _parsed(head) if head.endswith(b"\r\n\r\n") else _parsed_cut(head)
+        if not head.endswith(b"\r\n\r\n"):
+            return _parsed_cut(head)
+        return _known_head(head) if len(head) <= _REMEMBERED_MAX_BYTES else _parsed(head)
     except BadRequest as refusal:
         refusal.method = method_of(head)
         raise
+
+
+@lru_cache(maxsize=_REMEMBERED_HEADS)
+def _known_head(head: bytes) -> RequestHead:
+    """Return what `_parsed` does; a client that polls sends the same head again and again."""
+    return _parsed(head)
 
 
 def _parsed(head: bytes, *, is_cut: bool = False) -> RequestHead:
@@ -273,7 +282,7 @@ def _headers_within_bounds(head: bytes, line_end: int, *, is_cut: bool) -> tuple
     return headers, sizes if sizes.is_beyond else None
 
 
-@lru_cache(maxsize=_REMEMBERED_HEADS)
+@lru_cache(maxsize=_REMEMBERED_HEADERS)
 def _known_headers(lines: bytes) -> tuple[dict[str, str], int]:
     """Return what `_headers` does; a client sends the same headers again and again."""
     return _headers(lines)

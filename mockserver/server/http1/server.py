@@ -90,7 +90,7 @@ class Server:
         limits: ConnectionLimits = ConnectionLimits(),  # noqa: B008 - an immutable default
         explain: bool = True,
         error_body: Callable[[bool], tuple[int, bytes]] = plain_error,
-        on_refusal: Callable[[int, str], None] = lambda status, why: None,
+        on_refusal: Callable[[int, str], object] = lambda status, why: None,
         log: Callable[[str], None] | None = None,
         threads_max: int = _WORKERS_MAX,
         clock: Callable[[], float] = real_time.seconds,
