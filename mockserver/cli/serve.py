@@ -447,17 +447,15 @@ def _logger(form: str, writer: LogWriter) -> Iterator[ServerLog | None]:
     if form == "text":
         in_order = threading.Lock()  # a line has no date if the one before it in the queue has the same
 
-        def write(text: str | Callable[[], str]) -> None:
-            if not writer.write(text):
-                texts.forget_date()  # the line after it has its date
-
         def write_line(line: Line) -> None:
             with in_order:
-                write(texts.text(line))
+                if not writer.write(texts.text(line)):
+                    texts.forget_date()  # the line after it has its date
 
         def write_plain(line: PlainLine) -> None:
             with in_order:
-                write(texts.plain(line))
+                if not writer.write(texts.plain(line)):
+                    texts.forget_date()
 
         yield ServerLog(write_line, write_plain)
     else:

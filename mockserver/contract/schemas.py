@@ -189,8 +189,10 @@ def is_valid(name: str, value: object) -> bool:
         fits = _compiled(name).is_valid(value)
     except (ValueError, TypeError, OverflowError, RecursionError):
         return not problems(name, value)
-    if fits and any(_is_decimal_at(value, place) for place in _integer_places(name)):
-        return not problems(name, value)
+    if fits:
+        for place in _integer_places(name):
+            if _is_decimal_at(value, place):
+                return not problems(name, value)
     return fits
 
 

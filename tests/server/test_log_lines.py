@@ -201,8 +201,8 @@ def test_a_plain_line_hides_a_key_that_is_new() -> None:
     shown = [plains.line(secrets, 0, request, response, None) for secrets in ((), ("a-new-key",))]
 
     assert [
-        ("1970-01-01", "00:00:00 200 GET /v1/campaigns/a-new-key"),
-        ("1970-01-01", "00:00:00 200 GET /v1/campaigns/a-n..."),
+        ("1970-01-01", "00:00:00 200 GET /v1/campaigns/a-new-key\n"),
+        ("1970-01-01", "00:00:00 200 GET /v1/campaigns/a-n...\n"),
     ] == shown
 
 
@@ -251,7 +251,7 @@ def test_a_failure_of_the_server_is_a_line_of_a_log_in_json() -> None:
 
 
 def test_a_line_has_its_date_if_the_one_before_has_another_or_was_dropped(logged: Logged) -> None:
-    form, march = LogForm(), ("2026-03-01", "12:00:00 200 GET /")
+    form, march = LogForm(), ("2026-03-01", "12:00:00 200 GET /\n")
 
     dated = [form.plain(march).startswith("2026-03-01 "), form.plain(march).startswith("2026-03-01 ")]
     form.forget_date()
@@ -263,6 +263,6 @@ def test_a_date_is_decided_in_the_order_of_the_lines_whenever_their_texts_are_ma
     form, sandbox = LogForm(), logged.sandbox
     sandbox.call("GET", "/v1/campaigns/campaign_x")
     late = form.text(logged.lines[0])
-    plain = form.plain((logged.lines[0].date, "12:00:00 200 GET /"))
+    plain = form.plain((logged.lines[0].date, "12:00:00 200 GET /\n"))
 
     assert (True, "12:00:00 200 GET /\n") == (late().startswith(f"{logged.lines[0].date} "), plain)

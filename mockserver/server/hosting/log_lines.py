@@ -29,7 +29,7 @@ from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, NoResponse, explanation
 
 Members = Callable[[], JSON]
-PlainLine = tuple[str, str]  # the date, and the rest of the text
+PlainLine = tuple[str, str]  # the date, and the rest of the text with its line end
 Form = Literal["text", "json"]
 
 _SHOWN_MAX = 1_024  # requests of a sandbox whose text is remembered
@@ -156,6 +156,7 @@ class PlainCalls:
             shown = f"{method} {self._prefix}{target}"
             if hide.contains_secret(shown):
                 shown = f"{hide.text(method)} {self._prefix}{hide.text(target)}"
+            shown = printable(shown) + "\n"
             if len(request.target) <= _SHOWN_CHARS:
                 self._shown[named] = shown
         date, time_of_day = _of_second(now // SECOND)
@@ -267,7 +268,7 @@ class LogForm:
     def plain(self, line: PlainLine) -> str:
         """Return a line that has its text already."""
         date, text = line
-        return printable(self._begin(date) + text) + "\n"
+        return text if date == self._date else self._begin(date) + text
 
     def forget_date(self) -> None:
         """Have the next line show its date: the one before it was dropped."""
