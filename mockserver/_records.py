@@ -80,6 +80,7 @@ else:
     _METHODS = {
         "_make": classmethod(_make),
         "_replace": _replace,
+        "__replace__": _replace,
         "_asdict": _asdict,
         "__repr__": _repr,
         "__getnewargs__": lambda self: tuple(self),

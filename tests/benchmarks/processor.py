@@ -3,8 +3,9 @@ The processor time of a request over sockets, as its user meets it: `python -m t
 
 `wrk` calls each server in turn with 16 and 64 connections. The figures are microseconds of the server's own process for each
 request, in the program and in the kernel, as the system counts them; the medians of the rounds. This mock has its default
-settings, with the log in a file and without it, its journal full, and 400 campaigns read in turn. The servers next to it
-answer with the same body from memory: `canned` does the least that a server in Python does.
+settings, with the log in a file and without it, its journal full, and 400 campaigns read in turn. Each of its rows is that of
+several processes, since two processes of the same code differ by up to a fifth. The servers next to it answer with the same
+body from memory: `canned` does the least that a server in Python does.
 
     python -m tests.benchmarks.processor --peers             gets WireMock by npm first; it is measured cold and warm
     python -m tests.benchmarks.processor --against ../base   next to another checkout of this mock, which has its own .venv
@@ -92,11 +93,13 @@ def campaigns_in_turn(served: Served) -> str:
     return _IN_TURN % ", ".join(f'"/v1/campaigns/{campaign_id}"' for campaign_id in ids)
 
 
-def ours(stack: ExitStack, name: str, checkout: Path, folder: Path, *, is_logged: bool) -> dict[str, Process]:
-    """Start this mock twice, to be read and to be written, and return both."""
-    processes: dict[str, Process] = {}
+def ours(
+    stack: ExitStack, name: str, checkout: Path, folder: Path, count: int, *, is_logged: bool
+) -> dict[str, list[Process]]:
+    """Start this mock so many times to be read, and as often to be written, and return all."""
+    processes: dict[str, list[Process]] = {}
     log = folder / "log.txt" if is_logged else None
-    for kind in ("GET", "POST"):
+    for kind in ("GET", "POST") * count:
         served = stack.enter_context(serving("--freeze", NOON, checkout=checkout, log=log))
         headers = {"X-API-Key": served.key}
         reset = partial(_reset, served)
@@ -105,9 +108,10 @@ def ours(stack: ExitStack, name: str, checkout: Path, folder: Path, *, is_logged
         else:
             target = Target(f"{served.url}/v1/campaigns", {**headers, "Content-Type": "application/json"})
             script = _CREATE % _CREATED["templateId"]
-        file = folder / f"{name}, {kind}.lua"
+        file = folder / f"{served.pid}.lua"
         file.write_text(script, encoding="utf-8")
-        processes[f"{name}, {kind}"] = Process(served.pid, target, file, reset if kind == "POST" else lambda: None)
+        process = Process(served.pid, target, file, reset if kind == "POST" else lambda: None)
+        processes.setdefault(f"{name}, {kind}", []).append(process)
     return processes
 
 
@@ -118,9 +122,9 @@ def _reset(served: Served) -> None:
     client.close()
 
 
-def others(stack: ExitStack, body: bytes) -> dict[str, Process]:
+def others(stack: ExitStack, body: bytes) -> dict[str, list[Process]]:
     """Start the servers next to this one, and print which ones are skipped."""
-    processes = {}
+    processes: dict[str, list[Process]] = {}
     least = Peer(
         BASE,
         lambda port, folder: [sys.executable, "-P", canned.__file__, str(port), str(folder / "body.json")],
@@ -132,7 +136,7 @@ def others(stack: ExitStack, body: bytes) -> dict[str, Process]:
         except Unavailable as reason:
             print(f"{peer.name} is skipped: {reason}")
         else:
-            processes[peer.name] = Process(pid, target)
+            processes[peer.name] = [Process(pid, target)]
     return processes
 
 
@@ -148,18 +152,18 @@ def show(name: str, own: Cost, base: Cost | None) -> None:
     )
 
 
-def measure(processes: dict[str, Process], rounds: int, seconds: float) -> None:
+def measure(processes: dict[str, list[Process]], rounds: int, seconds: float) -> None:
     """Print what a request costs at each server, those of each number of connections by turns."""
     if "WireMock" in processes:
-        show("WireMock, 16 connections, cold", cost(processes["WireMock"], 16, seconds), None)
+        show("WireMock, 16 connections, cold", cost(processes["WireMock"][0], 16, seconds), None)
         warmed = 0
         while warmed < WARM_CALLS:
-            warmed += wrk(processes["WireMock"].target, 16, seconds).requests
+            warmed += wrk(processes["WireMock"][0].target, 16, seconds).requests
     for connections in CONNECTIONS:
         costs: dict[str, list[Cost]] = {name: [] for name in processes}
         for _ in range(rounds):
-            for name, process in processes.items():
-                costs[name].append(cost(process, connections, seconds))
+            for name, alike in processes.items():
+                costs[name] += [cost(process, connections, seconds) for process in alike]
         middle = {name: Cost(*map(median, zip(*own, strict=True))) for name, own in costs.items()}
         for name, own in middle.items():
             show(f"{name}, {connections} connections", own, middle.get(BASE))
@@ -170,6 +174,7 @@ def main() -> None:
         raise SystemExit("expected a POSIX system")
     parser = argparse.ArgumentParser("processor")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--processes", type=int, default=3, help="of this mock in each row (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=2.0, help="of each run of wrk (default: %(default)s)")
     parser.add_argument("--against", type=Path, help="another checkout of this mock")
     parser.add_argument("--peers", action="store_true", help="get WireMock by npm")
@@ -181,12 +186,12 @@ def main() -> None:
     print(f"load of the machine: {', '.join(f'{value:.2f}' for value in os.getloadavg())}")
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        processes = ours(stack, "this mock", ROOT, folder, is_logged=True) | ours(
-            stack, "without a log", ROOT, folder, is_logged=False
-        )
+        count = options.processes
+        processes = ours(stack, "this mock", ROOT, folder, count, is_logged=True)
+        processes |= ours(stack, "without a log", ROOT, folder, count, is_logged=False)
         if options.against:
-            processes |= ours(stack, "the other checkout", options.against.resolve(), folder, is_logged=True)
-        body = body_of(_first_campaign(processes["this mock, GET"]))
+            processes |= ours(stack, "the other checkout", options.against.resolve(), folder, count, is_logged=True)
+        body = body_of(_first_campaign(processes["this mock, GET"][0]))
         measure(others(stack, body) | processes, options.rounds, options.seconds)
 
 

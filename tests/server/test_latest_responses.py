@@ -73,7 +73,7 @@ def _change(sandbox: Sandbox, number: int, draw: random.Random) -> list[str]:
         session = sandbox.call(
             "POST", "/v1/entrypoints/chatapp/connection-sessions", json={"coexistence": False}
         ).json()
-        return [f"/v1/entrypoints/connection-sessions/{session.get('sessionId')}"]
+        return [f"/v1/entrypoints/chatapp/connection-sessions/{session.get('sessionId')}"]
     return []
 
 

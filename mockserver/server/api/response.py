@@ -35,7 +35,7 @@ _JSON_TYPE = ("Content-Type", "application/json; charset=utf-8")
 # Options that make a response differ from its schema on purpose, so that `strict` does not check it.
 _UNCHECKED = (("additive-fields", "unknown-fields"), ("new-enum-values", "unseen"), ("error-extra-keys", "details"))
 
-_LATEST_RESPONSES = 1_024  # of a sandbox that are remembered
+_LATEST_RESPONSES, _LATEST_BODY_BYTES = 1_024, 4 * 1024  # of a sandbox that are remembered, and of the body of each
 _UNWATCHED = (dict, MappingProxyType)  # choices of another type note which of them a response reads
 
 Waited = Literal["passed", "canceled", "timed-out"]
@@ -276,7 +276,7 @@ def build_response(
         response: HttpResponse = known.response
         return response
     response = _success(sandbox, call, outcome, options, at)
-    if type(choices) in _UNWATCHED:
+    if type(choices) in _UNWATCHED and len(response.body) <= _LATEST_BODY_BYTES:
         if len(latest) >= _LATEST_RESPONSES:
             latest.clear()
         latest[call.path] = LatestResponse(outcome.value, clock, choices, call.base_url, response)

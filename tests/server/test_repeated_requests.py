@@ -1,0 +1,89 @@
+"""Requests that a client sends again and again over a socket: what the server remembers of one is only what equals."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+
+from mockserver import MockServer
+from tests.server.rawclient import Answer, RawClient
+
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+
+
+@pytest.fixture
+def server() -> Iterator[MockServer]:
+    with MockServer() as server:
+        yield server
+
+
+@pytest.fixture
+def client(server: MockServer) -> Iterator[RawClient]:
+    with RawClient(urlsplit(server.url).port or 0) as client:
+        yield client
+
+
+def _get(client: RawClient, target: str, key: str, host: str = "localhost", more: str = "") -> Answer:
+    client.socket.sendall(f"GET {target} HTTP/1.1\r\nHost: {host}\r\nX-API-Key: {key}\r\n{more}\r\n".encode())
+    return client.answer()
+
+
+def test_each_host_gets_the_urls_of_its_own(server: MockServer, client: RawClient) -> None:
+    sandbox = server.sandbox(choices={"session-read-fields": "all"})
+    session = sandbox.call("POST", SESSIONS, json={"coexistence": False}).json()["sessionId"]
+    target = f"/sandboxes/{sandbox.id}{SESSIONS}/{session}"
+    hosts = ["localhost", "crm.example:8080", "localhost", "crm.example:8080"]
+    urls = [_get(client, target, sandbox.secret_key, host).json()["url"] for host in hosts]
+
+    assert hosts == [urlsplit(url).netloc for url in urls]
+
+
+def test_a_sandbox_that_is_closed_answers_410_and_is_not_kept(server: MockServer, client: RawClient) -> None:
+    sandbox = server.sandbox()
+    kept, target, key = (
+        weakref.ref(sandbox._hosted.sandbox),
+        f"/sandboxes/{sandbox.id}/v1/campaigns",
+        sandbox.secret_key,
+    )
+    before = [_get(client, target, key).status for _ in range(2)]
+    sandbox.close()
+    server.made.clear()
+    del sandbox
+    gc.collect()
+
+    assert [200, 200, 410] == [*before, _get(client, target, key).status]
+    assert kept() is None
+
+
+def test_equal_targets_of_two_sandboxes_lead_to_their_own(server: MockServer, client: RawClient) -> None:
+    both = [server.sandbox(given={"templates": [{"id": f"template_{number}"}]}) for number in range(2)]
+    answers = [
+        _get(client, f"/sandboxes/{each.id}/v1/message-templates", each.secret_key).json()["templates"]
+        for each in both * 2
+    ]
+
+    assert ["template_0", "template_1"] * 2 == [templates[0]["id"] for templates in answers]
+
+
+def test_a_key_that_is_revoked_is_refused_at_the_next_equal_request(server: MockServer, client: RawClient) -> None:
+    sandbox = server.sandbox()
+    target, key = f"/sandboxes/{sandbox.id}/v1/campaigns", sandbox.secret_key
+    before = [_get(client, target, key).status for _ in range(2)]
+    sandbox.at(after="0s").revoke_key()
+
+    assert [200, 200, 401] == [*before, _get(client, target, key).status]
+
+
+def test_the_journal_has_the_headers_of_each_request(server: MockServer, client: RawClient) -> None:
+    sandbox = server.sandbox()
+    target, key = f"/sandboxes/{sandbox.id}/v1/campaigns", sandbox.secret_key
+    for number in (1, 1, 2):
+        _get(client, target, key, more=f"X-Number: {number}\r\n")
+    headers = [entry.call.headers for entry in sandbox._hosted.sandbox.journal.exchanges]
+
+    assert ["1", "1", "2"] == [each["x-number"] for each in headers]
+    assert 3 == len({id(each) for each in headers})
