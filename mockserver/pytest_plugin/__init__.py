@@ -418,15 +418,15 @@ def mockserver_option(request: pytest.FixtureRequest, mockserver_sweep_choices: 
 
 
 @pytest.fixture
-def mockserver(
-    request: pytest.FixtureRequest, mockserver_server: MockServer, mockserver_sweep_choices: dict[str, str]
-) -> Iterator[Sandbox]:
+def mockserver(request: pytest.FixtureRequest, mockserver_server: MockServer) -> Iterator[Sandbox]:
     """A sandbox of this test only, its clock frozen at the present; `@pytest.mark.mockserver(...)` has its settings."""
     layers = [*mockserver_server.layers]
     marks = list(request.node.iter_markers("mockserver"))
     for mark in reversed(marks):
         layers.append(Layer("mark", {name: value for name, value in mark.kwargs.items() if name not in _OF_THE_TEST}))
-    layers += [Layer("sweep", {"choices": mockserver_sweep_choices}), *explore.layers(request.node)]
+    # Not an argument: a fixture takes a tenth of the time of a small test, and few tests are swept.
+    choices = request.getfixturevalue("mockserver_sweep_choices") if _is_swept(request.node) else {}
+    layers += [Layer("sweep", {"choices": choices}), *explore.layers(request.node)]
     sandbox = mockserver_server.make(layers)
     with explore.prepared(request.node, sandbox):
         if not explore.is_inner(request.node):

@@ -24,6 +24,7 @@ CASE: pytest.StashKey[Case] = pytest.StashKey()
 CHOICES_READ: pytest.StashKey[set[str]] = pytest.StashKey()
 _REPORTED_AS: pytest.StashKey[str] = pytest.StashKey()
 _IS_RUN: pytest.StashKey[bool] = pytest.StashKey()
+_FIXTURE = "mockserver_sweep_choices"
 _FORMER = ("choices-read", "touched")  # deprecated names of ALL
 _USAGE = 'takes names of choices, of families, or \'all\', such as ("dual-status", "sessions")'
 
@@ -38,10 +39,9 @@ def problem(node: pytest.Item, fixtures: Collection[str]) -> str | None:
             "sweep: got a method of unittest.TestCase, which pytest cannot run under other options; expected a function"
         )
     names = _names(node)
-    fixture = "mockserver" if ALL in names else "mockserver_sweep_choices"
-    if fixture not in fixtures:
-        needed = " or ".join(dict.fromkeys(("mockserver", fixture)))
-        return f"this sweep needs the fixture {needed}"
+    needed = ("mockserver",) if ALL in names else ("mockserver", _FIXTURE)
+    if not set(needed) & set(fixtures):
+        return f"this sweep needs the fixture {' or '.join(needed)}"
     invalid = next((name for name in names if not isinstance(name, str)), None)
     if invalid is not None:
         return f"sweep: got {invalid!r}; expected names as separate arguments, not in a list"
@@ -61,7 +61,7 @@ class MarkCheck:
             return
         message = problem(item, getattr(item, "fixturenames", ()))
         parameters = getattr(getattr(item, "callspec", None), "params", ())
-        is_late = ALL not in _names(item) and "mockserver_sweep_choices" not in parameters
+        is_late = ALL not in _names(item) and _FIXTURE not in parameters
         if message is None and is_late:
             expected = "expected it at the test, its class or its module"
             message = f"got @pytest.mark.{MARK} after the collection of the test; {expected}"
@@ -86,7 +86,9 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     if ALL in names or problem(metafunc.definition, metafunc.fixturenames) is not None:
         return
     swept = cases(names)
-    metafunc.parametrize("mockserver_sweep_choices", swept, ids=[case.id for case in swept], indirect=True)
+    if _FIXTURE not in metafunc.fixturenames:
+        metafunc.fixturenames.append(_FIXTURE)  # `mockserver` gets its value in a swept test only
+    metafunc.parametrize(_FIXTURE, swept, ids=[case.id for case in swept], indirect=True)
 
 
 def run_over_choices_read(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
