@@ -5,7 +5,7 @@ Each test makes one thing and reads it, with the client library of the suite tha
 process of its own with the plugins that it needs and no others, `ROUNDS` times, the suites in turn, after one round that
 compiles what they import. The figures are medians of the processor time of the whole process, in which a server and its
 client run, and of the clock. Three suites show what is left without a mock: `requests` alone takes its answers from an adapter or
-from a thread that writes the same bytes to each request, and four fixtures do nothing. At the end two parts of a test of this
+from a thread that writes the same bytes to each request, and three fixtures do nothing. At the end two parts of a test of this
 mock are timed alone.
 """
 
@@ -117,12 +117,7 @@ def server(settings):
 
 
 @pytest.fixture
-def option(request):
-    return {}
-
-
-@pytest.fixture
-def sandbox(request, server, option):
+def sandbox(request, server):
     yield 1
 
 
@@ -260,7 +255,7 @@ SUITES = {
     "requests alone, in process": Suite(_ALONE),
     "this mock in process, by httpx": Suite(_BY_HTTPX, _PLUGIN),
     "respx": Suite(_RESPX, "respx.plugin"),
-    "four fixtures that do nothing": Suite(_FIXTURES),
+    "three fixtures that do nothing": Suite(_FIXTURES),
     "nothing": Suite(_EMPTY),
 }
 # Each suite of this mock, and the one that it is compared with.
