@@ -42,7 +42,7 @@ else:
         constructor.__defaults__ = tuple(record._field_defaults.values())
         constructor.__annotations__ = record.__annotations__
         constructor.__name__, constructor.__qualname__ = "__new__", f"{record.__qualname__}.__new__"
-        record.__new__ = constructor
+        record.__new__ = staticmethod(constructor)
         return constructor
 
     class _Signature:

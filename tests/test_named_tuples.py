@@ -75,6 +75,7 @@ BEHAVIOURS: dict[str, Callable[[Any], object]] = {
     "hints": get_type_hints,
     "parameters": lambda kind: list(inspect.signature(kind).parameters),
     "defaults of parameters": lambda kind: [each.default for each in inspect.signature(kind).parameters.values()],
+    "constructor": lambda kind: (tuple(kind(1)), type(vars(kind)["__new__"]), kind.__new__(kind, 3)),
     "too few": lambda kind: _refusal(lambda: kind()),
     "too many": lambda kind: _refusal(lambda: kind(1, 2, "a", 4)),
     "unknown": lambda kind: _refusal(lambda: kind(1, z=3)),
