@@ -27,7 +27,12 @@ else:
         def __new__(cls, name, bases, namespace):
             """Return the class: a plain one, whose only base is `tuple`."""
             fields = tuple(namespace.get("__annotations__", ()))
+            if "__annotations__" not in namespace and {"__annotate__", "__annotate_func__"} & set(namespace):
+                # Python 3.14 keeps them in a function, where the module does not ask for texts.
+                raise TypeError(f"got the record {name} without `from __future__ import annotations`; expected it")
             defaults = {field: namespace[field] for field in fields if field in namespace}
+            if tuple(defaults) != fields[len(fields) - len(defaults) :]:
+                raise TypeError(f"got {name} with a field after one that has a default; expected those at the end")
             namespace |= zip(fields, _GETTERS[: len(fields)], strict=True)
             namespace |= {"__slots__": (), "__match_args__": fields, "_fields": fields, "_field_defaults": defaults}
             namespace["__new__"] = lambda *values, **named: _compiled(record)(*values, **named)
@@ -51,8 +56,10 @@ else:
         def __get__(self, record, owner):
             import inspect
 
-            parameters = inspect.signature(_compiled(owner)).parameters.values()
-            return inspect.Signature([each for each in parameters if each.name != "_cls"])
+            _compiled(
+                next(each for each in owner.__mro__ if "_fields" in vars(each))
+            )  # not a subclass, which may have its own
+            return inspect.Signature([*inspect.signature(owner.__new__).parameters.values()][1:])
 
     def _make(cls, iterable):
         """Return a record of the values, one for each field."""

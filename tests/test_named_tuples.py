@@ -7,11 +7,15 @@ import inspect
 import pickle
 import typing
 from collections.abc import Callable
-from typing import Any, get_type_hints
+from pathlib import Path
+from typing import Any, Self, get_type_hints
 
 import pytest
 
+import mockserver
 from mockserver._records import NamedTuple
+
+DEFINITION: Any = type(NamedTuple)
 
 
 class Point(NamedTuple):
@@ -94,6 +98,35 @@ def test_a_record_behaves_as_a_named_tuple_of_the_standard_library(behaviour: st
 def test_a_refused_record_names_what_is_missing() -> None:
     with pytest.raises(TypeError, match=r"Point\.__new__\(\) missing 1 required positional argument: 'x'"):
         Point()  # type: ignore[call-arg]
+
+
+def test_a_look_at_the_parameters_of_a_subclass_leaves_its_own_constructor() -> None:
+    class Written(Point):
+        def __new__(cls, text: str) -> Self:
+            return super().__new__(cls, *map(int, text.split(",")))  # type: ignore[arg-type]
+
+    shown = list(inspect.signature(Written).parameters)
+
+    assert (["text"], (3, 4, None)) == (shown, tuple(Written("3,4")))
+
+
+def test_a_field_after_one_with_a_default_is_refused() -> None:
+    with pytest.raises(TypeError, match="those at the end"):
+        DEFINITION("Wrong", (NamedTuple,), {"__annotations__": {"x": "int", "y": "int"}, "x": 1})
+
+
+def test_a_record_whose_annotations_are_no_texts_is_refused() -> None:
+    with pytest.raises(TypeError, match="from __future__ import annotations"):
+        DEFINITION("Wrong", (NamedTuple,), {"__annotate_func__": lambda form: {}})
+
+
+def test_each_module_with_records_asks_for_annotations_as_texts() -> None:
+    package = Path(mockserver.__file__).parent
+    texts = {file: file.read_text(encoding="utf-8") for file in package.rglob("*.py")}
+    users = {file: text for file, text in texts.items() if "import NamedTuple" in text}
+
+    assert users
+    assert [] == [file for file, text in users.items() if "from __future__ import annotations" not in text]
 
 
 def test_a_record_may_have_no_field_and_may_be_a_base() -> None:

@@ -5,6 +5,8 @@ The sentences are data, in `clauses.yaml` next to this module.
 A test names its clause with `@pytest.mark.clause("campaigns.name")`; a clause that no test names is a failure.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path

@@ -8,6 +8,8 @@ The 39 error codes of the API, with their Portuguese messages.
 4. `clause` is the clause of `clauses.yaml` that describes the code best.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from types import MappingProxyType
 

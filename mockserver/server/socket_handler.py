@@ -49,7 +49,7 @@ _INLINE_BODY_MAX_BYTES = 64 * 1024
 _INLINE_RECORDS_MAX = 2_000  # chats, or campaigns and templates, of a sandbox whose calls run on the loop
 _INLINE_TIMERS_MAX = 1_000  # which may all be due
 _PIECE_BYTES = 256 * 1024  # of a large body; to copy and send more takes the loop a millisecond
-_PLACES_MAX, _PLACE_CHARS = 1_024, 512  # of targets that are remembered
+_PLACES_MAX, _PLACE_CHARS = 1_024, 512  # of targets with their hosts that are remembered
 _LARGE_CHATS = 50_000  # of a tenant, whose objects a garbage collection takes milliseconds to visit
 
 Result = TypeVar("Result")
@@ -187,7 +187,7 @@ class _SocketCall:
                 _, target, base_url = place
                 return HttpRequest(incoming.method, target, incoming.headers, incoming.body(), base_url), hosted, API
         request, hosted, _ = routed = self._route(name)
-        is_usual = incoming.excess is None and len(incoming.target) <= _PLACE_CHARS
+        is_usual = incoming.excess is None and len(incoming.target) + len(name or "") <= _PLACE_CHARS
         if hosted is not None and is_usual and request.target.startswith("/v1/"):  # else it depends on more than these
             if len(self._places) >= _PLACES_MAX:
                 self._places.clear()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
 from itertools import islice
 from operator import attrgetter
 from types import MappingProxyType
@@ -226,7 +225,8 @@ class Tenant:
 
     def copy(self) -> Tenant:
         """Return a tenant with its own tables over the same frozen records."""
-        copied = copy(self)
+        copied = Tenant.__new__(Tenant)
+        vars(copied).update(vars(self))
         for table in TABLES:
             setattr(copied, table, getattr(self, table).copy())
         return copied

@@ -35,7 +35,7 @@ _JSON_TYPE = ("Content-Type", "application/json; charset=utf-8")
 # Options that make a response differ from its schema on purpose, so that `strict` does not check it.
 _UNCHECKED = (("additive-fields", "unknown-fields"), ("new-enum-values", "unseen"), ("error-extra-keys", "details"))
 
-_LATEST_RESPONSES, _LATEST_BODY_BYTES = 1_024, 4 * 1024  # of a sandbox that are remembered, and of the body of each
+_LATEST_RESPONSES, _LATEST_BODY_BYTES = 1_024, 2 * 1024  # of a sandbox that are remembered, and of the body of each
 _UNWATCHED = (dict, MappingProxyType)  # choices of another type note which of them a response reads
 
 Waited = Literal["passed", "canceled", "timed-out"]
