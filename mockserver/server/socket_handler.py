@@ -181,7 +181,7 @@ class _SocketCall:
         incoming = self._incoming
         name = incoming.headers.get("host")
         place = self._places.get((incoming.target, name)) if incoming.excess is None else None
-        if place is not None and self._is_open(self._root):
+        if place is not None and self._is_root_open():
             hosted = self._host.sandboxes.get(place[0])
             if hosted is not None:
                 _, target, base_url = place
@@ -194,8 +194,8 @@ class _SocketCall:
             self._places[incoming.target, name] = hosted.id, request.target, request.base_url
         return routed
 
-    def _is_open(self, root: HostedSandbox | None) -> bool:
-        return root is None or self._host.sandboxes.get(root.id) is root
+    def _is_root_open(self) -> bool:
+        return self._root is None or self._host.sandboxes.get(self._root.id) is self._root
 
     def _route(self, name: str | None) -> RoutedRequest:
         """Return the request to a host of this name with its sandbox."""
