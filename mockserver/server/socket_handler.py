@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from mockserver.contract.errors import ERRORS
+from mockserver.contract.limits import FORM_BODY_MAX_BYTES
 from mockserver.core.instants import SECOND
 from mockserver.core.scheduler import run_until
 from mockserver.core.state.sandbox import SandboxState
@@ -92,6 +93,8 @@ class SocketHandler:
 
     def body_max_bytes(self, head: RequestHead) -> int:
         """Return the bound of a body: that of its target, or of what stays in memory if nothing is to read the body."""
+        if head.length is not None and head.length <= FORM_BODY_MAX_BYTES:  # no target has a smaller bound
+            return FORM_BODY_MAX_BYTES
         target = equal_target(head.target)
         limit = body_limit_bytes(target)
         if limit <= SMALL_MAX_BYTES or (head.length is not None and head.length <= SMALL_MAX_BYTES):

@@ -71,6 +71,9 @@ class Audience(NamedTuple):
         return _compiled(rows_text, self.expression, len(self.operands))(rows, *self.operands)
 
 
+_EVERYONE = Audience("True", ())
+
+
 @lru_cache(maxsize=512)
 def _compiled(rows_text: str, expression: str, operands: int) -> Callable[..., list[Any]]:
     """Return a function of rows and operands; its text has expressions of the table and names, no value of a request."""
@@ -109,10 +112,12 @@ def compile_filters(sandbox: SandboxState, groups: Sequence[Mapping[str, Any]] |
     """
     if isinstance(groups, ApiError):
         raise groups
+    if not groups:
+        return _EVERYONE
     operands: list[Any] = []
     expressions = [
         expression
-        for number, group in enumerate(groups or ())
+        for number, group in enumerate(groups)
         if (expression := _group(sandbox, group, f"/filters/{number}", operands)) is not None
     ]
     return Audience(" and ".join(f"({expression})" for expression in expressions) or "True", tuple(operands))

@@ -16,7 +16,7 @@ import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 
 from mockserver._records import NamedTuple
-from mockserver.server.http1.body import SKIPPED_MAX_BYTES, BodyTotal, RequestBody
+from mockserver.server.http1.body import SKIPPED_MAX_BYTES, SMALL_MAX_BYTES, BodyTotal, RequestBody
 from mockserver.server.http1.event_loop import ServerLoop
 from mockserver.server.http1.framing import Framed, RequestFraming, chunk, frame
 from mockserver.server.http1.messages import Disconnect, Handler, Request, Response, ResponseOrDisconnect
@@ -259,8 +259,14 @@ class Connection:
         if head.length == 0:
             self._respond(head, b"", 0, head.keep_alive)
             return
-        self._head = head
         limit = self._config.handler.body_max_bytes(head)
+        length = head.length
+        if length is not None and length <= min(limit, SMALL_MAX_BYTES, len(received)):  # it has arrived with the head
+            content = bytes(received[:length])
+            del received[:length]
+            self._respond(head, content, length, head.keep_alive)
+            return
+        self._head = head
         self._body = body = RequestBody(head.length, limit, self._shared.bodies, self._give_way)
         if body.is_beyond and (head.expects_continue or (head.length or 0) > SKIPPED_MAX_BYTES):
             self._respond_with_body(head, body)
