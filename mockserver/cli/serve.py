@@ -10,7 +10,6 @@ import logging
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -26,7 +25,7 @@ from mockserver.version import VERSION
 if TYPE_CHECKING:
     from mockserver.server.hosting.host import SandboxHost
     from mockserver.server.hosting.limits import Drain, ServerLimits
-    from mockserver.server.hosting.log_lines import Line, PlainLine, ServerLog
+    from mockserver.server.hosting.log_lines import ServerLog
     from mockserver.server.http1.connection import ConnectionLimits
     from mockserver.server.http1.server import Server
     from mockserver.server.log import LogWriter
@@ -444,22 +443,11 @@ def _logger(form: str, writer: LogWriter) -> Iterator[ServerLog | None]:
         yield None
         return
     texts = LogForm()
+    write = writer.write
     if form == "text":
-        in_order = threading.Lock()  # a line has no date if the one before it in the queue has the same
-
-        def write_line(line: Line) -> None:
-            with in_order:
-                if not writer.write(texts.text(line)):
-                    texts.forget_date()  # the line after it has its date
-
-        def write_plain(line: PlainLine) -> None:
-            with in_order:
-                if not writer.write(texts.plain(line)):
-                    texts.forget_date()
-
-        yield ServerLog(write_line, write_plain)
+        yield ServerLog(lambda line: write(partial(texts.text, line)), lambda plain: write(partial(texts.plain, plain)))
     else:
-        log = ServerLog(lambda line: writer.write(partial(texts.json, line)))
+        log = ServerLog(lambda line: write(partial(texts.json, line)))
         failures = _Failures(log)
         _LOG.addHandler(failures)
         try:

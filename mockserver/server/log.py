@@ -49,26 +49,20 @@ class LogWriter:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
-    def write(self, text: str | Callable[[], str]) -> bool:
-        """
-        Have the text written; a line ends in its own line end. A function returns it when the thread writes it.
-
-        Returns:
-            False if the text is dropped, since the queue is full.
-        """
+    def write(self, text: str | Callable[[], str]) -> None:
+        """Have the text written; a line ends in its own line end. A function returns it when the thread writes it."""
         if self._stream is None or self._is_closed:
-            return True
+            return
         waiting = len(self._texts)
         if waiting >= QUEUE_MAX:
             with self._changed:
                 self._dropped += 1
-            return False
+            return
         self._texts.append(text)
         if self._is_waiting:
             self._wake()
         elif waiting == QUEUE_MAX // 2:
             self._is_due.set()
-        return True
 
     def _wake(self) -> None:
         with self._changed:

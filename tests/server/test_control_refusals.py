@@ -231,7 +231,7 @@ class TestKeysAreAlwaysRedacted:
         host = SandboxHost()
         host.create(SandboxConfig(given=KEYS), id=DEFAULT_ID)
         host.log = ServerLog(
-            lambda line: lines.append(LogForm().text(line)().removesuffix("\n")),
+            lambda line: lines.append(LogForm().text(line).removesuffix("\n")),
             lambda plain: lines.append(LogForm().plain(plain).removesuffix("\n")),
         )
         with caplog.at_level(logging.DEBUG):

@@ -51,7 +51,7 @@ class Logged:
     def texts(self) -> list[str]:
         """Return the lines as a log in text has them."""
         form = LogForm()
-        return [form.text(line)() for line in self.lines]
+        return [form.text(line) for line in self.lines]
 
 
 @pytest.fixture
@@ -188,7 +188,7 @@ def test_the_plain_line_of_a_call_has_the_text_of_its_members(logged: Logged, me
     first, plain = (plains.line(context.secrets, hosted.sandbox.now, request, response, None) for _ in range(2))
     assert plain is not None and first == plain
 
-    assert LogForm().text(line)() == LogForm().plain(plain)
+    assert LogForm().text(line) == LogForm().plain(plain)
     assert key not in LogForm().plain(plain)
 
 
@@ -250,19 +250,12 @@ def test_a_failure_of_the_server_is_a_line_of_a_log_in_json() -> None:
     assert ("failure", "ERROR", "unexpected failure") == (line["kind"], line["level"], line["message"])
 
 
-def test_a_line_has_its_date_if_the_one_before_has_another_or_was_dropped(logged: Logged) -> None:
-    form, march = LogForm(), ("2026-03-01", "12:00:00 200 GET /\n")
-
-    dated = [form.plain(march).startswith("2026-03-01 "), form.plain(march).startswith("2026-03-01 ")]
-    form.forget_date()
-
-    assert [True, False, True] == [*dated, form.plain(march).startswith("2026-03-01 ")]
-
-
-def test_a_date_is_decided_in_the_order_of_the_lines_whenever_their_texts_are_made(logged: Logged) -> None:
+def test_a_line_has_its_date_if_the_one_before_has_another(logged: Logged) -> None:
     form, sandbox = LogForm(), logged.sandbox
     sandbox.call("GET", "/v1/campaigns/campaign_x")
-    late = form.text(logged.lines[0])
-    plain = form.plain((logged.lines[0].date, "12:00:00 200 GET /\n"))
+    (line,) = logged.lines
+    same, later = (line.date, "12:00:00 200 GET /\n"), ("2126-03-01", "12:00:00 200 GET /\n")
 
-    assert (True, "12:00:00 200 GET /\n") == (late().startswith(f"{logged.lines[0].date} "), plain)
+    texts = [form.plain(same), form.text(line), form.plain(later), form.plain(later), form.text(line)]
+
+    assert [True, False, True, False, True] == [text.startswith((line.date, later[0])) for text in texts]

@@ -115,7 +115,7 @@ def test_no_view_header_or_log_line_shows_a_key(which: str, form: Callable[..., 
     host = SandboxHost()
     lines: list[str] = []
     host.log = ServerLog(
-        lambda line: lines.append(LogForm().text(line)().removesuffix("\n")),
+        lambda line: lines.append(LogForm().text(line).removesuffix("\n")),
         lambda plain: lines.append(LogForm().plain(plain).removesuffix("\n")),
     )
     hosted = host.create(SandboxConfig(given=SEED, clock={"freeze": "2026-03-01T12:00:00Z"}), id=DEFAULT_ID)

@@ -75,7 +75,7 @@ def test_a_call_is_one_printable_line_of_the_log(encoded: str) -> None:
     lines: list[str] = []
     server = MockServer()
     server._host.log = ServerLog(
-        lambda line: lines.append(LogForm().text(line)().removesuffix("\n")),
+        lambda line: lines.append(LogForm().text(line).removesuffix("\n")),
         lambda plain: lines.append(LogForm().plain(plain).removesuffix("\n")),
     )
     with server, server.sandbox() as sandbox:

@@ -239,10 +239,9 @@ def _answer(response: HttpResponse | NoResponse) -> Members:
 
 class LogForm:
     """
-    Turns lines into texts, each with its line end.
+    Turns lines into texts, each with its line end, in the thread that writes them and in their order.
 
-    In text a line has the time by its sandbox's clock, and the date too if it is not that of the line before: lines are
-    passed in their order, by one thread at a time.
+    In text a line has the time by its sandbox's clock, and the date too if it is not that of the line before.
 
     Lifetime: the log's.
     """
@@ -254,25 +253,16 @@ class LogForm:
         """Return the line as one JSON object."""
         return json.dumps(line.members(), ensure_ascii=False) + "\n"
 
-    def text(self, line: Line) -> Callable[[], str]:
-        """Return what makes the line for a reader, whenever it is called."""
-        begin = self._begin(line.date)
-
-        def made() -> str:
-            members = line.members()
-            _, _, time_of_day = str(members["clock" if "clock" in members else "at"]).partition("T")
-            return printable(f"{begin}{time_of_day[:8]} {' '.join(_TEXTS[line.kind](members))}") + "\n"
-
-        return made
+    def text(self, line: Line) -> str:
+        """Return the line for a reader."""
+        members = line.members()
+        _, _, time_of_day = str(members["clock" if "clock" in members else "at"]).partition("T")
+        return printable(f"{self._begin(line.date)}{time_of_day[:8]} {' '.join(_TEXTS[line.kind](members))}") + "\n"
 
     def plain(self, line: PlainLine) -> str:
         """Return a line that has its text already."""
         date, text = line
         return text if date == self._date else self._begin(date) + text
-
-    def forget_date(self) -> None:
-        """Have the next line show its date: the one before it was dropped."""
-        self._date = ""
 
     def _begin(self, date: str) -> str:
         if date == self._date:
