@@ -437,17 +437,14 @@ class _Failures(logging.Handler):
 @contextmanager
 def _logger(form: str, writer: LogWriter) -> Iterator[ServerLog | None]:
     """Yield what writes lines in this form; in JSON the failures of the server are lines too."""
-    from mockserver.server.hosting.log_lines import LogForm, ServerLog
+    from mockserver.server.hosting.log_lines import ServerLog, as_json, as_text
 
     if form == "off":
         yield None
-        return
-    texts = LogForm()
-    write = writer.write
-    if form == "text":
-        yield ServerLog(lambda line: write(partial(texts.text, line)), lambda plain: write(partial(texts.plain, plain)))
+    elif form == "text":
+        yield ServerLog(lambda line: writer.write(partial(as_text, line), line.date), writer.write)
     else:
-        log = ServerLog(lambda line: write(partial(texts.json, line)))
+        log = ServerLog(lambda line: writer.write(partial(as_json, line)))
         failures = _Failures(log)
         _LOG.addHandler(failures)
         try:

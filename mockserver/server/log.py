@@ -14,14 +14,17 @@ import select
 import sys
 import threading
 import traceback
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Self, TextIO
 
 QUEUE_MAX = 4_096  # texts that wait to be written
 _CLOSE_SECONDS = 0.3
+_JOINED = 64  # texts that are made one
 _GATHER_SECONDS = 0.05  # after the first text: each time that the thread wakes, the calls wait for the interpreter
+
+
+Text = str | Callable[[], str]
 
 
 class LogWriter:
@@ -35,12 +38,16 @@ class LogWriter:
     def __init__(self, stream: TextIO | None, notice: Callable[[int], str]) -> None:
         self._stream = stream
         self._notice = notice
-        self._texts: deque[str | Callable[[], str]] = deque()
+        self._date = ""  # of the latest text that has one
+        self._latest: list[str] = []
+        self._queue: list[Text] = []  # what is before the latest texts
+        self._waiting = 0  # texts of both
         self._dropped = 0
         self._is_closed = False
         self._is_due = threading.Event()  # what waits is to be written now: half of the queue, or all at the end
-        self._is_waiting = True  # the thread, for a text, or nobody has started it
-        self._changed = threading.Condition()
+        self._is_idle = True  # the thread waits for a text, or nobody has started it
+        self._lock = threading.RLock()  # reentrant: a handler of a signal may write too
+        self._changed = threading.Condition(self._lock)
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
@@ -49,32 +56,52 @@ class LogWriter:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
-    def write(self, text: str | Callable[[], str]) -> None:
-        """Have the text written; a line ends in its own line end. A function returns it when the thread writes it."""
+    def write(self, text: Text, date: str | None = None) -> None:
+        """
+        Have the text written; a line ends in its own line end.
+
+        Args:
+            text: a function returns it when the thread writes it.
+            date: is written before the text if the text with a date before it has another one.
+        """
         if self._stream is None or self._is_closed:
             return
-        waiting = len(self._texts)
-        if waiting >= QUEUE_MAX:
-            with self._changed:
+        with self._lock:
+            if self._waiting >= QUEUE_MAX:
                 self._dropped += 1
-            return
-        self._texts.append(text)
-        if self._is_waiting:
-            self._wake()
-        elif waiting == QUEUE_MAX // 2:
-            self._is_due.set()
+                return
+            self._waiting += 1
+            if date is not None and date != self._date:
+                self._date = date
+                self._latest.append(f"{date} ")
+            if isinstance(text, str):
+                self._latest.append(text)
+                if len(self._latest) >= _JOINED:
+                    self._join()
+            else:
+                self._join()
+                self._queue.append(text)
+            if self._is_idle:
+                self._wake()
+            elif self._waiting == QUEUE_MAX // 2:
+                self._is_due.set()
+
+    def _join(self) -> None:
+        """Make one text of the latest ones, while they are in the cache of the processor whose thread has made them."""
+        if self._latest:
+            latest, self._latest = self._latest, []
+            self._queue.append("".join(latest))
 
     def _wake(self) -> None:
-        with self._changed:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="mockserver log", daemon=True)
-                self._thread.start()
-            self._is_waiting = False
-            self._changed.notify()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="mockserver log", daemon=True)
+            self._thread.start()
+        self._is_idle = False
+        self._changed.notify()
 
     def close(self) -> None:
         """Accept no more texts, and wait a moment for the stream to accept those in the queue."""
-        with self._changed:
+        with self._lock:
             self._is_closed = True
             self._is_due.set()
             self._changed.notify()
@@ -86,26 +113,27 @@ class LogWriter:
             with suppress(OSError, ValueError):  # the stream is closed: its texts are lost, and the next may be too
                 _write(self._stream, "".join(map(_as_text, texts)))
 
-    def _next(self) -> list[str | Callable[[], str]]:
+    def _next(self) -> list[Text]:
         """Return the next texts, after the last one the number of those dropped; empty at the end."""
         with self._changed:
-            while not self._texts and not self._is_closed:
-                self._is_waiting = True
-                if not self._texts:  # one that came before the line above has woken nobody
-                    self._changed.wait()
-            self._is_waiting = False
+            while not self._waiting and not self._is_closed:
+                self._is_idle = True
+                self._changed.wait()
+            self._is_idle = False
         if not self._is_closed:
             self._is_due.wait(_GATHER_SECONDS)
             self._is_due.clear()
-        texts = [self._texts.popleft() for _ in range(len(self._texts))]
-        with self._changed:
-            if self._dropped and not self._texts:
+        with self._lock:
+            self._join()
+            texts, self._queue = self._queue, []
+            self._waiting = 0
+            if self._dropped:
                 texts.append(self._notice(self._dropped))
                 self._dropped = 0
         return texts
 
 
-def _as_text(text: str | Callable[[], str]) -> str:
+def _as_text(text: Text) -> str:
     if isinstance(text, str):
         return text
     try:

@@ -14,7 +14,7 @@ from mockserver.server import front_controller
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
-from mockserver.server.hosting.log_lines import LogForm, ServerLog
+from mockserver.server.hosting.log_lines import ServerLog, as_text
 from tests.clients.operations import SESSIONS
 from tests.server.control_calls import NOON, Made, control, make, refused, response_to
 
@@ -231,8 +231,8 @@ class TestKeysAreAlwaysRedacted:
         host = SandboxHost()
         host.create(SandboxConfig(given=KEYS), id=DEFAULT_ID)
         host.log = ServerLog(
-            lambda line: lines.append(LogForm().text(line).removesuffix("\n")),
-            lambda plain: lines.append(LogForm().plain(plain).removesuffix("\n")),
+            lambda line: lines.append(as_text(line).removesuffix("\n")),
+            lambda text, date: lines.append(text.removesuffix("\n")),
         )
         with caplog.at_level(logging.DEBUG):
             front_controller.handle_request(host, HttpRequest("GET", target, {"x-api-key": SECRET}, b"", host.origin))

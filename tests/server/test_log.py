@@ -103,6 +103,60 @@ def test_a_queue_that_is_half_full_is_written_at_once(pipe: Pipe, monkeypatch: p
         assert "0\n1\n2\n" == pipe.read("2\n")[:6]
 
 
+def test_a_text_has_its_date_if_the_dated_one_before_has_another() -> None:
+    stream = io.StringIO()
+    with LogWriter(stream, notice) as writer:
+        for text, date in (
+            ("a\n", "day 1"),
+            ("b\n", "day 1"),
+            ("c\n", None),
+            ("d\n", "day 1"),
+            ("e\n", "day 2"),
+            ("f\n", "day 1"),
+        ):
+            writer.write(text, date)
+        writer.write(lambda: "g\n", "day 2")
+
+    assert "day 1 a\nb\nc\nd\nday 2 e\nday 1 f\nday 2 g\n" == stream.getvalue()
+
+
+def test_texts_and_functions_of_several_threads_are_written_in_their_order() -> None:
+    stream = io.StringIO()
+
+    def write(letter: str) -> None:
+        for number in range(500):
+            text = f"{letter}{number}\n"
+            writer.write(text if number % 3 else lambda text=text: text)  # type: ignore[misc]
+
+    with LogWriter(stream, notice) as writer:
+        threads = [threading.Thread(target=write, args=(letter,)) for letter in "ab"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    lines = stream.getvalue().splitlines()
+    assert [f"{letter}{number}" for letter in "ab" for number in range(500)] == sorted(lines, key=lambda line: line[0])
+
+
+def test_a_text_that_a_handler_of_a_signal_writes_within_another_write_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stream = io.StringIO()
+    with LogWriter(stream, notice) as writer:
+        join = writer._join
+
+        def interrupted() -> None:
+            monkeypatch.undo()
+            writer.write("handler\n")
+            join()
+
+        monkeypatch.setattr(writer, "_join", interrupted)
+        writer.write(lambda: "text\n")
+
+    assert "handler\ntext\n" == stream.getvalue()
+
+
 @pytest.fixture
 def overfull(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> Iterator[LogWriter]:
     """A writer that got 1,000 lines more than its queue holds while its thread waited for the stream."""

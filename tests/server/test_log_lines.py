@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from datetime import datetime, timedelta
+from io import StringIO
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -18,11 +19,11 @@ from mockserver.server.api.response import HttpResponse
 from mockserver.server.hosting.limits import Limiter, ServerLimits
 from mockserver.server.hosting.log_lines import (
     Line,
-    LogForm,
     LoggedRequest,
     PlainCalls,
-    PlainLine,
     ServerLog,
+    as_json,
+    as_text,
     call_line,
 )
 from mockserver.server.log import LogWriter
@@ -44,14 +45,17 @@ class Logged:
 
     def objects(self) -> list[dict[str, Any]]:
         """Return the lines as a log in JSON has them."""
-        texts = [LogForm().json(line) for line in self.lines]
+        texts = [as_json(line) for line in self.lines]
         assert [1] * len(texts) == [text.count("\n") for text in texts]
         return [json.loads(text) for text in texts]
 
     def texts(self) -> list[str]:
         """Return the lines as a log in text has them."""
-        form = LogForm()
-        return [form.text(line) for line in self.lines]
+        stream = StringIO()
+        with LogWriter(stream, str) as writer:
+            for line in self.lines:
+                writer.write(as_text(line), line.date)
+        return stream.getvalue().splitlines(keepends=True)
 
 
 @pytest.fixture
@@ -188,8 +192,8 @@ def test_the_plain_line_of_a_call_has_the_text_of_its_members(logged: Logged, me
     first, plain = (plains.line(context.secrets, hosted.sandbox.now, request, response, None) for _ in range(2))
     assert plain is not None and first == plain
 
-    assert LogForm().text(line) == LogForm().plain(plain)
-    assert key not in LogForm().plain(plain)
+    assert (as_text(line), line.date) == plain
+    assert key not in plain[0]
 
 
 def test_a_plain_line_hides_a_key_that_is_new() -> None:
@@ -201,23 +205,23 @@ def test_a_plain_line_hides_a_key_that_is_new() -> None:
     shown = [plains.line(secrets, 0, request, response, None) for secrets in ((), ("a-new-key",))]
 
     assert [
-        ("1970-01-01", "00:00:00 200 GET /v1/campaigns/a-new-key\n"),
-        ("1970-01-01", "00:00:00 200 GET /v1/campaigns/a-n...\n"),
+        ("00:00:00 200 GET /v1/campaigns/a-new-key\n", "1970-01-01"),
+        ("00:00:00 200 GET /v1/campaigns/a-n...\n", "1970-01-01"),
     ] == shown
 
 
 def test_a_successful_call_has_a_plain_line_in_a_log_of_texts(logged: Logged) -> None:
-    sandbox, plain = logged.sandbox, list[PlainLine]()
+    sandbox, plain = logged.sandbox, list[str]()
     sandbox.call("POST", "/v1/campaigns/audience-preview", json={"filters": []})
-    logged.host.log = ServerLog(logged.lines.append, plain.append)
+    logged.host.log = ServerLog(logged.lines.append, lambda text, date: plain.append(f"{date} {text}"))
     sandbox.call("POST", "/v1/campaigns/audience-preview", json={"filters": []})
 
-    assert logged.texts() == [LogForm().plain(each) for each in plain]
+    assert logged.texts() == plain
 
 
 def test_a_call_whose_line_has_more_than_the_plain_one_has_a_whole_line(logged: Logged) -> None:
-    sandbox, plain = logged.sandbox, list[PlainLine]()
-    logged.host.log = ServerLog(logged.lines.append, plain.append)
+    sandbox, plain = logged.sandbox, list[str]()
+    logged.host.log = ServerLog(logged.lines.append, lambda text, date: plain.append(f"{date} {text}"))
     sandbox.call("GET", "/v1/campaigns", headers={"traceparent": TRACEPARENT})
     sandbox.call("GET", "/v1/campaigns/campaign_x")
     sandbox.on("listCampaigns").reply(status=200, body={})
@@ -248,14 +252,3 @@ def test_a_failure_of_the_server_is_a_line_of_a_log_in_json() -> None:
 
     (line,) = map(json.loads, lines)
     assert ("failure", "ERROR", "unexpected failure") == (line["kind"], line["level"], line["message"])
-
-
-def test_a_line_has_its_date_if_the_one_before_has_another(logged: Logged) -> None:
-    form, sandbox = LogForm(), logged.sandbox
-    sandbox.call("GET", "/v1/campaigns/campaign_x")
-    (line,) = logged.lines
-    same, later = (line.date, "12:00:00 200 GET /\n"), ("2126-03-01", "12:00:00 200 GET /\n")
-
-    texts = [form.plain(same), form.text(line), form.plain(later), form.plain(later), form.text(line)]
-
-    assert [True, False, True, False, True] == [text.startswith((line.date, later[0])) for text in texts]

@@ -13,7 +13,7 @@ from mockserver.server import app as flask_app
 from mockserver.server.control import routes
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
-from mockserver.server.hosting.log_lines import LogForm, ServerLog
+from mockserver.server.hosting.log_lines import ServerLog, as_text
 from tests.operations.world import GIVEN
 from tests.server.hostile import Request, send
 
@@ -115,8 +115,8 @@ def test_no_view_header_or_log_line_shows_a_key(which: str, form: Callable[..., 
     host = SandboxHost()
     lines: list[str] = []
     host.log = ServerLog(
-        lambda line: lines.append(LogForm().text(line).removesuffix("\n")),
-        lambda plain: lines.append(LogForm().plain(plain).removesuffix("\n")),
+        lambda line: lines.append(as_text(line).removesuffix("\n")),
+        lambda text, date: lines.append(text.removesuffix("\n")),
     )
     hosted = host.create(SandboxConfig(given=SEED, clock={"freeze": "2026-03-01T12:00:00Z"}), id=DEFAULT_ID)
     keys = {

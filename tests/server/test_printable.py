@@ -15,7 +15,7 @@ from mockserver.cli.play_log import PlayLog
 from mockserver.conduct.judge import finding
 from mockserver.contract.text import printable
 from mockserver.core.redaction import Redactor
-from mockserver.server.hosting.log_lines import LogForm, ServerLog
+from mockserver.server.hosting.log_lines import ServerLog, as_text
 from mockserver.server.http1.server import Server
 from mockserver.server.report.exchanges import format_line, shorten
 from mockserver.testing import conduct
@@ -75,8 +75,8 @@ def test_a_call_is_one_printable_line_of_the_log(encoded: str) -> None:
     lines: list[str] = []
     server = MockServer()
     server._host.log = ServerLog(
-        lambda line: lines.append(LogForm().text(line).removesuffix("\n")),
-        lambda plain: lines.append(LogForm().plain(plain).removesuffix("\n")),
+        lambda line: lines.append(as_text(line).removesuffix("\n")),
+        lambda text, date: lines.append(text.removesuffix("\n")),
     )
     with server, server.sandbox() as sandbox:
         for target in (f"/v1/x{encoded}?key={KEY}", f"/v1/campaigns?{unquote(encoded)}"):

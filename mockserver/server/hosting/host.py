@@ -160,7 +160,7 @@ class HostedSandbox:
             if log.write_plain is not None:
                 plain = self._plain_calls.line(sandbox.secrets(), sandbox.clock.now, request, response, entry)
                 if plain is not None:
-                    log.write_plain(plain)
+                    log.write_plain(*plain)
                     return
             context = self.log_context()
         log.write(call_line(context, self.host.logged(request, begun_us), response, entry))

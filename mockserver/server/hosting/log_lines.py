@@ -29,7 +29,7 @@ from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, NoResponse, explanation
 
 Members = Callable[[], JSON]
-PlainLine = tuple[str, str]  # the date, and the rest of the text with its line end
+
 Form = Literal["text", "json"]
 
 _SHOWN_MAX = 1_024  # requests of a sandbox whose text is remembered
@@ -70,11 +70,12 @@ class ServerLog(NamedTuple):
 
     Attributes:
         write: gets each line.
-        write_plain: gets the line of a plain call (`PlainCalls`) in place of its members; None for a log of members.
+        write_plain: gets the text and the date of the line of a plain call (`PlainCalls`) in place of its members; None for a
+            log of members.
     """
 
     write: Callable[[Line], object]
-    write_plain: Callable[[PlainLine], object] | None = None
+    write_plain: Callable[[str, str], object] | None = None
 
 
 class LogContext(NamedTuple):
@@ -141,8 +142,8 @@ class PlainCalls:
         request: HttpRequest,
         response: HttpResponse | NoResponse,
         entry: JournalEntry | None,
-    ) -> PlainLine | None:
-        """Return the line of a call; None if it has more than time, status, method and path."""
+    ) -> tuple[str, str] | None:
+        """Return the line of a call as text and its date; None if it has more than time, status, method and path."""
         if isinstance(response, NoResponse) or response.status >= 400 or "traceparent" in request.headers:
             return None
         if entry is not None and (entry.fault is not None or entry.error is not None):
@@ -160,7 +161,7 @@ class PlainCalls:
             if len(request.target) <= _SHOWN_CHARS:
                 self._shown[named] = shown
         date, time_of_day = _of_second(now // SECOND)
-        return date, f"{time_of_day} {response.status} {shown}"
+        return f"{time_of_day} {response.status} {shown}", date
 
 
 def command_line(context: LogContext, request: LoggedRequest, response: HttpResponse, command: str | None) -> Line:
@@ -237,38 +238,16 @@ def _answer(response: HttpResponse | NoResponse) -> Members:
     return members
 
 
-class LogForm:
-    """
-    Turns lines into texts, each with its line end, in the thread that writes them and in their order.
+def as_json(line: Line) -> str:
+    """Return the line as one JSON object, with its line end."""
+    return json.dumps(line.members(), ensure_ascii=False) + "\n"
 
-    In text a line has the time by its sandbox's clock, and the date too if it is not that of the line before.
 
-    Lifetime: the log's.
-    """
-
-    def __init__(self) -> None:
-        self._date = ""
-
-    def json(self, line: Line) -> str:
-        """Return the line as one JSON object."""
-        return json.dumps(line.members(), ensure_ascii=False) + "\n"
-
-    def text(self, line: Line) -> str:
-        """Return the line for a reader."""
-        members = line.members()
-        _, _, time_of_day = str(members["clock" if "clock" in members else "at"]).partition("T")
-        return printable(f"{self._begin(line.date)}{time_of_day[:8]} {' '.join(_TEXTS[line.kind](members))}") + "\n"
-
-    def plain(self, line: PlainLine) -> str:
-        """Return a line that has its text already."""
-        date, text = line
-        return text if date == self._date else self._begin(date) + text
-
-    def _begin(self, date: str) -> str:
-        if date == self._date:
-            return ""
-        self._date = date
-        return f"{date} "
+def as_text(line: Line) -> str:
+    """Return the line for a reader, with its line end: its time of day is by its sandbox's clock, and its date is `Line.date`."""
+    members = line.members()
+    _, _, time_of_day = str(members["clock" if "clock" in members else "at"]).partition("T")
+    return printable(f"{time_of_day[:8]} {' '.join(_TEXTS[line.kind](members))}") + "\n"
 
 
 @lru_cache(maxsize=8)
