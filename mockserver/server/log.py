@@ -23,7 +23,6 @@ _CLOSE_SECONDS = 0.3
 _JOINED = 64  # texts that are made one
 _GATHER_SECONDS = 0.05  # after the first text: each time that the thread wakes, the calls wait for the interpreter
 
-
 Text = str | Callable[[], str]
 
 

@@ -29,7 +29,6 @@ from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, NoResponse, explanation
 
 Members = Callable[[], JSON]
-
 Form = Literal["text", "json"]
 
 _SHOWN_MAX = 1_024  # requests of a sandbox whose text is remembered
