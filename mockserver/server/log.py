@@ -45,7 +45,7 @@ class LogWriter:
         self._is_closed = False
         self._is_due = threading.Event()  # what waits is to be written now: half of the queue, or all at the end
         self._is_idle = True  # the thread waits for a text, or nobody has started it
-        self._lock = threading.RLock()  # reentrant: a handler of a signal may write too
+        self._lock = threading.RLock()  # reentrant: a handler of a signal or a finalizer may write within a write
         self._changed = threading.Condition(self._lock)
         self._thread: threading.Thread | None = None
 
@@ -70,16 +70,17 @@ class LogWriter:
                 self._dropped += 1
                 return
             self._waiting += 1
+            begin = ""
             if date is not None and date != self._date:
-                self._date = date
-                self._latest.append(f"{date} ")
+                self._date, begin = date, f"{date} "
+            # A handler's text may come before both parts of this one, and not between them.
             if isinstance(text, str):
-                self._latest.append(text)
+                self._latest.append(begin + text)
                 if len(self._latest) >= _JOINED:
                     self._join()
             else:
                 self._join()
-                self._queue.append(text)
+                self._queue += (begin, text)
             if self._is_idle:
                 self._wake()
             elif self._waiting == QUEUE_MAX // 2:
@@ -125,7 +126,7 @@ class LogWriter:
         with self._lock:
             self._join()
             texts, self._queue = self._queue, []
-            self._waiting = 0
+            self._waiting = len(self._queue) + len(self._latest)  # what a finalizer has written meanwhile
             if self._dropped:
                 texts.append(self._notice(self._dropped))
                 self._dropped = 0
