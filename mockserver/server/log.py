@@ -20,7 +20,6 @@ from typing import Any, Self, TextIO
 
 QUEUE_MAX = 4_096  # texts that wait to be written
 _CLOSE_SECONDS = 0.3
-_JOINED = 64  # texts that are made one
 _GATHER_SECONDS = 0.05  # after the first text: each time that the thread wakes, the calls wait for the interpreter
 
 Text = str | Callable[[], str]
@@ -38,13 +37,11 @@ class LogWriter:
         self._stream = stream
         self._notice = notice
         self._date = ""  # of the latest text that has one
-        self._latest: list[str] = []
-        self._queue: list[Text] = []  # what is before the latest texts
-        self._waiting = 0  # texts of both
+        self._queue: list[Text] = []
         self._dropped = 0
         self._is_closed = False
         self._is_due = threading.Event()  # what waits is to be written now: half of the queue, or all at the end
-        self._is_idle = True  # the thread waits for a text, or nobody has started it
+        self._is_idle = True  # the thread waits for a text, or has not begun
         self._lock = threading.RLock()  # reentrant: a handler of a signal or a finalizer may write within a write
         self._changed = threading.Condition(self._lock)
         self._thread: threading.Thread | None = None
@@ -66,31 +63,17 @@ class LogWriter:
         if self._stream is None or self._is_closed:
             return
         with self._lock:
-            if self._waiting >= QUEUE_MAX:
+            waiting = len(self._queue)
+            if waiting >= QUEUE_MAX:
                 self._dropped += 1
                 return
-            self._waiting += 1
-            begin = ""
             if date is not None and date != self._date:
-                self._date, begin = date, f"{date} "
-            # A handler's text may come before both parts of this one, and not between them.
-            if isinstance(text, str):
-                self._latest.append(begin + text)
-                if len(self._latest) >= _JOINED:
-                    self._join()
-            else:
-                self._join()
-                self._queue += (begin, text)
+                self._date, text = date, _dated(text, f"{date} ")
+            self._queue.append(text)
             if self._is_idle:
                 self._wake()
-            elif self._waiting == QUEUE_MAX // 2:
+            elif waiting == QUEUE_MAX // 2:
                 self._is_due.set()
-
-    def _join(self) -> None:
-        """Make one text of the latest ones, while they are in the cache of the processor whose thread has made them."""
-        if self._latest:
-            latest, self._latest = self._latest, []
-            self._queue.append("".join(latest))
 
     def _wake(self) -> None:
         if self._thread is None:
@@ -116,7 +99,7 @@ class LogWriter:
     def _next(self) -> list[Text]:
         """Return the next texts, after the last one the number of those dropped; empty at the end."""
         with self._changed:
-            while not self._waiting and not self._is_closed:
+            while not self._queue and not self._is_closed:
                 self._is_idle = True
                 self._changed.wait()
             self._is_idle = False
@@ -124,13 +107,16 @@ class LogWriter:
             self._is_due.wait(_GATHER_SECONDS)
             self._is_due.clear()
         with self._lock:
-            self._join()
             texts, self._queue = self._queue, []
-            self._waiting = len(self._queue) + len(self._latest)  # what a finalizer has written meanwhile
             if self._dropped:
                 texts.append(self._notice(self._dropped))
                 self._dropped = 0
         return texts
+
+
+def _dated(text: Text, begin: str) -> Text:
+    """Return the text with its date as one, so that nothing is written between them."""
+    return begin + text if isinstance(text, str) else lambda: begin + text()
 
 
 def _as_text(text: Text) -> str:

@@ -142,45 +142,17 @@ def test_texts_and_functions_of_several_threads_are_written_in_their_order() -> 
 def test_a_text_that_a_handler_of_a_signal_writes_within_another_write_is_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    stream = io.StringIO()
+    stream, dated = io.StringIO(), log._dated
     with LogWriter(stream, notice) as writer:
-        join = writer._join
 
-        def interrupted() -> None:
-            monkeypatch.undo()
+        def interrupted(text: log.Text, begin: str) -> log.Text:
             writer.write("handler\n")
-            join()
+            return dated(text, begin)
 
-        monkeypatch.setattr(writer, "_join", interrupted)
-        writer.write(lambda: "text\n", "day 1")
+        monkeypatch.setattr(log, "_dated", interrupted)
+        writer.write("text\n", "day 1")
 
     assert "handler\nday 1 text\n" == stream.getvalue()
-
-
-def test_a_text_that_is_written_while_the_thread_takes_the_others_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    writes: list[str] = []
-    is_written = threading.Event()
-
-    def write(stream: object, text: str) -> None:
-        writes.append(text)
-        if "finalizer" in text:
-            is_written.set()
-
-    monkeypatch.setattr(log, "_write", write)
-    with LogWriter(io.StringIO(), notice) as writer:
-        join = writer._join
-
-        def finalized() -> None:
-            join()
-            if threading.current_thread() is writer._thread:
-                monkeypatch.setattr(writer, "_join", join)
-                writer.write("finalizer\n")
-
-        monkeypatch.setattr(writer, "_join", finalized)
-        writer.write("text\n")
-
-        assert is_written.wait(DEADLINE_SECONDS)  # it does not wait for another text, or for the end
-    assert ["text\n", "finalizer\n"] == writes
 
 
 @pytest.fixture
