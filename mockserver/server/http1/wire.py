@@ -33,7 +33,7 @@ class Wire:
     """
 
     __slots__ = (
-        "_held", "_is_reading", "_linger_bytes", "_linger_timer", "_loop", "_on_close", "_on_received", "_sent", "_socket", "_unsent",
+        "_descriptor", "_held", "_is_reading", "_linger_bytes", "_linger_timer", "_loop", "_on_close", "_on_received", "_sent", "_socket", "_unsent",
         "active_at", "is_at_end", "is_closed", "is_ending", "is_lost",
     )  # fmt: skip
 
@@ -47,6 +47,7 @@ class Wire:
         """`on_received` gets the received bytes; no bytes at the client's end, and if the connection is lost."""
         self._loop = loop
         self._socket = connected
+        self._descriptor = connected.fileno()  # what the selector gets: it would format a socket, with both addresses, twice
         self._on_received = on_received
         self._on_close = on_close
         self._held = b""  # that the loop sends before it waits
@@ -78,13 +79,13 @@ class Wire:
         """Receive what the client sends."""
         if not (self._is_reading or self.is_at_end or self.is_lost or self.is_closed):
             self._is_reading = True
-            self._loop.add_reader(self._socket, self._on_readable)
+            self._loop.add_reader(self._descriptor, self._on_readable)
 
     def pause_reading(self) -> None:
         """Stop to receive; the system then makes the client wait."""
         if self._is_reading:
             self._is_reading = False
-            self._loop.remove_reader(self._socket)
+            self._loop.remove_reader(self._descriptor)
 
     def _on_readable(self) -> None:
         try:
@@ -136,7 +137,7 @@ class Wire:
             return True
         self._unsent = memoryview(data)[count:]
         self.active_at = self._loop.time()
-        self._loop.add_writer(self._socket, self._on_writable)
+        self._loop.add_writer(self._descriptor, self._on_writable)
         return False
 
     def send_soon(self, data: bytes) -> bool:
@@ -180,7 +181,7 @@ class Wire:
     def _drop_unsent(self) -> None:
         if self._unsent is not None:
             self._unsent = None
-            self._loop.remove_writer(self._socket)
+            self._loop.remove_writer(self._descriptor)
         if self._sent is not None and not self._sent.done():
             self._sent.set_result(None)
 
