@@ -326,7 +326,11 @@ class Evidence:
         return place >= 0 and shown[place][0] > since and shown[place][1] in _ALLOWED_IN.get(again.operation or "", ())
 
     def may_be_of_another_user(self, again: JournalEntry) -> bool:
-        """Return True for a start or a cancel if the client was shown a state that allows it as often as it sent one."""
+        """
+        Return True for a start or a cancel if the client was shown a state that allows it as often as it sent one.
+
+        Its creation shows a draft too, but not to one who sends the call right after another one, as a client does that repeats.
+        """
         if again.operation not in _ALLOWED_IN:
             return False
         campaign_id, allowed = again.call.params.get("id"), _ALLOWED_IN.get(again.operation or "", ())
@@ -334,7 +338,8 @@ class Evidence:
         sent = [
             call for call in self.concerning(campaign_id) if call.operation == again.operation and call.n <= again.n
         ]
-        return len(shown) >= len(sent)
+        is_made_by_client = self.made.get(campaign_id, 0) > 0 and len(sent) > 1 and not self.is_in_a_row(sent[-2], again)
+        return len(shown) + is_made_by_client >= len(sent)
 
     def is_in_a_row(self, first: JournalEntry, last: JournalEntry) -> bool:
         """Return True if in between their client sent only calls that concern the same record: they are of one user then."""

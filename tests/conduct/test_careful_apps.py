@@ -92,6 +92,39 @@ def test_a_start_of_another_user_who_was_shown_a_draft_is_no_second_start(mockse
     assert [] == severe(mockserver)
 
 
+def test_a_creation_shows_its_user_a_draft(mockserver: Sandbox) -> None:
+    mockserver.apply(given=GIVEN)
+    ana, bob = App(mockserver), App(mockserver)
+    mockserver.on("startCampaign").nth(1).drop("before")
+    mockserver.on("startCampaign").nth(2).drop("before")
+    campaign = ana.create()
+    with pytest.raises(requests.ConnectionError):
+        ana.start(campaign)  # her page shows the draft since its creation
+    assert bob("GET", "/campaigns").json()["campaigns"][0]["status"] == "draft"
+    assert ana.status(campaign) == "draft"
+    with pytest.raises(requests.ConnectionError):
+        ana.start(campaign)
+    assert bob("GET", "/entrypoints/entrypoint_gone").status_code == 404  # a page that he opens first
+    assert bob.start(campaign).ok  # Bob's first and only start
+
+    assert [] == severe(mockserver)
+
+
+def test_a_start_right_after_one_without_an_answer_is_a_retry_although_the_creation_and_a_read_showed_a_draft(
+    mockserver: Sandbox,
+) -> None:
+    mockserver.apply(given=GIVEN)
+    app = App(mockserver)
+    mockserver.on("startCampaign").nth(1).drop("before")
+    campaign = app.create()
+    assert app.status(campaign) == "draft"
+    with pytest.raises(requests.ConnectionError):
+        app.start(campaign)
+    assert app.start(campaign).ok
+
+    assert ["duplicate-start"] == [finding.rule for finding in mockserver.conduct.findings]
+
+
 def test_a_start_of_another_program_is_no_second_start(mockserver: Sandbox) -> None:
     mockserver.apply(given=GIVEN)
     ana, bob = App(mockserver, "web/1"), App(mockserver, "scheduler/1")

@@ -19,6 +19,8 @@ from mockserver.recordings.client import judge_client
 from mockserver.recordings.reading import read_recording
 from mockserver.testing.report.replay import replay
 from mockserver.testing.strategies import choices, scripts
+from tests.clients.calls import Busy, Refused, Unreachable, Unsure
+from tests.clients.planted import NameTaken, Nobody
 from tests.depth import loaded_examples
 from tests.explore import working_day
 from tests.properties import users
@@ -35,6 +37,10 @@ LIVES = (
     working_day.connecting,
     working_day.working_day,
 )
+
+
+# Any other exception is a mistake of the life, whose end would make a careful client look careless.
+GIVEN_UP = (Refused, Unsure, Busy, Unreachable, NameTaken, Nobody)
 
 
 def late() -> st.SearchStrategy[JSON]:
@@ -59,7 +65,7 @@ def lived(server: MockServer, life: Life, script: list[JSON], options: dict[str,
     """Enter a sandbox in which the client has done its task, or has given up."""
     with server.sandbox(now=NOON, choices=options) as sandbox:
         sandbox.apply({"script": script})
-        with suppress(Exception):
+        with suppress(*GIVEN_UP):
             life(sandbox)
         sandbox.advance("3h")
         yield sandbox
