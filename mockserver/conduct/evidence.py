@@ -333,13 +333,15 @@ class Evidence:
         """
         if again.operation not in _ALLOWED_IN:
             return False
-        campaign_id, allowed = again.call.params.get("id"), _ALLOWED_IN.get(again.operation or "", ())
+        campaign_id, allowed = again.call.params["id"], _ALLOWED_IN[again.operation]
         shown = [n for n, status in self._shown.get(campaign_id, ()) if n <= again.follows and status in allowed]
         sent = [
             call for call in self.concerning(campaign_id) if call.operation == again.operation and call.n <= again.n
         ]
-        is_made_by_client = self.made.get(campaign_id, 0) > 0 and len(sent) > 1 and not self.is_in_a_row(sent[-2], again)
-        return len(shown) + is_made_by_client >= len(sent)
+        created = self.creating_exchange(campaign_id)
+        is_first_shown = created is not None and succeeded(created)
+        is_first_shown = is_first_shown and len(sent) > 1 and not self.is_in_a_row(sent[-2], again)
+        return len(shown) + is_first_shown >= len(sent)
 
     def is_in_a_row(self, first: JournalEntry, last: JournalEntry) -> bool:
         """Return True if in between their client sent only calls that concern the same record: they are of one user then."""

@@ -47,7 +47,8 @@ class Wire:
         """`on_received` gets the received bytes; no bytes at the client's end, and if the connection is lost."""
         self._loop = loop
         self._socket = connected
-        self._descriptor = connected.fileno()  # what the selector gets: it would format a socket, with both addresses, twice
+        # What the selector gets: of a socket it would format both addresses, twice.
+        self._descriptor = connected.fileno()
         self._on_received = on_received
         self._on_close = on_close
         self._held = b""  # that the loop sends before it waits
