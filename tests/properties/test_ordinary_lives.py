@@ -40,7 +40,7 @@ LIVES = (
 
 
 # Any other exception is a mistake of the life, whose end would make a careful client look careless.
-GIVEN_UP = (Refused, Unsure, Busy, Unreachable, NameTaken, Nobody)
+GIVEN_UP = (Refused, Unsure, Busy, Unreachable, NameTaken, Nobody, AssertionError)
 
 
 def late() -> st.SearchStrategy[JSON]:
