@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice, pairwise, takewhile
 from statistics import median_high
 from types import MappingProxyType
@@ -266,10 +267,11 @@ def _limited_and_repeated_in_time(evidence: Evidence) -> set[int]:
     """
     Return the calls with a 429 that each have a repetition of their own, between the time to wait and a minute later.
 
-    Equal calls in between are those of other workers, which a key and a user agent do not tell apart. Polls of a record are
-    left out: a loop that does not wait repeats each of its calls at any time later.
+    Equal calls in between are those of other workers, which a key and a user agent do not tell apart; after some tries a worker
+    gives up. Polls of a record are left out: a loop that does not wait repeats each of its calls at any time later.
     """
-    in_time, repeated = set[int](), set[int]()
+    in_time = set[int]()
+    tries: dict[int, int] = {}  # of the worker that repeated another call by this one
     latest: dict[Any, tuple[Duration, int]] = {}  # the wait of the last one that was, and its repetition
     for first in evidence.exchanges:
         if first.operation in ALL_POLLED or first.status != TOO_MANY:
@@ -278,16 +280,29 @@ def _limited_and_repeated_in_time(evidence: Evidence) -> set[int]:
         wait = SECOND if requested is None else requested
         shorter, last = latest.get(key, (0, 0))
         for again in _retries_of_limited(evidence, first, last if wait >= shorter else 0):
-            waited = evidence.gap(first, again) or 0
-            if waited > wait + MINUTE:
+            if (evidence.gap(first, again) or 0) > wait + MINUTE:
                 break
-            is_early = waited < wait if requested is None else evidence.is_early(first, again)
-            if again.n not in repeated and not is_early:
+            if again.n not in tries and not _is_early(evidence, first, again):
                 in_time.add(first.n)
-                repeated.add(again.n)
+                tries[again.n] = tries.get(first.n, 1) + 1
                 latest[key] = wait, again.n
                 break
+        if first.n not in in_time and tries.get(first.n, 1) >= RETRIED and not _has_got_through(evidence, first):
+            in_time.add(first.n)
     return in_time
+
+
+def _is_early(evidence: Evidence, first: JournalEntry, again: JournalEntry) -> bool:
+    """Return True for a repetition before the time to wait is over: a second without a `Retry-After`."""
+    if requested_wait(first) is None:
+        return (evidence.gap(first, again) or 0) < SECOND
+    return evidence.is_early(first, again)
+
+
+def _has_got_through(evidence: Evidence, first: JournalEntry) -> bool:
+    """Return True if an early repetition got another answer than 429, for which a loop that does not wait goes on."""
+    early = takewhile(partial(_is_early, evidence, first), _retries_of_limited(evidence, first))
+    return any(again.status != TOO_MANY for again in early)
 
 
 def retry_hopeless(evidence: Evidence) -> Iterator[Proof]:

@@ -522,6 +522,46 @@ def test_a_start_of_another_user_is_no_repetition_of_one_that_was_limited(mockse
     assert [] == severe(mockserver)
 
 
+def templates_at(mockserver: Sandbox, *seconds: int) -> None:
+    """Call an operation at these seconds, of each of two users once."""
+    ana, bob = App(mockserver), App(mockserver)
+    begin = mockserver.now
+    for second in seconds:
+        for app, later in ((ana, 0), (bob, 1)):
+            mockserver.sleep(second + later - (mockserver.now - begin).total_seconds())
+            app("GET", "/message-templates")
+
+
+def test_users_may_each_give_up_after_three_tries_that_were_limited(mockserver: Sandbox) -> None:
+    mockserver.on("listTemplates").error("RATE_LIMIT_EXCEEDED", retry_after=5)
+    templates_at(mockserver, 0, 5, 15)
+
+    assert [] == severe(mockserver)
+
+
+def test_users_who_have_given_up_may_try_anew_later(mockserver: Sandbox) -> None:
+    mockserver.on("listTemplates").times(6).error("RATE_LIMIT_EXCEEDED", retry_after=5)
+    templates_at(mockserver, 0, 5, 15, 600)
+
+    assert [] == severe(mockserver)
+
+
+def test_who_gives_up_after_two_tries_while_another_call_is_sent_has_not_waited(mockserver: Sandbox) -> None:
+    mockserver.on("listTemplates").error("RATE_LIMIT_EXCEEDED", retry_after=5)
+    templates_at(mockserver, 0, 5)
+
+    assert ["ignore-retry-after"] == [finding.rule for finding in mockserver.conduct.findings]
+
+
+def test_a_loop_that_does_not_wait_and_gets_through_is_no_group_of_users(mockserver: Sandbox) -> None:
+    mockserver.on("listTemplates").times(20).error("RATE_LIMIT_EXCEEDED", retry_after=5)
+    app = App(mockserver)
+    while app("GET", "/message-templates").status_code == 429:
+        mockserver.sleep(1)
+
+    assert {"ignore-retry-after"} == {finding.rule for finding in mockserver.conduct.findings}
+
+
 def test_campaigns_with_other_values_are_no_clones(mockserver: Sandbox) -> None:
     mockserver.apply(given=WITH_VARIABLES)
     app = App(mockserver)
