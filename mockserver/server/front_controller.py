@@ -65,7 +65,7 @@ RoutedRequest = tuple[HttpRequest, HostedSandbox | None, ServerPart]
 
 def _call(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> ResponseOrWait:
     """Return the response of the API, as a browser may get it; it gets a line in the log."""
-    begun_us = 0 if host.log is None else host.monotonic_us()
+    begun_us = host.begin_us()
     response = handle_api_request(hosted.sandbox, request, host.response_options, client)
     to = browsing.destination(request.headers)
     if to:
@@ -102,7 +102,7 @@ def _control(
             return page
     from mockserver.server.control import routes  # here and below: a suite in process may send calls of the API alone
 
-    begun_us = 0 if host.log is None else host.monotonic_us()
+    begun_us = host.begin_us()
     response = routes.handle_control_request(host, hosted, request)
     if hosted is not None and response.status == 404 and _is_unknown_page(host, hosted, request):
         from mockserver.server.control.page_access import PageAccess

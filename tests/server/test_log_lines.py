@@ -127,10 +127,13 @@ def test_a_call_by_a_command_is_a_line_of_the_call_and_one_of_the_command(logged
     assert sandbox.secret_key not in str(logged.texts())
 
 
-def test_without_a_log_a_call_reads_no_clock_for_it(logged: Logged, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("log", [None, ServerLog(lambda line: None, lambda text, date: None)], ids=["none", "text"])
+def test_without_a_log_that_shows_how_long_a_call_took_no_clock_is_read_for_it(
+    logged: Logged, monkeypatch: pytest.MonkeyPatch, log: ServerLog | None
+) -> None:
     readings: list[int] = []
     monkeypatch.setattr(logged.host, "monotonic_us", lambda: readings.append(1) or 0)
-    logged.host.log = None
+    logged.host.log = log
     logged.sandbox.call("GET", "/v1/campaigns")
     logged.sandbox.call("PATCH", "/_mock/choices", json={})
 
@@ -208,6 +211,22 @@ def test_a_plain_line_hides_a_key_that_is_new() -> None:
         ("00:00:00 200 GET /v1/campaigns/a-new-key\n", "1970-01-01"),
         ("00:00:00 200 GET /v1/campaigns/a-n...\n", "1970-01-01"),
     ] == shown
+
+
+def test_a_plain_line_has_the_time_and_the_date_of_its_call() -> None:
+    plains, request, response = (
+        PlainCalls(""),
+        HttpRequest("GET", "/v1/campaigns", {}, b"", ""),
+        HttpResponse(200, (), b""),
+    )
+    lines = [plains.line((), seconds * SECOND, request, response, None) for seconds in (0, 1, 86_400, 1)]
+
+    assert [
+        ("00:00:00 200 GET /v1/campaigns\n", "1970-01-01"),
+        ("00:00:01 200 GET /v1/campaigns\n", "1970-01-01"),
+        ("00:00:00 200 GET /v1/campaigns\n", "1970-01-02"),
+        ("00:00:01 200 GET /v1/campaigns\n", "1970-01-01"),
+    ] == lines
 
 
 def test_a_successful_call_has_a_plain_line_in_a_log_of_texts(logged: Logged) -> None:

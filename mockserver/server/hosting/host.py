@@ -146,8 +146,8 @@ class HostedSandbox:
         with self.sandbox.lock:
             return LogContext(self.id, self.prefix, self.labels, self.sandbox.now, self.sandbox.secrets())
 
-    def log_call(self, request: HttpRequest, begun_us: Duration, response: HttpResponse | NoResponse) -> None:
-        """Write a call of the API to the server's log; `begun_us` is the monotonic clock at its begin."""
+    def log_call(self, request: HttpRequest, begun_us: Duration | None, response: HttpResponse | NoResponse) -> None:
+        """Write a call of the API to the server's log; `begun_us` is what `SandboxHost.begin_us` returned at its begin."""
         log, sandbox = self.host.log, self.sandbox
         assert log is not None
         with sandbox.lock:
@@ -531,9 +531,13 @@ class SandboxHost:
             hosted.cover_choices()
         return hosted
 
-    def logged(self, request: HttpRequest, begun_us: Duration) -> LoggedRequest:
+    def begin_us(self) -> Duration | None:
+        """Return the monotonic clock at the begin of a request, None if no line of the log shows how long it took."""
+        return self.monotonic_us() if self.log is not None and self.log.write_plain is None else None
+
+    def logged(self, request: HttpRequest, begun_us: Duration | None) -> LoggedRequest:
         """Return what a line of the log shows of a request that has its response now."""
-        took = self.monotonic_us() - begun_us
+        took = None if begun_us is None else self.monotonic_us() - begun_us
         return LoggedRequest(request.method, request.target, request.headers.get("traceparent"), took)
 
     def refreshed(self) -> list[HostedSandbox]:

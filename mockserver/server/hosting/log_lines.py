@@ -93,12 +93,16 @@ class LogContext(NamedTuple):
 
 
 class LoggedRequest(NamedTuple):
-    """What a line shows of a request: `target` is below the sandbox's prefix, `took` is the real time up to the response."""
+    """
+    What a line shows of a request: `target` is below the sandbox's prefix, `took` is the real time up to the response.
+
+    A log in text shows no time, and measures none.
+    """
 
     method: str
     target: str
     traceparent: str | None
-    took: Duration
+    took: Duration | None
 
 
 def call_line(
@@ -121,18 +125,20 @@ class PlainCalls:
     """
     Makes the lines of a sandbox's plain calls, as a log in text has them.
 
-    What a line shows of its request is remembered, since clients send the same ones again and again.
+    What a line shows besides the time is remembered, since clients send the same requests again and again.
 
     Lifetime: the sandbox's. Lock: the caller of `line` holds the sandbox's.
     """
 
-    __slots__ = ("_hide", "_prefix", "_secrets", "_shown")
+    __slots__ = ("_date", "_hide", "_prefix", "_second", "_secrets", "_shown", "_time")
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
         self._secrets: Sequence[str] = ()
         self._hide = Redactor(())
-        self._shown: dict[tuple[str, str], str] = {}
+        self._shown: dict[tuple[int, str, str], str] = {}
+        self._second = -1  # since 1970, of the latest line
+        self._date = self._time = ""
 
     def line(
         self,
@@ -149,18 +155,25 @@ class PlainCalls:
             return None
         if secrets != self._secrets or len(self._shown) >= _SHOWN_MAX:
             self._secrets, self._hide, self._shown = secrets, Redactor(secrets), {}
-        named = request.method, request.target
+        named = response.status, request.method, request.target
         shown = self._shown.get(named)
         if shown is None:
-            method, target, hide = request.method[:20], request.target, self._hide
-            shown = f"{method} {self._prefix}{target}"
-            if hide.contains_secret(shown):
-                shown = f"{hide.text(method)} {self._prefix}{hide.text(target)}"
-            shown = printable(shown) + "\n"
-            if len(request.target) <= _SHOWN_CHARS:
-                self._shown[named] = shown
-        date, time_of_day = _of_second(now // SECOND)
-        return f"{time_of_day} {response.status} {shown}", date
+            shown = self._remember(*named)
+        second = now // SECOND
+        if second != self._second:
+            self._second, (self._date, self._time) = second, _of_second(second)
+        return self._time + shown, self._date
+
+    def _remember(self, status: int, method: str, target: str) -> str:
+        """Return what follows the time of day in a line, and remember it unless it is long."""
+        hide = self._hide
+        shown = f"{method[:20]} {self._prefix}{target}"
+        if hide.contains_secret(shown):
+            shown = f"{hide.text(method[:20])} {self._prefix}{hide.text(target)}"
+        shown = f" {status} {printable(shown)}\n"
+        if len(target) <= _SHOWN_CHARS:
+            self._shown[status, method, target] = shown
+        return shown
 
 
 def command_line(context: LogContext, request: LoggedRequest, response: HttpResponse, command: str | None) -> Line:
@@ -213,7 +226,7 @@ def _request(context: LogContext, request: LoggedRequest) -> JSON:
         "method": hide.text(request.method[:20]),
         "path": context.prefix + hide.text(request.target),
         "traceparent": hide.text(request.traceparent) if request.traceparent else None,
-        "durationMs": round(request.took / 1000, 3),
+        "durationMs": None if request.took is None else round(request.took / 1000, 3),
     }
 
 
