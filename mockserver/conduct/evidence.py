@@ -329,7 +329,7 @@ class Evidence:
         """
         Return True for a start or a cancel if the client was shown a state that allows it as often as it sent one.
 
-        Its creation shows a draft too, but not to one who sends the call right after another one, as a client does that repeats.
+        The campaign's creation shows a draft too: to who sends the first one before any read.
         """
         if again.operation not in _ALLOWED_IN:
             return False
@@ -338,10 +338,15 @@ class Evidence:
         sent = [
             call for call in self.concerning(campaign_id) if call.operation == again.operation and call.n <= again.n
         ]
-        created = self.creating_exchange(campaign_id)
-        is_first_shown = created is not None and succeeded(created)
-        is_first_shown = is_first_shown and len(sent) > 1 and not self.is_in_a_row(sent[-2], again)
-        return len(shown) + is_first_shown >= len(sent)
+        if len(shown) == len(sent) - 1 and self._follows_creation(sent[0], shown) and len(sent) > 1:
+            return not self.is_in_a_row(sent[-2], again)
+        return len(shown) >= len(sent)
+
+    def _follows_creation(self, first: JournalEntry, shown: Sequence[int]) -> bool:
+        """Return True if the client created the campaign, and sent this call before it was shown the campaign by a read."""
+        created = self.creating_exchange(first.call.params["id"])
+        is_own = created is not None and succeeded(created) and client_key(created) == client_key(first)
+        return is_own and all(n > first.n for n in shown)
 
     def is_in_a_row(self, first: JournalEntry, last: JournalEntry) -> bool:
         """Return True if in between their client sent only calls that concern the same record: they are of one user then."""

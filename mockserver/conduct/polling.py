@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from itertools import islice, pairwise, takewhile
 from statistics import median_high
 from types import MappingProxyType
@@ -50,6 +49,7 @@ _LEAST: Mapping[str, Duration] = MappingProxyType(
 _SAME_LOOP = 5 * MINUTE  # a later read is not part of the loop
 _GIVEN_UP_AFTER = 2 * MINUTE
 RETRIED = 3  # polls in a row that failed: a client that gives up then has retried
+_PACE_CALLS = 9  # by which a loop is known
 STALLED = 2 * MINUTE
 UNMEASURED = "no clock moved between a 429 and the next call, nor between any other two"
 HOPELESS = (400, 401, 403, 404, 409, 422)
@@ -273,11 +273,13 @@ def _limited_and_repeated_in_time(evidence: Evidence) -> set[int]:
     in_time = set[int]()
     tries: dict[int, int] = {}  # of the worker that repeated another call by this one
     latest: dict[Any, tuple[Duration, int]] = {}  # the wait of the last one that was, and its repetition
+    limited: dict[Any, list[Instant]] = {}  # the instants of equal calls so far
     for first in evidence.exchanges:
         if first.operation in ALL_POLLED or first.status != TOO_MANY:
             continue
         requested, key = requested_wait(first), (client_key(first), request_of(first))
         wait = SECOND if requested is None else requested
+        limited.setdefault(key, []).append(first.at)
         shorter, last = latest.get(key, (0, 0))
         for again in _retries_of_limited(evidence, first, last if wait >= shorter else 0):
             if (evidence.gap(first, again) or 0) > wait + MINUTE:
@@ -287,9 +289,21 @@ def _limited_and_repeated_in_time(evidence: Evidence) -> set[int]:
                 tries[again.n] = tries.get(first.n, 1) + 1
                 latest[key] = wait, again.n
                 break
-        if first.n not in in_time and tries.get(first.n, 1) >= RETRIED and not _has_got_through(evidence, first):
+        following = next(_retries_of_limited(evidence, first), None)
+        has_tried = first.n not in in_time and tries.get(first.n, 1) >= RETRIED
+        if has_tried and following is not None and not _is_loop([*limited[key], following.at], wait):
             in_time.add(first.n)
     return in_time
+
+
+def _is_loop(sent: Sequence[Instant], wait: Duration) -> bool:
+    """Return True if the last calls came as evenly as those of one loop, over the time to wait; workers come in groups."""
+    gaps: list[Duration] = []
+    for earlier, later in pairwise(reversed(sent[-_PACE_CALLS:])):
+        gaps.append(earlier - later)
+        if sum(gaps) > wait:
+            break
+    return max(gaps) <= 2 * min(gaps)
 
 
 def _is_early(evidence: Evidence, first: JournalEntry, again: JournalEntry) -> bool:
@@ -297,12 +311,6 @@ def _is_early(evidence: Evidence, first: JournalEntry, again: JournalEntry) -> b
     if requested_wait(first) is None:
         return (evidence.gap(first, again) or 0) < SECOND
     return evidence.is_early(first, again)
-
-
-def _has_got_through(evidence: Evidence, first: JournalEntry) -> bool:
-    """Return True if an early repetition got another answer than 429, for which a loop that does not wait goes on."""
-    early = takewhile(partial(_is_early, evidence, first), _retries_of_limited(evidence, first))
-    return any(again.status != TOO_MANY for again in early)
 
 
 def retry_hopeless(evidence: Evidence) -> Iterator[Proof]:

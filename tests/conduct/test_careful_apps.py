@@ -125,6 +125,21 @@ def test_a_start_right_after_one_without_an_answer_is_a_retry_although_the_creat
     assert ["duplicate-start"] == [finding.rule for finding in mockserver.conduct.findings]
 
 
+@pytest.mark.parametrize("creator", ["worker/1", "web/1"])
+def test_a_start_after_a_page_is_a_retry_if_only_one_read_showed_the_draft(mockserver: Sandbox, creator: str) -> None:
+    mockserver.apply(given=GIVEN)
+    app = App(mockserver, "worker/1")
+    mockserver.on("startCampaign").nth(1).drop("after")
+    campaign = App(mockserver, creator).create()
+    assert app.status(campaign) == "draft"
+    with pytest.raises(requests.ConnectionError):
+        app.start(campaign)
+    assert app("GET", "/message-templates").ok
+    assert app.start(campaign).status_code == 422
+
+    assert "duplicate-start" in [finding.rule for finding in mockserver.conduct.findings]
+
+
 def test_a_start_of_another_program_is_no_second_start(mockserver: Sandbox) -> None:
     mockserver.apply(given=GIVEN)
     ana, bob = App(mockserver, "web/1"), App(mockserver, "scheduler/1")
@@ -553,11 +568,26 @@ def test_who_gives_up_after_two_tries_while_another_call_is_sent_has_not_waited(
     assert ["ignore-retry-after"] == [finding.rule for finding in mockserver.conduct.findings]
 
 
-def test_a_loop_that_does_not_wait_and_gets_through_is_no_group_of_users(mockserver: Sandbox) -> None:
-    mockserver.on("listTemplates").times(20).error("RATE_LIMIT_EXCEEDED", retry_after=5)
+def test_users_may_give_up_while_another_one_gets_through(mockserver: Sandbox) -> None:
+    mockserver.on("listTemplates").times(5).error("RATE_LIMIT_EXCEEDED", retry_after=5)
+    templates_at(mockserver, 0, 5, 15)
+
+    assert [] == severe(mockserver)
+
+
+@pytest.mark.parametrize("is_limited_for_ever", [True, False])
+@pytest.mark.parametrize(("every", "retry_after"), [(2, 5), (1, 10), (0.3, 1), (0.25, 5), (3, 5), (5, 10)])
+def test_a_loop_that_does_not_wait_is_no_group_of_users(
+    mockserver: Sandbox, every: float, retry_after: int, is_limited_for_ever: bool
+) -> None:
+    limited = mockserver.on("listTemplates")
+    if not is_limited_for_ever:
+        limited = limited.times(20)
+    limited.error("RATE_LIMIT_EXCEEDED", retry_after=retry_after)
     app = App(mockserver)
-    while app("GET", "/message-templates").status_code == 429:
-        mockserver.sleep(1)
+    for _ in range(21):
+        app("GET", "/message-templates")
+        mockserver.sleep(every)
 
     assert {"ignore-retry-after"} == {finding.rule for finding in mockserver.conduct.findings}
 

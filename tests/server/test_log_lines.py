@@ -219,10 +219,10 @@ def test_a_plain_line_has_the_time_and_the_date_of_its_call() -> None:
         HttpRequest("GET", "/v1/campaigns", {}, b"", ""),
         HttpResponse(200, (), b""),
     )
-    lines = [plains.line((), seconds * SECOND, request, response, None) for seconds in (0, 1, 86_400, 1)]
+    lines = [plains.line((), seconds * SECOND, request, response, None) for seconds in (-1, 1, 86_400, 1)]
 
     assert [
-        ("00:00:00 200 GET /v1/campaigns\n", "1970-01-01"),
+        ("23:59:59 200 GET /v1/campaigns\n", "1969-12-31"),
         ("00:00:01 200 GET /v1/campaigns\n", "1970-01-01"),
         ("00:00:00 200 GET /v1/campaigns\n", "1970-01-02"),
         ("00:00:01 200 GET /v1/campaigns\n", "1970-01-01"),

@@ -96,7 +96,7 @@ class LoggedRequest(NamedTuple):
     """
     What a line shows of a request: `target` is below the sandbox's prefix, `took` is the real time up to the response.
 
-    A log in text shows no time, and measures none.
+    A log in text does not show how long a request took, and measures nothing.
     """
 
     method: str
@@ -137,7 +137,7 @@ class PlainCalls:
         self._secrets: Sequence[str] = ()
         self._hide = Redactor(())
         self._shown: dict[tuple[int, str, str], str] = {}
-        self._second = -1  # since 1970, of the latest line
+        self._second: int | None = None  # since 1970, of the latest line
         self._date = self._time = ""
 
     def line(
