@@ -49,7 +49,7 @@ _LEAST: Mapping[str, Duration] = MappingProxyType(
 _SAME_LOOP = 5 * MINUTE  # a later read is not part of the loop
 _GIVEN_UP_AFTER = 2 * MINUTE
 RETRIED = 3  # polls in a row that failed: a client that gives up then has retried
-_PACE_CALLS = 9  # by which a loop is known
+_PACE_CALLS = 8  # before one, by which a loop is known
 STALLED = 2 * MINUTE
 UNMEASURED = "no clock moved between a 429 and the next call, nor between any other two"
 HOPELESS = (400, 401, 403, 404, 409, 422)
@@ -291,15 +291,15 @@ def _limited_and_repeated_in_time(evidence: Evidence) -> set[int]:
                 break
         following = next(_retries_of_limited(evidence, first), None)
         has_tried = first.n not in in_time and tries.get(first.n, 1) >= RETRIED
-        if has_tried and following is not None and not _is_loop([*limited[key], following.at], wait):
+        if has_tried and following is not None and not _is_loop([*limited[key][-_PACE_CALLS:], following.at], wait):
             in_time.add(first.n)
     return in_time
 
 
 def _is_loop(sent: Sequence[Instant], wait: Duration) -> bool:
-    """Return True if the last calls came as evenly as those of one loop, over the time to wait; workers come in groups."""
+    """Return True if calls came as evenly as those of one loop, over the time to wait; those of several workers rarely do."""
     gaps: list[Duration] = []
-    for earlier, later in pairwise(reversed(sent[-_PACE_CALLS:])):
+    for earlier, later in pairwise(reversed(sent)):
         gaps.append(earlier - later)
         if sum(gaps) > wait:
             break
