@@ -329,7 +329,7 @@ class Evidence:
         """
         Return True for a start or a cancel if the client was shown a state that allows it as often as it sent one.
 
-        The campaign's creation shows a draft too: to who sends the first one before any read.
+        The campaign's creation shows a draft too, to whoever sends the first one before any read.
         """
         if again.operation not in _ALLOWED_IN:
             return False
@@ -338,7 +338,7 @@ class Evidence:
         sent = [
             call for call in self.concerning(campaign_id) if call.operation == again.operation and call.n <= again.n
         ]
-        if len(shown) == len(sent) - 1 and self._follows_creation(sent[0], shown) and len(sent) > 1:
+        if len(sent) > 1 and len(shown) == len(sent) - 1 and self._follows_creation(sent[0], shown):
             return not self.is_in_a_row(sent[-2], again)
         return len(shown) >= len(sent)
 

@@ -48,7 +48,7 @@ _LEAST: Mapping[str, Duration] = MappingProxyType(
 )
 _SAME_LOOP = 5 * MINUTE  # a later read is not part of the loop
 _GIVEN_UP_AFTER = 2 * MINUTE
-RETRIED = 3  # polls in a row that failed: a client that gives up then has retried
+RETRIED = 3  # calls in a row that failed: a client that gives up then has retried
 _PACE_CALLS = 8  # before one, by which a loop is known
 STALLED = 2 * MINUTE
 UNMEASURED = "no clock moved between a 429 and the next call, nor between any other two"
@@ -289,15 +289,15 @@ def _limited_and_repeated_in_time(evidence: Evidence) -> set[int]:
                 tries[again.n] = tries.get(first.n, 1) + 1
                 latest[key] = wait, again.n
                 break
-        following = next(_retries_of_limited(evidence, first), None)
-        has_tried = first.n not in in_time and tries.get(first.n, 1) >= RETRIED
-        if has_tried and following is not None and not _is_loop([*limited[key][-_PACE_CALLS:], following.at], wait):
-            in_time.add(first.n)
+        if first.n not in in_time and tries.get(first.n, 1) >= RETRIED:
+            following = [again.at for again in islice(_retries_of_limited(evidence, first), 1)]
+            if following and not _is_loop([*limited[key][-_PACE_CALLS:], *following], wait):
+                in_time.add(first.n)
     return in_time
 
 
 def _is_loop(sent: Sequence[Instant], wait: Duration) -> bool:
-    """Return True if calls came as evenly as those of one loop, over the time to wait; those of several workers rarely do."""
+    """Return True if the calls of the time to wait are as even as those of one loop; those of several workers rarely are."""
     gaps: list[Duration] = []
     for earlier, later in pairwise(reversed(sent)):
         gaps.append(earlier - later)

@@ -26,11 +26,12 @@ class NameTaken(Exception):
     """A campaign of this name exists."""
 
 
-class Nobody(Exception):
+class NoAudience(Exception):
     """The filters select no chat."""
 
 
-TROUBLE = (NameTaken, Nobody, Refused, Unreachable, Unsure)  # with which the client ends where it cannot do its task
+# With which the client ends where it cannot do its task.
+TROUBLE = (NameTaken, NoAudience, Refused, Unreachable, Unsure)
 
 
 class Crm(Careful):
@@ -40,7 +41,7 @@ class Crm(Careful):
         """Create and start a campaign for the chats changed since then; return the ids of campaign and execution."""
         filters = self._filters(since)
         if self.audience(filters) == 0:
-            raise Nobody
+            raise NoAudience
         plan = Plan(name, "template_asking", per_minute, filters)
         try:
             return self.launch(plan, {"var2": name})

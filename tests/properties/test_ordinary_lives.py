@@ -19,8 +19,8 @@ from mockserver.recordings.client import judge_client
 from mockserver.recordings.reading import read_recording
 from mockserver.testing.report.replay import replay
 from mockserver.testing.strategies import choices, scripts
-from tests.clients.calls import Busy, Refused, Unreachable, Unsure
-from tests.clients.planted import NameTaken, Nobody
+from tests.clients.calls import Busy
+from tests.clients.planted import TROUBLE
 from tests.depth import loaded_examples
 from tests.explore import working_day
 from tests.properties import users
@@ -40,7 +40,7 @@ LIVES = (
 
 
 # Any other exception is a mistake of the life, whose end would make a careful client look careless.
-GIVEN_UP = (Refused, Unsure, Busy, Unreachable, NameTaken, Nobody, AssertionError)
+GIVEN_UP = (*TROUBLE, Busy, AssertionError)
 
 
 def late() -> st.SearchStrategy[JSON]:

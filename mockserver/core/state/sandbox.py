@@ -289,7 +289,7 @@ class SandboxState:
 
     def secrets(self) -> list[str]:
         """Return every key and signing secret of the sandbox: no response, journal or log may show them."""
-        secrets = [*self.keys]
+        secrets = list(self.keys)
         for tenant in self.tenants.values():
             for webhook in tenant.webhooks.values():
                 secrets += [secret for secret in (webhook.secret, webhook.old_secret) if secret]

@@ -33,8 +33,8 @@ class Wire:
     """
 
     __slots__ = (
-        "_descriptor", "_held", "_is_reading", "_linger_bytes", "_linger_timer", "_loop", "_on_close", "_on_received", "_sent", "_socket", "_unsent",
-        "active_at", "is_at_end", "is_closed", "is_ending", "is_lost",
+        "_descriptor", "_held", "_is_reading", "_linger_bytes", "_linger_timer", "_loop", "_on_close", "_on_received", "_sent", "_socket",
+        "_unsent", "active_at", "is_at_end", "is_closed", "is_ending", "is_lost",
     )  # fmt: skip
 
     def __init__(
