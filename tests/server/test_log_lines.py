@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 from datetime import datetime, timedelta
 from io import StringIO
 from types import SimpleNamespace
@@ -14,8 +15,10 @@ import pytest
 from mockserver import MockServer, Sandbox
 from mockserver.cli.serve import _logger
 from mockserver.core.instants import SECOND
-from mockserver.server.api.request import HttpRequest
+from mockserver.core.state.journal import JournalEntry
+from mockserver.server.api.request import HttpRequest, parse_call
 from mockserver.server.api.response import HttpResponse
+from mockserver.server.hosting import log_lines
 from mockserver.server.hosting.limits import Limiter, ServerLimits
 from mockserver.server.hosting.log_lines import (
     Line,
@@ -42,6 +45,15 @@ class Logged:
         self.lines: list[Line] = []
         self.host: Any = server._host
         self.host.log = ServerLog(self.lines.append)
+
+    def in_texts(self) -> list[str]:
+        """Have the log in text from here on; return the plain lines, which it gets."""
+        plain: list[str] = []
+        self.host.log = ServerLog(
+            self.lines.append,
+            lambda text, date: plain.extend(f"{date} {line}" for line in text.splitlines(keepends=True)),
+        )
+        return plain
 
     def objects(self) -> list[dict[str, Any]]:
         """Return the lines as a log in JSON has them."""
@@ -191,66 +203,135 @@ def test_the_plain_line_of_a_call_has_the_text_of_its_members(logged: Logged, me
     context, request = hosted.log_context(), HttpRequest(method, path.replace("{key}", key), {}, b"", "")
     response = HttpResponse(200, (), b"{}")
     line = call_line(context, LoggedRequest(method, request.target, None, 0), response, None)
-    plains = PlainCalls(context.prefix)
-    first, plain = (plains.line(context.secrets, hosted.sandbox.now, request, response, None) for _ in range(2))
-    assert plain is not None and first == plain
+    lines, entry = PlainCalls(context.prefix, hosted.sandbox.secrets), plain_entry(hosted.sandbox.now, method)
+    lines.hide_secrets()
+    first, plain = (lines.line(entry, request.target) for _ in range(2))
 
-    assert (as_text(line), line.date) == plain
+    assert (as_text(line), line.date) == first == plain
     assert key not in plain[0]
 
 
+def plain_entry(at: int, method: str = "GET") -> JournalEntry:
+    """Return the record of a call that was answered with 200."""
+    call = parse_call(HttpRequest(method, "/v1/campaigns", {}, b"", ""))
+    return JournalEntry(1, at, None, None, call, None, 200, (), b"", True, None, {})
+
+
 def test_a_plain_line_hides_a_key_that_is_new() -> None:
-    plains, request, response = (
-        PlainCalls(""),
-        HttpRequest("GET", "/v1/campaigns/a-new-key", {}, b"", ""),
-        HttpResponse(200, (), b""),
-    )
-    shown = [plains.line(secrets, 0, request, response, None) for secrets in ((), ("a-new-key",))]
+    secrets, shown = list[str](), list[str]()
+    lines = PlainCalls("", secrets.copy)
+    for known in ([], ["a-new-key"]):
+        secrets.extend(known)
+        lines.hide_secrets()
+        shown.append(lines.line(plain_entry(0), "/v1/campaigns/a-new-key")[0])
 
-    assert [
-        ("00:00:00 200 GET /v1/campaigns/a-new-key\n", "1970-01-01"),
-        ("00:00:00 200 GET /v1/campaigns/a-n...\n", "1970-01-01"),
-    ] == shown
+    assert ["00:00:00 200 GET /v1/campaigns/a-new-key\n", "00:00:00 200 GET /v1/campaigns/a-n...\n"] == shown
 
 
-def test_a_plain_line_has_the_time_and_the_date_of_its_call() -> None:
-    plains, request, response = (
-        PlainCalls(""),
-        HttpRequest("GET", "/v1/campaigns", {}, b"", ""),
-        HttpResponse(200, (), b""),
-    )
-    lines = [plains.line((), seconds * SECOND, request, response, None) for seconds in (-1, 1, 86_400, 1)]
+def test_plain_lines_have_the_time_of_their_call_and_are_written_by_date() -> None:
+    written = list[tuple[str, str]]()
+    log = ServerLog(lambda line: None, lambda text, date: written.append((text, date)))
+    lines = PlainCalls("", tuple)
+    for seconds in (-1, 1, 2, 86_400, 1):
+        log.add((lines, plain_entry(seconds * SECOND), "/v1/campaigns"))
+    log.write_plain_calls()
 
     assert [
         ("23:59:59 200 GET /v1/campaigns\n", "1969-12-31"),
-        ("00:00:01 200 GET /v1/campaigns\n", "1970-01-01"),
+        ("00:00:01 200 GET /v1/campaigns\n00:00:02 200 GET /v1/campaigns\n", "1970-01-01"),
         ("00:00:00 200 GET /v1/campaigns\n", "1970-01-02"),
         ("00:00:01 200 GET /v1/campaigns\n", "1970-01-01"),
-    ] == lines
+    ] == written
 
 
 def test_a_successful_call_has_a_plain_line_in_a_log_of_texts(logged: Logged) -> None:
-    sandbox, plain = logged.sandbox, list[str]()
+    sandbox = logged.sandbox
     sandbox.call("POST", "/v1/campaigns/audience-preview", json={"filters": []})
-    logged.host.log = ServerLog(logged.lines.append, lambda text, date: plain.append(f"{date} {text}"))
+    plain = logged.in_texts()
     sandbox.call("POST", "/v1/campaigns/audience-preview", json={"filters": []})
+    logged.host.log.write_plain_calls()
 
     assert logged.texts() == plain
 
 
 def test_a_call_whose_line_has_more_than_the_plain_one_has_a_whole_line(logged: Logged) -> None:
-    sandbox, plain = logged.sandbox, list[str]()
-    logged.host.log = ServerLog(logged.lines.append, lambda text, date: plain.append(f"{date} {text}"))
+    sandbox, plain = logged.sandbox, logged.in_texts()
     sandbox.call("GET", "/v1/campaigns", headers={"traceparent": TRACEPARENT})
     sandbox.call("GET", "/v1/campaigns/campaign_x")
     sandbox.on("listCampaigns").reply(status=200, body={})
     sandbox.call("GET", "/v1/campaigns")
+    sandbox.on("listTemplates").drop("before")
+    with pytest.raises(OSError):
+        sandbox.call("GET", "/v1/message-templates")
+    logged.host.log.write_plain_calls()
 
     assert [] == plain
     texts = logged.texts()
     assert f"traceparent={TRACEPARENT}" in texts[0]
     assert "CAMPAIGN_NOT_FOUND" in texts[1]
     assert "rule=rule_1" in texts[2]
+    assert "drop" in texts[3]
+
+
+def test_plain_and_whole_lines_are_written_in_the_order_of_their_calls(logged: Logged) -> None:
+    order, lines = list[str](), list[str]()
+
+    def write_plain(text: str, date: str) -> None:
+        lines.append(text)
+        order.append("plain")
+
+    logged.host.log = ServerLog(lambda line: order.append("whole"), write_plain)
+    for path in ("/v1/campaigns", "/v1/campaigns", "/v1/campaigns/unknown", "/v1/campaigns"):
+        logged.sandbox.call("GET", path)
+    logged.host.log.write_plain_calls()
+
+    assert ["plain", "whole", "plain"] == order
+    assert [2, 1] == [text.count("\n") for text in lines]
+
+
+def test_as_many_plain_calls_as_are_made_together_are_written_without_a_wait(
+    logged: Logged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_lines, "_TOGETHER_MAX", 3)
+    plain = logged.in_texts()
+    for _ in range(3):
+        logged.sandbox.call("GET", "/v1/campaigns")
+
+    assert 3 == len(plain)
+
+
+def test_a_secret_that_a_command_takes_away_is_hidden_in_the_lines_of_earlier_calls(logged: Logged) -> None:
+    sandbox, plain = logged.sandbox, logged.in_texts()
+    secret = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"  # without the form of a key
+    webhook = {"url": "http://127.0.0.1:9/hook", "secret": secret}
+    created = sandbox.call("POST", "/_mock/webhooks", json=webhook).json()
+    rotate = f"/_mock/webhooks/{created['webhookId']}/rotate"
+    sandbox.call("POST", rotate, json={"secret": f"whsec_{secret[::-1]}"})  # the former one is kept
+    sandbox.call("GET", f"/v1/campaigns?name={secret}")
+    sandbox.call("POST", rotate, json={"secret": f"whsec_{secret.swapcase()}"})
+
+    assert secret not in sandbox._hosted.sandbox.secrets()
+    assert [f"2026-03-01 12:00:00 200 GET {sandbox._hosted.prefix}/v1/campaigns?name=MfK...\n"] == plain
+
+
+def test_lines_of_several_threads_are_all_written_once() -> None:
+    written, lines = list[str](), PlainCalls("", tuple)
+    log = ServerLog(lambda line: None, lambda text, date: written.extend(text.splitlines()))
+
+    def write(letter: str) -> None:
+        for number in range(300):
+            log.add((lines, plain_entry(0), f"/{letter}{number}"))
+
+    threads = [threading.Thread(target=write, args=(letter,)) for letter in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    log.write_plain_calls()
+
+    assert sorted(f"00:00:00 200 GET /{letter}{number}" for letter in "abcd" for number in range(300)) == sorted(
+        written
+    )
 
 
 def test_a_trace_context_is_in_the_journal_and_on_the_page_of_the_call(logged: Logged) -> None:

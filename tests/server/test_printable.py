@@ -76,12 +76,13 @@ def test_a_call_is_one_printable_line_of_the_log(encoded: str) -> None:
     server = MockServer()
     server._host.log = ServerLog(
         lambda line: lines.append(as_text(line).removesuffix("\n")),
-        lambda text, date: lines.append(text.removesuffix("\n")),
+        lambda text, date: lines.extend(text.splitlines()),
     )
     with server, server.sandbox() as sandbox:
         for target in (f"/v1/x{encoded}?key={KEY}", f"/v1/campaigns?{unquote(encoded)}"):
             sandbox.call("GET", target)
             sandbox.call(f"GET{unquote(encoded)}", target)
+        server._host.log.write_plain_calls()
 
     assert 4 == len(lines)
     assert [True] * 4 == [each.isprintable() for each in lines]

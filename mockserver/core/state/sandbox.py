@@ -288,10 +288,14 @@ class SandboxState:
         return self.keys.get(key) or next((KeyOwner(id, kind) for id in revoked), None)
 
     def secrets(self) -> list[str]:
-        """Return every key and signing secret of the sandbox: no response, journal or log may show them."""
+        """
+        Return every key and signing secret of the sandbox: no response, journal or log may show them.
+
+        Lock: none; another thread may change the sandbox meanwhile.
+        """
         secrets = list(self.keys)
-        for tenant in self.tenants.values():
-            for webhook in tenant.webhooks.values():
+        for tenant in list(self.tenants.values()):
+            for webhook in list(tenant.webhooks.values()):
                 secrets += [secret for secret in (webhook.secret, webhook.old_secret) if secret]
         return secrets
 

@@ -97,7 +97,7 @@ class HostedSandbox:
         self.listeners: tuple[Callable[[], None], ...] = ()  # called after each call and each command
         self.checkpoints = Checkpoints()
         self.usage = Usage(host.monotonic_us())
-        self._plain_calls = PlainCalls(self.prefix)
+        self._plain_calls = PlainCalls(self.prefix, sandbox.secrets)
         self.trace_page: HttpResponse | None = None  # the page of the run whose state is served, of `mockserver open`
         self.choices_read: set[str] | None = None  # the ids of the choices that were read, if they are tracked
         self._coverage: SandboxCoverage | None = None  # None unless the reads of choices are recorded for it
@@ -150,18 +150,23 @@ class HostedSandbox:
         """Write a call of the API to the server's log; `begun_us` is what `SandboxHost.begin_us` returned at its begin."""
         log, sandbox = self.host.log, self.sandbox
         assert log is not None
+        exchanges = sandbox.journal.exchanges
+        latest = exchanges[-1] if exchanges else None  # without the lock: no journal is ever emptied
+        if (
+            log.has_texts
+            and latest is not None
+            and latest.call.headers is request.headers
+            and latest.fault is None
+            and latest.status is not None
+            and latest.status < 400
+            and "traceparent" not in request.headers
+        ):
+            log.add((self._plain_calls, latest, request.target))
+            return
         with sandbox.lock:
             # A call has the headers of its request; the newest entries come first, and only a wait lets others pass it.
-            entry, exchanges = None, sandbox.journal.exchanges
-            if exchanges and exchanges[-1].call.headers is request.headers:
-                entry = exchanges[-1]
-            else:
-                entry = next((each for each in reversed(exchanges) if each.call.headers is request.headers), None)
-            if log.write_plain is not None:
-                plain = self._plain_calls.line(sandbox.secrets(), sandbox.clock.now, request, response, entry)
-                if plain is not None:
-                    log.write_plain(*plain)
-                    return
+            newest_first = reversed(sandbox.journal.exchanges)
+            entry = next((each for each in newest_first if each.call.headers is request.headers), None)
             context = self.log_context()
         log.write(call_line(context, self.host.logged(request, begun_us), response, entry))
 
@@ -533,7 +538,7 @@ class SandboxHost:
 
     def begin_us(self) -> Duration | None:
         """Return the monotonic clock at the begin of a request, None if no line of the log shows how long it took."""
-        return self.monotonic_us() if self.log is not None and self.log.write_plain is None else None
+        return self.monotonic_us() if self.log is not None and not self.log.has_texts else None
 
     def logged(self, request: HttpRequest, begun_us: Duration | None) -> LoggedRequest:
         """Return what a line of the log shows of a request that has its response now."""

@@ -2,17 +2,20 @@
 Lines of the server's log: calls of the API, control commands, attempts at deliveries, refused bytes, and sandboxes that a limit ends.
 
 1. A line is made where something happens, and its members by the thread that writes the log: a call does not wait for them.
-   Only the short text of a plain call is made at once: in another thread it would take several times as long, since that
-   thread waits for the interpreter, and the call's values have left the processor's cache.
+   Only the short text of a plain call is made by the calls' own thread: another one would wait for the interpreter each time,
+   and the call's values would have left the processor's cache. It is made with those of other calls before the server waits
+   for its clients: for one call at a time it would be the code that has left the cache.
 2. The members have no secret. What does not apply to a line is not among them.
-3. Until then it holds no record of the sandbox and no body of a successful call, since thousands of lines may wait.
+3. Until then a whole line holds no record of the sandbox and no body of a successful call, since thousands may wait.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache, partial
@@ -25,14 +28,16 @@ from mockserver.core.instants import SECOND, Duration, Instant, format_exact
 from mockserver.core.redaction import Redactor
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.outbox import Attempt, Delivery, PlannedAttempt
-from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, NoResponse, explanation
 
 Members = Callable[[], JSON]
 Form = Literal["text", "json"]
+# What makes the line of a plain call, the call, and its target below the sandbox's prefix. A plain tuple: it is made for each call.
+PlainCall = tuple["PlainCalls", JournalEntry, str]
 
 _SHOWN_MAX = 1_024  # requests of a sandbox whose text is remembered
 _SHOWN_CHARS = 512  # of a target, at most
+_TOGETHER_MAX = 32  # plain calls whose lines are made together
 
 
 class Line(NamedTuple):
@@ -63,18 +68,61 @@ class Line(NamedTuple):
         return time.strftime("%Y-%m-%d", time.localtime(self.at))
 
 
-class ServerLog(NamedTuple):
+class ServerLog:
     """
-    A log.
+    A log: whole lines, and in a log of texts those of plain calls.
+
+    A plain call is one whose line shows its time, status, method and path alone.
+
+    Args:
+        write: gets each whole line.
+        write_plain: gets the text of plain calls' lines of one date, and the date; None for a log of members.
 
     Attributes:
-        write: gets each line.
-        write_plain: gets the text and the date of the line of a plain call (`PlainCalls`) in place of its members; None for a
-            log of members.
+        has_texts: True if a plain call has no whole line.
     """
 
-    write: Callable[[Line], object]
-    write_plain: Callable[[str, str], object] | None = None
+    def __init__(
+        self, write: Callable[[Line], object], write_plain: Callable[[str, str], object] | None = None
+    ) -> None:
+        self._write = write
+        self._write_plain = write_plain
+        self.has_texts = write_plain is not None
+        self._calls: deque[PlainCall] = deque()
+        self._lock = threading.RLock()  # reentrant: a handler of a signal may write within a write
+
+    def write(self, line: Line) -> None:
+        """Write a whole line, after those of the plain calls before it."""
+        self.write_plain_calls()
+        self._write(line)
+
+    def add(self, call: PlainCall) -> None:
+        """Have the line of a plain call written with those of others."""
+        self._calls.append(call)
+        if len(self._calls) >= _TOGETHER_MAX:
+            self.write_plain_calls()
+
+    def write_plain_calls(self) -> None:
+        """Write the lines of the plain calls since the last time."""
+        write = self._write_plain
+        if not self._calls or write is None:
+            return
+        with self._lock:
+            texts, date = list[str](), ""
+            latest: PlainCalls | None = None
+            for _ in range(len(self._calls)):
+                lines, entry, target = self._calls.popleft()
+                if lines is not latest:
+                    latest = lines
+                    lines.hide_secrets()
+                text, its_date = lines.line(entry, target)
+                if its_date != date:
+                    if texts:
+                        write("".join(texts), date)
+                    texts, date = [], its_date
+                texts.append(text)
+            if texts:
+                write("".join(texts), date)
 
 
 class LogContext(NamedTuple):
@@ -127,44 +175,42 @@ class PlainCalls:
 
     What a line shows besides the time is remembered, since clients send the same requests again and again.
 
-    Lifetime: the sandbox's. Lock: the caller of `line` holds the sandbox's.
+    Args:
+        prefix: the sandbox's.
+        secrets: returns its secrets, without its lock.
+
+    Lifetime: the sandbox's. Lock: the caller of `line` holds that of the log.
     """
 
-    __slots__ = ("_date", "_hide", "_prefix", "_second", "_secrets", "_shown", "_time")
+    __slots__ = ("_date", "_hide", "_prefix", "_second", "_secrets", "_secrets_now", "_shown", "_time")
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, secrets: Callable[[], Sequence[str]]) -> None:
         self._prefix = prefix
+        self._secrets_now = secrets
         self._secrets: Sequence[str] = ()
         self._hide = Redactor(())
-        self._shown: dict[tuple[int, str, str], str] = {}
+        self._shown: dict[tuple[int | None, str, str], str] = {}
         self._second: int | None = None  # since 1970, of the latest line
         self._date = self._time = ""
 
-    def line(
-        self,
-        secrets: Sequence[str],
-        now: Instant,
-        request: HttpRequest,
-        response: HttpResponse | NoResponse,
-        entry: JournalEntry | None,
-    ) -> tuple[str, str] | None:
-        """Return the line of a call as text and its date; None if it has more than time, status, method and path."""
-        if isinstance(response, NoResponse) or response.status >= 400 or "traceparent" in request.headers:
-            return None
-        if entry is not None and (entry.fault is not None or entry.error is not None):
-            return None
+    def hide_secrets(self) -> None:
+        """Hide the secrets that the sandbox has now in the lines from here on."""
+        secrets = self._secrets_now()
         if secrets != self._secrets or len(self._shown) >= _SHOWN_MAX:
             self._secrets, self._hide, self._shown = secrets, Redactor(secrets), {}
-        named = response.status, request.method, request.target
+
+    def line(self, entry: JournalEntry, target: str) -> tuple[str, str]:
+        """Return the line of a call as text, and its date."""
+        named = entry.status, entry.call.method, target
         shown = self._shown.get(named)
         if shown is None:
             shown = self._remember(*named)
-        second = now // SECOND
+        second = entry.at // SECOND
         if second != self._second:
             self._second, (self._date, self._time) = second, _of_second(second)
         return self._time + shown, self._date
 
-    def _remember(self, status: int, method: str, target: str) -> str:
+    def _remember(self, status: int | None, method: str, target: str) -> str:
         """Return what follows the time of day in a line, and remember it unless it is long."""
         hide = self._hide
         shown = f"{method[:20]} {self._prefix}{target}"
