@@ -139,11 +139,16 @@ class Backend(Protocol):
 
 
 class LocalBackend:
-    """A sandbox in this process; `open_socket` opens its server's socket, if it is not open."""
+    """
+    A sandbox in this process.
 
-    def __init__(self, hosted: HostedSandbox, open_socket: Callable[[], None]) -> None:
+    `open_socket` opens its server's socket, if it is not open; it gets whether the sandbox has clients that need none.
+    """
+
+    def __init__(self, hosted: HostedSandbox, open_socket: Callable[[bool], None]) -> None:
         self.hosted = hosted
-        self.open_socket = open_socket
+        self._open_socket = open_socket
+        self._is_in_process = False
 
     @property
     def sandbox_id(self) -> str:
@@ -181,7 +186,7 @@ class LocalBackend:
 
     def base_url(self) -> str:
         if self.hosted.own_origin is None:
-            self.open_socket()
+            self._open_socket(self._is_in_process)
         return self.hosted.base_url
 
     def run(self, command: CommandId, /, **arguments: Any) -> JSON:
@@ -226,7 +231,7 @@ class LocalBackend:
         from mockserver.testing.end_user import EndUser  # late: it reads HTML
 
         if socket:
-            self.open_socket()
+            self._open_socket(False)
         needs_loop = self.hosted.dispatch.needs_loop
         send = partial(visit_over_socket, self, needs_loop) if socket else self._visit
         return EndUser(link_of(self.hosted, session), send, user_agent=user_agent)
@@ -263,7 +268,7 @@ class LocalBackend:
         return Response(response.status, {name.lower(): value for name, value in response.headers}, received)
 
     def client_route(self) -> ClientRoute:
-        hosted = self.hosted
+        hosted, self._is_in_process = self.hosted, True
         return ClientRoute(
             partial(in_process.send_in_process, hosted),
             hosted.base_url,

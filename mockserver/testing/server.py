@@ -25,8 +25,11 @@ from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.settings import FILES, Layer, Settings, merge_layers
 
 if TYPE_CHECKING:
+    import socket
+
     from mockserver.coverage.coverage import Coverage
     from mockserver.server.hosting.host import HostedSandbox
+    from mockserver.server.http1.listener import DeferredServer
     from mockserver.server.http1.server import Server
     from mockserver.testing.explore import ExploreReport
     from mockserver.testing.interleave import InterleaveReport
@@ -41,7 +44,8 @@ class MockServer:
     """
     A server on the loopback interface with any number of sandboxes. Two servers share nothing.
 
-    `with`, `open`, or the first read of an address opens its socket; calls in process need none. A fork of the process has no
+    `with`, `open`, or the first read of an address opens its socket; calls in process need none. Where a sandbox has a client in
+    process, its address only makes the socket listen, and the first connection makes the server. A fork of the process has no
     socket: a sandbox that it creates has calls in process only.
 
     Lifetime: until it is closed.
@@ -93,7 +97,7 @@ class MockServer:
         self.made: deque[Sandbox] = deque(maxlen=_LATEST_MAX)  # the latest ones, also closed ones
         self._port = port
         self._has_report = report
-        self._server: Server | None = None
+        self._server: DeferredServer | None = None
         self._own: dict[str, Server] = {}  # by sandbox
         self._opening = threading.Lock()
 
@@ -105,19 +109,25 @@ class MockServer:
 
     def open(self) -> None:
         """Open the socket, if it is not open."""
+        self._listen().start()
+
+    def _listen(self) -> DeferredServer:
+        """Return the server, which serves from its first client on."""
         with self._opening:
             if self._server is None:
-                self._server = self._new_server(None, self._port)
-                self._host.origin = self._server.url
-                self._server.start()
+                from mockserver.server.http1.listener import DeferredServer
 
-    def _new_server(self, root: HostedSandbox | None, port: int = 0) -> Server:
+                self._server = DeferredServer(self._port, lambda listener: self._new_server(None, listener))
+                self._host.origin = self._server.url
+            return self._server
+
+    def _new_server(self, root: HostedSandbox | None, listener: socket.socket | None = None) -> Server:
         """Return a server with this sandbox at its root, not started yet."""
         from mockserver.server.http1.server import Server
         from mockserver.server.socket_handler import SocketHandler, error_body
 
         explain = self._host.response_options.explain
-        return Server(SocketHandler(self._host, root), port=port, explain=explain, error_body=error_body)
+        return Server(SocketHandler(self._host, root), listener=listener, explain=explain, error_body=error_body)
 
     def _open_own_port(self, hosted: HostedSandbox) -> None:
         """Open a port for this sandbox alone, and close the ports of sandboxes that were closed long before."""
@@ -200,9 +210,21 @@ class MockServer:
             self._open_own_port(hosted)
         server = self._server
         is_forked = server is not None and server.process_id != os.getpid()
-        return Sandbox(LocalBackend(hosted, self._refuse_fork if is_forked else self.open), settings)
+        return Sandbox(LocalBackend(hosted, self._refuse_fork if is_forked else self._open_for), settings)
 
-    def _refuse_fork(self) -> None:
+    def _open_for(self, is_in_process: bool) -> None:
+        """
+        Open the socket for a sandbox.
+
+        One whose clients call in process may need the address alone; else the server serves before the first call, which
+        does not wait for it.
+        """
+        if is_in_process:
+            self._listen()
+        else:
+            self.open()
+
+    def _refuse_fork(self, is_in_process: bool) -> None:
         """Raise the error of an address that the socket of the parent process does not serve."""
         assert self._server is not None
         raise RuntimeError(
@@ -308,8 +330,10 @@ class MockServer:
     def close(self) -> None:
         """Close the socket and every sandbox; in a fork only its copies. Calls that a rule defers end first, so that their threads end too."""
         self._host.close_all()  # first, since the thread of a deferred call ends only then
-        for server in [*self._own.values(), *([self._server] if self._server is not None else [])]:
+        for server in self._own.values():
             server.stop()
+        if self._server is not None:
+            self._server.stop()
         self._own, self._server = {}, None
 
     def __enter__(self) -> Self:

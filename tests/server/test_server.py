@@ -18,9 +18,9 @@ import pytest
 
 from mockserver.server.http1 import server as http1_server
 from mockserver.server.http1.connection import ConnectionLimits
+from mockserver.server.http1.listener import PortInUse
 from mockserver.server.http1.messages import Request, Response
 from mockserver.server.http1.request import RequestHead
-from mockserver.server.http1.server import PortInUse
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
 from tests.server.wsgi import WsgiHandler
 

@@ -9,7 +9,6 @@ import signal
 import socket
 import sys
 import threading
-import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +18,7 @@ from mockserver.server.http1 import real_time
 from mockserver.server.http1.body import BodyTotal
 from mockserver.server.http1.connection import Connection, ConnectionLimits, ServerConfig, Shared
 from mockserver.server.http1.event_loop import ServerLoop, new_event_loop
+from mockserver.server.http1.listener import close_in_fork, listen, url_of
 from mockserver.server.http1.messages import Handler
 from mockserver.server.http1.workers import Workers
 
@@ -29,7 +29,6 @@ _SELECTOR_MAX = 500  # on Windows, whose selector waits for at most 512 sockets
 _DESCRIPTORS_KEPT_MIN = 16  # for files and other sockets than those of clients
 _DESCRIPTORS_KEPT_SHARE = 8
 _NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-_PORT_MAX = 65535
 # The lowest time to live of a packet that a socket takes, of IPv4 and IPv6 (RFC 5082); `socket` has no names for them.
 _TTL_MIN_OPTIONS = ((socket.IPPROTO_IP, 21), (socket.IPPROTO_IPV6, 73)) if sys.platform == "linux" else ()
 _TTL_MAX = 255  # systems send packets with 64 or 128
@@ -43,15 +42,6 @@ def plain_error(is_own_failure: bool) -> tuple[int, bytes]:
     return (500, b'{"message":"internal error"}') if is_own_failure else (400, b'{"message":"bad request"}')
 
 
-class PortInUse(OSError):
-    """Another process listens on the port."""
-
-    def __init__(self, host: str, port: int) -> None:
-        super().__init__(
-            errno.EADDRINUSE, f"got port {port} of {host}, which is taken; expected a free port, such as --port 0 takes"
-        )
-
-
 class Server:
     """
     Serves all connections of one address on one daemon thread.
@@ -62,6 +52,7 @@ class Server:
     Args:
         handler: responds to the requests (see `messages.Handler`).
         port: 0 takes a free one.
+        listener: a socket that listens on this host, in place of a new one.
         idle_seconds: a connection ends after this time without a byte from the client.
         limits: of the connections.
         explain: send the reason of an error of the server itself in the header X-Mock-Reason.
@@ -87,6 +78,7 @@ class Server:
         host: str = "127.0.0.1",
         port: int = 0,
         *,
+        listener: socket.socket | None = None,
         idle_seconds: float = 30.0,
         limits: ConnectionLimits = ConnectionLimits(),  # noqa: B008 - an immutable default
         explain: bool = True,
@@ -97,7 +89,7 @@ class Server:
         threads_max: int = _WORKERS_MAX,
         clock: Callable[[], float] = real_time.seconds,
     ) -> None:
-        self._listener = _listen(host, port)
+        self._listener = listener or listen(host, port)
         self.host = host
         self.port: int = self._listener.getsockname()[1]
         self._config = ServerConfig(handler, error_body, log, idle_seconds, explain, limits, on_refusal)
@@ -118,12 +110,12 @@ class Server:
         self._lags: deque[float] = deque(maxlen=_LAGS_MAX)
         self._ended = threading.Event()
         self.process_id = os.getpid()
-        _IN_THIS_PROCESS.add(self)
+        close_in_fork(self)
 
     @property
     def url(self) -> str:
         """The server's address, without a slash at the end."""
-        return f"http://[{self.host}]:{self.port}" if ":" in self.host else f"http://{self.host}:{self.port}"
+        return url_of(self.host, self.port)
 
     @property
     def threads(self) -> tuple[threading.Thread, ...]:
@@ -319,14 +311,11 @@ class Server:
             if thread.is_alive():
                 grace = 0  # the other threads have had the same time already
 
-    def _close_copies(self) -> None:
+    def close_copies(self) -> None:
         """Close this process's copies of the sockets: in a fork, whose parent continues to serve."""
         self._listener.close()
         for connection in list(self._open):
             connection.wire.close_copy()
-
-
-_IN_THIS_PROCESS: weakref.WeakSet[Server] = weakref.WeakSet()
 
 
 def _connections_max(wanted: int | None) -> int:
@@ -355,17 +344,6 @@ def _take_no_connections(listener: socket.socket) -> None:
             listener.setsockopt(level, option, _TTL_MAX)
 
 
-def _close_copies_in_fork() -> None:
-    for server in list(_IN_THIS_PROCESS):
-        server._close_copies()
-    _IN_THIS_PROCESS.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    # A port that its server has released would stay in use while a fork has it open.
-    os.register_at_fork(after_in_child=_close_copies_in_fork)
-
-
 @contextmanager
 def _woken_by_signals() -> Iterator[tuple[socket.socket, socket.socket]]:
     """Yield a pair of sockets; the first gets a byte for each signal of this process, on its main thread."""
@@ -380,30 +358,3 @@ def _woken_by_signals() -> Iterator[tuple[socket.socket, socket.socket]]:
             yield waiting, wakeup
         finally:
             signal.set_wakeup_fd(before)
-
-
-def _family(host: str, port: int) -> int:
-    """Return the address family of a host; of an IPv4 address without a look-up, which imports tables of Unicode."""
-    try:
-        socket.inet_pton(socket.AF_INET, host)
-    except OSError:
-        return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-    return socket.AF_INET
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    if not 0 <= port <= _PORT_MAX:
-        raise ValueError(f"got port {port}; expected 0 (any free one) to {_PORT_MAX}")
-    listener = socket.socket(_family(host, port), socket.SOCK_STREAM)
-    try:
-        if os.name == "posix":  # on Windows the option lets two servers share a port
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        listener.listen(socket.SOMAXCONN)
-        listener.setblocking(False)
-    except OSError as failure:
-        listener.close()
-        if failure.errno == errno.EADDRINUSE:
-            raise PortInUse(host, port) from None
-        raise
-    return listener

@@ -66,7 +66,7 @@ class CountedBackend(LocalBackend):
 
 class _ActorBackend(CountedBackend):
     def __init__(self, hosted: HostedSandbox, gate: Gate, actor: str, open_port: Callable[[str], str]) -> None:
-        super().__init__(hosted, lambda: None)
+        super().__init__(hosted, lambda is_in_process: None)
         self._hosted, self._gate, self._actor, self._open_port = hosted, gate, actor, open_port
         self._own_url: str | None = None  # of the client's own port, once it has been read
 
