@@ -36,6 +36,7 @@ HEAD_HEADERS_MAX = 100
 HEAD_MAX_BYTES = 64 * 1024
 FORM_BODY_MAX_BYTES = 16 * 1024  # of the hosted page
 VISIT_TEXT_MAX_CHARS = 500
+WEBHOOK_TIMEOUT_SECONDS = 15.0  # fixed decision `wh-timeout`
 ADVANCES_MAX_DEPTH = 20  # depth of rules that advance the clock during another one's advance
 
 # For the reason of a refusal by one of the bounds above.

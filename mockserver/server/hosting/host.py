@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from weakref import WeakMethod
 
 from mockserver.contract.choices import DEFAULTS
+from mockserver.contract.limits import WEBHOOK_TIMEOUT_SECONDS
 from mockserver.core.instants import Duration, Instant
 from mockserver.core.scheduler import FiredTimer, run_until
 from mockserver.core.state.journal import DEFAULT_LIMITS, Limits
@@ -52,13 +53,12 @@ from mockserver.server.hosting.snapshot import HostedSnapshot
 from mockserver.server.hosting.tracked_choices import TrackedChoices
 from mockserver.server.hosting.usage import Ended, Totals, Usage
 from mockserver.server.http1 import real_time
-from mockserver.server.webhooks.dispatcher import Scheduler, WebhookDispatcher
 from mockserver.server.webhooks.event_loops import LoopBlocked
-from mockserver.server.webhooks.sender import TIMEOUT_SECONDS, HttpSender
 
 if TYPE_CHECKING:
     from mockserver.coverage.coverage import Coverage
     from mockserver.server.hosting.coverage import SandboxCoverage
+    from mockserver.server.webhooks.dispatcher import Scheduler, WebhookDispatcher
 
 DEFAULT_ID = "default"
 IN_PROCESS_ORIGIN = "http://mockserver.test"  # a name that does not resolve (RFC 6761): never a real request
@@ -126,6 +126,9 @@ class HostedSandbox:
         if self._dispatch is None:
             with self._creation_lock:
                 if self._dispatch is None:
+                    from mockserver.server.webhooks.dispatcher import WebhookDispatcher
+                    from mockserver.server.webhooks.sender import HttpSender
+
                     sender = HttpSender(self.host.allow_webhook_hosts, self.host.webhook_timeout_seconds)
                     self._dispatch = WebhookDispatcher(
                         self.sandbox, sender, lambda: self.host.background, self._log_attempts
@@ -443,7 +446,7 @@ class SandboxHost:
         self.calls_without_prefix = 0
         self.allow_webhook_hosts = frozenset(map(_allowed_host, allow_webhook_hosts))
         self.journal_limits = journal_limits
-        self.webhook_timeout_seconds = TIMEOUT_SECONDS
+        self.webhook_timeout_seconds = WEBHOOK_TIMEOUT_SECONDS
         self.background: Scheduler | None = None
         self.disposal = Disposal()
         self._lock = threading.Lock()

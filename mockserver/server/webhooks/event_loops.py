@@ -10,7 +10,6 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterable
-from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from contextvars import ContextVar, copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,6 +21,7 @@ from mockserver.server.http1 import real_time
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 
@@ -130,6 +130,7 @@ class Loops:
             CancelledError: it was canceled meanwhile.
         """
         import asyncio
+        from concurrent.futures import CancelledError
 
         with self._lock:
             if self._is_closed:
@@ -166,6 +167,7 @@ async def in_thread(function: Callable[[], T]) -> T:
     The thread is a daemon: neither the end of the loop nor that of the process waits for it.
     """
     import asyncio
+    from concurrent.futures import Future
 
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[T] = loop.create_future()

@@ -14,6 +14,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from mockserver._records import NamedTuple
+from mockserver.contract.limits import WEBHOOK_TIMEOUT_SECONDS
 from mockserver.core.webhooks import url_policy
 from mockserver.core.webhooks.retry_schedule import TIMEOUT
 from mockserver.server.errors import causes
@@ -29,8 +30,6 @@ from mockserver.server.webhooks.connections import (
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
-
-TIMEOUT_SECONDS = 15.0  # fixed decision `wh-timeout`
 
 
 class SendResult(NamedTuple):
@@ -57,7 +56,7 @@ class HttpSender:
     """
 
     def __init__(
-        self, allowed_hosts: frozenset[str] = url_policy.THIS_MACHINE, timeout_seconds: float = TIMEOUT_SECONDS
+        self, allowed_hosts: frozenset[str] = url_policy.THIS_MACHINE, timeout_seconds: float = WEBHOOK_TIMEOUT_SECONDS
     ) -> None:
         self.allowed_hosts = allowed_hosts
         self.timeout_seconds = timeout_seconds

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from functools import partial
 
+from mockserver.contract.limits import WEBHOOK_TIMEOUT_SECONDS
 from mockserver.core.instants import retry_after
 from mockserver.server.http1.messages import Disconnect, Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.request import RequestHead
 from mockserver.server.http1.server import Server
 from mockserver.server.webhooks import event_loops
 from mockserver.server.webhooks.local_receivers import LocalReceiver, ReceiverTarget
-from mockserver.server.webhooks.sender import TIMEOUT_SECONDS
 
 LOOPBACK = "127.0.0.1"
 _EVERY_ADDRESS = "0.0.0.0"
@@ -38,7 +38,7 @@ class LoopbackReceiver:
     """
 
     def __init__(self, target: ReceiverTarget, path: str, host: str | None) -> None:
-        self._loops = event_loops.Loops(TIMEOUT_SECONDS)
+        self._loops = event_loops.Loops(WEBHOOK_TIMEOUT_SECONDS)
         self._receiver = LocalReceiver(target, self._loops)
         self._server = Server(self, LOOPBACK if host is None else _EVERY_ADDRESS)
         self._origin = f"http://{host or LOOPBACK}:{self._server.port}"
