@@ -92,6 +92,7 @@ def test_a_taken_port_is_refused(deferred: Deferred) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_a_fork_has_no_copy_of_its_sockets_and_does_not_end_it(deferred: Deferred) -> None:
     if not (child := os.fork()):
+        deferred.server.start()
         deferred.server.stop()
         os._exit(deferred.server._listener.fileno() + 1)  # -1 of a closed socket
 

@@ -95,19 +95,22 @@ class DeferredServer:
         self._is_stopped = False
         self._lock = threading.RLock()  # reentrant: a signal handler may interrupt `stop`
         self._waiting, self._wakeup = socket.socketpair()
+        self._selector = selectors.DefaultSelector()
+        for each in (self._listener, self._waiting):  # now: `stop` may close them before the thread waits
+            self._selector.register(each, selectors.EVENT_READ)
         close_in_fork(self)
         threading.Thread(target=self._await_client, name=f"mockserver {self.url}", daemon=True).start()
 
     def _await_client(self) -> None:
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._listener, selectors.EVENT_READ)
-            selector.register(self._waiting, selectors.EVENT_READ)
-            selector.select()
-        self.start()
+        self._selector.select()
+        self._selector.close()
         self._waiting.close()
+        self.start()
 
     def start(self) -> None:
-        """Make the server and have it serve, unless it does so already or this has been stopped."""
+        """Make the server and have it serve, unless it does so already or has been stopped; in a fork, do nothing."""
+        if os.getpid() != self.process_id:
+            return
         with self._lock:
             if self._server is None and not self._is_stopped:
                 self._server = self._make(self._listener)
@@ -115,9 +118,9 @@ class DeferredServer:
                 self._wakeup.close()
 
     def stop(self) -> None:
-        """End every connection, and release the port; a second call does nothing."""
+        """End every connection, and release the port; a second call, or one in a fork, does nothing."""
         if os.getpid() != self.process_id:
-            return  # the parent continues to serve
+            return
         with self._lock:
             self._is_stopped = True
             self._wakeup.close()
@@ -128,7 +131,7 @@ class DeferredServer:
 
     def close_copies(self) -> None:
         """Close this process's copies of the sockets: in a fork, whose parent continues to listen."""
-        for each in (self._listener, self._waiting, self._wakeup):
+        for each in (self._selector, self._listener, self._waiting, self._wakeup):
             each.close()
 
 
