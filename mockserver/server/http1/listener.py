@@ -9,10 +9,7 @@ import socket
 import threading
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from mockserver.server.http1.server import Server
+from typing import Protocol
 
 _PORT_MAX = 65535
 _LOOPBACK = "127.0.0.1"
@@ -66,6 +63,14 @@ def url_of(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+class Serving(Protocol):
+    """A server of a socket that listens: `start` serves on a thread of its own, `stop` ends that."""
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
 class DeferredServer:
     """
     Listens, and makes its server when the first client connects, or at `start`.
@@ -86,12 +91,12 @@ class DeferredServer:
     Lifetime: from its creation until `stop`, or the end of the process, which does not wait for it.
     """
 
-    def __init__(self, port: int, make: Callable[[socket.socket], Server]) -> None:
+    def __init__(self, port: int, make: Callable[[socket.socket], Serving]) -> None:
         self._listener = listen(_LOOPBACK, port)
         self.url = url_of(_LOOPBACK, self._listener.getsockname()[1])
         self.process_id = os.getpid()
         self._make = make
-        self._server: Server | None = None
+        self._server: Serving | None = None
         self._is_stopped = False
         self._lock = threading.RLock()  # reentrant: a signal handler may interrupt `stop`
         self._waiting, self._wakeup = socket.socketpair()
