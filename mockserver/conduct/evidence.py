@@ -267,10 +267,10 @@ class Evidence:
         """Return the exchange with this number, or None if the journal no longer has it."""
         return self._by_number.get(n)
 
-    def repetitions(self, exchange: JournalEntry, after: int = 0) -> Iterator[JournalEntry]:
-        """Yield the calls with the same request, byte for byte, that the client sent after this exchange and another's number."""
+    def repetitions(self, exchange: JournalEntry) -> Iterator[JournalEntry]:
+        """Yield the calls with the same request, byte for byte, that the client sent after this exchange."""
         alike = self._by_request[request_of(exchange)]
-        for place in range(bisect_right(alike, max(exchange.n, after), key=_number), len(alike)):
+        for place in range(bisect_right(alike, exchange.n, key=_number), len(alike)):
             if alike[place].follows >= exchange.n:
                 yield alike[place]
 

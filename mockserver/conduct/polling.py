@@ -7,9 +7,10 @@ Judges of polling, retries and timeouts; and waits in real time while the sandbo
 
 from __future__ import annotations
 
-from bisect import bisect
+from bisect import bisect, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, pairwise, takewhile
+from heapq import heappop, heappush
+from itertools import islice, pairwise, product, takewhile
 from statistics import median_high
 from types import MappingProxyType
 from typing import Any
@@ -256,11 +257,24 @@ def _is_burst(evidence: Evidence, first: JournalEntry, again: Sequence[JournalEn
     return sum(waits) < SECOND and not waits[0] < waits[1]
 
 
-def _retries_of_limited(evidence: Evidence, first: JournalEntry, after: int = 0) -> Iterator[JournalEntry]:
-    """Yield the repetitions of a call that the client received a 429 for, after another call's number."""
+def _retries_of_limited(evidence: Evidence, first: JournalEntry) -> Iterator[JournalEntry]:
+    """Yield the repetitions of a call that the client received a 429 for."""
     if first.status == TOO_MANY and was_received(first):
         caller = client_key(first)
-        yield from (call for call in evidence.repetitions(first, after) if client_key(call) == caller)
+        yield from (call for call in evidence.repetitions(first) if client_key(call) == caller)
+
+
+class _Limited(NamedTuple):
+    """A call with a 429 that its worker is to repeat from the instant `due` on, after so many tries."""
+
+    due: Instant
+    n: int
+    call: JournalEntry
+    tries: int
+
+    @property
+    def wait(self) -> Duration:
+        return self.due - self.call.at
 
 
 def _limited_and_repeated_in_time(evidence: Evidence) -> set[int]:
@@ -270,40 +284,66 @@ def _limited_and_repeated_in_time(evidence: Evidence) -> set[int]:
     Equal calls in between are those of other workers, which a key and a user agent do not tell apart; after some tries a worker
     gives up. Polls of a record are left out: a loop that does not wait repeats each of its calls at any time later.
     """
+    limited = (call for call in evidence.exchanges if call.status == TOO_MANY and call.operation not in ALL_POLLED)
+    equal: dict[Any, list[JournalEntry]] = {(client_key(call), request_of(call)): [] for call in limited}
+    for call in evidence.exchanges if equal else ():
+        equal.get((client_key(call), request_of(call)), []).append(call)
     in_time = set[int]()
-    tries: dict[int, int] = {}  # of the worker that repeated another call by this one
-    latest: dict[Any, tuple[Duration, int]] = {}  # the wait of the last one that was, and its repetition
-    limited: dict[Any, list[Instant]] = {}  # the instants of equal calls so far
-    for first in evidence.exchanges:
-        if first.operation in ALL_POLLED or first.status != TOO_MANY:
-            continue
-        requested, key = requested_wait(first), (client_key(first), request_of(first))
-        wait = SECOND if requested is None else requested
-        limited.setdefault(key, []).append(first.at)
-        shorter, last = latest.get(key, (0, 0))
-        for again in _retries_of_limited(evidence, first, last if wait >= shorter else 0):
-            if (evidence.gap(first, again) or 0) > wait + MINUTE:
-                break
-            if again.n not in tries and not _is_early(evidence, first, again):
-                in_time.add(first.n)
-                tries[again.n] = tries.get(first.n, 1) + 1
-                latest[key] = wait, again.n
-                break
-        if first.n not in in_time and tries.get(first.n, 1) >= RETRIED:
-            following = [again.at for again in islice(_retries_of_limited(evidence, first), 1)]
-            if following and not _is_loop([*limited[key][-_PACE_CALLS:], *following], wait):
-                in_time.add(first.n)
+    for calls in equal.values():
+        in_time |= max((_excused(evidence, calls, orders) for orders in _ORDERS), key=len)
     return in_time
 
 
-def _is_loop(sent: Sequence[Instant], wait: Duration) -> bool:
-    """Return True if the calls of the time to wait are as even as those of one loop; those of several workers rarely are."""
-    gaps: list[Duration] = []
-    for earlier, later in pairwise(reversed(sent)):
-        gaps.append(earlier - later)
-        if sum(gaps) > wait:
-            break
-    return max(gaps) <= 2 * min(gaps)
+# Whose limited call is repeated by one that is limited too, and whose by any other, in the order of the workers' tries: no call
+# shows it, and a group is careful if it is by one of these. Who has given up, after `RETRIED` tries, needs no repetition.
+_LEAST_FIRST: Sequence[int] = (*range(1, RETRIED + 1),)
+_MOST_FIRST: Sequence[int] = (*range(RETRIED - 1, 0, -1), RETRIED)
+_ORDERS = tuple(product((_MOST_FIRST, _LEAST_FIRST), repeat=2))
+
+
+def _excused(evidence: Evidence, calls: Sequence[JournalEntry], orders: Sequence[Sequence[int]]) -> set[int]:
+    """
+    Return the limited ones of equal calls that workers have repeated in time, or after which they have given up.
+
+    Args:
+        calls: equal calls of equal clients.
+        orders: the tries of the worker whose call is repeated: by another 429, and by any other call.
+    """
+    by_limited, by_other = orders
+    excused = set[int]()
+    waiting: dict[int, list[_Limited]] = {tries: [] for tries in _LEAST_FIRST}  # a heap for each number of tries
+    ended: list[_Limited] = []
+    for call in calls:
+        is_limited = call.status == TOO_MANY and was_received(call)
+        tries = 1
+        for each in by_limited if is_limited else by_other:
+            heap = waiting[each]
+            while heap and (evidence.gap(heap[0].call, call) or 0) > heap[0].wait + MINUTE:
+                ended.append(heappop(heap))
+            if heap and call.follows >= heap[0].n and not _is_early(evidence, heap[0].call, call):
+                excused.add(heappop(heap).n)
+                tries = min(each + 1, RETRIED)
+                break
+        if is_limited:
+            requested = requested_wait(call)
+            due = call.at + (SECOND if requested is None else requested)
+            heappush(waiting[tries], _Limited(due, call.n, call, tries))
+    ended += waiting[RETRIED]
+    limited = [call for call in calls if call.status == TOO_MANY]
+    excused |= {each.n for each in ended if each.tries == RETRIED and not _is_loop(limited, calls, each.n)}
+    return excused
+
+
+def _is_loop(limited: Sequence[JournalEntry], calls: Sequence[JournalEntry], n: int) -> bool:
+    """Return True if the limited ones of equal calls, up to call `n`, and the next call are as even as those of one loop."""
+    place, following = bisect_right(limited, n, key=_number), bisect_right(calls, n, key=_number)
+    sent = [*limited[max(0, place - _PACE_CALLS) : place], *calls[following : following + 1]]
+    gaps = [later.at - earlier.at for earlier, later in pairwise(sent)]
+    return len(gaps) > _PACE_CALLS // 2 and 2 * max(gaps) <= 3 * min(gaps)
+
+
+def _number(call: JournalEntry) -> int:
+    return call.n
 
 
 def _is_early(evidence: Evidence, first: JournalEntry, again: JournalEntry) -> bool:

@@ -7,6 +7,7 @@ Each client acts as the API document says, and none has a finding of severity 1 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -571,6 +572,29 @@ def test_who_gives_up_after_two_tries_while_another_call_is_sent_has_not_waited(
 def test_users_may_give_up_while_another_one_gets_through(mockserver: Sandbox) -> None:
     mockserver.on("listTemplates").times(5).error("RATE_LIMIT_EXCEEDED", retry_after=5)
     templates_at(mockserver, 0, 5, 15)
+
+    assert [] == severe(mockserver)
+
+
+@pytest.mark.parametrize(
+    ("limited", "retry_after", "by_user"),
+    [
+        (3, 5, ((2.5, 7.5, 12.5), (16.9,))),
+        (4, 10, ((13.7, 33.7, 53.7), (15.5, 55.5))),
+        (4, 2, ((6.8, 14.8, 16.8), (15.2, 18.2))),
+        (4, 5, ((0.1, 5.1, 10.1), (11.3, 16.3), (11.4,))),
+        (8, 10, ((11.0, 26.0, 36.0), (19.8, 29.8, 39.8))),
+        (9, 5, ((1.4, 8.9, 18.9), (9.2, 14.2, 19.2))),
+    ],
+)
+def test_users_who_each_wait_or_give_up_are_no_careless_client(
+    mockserver: Sandbox, limited: int, retry_after: int, by_user: tuple[tuple[float, ...], ...]
+) -> None:
+    mockserver.on("listTemplates").times(limited).error("RATE_LIMIT_EXCEEDED", retry_after=retry_after)
+    app, begin = App(mockserver), mockserver.now
+    for second in sorted(chain(*by_user)):
+        mockserver.sleep(second - (mockserver.now - begin).total_seconds())
+        app("GET", "/message-templates")
 
     assert [] == severe(mockserver)
 
