@@ -93,9 +93,6 @@ def _control(
     is_page: bool = False,
 ) -> HttpResponse:
     """Return the response of the control plane, or a page of it for a browser."""
-    is_read = request.method in ("GET", "HEAD")
-    if host.log is not None and not is_read:
-        host.log.write_plain_calls()  # their lines hide secrets that a command may take away
     if is_page or (host.token is not None and paths.needs_sign_in(request)):
         from mockserver.server.control.page_access import PageAccess
         from mockserver.server.dashboard import handler as dashboard  # imported here: it loads Jinja
@@ -112,7 +109,7 @@ def _control(
         from mockserver.server.dashboard import handler as dashboard  # imported here, as above
 
         return dashboard.unknown_page(PageAccess(host, hosted, request), request, response.json()["message"])
-    if host.log is not None and not is_read:
+    if host.log is not None and request.method not in ("GET", "HEAD"):
         context = hosted.log_context() if hosted is not None else LogContext()
         host.log.write(command_line(context, host.logged(request, begun_us), response, routes.command_of(request)))
     if request.method == "GET" and paths.is_shared(request.target):

@@ -29,7 +29,7 @@ class LogWriter:
     """
     Writes texts to a stream, None for one that is closed, in their order.
 
-    `notice` returns the text that reports how many were dropped.
+    `notice` returns the text that reports how many lines were dropped.
     Lifetime: its thread begins with the first text and ends with `close`, or with the process.
     """
 
@@ -65,7 +65,7 @@ class LogWriter:
         with self._lock:
             waiting = len(self._queue)
             if waiting >= QUEUE_MAX:
-                self._dropped += 1
+                self._dropped += max(1, text.count("\n")) if isinstance(text, str) else 1
                 return
             if date is not None and date != self._date:
                 self._date, text = date, _dated(text, f"{date} ")

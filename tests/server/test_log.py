@@ -181,6 +181,16 @@ def test_lines_beyond_a_full_queue_are_dropped_and_counted(pipe: Pipe, overfull:
     assert ["first", *["x"] * log.QUEUE_MAX, "1000 dropped"] == lines
 
 
+def test_each_line_of_a_dropped_text_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(log, "QUEUE_MAX", 1)
+    with LogWriter(stream, notice) as writer:
+        for text in ("written\n", "a\nb\n", "c\n"):
+            writer.write(text)
+
+    assert "written\n3 dropped\n" == stream.getvalue()
+
+
 def test_lines_after_dropped_ones_are_written(pipe: Pipe, overfull: LogWriter) -> None:
     pipe.read(" dropped\n")
     overfull.write("last\n")

@@ -300,6 +300,14 @@ def test_as_many_plain_calls_as_are_made_together_are_written_without_a_wait(
     assert 3 == len(plain)
 
 
+def test_the_line_of_a_call_with_a_query_is_made_at_once(logged: Logged) -> None:
+    """It may have a secret, which a command may take away."""
+    plain = logged.in_texts()
+    logged.sandbox.call("GET", "/v1/campaigns?page=1")
+
+    assert 1 == len(plain)
+
+
 def test_a_secret_that_a_command_takes_away_is_hidden_in_the_lines_of_earlier_calls(logged: Logged) -> None:
     sandbox, plain = logged.sandbox, logged.in_texts()
     secret = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"  # without the form of a key
@@ -312,6 +320,23 @@ def test_a_secret_that_a_command_takes_away_is_hidden_in_the_lines_of_earlier_ca
 
     assert secret not in sandbox._hosted.sandbox.secrets()
     assert [f"2026-03-01 12:00:00 200 GET {sandbox._hosted.prefix}/v1/campaigns?name=MfK...\n"] == plain
+
+
+def test_a_handler_that_writes_within_a_write_takes_no_line_away() -> None:
+    written, lines = list[str](), PlainCalls("", tuple)
+
+    def write(text: str, date: str) -> None:
+        if not written:
+            written.append("handler")
+            log.write_plain_calls()
+        written.extend(text.splitlines())
+
+    log = ServerLog(lambda line: None, write)
+    for second in (0, 86_400, 2 * 86_400):
+        log.add((lines, plain_entry(second * SECOND), f"/{second}"))
+    log.write_plain_calls()
+
+    assert ["handler", *(f"00:00:00 200 GET /{second}" for second in (0, 86_400, 172_800))] == sorted(written, key=len)
 
 
 def test_lines_of_several_threads_are_all_written_once() -> None:

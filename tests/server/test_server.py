@@ -21,6 +21,7 @@ from mockserver.server.http1.connection import ConnectionLimits
 from mockserver.server.http1.listener import PortInUse
 from mockserver.server.http1.messages import Request, Response
 from mockserver.server.http1.request import RequestHead
+from tests.harness.waiting import wait_until
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
 from tests.server.wsgi import WsgiHandler
 
@@ -69,6 +70,22 @@ def test_a_client_may_connect_before_the_server_starts() -> None:
         client.send("GET / HTTP/1.1")
         with server:
             assert b"hello" == client.answer().body
+
+
+def test_a_server_that_gets_no_loop_refuses_its_clients_and_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    failures: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", lambda failure: failures.append(failure.exc_type))
+
+    def no_descriptor(*_: object) -> Any:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(http1_server, "new_event_loop", no_descriptor)
+    with Server(hello) as server:
+        wait_until(lambda: failures == [OSError])
+        with pytest.raises(ConnectionRefusedError):
+            RawClient(server.port)
+
+    assert not own_threads(server)
 
 
 def test_a_server_serves_only_once() -> None:

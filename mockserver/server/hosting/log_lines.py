@@ -97,9 +97,14 @@ class ServerLog:
         self._write(line)
 
     def add(self, call: PlainCall) -> None:
-        """Have the line of a plain call written with those of others."""
+        """
+        Have the line of a plain call written with those of others.
+
+        That of a call with a query is made at once: it may have a secret, which a command may take away. A path that is found has
+        the ids of records alone.
+        """
         self._calls.append(call)
-        if len(self._calls) >= _TOGETHER_MAX:
+        if len(self._calls) >= _TOGETHER_MAX or "?" in call[2]:
             self.write_plain_calls()
 
     def write_plain_calls(self) -> None:
@@ -110,7 +115,7 @@ class ServerLog:
         with self._lock:
             texts, date = list[str](), ""
             latest: PlainCalls | None = None
-            for _ in range(len(self._calls)):
+            while self._calls:
                 lines, entry, target = self._calls.popleft()
                 if lines is not latest:
                     latest = lines

@@ -79,7 +79,7 @@ class DeferredServer:
 
     Args:
         port: of the loopback interface; 0 takes a free one.
-        make: returns the server of the socket, not started; it is called at most once, maybe on a thread of this object.
+        make: returns the server of the socket, not started; it may run on a thread of this object.
 
     Attributes:
         url: the address, without a slash at the end.
@@ -129,10 +129,11 @@ class DeferredServer:
         with self._lock:
             self._is_stopped = True
             self._wakeup.close()
-            if self._server is None:
-                self._listener.close()
-            else:
-                self._server.stop()
+            server = self._server
+        if server is None:
+            self._listener.close()
+        else:
+            server.stop()
 
     def close_copies(self) -> None:
         """Close this process's copies of the sockets: in a fork, whose parent continues to listen."""

@@ -231,6 +231,16 @@ class Server:
             loop.call_later(_GRACE_SECONDS, self._finish, loop, within_s - _GRACE_SECONDS)
 
     def _run(self) -> None:
+        try:
+            self._serve()
+        finally:
+            self._listener.close()  # of a server without a loop, such as one without a free descriptor: its clients are refused
+            self._ended.set()
+            if self._wakeup is not None:
+                with suppress(OSError):
+                    self._wakeup.send(b"!")
+
+    def _serve(self) -> None:
         loop = new_event_loop(self._clock, self._on_wait)
         workers = Workers(loop, f"mockserver {self.url}", self._threads_max)
         bodies = BodyTotal(self._config.limits.bodies_bytes)
@@ -245,13 +255,7 @@ class Server:
         finally:
             with self._lock:
                 self._loop = None
-            try:
-                self._close_all(loop, workers)
-            finally:
-                self._ended.set()
-            if self._wakeup is not None:
-                with suppress(OSError):
-                    self._wakeup.send(b"!")
+            self._close_all(loop, workers)
 
     def _accept(self, loop: ServerLoop, shared: Shared) -> None:
         for number in range(_ACCEPTS_MAX):
