@@ -50,7 +50,8 @@ _LEAST: Mapping[str, Duration] = MappingProxyType(
 _SAME_LOOP = 5 * MINUTE  # a later read is not part of the loop
 _GIVEN_UP_AFTER = 2 * MINUTE
 RETRIED = 3  # calls in a row that failed: a client that gives up then has retried
-_PACE_CALLS = 8  # before one, by which a loop is known
+_PACE_CALLS = 8  # before one, at most, by which a loop is known
+_PACE_GAPS_MIN = 5  # between them and the one: a few calls of several workers may be even too
 STALLED = 2 * MINUTE
 UNMEASURED = "no clock moved between a 429 and the next call, nor between any other two"
 HOPELESS = (400, 401, 403, 404, 409, 422)
@@ -287,7 +288,9 @@ def _limited_and_repeated_in_time(evidence: Evidence) -> set[int]:
     limited = (call for call in evidence.exchanges if call.status == TOO_MANY and call.operation not in ALL_POLLED)
     equal: dict[Any, list[JournalEntry]] = {(client_key(call), request_of(call)): [] for call in limited}
     for call in evidence.exchanges if equal else ():
-        equal.get((client_key(call), request_of(call)), []).append(call)
+        key = client_key(call), request_of(call)
+        if key in equal:
+            equal[key].append(call)
     in_time = set[int]()
     for calls in equal.values():
         in_time |= max((_excused(evidence, calls, orders) for orders in _ORDERS), key=len)
@@ -339,7 +342,7 @@ def _is_loop(limited: Sequence[JournalEntry], calls: Sequence[JournalEntry], n: 
     place, following = bisect_right(limited, n, key=_number), bisect_right(calls, n, key=_number)
     sent = [*limited[max(0, place - _PACE_CALLS) : place], *calls[following : following + 1]]
     gaps = [later.at - earlier.at for earlier, later in pairwise(sent)]
-    return len(gaps) > _PACE_CALLS // 2 and 2 * max(gaps) <= 3 * min(gaps)
+    return len(gaps) >= _PACE_GAPS_MIN and 2 * max(gaps) <= 3 * min(gaps)
 
 
 def _number(call: JournalEntry) -> int:
