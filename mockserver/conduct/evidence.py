@@ -329,7 +329,7 @@ class Evidence:
         """
         Return True for a start or a cancel if the client was shown a state that allows it as often as it sent one.
 
-        The campaign's creation shows a draft too, to whoever sends the first one before any read.
+        The campaign's creation shows a draft too, to the user who sends the first one before any read.
         """
         if again.operation not in _ALLOWED_IN:
             return False

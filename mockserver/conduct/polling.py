@@ -11,6 +11,7 @@ from bisect import bisect, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import islice, pairwise, product, takewhile
+from operator import attrgetter
 from statistics import median_high
 from types import MappingProxyType
 from typing import Any
@@ -339,14 +340,10 @@ def _excused(evidence: Evidence, calls: Sequence[JournalEntry], orders: Sequence
 
 def _is_loop(limited: Sequence[JournalEntry], calls: Sequence[JournalEntry], n: int) -> bool:
     """Return True if the limited ones of equal calls, up to call `n`, and the next call are as even as those of one loop."""
-    place, following = bisect_right(limited, n, key=_number), bisect_right(calls, n, key=_number)
+    place, following = bisect_right(limited, n, key=attrgetter("n")), bisect_right(calls, n, key=attrgetter("n"))
     sent = [*limited[max(0, place - _PACE_CALLS) : place], *calls[following : following + 1]]
     gaps = [later.at - earlier.at for earlier, later in pairwise(sent)]
     return len(gaps) >= _PACE_GAPS_MIN and 2 * max(gaps) <= 3 * min(gaps)
-
-
-def _number(call: JournalEntry) -> int:
-    return call.n
 
 
 def _is_early(evidence: Evidence, first: JournalEntry, again: JournalEntry) -> bool:

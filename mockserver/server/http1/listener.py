@@ -137,7 +137,7 @@ class DeferredServer:
 
     def close_copies(self) -> None:
         """Close this process's copies of the sockets: in a fork, whose parent continues to listen."""
-        for each in (self._selector, self._listener, self._waiting, self._wakeup):
+        for each in (self._listener, self._waiting, self._wakeup):
             each.close()
 
 
