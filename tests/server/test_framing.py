@@ -16,7 +16,7 @@ import pytest
 from mockserver.server.http1.body import BodyTotal
 from mockserver.server.http1.connection import Connection, ConnectionLimits, ServerConfig, Shared
 from mockserver.server.http1.event_loop import ServerLoop, new_event_loop
-from mockserver.server.http1.framing import RequestFraming, frame
+from mockserver.server.http1.framing import frame
 from mockserver.server.http1.messages import Response
 from mockserver.server.http1.server import Server, plain_error
 from mockserver.server.http1.workers import Workers
@@ -102,7 +102,7 @@ def test_head_has_the_length_of_get(serve: Serve) -> None:
 
 
 def test_head_and_body_leave_in_one_send() -> None:
-    framed = frame(Response(200, (("Content-Length", "5"),), b"hello"), RequestFraming("GET", 1, True))
+    framed = frame(Response(200, (("Content-Length", "5"),), b"hello"), "GET", 1, True)
 
     assert framed.data.endswith(b"\r\n\r\nhello")
     assert (0, True) == (framed.left_bytes, framed.persists)

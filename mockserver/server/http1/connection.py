@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from mockserver._records import NamedTuple
 from mockserver.server.http1.body import SKIPPED_MAX_BYTES, SMALL_MAX_BYTES, BodyTotal, RequestBody
 from mockserver.server.http1.event_loop import ServerLoop
-from mockserver.server.http1.framing import Framed, RequestFraming, chunk, frame
+from mockserver.server.http1.framing import Framed, chunk, frame
 from mockserver.server.http1.messages import Disconnect, Handler, Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.request import BadRequest, HeadReader, RequestHead, method_of, parse_head
 from mockserver.server.http1.wire import RECEIVE_BYTES, Wire
@@ -332,7 +332,6 @@ class Connection:
     ) -> None:
         """Pass a request to the handler, and send its response."""
         self._is_responding = True
-        framing = RequestFraming(head.method, head.minor, persists)
         request = Request(
             head.method,
             head.target,
@@ -355,9 +354,9 @@ class Connection:
             or response.on_lost
         ):
             self._pending = response
-            self._run(self._complete(head, framing, response))
+            self._run(self._complete(head, persists, response))
             return
-        framed, status = self._framed(response, framing)
+        framed, status = self._framed(response, head.method, head.minor, persists)
         send = self.wire.send_soon if framed.persists else self.wire.send
         if send(framed.data):
             self._finish(head, status, framed.persists)
@@ -374,7 +373,7 @@ class Connection:
     async def _complete(
         self,
         head: RequestHead,
-        framing: RequestFraming,
+        may_persist: bool,
         pending: ResponseOrDisconnect | Awaitable[ResponseOrDisconnect],
     ) -> None:
         """Await the response of a request, send it, and run the functions that follow it."""
@@ -384,7 +383,7 @@ class Connection:
             response = self._failure()
         status, persists = 0, False
         if isinstance(response, Response):
-            status, persists = await self._write(response, framing)
+            status, persists = await self._write(response, head, may_persist)
             if response.on_lost is not None and self.wire.is_refused():
                 await self._run_in_worker(response.on_lost, response.lane)
         elif response.is_reset:
@@ -401,16 +400,16 @@ class Connection:
         except Exception:  # noqa: BLE001 - the response is sent already: only the log has the failure
             self._report()
 
-    async def _write(self, response: Response, request: RequestFraming) -> tuple[int, bool]:
+    async def _write(self, response: Response, head: RequestHead, persists: bool) -> tuple[int, bool]:
         """Send a response; return its status, and True if the connection may carry another request after it."""
-        framed, status = self._framed(response, request)
+        framed, status = self._framed(response, head.method, head.minor, persists)
         self.wire.send(framed.data)
         await self.wire.flush()
         left_bytes = framed.left_bytes
         if isinstance(response.body, bytes) or status != response.status:
             return status, framed.persists
         if response.is_stream:
-            is_whole = await self._write_stream(response.body, request)
+            is_whole = await self._write_stream(response.body, head.minor)
             return status, framed.persists and is_whole
         try:
             async for piece in response.body:
@@ -426,16 +425,16 @@ class Connection:
                 await response.body.aclose()
         return status, framed.persists and not left_bytes
 
-    async def _write_stream(self, pieces: AsyncIterator[bytes], request: RequestFraming) -> bool:
+    async def _write_stream(self, pieces: AsyncIterator[bytes], minor: int) -> bool:
         """Send each piece as a chunk; return True if the stream has ended by itself."""
         self._is_streaming = True
         try:
             async for piece in pieces:
-                self.wire.send(chunk(piece, request))
+                self.wire.send(chunk(piece, minor))
                 await self.wire.flush()
                 if self.wire.is_lost or self.wire.is_at_end:
                     return False
-            self.wire.send(chunk(b"", request))
+            self.wire.send(chunk(b"", minor))
             await self.wire.flush()
         except Exception:  # noqa: BLE001 - only the end of the connection shows that to the client
             self._report()
@@ -446,13 +445,13 @@ class Connection:
                 await pieces.aclose()
         return True
 
-    def _framed(self, response: Response, request: RequestFraming) -> tuple[Framed, int]:
+    def _framed(self, response: Response, method: str, minor: int = 1, persists: bool = False) -> tuple[Framed, int]:
         """Return the framed response and its status; if that fails, those of the failure."""
         try:
-            return frame(response, request), response.status
+            return frame(response, method, minor, persists), response.status
         except Exception:  # noqa: BLE001 - a header that cannot be sent
             failure = self._failure()
-            return frame(failure, request), failure.status
+            return frame(failure, method, minor, persists), failure.status
 
     def _finish(self, head: RequestHead | None, status: int, persists: bool) -> None:
         """Log an exchange whose response is sent, and continue with the next one, or end the connection."""
@@ -489,7 +488,7 @@ class Connection:
             self._body = None
         response = self._error(refusal.is_own_failure, refusal.why)
         self._config.on_refusal(response.status, refusal.why)
-        framed, status = self._framed(response, RequestFraming(refusal.method))
+        framed, status = self._framed(response, refusal.method)
         self._is_responding = True
         if self.wire.send(framed.data):
             self._finish(head, status, False)

@@ -30,20 +30,14 @@ class Framed(NamedTuple):
     persists: bool
 
 
-class RequestFraming(NamedTuple):
-    """Method and version of the request, and True if its connection may persist: they decide the response's framing."""
-
-    method: str = ""
-    minor: int = 1
-    persists: bool = False
-
-
-def frame(response: Response, request: RequestFraming) -> Framed:
+def frame(response: Response, method: str = "", minor: int = 1, persists: bool = False) -> Framed:
     """
-    Return the bytes of the response.
+    Return the bytes of the response to a request; the defaults are for bytes that are not a request.
 
     Args:
-        request: the default for bytes that are not a request.
+        method: of the request.
+        minor: of its version, 0 or 1.
+        persists: True if the connection may carry another request.
 
     Raises:
         ValueError: the status, a header or the length is invalid.
@@ -54,17 +48,17 @@ def frame(response: Response, request: RequestFraming) -> Framed:
     head, length, closes = _beginning(status, headers, whole_bytes, int(time.time()))
     if length is None and not is_empty and not response.is_stream:
         raise ValueError("got a body in pieces without Content-Length; expected one")
-    has_body = not is_empty and request.method != "HEAD"
+    has_body = not is_empty and method != "HEAD"
     sent, left_bytes, is_short = _body_part(body, length) if has_body else (b"", 0, False)
-    persists = request.persists and not (closes or response.closes or is_short)
+    persists = persists and not (closes or response.closes or is_short)
     if response.is_stream:
-        if request.minor == 0:
+        if minor == 0:
             persists = False  # HTTP/1.0 has no chunks: the end of the connection ends the body
         else:
             head += b"Transfer-Encoding: chunked\r\n"
     if not persists:
         head += b"Connection: close\r\n"
-    elif request.minor == 0:
+    elif minor == 0:
         head += b"Connection: keep-alive\r\n"
     return Framed(head + b"\r\n" + sent, left_bytes, persists)
 
@@ -121,9 +115,9 @@ def _fields(
     return lines, length, closes
 
 
-def chunk(piece: bytes, request: RequestFraming) -> bytes:
-    """Return a piece of a stream as it is sent; no bytes are the end of the stream."""
-    return piece if request.minor == 0 else b"%x\r\n%b\r\n" % (len(piece), piece)
+def chunk(piece: bytes, minor: int) -> bytes:
+    """Return a piece of a stream as it is sent to a client of this version; no bytes are the end of the stream."""
+    return piece if minor == 0 else b"%x\r\n%b\r\n" % (len(piece), piece)
 
 
 # Of the years 1 and 9999. A clock can be beyond: the last microseconds of 9999 are rounded up.
