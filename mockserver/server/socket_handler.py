@@ -16,17 +16,16 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from weakref import WeakKeyDictionary
 
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.limits import FORM_BODY_MAX_BYTES
-from mockserver.core.instants import SECOND
+from mockserver.core.instants import SECOND, Duration
 from mockserver.core.scheduler import run_until
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.webhooks.deliveries import has_due_attempt
 from mockserver.server import front_controller
-from mockserver.server.api.exchange import RealTimeWait
 from mockserver.server.api.request import SANDBOXES, HttpRequest, body_limit_bytes, equal_target, excess_of
 from mockserver.server.api.response import (
     HttpResponse,
@@ -155,13 +154,15 @@ class _SocketCall:
     """
     One request, from the server to the front controller and back.
 
+    It is also how its client waits (`ClientWait`): its server waits in real time, and a frozen clock stays where it is.
+
     Attributes:
         is_quiet: True after a call on the loop if no webhook is due, and only the sandbox's listeners are to be notified.
 
     Lifetime: until its response is sent.
     """
 
-    __slots__ = ("_client", "_host", "_incoming", "_on_growth", "_places", "_root", "is_quiet")
+    __slots__ = ("_host", "_incoming", "_on_growth", "_on_lost", "_places", "_root", "is_quiet")
 
     def __init__(
         self,
@@ -176,8 +177,23 @@ class _SocketCall:
         self._incoming = incoming
         self._places = places
         self._on_growth = on_growth
-        self._client = RealTimeWait(incoming.exchanges_before, incoming.body if incoming.is_spooled else None)
+        self._on_lost: Callable[[], None] | None = None
         self.is_quiet = False
+
+    def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> PendingWait:
+        return PendingWait(sandbox, epoch, span)
+
+    def stored_body(self) -> Callable[[], bytes | None] | None:
+        return self._incoming.body if self._incoming.is_spooled else None
+
+    def if_lost(self, note: Callable[[], None]) -> None:
+        self._on_lost = note
+
+    def is_reused(self) -> bool:
+        return self._incoming.exchanges_before > 0
+
+    def timeout(self) -> Literal["socket"]:
+        return "socket"
 
     def routed(self) -> RoutedRequest:
         """Return the request with its sandbox."""
@@ -218,7 +234,7 @@ class _SocketCall:
         try:
             if not _is_short(hosted.sandbox, routed[0].method):
                 return None
-            current = front_controller.run_request(self._host, routed, self._client)
+            current = front_controller.run_request(self._host, routed, self)
             is_followed = isinstance(current, WaitingCall) or has_due_attempt(hosted.sandbox)
             self.is_quiet = not is_followed and self._host.on_exchange is None
             return current
@@ -268,7 +284,7 @@ class _SocketCall:
         routed = routed or self.routed()
         if routed[1] is not None:
             front_controller.dispatch_due_before(routed[1])
-        current = front_controller.run_request(self._host, routed, self._client)
+        current = front_controller.run_request(self._host, routed, self)
         if self._on_growth is not None and _grows(self._host, routed):
             self._on_growth()
         if isinstance(current, WaitingCall):
@@ -320,11 +336,11 @@ class _SocketCall:
             return Disconnect(response.reason == "reset", after, lane)
         status, headers, body, transmission = response
         if transmission is None and len(body) <= _PIECE_BYTES:
-            return Response(status, headers, body, False, after, self._client.on_lost, lane=lane)
+            return Response(status, headers, body, False, after, self._on_lost, lane=lane)
         if not any(name == "Content-Length" for name, _ in headers):
             headers = (*headers, ("Content-Length", str(len(body))))
         sent, closes = self._parts_sent(response, hosted)
-        return Response(status, headers, sent, closes, after, self._client.on_lost, lane=lane)
+        return Response(status, headers, sent, closes, after, self._on_lost, lane=lane)
 
     def _parts_sent(
         self, response: HttpResponse, hosted: HostedSandbox | None

@@ -97,43 +97,6 @@ class VirtualWait(NamedTuple):
 NO_TIMEOUT = VirtualWait()
 
 
-class RealTimeWait:
-    """
-    A client on a connection: its server waits in real time, and a frozen clock stays where it is.
-
-    Args:
-        exchanges_before: of the connection.
-        read_body: reads a body that is in a file until the response is sent; None for a body in memory.
-
-    Attributes:
-        on_lost: the server calls it if the response does not reach the client.
-
-    Lifetime: one call.
-    """
-
-    __slots__ = ("_exchanges_before", "_read_body", "on_lost")
-
-    def __init__(self, exchanges_before: int, read_body: Callable[[], bytes | None] | None = None) -> None:
-        self._exchanges_before = exchanges_before
-        self._read_body = read_body
-        self.on_lost: Callable[[], None] | None = None
-
-    def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> PendingWait:
-        return PendingWait(sandbox, epoch, span)
-
-    def stored_body(self) -> Callable[[], bytes | None] | None:
-        return self._read_body
-
-    def if_lost(self, note: Callable[[], None]) -> None:
-        self.on_lost = note
-
-    def is_reused(self) -> bool:
-        return self._exchanges_before > 0
-
-    def timeout(self) -> Literal["socket"]:
-        return "socket"
-
-
 _LOG = logging.getLogger("mockserver")
 _NOT_JSON = b'{"data": [{"id": "camp\xff\x00\x1b] <<\xc3(>>'  # not UTF-8 either
 
