@@ -107,7 +107,7 @@ class SocketHandler:
     def respond(self, incoming: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:
         """Return the response to a request, or a coroutine for a request that may take long."""
         call = _SocketCall(self._host, self._root, incoming, self._on_growth, self._places)
-        if incoming.is_spooled or (incoming.size_bytes or 0) > _INLINE_BODY_MAX_BYTES:
+        if incoming.size_bytes and (incoming.is_spooled or incoming.size_bytes > _INLINE_BODY_MAX_BYTES):
             return call.respond_later(None)
         routed = call.routed()
         _, hosted, part = routed
@@ -120,7 +120,8 @@ class SocketHandler:
         current = call.try_inline(routed, hosted)
         if current is None or isinstance(current, WaitingCall) or not call.is_quiet:
             return call.respond_later(routed, current)
-        hosted.notify_listeners()
+        if hosted.listeners:
+            hosted.notify_listeners()
         return call.as_response(current, hosted)
 
 
@@ -234,6 +235,8 @@ class _SocketCall:
         try:
             if not _is_short(hosted.sandbox, routed[0].method):
                 return None
+            if hosted.sandbox.rule_set.rules:  # the call may wait
+                routed = _with_own_headers(routed)
             current = front_controller.run_request(self._host, routed, self)
             is_followed = isinstance(current, WaitingCall) or has_due_attempt(hosted.sandbox)
             self.is_quiet = not is_followed and self._host.on_exchange is None
@@ -281,7 +284,7 @@ class _SocketCall:
 
     def _run(self, routed: RoutedRequest | None) -> tuple[RoutedRequest, ResponseOrWait]:
         """Run the request in this thread, up to its response or its wait."""
-        routed = routed or self.routed()
+        routed = _with_own_headers(routed or self.routed())
         if routed[1] is not None:
             front_controller.dispatch_due_before(routed[1])
         current = front_controller.run_request(self._host, routed, self)
@@ -382,6 +385,12 @@ class _SocketCall:
             steps.close()
         finally:
             lock.release()
+
+
+def _with_own_headers(routed: RoutedRequest) -> RoutedRequest:
+    """Return the request with headers that no other one has: the log finds a call by them that others may pass."""
+    request, hosted, part = routed
+    return request._replace(headers=dict(request.headers)), hosted, part
 
 
 async def _split(body: bytes) -> AsyncIterator[bytes]:

@@ -29,7 +29,7 @@ CHOICES = (
 )
 
 
-class _Forgetful(dict[str, Any]):
+class Forgetful(dict[str, Any]):
     def __setitem__(self, path: str, response: Any) -> None:
         """Remember nothing."""
 
@@ -81,7 +81,7 @@ def _change(sandbox: Sandbox, number: int, draw: random.Random) -> list[str]:
 def test_a_sandbox_that_remembers_responses_answers_as_one_that_remembers_none(seed: int) -> None:
     with MockServer() as server:
         both = [server.sandbox(given=GIVEN, now="2026-03-01T12:00:00Z", seed=seed) for _ in range(2)]
-        both[1]._hosted.sandbox.runtime.latest_responses = _Forgetful()
+        both[1]._hosted.sandbox.runtime.latest_responses = Forgetful()
         paths = [
             "/v1/campaigns",
             "/v1/message-templates",

@@ -22,9 +22,11 @@ from mockserver.core.instants import Duration
 from mockserver.core.operations.dispatch import handle_call
 from mockserver.core.scheduler import run_until
 from mockserver.core.state.calls import ApiError, Call, CallResult
+from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.sandbox import Position, SandboxState, cut, journal_entry
 from mockserver.server.api.response import (
     HttpResponse,
+    LatestResponse,
     NoResponse,
     PendingWait,
     ResponseOptions,
@@ -98,6 +100,7 @@ NO_TIMEOUT = VirtualWait()
 
 
 _LOG = logging.getLogger("mockserver")
+_LATEST_ENTRY_BYTES = 8 * 1024  # of an entry that is remembered
 _NOT_JSON = b'{"data": [{"id": "camp\xff\x00\x1b] <<\xc3(>>'  # not UTF-8 either
 
 
@@ -115,12 +118,27 @@ def run_call(sandbox: SandboxState, call: Call, options: ResponseOptions) -> Htt
         response = build_response(sandbox, call, result.outcome, options)
     except Exception as failure:  # noqa: BLE001 - for any failure the client gets the documented error
         result, response = _internal_error(sandbox, call, options, failure)
-    sandbox.journal.add_exchange(journal_entry(sandbox, call, result, response.status, response.headers, response.body))
+    sandbox.journal.add_exchange(_entry(sandbox, call, result, response))
     calls = sandbox.runtime.calls
     if calls is not None:
         row = call.endpoint.id if call.endpoint else None, response.status
         calls[row] = calls.get(row, 0) + 1
     return response
+
+
+def _entry(sandbox: SandboxState, call: Call, result: CallResult, response: HttpResponse) -> JournalEntry:
+    """Return the next entry of the journal; if the same call has got the same response before, its entry with another number."""
+    runtime = sandbox.runtime
+    latest: LatestResponse | None = runtime.latest_responses.get(call.path) if runtime.latest_responses else None
+    if latest is None or latest.response is not response:
+        return journal_entry(sandbox, call, result, response.status, response.headers, response.body)
+    before = latest.entry
+    if before is not None and before.call is call and before.tenant_id == result.tenant_id:
+        number = sandbox.journal.last_exchange + 1
+        return before.repeated(number, runtime.monotonic_us(), runtime.process_frozen_at())
+    entry = journal_entry(sandbox, call, result, response.status, response.headers, response.body)
+    latest.entry = entry if entry.size_bytes <= _LATEST_ENTRY_BYTES else None
+    return entry
 
 
 class ExchangeWithRules:

@@ -23,6 +23,7 @@ from mockserver.contract.text import brief
 from mockserver.core.instants import Duration, Instant
 from mockserver.core.redaction import Redactor
 from mockserver.core.state.calls import ApiError, Call, Refused, Success
+from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.sandbox import Clock, SandboxState
 from mockserver.server.api import formats, serializers
 from mockserver.server.api.formats import encoded
@@ -228,18 +229,27 @@ class ResponseOptions(NamedTuple):
     strict: bool = False
 
 
-class LatestResponse(NamedTuple):
+class LatestResponse:
     """
     The latest response to a path, with all that it is made of. It holds while they are the same objects: records are frozen.
 
     A client that polls reads equal records again and again, and to make their text takes a third of a call's time.
+
+    Attributes:
+        entry: the journal's, of the latest call that got this response; None before one is recorded, and for a large one.
     """
 
-    value: Any
-    clock: Clock
-    choices: Mapping[str, object]
-    base_url: str
-    response: HttpResponse
+    __slots__ = ("base_url", "choices", "clock", "entry", "response", "value")
+
+    def __init__(
+        self, value: Any, clock: Clock, choices: Mapping[str, object], base_url: str, response: HttpResponse
+    ) -> None:
+        self.value = value
+        self.clock = clock
+        self.choices = choices
+        self.base_url = base_url
+        self.response = response
+        self.entry: JournalEntry | None = None
 
 
 def build_response(
@@ -265,7 +275,7 @@ def build_response(
     # Under a clock that runs each call has an instant of its own.
     if latest is None or call.method != "GET" or call.query or at is not None or not clock.frozen:
         return _success(sandbox, call, outcome, options, at)
-    known = latest.get(call.path)
+    known: LatestResponse | None = latest.get(call.path)
     if (
         known is not None
         and known.clock is clock
@@ -273,8 +283,7 @@ def build_response(
         and known.base_url == call.base_url
         and _are_same(known.value, outcome.value)
     ):
-        response: HttpResponse = known.response
-        return response
+        return known.response
     response = _success(sandbox, call, outcome, options, at)
     if type(choices) in _UNWATCHED and len(response.body) <= _LATEST_BODY_BYTES:
         if len(latest) >= _LATEST_RESPONSES:

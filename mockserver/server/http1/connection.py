@@ -243,13 +243,15 @@ class Connection:
         return self._head.method if self._head is not None else method_of(self._received)
 
     def _read_head(self) -> None:
-        received, limit = self._received, self._config.limits.head_seconds
+        received = self._received
         size = self._head_reader.end(received)
         if not size:
+            limit = self._config.limits.head_seconds
             if limit is not None and self._request_timer is None and self._has_begun:
                 self._request_timer = self._loop.call_later(limit, self._refuse_late_head)
             return
-        self._cancel_request_timer()
+        if self._request_timer is not None:
+            self._cancel_request_timer()
         self._shared.idle.pop(self, None)
         head = parse_head(bytes(received[:size]))
         del received[:size]
@@ -335,7 +337,7 @@ class Connection:
         request = Request(
             head.method,
             head.target,
-            head.headers.copy(),
+            head.headers,
             body,
             size_bytes,
             self._client,

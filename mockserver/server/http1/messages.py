@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
 from typing import Protocol, TypeVar
 
 from mockserver._records import NamedTuple
@@ -25,7 +25,7 @@ class Request:
     Attributes:
         method: as received.
         target: path and query as received; of an absolute target only these.
-        headers: values by lower-case name; repeated ones are joined.
+        headers: values by lower-case name; repeated ones are joined. Equal heads may have the same ones.
         size_bytes: of the body; None for a body beyond its bound, which the server has not read.
         client: address and port.
         exchanges_before: the number of requests that the connection carried before this one.
@@ -49,7 +49,7 @@ class Request:
         self,
         method: str,
         target: str,
-        headers: dict[str, str],
+        headers: Mapping[str, str],
         body: bytes | SpooledBody | None,
         size_bytes: int | None,
         client: tuple[str, int],

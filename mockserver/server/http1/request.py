@@ -27,6 +27,7 @@ _REQUEST_LINE = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+ [!-~\x80-\xff]+ HTTP/
 _CUT_LINE = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+ [!-~\x80-\xff]+(?: [!-~]{0,8}\r?)?"  # a request line without its end
 _TOKEN_BYTES = frozenset(b"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 _END = b"\r\n"
+_NO_LINE = (b"", b"\r")  # how bytes begin that do not begin with a request line
 _AUTHORITY = re.compile(r"(?:(?:[A-Za-z0-9._~!$&'()*+;=-]|%[0-9A-Fa-f]{2})+|\[[0-9A-Za-z.:%~_-]+\])(?::[0-9]{0,5})?")
 _ABSOLUTE = r"https?://([^/?]+)(.*)"
 _REMEMBERED_HEADS = 1_024
@@ -152,7 +153,7 @@ class HeadReader:
         Raises:
             BadRequest: the bytes are not the beginning of a request.
         """
-        if not self._looked:
+        if not self._looked and received[:1] in _NO_LINE:
             self._skip_empty_lines(received)
             if not received or received == b"\r":
                 return 0
