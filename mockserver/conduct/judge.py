@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from mockserver._records import NamedTuple
-from mockserver.conduct import campaigns, polling, receivers, requests, sessions
+from mockserver.conduct import campaigns, polling, receivers, requests, retry_after, sessions
 from mockserver.conduct.evidence import Evidence
 from mockserver.conduct.rules import RULES, ConductResult, ConductRule, Finding, NotAssessable, NotAssessed, Proof
 from mockserver.core.run import Run
@@ -29,7 +29,7 @@ JUDGES: Mapping[str, Judge] = MappingProxyType(
         "poll-too-fast": polling.poll_too_fast,
         "poll-final-set-incomplete": polling.poll_final_set_incomplete,
         "poll-dies-on-error": polling.poll_dies_on_error,
-        "ignore-retry-after": polling.ignore_retry_after,
+        "ignore-retry-after": retry_after.ignore_retry_after,
         "retry-hopeless": polling.retry_hopeless,
         "only-200-is-ok": campaigns.only_200_is_ok,
         "json-on-204": campaigns.json_on_204,

@@ -1,5 +1,5 @@
 """
-Judges of polling, retries and timeouts; and waits in real time while the sandbox's clock did not move.
+Judges of polling, hopeless retries and timeouts; and waits in real time while the sandbox's clock did not move.
 
 1. A poll is a GET that succeeds or is not found, or any call that gets a 429; a call that a rule delays is not one.
 2. Polls count from the last call that is not one, at one instant of the clock, up to the newest; a final status ends them.
@@ -7,11 +7,9 @@ Judges of polling, retries and timeouts; and waits in real time while the sandbo
 
 from __future__ import annotations
 
-from bisect import bisect, bisect_right
+from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
-from heapq import heappop, heappush
-from itertools import islice, pairwise, product, takewhile
-from operator import attrgetter
+from itertools import pairwise, takewhile
 from statistics import median_high
 from types import MappingProxyType
 from typing import Any
@@ -26,7 +24,6 @@ from mockserver.conduct.evidence import (
     has_to_retry,
     numbers,
     outcome,
-    request_of,
     requested_wait,
     succeeded,
     was_received,
@@ -51,10 +48,7 @@ _LEAST: Mapping[str, Duration] = MappingProxyType(
 _SAME_LOOP = 5 * MINUTE  # a later read is not part of the loop
 _GIVEN_UP_AFTER = 2 * MINUTE
 RETRIED = 3  # calls in a row that failed: a client that gives up then has retried
-_PACE_CALLS = 8  # before one, at most, by which a loop is known
-_PACE_GAPS_MIN = 5  # between them and the one: a few calls of several workers may be even too
 STALLED = 2 * MINUTE
-UNMEASURED = "no clock moved between a 429 and the next call, nor between any other two"
 HOPELESS = (400, 401, 403, 404, 409, 422)
 
 
@@ -221,136 +215,6 @@ def looks_done(evidence: Evidence, read: JournalEntry) -> bool:
         return False
     progress = evidence.answer_field(read, "progress")
     return evidence.answer_field(read, "targetCount") == 0 or (isinstance(progress, int | float) and progress >= 99)
-
-
-def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
-    is_unmeasured = is_over = False
-    in_time = _limited_and_repeated_in_time(evidence)
-    for first in evidence.exchanges:
-        again = list(islice(_retries_of_limited(evidence, first), 2))
-        if not again or evidence.may_be_of_another_user(again[0]):
-            continue
-        waited, requested = evidence.gap(first, again[0]), requested_wait(first)
-        if waited is None and not evidence.has_observed_waits:
-            is_unmeasured = True
-        elif requested is not None:
-            is_over |= evidence.is_date_over(first)
-            if first.n not in in_time and evidence.is_early(first, again[0]):
-                after = "while no clock moved" if waited is None else f"after {duration_text(waited)}"
-                message = f"{first.operation} was repeated {after}; its Retry-After was {duration_text(requested)}"
-                yield Proof(message, numbers((first, again[0])))
-        elif first.n not in in_time and _is_burst(evidence, first, again):
-            message = f"{first.operation} was sent three times within a second, despite a 429"
-            yield Proof(message, numbers((first, *again)))
-    if is_unmeasured:
-        yield NotAssessable(UNMEASURED)
-    if is_over:
-        yield NotAssessable(
-            "the date in a Retry-After, by the sandbox's clock, was over by the clock of the process: "
-            "freeze both at one instant, or let the sandbox follow"
-        )
-
-
-def _is_burst(evidence: Evidence, first: JournalEntry, again: Sequence[JournalEntry]) -> bool:
-    """Return True for three calls within a second, unless each wait is longer than the one before: a short backoff."""
-    if len(again) < 2 or succeeded(again[0]):
-        return False
-    waits = [evidence.gap(*pair) or 0 for pair in pairwise((first, *again[:2]))]
-    return sum(waits) < SECOND and not waits[0] < waits[1]
-
-
-def _retries_of_limited(evidence: Evidence, first: JournalEntry) -> Iterator[JournalEntry]:
-    """Yield the repetitions of a call that the client received a 429 for."""
-    if first.status == TOO_MANY and was_received(first):
-        caller = client_key(first)
-        yield from (call for call in evidence.repetitions(first) if client_key(call) == caller)
-
-
-class _Limited(NamedTuple):
-    """A call with a 429 that its worker is to repeat from the instant `due` on, after so many tries."""
-
-    due: Instant
-    n: int
-    call: JournalEntry
-    tries: int
-
-    @property
-    def wait(self) -> Duration:
-        return self.due - self.call.at
-
-
-def _limited_and_repeated_in_time(evidence: Evidence) -> set[int]:
-    """
-    Return the calls with a 429 that each have a repetition of their own, between the time to wait and a minute later.
-
-    Equal calls in between are those of other workers, which a key and a user agent do not tell apart; after some tries a worker
-    gives up. Polls of a record are left out: a loop that does not wait repeats each of its calls at any time later.
-    """
-    limited = (call for call in evidence.exchanges if call.status == TOO_MANY and call.operation not in ALL_POLLED)
-    equal: dict[Any, list[JournalEntry]] = {(client_key(call), request_of(call)): [] for call in limited}
-    for call in evidence.exchanges if equal else ():
-        key = client_key(call), request_of(call)
-        if key in equal:
-            equal[key].append(call)
-    in_time = set[int]()
-    for calls in equal.values():
-        in_time |= max((_excused(evidence, calls, orders) for orders in _ORDERS), key=len)
-    return in_time
-
-
-# Whose limited call is repeated by one that is limited too, and whose by any other, in the order of the workers' tries: no call
-# shows it, and a group is careful if it is by one of these. Who has given up, after `RETRIED` tries, needs no repetition.
-_LEAST_FIRST: Sequence[int] = (*range(1, RETRIED + 1),)
-_MOST_FIRST: Sequence[int] = (*range(RETRIED - 1, 0, -1), RETRIED)
-_ORDERS = tuple(product((_MOST_FIRST, _LEAST_FIRST), repeat=2))
-
-
-def _excused(evidence: Evidence, calls: Sequence[JournalEntry], orders: Sequence[Sequence[int]]) -> set[int]:
-    """
-    Return the limited ones of equal calls that workers have repeated in time, or after which they have given up.
-
-    Args:
-        calls: equal calls of equal clients.
-        orders: the tries of the worker whose call is repeated: by another 429, and by any other call.
-    """
-    by_limited, by_other = orders
-    excused = set[int]()
-    waiting: dict[int, list[_Limited]] = {tries: [] for tries in _LEAST_FIRST}  # a heap for each number of tries
-    ended: list[_Limited] = []
-    for call in calls:
-        is_limited = call.status == TOO_MANY and was_received(call)
-        tries = 1
-        for each in by_limited if is_limited else by_other:
-            heap = waiting[each]
-            while heap and (evidence.gap(heap[0].call, call) or 0) > heap[0].wait + MINUTE:
-                ended.append(heappop(heap))
-            if heap and call.follows >= heap[0].n and not _is_early(evidence, heap[0].call, call):
-                excused.add(heappop(heap).n)
-                tries = min(each + 1, RETRIED)
-                break
-        if is_limited:
-            requested = requested_wait(call)
-            due = call.at + (SECOND if requested is None else requested)
-            heappush(waiting[tries], _Limited(due, call.n, call, tries))
-    ended += waiting[RETRIED]
-    limited = [call for call in calls if call.status == TOO_MANY]
-    excused |= {each.n for each in ended if each.tries == RETRIED and not _is_loop(limited, calls, each.n)}
-    return excused
-
-
-def _is_loop(limited: Sequence[JournalEntry], calls: Sequence[JournalEntry], n: int) -> bool:
-    """Return True if the limited ones of equal calls, up to call `n`, and the next call are as even as those of one loop."""
-    place, following = bisect_right(limited, n, key=attrgetter("n")), bisect_right(calls, n, key=attrgetter("n"))
-    sent = [*limited[max(0, place - _PACE_CALLS) : place], *calls[following : following + 1]]
-    gaps = [later.at - earlier.at for earlier, later in pairwise(sent)]
-    return len(gaps) >= _PACE_GAPS_MIN and 2 * max(gaps) <= 3 * min(gaps)
-
-
-def _is_early(evidence: Evidence, first: JournalEntry, again: JournalEntry) -> bool:
-    """Return True for a repetition before the time to wait is over: a second without a `Retry-After`."""
-    if requested_wait(first) is None:
-        return (evidence.gap(first, again) or 0) < SECOND
-    return evidence.is_early(first, again)
 
 
 def retry_hopeless(evidence: Evidence) -> Iterator[Proof]:

@@ -585,12 +585,16 @@ def test_users_may_give_up_while_another_one_gets_through(mockserver: Sandbox) -
         (4, 5, ((0.1, 5.1, 10.1), (11.3, 16.3), (11.4,))),
         (8, 10, ((11.0, 26.0, 36.0), (19.8, 29.8, 39.8))),
         (9, 5, ((1.4, 8.9, 18.9), (9.2, 14.2, 19.2))),
+        (None, 2, ((6.7, 14.7, 18.7), (12.5, 16.5, 20.5))),
+        (None, 2, ((0.5, 8.5, 11.5), (5.6, 8.6, 10.6))),
+        (None, 2, ((4.8, 12.8, 14.8, 22.8, 24.8), (17.0, 19.0, 23.0))),
     ],
 )
 def test_users_who_each_wait_or_give_up_are_no_careless_client(
-    mockserver: Sandbox, limited: int, retry_after: int, by_user: tuple[tuple[float, ...], ...]
+    mockserver: Sandbox, limited: int | None, retry_after: int, by_user: tuple[tuple[float, ...], ...]
 ) -> None:
-    mockserver.on("listTemplates").times(limited).error("RATE_LIMIT_EXCEEDED", retry_after=retry_after)
+    calls = mockserver.on("listTemplates")
+    (calls.times(limited) if limited else calls).error("RATE_LIMIT_EXCEEDED", retry_after=retry_after)
     app, begin = App(mockserver), mockserver.now
     for second in sorted(chain(*by_user)):
         mockserver.sleep(second - (mockserver.now - begin).total_seconds())

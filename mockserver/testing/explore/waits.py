@@ -16,7 +16,7 @@ from typing import Any
 from mockserver._records import NamedTuple
 from mockserver.conduct.evidence import TOO_MANY, Evidence, elapsed, request_of, requested_wait
 from mockserver.conduct.judge import finding
-from mockserver.conduct.polling import UNMEASURED, ignore_retry_after
+from mockserver.conduct.retry_after import UNMEASURED, ignore_retry_after
 from mockserver.conduct.rules import ConductResult, Finding, Proof
 from mockserver.contract.durations import duration_text
 from mockserver.core.instants import SECOND, Duration
