@@ -213,9 +213,11 @@ class Journal:
         self.last_exchange = exchange.n
         self.exchanges.append(exchange)
         self.size_bytes += exchange.size_bytes
-        if len(self.exchanges) > self.limits.max_entries:
+        limits = self.limits
+        if len(self.exchanges) > limits.max_entries:
             self._drop_exchange()
-        self._make_room()
+        if self.size_bytes > limits.max_bytes:
+            self._make_room()
 
     def add_transition(
         self, at: Instant, kind: str, id: str, source: str | None, target: str, cause: Mapping[str, object]
