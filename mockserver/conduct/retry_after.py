@@ -3,14 +3,14 @@ The judge of calls that got a 429: each is repeated once its time to wait is ove
 
 Equal calls of equal clients may be those of several workers, threads or users of one app, which no call shows. So the judge
 looks for a way to share them among careful workers: each repeats its own call in time, or gives up after `RETRIED` tries. It
-accuses only calls that are left over in the best way that it finds.
+accuses a call that is left over in the best way that it finds, if the next equal call came too soon after it.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ from mockserver.conduct.evidence import (
     TOO_MANY,
     Evidence,
     client_key,
+    has_to_retry,
     numbers,
     request_of,
     requested_wait,
@@ -28,19 +29,21 @@ from mockserver.conduct.evidence import (
 from mockserver.conduct.polling import ALL_POLLED, RETRIED
 from mockserver.conduct.rules import NotAssessable, Proof
 from mockserver.contract.durations import duration_text
-from mockserver.core.instants import MINUTE, SECOND, Duration, Instant
+from mockserver.core.instants import MINUTE, SECOND, Instant
 from mockserver.core.state.journal import JournalEntry
 
 UNMEASURED = "no clock moved between a 429 and the next call, nor between any other two"
 _PACE_CALLS = 8  # before one, at most, by which a loop is known
 _PACE_GAPS_MIN = 5  # between them and the one: a few calls of several workers may be even too
-_SHARINGS_MAX = 16  # that are followed at once; 64 excuse no more of the random groups that were tried
-_STEPS_MAX = 4_000  # of the search through one group: through a long one fewer are followed
+_EXACT = 0.02  # of a time to wait: how much later a worker is that waits exactly as long
+_FOLLOWED = (16, 256)  # ways to share the calls that are followed at once: more where the fewer leave a call
+_STEPS_MAX = 10_000  # of the search through one group: through a long one fewer are followed
+_number = attrgetter("n")
 
 
 def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
     is_unmeasured = is_over = False
-    in_time = _limited_and_repeated_in_time(evidence)
+    excused = _excused(evidence)
     for first in evidence.exchanges:
         again = list(islice(_retries_of_limited(evidence, first), 2))
         if not again or evidence.may_be_of_another_user(again[0]):
@@ -50,11 +53,11 @@ def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
             is_unmeasured = True
         elif requested is not None:
             is_over |= evidence.is_date_over(first)
-            if first.n not in in_time and evidence.is_early(first, again[0]):
+            if first.n not in excused and evidence.is_early(first, again[0]):
                 after = "while no clock moved" if waited is None else f"after {duration_text(waited)}"
                 message = f"{first.operation} was repeated {after}; its Retry-After was {duration_text(requested)}"
                 yield Proof(message, numbers((first, again[0])))
-        elif first.n not in in_time and _is_burst(evidence, first, again):
+        elif first.n not in excused and _is_burst(evidence, first, again):
             message = f"{first.operation} was sent three times within a second, despite a 429"
             yield Proof(message, numbers((first, *again)))
     if is_unmeasured:
@@ -81,20 +84,25 @@ def _retries_of_limited(evidence: Evidence, first: JournalEntry) -> Iterator[Jou
         yield from (call for call in evidence.repetitions(first) if client_key(call) == caller)
 
 
-def _is_early(evidence: Evidence, first: JournalEntry, again: JournalEntry) -> bool:
+def _comes_too_soon(evidence: Evidence, first: JournalEntry, again: JournalEntry) -> bool:
     """Return True for a repetition before the time to wait is over: a second without a `Retry-After`."""
     if requested_wait(first) is None:
         return (evidence.gap(first, again) or 0) < SECOND
     return evidence.is_early(first, again)
 
 
-def _limited_and_repeated_in_time(evidence: Evidence) -> set[int]:
+def _is_limited(call: JournalEntry) -> bool:
+    """Return True if the client has received a 429."""
+    return call.status == TOO_MANY and was_received(call)
+
+
+def _excused(evidence: Evidence) -> set[int]:
     """
-    Return the calls with a 429 that each have a repetition of their own, between the time to wait and a minute later.
+    Return the numbers of the limited calls that careful workers may have sent.
 
     Polls of a record are left out: a loop that does not wait repeats each of its calls at any time later.
     """
-    limited = (call for call in evidence.exchanges if call.status == TOO_MANY and call.operation not in ALL_POLLED)
+    limited = (call for call in evidence.exchanges if _is_limited(call) and call.operation not in ALL_POLLED)
     equal: dict[Any, list[JournalEntry]] = {(client_key(call), request_of(call)): [] for call in limited}
     for call in evidence.exchanges if equal else ():
         key = client_key(call), request_of(call)
@@ -103,8 +111,8 @@ def _limited_and_repeated_in_time(evidence: Evidence) -> set[int]:
     return set().union(*(_EqualCalls(evidence, calls).excused() for calls in equal.values()))
 
 
-class _Limited(NamedTuple):
-    """A call with a 429 that its worker is to repeat from the instant `due` on."""
+class _Waiting(NamedTuple):
+    """A call that its worker may repeat from the instant `due` on: it got a 429, or failed otherwise."""
 
     due: Instant
     n: int
@@ -115,22 +123,22 @@ class _Sharing(NamedTuple):
     One way in which the calls so far may be those of workers.
 
     Attributes:
-        waiting: the limited calls that their workers may still repeat, by the tries up to them, from one to `RETRIED` and more;
-            in the order in which they are due.
+        waiting: the calls that their workers may still repeat, by the tries up to them, from one to `RETRIED` and more; in the
+            order in which they are due.
         left: the numbers of the limited calls that no worker has repeated in time, and after which none has given up.
     """
 
-    waiting: tuple[tuple[_Limited, ...], ...]
+    waiting: tuple[tuple[_Waiting, ...], ...]
     left: tuple[int, ...]
 
-    def without(self, tries: int, count: int) -> tuple[tuple[_Limited, ...], ...]:
+    def without(self, tries: int, count: int) -> tuple[tuple[_Waiting, ...], ...]:
         """Return `waiting` without the first calls after so many tries."""
         return (*self.waiting[: tries - 1], self.waiting[tries - 1][count:], *self.waiting[tries:])
 
     @property
     def needed(self) -> int:
         """How many calls the workers who wait have to send before all of them may give up."""
-        return sum(tries * len(calls) for tries, calls in enumerate(reversed(self.waiting)))
+        return sum(missing * len(calls) for missing, calls in enumerate(reversed(self.waiting)))
 
 
 class _EqualCalls:
@@ -140,27 +148,37 @@ class _EqualCalls:
         self._evidence = evidence
         self._calls = calls
         self._by_number = {call.n: call for call in calls}
-        self._limited = [call for call in calls if call.status == TOO_MANY]
+        self._limited = [call for call in calls if _is_limited(call)]
+        self._repeated = {call.n for call in self._limited if call is not calls[-1]}
         self._phases: dict[tuple[int, int], Literal["early", "ready", "over"]] = {}
 
     def excused(self) -> set[int]:
-        """Return the numbers of the limited calls that careful workers may have sent."""
-        followed = max(1, min(_SHARINGS_MAX, _STEPS_MAX // len(self._calls)))
+        """Return the numbers of the limited calls, but for the last call, that careful workers may have sent."""
+        left: list[int] = []
+        for most in _FOLLOWED:
+            left = self._left(max(1, min(most, _STEPS_MAX // len(self._calls))))
+            if not left:
+                break
+        return self._repeated.difference(left)
+
+    def _left(self, followed: int) -> list[int]:
+        """Return the limited calls that are left in the best way to share the calls, if so many ways are followed at once."""
         sharings = [_Sharing(((),) * RETRIED, ())]
         for call in self._calls:
-            sharings = _best((after for sharing in sharings for after in self._continued(sharing, call)), followed)
-        least = min(map(self._left_at_end, sharings), key=len)
-        return {call.n for call in self._limited}.difference(least)
+            sharings = _best((after for each in sharings for after in self._continued(each, call)), followed)
+        return min(
+            map(self._left_at_end, sharings), key=lambda left: (len(left), -sum(map(self._is_repeated_too_soon, left)))
+        )
 
     def _continued(self, sharing: _Sharing, call: JournalEntry) -> Iterator[_Sharing]:
         """Yield the ways to share one call more: it is the first of its worker, or a repetition by one who waits."""
-        for tries, waiting in enumerate(sharing.waiting, 1):
-            over = 0
-            while over < len(waiting) and self._phase(waiting[over], call) == "over":
-                over += 1
+        for tries in range(1, RETRIED + 1):
+            waiting = sharing.waiting[tries - 1]
+            over = len(list(takewhile(lambda each: self._phase(each, call) == "over", waiting)))
             if over:
-                left = self._without_given_up(tries, waiting[:over])
-                sharing = _Sharing(sharing.without(tries, over), (*sharing.left, *left))
+                sharing = _Sharing(
+                    sharing.without(tries, over), (*sharing.left, *self._unexcused(tries, waiting[:over]))
+                )
         yield self._with_call(sharing, call, 1)
         for tries, waiting in enumerate(sharing.waiting, 1):
             if waiting and self._phase(waiting[0], call) == "ready":
@@ -168,22 +186,22 @@ class _EqualCalls:
                 yield self._with_call(repeated, call, min(tries + 1, RETRIED))
 
     def _with_call(self, sharing: _Sharing, call: JournalEntry, tries: int) -> _Sharing:
-        """Return the sharing with the worker of this call, who waits after so many tries if it is limited."""
-        if call.status != TOO_MANY or not was_received(call):
+        """Return the sharing with the worker of this call, who waits after so many tries if it has failed."""
+        if not has_to_retry(call):
             return sharing
-        requested = requested_wait(call)
+        wait = 0 if not _is_limited(call) else requested_wait(call)
         waiting = list(sharing.waiting[tries - 1])
-        insort(waiting, _Limited(call.at + (SECOND if requested is None else requested), call.n))
+        insort(waiting, _Waiting(call.at + (SECOND if wait is None else wait), call.n))
         return sharing._replace(waiting=(*sharing.waiting[: tries - 1], tuple(waiting), *sharing.waiting[tries:]))
 
-    def _phase(self, limited: _Limited, call: JournalEntry) -> Literal["early", "ready", "over"]:
-        """Return whether the call comes too early to be the repetition of a limited one, in time, or too late."""
-        key = limited.n, call.n
+    def _phase(self, waiting: _Waiting, call: JournalEntry) -> Literal["early", "ready", "over"]:
+        """Return whether the call comes too early to be the repetition of one that waits, in time, or too late."""
+        key = waiting.n, call.n
         if key not in self._phases:
-            first = self._by_number[limited.n]
-            if (self._evidence.gap(first, call) or 0) > limited.due - first.at + MINUTE:
+            first = self._by_number[waiting.n]
+            if (self._evidence.gap(first, call) or 0) > waiting.due - first.at + MINUTE:
                 self._phases[key] = "over"
-            elif call.follows < first.n or _is_early(self._evidence, first, call):
+            elif call.follows < first.n or (_is_limited(first) and _comes_too_soon(self._evidence, first, call)):
                 self._phases[key] = "early"
             else:
                 self._phases[key] = "ready"
@@ -192,24 +210,48 @@ class _EqualCalls:
     def _left_at_end(self, sharing: _Sharing) -> list[int]:
         left = list(sharing.left)
         for tries, waiting in enumerate(sharing.waiting, 1):
-            left += self._without_given_up(tries, waiting)
+            left += self._unexcused(tries, waiting)
         return left
 
-    def _without_given_up(self, tries: int, limited: Iterable[_Limited]) -> list[int]:
-        """Return the numbers of the calls after which no worker has given up: after fewer tries, or in the pace of a loop."""
-        return [each.n for each in limited if tries < RETRIED or self._is_in_loop(each.n)]
+    def _unexcused(self, tries: int, waiting: Iterable[_Waiting]) -> list[int]:
+        """Return the numbers of the limited calls after which no worker has given up: after fewer tries, or in a loop."""
+        return [
+            each.n for each in waiting if each.n in self._repeated and (tries < RETRIED or self._is_in_loop(each.n))
+        ]
+
+    def _is_repeated_too_soon(self, n: int) -> bool:
+        """Return True if the next call comes before the time to wait is over."""
+        place = bisect_right(self._calls, n, key=_number)
+        following = self._calls[place : place + 1]
+        return any(_comes_too_soon(self._evidence, self._by_number[n], call) for call in following)
 
     def _is_in_loop(self, n: int) -> bool:
-        """Return True if the limited calls up to this one, and the next call, are as even as those of one loop."""
-        number = attrgetter("n")
-        place, following = bisect_right(self._limited, n, key=number), bisect_right(self._calls, n, key=number)
+        """
+        Return True if the limited calls up to this one, and the next call, are as even as those of one loop.
+
+        Workers that wait exactly as long as they have to repeat the gaps between them: such calls are no loop, unless these are
+        the same but for a tenth.
+        """
+        place, following = (bisect_right(calls, n, key=_number) for calls in (self._limited, self._calls))
         sent = [*self._limited[max(0, place - _PACE_CALLS) : place], *self._calls[following : following + 1]]
-        gaps: list[Duration] = [later.at - earlier.at for earlier, later in pairwise(sent)]
-        return len(gaps) >= _PACE_GAPS_MIN and 2 * max(gaps) <= 3 * min(gaps)
+        gaps = [self._evidence.gap(*pair) or 0 for pair in pairwise(sent)]
+        if len(gaps) < _PACE_GAPS_MIN or not 0 < 2 * max(gaps) <= 3 * min(gaps):
+            return False
+        return 10 * max(gaps) <= 11 * min(gaps) or not self._is_of_exact_workers(sent)
+
+    def _is_of_exact_workers(self, sent: Sequence[JournalEntry]) -> bool:
+        """Return True if each call is repeated, as far as these go, when its time to wait is just over."""
+        within = [call for call in sent if call.at + (requested_wait(call) or 0) <= sent[-1].at and _is_limited(call)]
+        instants = [call.at for call in sent]
+        return len(within) >= 2 and all(
+            any(abs(at - call.at - wait) <= _EXACT * wait for at in instants)
+            for call in within
+            if (wait := requested_wait(call))
+        )
 
 
 def _best(sharings: Iterable[_Sharing], most: int) -> list[_Sharing]:
-    """Return the sharings that leave the fewest calls, and of those the ones that need the fewest more; no two alike."""
+    """Return the sharings that leave the fewest calls, and of those the ones that need the fewest more; none twice."""
     best: dict[Any, _Sharing] = {}
     for sharing in sorted(sharings, key=lambda sharing: (len(sharing.left), sharing.needed)):
         if len(best) == most:

@@ -1,16 +1,19 @@
-"""Random groups of workers behind one key, whose calls are all limited or the first of them: who waits is not accused."""
+"""Workers behind one key, whose equal calls are limited: who waits or gives up is not accused, and who does not is."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 
 import pytest
 
 from mockserver import MockServer, Sandbox
-from tests.conduct.findings import severe
+from mockserver.core.instants import SECOND
+from tests.conduct.findings import change, severe
 
+Answer = tuple[float, int | str]  # the second of a call, and the Retry-After of its 429, or another answer
+OK, FAILED = "ok", "failed"
 Worker = Callable[[random.Random, int], Iterator[float]]
 GROUPS = 20  # of each seed
 
@@ -70,3 +73,56 @@ def test_each_careless_worker_is_accused(server: MockServer, seed: int) -> None:
         with server.sandbox(now="2026-01-05T12:00:00Z") as sandbox:
             rules = {finding.partition(":")[0] for finding in found(sandbox, draw, careless, 1, is_over=False)}
             assert {"ignore-retry-after"} == rules
+
+
+def answered(sandbox: Sandbox, answers: Sequence[Answer]) -> set[str]:
+    """Return the rules that clients break whose equal calls come at these seconds and get these answers."""
+    begin = sandbox.now
+    for second, answer in answers:
+        sandbox.sleep(second - (sandbox.now - begin).total_seconds())
+        if isinstance(answer, int):
+            sandbox.on("listTemplates").times(1).error("RATE_LIMIT_EXCEEDED", retry_after=answer)
+        elif answer == FAILED:
+            sandbox.on("listTemplates").times(1).error("INTERNAL_ERROR")
+        sandbox.call("GET", "/v1/message-templates")
+    return {finding.partition(":")[0] for finding in severe(sandbox)}
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        pytest.param([(0, 5), (5, FAILED), (6, 5), (8, OK)], id="one gives up after three tries, one of which failed"),
+        pytest.param([(0, FAILED), (1, FAILED), (3, 5), (5, OK)], id="one gives up after two that failed"),
+        pytest.param([(0, 10), (5.6, 10), (10, 10), (15.6, 10), (20, 10), (25.6, 10)], id="two wait exactly as long"),
+        pytest.param([(second, 5) for second in (0, 5, 10) for _ in range(10)], id="ten at one instant"),
+        pytest.param([(10 * n, 8 if n % 4 else OK) for n in range(12)], id="a poll that is slower than the limit"),
+        pytest.param([(10 * n, OK if n in (3, 8, 9, 10, 11) else 15) for n in range(12)], id="three poll in turn"),
+    ],
+)
+def test_careful_workers_are_not_accused(mockserver: Sandbox, answers: Sequence[Answer]) -> None:
+    assert set() == answered(mockserver, answers)
+
+
+def test_users_who_really_wait_while_the_clock_is_frozen_are_no_loop(mockserver: Sandbox) -> None:
+    seconds = (0, 0.3, 2.1, 2.4, 4.2, 4.6)
+    mockserver.on("listTemplates").error("RATE_LIMIT_EXCEEDED", retry_after=2)
+    for n, second in enumerate(seconds, 1):
+        mockserver.call("GET", "/v1/message-templates")
+        change(mockserver, n, monotonic_us=int(second * SECOND))
+
+    assert [] == severe(mockserver)
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        pytest.param(
+            [(0, 5), (1, 5), (3, 5), (7, 5), (15, 5), (31, 5), (63, 5), (127, 5)], id="a backoff without an end"
+        ),
+        pytest.param([(0, 5), (2, 5), (6, 5), (14, OK)], id="a backoff that succeeds"),
+        pytest.param([(0, 5), (2, OK)], id="one repetition"),
+        pytest.param([(15.2 * n, 30) for n in range(8)], id="a loop of half the time to wait"),
+    ],
+)
+def test_a_careless_worker_is_accused(mockserver: Sandbox, answers: Sequence[Answer]) -> None:
+    assert {"ignore-retry-after"} == answered(mockserver, answers)
