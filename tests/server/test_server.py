@@ -19,7 +19,7 @@ import pytest
 from mockserver.server.http1 import server as http1_server
 from mockserver.server.http1.connection import ConnectionLimits
 from mockserver.server.http1.listener import PortInUse
-from mockserver.server.http1.messages import Request, Response
+from mockserver.server.http1.messages import Disconnect, Request, Response
 from mockserver.server.http1.request import RequestHead
 from tests.harness.waiting import wait_until
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
@@ -448,6 +448,22 @@ def test_the_connection_without_a_request_for_the_longest_time_gives_way_to_anot
         assert second.ended()
         assert 200 == third.send("GET / HTTP/1.1").answer().status
         assert 3 == server.connections
+
+
+def test_a_connection_that_the_handler_has_reset_is_not_taken_for_an_idle_one(serve: Serve) -> None:
+    reset, one = (lambda environ, start: Disconnect(is_reset=True)), ConnectionLimits(connections=1)
+    server = serve(reset, limits=one, idle_seconds=3_600)
+
+    def is_reset() -> bool:
+        with RawClient(server.port) as client, pytest.raises(ConnectionResetError):
+            client.send("GET / HTTP/1.1").ended()
+        return True
+
+    assert is_reset()
+    wait_until_ended(server)
+    with RawClient(server.port) as idle:
+        assert is_reset()
+        assert idle.ended()
 
 
 @pytest.mark.parametrize(

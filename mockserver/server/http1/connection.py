@@ -463,7 +463,8 @@ class Connection:
             self._held.close()
             self._held = None
         self._exchanges += 1
-        self._shared.idle[self] = None
+        if not self.wire.is_closed:  # as it is after a reset
+            self._shared.idle[self] = None
         if self._config.log is not None:
             line = "-" if head is None else f"{head.method} {head.raw_target}"
             self._config.log(_printable(f'{self._client[0]} "{line}" {status or "-"}'))
