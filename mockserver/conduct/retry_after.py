@@ -155,8 +155,9 @@ class _EqualCalls:
     def excused(self) -> set[int]:
         """Return the numbers of the limited calls, but for the last call, that careful workers may have sent."""
         left: list[int] = []
-        for most in _FOLLOWED:
-            left = self._left(max(1, min(most, _STEPS_MAX // len(self._calls))))
+        most = max(1, _STEPS_MAX // len(self._calls))
+        for followed in sorted({min(most, each) for each in _FOLLOWED}):
+            left = self._left(followed)
             if not left:
                 break
         return self._repeated.difference(left)
@@ -174,11 +175,9 @@ class _EqualCalls:
         """Yield the ways to share one call more: it is the first of its worker, or a repetition by one who waits."""
         for tries in range(1, RETRIED + 1):
             waiting = sharing.waiting[tries - 1]
-            over = len(list(takewhile(lambda each: self._phase(each, call) == "over", waiting)))
-            if over:
-                sharing = _Sharing(
-                    sharing.without(tries, over), (*sharing.left, *self._unexcused(tries, waiting[:over]))
-                )
+            if over := list(takewhile(lambda each: self._phase(each, call) == "over", waiting)):
+                left = (*sharing.left, *self._unexcused(tries, over))
+                sharing = _Sharing(sharing.without(tries, len(over)), left)
         yield self._with_call(sharing, call, 1)
         for tries, waiting in enumerate(sharing.waiting, 1):
             if waiting and self._phase(waiting[0], call) == "ready":
