@@ -323,8 +323,8 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "journal-entries",
-        "if len(self.exchanges) > self.limits.max_entries:",
-        "if len(self.exchanges) >= self.limits.max_entries:",
+        "if len(self.exchanges) > limits.max_entries:",
+        "if len(self.exchanges) >= limits.max_entries:",
         "the journal holds one call less than it may",
         (f"{_SERVER}test_journal_bounds.py",),
     ),
