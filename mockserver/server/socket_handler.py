@@ -332,6 +332,8 @@ class _SocketCall:
 
     def as_response(self, response: HttpResponse | NoResponse, hosted: HostedSandbox | None) -> ResponseOrDisconnect:
         """Return the response for the server, with the dispatch of the due webhooks after it."""
+        # The note refers back to this call: the two would hold the request's body until the garbage collector runs.
+        on_lost, self._on_lost = self._on_lost, None
         is_idle = self.is_quiet or hosted is None or hosted.sandbox.outbox.is_idle
         after = None if is_idle or hosted is None else hosted.dispatch_webhooks
         lane = None if hosted is None else hosted.id
@@ -339,11 +341,11 @@ class _SocketCall:
             return Disconnect(response.reason == "reset", after, lane)
         status, headers, body, transmission = response
         if transmission is None and len(body) <= _PIECE_BYTES:
-            return Response(status, headers, body, False, after, self._on_lost, lane=lane)
+            return Response(status, headers, body, False, after, on_lost, lane=lane)
         if not any(name == "Content-Length" for name, _ in headers):
             headers = (*headers, ("Content-Length", str(len(body))))
         sent, closes = self._parts_sent(response, hosted)
-        return Response(status, headers, sent, closes, after, self._on_lost, lane=lane)
+        return Response(status, headers, sent, closes, after, on_lost, lane=lane)
 
     def _parts_sent(
         self, response: HttpResponse, hosted: HostedSandbox | None

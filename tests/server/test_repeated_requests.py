@@ -11,6 +11,7 @@ import pytest
 
 from mockserver import MockServer, Sandbox
 from mockserver.core.state.journal import JournalEntry
+from mockserver.server.socket_handler import _SocketCall
 from tests.server.rawclient import Answer, RawClient
 from tests.server.test_latest_responses import Forgetful
 
@@ -152,3 +153,20 @@ def test_a_call_that_a_rule_may_delay_has_headers_of_its_own_by_which_the_log_fi
         _get(client, target, key)
 
     assert 3 == len({id(entry.call.headers) for entry in _entries(sandbox)})
+
+
+def test_a_call_that_a_rule_has_delayed_is_freed_without_the_garbage_collector(
+    server: MockServer, client: RawClient
+) -> None:
+    sandbox = server.sandbox()
+    sandbox.on("listCampaigns").delay("1ms")
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(5):
+            _get(client, f"/sandboxes/{sandbox.id}/v1/campaigns", sandbox.secret_key)
+        calls = sum(type(each) is _SocketCall for each in gc.get_objects())
+    finally:
+        gc.enable()
+
+    assert calls <= 1  # the last one may not have ended yet

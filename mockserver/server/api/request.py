@@ -37,7 +37,7 @@ from mockserver.core.state.calls import ApiError, Call, Excess, UploadedFile, no
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.api import router
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait, ExchangeWithRules, run_call
-from mockserver.server.api.response import ResponseOptions, ResponseOrWait, map_response, without_body
+from mockserver.server.api.response import LatestResponse, ResponseOptions, ResponseOrWait, map_response, without_body
 
 SANDBOXES = "/sandboxes/"  # followed by a sandbox's id: the prefix of that sandbox
 _STEP_BYTES = 64 * 1024  # of an upload, searched or copied without letting another thread run
@@ -306,10 +306,11 @@ def handle_api_request(
 def _latest_call(sandbox: SandboxState, request: HttpRequest) -> Call | None:
     """Return the latest call of this path, if its request was equal: a server has the same headers for equal heads."""
     latest = sandbox.runtime.latest_responses
-    known = latest.get(request.target) if latest is not None else None
-    if known is None or known.entry is None:
+    known: LatestResponse | None = latest.get(request.target) if latest is not None else None
+    entry = known.entry if known is not None else None  # read once: another thread may forget it
+    if entry is None:
         return None
-    call: Call = known.entry.call
+    call = entry.call
     is_equal = (
         call.headers is request.headers
         and call.method == request.method
