@@ -3,7 +3,7 @@ The judge of calls that got a 429: each is repeated once its time to wait is ove
 
 Equal calls of equal clients may be those of several workers, threads or users of one app, which no call shows. So the judge
 looks for a way to share them among careful workers: each repeats its own call in time, or gives up after `RETRIED` tries. It
-accuses a call that is left over in the best way that it finds, if the next equal call came too soon after it.
+accuses a call that is left over in the best way that it finds, if the next equal call follows too soon.
 """
 
 from __future__ import annotations
