@@ -270,7 +270,7 @@ class Evidence:
     def repetitions(self, exchange: JournalEntry) -> Iterator[JournalEntry]:
         """Yield the calls with the same request, byte for byte, that the client sent after this exchange."""
         alike = self._by_request[request_of(exchange)]
-        for place in range(bisect_right(alike, exchange.n, key=_number), len(alike)):
+        for place in range(bisect_right(alike, exchange.n, key=number), len(alike)):
             if alike[place].follows >= exchange.n:
                 yield alike[place]
 
@@ -304,13 +304,13 @@ class Evidence:
 
     def is_locked_out(self, after: JournalEntry) -> bool:
         """Return True if a call of the client after this one was refused by its key or its account: only a person can go on then."""
-        start, caller = bisect_right(self.exchanges, after.n, key=_number), client_key(after)
+        start, caller = bisect_right(self.exchanges, after.n, key=number), client_key(after)
         calls = (call for call in self.exchanges[start:] if client_key(call) == caller and was_received(call))
         return any(call.status in OF_ALL_CALLS for call in calls)
 
     def between(self, first: JournalEntry, last: JournalEntry, *operations: str) -> list[JournalEntry]:
         """Return the calls of these operations after one exchange and before another, as the client sent the two."""
-        start, end = (bisect_right(self.exchanges, n, key=_number) for n in self._span(first, last))
+        start, end = (bisect_right(self.exchanges, n, key=number) for n in self._span(first, last))
         calls = (call for call in self.exchanges[start:end] if call.n != first.n)
         return [call for call in calls if call.operation in operations]
 
@@ -350,7 +350,7 @@ class Evidence:
 
     def is_in_a_row(self, first: JournalEntry, last: JournalEntry) -> bool:
         """Return True if in between their client sent only calls that concern the same record: they are of one user then."""
-        start, end = (bisect_right(self.exchanges, n, key=_number) for n in self._span(first, last))
+        start, end = (bisect_right(self.exchanges, n, key=number) for n in self._span(first, last))
         caller, ids = client_key(first), set(first.call.params.values())
         return not any(
             ids.isdisjoint(call.call.params.values()) and request_of(call) != request_of(first)
@@ -521,7 +521,8 @@ def _as_received(exchanges: Sequence[JournalEntry]) -> tuple[JournalEntry, ...]:
     return tuple(reversed(received))
 
 
-def _number(exchange: JournalEntry) -> int:
+def number(exchange: JournalEntry) -> int:
+    """Return the exchange's number, by which those of a run are in order."""
     return exchange.n
 
 

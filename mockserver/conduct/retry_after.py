@@ -11,7 +11,6 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, pairwise, takewhile
-from operator import attrgetter
 from typing import Any, Literal
 
 from mockserver._records import NamedTuple
@@ -20,6 +19,7 @@ from mockserver.conduct.evidence import (
     Evidence,
     client_key,
     has_to_retry,
+    number,
     numbers,
     request_of,
     requested_wait,
@@ -38,7 +38,6 @@ _PACE_GAPS_MIN = 5  # between them and the one: a few calls of several workers m
 _EXACT = 0.02  # of a time to wait: how much later a worker is that waits exactly as long
 _FOLLOWED = (16, 256)  # ways to share the calls that are followed at once: more where the fewer leave a call
 _STEPS_MAX = 10_000  # of the search through one group: through a long one fewer are followed
-_number = attrgetter("n")
 
 
 def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
@@ -79,7 +78,7 @@ def _is_burst(evidence: Evidence, first: JournalEntry, again: Sequence[JournalEn
 
 def _retries_of_limited(evidence: Evidence, first: JournalEntry) -> Iterator[JournalEntry]:
     """Yield the repetitions of a call that the client received a 429 for."""
-    if first.status == TOO_MANY and was_received(first):
+    if _is_limited(first):
         caller = client_key(first)
         yield from (call for call in evidence.repetitions(first) if client_key(call) == caller)
 
@@ -131,9 +130,10 @@ class _Sharing(NamedTuple):
     waiting: tuple[tuple[_Waiting, ...], ...]
     left: tuple[int, ...]
 
-    def without(self, tries: int, count: int) -> tuple[tuple[_Waiting, ...], ...]:
-        """Return `waiting` without the first calls after so many tries."""
-        return (*self.waiting[: tries - 1], self.waiting[tries - 1][count:], *self.waiting[tries:])
+    def having(self, tries: int, waiting: tuple[_Waiting, ...], left: Iterable[int] = ()) -> _Sharing:
+        """Return the sharing with these calls after so many tries, and with those that are left besides."""
+        rows = (*self.waiting[: tries - 1], waiting, *self.waiting[tries:])
+        return _Sharing(rows, (*self.left, *left))
 
     @property
     def needed(self) -> int:
@@ -176,22 +176,20 @@ class _EqualCalls:
         for tries in range(1, RETRIED + 1):
             waiting = sharing.waiting[tries - 1]
             if over := list(takewhile(lambda each: self._phase(each, call) == "over", waiting)):
-                left = (*sharing.left, *self._unexcused(tries, over))
-                sharing = _Sharing(sharing.without(tries, len(over)), left)
+                sharing = sharing.having(tries, waiting[len(over) :], self._unexcused(tries, over))
         yield self._with_call(sharing, call, 1)
         for tries, waiting in enumerate(sharing.waiting, 1):
             if waiting and self._phase(waiting[0], call) == "ready":
-                repeated = _Sharing(sharing.without(tries, 1), sharing.left)
-                yield self._with_call(repeated, call, min(tries + 1, RETRIED))
+                yield self._with_call(sharing.having(tries, waiting[1:]), call, min(tries + 1, RETRIED))
 
     def _with_call(self, sharing: _Sharing, call: JournalEntry, tries: int) -> _Sharing:
         """Return the sharing with the worker of this call, who waits after so many tries if it has failed."""
         if not has_to_retry(call):
             return sharing
-        wait = 0 if not _is_limited(call) else requested_wait(call)
+        wait = requested_wait(call) if _is_limited(call) else 0
         waiting = list(sharing.waiting[tries - 1])
         insort(waiting, _Waiting(call.at + (SECOND if wait is None else wait), call.n))
-        return sharing._replace(waiting=(*sharing.waiting[: tries - 1], tuple(waiting), *sharing.waiting[tries:]))
+        return sharing.having(tries, tuple(waiting))
 
     def _phase(self, waiting: _Waiting, call: JournalEntry) -> Literal["early", "ready", "over"]:
         """Return whether the call comes too early to be the repetition of one that waits, in time, or too late."""
@@ -220,7 +218,7 @@ class _EqualCalls:
 
     def _is_repeated_too_soon(self, n: int) -> bool:
         """Return True if the next call comes before the time to wait is over."""
-        place = bisect_right(self._calls, n, key=_number)
+        place = bisect_right(self._calls, n, key=number)
         following = self._calls[place : place + 1]
         return any(_comes_too_soon(self._evidence, self._by_number[n], call) for call in following)
 
@@ -231,7 +229,7 @@ class _EqualCalls:
         Workers that wait exactly as long as they have to repeat the gaps between them: such calls are no loop, unless these are
         the same but for a tenth.
         """
-        place, following = (bisect_right(calls, n, key=_number) for calls in (self._limited, self._calls))
+        place, following = (bisect_right(calls, n, key=number) for calls in (self._limited, self._calls))
         sent = [*self._limited[max(0, place - _PACE_CALLS) : place], *self._calls[following : following + 1]]
         gaps = [self._evidence.gap(*pair) or 0 for pair in pairwise(sent)]
         if len(gaps) < _PACE_GAPS_MIN or not 0 < 2 * max(gaps) <= 3 * min(gaps):

@@ -106,6 +106,14 @@ def test_the_journal_holds_the_call_of_equal_requests_once(server: MockServer, c
     assert 1 == len({id(entry.call) for entry in entries[1:]})
 
 
+def test_a_repeated_entry_differs_in_its_number_and_its_real_times_alone(server: MockServer) -> None:
+    sandbox = server.sandbox()
+    sandbox.call("GET", "/v1/campaigns")
+    (entry,) = _entries(sandbox)
+
+    assert entry._replace(n=2, monotonic_us=3, process=4) == entry.repeated(2, 3, 4)
+
+
 def test_equal_requests_are_recorded_as_those_of_a_server_that_remembers_none(
     server: MockServer, client: RawClient
 ) -> None:

@@ -250,8 +250,7 @@ class Connection:
             if limit is not None and self._request_timer is None and self._has_begun:
                 self._request_timer = self._loop.call_later(limit, self._refuse_late_head)
             return
-        if self._request_timer is not None:
-            self._cancel_request_timer()
+        self._cancel_request_timer()
         self._shared.idle.pop(self, None)
         head = parse_head(bytes(received[:size]))
         del received[:size]
