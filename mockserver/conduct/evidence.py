@@ -268,11 +268,8 @@ class Evidence:
         return self._by_number.get(n)
 
     def repetitions(self, exchange: JournalEntry) -> Iterator[JournalEntry]:
-        """Yield the calls with the same request, byte for byte, that the client sent after this exchange."""
-        alike = self._by_request[request_of(exchange)]
-        for place in range(bisect_right(alike, exchange.n, key=number), len(alike)):
-            if alike[place].follows >= exchange.n:
-                yield alike[place]
+        """Return the calls with the same request, byte for byte, that the client sent after this exchange."""
+        return sent_after(exchange, self._by_request[request_of(exchange)])
 
     def next_repetition(self, exchange: JournalEntry) -> JournalEntry | None:
         """Return the first of `repetitions`, or None."""
@@ -562,6 +559,13 @@ def client_key(exchange: JournalEntry) -> tuple[str, str]:
     """Return the caller's API key and user agent: workers that share a key differ in the latter, if at all."""
     headers: Mapping[str, str] = exchange.call.headers
     return headers.get("x-api-key", ""), headers.get("user-agent", "")
+
+
+def sent_after(exchange: JournalEntry, calls: Sequence[JournalEntry]) -> Iterator[JournalEntry]:
+    """Yield those of the calls, which are in order, that were sent after the response to this exchange."""
+    for place in range(bisect_right(calls, exchange.n, key=number), len(calls)):
+        if calls[place].follows >= exchange.n:
+            yield calls[place]
 
 
 def body_of(exchange: JournalEntry) -> Mapping[str, Any]:

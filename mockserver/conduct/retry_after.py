@@ -9,7 +9,7 @@ accuses a call that is left over in the best way that it finds, if the next equa
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise, takewhile
 from typing import Any, Literal
 
@@ -23,6 +23,7 @@ from mockserver.conduct.evidence import (
     numbers,
     request_of,
     requested_wait,
+    sent_after,
     succeeded,
     was_received,
 )
@@ -42,9 +43,10 @@ _STEPS_MAX = 10_000  # of the search through one group: through a long one fewer
 
 def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
     is_unmeasured = is_over = False
-    excused = _excused(evidence)
-    for first in evidence.exchanges:
-        again = list(islice(_retries_of_limited(evidence, first), 2))
+    equal = _equal_to_limited(evidence)
+    excused = _excused(evidence, equal)
+    for first in filter(_is_limited, evidence.exchanges):
+        again = list(islice(sent_after(first, equal[_key(first)]), 2))
         if not again or evidence.may_be_of_another_user(again[0]):
             continue
         waited, requested = evidence.gap(first, again[0]), requested_wait(first)
@@ -76,11 +78,18 @@ def _is_burst(evidence: Evidence, first: JournalEntry, again: Sequence[JournalEn
     return sum(waits) < SECOND and not waits[0] < waits[1]
 
 
-def _retries_of_limited(evidence: Evidence, first: JournalEntry) -> Iterator[JournalEntry]:
-    """Yield the repetitions of a call that the client received a 429 for."""
-    if _is_limited(first):
-        caller = client_key(first)
-        yield from (call for call in evidence.repetitions(first) if client_key(call) == caller)
+def _key(call: JournalEntry) -> Any:
+    """Return what equal calls of equal clients have in common."""
+    return client_key(call), request_of(call)
+
+
+def _equal_to_limited(evidence: Evidence) -> Mapping[Any, Sequence[JournalEntry]]:
+    """Return the calls that are equal to one that the client received a 429 for, in order, by what they have in common."""
+    equal: dict[Any, list[JournalEntry]] = {_key(call): [] for call in evidence.exchanges if _is_limited(call)}
+    for call in evidence.exchanges if equal else ():
+        if (same := equal.get(_key(call))) is not None:
+            same.append(call)
+    return equal
 
 
 def _comes_too_soon(evidence: Evidence, first: JournalEntry, again: JournalEntry) -> bool:
@@ -95,19 +104,14 @@ def _is_limited(call: JournalEntry) -> bool:
     return call.status == TOO_MANY and was_received(call)
 
 
-def _excused(evidence: Evidence) -> set[int]:
+def _excused(evidence: Evidence, equal: Mapping[Any, Sequence[JournalEntry]]) -> set[int]:
     """
     Return the numbers of the limited calls that careful workers may have sent.
 
     Polls of a record are left out: a loop that does not wait repeats each of its calls at any time later.
     """
-    limited = (call for call in evidence.exchanges if _is_limited(call) and call.operation not in ALL_POLLED)
-    equal: dict[Any, list[JournalEntry]] = {(client_key(call), request_of(call)): [] for call in limited}
-    for call in evidence.exchanges if equal else ():
-        key = client_key(call), request_of(call)
-        if key in equal:
-            equal[key].append(call)
-    return set().union(*(_EqualCalls(evidence, calls).excused() for calls in equal.values()))
+    searched = (calls for calls in equal.values() if calls[0].operation not in ALL_POLLED)
+    return set().union(*(_EqualCalls(evidence, calls).excused() for calls in searched))
 
 
 class _Waiting(NamedTuple):

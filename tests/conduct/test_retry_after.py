@@ -9,6 +9,7 @@ from heapq import heapify, heappop, heappush
 import pytest
 
 from mockserver import MockServer, Sandbox
+from mockserver.conduct import retry_after as judge
 from mockserver.core.instants import SECOND
 from tests.conduct.findings import change, severe
 
@@ -126,3 +127,17 @@ def test_users_who_really_wait_while_the_clock_is_frozen_are_no_loop(mockserver:
 )
 def test_a_careless_worker_is_accused(mockserver: Sandbox, answers: Sequence[Answer]) -> None:
     assert {"ignore-retry-after"} == answered(mockserver, answers)
+
+
+def test_the_calls_of_an_agent_are_compared_with_its_own(mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the calls of many agents take as long to judge as those of one."""
+    mockserver.on("listTemplates").error("RATE_LIMIT_EXCEEDED", retry_after=2)
+    for _ in range(2):
+        for agent in range(50):
+            mockserver.call("GET", "/v1/message-templates", headers={"User-Agent": f"agent {agent}"})
+        mockserver.sleep(1)
+    asked: list[int] = []
+    key = judge.client_key
+    monkeypatch.setattr(judge, "client_key", lambda call: asked.append(call.n) or key(call))
+    assert 50 == len(severe(mockserver))
+    assert len(asked) <= 4 * 100
