@@ -20,6 +20,7 @@ from tests.operations.inbox import Inbox
 from tests.operations.session_calls import NOON, begin
 from tests.server.conftest import Serve
 from tests.server.control_calls import control, make, refused
+from tests.server.receivers import PATIENCE_SECONDS
 from tests.server.sockets import ReceivedRequest, app
 
 pytestmark = pytest.mark.clause("events.once")
@@ -114,6 +115,51 @@ def test_a_receiver_on_a_socket_is_answered_while_time_passes(server: MockServer
         (second, "expired", "2026-03-01T12:25:00.000Z"),
     ] == seen
     assert "2026-03-01T13:05:00.000Z" == reply["now"]
+
+
+def test_a_call_that_ends_late_leaves_what_is_due_to_the_advance(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the advance goes on, and may end, while the call's thread still sends."""
+    own, senders = threading.current_thread(), []
+    mockserver.receive_webhooks(lambda _: senders.append(threading.current_thread()))
+    begin(mockserver)
+    dispatch = mockserver._hosted.dispatch
+    send_due = dispatch.send_due
+
+    def send_after_a_call() -> None:
+        if threading.current_thread() is own:
+            ending = threading.Thread(target=dispatch.dispatch_due)
+            ending.start()
+            ending.join(PATIENCE_SECONDS)
+        send_due()
+
+    monkeypatch.setattr(dispatch, "send_due", send_after_a_call)
+    mockserver.advance("1h")
+
+    assert [own] == senders
+
+
+def test_an_advance_sends_what_a_call_makes_due_at_its_end(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    received: list[Any] = []
+    mockserver.receive_webhooks(lambda webhook: received.append(webhook.json()["data"]["sessionId"]))
+    session = begin(mockserver)
+    dispatch = mockserver._hosted.dispatch
+    advance_to = dispatch._advance_to
+
+    def advance_then_call(*arguments: Any) -> Any:
+        fired = advance_to(*arguments)
+        calling = threading.Thread(target=mockserver.complete_session, args=(session,))
+        calling.start()
+        calling.join(PATIENCE_SECONDS)
+        return fired
+
+    monkeypatch.setattr(dispatch, "_advance_to", advance_then_call)
+    mockserver.advance("1m")
+
+    assert [session] == received
 
 
 def test_a_receiver_on_a_socket_may_advance_the_clock(server: MockServer, serve: Serve) -> None:

@@ -2,7 +2,7 @@
 Dispatcher: sends a sandbox's deliveries and advances its clock, without the lock while a receiver runs.
 
 1. The thread whose command or call makes a delivery due sends it, in order, after that command or call. With background
-   workers these send it instead; `advance` always sends in its own thread.
+   workers these send it instead; `advance` always sends in its own thread, also what calls make due meanwhile.
 2. What a call of the API makes due is sent after its response: over a socket after the last byte, in process before the
    next call or command. A rule may have it sent before the response.
 3. A receiver may call the mock, which responds meanwhile; the thread that is sending sends what that call makes due.
@@ -87,7 +87,7 @@ class WebhookDispatcher:
         self._worked = threading.Condition(sandbox.lock)  # type: ignore[arg-type]  # an RLock, as the host makes it
         # Attempts of the background workers for which an advance waits, by their identity.
         self._awaited: dict[int, PlannedAttempt] = {}
-        self._active_senders = 0  # threads in `send_due`
+        self._active_senders = 0  # threads in `send_due`, or in an advance that sends
         self._active_advances = 0
         self._is_closed = False
         self.is_held = False
@@ -322,17 +322,22 @@ class WebhookDispatcher:
             LoopBlocked: see `raises_blocked`.
         """
         sandbox = self._sandbox
+        is_blocked = not raises_blocked and event_loops.running() is not None
+        sends = not (self.is_held or self._is_inside() or is_blocked)
         with sandbox.lock:
             epoch, end = sandbox.epoch, None if until_idle else scheduler.advance_target(sandbox, by=by, to=to)
             self._active_advances += 1
-        is_blocked = not raises_blocked and event_loops.running() is not None
-        sends_nothing = self.is_held or self._is_inside() or is_blocked
+            self._change_senders(int(sends))  # a call meanwhile leaves what is due to this thread
         try:
-            return self._advance_to(epoch, end, None if sends_nothing else deliveries.has_due_attempt)
+            fired = self._advance_to(epoch, end, deliveries.has_due_attempt if sends else None)
         finally:
             with sandbox.lock:
                 self._active_advances -= 1
+                self._change_senders(-int(sends))
                 self._close_unused_connections()
+        if sends:
+            self.dispatch_due()  # what a call has made due since the last step
+        return fired
 
     def _advance_to(
         self, epoch: int, end: Instant | None, pause: Callable[[SandboxState], bool] | None
