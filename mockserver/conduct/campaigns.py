@@ -10,6 +10,7 @@ from typing import Any
 
 from mockserver._records import NamedTuple
 from mockserver.conduct.evidence import (
+    FINAL,
     Evidence,
     body_of,
     client_key,
@@ -36,6 +37,7 @@ _RETRIED_WITHIN = MINUTE
 _BELOW = "; if your code sent it once, its HTTP library has sent it again"
 _AT_ONCE = 5 * SECOND
 _LOOP = 2  # repetitions of a cancel
+_LOOKED_WITHIN = MINUTE  # a client that backs off after a failed cancel has looked by then
 _SAME_RUN = 5 * MINUTE  # a later cancel is a new decision of the user, not a retry
 
 
@@ -152,9 +154,22 @@ def _clones(evidence: Evidence, cause: str) -> Iterator[Proof]:
             continue
         if cause == "createCampaign" and _is_of_another(evidence, row["originalId"], create):
             continue
+        if _knew_of(evidence, row["originalId"], why, create):
+            continue
         if start.at - original.at <= _CLONED_WITHIN:
             message = f"campaign {row['cloneId']} is a clone of {row['originalId']}, created after {row['why']} and started too"
             yield Proof(message, (*row["exchanges"], start.n))
+
+
+def _knew_of(evidence: Evidence, campaign_id: str, why: JournalEntry, create: JournalEntry) -> bool:
+    """
+    Return True if the client found the campaign of its lost create before it created another one.
+
+    One that was refused as already done may copy what it reads: only a later create is a new decision.
+    """
+    shown = any(why.n < n < create.n for n, _ in evidence.shown(campaign_id))
+    is_lost = why.operation == "createCampaign" and not was_received(why)
+    return shown and (is_lost or (why.operation == "startCampaign" and create.at - why.at > _SAME_RUN))
 
 
 def _is_of_another(evidence: Evidence, campaign_id: str, create: JournalEntry) -> bool:
@@ -207,13 +222,12 @@ def _canceled_again(evidence: Evidence, success: JournalEntry, cancels: Sequence
 
 def restart_canceled(evidence: Evidence) -> Iterator[Proof]:
     for campaign_id, starts in evidence.grouped_by("id", "startCampaign"):
-        final = next(_ends_received(evidence, campaign_id), None)
-        if final is None:
-            continue
+        ends = list(_ends_received(evidence, campaign_id))
         lost = next((start.n for start in starts if not was_received(start)), math.inf)
         for start in starts:
-            is_refused = (start.status or 0) >= 400 and final.n < start.n <= lost
-            if is_refused and not evidence.may_be_of_another_user(start):
+            final = next((end for end in ends if client_key(end) == client_key(start)), None)
+            is_refused = (start.status or 0) >= 400 and final is not None and final.n < start.n <= lost
+            if final is not None and is_refused and not evidence.may_be_of_another_user(start):
                 yield Proof(f"campaign {campaign_id} was started after it had ended", numbers((final, start)))
 
 
@@ -235,7 +249,7 @@ def wrong_variable_keys(evidence: Evidence) -> Iterator[Proof]:
         manual = {variable.key for variable in template.variables if variable.source is None} if template else set()
         for start in starts.get(campaign.id, ()):
             values = body_of(start).get("commonVariables")
-            known = manual | _listed(evidence, campaign.template_id, start)
+            known = manual.union(*_listed(evidence, campaign.template_id, start))
             wrong = sorted(set(values) - known) if isinstance(values, dict) else []
             is_changed = template is not None and template.updated_at > start.at
             if template and wrong and not is_changed:
@@ -244,11 +258,10 @@ def wrong_variable_keys(evidence: Evidence) -> Iterator[Proof]:
                 yield Proof(message, (start.n,))
 
 
-def _listed(evidence: Evidence, template_id: str, start: JournalEntry) -> set[str]:
-    """Return the variables that the client's last read of the template before a start has listed."""
-    reads = [read for read in evidence.concerning(template_id) if read.operation == "readTemplate" and read.n < start.n]
-    read = next((read for read in reversed(reads) if succeeded(read)), None)
-    return set() if read is None else _listed_in(evidence, read)
+def _listed(evidence: Evidence, template_id: str, start: JournalEntry) -> Iterator[set[str]]:
+    """Yield the variables that each read of the template before a start has listed: each may be what its user was shown."""
+    reads = (read for read in evidence.concerning(template_id) if read.operation == "readTemplate" and read.n < start.n)
+    yield from (_listed_in(evidence, read) for read in reads if succeeded(read))
 
 
 def _listed_in(evidence: Evidence, read: JournalEntry) -> set[str]:
@@ -284,8 +297,14 @@ def cancel_and_forget(evidence: Evidence) -> Iterator[Proof]:
         later = [call for call in evidence.concerning(campaign_id) if call.n > last.n]
         is_started = any(call.operation == "startCampaign" for call in later)
         has_tried = failures_at_end(cancels) >= RETRIED or failures_at_end(later) >= RETRIED
-        ended_at = evidence.ended_at(campaign_id)
-        was_over = ended_at is not None and ended_at <= last.at + (requested_wait(last) or 0)
-        if not (was_over or is_started or has_tried or evidence.is_locked_out(last)):
+        if not (_was_over(evidence, campaign_id, last) or is_started or has_tried or evidence.is_locked_out(last)):
             message = f"the cancel of {campaign_id} got {outcome(last)}, was not repeated, and the campaign completed"
             yield Proof(message, (last.n,))
+
+
+def _was_over(evidence: Evidence, campaign_id: str, cancel: JournalEntry) -> bool:
+    """Return True if the campaign had completed before the cancel was due again, or when the client looked at it instead."""
+    due, ended_at = cancel.at + (requested_wait(cancel) or 0), evidence.ended_at(campaign_id)
+    looked = next(((n, status) for n, status in evidence.shown(campaign_id) if n > cancel.n), None)
+    look = None if looked is None or looked[1] not in FINAL else evidence.by_number(looked[0])
+    return (ended_at is not None and ended_at <= due) or (look is not None and look.at <= due + _LOOKED_WITHIN)

@@ -318,7 +318,7 @@ class Evidence:
         A service that lags behind shows the former state, also after it has refused the call or answered it.
         """
         since, until = self._span(first, again)
-        shown = self._shown.get(again.call.params.get("id"), [])
+        shown = self.shown(again.call.params.get("id"))
         place = bisect_right(shown, until, key=lambda each: each[0]) - 1
         return place >= 0 and shown[place][0] > since and shown[place][1] in _ALLOWED_IN.get(again.operation or "", ())
 
@@ -331,7 +331,7 @@ class Evidence:
         if again.operation not in _ALLOWED_IN:
             return False
         campaign_id, allowed = again.call.params["id"], _ALLOWED_IN[again.operation]
-        shown = [n for n, status in self._shown.get(campaign_id, ()) if n <= again.follows and status in allowed]
+        shown = [n for n, status in self.shown(campaign_id) if n <= again.follows and status in allowed]
         sent = [
             call for call in self.concerning(campaign_id) if call.operation == again.operation and call.n <= again.n
         ]
@@ -354,6 +354,10 @@ class Evidence:
             for call in self.exchanges[start:end]
             if client_key(call) == caller
         )
+
+    def shown(self, campaign_id: str | None) -> Sequence[tuple[int, Any]]:
+        """Return the statuses of a campaign and of its executions that the client received, each with the number of its call."""
+        return self._shown.get(campaign_id, [])
 
     @cached_property
     def _shown(self) -> Mapping[Any, list[tuple[int, Any]]]:

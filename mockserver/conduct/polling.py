@@ -46,6 +46,7 @@ _LEAST: Mapping[str, Duration] = MappingProxyType(
     {"readExecution": 10 * SECOND, "readConnectionSession": 2 * SECOND, "readCampaign": 10 * SECOND}
 )
 _SAME_LOOP = 5 * MINUTE  # a later read is not part of the loop
+_DRAINED_WITHIN = MINUTE  # of a cancel: sends that were queued before it may still take place
 _GIVEN_UP_AFTER = 2 * MINUTE
 RETRIED = 3  # calls in a row that failed: a client that gives up then has retried
 STALLED = 2 * MINUTE
@@ -86,10 +87,12 @@ def final_read(evidence: Evidence, polls: PollSequence) -> FinalRead | None:
         for earlier, later in pairwise(reads[place:])
     )
     loop = [read for read, _ in takewhile(lambda pair: pair[1], zip(reads[place + 1 :], is_of_loop, strict=True))]
-    # Counts may change after the end: only a read with the same ones is superfluous.
-    before = evidence.answer(reads[place])
+    # Counts may change after the end: only a read with the same ones is superfluous, and none shortly after a cancel.
+    before, until = evidence.answer(reads[place]), 0
+    if evidence.answer_field(reads[place], "status") == "canceled":
+        until = (evidence.ended_at(polls.id) or reads[place].at) + _DRAINED_WITHIN
     later: list[JournalEntry] = []
-    for read in loop:
+    for read in (read for read in loop if read.at > until):
         answer = evidence.answer(read)
         if answer == before:
             later.append(read)
@@ -154,8 +157,10 @@ def _poll_loops(evidence: Evidence) -> Iterator[PollSequence]:
     for sequence in poll_sequences(evidence, ALL_POLLED):
         final = final_read(evidence, sequence)
         polls = [poll for poll in sequence.reads if final is None or poll.n <= final.exchange.n]
-        ends = [write.n for write in writes if write.call.params["id"] == polls[0].call.params.get("id")]
-        cuts = [bisect([poll.n for poll in polls], end) for end in ends]
+        polls.sort(key=lambda poll: poll.place_as_sent)
+        places = [poll.place_as_sent for poll in polls]
+        ends = (write.place_as_sent for write in writes if write.call.params["id"] == polls[0].call.params.get("id"))
+        cuts = [bisect(places, end) for end in sorted(ends)]
         for first, last in pairwise([0, *cuts, len(polls)]):
             yield sequence._replace(reads=polls[first:last])
 
@@ -178,6 +183,8 @@ def poll_dies_on_error(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
         related = [*evidence.concerning(polls.id), *evidence.concerning(last.call.params.get("id"))]
         related += evidence.of("listCampaigns") if polls.operation == "readExecution" else ()
         if any(call.place_as_sent > last.place_as_sent for call in related) or evidence.is_acknowledged(polls.id):
+            continue
+        if evidence.is_locked_out(last):
             continue
         resumed_at = last.at + (requested_wait(last) or 0)
         if polls.operation == "readConnectionSession" and _is_over_by(evidence, polls.id, resumed_at):
@@ -202,7 +209,7 @@ def progress_is_done(evidence: Evidence) -> Iterator[Proof]:
         if polls.operation != "readExecution" or not looks_done(evidence, last) or evidence.now - last.at < MINUTE:
             continue
         others = [*evidence.concerning(last.call.params.get("id")), *evidence.of("listCampaigns")]
-        if not any(call.n > last.n for call in others):
+        if not any(call.n > last.n for call in others) and not evidence.is_locked_out(last):
             message = (
                 f"the last poll of {polls.id} returned a progress of {progress} %, and that it was still processing"
             )

@@ -17,6 +17,7 @@ from mockserver.conduct.rules import Proof
 from mockserver.contract import schemas
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.filters import FIELDS
+from mockserver.contract.limits import CADENCE_MAX_PER_MINUTE
 from mockserver.contract.text import closest_match, whole_number
 from mockserver.core.instants import MINUTE, parse
 from mockserver.core.state.journal import JournalEntry
@@ -27,6 +28,7 @@ _SECRET = re.compile(r"\bsk_[A-Za-z0-9_\-]{8,}")
 _PART_FIELD = re.compile(rb'[; ]name="?([^";\r\n]*)')
 _BROWSER_HEADERS = frozenset(("origin", "referer", "sec-fetch-mode"))
 _BEFORE_A_CREATE = frozenset(("listTemplates", "readTemplate", "readFilterSchema", "uploadMedia", "listCampaigns"))
+_FILES_MAX = 10  # of one upload that are compared
 _CITED = 3  # a habit is proved by this many exchanges
 
 
@@ -113,7 +115,8 @@ def cadence_units(evidence: Evidence) -> Iterator[Proof]:
         if start is None or created_by is None or not ceiling:
             continue
         is_slow = campaign.cadence * 60 < ceiling and len(execution.targets) > campaign.cadence * _MINUTES_A_DAY
-        if campaign.cadence > 10 * ceiling or is_slow:
+        is_fast = 10 * ceiling < campaign.cadence < CADENCE_MAX_PER_MINUTE  # the largest one is no mistake of the unit
+        if is_fast or is_slow:
             message = f"cadence {campaign.cadence} per minute for {len(execution.targets)} chats; {campaign.platform} sends {ceiling} per minute"
             yield Proof(message, numbers((created_by, start)))
 
@@ -270,16 +273,23 @@ def _multipart_fault(content_type: str, body: bytes) -> str:
 
 
 def media_all_or_nothing(evidence: Evidence) -> Iterator[Proof]:
-    """Files of the same names that are sent later, or by another client, are others."""
+    """Files of the same names that have other bytes, are sent later, or by another client, are others."""
     uploads = [(upload, upload_results(evidence, upload)) for upload in evidence.of("uploadMedia")]
     for place, (first, results) in enumerate(uploads):
         later = (pair for pair in uploads[place + 1 :] if _may_be_repeated(first, pair[0]))
         repetitions = ((again, results.keys() & others.keys()) for again, others in later)
         mixed = ((again, files) for again, files in repetitions if {results[file] for file in files} == {True, False})
         for again, files in islice(mixed, 1):
-            names = ", ".join(sorted(file for file in files if results[file]))[:80]
-            message = f"{names} had been uploaded, and was sent again with the file that failed"
-            yield Proof(message, numbers((first, again)))
+            sent, sent_again = _contents(first), _contents(again)
+            stored = sorted(file for file in files if results[file] and sent.get(file) == sent_again.get(file))
+            if stored:
+                message = f"{', '.join(stored)[:80]} had been uploaded, and was sent again with the file that failed"
+                yield Proof(message, numbers((first, again)))
+
+
+def _contents(upload: JournalEntry) -> Mapping[str, bytes]:
+    """Return the bytes of each file by its name; of an upload that is too large to be kept, none."""
+    return {file.name: file.content for file in upload.call.files(_FILES_MAX)}
 
 
 def _may_be_repeated(first: JournalEntry, again: JournalEntry) -> bool:

@@ -18,6 +18,7 @@ from mockserver.conduct.evidence import (
     TOO_MANY,
     Evidence,
     client_key,
+    elapsed,
     has_to_retry,
     number,
     numbers,
@@ -30,12 +31,14 @@ from mockserver.conduct.evidence import (
 from mockserver.conduct.polling import ALL_POLLED, RETRIED
 from mockserver.conduct.rules import NotAssessable, Proof
 from mockserver.contract.durations import duration_text
-from mockserver.core.instants import MINUTE, SECOND, Instant
+from mockserver.core.instants import MILLISECOND, MINUTE, SECOND, Duration, Instant
 from mockserver.core.state.journal import JournalEntry
 
 UNMEASURED = "no clock moved between a 429 and the next call, nor between any other two"
 _PACE_CALLS = 8  # before one, at most, by which a loop is known
 _PACE_GAPS_MIN = 5  # between them and the one: a few calls of several workers may be even too
+_EVEN = 0.02  # of the longest of three waits: how much those of a loop differ at most
+_NO_WAIT = 20 * MILLISECOND  # in which a call may be answered
 _EXACT = 0.02  # of a time to wait: how much later a worker is that waits exactly as long
 _FOLLOWED = (16, 256)  # ways to share the calls that are followed at once: more where the fewer leave a call
 _STEPS_MAX = 10_000  # of the search through one group: through a long one fewer are followed
@@ -46,7 +49,7 @@ def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
     equal = _equal_to_limited(evidence)
     excused = _excused(evidence, equal)
     for first in filter(_is_limited, evidence.exchanges):
-        again = list(islice(sent_after(first, equal[_key(first)]), 2))
+        again = list(islice(sent_after(first, equal[_key(first)]), 3))
         if not again or evidence.may_be_of_another_user(again[0]):
             continue
         waited, requested = evidence.gap(first, again[0]), requested_wait(first)
@@ -60,7 +63,7 @@ def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
                 yield Proof(message, numbers((first, again[0])))
         elif first.n not in excused and _is_burst(evidence, first, again):
             message = f"{first.operation} was sent three times within a second, despite a 429"
-            yield Proof(message, numbers((first, *again)))
+            yield Proof(message, numbers((first, *again[:2])))
     if is_unmeasured:
         yield NotAssessable(UNMEASURED)
     if is_over:
@@ -71,11 +74,18 @@ def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
 
 
 def _is_burst(evidence: Evidence, first: JournalEntry, again: Sequence[JournalEntry]) -> bool:
-    """Return True for three calls within a second, unless each wait is longer than the one before: a short backoff."""
+    """Return True for three calls within a second without a wait, or after equal ones: a backoff grows or is drawn at random."""
     if len(again) < 2 or succeeded(again[0]):
         return False
-    waits = [evidence.gap(*pair) or 0 for pair in pairwise((first, *again[:2]))]
-    return sum(waits) < SECOND and not waits[0] < waits[1]
+    waits = [_wait(evidence, *pair) for pair in pairwise((first, *again))]
+    is_even = len(waits) > 2 and max(waits) - min(waits) <= _EVEN * max(waits)
+    return sum(waits[:2]) < SECOND and (is_even or max(waits[:2]) < _NO_WAIT)
+
+
+def _wait(evidence: Evidence, earlier: JournalEntry, later: JournalEntry) -> Duration:
+    """Return how long the client waited, also for less than a second of real time."""
+    gap = evidence.gap(earlier, later)
+    return elapsed(earlier, later) if gap is None else gap
 
 
 def _key(call: JournalEntry) -> Any:

@@ -31,7 +31,7 @@ from mockserver.core.state.records import PageVisit, Session
 
 _UNKNOWN = (409, 410, 422)  # how a receiver refuses an event of an unknown session
 _NOT_FOUND = 404  # of an unknown session, or of a wrong path
-_AT_ONCE = MINUTE  # a session later than that after a failure is a user's new attempt
+_AT_ONCE = MINUTE  # a session later than that after a failure is a user's new decision
 _PROMPT = 2 * SECOND  # within which a client acts upon a report
 _MANY_READS = 5
 _LONGEST_LOOP = 15 * SECOND
@@ -311,7 +311,9 @@ def late_event_overwrites(evidence: Evidence) -> Iterator[Proof]:
         old, new = creates.get(late.session_id), creates.get(connected.session_id)
         if old is None or new is None or old.n >= new.n:
             continue
-        again = [create for create in creates.values() if create.n > new.n and create.sent_at >= late.at]
+        again = [
+            create for create in creates.values() if create.n > new.n and 0 <= create.sent_at - late.at <= _AT_ONCE
+        ]
         if again:
             message = f"after the late failure of {late.session_id} ({late.label}) a session was created, although {connected.session_id} had connected"
             yield Proof(message, numbers((old, new, again[0])))
@@ -333,7 +335,11 @@ def is_overtaken(first: str, second: str) -> bool:
 
 
 def ack_then_lose(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
-    """A client that read the session before its event polls it: a poll that fails is no read for the event."""
+    """
+    A client that read the session before its event polls it: a poll that fails is no read for the event.
+
+    It may give up after three tries, since the event itself holds the result.
+    """
     for session, created in evidence.sessions():
         acknowledged_at = evidence.acknowledged_at(session.id)
         calls = [*evidence.concerning(session.id), *evidence.concerning(session.entrypoint_id)]
@@ -342,6 +348,8 @@ def ack_then_lose(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
         if acknowledged_at is None or not calls or succeeded(calls[-1]) or has_read:
             continue
         if calls[0].sent_at < acknowledged_at or calls[-1].at - acknowledged_at > MINUTE or not has_to_retry(calls[-1]):
+            continue
+        if failures_at_end(calls) >= RETRIED or evidence.is_locked_out(calls[-1]):
             continue
         if evidence.now - calls[-1].at - (requested_wait(calls[-1]) or 0) >= MINUTE:
             message = f"the event of {session.id} was acknowledged, the read that followed failed, and was not repeated"

@@ -1,0 +1,278 @@
+"""Careful clients that a stranger wrote: none has a finding of any severity."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+import pytest
+import requests
+
+from mockserver import Sandbox, sample_file
+from tests.clients.operations import SESSIONS
+from tests.conduct.test_careful_apps import BODY, GIVEN, App, variable
+from tests.operations.session_calls import NOON
+
+Act = Callable[[Sandbox], None]
+_CONNECTION = SESSIONS.removeprefix("/v1")
+
+
+def _campaign_that_ends_in_three_seconds(sandbox: Sandbox, app: App) -> str:
+    campaign = app.create()
+    app.start(campaign)
+    sandbox.sleep(57)
+    return campaign
+
+
+def backs_off_after_a_failed_cancel_and_looks(sandbox: Sandbox) -> None:
+    app = App(sandbox)
+    campaign = _campaign_that_ends_in_three_seconds(sandbox, app)
+    sandbox.on("cancelCampaign").nth(1).error("INTERNAL_ERROR")
+    assert app.cancel(campaign) == 500
+    sandbox.sleep(4)
+    assert app.status(campaign) == "completed"
+    sandbox.advance(minutes=5)
+
+
+def looks_at_the_list_after_a_lost_cancel(sandbox: Sandbox) -> None:
+    app = App(sandbox)
+    campaign = _campaign_that_ends_in_three_seconds(sandbox, app)
+    sandbox.on("cancelCampaign").nth(1).drop("before")
+    with suppress(requests.ConnectionError):
+        app.cancel(campaign)
+    sandbox.sleep(4)
+    assert app("GET", "/campaigns").json()["campaigns"][0]["status"] == "completed"
+    sandbox.advance(minutes=5)
+
+
+def watches_the_counts_for_half_a_minute_after_a_cancel(sandbox: Sandbox) -> None:
+    app = App(sandbox)
+    campaign = app.create()
+    execution = app.start(campaign).json()["executionId"]
+    sandbox.sleep(12)
+    assert app.cancel(campaign) == 204
+    for _ in range(4):
+        app.execution(campaign, execution)
+        sandbox.sleep(10)
+
+
+def sends_a_reminder_after_it_adopted_a_lost_create(sandbox: Sandbox) -> None:
+    app = App(sandbox)
+    sandbox.on("createCampaign").nth(1).drop("after")
+    with suppress(requests.ConnectionError):
+        app.create()
+    (found,) = app("GET", "/campaigns").json()["campaigns"]
+    app.start(found["id"])
+    sandbox.advance(minutes=40)
+    assert app.status(found["id"]) == "completed"
+    app.start(app.create(name="Promo - lembrete"))
+
+
+def creates_a_second_round_long_after_a_refused_start(sandbox: Sandbox) -> None:
+    ana, bob = App(sandbox), App(sandbox)
+    campaign = ana.create()
+    assert ana.status(campaign) == bob.status(campaign) == "draft"
+    ana.start(campaign)
+    assert bob.start(campaign).status_code == 422
+    assert bob.status(campaign) == "processing"
+    sandbox.advance(minutes=45)
+    assert ana.status(campaign) == "completed"
+    ana.start(ana.create(name="Promo - segunda rodada"))
+
+
+def starts_what_another_program_has_canceled(sandbox: Sandbox) -> None:
+    job, admin = App(sandbox, "scheduler/1"), App(sandbox, "admin-ui/3")
+    campaign = job.create()
+    sandbox.advance(minutes=30)
+    assert admin.cancel(campaign) == 204
+    sandbox.advance(minutes=30)
+    assert job.start(campaign).status_code == 422
+    assert job.status(campaign) == "canceled"
+
+
+def sends_as_fast_as_possible(sandbox: Sandbox) -> None:
+    app = App(sandbox)
+    app.start(app.create(cadence=9_007_199_254_740_991))
+
+
+def starts_with_the_variables_that_its_own_user_was_shown(sandbox: Sandbox) -> None:
+    template = {"id": "template_two", "items": [{"type": "text", "text": "{{1}} {{2}}"}]}
+    sandbox.apply(given={"templates": [template | {"variables": [variable(1), variable(2)]}]})
+    ana, bob = App(sandbox), App(sandbox)
+    campaign = ana.create({**BODY, "templateId": "template_two"})
+    assert len(ana("GET", "/message-templates/template_two").json()["commonVariables"]) == 2
+    sandbox.at("1m").set_template(id="template_two", variables=[variable(1)])
+    sandbox.advance(minutes=2)
+    assert len(bob("GET", "/message-templates/template_two").json()["commonVariables"]) == 1
+    assert ana.start(campaign, var1="a", var2="b").ok
+
+
+def uploads_other_pictures_of_the_same_names(sandbox: Sandbox) -> None:
+    sandbox.on("uploadMedia").nth(1).fail_media(names=["image1.png"])
+    ana, bob = App(sandbox), App(sandbox)
+
+    def upload(app: App, who: bytes, *names: str) -> None:
+        files = [("files", (name, sample_file("image/png") + who, "image/png")) for name in names]
+        app.http.post(f"{app.url}/messaging/media", files=files, timeout=10)
+
+    upload(ana, b"ana", "image0.png", "image1.png")
+    sandbox.sleep(5)
+    upload(ana, b"ana", "image1.png")
+    sandbox.advance(minutes=3)
+    upload(bob, b"bob", "image0.png", "image1.png")
+
+
+def repeats_each_poll_that_timed_out(sandbox: Sandbox) -> None:
+    app = App(sandbox)
+    campaign = app.create()
+    execution = app.start(campaign).json()["executionId"]
+    sandbox.on("readExecution").nth(1).delay("9s")
+    sandbox.on("readExecution").nth(3).delay("9s")
+    url = f"{app.url}/campaigns/{campaign}/executions/{execution}"
+
+    def poll() -> str:
+        sandbox.sleep(15)
+        try:
+            return str(app.http.get(url, timeout=5).json()["status"])
+        except requests.Timeout:
+            sandbox.sleep(2)
+            return str(app.execution(campaign, execution).json()["status"])
+
+    while poll() == "processing":
+        pass
+
+
+def _locked_out(sandbox: Sandbox, app: App) -> None:
+    sandbox.admin.set_tenant(subscription="suspended")
+    assert app("GET", "/message-templates").status_code == 403
+    sandbox.advance(minutes=10)
+
+
+def is_locked_out_after_a_poll_that_failed(sandbox: Sandbox) -> None:
+    app = App(sandbox)
+    campaign = app.create()
+    execution = app.start(campaign).json()["executionId"]
+    sandbox.sleep(15)
+    assert app.execution(campaign, execution).ok
+    sandbox.sleep(15)
+    sandbox.on("readExecution").nth(1).error("INTERNAL_ERROR")
+    app.execution(campaign, execution)
+    _locked_out(sandbox, app)
+
+
+def is_locked_out_after_a_progress_of_100(sandbox: Sandbox) -> None:
+    sandbox.choose({"execution-status-lag": "campaign-first"})
+    app = App(sandbox)
+    campaign = app.create()
+    execution = app.start(campaign).json()["executionId"]
+    sandbox.sleep(60)
+    assert app.execution(campaign, execution).json()["progress"] == 100
+    _locked_out(sandbox, app)
+
+
+def _connected(sandbox: Sandbox, app: App) -> str:
+    sandbox.receive_webhooks(lambda _: 204)
+    session = str(app("POST", _CONNECTION, {}).json()["sessionId"])
+    sandbox.advance(minutes=1)
+    sandbox.complete_session(session)
+    return f"{_CONNECTION}/{session}"
+
+
+def is_locked_out_after_an_event(sandbox: Sandbox) -> None:
+    app = App(sandbox)
+    session = _connected(sandbox, app)
+    sandbox.on("readConnectionSession").nth(1).error("INTERNAL_ERROR")
+    assert app("GET", session).status_code == 500
+    _locked_out(sandbox, app)
+
+
+def gives_up_after_three_reads_of_a_session_whose_event_it_has(sandbox: Sandbox) -> None:
+    app = App(sandbox)
+    session = _connected(sandbox, app)
+    sandbox.on("readConnectionSession").times(3).error("INTERNAL_ERROR")
+    for wait in (1, 2, 4):
+        assert app("GET", session).status_code == 500
+        sandbox.sleep(wait)
+    sandbox.advance(minutes=5)
+
+
+def connects_another_number_a_day_after_a_repeated_event(sandbox: Sandbox) -> None:
+    app = App(sandbox)
+    sandbox.receive_webhooks(lambda _: 204)
+    first = app("POST", _CONNECTION, {}).json()["sessionId"]
+    sandbox.advance(minutes=1)
+    sandbox.fail_session(first, reason="token_exchange_failed")
+    second = app("POST", _CONNECTION, {}).json()["sessionId"]
+    sandbox.advance(minutes=1)
+    sandbox.complete_session(second)
+    (failed,) = (event for event in sandbox.events if event["event"].endswith("failed"))
+    sandbox.advance(minutes=5)
+    sandbox.webhooks.redeliver(failed["id"])
+    sandbox.advance(hours=24)
+    sandbox.complete_session(app("POST", _CONNECTION, {}).json()["sessionId"], phone="+5511988887777")
+
+
+CLIENTS: list[Act] = [
+    backs_off_after_a_failed_cancel_and_looks,
+    looks_at_the_list_after_a_lost_cancel,
+    watches_the_counts_for_half_a_minute_after_a_cancel,
+    sends_a_reminder_after_it_adopted_a_lost_create,
+    creates_a_second_round_long_after_a_refused_start,
+    starts_what_another_program_has_canceled,
+    sends_as_fast_as_possible,
+    starts_with_the_variables_that_its_own_user_was_shown,
+    uploads_other_pictures_of_the_same_names,
+    repeats_each_poll_that_timed_out,
+    is_locked_out_after_a_poll_that_failed,
+    is_locked_out_after_a_progress_of_100,
+    is_locked_out_after_an_event,
+    gives_up_after_three_reads_of_a_session_whose_event_it_has,
+    connects_another_number_a_day_after_a_repeated_event,
+]
+
+
+@pytest.mark.mockserver(given=GIVEN, now=NOON)
+@pytest.mark.parametrize("act", CLIENTS)
+def test_a_careful_client_has_no_finding(mockserver: Sandbox, act: Act) -> None:
+    act(mockserver)
+
+    assert [] == [(finding.rule, finding.message) for finding in mockserver.conduct]
+
+
+def growing(_: random.Random) -> Iterator[float]:
+    yield from (0.3, 0.6, 1.2, 2.4)
+
+
+def full_jitter(draw: random.Random) -> Iterator[float]:
+    yield from (draw.uniform(0, 0.5 * 2**attempt) for attempt in range(5))
+
+
+@pytest.mark.mockserver(choices={"rate-limit-headers": "none"}, now=NOON)
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("operation", ["listCampaigns", "readExecution"])
+@pytest.mark.parametrize("waits", [growing, full_jitter])
+def test_a_backoff_without_a_retry_after_is_no_burst(
+    mockserver: Sandbox, waits: Callable[[random.Random], Iterator[float]], operation: str, seed: int
+) -> None:
+    mockserver.on(operation).error("RATE_LIMIT_EXCEEDED")
+    path = "/v1/campaigns" if operation == "listCampaigns" else "/v1/campaigns/campaign_a/executions/execution_a"
+    mockserver.call("GET", path)
+    for wait in waits(random.Random(seed)):
+        mockserver.sleep(wait)
+        mockserver.call("GET", path)
+
+    assert [] == [(finding.rule, finding.message) for finding in mockserver.conduct]
+
+
+@pytest.mark.mockserver(choices={"rate-limit-headers": "none"}, now=NOON)
+@pytest.mark.parametrize("wait", [0, 0.01, 0.3])
+def test_a_loop_without_a_backoff_is_a_burst(mockserver: Sandbox, wait: float) -> None:
+    mockserver.on("listCampaigns").error("RATE_LIMIT_EXCEEDED")
+    for _ in range(5):
+        mockserver.call("GET", "/v1/campaigns")
+        mockserver.sleep(wait)
+    mockserver.sleep(1)
+    mockserver.call("GET", "/v1/campaigns")
+
+    assert {"ignore-retry-after"} == {finding.rule for finding in mockserver.conduct}
