@@ -22,6 +22,12 @@ FILES = {
 WRONG = [
     ("sevre", "got sevre; expected serve, play, ", "did you mean 'serve'?"),
     ("serve --prot 1", "got --prot 1; expected an option of `mockserver serve`", "did you mean '--port'?"),
+    ("serve --por 0", "got --por 0; expected an option of `mockserver serve`", "did you mean '--port'?"),
+    (
+        "verify http://127.0.0.1:9 --allow-w",
+        "got --allow-w; expected an option of `mockserver verify`",
+        "did you mean '--allow-writes'?",
+    ),
     ("serve --port", "--port: got none; expected one argument", ""),
     ("serve --port one", "--port: got 'one'; expected a whole number", ""),
     ("serve --port 99999", "got port 99999; expected 0", ""),

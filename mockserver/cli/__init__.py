@@ -180,6 +180,7 @@ class _Parser(argparse.ArgumentParser):
         # It formats each option that is added. With a width it does not measure the terminal, for which it imports 3 ms of
         # modules.
         options.setdefault("formatter_class", lambda prog: argparse.HelpFormatter(prog, width=80))
+        options.setdefault("allow_abbrev", False)  # the beginning of `--allow-writes` allows no writes
         super().__init__(*args, **options)
 
     def format_help(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,15 @@ def _whole(text: str) -> int:
     return number
 
 
+def _url(text: str) -> str:
+    if not text.startswith(("http://", "https://")):
+        from mockserver.contract.text import did_you_mean
+
+        hint = did_you_mean(None if "://" in text else f"http://{text}")
+        raise ValueError(f"got {text!r}; expected the address of a running server, such as http://127.0.0.1:5055{hint}")
+    return text
+
+
 def _follow(text: str) -> str:
     if text != "follow":
         raise ValueError(f"got {text!r}; expected 'follow'")
@@ -89,7 +99,7 @@ OPTIONS = (
     Option("clock",    _follow, "follow",    "let each sandbox's clock follow the process's"),
 )
 RUN = (
-    Option("url",      str,     "URL",       "run the suite against the server at this address"),
+    Option("url",      _url,    "URL",       "run the suite against the server at this address"),
     Option("token",    str,     "TOKEN",     "token for the control plane of that server"),
     Option("sandbox-labels", _labels, "KEY:VALUE", "labels of the suite's sandboxes on that server, separated by commas", "labels"),
     Option("receiver-host", str, "HOST",     "name by which that server reaches this machine, for receivers in this process"),
@@ -103,6 +113,7 @@ COVERAGE = (
 )
 # fmt: on
 _RENAMED = tuple(option for option in RUN if option.former is not None)
+_FLAGS = ("mockserver_cov", "mockserver_must_fire", "mockserver_strict")  # those of the ini file
 TRACE_MODES = ("off", "on-failure", "always")
 
 
@@ -143,6 +154,37 @@ def layers(config: pytest.Config) -> Iterator[Layer]:
     """Return the settings of the ini file and of the command line; ValueError for an unknown or invalid one."""
     yield Layer("ini file", _values(lambda name: config.getini(f"mockserver_{name}"), "mockserver_{}"))
     yield Layer("command line", _values(lambda name: config.getoption(f"mockserver_{name}"), "--mockserver-{}"))
+
+
+def check_ini_file(config: pytest.Config) -> None:
+    """Raise ValueError for a setting of the ini file that does not exist, and for a flag that is neither true nor false."""
+    import pytest
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pytest 9.2 deprecates it, without another way to find a misspelt name
+        names = list(getattr(config, "inicfg", ()))
+    for name in names:
+        if name not in _FLAGS and name.startswith("mockserver_"):
+            try:
+                config.getini(name)
+            except (KeyError, ValueError):
+                from mockserver.contract.text import closest_match_hint
+
+                options = (*OPTIONS, *RUN, *COVERAGE)
+                known = [
+                    *_FLAGS,
+                    "mockserver_choices",
+                    "mockserver_conduct",
+                    *(f"mockserver_{_attribute(each)}" for each in options),
+                ]
+                hint = closest_match_hint(name, known) or f": {', '.join(known)}"
+                raise ValueError(f"ini file: got {name}; expected a setting of mockserver{hint}") from None
+    for name in _FLAGS:
+        try:
+            config.getini(name)
+        except (pytest.UsageError, TypeError, ValueError) as failure:
+            got = str(failure).rpartition("truth value ")[2]
+            raise ValueError(f"{name} (ini file): got {got}; expected true or false") from None
 
 
 def covers(config: pytest.Config) -> bool:

@@ -107,6 +107,16 @@ def test_one_layer_with_two_words_for_the_clock_is_refused() -> None:
         (("-o", "mockserver_profile=hostil"), "*/profile: *did you mean 'hostile'*"),
         (("-o", "mockserver_scenario=dem"), "*mockserver_scenario: *did you mean 'demo'?*"),
         (("-o", "mockserver_scenario=mine.yaml"), "*mockserver_scenario: *got 'mine.yaml'; expected a file*"),
+        (
+            ("-o", "mockserver_scenaro=demo"),
+            "*ini file: got mockserver_scenaro; *; did you mean 'mockserver_scenario'?*",
+        ),
+        (("-o", "mockserver_strict=maybe"), "*mockserver_strict (ini file): got 'maybe'; expected true or false*"),
+        (("-o", "mockserver_cov=maybe"), "*mockserver_cov (ini file): got 'maybe'; expected true or false*"),
+        (
+            ("--mockserver-url", "127.0.0.1:5055"),
+            "*--mockserver-url: got '127.0.0.1:5055'; *; did you mean 'http://127.0.0.1:5055'?*",
+        ),
         (("--mockserver-now", "yest"), "*--mockserver-now: *now: got 'yest'; expected an RFC 3339 instant*"),
     ],
 )
