@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from math import inf
 from typing import Any, TypedDict
@@ -54,6 +54,20 @@ def length_of_advance(by: str | float | timedelta | None, units: LengthByUnit) -
         return length
     seconds = to_microseconds(length) / SECOND
     return int(seconds) if seconds.is_integer() else seconds
+
+
+def check_names(what: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise TypeError, with the nearest name, for the first argument that is none of `what`."""
+    names = sorted(known)
+    for name in given:
+        if name not in names:
+            raise TypeError(f"{what}: got {name!r}; expected {', '.join(names)}{closest_match_hint(name, names)}")
+
+
+def check_function(what: str, value: object, expected: str) -> None:
+    """Raise TypeError for what cannot be called."""
+    if not callable(value):
+        raise TypeError(f"{what}: got {value!r}; expected {expected}")
 
 
 def length_of_sleep(seconds: float) -> float:

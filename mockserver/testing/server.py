@@ -19,7 +19,7 @@ from mockserver.server.api.response import ResponseOptions
 from mockserver.server.hosting import runtime
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
-from mockserver.testing.arguments import instant_text, is_refusal
+from mockserver.testing.arguments import check_function, check_names, instant_text, is_refusal
 from mockserver.testing.backend import LocalBackend
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.settings import FILES, Layer, Settings, merge_layers
@@ -260,8 +260,12 @@ class MockServer:
             False
         """
         from mockserver.testing.explore import ExploreOptions, explore
+        from mockserver.testing.explore.options import names_of
 
-        values: dict[str, Any] = {"now": _EXPLORED_AT, **(settings or {})}
+        check_function("explore", function, "a function of a sandbox")
+        own = ("settings", "test", "failures")
+        check_names("explore", options.keys() - {"held"}, (*own, *names_of(ExploreOptions)))
+        values = _settings_of_runs("explore", settings)
         name = str(test or getattr(function, "__qualname__", type(function).__qualname__))
         report = explore(lambda: self.sandbox(**values), function, ExploreOptions(**options), name)
         if failures is not None:
@@ -301,9 +305,15 @@ class MockServer:
             >>> report.failed
             False
         """
+        from mockserver.testing.explore.options import names_of
         from mockserver.testing.interleave import InterleaveOptions, interleave
 
-        values: dict[str, Any] = {"now": _EXPLORED_AT, **(settings or {})}
+        own = ("clients", "setup", "check", "settings", "test", "failures")
+        check_names("interleave", options, (*own, *names_of(InterleaveOptions)))
+        for name, part in (("setup", setup), ("check", check)):
+            if part is not None:
+                check_function(f"interleave: {name}", part, "a function of a sandbox")
+        values = _settings_of_runs("interleave", settings)
         report = interleave(lambda: self.sandbox(**values), setup, clients, check, InterleaveOptions(**options), test)
         if failures is not None:
             report.try_to_write_documents(failures)
@@ -349,3 +359,10 @@ class MockServer:
 
     def __repr__(self) -> str:
         return f"<MockServer {self._host.origin}, {len(self._host.sandboxes)} sandboxes>"
+
+
+def _settings_of_runs(what: str, settings: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the settings of each run of a search; TypeError for what is no mapping."""
+    if settings is not None and not isinstance(settings, Mapping):
+        raise TypeError(f"{what}: got settings={settings!r}; expected arguments of `sandbox` by their names")
+    return {"now": _EXPLORED_AT, **(settings or {})}

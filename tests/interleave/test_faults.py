@@ -77,6 +77,13 @@ def test_a_schedule_with_a_fault_runs_this_case_alone(server: MockServer) -> Non
     assert not without.failed
 
 
+def test_a_fault_at_a_call_that_no_client_makes_is_not_played(server: MockServer) -> None:
+    report = launched(server, is_careful=True, schedule="worker", fault="drop-after worker 99")
+
+    assert "drop-after at call 99 of worker is to take place, and worker has made 2" == report.unplayed
+    assert report.failed and not report.findings
+
+
 def test_what_a_fault_causes_in_serial_runs_too_is_no_finding(server: MockServer) -> None:
     """A client that never repeats a lost start leaves a draft behind, in each order."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import InitVar, dataclass
+from dataclasses import InitVar, dataclass, fields
 from typing import Any
 
 from mockserver._deprecated import warn_deprecated
@@ -75,6 +75,8 @@ class ExploreOptions:
         _refuse_unknown("faults", "a fault", self.faults or (), NAMES)
         _refuse_unknown("operations", "an operation", self.operations or (), OPERATIONS)
         _refuse_unknown("choices", "a choice", self.choices or (), tuple(CHOICES))
+        check_flags(self, "prune", "strict")
+        check_number("seed", self.seed, int, -math.inf, math.inf, "an integer")
         check_number("runs", self.runs, int, 1, math.inf, "a number of runs from 1")
         check_number("pairs", self.pairs, int, 0, math.inf, "a number of runs, 0 for none")
         if self.seconds is not None:
@@ -109,6 +111,19 @@ class ExploreOptions:
     def tolerated_rows(self) -> tuple[tuple[str, str, str, str], ...]:
         """The rows of known cases."""
         return tuple(entry for entry in self.tolerates if not isinstance(entry, type))
+
+
+def names_of(options: Any) -> tuple[str, ...]:
+    """Return the names of the options of a class, without deprecated ones."""
+    return tuple(field.name for field in fields(options))
+
+
+def check_flags(options: object, *settings: str) -> None:
+    """Raise ValueError for a flag that is neither True nor False: the text "no" would count as True."""
+    for setting in settings:
+        value = getattr(options, setting)
+        if not isinstance(value, bool):
+            raise ValueError(f"{setting}: got {value!r}; expected True or False")  # noqa: TRY004 - as for every option
 
 
 def check_number(setting: str, value: Any, types: Any, least: float, most: float, expected: str) -> None:

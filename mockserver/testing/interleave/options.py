@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from mockserver.testing.explore.options import check_number
+from mockserver.testing.explore.options import check_flags, check_number
 
 BOUND_MAX = 4
+_EXAMPLES = {"schedule": "worker*2 cron", "fault": "drop-after worker 2"}
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,11 @@ class InterleaveOptions:
                 raise ValueError(  # noqa: TRY004 - as for every other option
                     f"tolerates: got {entry!r}; expected types of exceptions"
                 )
+        check_flags(self, "split", "prune")
+        for name in ("schedule", "fault"):
+            text = getattr(self, name)
+            if text is not None and not isinstance(text, str):
+                raise ValueError(f"{name}: got {text!r}; expected a text, such as {_EXAMPLES[name]!r}")
         check_number("bound", self.bound, int, 0, BOUND_MAX, f"a number of preemptions from 0 to {BOUND_MAX}")
         check_number("runs", self.runs, int, 1, math.inf, "a number of runs from 1")
         check_number("faults", self.faults, int, 0, math.inf, "a number of runs, 0 for none")

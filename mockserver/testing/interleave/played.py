@@ -77,6 +77,10 @@ class Played(NamedTuple):
     sleep: Sleep | None
     is_plain: bool = False
 
+    def calls_of(self, client: str) -> int:
+        """Return the number of calls that a client has made."""
+        return sum(len(step.exchanges) for step in self.steps if step.actor == client)
+
     @property
     def order(self) -> Order:
         """The order of its steps."""

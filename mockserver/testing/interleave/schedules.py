@@ -139,17 +139,19 @@ def check_clients(clients: Mapping[str, object]) -> None:
     Check the clients of an interleaving.
 
     Raises:
-        ValueError: They are not a mapping, there is none, a name is not a word, or it is that of the deliveries or the timers.
+        ValueError: They are not a mapping, there is none, a name is not a word or that of the deliveries or the timers, or a client is no function.
     """
     expected = "expected functions by name, such as {'worker': work, 'cron': work}"
     if not isinstance(clients, Mapping) or not clients:
         got = "none" if isinstance(clients, Mapping) else f"a {type(clients).__name__}"
         raise ValueError(f"clients: got {got}; {expected}")
-    for name in clients:
-        if re.fullmatch(r"[^\s*]+", name) is None or is_endpoint(name) or name == TIMERS:
+    for name, client in clients.items():
+        if not isinstance(name, str) or re.fullmatch(r"[^\s*]+", name) is None or is_endpoint(name) or name == TIMERS:
             raise ValueError(
                 f"clients: got the name {name!r}; expected a word other than {EVENTS} and {TIMERS}, without *"
             )
+        if not callable(client):
+            raise ValueError(f"clients: got {client!r} for {name!r}; expected a function of a sandbox")  # noqa: TRY004 - as for the name
 
 
 def is_endpoint(name: str) -> bool:
