@@ -9,6 +9,7 @@ from mockserver.contract import choices
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.limits import PROBLEMS_MAX
 from mockserver.contract.text import closest_match
+from mockserver.core.operations import choices as in_force
 from mockserver.core.redaction import to_json_text
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.scenario.documents import read_file
@@ -27,17 +28,12 @@ def set_choices(
         problems: Receives a problem for each unknown choice or option; with any problem in it nothing is set.
         path: The place of the choices in what contains them.
     """
-    if not wanted:
-        return
-    chosen = sandbox.choices.copy() if isinstance(sandbox.choices, dict) else dict(sandbox.choices)
     for choice_id, value in wanted.items():
         problem = choice_problem(choice_id, value, hints=len(problems) < PROBLEMS_MAX, path=path)
         if problem is not None:
             problems.append(problem)
-        else:
-            chosen[choice_id] = choices.merged(choice_id, chosen.get(choice_id), value)  # `get` is not tracked
-    if not problems:
-        sandbox.choices = chosen
+    if wanted and not problems:
+        in_force.set_choices(sandbox, wanted)
 
 
 def choice_problem(choice_id: str, value: object, *, hints: bool = True, path: str = "/choices") -> Problem | None:

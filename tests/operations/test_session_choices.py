@@ -348,3 +348,27 @@ def test_an_http_return_url_of_this_machine_is_where_the_end_user_goes(mockserve
 )
 def test_an_http_return_url_of_another_machine_is_refused(mockserver: Sandbox, url: str) -> None:
     assert (400, "VALIDATION_ERROR") == refused(mockserver.call("POST", SESSIONS, json={"returnUrl": url}))
+
+
+@pytest.mark.mockserver(now="2026-03-01T12:00:30Z", choices={"expiry-driver": "on-read"})
+@pytest.mark.parametrize(
+    ("driver", "instant"),
+    [
+        pytest.param("timer", "2026-03-01T12:20:40.000", marks=pytest.mark.option("expiry-driver", "timer")),
+        pytest.param("sweeper", "2026-03-01T12:21:00.000", marks=pytest.mark.option("expiry-driver", "sweeper")),
+    ],
+)
+@pytest.mark.parametrize("by_rule", [False, True])
+def test_a_session_that_nothing_has_read_since_its_deadline_expires_as_another_driver_says(
+    mockserver: Sandbox, driver: str, instant: str, by_rule: bool
+) -> None:
+    session_id = begin(mockserver)
+    mockserver.advance("20m10s")
+    if by_rule:
+        mockserver.at("0s").set_choice({"expiry-driver": driver})
+    else:
+        mockserver.choose({"expiry-driver": driver})
+    mockserver.advance("1h")
+
+    assert [instant] == [each["at"][:23] for each in mockserver.events]
+    assert "expired" == read(mockserver, session_id)["status"]

@@ -13,7 +13,6 @@ from hashlib import shake_128
 from types import MappingProxyType
 from typing import Any, Literal
 
-from mockserver.contract import choices
 from mockserver.contract.errors import FAILURE_REASONS
 from mockserver.contract.lifecycles import CAMPAIGN, SESSION
 from mockserver.contract.limits import ADVANCES_MAX_DEPTH
@@ -21,6 +20,7 @@ from mockserver.core import ids, phone_numbers
 from mockserver.core.faults.conditions import NoTarget, campaigns_of, running_executions, sessions_of, tenant_of
 from mockserver.core.lifecycle import can_transition
 from mockserver.core.operations import campaigns, connections, hosted_flow, sending
+from mockserver.core.operations import choices as in_force
 from mockserver.core.state.records import Campaign, Execution, SendSchedule, Session, Template, Variable
 from mockserver.core.state.rule_set import Firing, StorageFaults
 from mockserver.core.state.rules import Rule, Subject
@@ -280,14 +280,11 @@ def add_seed_data(sandbox: SandboxState, rule: Rule, subject: Subject, args: Map
 
 
 def rate_limit(sandbox: SandboxState, rule: Rule, subject: Subject, args: Any) -> None:
-    set_choice(sandbox, rule, subject, {"rate-limit-numbers": args})
+    in_force.set_choices(sandbox, {"rate-limit-numbers": args})
 
 
 def set_choice(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    chosen = sandbox.choices.copy() if isinstance(sandbox.choices, dict) else dict(sandbox.choices)
-    for choice_id, value in args.items():
-        chosen[choice_id] = choices.merged(choice_id, chosen.get(choice_id), value)  # `get` is not tracked
-    sandbox.choices = chosen
+    in_force.set_choices(sandbox, args)
 
 
 def advance(sandbox: SandboxState, rule: Rule, subject: Subject, by: int) -> None:

@@ -217,3 +217,11 @@ def expire_on_time(scope: Scope, session_id: str) -> None:
         scope.sandbox.schedule(sweep, "session", "expire", scope.tenant.id, session.id, session.state_version)
         return
     expire(scope, session)
+
+
+def schedule_overdue(sandbox: SandboxState) -> None:
+    """Have the sessions expire whose deadline has passed under `on-read`, which has ignored their timers."""
+    for tenant in sandbox.tenants.values():
+        for session in tenant.sessions.values():
+            if can_transition("session", session, "expire") and sandbox.now >= session.expires_at:
+                sandbox.schedule(sandbox.now, "session", "expire", tenant.id, session.id, session.state_version)
