@@ -42,7 +42,7 @@ CHOICES: Final[tuple[Choice, ...]] = (
            "L323, L372", ("state-first", "event-first"), "state-first",
            "A receiver that reads immediately should get the state of the event.", "inferred",
            ("session.completed",),
-           means={"event-first": "it is read as pending until its event was sent once"}),
+           means={"event-first": "it is read as pending until its event was sent once, unless the event is delayed, lost or waits behind another one"}),
     Choice("link-consumed-when", FAMILY, "What uses up the one-use link?",
            "L137", ("continue", "first-get", "completion"), "continue",
            "Previews and scanners open links without meaning to use them, and do not press the button.", "inferred",
