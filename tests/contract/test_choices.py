@@ -70,7 +70,7 @@ entrypoint-two-shapes funnel-null coexistence-flag-elsewhere entrypoint-visible-
 origins-empty session-unknown-code session-other-tenant session-read-fields reason-when-none
 entrypoint-when-failed body-missing funnelId-alone funnel-checked-when return-url-rules return-url-spelling return-on-failure
 return-url-scheme simulate-panel wh-timestamp return-query link-consumed-when link-after-use user-cancels expiry-boundary expiry-driver flow-open-at-deadline
-sessions-in-parallel same-number-again phone-numbers two-sessions-one-number state-vs-event-order event-before-202-read
+sessions-in-parallel same-number-again phone-numbers completion-check-order two-sessions-one-number state-vs-event-order event-before-202-read
 session-retention url-shape removed-entrypoint-of-session coexistence-failures wh-signature wh-clock wh-body-bytes wh-retry wh-timeout
 wh-success wh-410-and-429 wh-idempotency wh-duplicates wh-order wh-no-endpoint wh-several-endpoints wh-disable
 wh-data-asymmetry wh-unknown-kind wh-latency wh-secret-rotation wh-secret-form wh-inactive-tenant wh-http-target

@@ -372,3 +372,13 @@ def test_a_session_that_nothing_has_read_since_its_deadline_expires_as_another_d
 
     assert [instant] == [each["at"][:23] for each in mockserver.events]
     assert "expired" == read(mockserver, session_id)["status"]
+
+
+@pytest.mark.option("completion-check-order")
+def test_a_used_number_is_the_reason_although_the_funnel_is_gone_too(mockserver: Sandbox) -> None:
+    mockserver.complete_session(begin(mockserver), phone="+5511988887777")
+    session_id = begin(mockserver, {"funnelStepId": "funnel_step_gone"})
+
+    mockserver.complete_session(session_id, phone="+5511988887777")
+
+    assert "phone_in_use" == read(mockserver, session_id)["reason"]

@@ -126,7 +126,7 @@ FIXED: Final[tuple[Fixed, ...]] = (
     Fixed("key-revoked-midway", FAMILY, "the next call is API_KEY_INVALID", "No grace period is mentioned."),
     Fixed("create-check-order", FAMILY, "schema, template, platform mismatch, filters, name; a wrong structure of filters is of the schema or, with their code, of the filters",
           "Structure is checked first, and a unique index refuses last."),
-    Fixed("start-check-order", FAMILY, "found, state, template, platform mismatch, variables, audience",
+    Fixed("start-check-order", FAMILY, "found, state, which is the campaign's own, template, platform mismatch, variables, audience",
           "Cheap checks precede expensive ones, and a started campaign is never refused for its variables."),
     Fixed("validation-vs-invalid-request", FAMILY, "as funnelId-alone",
           "The pair of funnel fields is the only rule across fields that a request has."),
