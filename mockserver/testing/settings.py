@@ -139,6 +139,8 @@ def _choices_problem(chosen: Any) -> str | None:
 def _scenario_problem(scenario: Any) -> str | None:
     from mockserver.scenario.library import paths
 
+    if not isinstance(scenario, str | Path | Mapping):
+        return f"scenario: got {scenario!r}; expected a name of the library, a file, or a document"
     if not isinstance(scenario, str) or scenario in paths():
         return None
     if Path(scenario).suffix in FILES:

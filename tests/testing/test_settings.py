@@ -141,6 +141,7 @@ def test_an_unknown_option_ends_the_run_before_any_test(suite: Suite, arguments:
             "@pytest.mark.mockserver: now: got '2026-03-01T12:00:00'; expected an RFC 3339 instant*",
         ),
         ("clock='frozen'", "@pytest.mark.mockserver: clock: got 'frozen'; expected 'follow'*"),
+        ("scenario=5", "@pytest.mark.mockserver: scenario: got 5; expected a name of the library, a file*"),
         ("scenario='nofile.yaml'", "@pytest.mark.mockserver: scenario: got 'nofile.yaml'; expected a file*"),
         ("given={'chat': []}", "@pytest.mark.mockserver: /given/chat: *did you mean 'chats'*"),
         ("given=[]", "@pytest.mark.mockserver: /given: got *; expected an object*"),
