@@ -5,6 +5,7 @@ Judges of requests: bodies, filters, keys and uploads with another meaning than 
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -235,7 +236,7 @@ def _known_keys(evidence: Evidence) -> AbstractSet[str]:
 def _may_misplace_key(exchange: JournalEntry) -> bool:
     """Return False for most calls, in which no place but X-API-Key has the beginning of a key: each call is judged."""
     call = exchange.call
-    if call.query or "sk_" in call.path or (call.body is not None and b"sk_" in call.body):
+    if call.query or "sk_" in call.path or (call.body is not None and b"sk_" in call.body) or _basic(call.headers):
         return True
     whole = "\n".join(call.headers.values())
     first = whole.find("sk_")  # mostly the only one, that of X-API-Key
@@ -250,8 +251,21 @@ def places_of_keys(exchange: JournalEntry, contains_key: Callable[[str], object]
     if any(contains_key(value) for _, value in call.query):
         yield "query"
     yield from (f"header {name}" for name, value in call.headers.items() if name != "x-api-key" and contains_key(value))
+    if contains_key(_basic(call.headers)):
+        yield "header authorization"
     if call.body and contains_key(call.body.decode("utf-8", "replace")):
         yield "body"
+
+
+def _basic(headers: Mapping[str, str]) -> str:
+    """Return the user and password of HTTP's Basic authentication, which are in Base64 (RFC 7617); "" without one."""
+    scheme, _, encoded = headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "basic":
+        return ""
+    try:
+        return b64decode(encoded).decode("utf-8", "replace")
+    except ValueError:
+        return ""
 
 
 def multipart_by_hand(evidence: Evidence) -> Iterator[Proof]:

@@ -453,6 +453,9 @@ def key_in(c: Client, where: str) -> None:
         c.ask("GET", f"/v1/campaigns?apiKey={key}")
     elif where == "header":
         c.ask("GET", "/v1/campaigns", headers={"authorization": f"Bearer {key}"})
+    elif where == "basic":
+        encoded = base64.b64encode(f"{key}:".encode()).decode()
+        c.ask("GET", "/v1/campaigns", headers={"authorization": f"Basic {encoded}"})
     else:
         c.create(description=key)
 
@@ -593,6 +596,7 @@ PROVOCATIONS = (
     Provocation("secret-in-browser", (1,), preflight, cadence),
     Provocation("key-in-wrong-place", (1,), _with(key_in, "in_the_query", "query"), cadence),
     Provocation("key-in-wrong-place", (1,), _with(key_in, "in_a_header", "header"), cadence),
+    Provocation("key-in-wrong-place", (1,), _with(key_in, "in_base64", "basic"), cadence),
     Provocation("key-in-wrong-place", (1,), _with(key_in, "in_a_body", "body"), cadence),
     Provocation("multipart-by-hand", (1,), _with(upload_with_own_multipart, "field", "field"), _with(upload_again, "b", "b.png")),
     Provocation("multipart-by-hand", (1,), _with(upload_with_own_multipart, "json", "json"), _with(upload_again, "b", "b.png")),
