@@ -74,7 +74,7 @@ def load_profile(profile: str | Path) -> dict[str, object]:
     if file.suffix not in _SUFFIXES and not file.is_file():
         wanted = f"one of {', '.join(PROFILES)}, or a file {{choices: {{id: option}}}}"
         problem = Problem("/profile", repr(str(profile)), wanted, closest_match(profile, PROFILES))
-        raise ScenarioError([problem], "the profile's name")
+        raise ScenarioError([problem])
     document = read_file(file)
     options: dict[str, object] = document.get("choices", {})
     wanted = f"only {', '.join(_KEYS)} in a profile"

@@ -61,7 +61,5 @@ def document(name: str) -> JSON:
     known = paths()
     if name not in known:
         wanted = f"the name of one of the library's {len(known)} scenarios, which `mockserver scenarios` lists"
-        raise ScenarioError(
-            [Problem("/scenario", to_json_text(name), wanted, closest_match(name, known))], "the scenario's name"
-        )
+        raise ScenarioError([Problem("/scenario", to_json_text(name), wanted, closest_match(name, known))])
     return read_scenario(known[name])

@@ -47,7 +47,7 @@ class Problem(NamedTuple):
 
 class ScenarioError(ValueError):
     """
-    A refused document: nothing of it was applied.
+    A refused document: nothing of it was applied. The first line of its text is the first problem.
 
     Attributes:
         problems: Every problem, keys masked.
@@ -56,12 +56,13 @@ class ScenarioError(ValueError):
 
     document: Mapping[str, Any] | None = None
 
-    def __init__(self, problems: Iterable[Problem], name: str = "the scenario document") -> None:
+    def __init__(self, problems: Iterable[Problem], file: str | None = None) -> None:
         self.problems = [problem.redacted() for problem in problems]
-        lines = [f"  {problem}" for problem in self.problems[:_SHOWN_MAX]]
+        lines = [str(problem) for problem in self.problems[:_SHOWN_MAX]]
         if len(self.problems) > _SHOWN_MAX:
-            lines.append(f"  and {len(self.problems) - _SHOWN_MAX} more")
-        super().__init__("\n".join([f"{name} is refused; nothing of it was applied", *lines]))
+            lines.append(f"and {len(self.problems) - _SHOWN_MAX} more")
+        first = f"{file}: " if file else ""
+        super().__init__(first + "\n  ".join([*lines, f"nothing of {file or 'the document'} was applied"]))
 
 
 def step(key: object) -> str:

@@ -89,7 +89,7 @@ def test_every_problem_of_a_file_is_shown_in_its_order_with_line_and_column(
         mockserver_server.sandbox(str(broken))
 
     assert PROBLEMS == problems_of(refusal)
-    assert str(refusal.value).startswith(f"{broken} is refused")
+    assert str(refusal.value).startswith(f"{broken}: {PROBLEMS[0][0]} ({PROBLEMS[0][1]}): got ")
     assert [] == [text for text in ODD if text in str(refusal.value)]
 
 
@@ -214,7 +214,7 @@ def test_thousands_of_problems_are_counted_and_the_first_hundred_listed(mockserv
         mockserver.apply({"script": script})
 
     assert 250 == len(refusal.value.problems)
-    assert str(refusal.value).endswith("\n  and 150 more")
+    assert str(refusal.value).endswith("\n  and 150 more\n  nothing of the document was applied")
 
 
 def test_more_problems_than_a_schema_explains_are_a_refusal(mockserver: Sandbox) -> None:

@@ -147,7 +147,11 @@ def report_and_document(suite: Suite, test: str, folder: str, *arguments: str) -
     result = suite.run(WORLD + test, "--tb=short", "--mockserver-failures-dir", folder, *arguments)
     lines, inside = [], False
     for each in result.outlines:
-        inside = bool(re.match(r"-+ mockserver", each)) or inside and not re.match(r"E  |/|test_mine|={3}|_{3}", each)
+        inside = (
+            bool(re.match(r"-+ mockserver", each))
+            or inside
+            and not re.match(r"E  |/[^ ]+:\d|test_mine|={3}|_{3}", each)
+        )
         lines += (
             [re.sub(r"http://127\.0\.0\.1:\d+", "ADDRESS", each).replace(f"{folder}/", "FOLDER/")] if inside else []
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import xml.etree.ElementTree
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,9 @@ def whole_section(result: pytest.RunResult, title: str = "mockserver") -> list[s
     lines = result.outlines
     start = next(at for at, each in enumerate(lines) if re.fullmatch(rf"-+ {title} -+", each))
     ends = (
-        at for at, each in enumerate(lines) if at > start and re.match(r"(-|=|_|!|\+){5}|test_mine.py:|/|\.\./", each)
+        at
+        for at, each in enumerate(lines)
+        if at > start and re.match(r"(-|=|_|!|\+){5}|test_mine.py:|/[^ ]+:\d|\.\./", each)
     )
     return [
         re.sub(r"\b(campaign|execution|session|event)_\w{20}", r"\1", each) for each in lines[start + 1 : next(ends)]
@@ -345,18 +348,21 @@ def test_an_exception_of_a_receiver_precedes_its_consequences(suite: Suite) -> N
 @pytest.mark.parametrize(
     ("wrong", "cause"),
     [
-        ('apply({"given": {"templatez": []}})', "the scenario document is refused; nothing of it was applied"),
+        (
+            'apply({"given": {"templatez": []}})',
+            "/given/templatez: got the key \"templatez\"; expected a key of `given`: *; did you mean 'templates'?",
+        ),
         (
             'calls("creatCampaign")',
             "got the operation 'creatCampaign'; expected an operation id, METHOD /path or *; did you mean 'createCampaign'?",
         ),
-        ('on("startCampaign").drop("aftr")', "the scenario document is refused; nothing of it was applied"),
+        ('on("startCampaign").drop("aftr")', "/script/0/do/drop: got \"aftr\"; expected *; did you mean 'after'?"),
     ],
 )
 def test_a_refused_command_of_the_test_is_the_first_cause(suite: Suite, wrong: str, cause: str) -> None:
     found = reported(suite, f"    def test_it(mockserver):\n        mockserver.{wrong}\n")
 
-    assert cause == found[0]
+    assert fnmatchcase(found[0], cause.replace("[", "[[]"))
     assert not any("No call reached" in each for each in found)
 
 
