@@ -33,16 +33,22 @@ class InterleavedTests:
         """Call the test for its clients, and interleave them; fail for a finding."""
         if pyfuncitem.get_closest_marker(MARK) is None:
             return None
+        report, wrong = None, ""
         try:
             report = _report(pyfuncitem)
         except ValueError as refusal:
-            pytest.fail(f"@pytest.mark.{MARK}: {refusal}", pytrace=False)
+            wrong = f"@pytest.mark.{MARK}: {refusal}"
         finally:
             stash = pyfuncitem.config.stash
             if self._ownership in stash:  # the sandboxes of the runs are not those of the test
                 stash[self._ownership].start_test(pyfuncitem.nodeid)
+        if report is None:  # outside of the handler, or the report would have both exceptions
+            pytest.fail(wrong, pytrace=False)
         if report.failed:
             pytest.fail(f"interleave: {report.text()}", pytrace=False)
+        if not any(sum(row.calls) for row in report.serial):
+            expected = "calls through the sandbox that each of them gets"
+            pytest.fail(f"interleave: the clients made no call; expected {expected}", pytrace=False)
         return True
 
 
