@@ -222,10 +222,12 @@ def _canceled_again(evidence: Evidence, success: JournalEntry, cancels: Sequence
 
 def restart_canceled(evidence: Evidence) -> Iterator[Proof]:
     for campaign_id, starts in evidence.grouped_by("id", "startCampaign"):
-        ends = list(_ends_received(evidence, campaign_id))
+        ends: dict[Any, JournalEntry] = {}  # the first of each client
+        for end in _ends_received(evidence, campaign_id):
+            ends.setdefault(client_key(end), end)
         lost = next((start.n for start in starts if not was_received(start)), math.inf)
         for start in starts:
-            final = next((end for end in ends if client_key(end) == client_key(start)), None)
+            final = ends.get(client_key(start))
             is_refused = (start.status or 0) >= 400 and final is not None and final.n < start.n <= lost
             if final is not None and is_refused and not evidence.may_be_of_another_user(start):
                 yield Proof(f"campaign {campaign_id} was started after it had ended", numbers((final, start)))
@@ -249,8 +251,8 @@ def wrong_variable_keys(evidence: Evidence) -> Iterator[Proof]:
         manual = {variable.key for variable in template.variables if variable.source is None} if template else set()
         for start in starts.get(campaign.id, ()):
             values = body_of(start).get("commonVariables")
-            known = manual.union(*_listed(evidence, campaign.template_id, start))
-            wrong = sorted(set(values) - known) if isinstance(values, dict) else []
+            unknown = set(values) - manual if isinstance(values, dict) else set[str]()
+            wrong = sorted(unknown.difference(*_listed(evidence, campaign.template_id, start))) if unknown else []
             is_changed = template is not None and template.updated_at > start.at
             if template and wrong and not is_changed:
                 keys, has = ", ".join(key[:40] for key in wrong), ", ".join(sorted(manual)) or "none"

@@ -21,6 +21,7 @@ from mockserver.contract.filters import FIELDS
 from mockserver.contract.limits import CADENCE_MAX_PER_MINUTE
 from mockserver.contract.text import closest_match, whole_number
 from mockserver.core.instants import MINUTE, parse
+from mockserver.core.state.calls import ApiError
 from mockserver.core.state.journal import JournalEntry
 
 _ON_CHANNEL = ("chat.platform", "chat.entrypointId")
@@ -302,8 +303,11 @@ def media_all_or_nothing(evidence: Evidence) -> Iterator[Proof]:
 
 
 def _contents(upload: JournalEntry) -> Mapping[str, bytes]:
-    """Return the bytes of each file by its name; of an upload that is too large to be kept, none."""
-    return {file.name: file.content for file in upload.call.files(_FILES_MAX)}
+    """Return the bytes of each file by its name; of an upload that is too large to be kept, or refused as one, none."""
+    try:
+        return {file.name: file.content for file in upload.call.files(_FILES_MAX)}
+    except ApiError:
+        return {}
 
 
 def _may_be_repeated(first: JournalEntry, again: JournalEntry) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from typing import Literal
 
 import pytest
 import requests
@@ -253,7 +254,10 @@ def full_jitter(draw: random.Random) -> Iterator[float]:
 @pytest.mark.parametrize("operation", ["listCampaigns", "readExecution"])
 @pytest.mark.parametrize("waits", [growing, full_jitter])
 def test_a_backoff_without_a_retry_after_is_no_burst(
-    mockserver: Sandbox, waits: Callable[[random.Random], Iterator[float]], operation: str, seed: int
+    mockserver: Sandbox,
+    waits: Callable[[random.Random], Iterator[float]],
+    operation: Literal["listCampaigns", "readExecution"],
+    seed: int,
 ) -> None:
     mockserver.on(operation).error("RATE_LIMIT_EXCEEDED")
     path = "/v1/campaigns" if operation == "listCampaigns" else "/v1/campaigns/campaign_a/executions/execution_a"

@@ -137,7 +137,7 @@ def test_the_calls_of_an_agent_are_compared_with_its_own(mockserver: Sandbox, mo
             mockserver.call("GET", "/v1/message-templates", headers={"User-Agent": f"agent {agent}"})
         mockserver.sleep(1)
     asked: list[int] = []
-    key = judge.client_key
-    monkeypatch.setattr(judge, "client_key", lambda call: asked.append(call.n) or key(call))
+    key = judge._key
+    monkeypatch.setattr(judge, "_key", lambda call: asked.append(call.n) or key(call))
     assert 50 == len(severe(mockserver))
     assert len(asked) <= 4 * 100
