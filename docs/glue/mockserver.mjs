@@ -8,9 +8,7 @@ import { test } from "node:test";
 async function start() {
   const options = ["--port=0", "--freeze=2026-03-01T12:00:00Z", "--failures-dir=.mockserver/failures", "--log-format=off"];
   const server = spawn("mockserver", ["serve", ...options, "--exit-with-parent"], { stdio: ["ignore", "pipe", "inherit"] });
-  const [printed] = await Promise.race([once(server.stdout, "data"), once(server, "exit")]).catch((failure) => {
-    throw new Error(`the command mockserver does not start: ${failure.message}; install it, or set MOCKSERVER_SERVER`);
-  });
+  const [printed] = await Promise.race([once(server.stdout, "data"), once(server, "exit")]);
   server.unref(), server.stdout.destroy(); // or this process would wait for its end
   return `${printed}`.split(/\s/)[4]; // mockserver VERSION listens on URL
 }
@@ -19,9 +17,7 @@ const url = process.env.MOCKSERVER_SERVER ?? (await start());
 /** @param {string} method @param {string} target @param {unknown} [body] @param {Record<string, string>} [headers] */
 async function send(method, target, body, headers = {}) {
   const all = body === undefined ? headers : { "Content-Type": "application/json", ...headers };
-  const response = await fetch(target, { method, headers: all, body: JSON.stringify(body) }).catch((failure) => {
-    throw new Error(`no answer from ${target}: ${failure.cause?.message ?? failure.message}`, { cause: failure });
-  });
+  const response = await fetch(target, { method, headers: all, body: JSON.stringify(body) }).catch(({ cause }) => Promise.reject(cause));
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: text && JSON.parse(text) };
 }

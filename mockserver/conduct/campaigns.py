@@ -38,7 +38,7 @@ _BELOW = "; if your code sent it once, its HTTP library has sent it again"
 _AT_ONCE = 5 * SECOND
 _LOOP = 2  # repetitions of a cancel
 _LOOKED_WITHIN = MINUTE  # a client that backs off after a failed cancel has looked by then
-_SAME_RUN = 5 * MINUTE  # a later cancel is a new decision of the user, not a retry
+_SAME_RUN = 5 * MINUTE  # a later cancel or create is a new decision of the user, not a retry
 
 
 def duplicate_start(evidence: Evidence) -> Iterator[Proof]:
@@ -154,22 +154,17 @@ def _clones(evidence: Evidence, cause: str) -> Iterator[Proof]:
             continue
         if cause == "createCampaign" and _is_of_another(evidence, row["originalId"], create):
             continue
-        if _knew_of(evidence, row["originalId"], why, create):
+        if _is_new_decision(evidence, row["originalId"], why, create):
             continue
         if start.at - original.at <= _CLONED_WITHIN:
             message = f"campaign {row['cloneId']} is a clone of {row['originalId']}, created after {row['why']} and started too"
             yield Proof(message, (*row["exchanges"], start.n))
 
 
-def _knew_of(evidence: Evidence, campaign_id: str, why: JournalEntry, create: JournalEntry) -> bool:
-    """
-    Return True if the client found the campaign of its lost create before it created another one.
-
-    One that was refused as already done may copy what it reads: only a later create is a new decision.
-    """
-    shown = any(why.n < n < create.n for n, _ in evidence.shown(campaign_id))
-    is_lost = why.operation == "createCampaign" and not was_received(why)
-    return shown and (is_lost or (why.operation == "startCampaign" and create.at - why.at > _SAME_RUN))
+def _is_new_decision(evidence: Evidence, campaign_id: str, why: JournalEntry, create: JournalEntry) -> bool:
+    """Return True for a create long after the trouble, if its client was shown the first campaign in between."""
+    is_shown = any(why.n < n < create.n for n, _ in evidence.shown(campaign_id, create))
+    return is_shown and create.at - why.at > _SAME_RUN
 
 
 def _is_of_another(evidence: Evidence, campaign_id: str, create: JournalEntry) -> bool:
@@ -234,12 +229,12 @@ def restart_canceled(evidence: Evidence) -> Iterator[Proof]:
 
 
 def _ends_received(evidence: Evidence, campaign_id: str) -> Iterator[JournalEntry]:
-    """Yield the calls by which the client received that the campaign was canceled or failed."""
-    for exchange in evidence.concerning(campaign_id):
-        is_read = exchange.operation == "readCampaign"
-        has_ended = is_read and evidence.answer_field(exchange, "status") in ("canceled", "failed")
-        if succeeded(exchange) and (has_ended or exchange.operation == "cancelCampaign"):
-            yield exchange
+    """Yield the calls by which a client received that the campaign was canceled or failed, in order."""
+    shown = (n for n, status in evidence.shown(campaign_id) if status in ("canceled", "failed"))
+    cancels = (
+        call.n for call in evidence.concerning(campaign_id) if call.operation == "cancelCampaign" and succeeded(call)
+    )
+    yield from filter(None, map(evidence.by_number, sorted({*shown, *cancels})))
 
 
 def wrong_variable_keys(evidence: Evidence) -> Iterator[Proof]:
@@ -262,8 +257,14 @@ def wrong_variable_keys(evidence: Evidence) -> Iterator[Proof]:
 
 def _listed(evidence: Evidence, template_id: str, start: JournalEntry) -> Iterator[set[str]]:
     """Yield the variables that each read of the template before a start has listed: each may be what its user was shown."""
-    reads = (read for read in evidence.concerning(template_id) if read.operation == "readTemplate" and read.n < start.n)
-    yield from (_listed_in(evidence, read) for read in reads if succeeded(read))
+    for read in evidence.concerning(template_id):
+        if (
+            read.operation == "readTemplate"
+            and read.n < start.n
+            and client_key(read) == client_key(start)
+            and succeeded(read)
+        ):
+            yield _listed_in(evidence, read)
 
 
 def _listed_in(evidence: Evidence, read: JournalEntry) -> set[str]:
@@ -307,6 +308,6 @@ def cancel_and_forget(evidence: Evidence) -> Iterator[Proof]:
 def _was_over(evidence: Evidence, campaign_id: str, cancel: JournalEntry) -> bool:
     """Return True if the campaign had completed before the cancel was due again, or when the client looked at it instead."""
     due, ended_at = cancel.at + (requested_wait(cancel) or 0), evidence.ended_at(campaign_id)
-    looked = next(((n, status) for n, status in evidence.shown(campaign_id) if n > cancel.n), None)
-    look = None if looked is None or looked[1] not in FINAL else evidence.by_number(looked[0])
+    shown = (n for n, status in evidence.shown(campaign_id, cancel) if n > cancel.n and status in FINAL)
+    look = evidence.by_number(next(shown, 0))
     return (ended_at is not None and ended_at <= due) or (look is not None and look.at <= due + _LOOKED_WITHIN)

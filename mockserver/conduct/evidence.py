@@ -301,9 +301,13 @@ class Evidence:
 
     def is_locked_out(self, after: JournalEntry) -> bool:
         """Return True if a call of the client after this one was refused by its key or its account: only a person can go on then."""
-        start, caller = bisect_right(self.exchanges, after.n, key=number), client_key(after)
-        calls = (call for call in self.exchanges[start:] if client_key(call) == caller and was_received(call))
-        return any(call.status in OF_ALL_CALLS for call in calls)
+        return self._last_lock_outs.get(client_key(after), 0) > after.n
+
+    @cached_property
+    def _last_lock_outs(self) -> Mapping[Any, int]:
+        """The number of each client's last call that was refused by its key or its account, not for one resource."""
+        refused = (call for call in self.troubled if call.status in OF_ALL_CALLS and was_received(call))
+        return {client_key(call): call.n for call in refused if self.code(call) != "RESOURCE_ACCESS_DENIED"}
 
     def between(self, first: JournalEntry, last: JournalEntry, *operations: str) -> list[JournalEntry]:
         """Return the calls of these operations after one exchange and before another, as the client sent the two."""
@@ -355,9 +359,19 @@ class Evidence:
             if client_key(call) == caller
         )
 
-    def shown(self, campaign_id: str | None) -> Sequence[tuple[int, Any]]:
-        """Return the statuses of a campaign and of its executions that the client received, each with the number of its call."""
-        return self._shown.get(campaign_id, [])
+    def shown(self, campaign_id: str | None, client_of: JournalEntry | None = None) -> Sequence[tuple[int, Any]]:
+        """
+        Return the statuses of a campaign and of its executions that clients received, each with the number of its call.
+
+        Args:
+            campaign_id: The campaign.
+            client_of: A call of the one client whose reads count; None for those of all.
+        """
+        shown = self._shown.get(campaign_id, [])
+        if client_of is None:
+            return shown
+        client = client_key(client_of)
+        return [(n, status) for n, status in shown if client_key(self._by_number[n]) == client]
 
     @cached_property
     def _shown(self) -> Mapping[Any, list[tuple[int, Any]]]:

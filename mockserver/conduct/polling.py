@@ -92,7 +92,12 @@ def final_read(evidence: Evidence, polls: PollSequence) -> FinalRead | None:
     if evidence.answer_field(reads[place], "status") == "canceled":
         until = (evidence.ended_at(polls.id) or reads[place].at) + _DRAINED_WITHIN
     later: list[JournalEntry] = []
-    for read in (read for read in loop if read.at > until):
+    superfluous = (
+        read  # a client that reads again at once does not wait for such sends
+        for earlier, read in pairwise([reads[place], *loop])
+        if read.at > until or evidence.gap(earlier, read) is None
+    )
+    for read in superfluous:
         answer = evidence.answer(read)
         if answer == before:
             later.append(read)
@@ -136,7 +141,7 @@ def poll_too_fast(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
     """The call after a read that was refused or not answered is its retry, which other rules judge, and no poll."""
     unmeasured: set[str] = set()
     for loop in _poll_loops(evidence):
-        gaps = [evidence.gap(*pair) for pair in pairwise(loop.reads) if succeeded(pair[0])]
+        gaps = [_gap_as_sent(evidence, *pair) for pair in pairwise(loop.reads) if succeeded(pair[0])]
         if len(gaps) < _MANY[loop.operation]:
             continue
         median, least = median_high([gap or 0 for gap in gaps]), _LEAST[loop.operation]
@@ -149,6 +154,11 @@ def poll_too_fast(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
             yield Proof(message, numbers(polls[:3]))
     if unmeasured:
         yield NotAssessable(f"no clock moved between the polls of {len(unmeasured)} executions or sessions")
+
+
+def _gap_as_sent(evidence: Evidence, earlier: JournalEntry, later: JournalEntry) -> Duration | None:
+    """Return how long the client waited until it sent a poll, which may have arrived later."""
+    return evidence.gap(earlier, later) if later.given_up is None else max(0, later.sent_at - earlier.at) or None
 
 
 def _poll_loops(evidence: Evidence) -> Iterator[PollSequence]:

@@ -9,6 +9,7 @@ from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from decimal import Decimal
 from itertools import islice, pairwise
 from typing import Any
@@ -296,18 +297,20 @@ def media_all_or_nothing(evidence: Evidence) -> Iterator[Proof]:
         mixed = ((again, files) for again, files in repetitions if {results[file] for file in files} == {True, False})
         for again, files in islice(mixed, 1):
             sent, sent_again = _contents(first), _contents(again)
-            stored = sorted(file for file in files if results[file] and sent.get(file) == sent_again.get(file))
+            others = {file for file in sent.keys() & sent_again.keys() if sent[file].isdisjoint(sent_again[file])}
+            stored = sorted(file for file in files - others if results[file])
             if stored:
                 message = f"{', '.join(stored)[:80]} had been uploaded, and was sent again with the file that failed"
                 yield Proof(message, numbers((first, again)))
 
 
-def _contents(upload: JournalEntry) -> Mapping[str, bytes]:
-    """Return the bytes of each file by its name; of an upload that is too large to be kept, or refused as one, none."""
-    try:
-        return {file.name: file.content for file in upload.call.files(_FILES_MAX)}
-    except ApiError:
-        return {}
+def _contents(upload: JournalEntry) -> Mapping[str, AbstractSet[bytes]]:
+    """Return the bytes of the files by their names; of an upload that is too large to be kept, or refused as one, none."""
+    contents: dict[str, set[bytes]] = {}
+    with suppress(ApiError):
+        for file in upload.call.files(_FILES_MAX):
+            contents.setdefault(file.name, set()).add(file.content)
+    return contents
 
 
 def _may_be_repeated(first: JournalEntry, again: JournalEntry) -> bool:

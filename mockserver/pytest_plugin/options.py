@@ -58,7 +58,7 @@ def _whole(text: str) -> int:
 
 
 def _url(text: str) -> str:
-    if not text.startswith(("http://", "https://")):
+    if not text.lower().startswith(("http://", "https://")):
         from mockserver.contract.text import did_you_mean
 
         hint = did_you_mean(None if "://" in text else f"http://{text}")
@@ -167,7 +167,9 @@ def check_ini_file(config: pytest.Config) -> None:
         if name not in _FLAGS and name.startswith("mockserver_"):
             try:
                 config.getini(name)
-            except (KeyError, ValueError):
+            except ValueError as failure:
+                if "unknown configuration value" not in str(failure):
+                    continue  # a setting of another plugin
                 from mockserver.contract.text import closest_match_hint
 
                 options = (*OPTIONS, *RUN, *COVERAGE)

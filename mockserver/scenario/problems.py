@@ -10,6 +10,7 @@ from mockserver.contract.text import did_you_mean
 from mockserver.core.redaction import Redactor
 
 _SHOWN_MAX = 100
+_UNNAMED = "the scenario document"  # one that is in no file
 
 
 class Problem(NamedTuple):
@@ -56,13 +57,13 @@ class ScenarioError(ValueError):
 
     document: Mapping[str, Any] | None = None
 
-    def __init__(self, problems: Iterable[Problem], file: str | None = None) -> None:
+    def __init__(self, problems: Iterable[Problem], name: str = "the scenario document") -> None:
         self.problems = [problem.redacted() for problem in problems]
         lines = [str(problem) for problem in self.problems[:_SHOWN_MAX]]
         if len(self.problems) > _SHOWN_MAX:
             lines.append(f"and {len(self.problems) - _SHOWN_MAX} more")
-        first = f"{file}: " if file else ""
-        super().__init__(first + "\n  ".join([*lines, f"nothing of {file or 'the document'} was applied"]))
+        first = "" if name == _UNNAMED else f"{name}: "
+        super().__init__(first + "\n  ".join([*lines, f"nothing of {name} was applied"]))
 
 
 def step(key: object) -> str:

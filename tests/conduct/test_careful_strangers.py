@@ -70,6 +70,30 @@ def sends_a_reminder_after_it_adopted_a_lost_create(sandbox: Sandbox) -> None:
     app.start(app.create(name="Promo - lembrete"))
 
 
+def sends_a_reminder_after_it_adopted_a_campaign_whose_name_was_taken(sandbox: Sandbox) -> None:
+    app = App(sandbox)
+    sandbox.on("createCampaign").nth(1).drop("after")
+    with suppress(requests.ConnectionError):
+        app.create()
+    assert app("POST", "/campaigns", BODY).status_code == 400
+    (found,) = app("GET", "/campaigns").json()["campaigns"]
+    app.start(found["id"])
+    sandbox.advance(minutes=40)
+    app.start(app.create(name="Promo - lembrete"))
+
+
+def looks_again_while_a_campaign_that_it_could_not_cancel_ends(sandbox: Sandbox) -> None:
+    app = App(sandbox)
+    campaign = _campaign_that_ends_in_three_seconds(sandbox, app)
+    sandbox.on("cancelCampaign").nth(1).error("INTERNAL_ERROR")
+    assert app.cancel(campaign) == 500
+    sandbox.sleep(1)
+    assert app.status(campaign) == "processing"
+    sandbox.sleep(4)
+    assert app.status(campaign) == "completed"
+    sandbox.advance(minutes=5)
+
+
 def creates_a_second_round_long_after_a_refused_start(sandbox: Sandbox) -> None:
     ana, bob = App(sandbox), App(sandbox)
     campaign = ana.create()
@@ -219,6 +243,8 @@ CLIENTS: list[Act] = [
     looks_at_the_list_after_a_lost_cancel,
     watches_the_counts_for_half_a_minute_after_a_cancel,
     sends_a_reminder_after_it_adopted_a_lost_create,
+    sends_a_reminder_after_it_adopted_a_campaign_whose_name_was_taken,
+    looks_again_while_a_campaign_that_it_could_not_cancel_ends,
     creates_a_second_round_long_after_a_refused_start,
     starts_what_another_program_has_canceled,
     sends_as_fast_as_possible,
@@ -241,8 +267,68 @@ def test_a_careful_client_has_no_finding(mockserver: Sandbox, act: Act) -> None:
     assert [] == [(finding.rule, finding.message) for finding in mockserver.conduct]
 
 
+def _end_of_another_program(sandbox: Sandbox) -> tuple[App, str, str]:
+    """Return a client, its campaign, which another program has canceled, and the execution."""
+    app = App(sandbox, "scheduler/1")
+    campaign = app.create()
+    execution = app.start(campaign).json()["executionId"]
+    assert App(sandbox, "admin-ui/3").cancel(campaign) == 204
+    return app, campaign, execution
+
+
+def starts_although_its_list_shows_the_end(sandbox: Sandbox) -> None:
+    app, campaign, _ = _end_of_another_program(sandbox)
+    assert app("GET", "/campaigns").json()["campaigns"][0]["status"] == "canceled"
+    assert app.start(campaign).status_code == 422
+
+
+def starts_although_its_execution_shows_the_end(sandbox: Sandbox) -> None:
+    app, campaign, execution = _end_of_another_program(sandbox)
+    assert app.execution(campaign, execution).json()["status"] == "canceled"
+    assert app.start(campaign).status_code == 422
+
+
+def forgets_a_cancel_while_another_program_looks(sandbox: Sandbox) -> None:
+    app = App(sandbox)
+    campaign = _campaign_that_ends_in_three_seconds(sandbox, app)
+    sandbox.on("cancelCampaign").nth(1).error("INTERNAL_ERROR")
+    assert app.cancel(campaign) == 500
+    sandbox.sleep(4)
+    assert App(sandbox, "dashboard/2").status(campaign) == "completed"
+    sandbox.advance(minutes=5)
+
+
+def reads_without_end_after_a_cancel(sandbox: Sandbox) -> None:
+    app = App(sandbox)
+    campaign = app.create()
+    execution = app.start(campaign).json()["executionId"]
+    assert app.cancel(campaign) == 204
+    for _ in range(20):
+        app.execution(campaign, execution)
+
+
+@pytest.mark.mockserver(given=GIVEN, now=NOON)
+@pytest.mark.parametrize(
+    ("act", "rule"),
+    [
+        (starts_although_its_list_shows_the_end, "restart-canceled"),
+        (starts_although_its_execution_shows_the_end, "restart-canceled"),
+        (forgets_a_cancel_while_another_program_looks, "cancel-and-forget"),
+        (reads_without_end_after_a_cancel, "poll-final-set-incomplete"),
+    ],
+)
+def test_a_careless_client_at_a_similar_task_has_one(mockserver: Sandbox, act: Act, rule: str) -> None:
+    act(mockserver)
+
+    assert {rule} == {finding.rule for finding in mockserver.conduct}
+
+
 def growing(_: random.Random) -> Iterator[float]:
     yield from (0.3, 0.6, 1.2, 2.4)
+
+
+def growing_from_a_millisecond(_: random.Random) -> Iterator[float]:
+    yield from (0.001 * 2**attempt for attempt in range(8))
 
 
 def full_jitter(draw: random.Random) -> Iterator[float]:
@@ -252,7 +338,7 @@ def full_jitter(draw: random.Random) -> Iterator[float]:
 @pytest.mark.mockserver(choices={"rate-limit-headers": "none"}, now=NOON)
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("operation", ["listCampaigns", "readExecution"])
-@pytest.mark.parametrize("waits", [growing, full_jitter])
+@pytest.mark.parametrize("waits", [growing, growing_from_a_millisecond, full_jitter])
 def test_a_backoff_without_a_retry_after_is_no_burst(
     mockserver: Sandbox,
     waits: Callable[[random.Random], Iterator[float]],

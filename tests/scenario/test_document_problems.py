@@ -214,7 +214,7 @@ def test_thousands_of_problems_are_counted_and_the_first_hundred_listed(mockserv
         mockserver.apply({"script": script})
 
     assert 250 == len(refusal.value.problems)
-    assert str(refusal.value).endswith("\n  and 150 more\n  nothing of the document was applied")
+    assert str(refusal.value).endswith("\n  and 150 more\n  nothing of the scenario document was applied")
 
 
 def test_more_problems_than_a_schema_explains_are_a_refusal(mockserver: Sandbox) -> None:

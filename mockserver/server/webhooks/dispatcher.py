@@ -322,20 +322,23 @@ class WebhookDispatcher:
             LoopBlocked: see `raises_blocked`.
         """
         sandbox = self._sandbox
-        is_blocked = not raises_blocked and event_loops.running() is not None
-        sends = not (self.is_held or self._is_inside() or is_blocked)
+        loop = event_loops.running()
+        sends = not (self.is_held or self._is_inside() or (loop is not None and not raises_blocked))
+        is_sender = sends and loop is None  # what another thread makes due may need the loop that this one runs
         with sandbox.lock:
             epoch, end = sandbox.epoch, None if until_idle else scheduler.advance_target(sandbox, by=by, to=to)
             self._active_advances += 1
-            self._change_senders(int(sends))  # a call meanwhile leaves what is due to this thread
+            if is_sender:
+                self._change_senders(1)  # a call meanwhile leaves what is due to this thread
         try:
             fired = self._advance_to(epoch, end, deliveries.has_due_attempt if sends else None)
         finally:
             with sandbox.lock:
                 self._active_advances -= 1
-                self._change_senders(-int(sends))
+                if is_sender:
+                    self._change_senders(-1)
                 self._close_unused_connections()
-        if sends:
+        if is_sender:
             self.dispatch_due()  # what a call has made due since the last step
         return fired
 

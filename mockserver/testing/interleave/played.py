@@ -65,6 +65,7 @@ class Played(NamedTuple):
         blocked: Where clients waited outside of calls, such as `cron at locks.py:12`.
         used: What the run took.
         sleep: The longest sleep in real time; None if there was none worth a word.
+        calls: The number of calls that each client has sent.
         is_plain: No client has slept, read in vain or been blocked, and no receiver has called: the order is that of calls alone.
     """
 
@@ -76,10 +77,7 @@ class Played(NamedTuple):
     used: Used
     sleep: Sleep | None
     is_plain: bool = False
-
-    def calls_of(self, client: str) -> int:
-        """Return the number of calls that a client has made."""
-        return sum(len(step.exchanges) for step in self.steps if step.actor == client)
+    calls: Mapping[str, int] = {}
 
     @property
     def order(self) -> Order:

@@ -179,6 +179,7 @@ class InterleavedRun:
             self._watch.used(),
             self._in_process.longest(),
             self._is_plain and stuck is None and not self._blocked,
+            dict(self._calls),
         )
 
     def close(self) -> None:

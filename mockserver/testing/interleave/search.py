@@ -360,7 +360,7 @@ class Search:
             if taken != list(names):
                 place = next(place for place, name in enumerate(names) if taken[place : place + 1] != [name])
                 self._unplayed = f"step {place + 1} is to be one of {names[place]}, which has none there"
-            elif self._fault is not None and (made := played.calls_of(self._fault.client)) < self._fault.call:
+            elif self._fault is not None and (made := played.calls[self._fault.client]) < self._fault.call:
                 self._unplayed = f"{self._fault.describe()} is to take place, and {self._fault.client} has made {made}"
                 return
             self._judge(sandbox, played, end, serial)
