@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -82,6 +83,27 @@ def test_a_fault_at_a_call_that_no_client_makes_is_not_played(server: MockServer
 
     assert "drop-after at call 99 of worker is to take place, and worker has made 2" == report.unplayed
     assert report.failed and not report.findings
+
+
+def test_a_fault_after_a_call_that_its_client_gave_up_is_played(server: MockServer) -> None:
+    """The journal gets that call later, and not as one of the client's steps."""
+    statuses: list[int | None] = []
+
+    def impatient(sandbox: Sandbox) -> None:
+        with suppress(OSError):
+            sandbox.call("GET", "/v1/campaigns", timeout=5)
+        statuses.append(sandbox.call("POST", "/v1/campaigns", json={**BODY, "name": "One"}).status)
+
+    report = server.interleave(
+        clients={"worker": impatient, "cron": lambda sandbox: sandbox.call("GET", "/v1/message-templates")},
+        setup=lambda sandbox: sandbox.on("listCampaigns").nth(1).delay("40s"),
+        settings={"given": GIVEN},
+        schedule="worker*2 cron",
+        fault="internal-error worker 2",
+    )
+
+    assert report.unplayed is None
+    assert 500 == statuses[-1]
 
 
 def test_what_a_fault_causes_in_serial_runs_too_is_no_finding(server: MockServer) -> None:
