@@ -17,7 +17,7 @@ const url = process.env.MOCKSERVER_SERVER ?? (await start());
 /** @param {string} method @param {string} target @param {unknown} [body] @param {Record<string, string>} [headers] */
 async function send(method, target, body, headers = {}) {
   const all = body === undefined ? headers : { "Content-Type": "application/json", ...headers };
-  const response = await fetch(target, { method, headers: all, body: JSON.stringify(body) }).catch(({ cause }) => Promise.reject(cause));
+  const response = await fetch(target, { method, headers: all, body: JSON.stringify(body) }).catch((failure) => Promise.reject(failure.cause ?? failure));
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: text && JSON.parse(text) };
 }

@@ -107,10 +107,6 @@ def test_one_layer_with_two_words_for_the_clock_is_refused() -> None:
         (("-o", "mockserver_profile=hostil"), "*/profile: *did you mean 'hostile'*"),
         (("-o", "mockserver_scenario=dem"), "*mockserver_scenario: *did you mean 'demo'?*"),
         (("-o", "mockserver_scenario=mine.yaml"), "*mockserver_scenario: *got 'mine.yaml'; expected a file*"),
-        (
-            ("-o", "mockserver_scenaro=demo"),
-            "*ini file: got mockserver_scenaro; *; did you mean 'mockserver_scenario'?*",
-        ),
         (("-o", "mockserver_strict=maybe"), "*mockserver_strict (ini file): got 'maybe'; expected true or false*"),
         (("-o", "mockserver_cov=maybe"), "*mockserver_cov (ini file): got 'maybe'; expected true or false*"),
         (
@@ -124,6 +120,15 @@ def test_an_unknown_option_ends_the_run_before_any_test(suite: Suite, arguments:
     result = suite.run("def test_it(): pass\n", *arguments)
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
+    pytest.LineMatcher(result.outlines + result.errlines).fnmatch_lines([problem])
+
+
+def test_a_misspelt_setting_of_the_ini_file_ends_the_run_too(suite: Suite) -> None:
+    suite.pytester.makefile(".ini", wrong="[pytest]\nmockserver_scenaro = demo\n")
+    result = suite.run("def test_it(): pass\n", "-c", "wrong.ini")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    problem = "*ini file: got mockserver_scenaro; *; did you mean 'mockserver_scenario'?*"
     pytest.LineMatcher(result.outlines + result.errlines).fnmatch_lines([problem])
 
 
