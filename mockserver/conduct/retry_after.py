@@ -49,7 +49,8 @@ def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
     equal = _equal_to_limited(evidence)
     excused = _excused(evidence, equal)
     for first in filter(_is_limited, evidence.exchanges):
-        again = list(islice(sent_after(first, equal[_key(first)]), 2))
+        same = equal[_key(first)]
+        again = list(islice(sent_after(first, same), 2))
         if not again or evidence.may_be_of_another_user(again[0]):
             continue
         waited, requested = evidence.gap(first, again[0]), requested_wait(first)
@@ -61,7 +62,7 @@ def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
                 after = "while no clock moved" if waited is None else f"after {duration_text(waited)}"
                 message = f"{first.operation} was repeated {after}; its Retry-After was {duration_text(requested)}"
                 yield Proof(message, numbers((first, again[0])))
-        elif first.n not in excused and _is_burst(evidence, first, equal[_key(first)]):
+        elif first.n not in excused and _is_burst(evidence, first, again, same):
             message = f"{first.operation} was sent three times within a second, despite a 429"
             yield Proof(message, numbers((first, *again)))
     if is_unmeasured:
@@ -73,20 +74,25 @@ def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
         )
 
 
-def _is_burst(evidence: Evidence, first: JournalEntry, equal: Sequence[JournalEntry]) -> bool:
+def _is_burst(
+    evidence: Evidence, first: JournalEntry, again: Sequence[JournalEntry], equal: Sequence[JournalEntry]
+) -> bool:
     """Return True for three calls at once, or four at an even pace: the waits of a backoff grow, or are drawn at random."""
-    place = bisect_right(equal, first.n, key=number)
-    again = equal[place : place + 2]
-    if len(again) < 2 or succeeded(again[0]) or _time(evidence, first, again[1]) >= SECOND:
+    if len(again) < 2 or succeeded(again[0]):
         return False
-    measured = [evidence.gap(*pair) for pair in pairwise((first, *again))]
-    is_growing = None not in measured and (measured[0] or 0) < (measured[1] or 0)
-    is_at_once = all(_time(evidence, *pair) < _NO_WAIT for pair in pairwise((first, *again)))
-    around = equal[max(0, place - 3) : place + 3]
-    waits = [_time(evidence, *pair) for pair in pairwise(around)]
+    pairs = list(pairwise((first, *again)))
+    waits = [_time(evidence, *pair) for pair in pairs]
+    is_growing = waits[0] < waits[1] and all(evidence.gap(*pair) is not None for pair in pairs)
+    is_at_once = max(waits) < _NO_WAIT and not is_growing
+    return sum(waits) < SECOND and (is_at_once or _is_at_an_even_pace(evidence, first, equal))
+
+
+def _is_at_an_even_pace(evidence: Evidence, first: JournalEntry, equal: Sequence[JournalEntry]) -> bool:
+    """Return True if the wait after this call is one of three in a row that are as long as each other."""
+    place = bisect_right(equal, first.n, key=number)
+    waits = [_time(evidence, *pair) for pair in pairwise(equal[max(0, place - 3) : place + 3])]
     windows = (waits[start : start + 3] for start in range(len(waits) - 2))
-    is_even = any(max(window) - min(window) <= _EVEN * max(window) for window in windows)
-    return (is_at_once and not is_growing) or (is_even and max(waits) > 0)
+    return any(max(window) - min(window) <= _EVEN * max(window) for window in windows)
 
 
 def _time(evidence: Evidence, earlier: JournalEntry, later: JournalEntry) -> Duration:

@@ -19,6 +19,13 @@ Act = Callable[[Sandbox], None]
 _CONNECTION = SESSIONS.removeprefix("/v1")
 
 
+def _started(sandbox: Sandbox, agent: str = "acme-app/1") -> tuple[App, str, str]:
+    """Return a client, its campaign and the execution."""
+    app = App(sandbox, agent)
+    campaign = app.create()
+    return app, campaign, app.start(campaign).json()["executionId"]
+
+
 def _campaign_that_ends_in_three_seconds(sandbox: Sandbox, app: App) -> str:
     campaign = app.create()
     app.start(campaign)
@@ -48,9 +55,7 @@ def looks_at_the_list_after_a_lost_cancel(sandbox: Sandbox) -> None:
 
 
 def watches_the_counts_for_half_a_minute_after_a_cancel(sandbox: Sandbox) -> None:
-    app = App(sandbox)
-    campaign = app.create()
-    execution = app.start(campaign).json()["executionId"]
+    app, campaign, execution = _started(sandbox)
     sandbox.sleep(12)
     assert app.cancel(campaign) == 204
     for _ in range(4):
@@ -149,9 +154,7 @@ def uploads_other_pictures_of_the_same_names(sandbox: Sandbox) -> None:
 
 
 def repeats_each_poll_that_timed_out(sandbox: Sandbox) -> None:
-    app = App(sandbox)
-    campaign = app.create()
-    execution = app.start(campaign).json()["executionId"]
+    app, campaign, execution = _started(sandbox)
     sandbox.on("readExecution").nth(1).delay("9s")
     sandbox.on("readExecution").nth(3).delay("9s")
     url = f"{app.url}/campaigns/{campaign}/executions/{execution}"
@@ -175,9 +178,7 @@ def _locked_out(sandbox: Sandbox, app: App) -> None:
 
 
 def is_locked_out_after_a_poll_that_failed(sandbox: Sandbox) -> None:
-    app = App(sandbox)
-    campaign = app.create()
-    execution = app.start(campaign).json()["executionId"]
+    app, campaign, execution = _started(sandbox)
     sandbox.sleep(15)
     assert app.execution(campaign, execution).ok
     sandbox.sleep(15)
@@ -188,9 +189,7 @@ def is_locked_out_after_a_poll_that_failed(sandbox: Sandbox) -> None:
 
 def is_locked_out_after_a_progress_of_100(sandbox: Sandbox) -> None:
     sandbox.choose({"execution-status-lag": "campaign-first"})
-    app = App(sandbox)
-    campaign = app.create()
-    execution = app.start(campaign).json()["executionId"]
+    app, campaign, execution = _started(sandbox)
     sandbox.sleep(60)
     assert app.execution(campaign, execution).json()["progress"] == 100
     _locked_out(sandbox, app)
@@ -269,9 +268,7 @@ def test_a_careful_client_has_no_finding(mockserver: Sandbox, act: Act) -> None:
 
 def _end_of_another_program(sandbox: Sandbox) -> tuple[App, str, str]:
     """Return a client, its campaign, which another program has canceled, and the execution."""
-    app = App(sandbox, "scheduler/1")
-    campaign = app.create()
-    execution = app.start(campaign).json()["executionId"]
+    app, campaign, execution = _started(sandbox, "scheduler/1")
     assert App(sandbox, "admin-ui/3").cancel(campaign) == 204
     return app, campaign, execution
 
@@ -299,9 +296,7 @@ def forgets_a_cancel_while_another_program_looks(sandbox: Sandbox) -> None:
 
 
 def reads_without_end_after_a_cancel(sandbox: Sandbox) -> None:
-    app = App(sandbox)
-    campaign = app.create()
-    execution = app.start(campaign).json()["executionId"]
+    app, campaign, execution = _started(sandbox)
     assert app.cancel(campaign) == 204
     for _ in range(20):
         app.execution(campaign, execution)

@@ -65,8 +65,8 @@ class Played(NamedTuple):
         blocked: Where clients waited outside of calls, such as `cron at locks.py:12`.
         used: What the run took.
         sleep: The longest sleep in real time; None if there was none worth a word.
-        calls: The number of calls that each client has sent.
         is_plain: No client has slept, read in vain or been blocked, and no receiver has called: the order is that of calls alone.
+        calls: The number of calls that each client has sent.
     """
 
     steps: Sequence[ReleasedStep]
