@@ -2,8 +2,9 @@
 Records: named tuples that take little time to define.
 
 `NamedTuple` is used as that of `typing`, for which type checkers take it. That one compiles a constructor and each annotation of
-a class when the class is defined, which is a quarter of the time that it takes to import this mock. This one compiles the
-constructor at the first record of its class, and no annotation: they stay texts, which `typing.get_type_hints` reads.
+a class when the class is defined, which is a quarter of the time that it takes to import this mock. This one makes the
+constructor at the first record of its class, from one that is compiled once for each number of fields. It compiles no
+annotation: they stay texts, which `typing.get_type_hints` reads.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from typing import NamedTuple
 else:
     from collections import namedtuple
+    from functools import cache
+    from types import FunctionType
 
     _FIELDS_MAX = 40
     _AT = namedtuple("_AT", [f"at_{place}" for place in range(_FIELDS_MAX)])
@@ -35,20 +38,25 @@ else:
                 raise TypeError(f"got {name} with a field after one that has a default; expected those at the end")
             namespace |= zip(fields, _GETTERS[: len(fields)], strict=True)
             namespace |= {"__slots__": (), "__match_args__": fields, "_fields": fields, "_field_defaults": defaults}
-            namespace["__new__"] = lambda *values, **named: _compiled(record)(*values, **named)
+            namespace["__new__"] = lambda *values, **named: _constructor(record)(*values, **named)
             namespace["__signature__"] = _SIGNATURE
             record = type(name, (tuple,), {**_METHODS, **namespace})
             return record
 
-    def _compiled(record):
-        """Return the constructor of a class, and set it in place of the one that compiles it."""
-        names = "".join(f"{field}, " for field in record._fields)
-        constructor = eval(f"lambda _cls, {names}: _new(_cls, ({names}))", {"_new": tuple.__new__})
-        constructor.__defaults__ = tuple(record._field_defaults.values())
+    def _constructor(record):
+        """Return the constructor of a class, and set it in place of the one that makes it."""
+        code = _code(len(record._fields)).replace(co_varnames=("_cls", *record._fields))
+        constructor = FunctionType(code, {"_new": tuple.__new__}, argdefs=tuple(record._field_defaults.values()))
         constructor.__annotations__ = record.__annotations__
         constructor.__name__, constructor.__qualname__ = "__new__", f"{record.__qualname__}.__new__"
         record.__new__ = staticmethod(constructor)
         return constructor
+
+    @cache
+    def _code(count):
+        """Return the code of a constructor with this number of fields, whose names are replaced."""
+        names = "".join(f"field_{place}, " for place in range(count))
+        return eval(f"lambda _cls, {names}: _new(_cls, ({names}))").__code__
 
     class _Signature:
         """The parameters of a class's constructor, for tools that show them."""
@@ -56,9 +64,8 @@ else:
         def __get__(self, record, owner):
             import inspect
 
-            _compiled(
-                next(each for each in owner.__mro__ if "_fields" in vars(each))
-            )  # not a subclass, which may have its own
+            # Not of a subclass, which may have one of its own.
+            _constructor(next(each for each in owner.__mro__ if "_fields" in vars(each)))
             return inspect.Signature([*inspect.signature(owner.__new__).parameters.values()][1:])
 
     def _make(cls, iterable):
