@@ -27,11 +27,11 @@ from mockserver.conduct.polling import RETRIED, failures_at_end
 from mockserver.conduct.rules import Proof
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.core import ledger
-from mockserver.core.instants import MINUTE, SECOND
+from mockserver.core.instants import HOUR, MINUTE, SECOND
 from mockserver.core.state.journal import JournalEntry
 
 _READS = ("listCampaigns", "readCampaign", "readExecution")
-_CLONED_WITHIN = 60 * MINUTE
+_CLONED_WITHIN = HOUR
 _RETRIED_WITHIN = MINUTE
 # Of a call that was repeated at once after a connection that was in use before had ended without a byte.
 _BELOW = "; if your code sent it once, its HTTP library has sent it again"

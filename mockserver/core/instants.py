@@ -23,7 +23,8 @@ Duration = int  # microseconds
 
 SECOND: Duration = 1_000_000
 MINUTE: Duration = 60 * SECOND
-DAY: Duration = 24 * 60 * MINUTE
+HOUR: Duration = 60 * MINUTE
+DAY: Duration = 24 * HOUR
 MILLISECOND: Duration = 1_000
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -151,7 +152,7 @@ def _clock(parts: re.Match[str]) -> Duration | None:
     hour, minute, second = (int(parts[unit] or 0) for unit in ("hour", "minute", "second"))
     if hour > 24 or minute > 59 or second > 60:
         return None
-    unit = SECOND if parts["second"] else MINUTE if parts["minute"] else 60 * MINUTE
+    unit = SECOND if parts["second"] else MINUTE if parts["minute"] else HOUR
     digits = (parts["fraction"] or "0")[:18]
     span = (hour * 60 + minute) * MINUTE + second * SECOND + int(digits) * unit // 10 ** len(digits)
     return span if span <= DAY or (second == 60 and hour < 24) else None

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs
 
 from mockserver._json import JSON, changed
 from mockserver.contract.lifecycles import CAMPAIGN
-from mockserver.core.instants import MILLISECOND, MINUTE, SECOND, Instant, format_milliseconds, parse
+from mockserver.core.instants import HOUR, MILLISECOND, MINUTE, SECOND, Instant, format_milliseconds, parse
 from mockserver.core.phone_numbers import normalize_phone
 from mockserver.recordings.facts import rows_of
 from mockserver.recordings.forms import counts_of
@@ -26,7 +26,7 @@ from mockserver.verify.histories.exchanges import RecordedExchange
 COUNTRY: Final = "BR"
 # Refusals of a start or cancel that do not show that there is such a campaign.
 _NOT_THERE: Final = REFUSALS_BEFORE_A_BODY | {"CAMPAIGN_NOT_FOUND", "RESOURCE_ACCESS_DENIED", "VALIDATION_ERROR"}
-_LONG_AGO: Final = 60 * MINUTE
+_LONG_AGO: Final = HOUR
 _MANY: Final = 10_000  # targets of a run that must not end
 
 

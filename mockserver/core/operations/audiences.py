@@ -26,7 +26,7 @@ from mockserver.contract.filters import (
 )
 from mockserver.contract.text import closest_match_hint
 from mockserver.core import ids
-from mockserver.core.instants import MINUTE, Instant, as_shown, parse, parse_date
+from mockserver.core.instants import HOUR, MINUTE, Instant, as_shown, parse, parse_date
 from mockserver.core.redaction import masked_excerpt, to_json_text
 from mockserver.core.state.calls import ApiError, Call, Success
 from mockserver.core.state.records import Chat
@@ -266,7 +266,7 @@ def _date(sandbox: SandboxState, statement: Mapping[str, Any], value: Any, at: s
         return as_shown(read[0])
     if lenient != "reject" and isinstance(value, str):
         brazil = lenient == "midnight-brazil"
-        instant = read[0] + (3 * 60 * MINUTE if brazil else 0) if read else parse_date(value, brazil=brazil)
+        instant = read[0] + (3 * HOUR if brazil else 0) if read else parse_date(value, brazil=brazil)
         if instant is not None:
             return as_shown(instant)
     raise _invalid(

@@ -9,15 +9,13 @@ earlier version does nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mockserver._records import NamedTuple
 from mockserver.core.instants import Instant
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ChatAttributes:
+class ChatAttributes(NamedTuple):
     """
     The attributes of a chat: its name, and the values behind the filter fields, None if the chat does not have them.
 
@@ -43,6 +41,12 @@ class ChatAttributes:
     custom: Mapping[str, str]
     last_message_at: Instant | None
     last_update_at: Instant | None
+
+
+# Compared by identity, and that in C: they are the keys of the sizes of a million groups.
+ChatAttributes.__eq__ = object.__eq__  # type: ignore[method-assign]
+ChatAttributes.__ne__ = object.__ne__  # type: ignore[method-assign]
+ChatAttributes.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
 class Chat(NamedTuple):

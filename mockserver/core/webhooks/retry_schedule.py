@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from mockserver.contract.durations import parse_duration
-from mockserver.core.instants import MINUTE, Duration
+from mockserver.core.instants import HOUR, MINUTE, SECOND, Duration
 from mockserver.core.state.outbox import Attempt
 
 TIMEOUT = "timeout"  # the error of an attempt that exceeded its time limit
 
 
-def _waits(*delays: str) -> tuple[Duration, ...]:
-    return tuple(parse_duration(delay) or 0 for delay in delays)
-
-
 # The waits before the second, third ... attempt; after the last of them a delivery is abandoned.
 RETRIES: Mapping[str, tuple[Duration, ...]] = MappingProxyType(
     {
-        "svix": _waits("5s", "5m", "30m", "2h", "5h", "10h", "10h"),
-        "two-short": _waits("5s", "30s"),
+        "svix": (5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 10 * HOUR),
+        "two-short": (5 * SECOND, 30 * SECOND),
         "none": (),
-        "three-days": _waits("1m", "10m", "1h", "3h", "6h", "12h", "24h", "24h"),
+        "three-days": (MINUTE, 10 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, 24 * HOUR, 24 * HOUR),
     }
 )
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
 from operator import attrgetter
 from typing import Any
 
@@ -223,4 +222,4 @@ def _facts_of_chats(chats: Iterable[Chat]) -> list[Any]:
     return rows
 
 
-_VALUES = attrgetter(*(each.name for each in fields(ChatAttributes)))
+_VALUES = attrgetter(*ChatAttributes._fields)
