@@ -165,8 +165,8 @@ def load(name: str) -> JSON:
     Raises:
         ValueError: For an unknown name.
     """
-    schema: JSON = changed(read(name), _inlined)
-    return schema
+    schema: JSON = read(name)
+    return changed(schema, _inlined) if '.json"' in _text(name) else schema
 
 
 def read(name: str) -> JSON:
@@ -176,11 +176,16 @@ def read(name: str) -> JSON:
     Raises:
         ValueError: For an unknown name.
     """
+    schema: JSON = json.loads(_text(name))
+    return schema
+
+
+@cache
+def _text(name: str) -> str:
     if name not in names():
         expected = closest_match_hint(name, names()) or f": {', '.join(names())}"
         raise ValueError(f"got the schema {name!r}; expected the name of one{expected}")
-    schema: JSON = json.loads((data_dir("schemas") / f"{name}.json").read_text(encoding="utf-8"))
-    return schema
+    return (data_dir("schemas") / f"{name}.json").read_text(encoding="utf-8")
 
 
 def is_valid(name: str, value: object) -> bool:
