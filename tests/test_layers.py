@@ -29,8 +29,8 @@ SERVER = (
     ("front_controller", "worlds", "wsgi"), ("app", "socket_handler"),
 )  # fmt: skip
 TESTING = (
-    ("bodies", "calls", "transports", "settings", "sweep", "rules", "receivers", "end_user", "arguments", "run_end"), ("backend",), ("call_log", "conduct"),
-    ("report",), ("sandbox_parts",), ("sandbox",), ("explore",), ("interleave",), ("server",), ("remote", "differential"), ("strategies",),
+    ("bodies", "calls", "transports", "settings", "sweep", "rules", "receivers", "end_user", "arguments", "run_end"), ("backend",), ("sandbox_parts",),
+    ("call_log", "conduct"), ("report",), ("sandbox",), ("explore",), ("interleave",), ("server",), ("remote", "differential"), ("strategies",),
     ("hypothesis_types", "machine"),
 )  # fmt: skip
 LEVELS = {"": TOP, "core": CORE, "server": SERVER, "testing": TESTING}

@@ -1,4 +1,4 @@
-"""Arguments of a sandbox's methods in the form that the control plane takes: instants, lengths of time, documents."""
+"""Arguments of a sandbox's methods in the form that the control plane takes, and back: instants, lengths of time, documents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import inf
 from typing import Any, TypedDict
 
 from mockserver.contract.text import closest_match_hint
-from mockserver.core.instants import SECOND, format_exact, from_datetime, to_microseconds
+from mockserver.core.instants import SECOND, format_exact, from_datetime, parse, to_datetime, to_microseconds
 
 
 class LengthByUnit(TypedDict, total=False):
@@ -29,6 +29,13 @@ _UNITS = tuple(LengthByUnit.__annotations__)
 def instant_text(value: Any) -> Any:
     """Return a datetime as ISO 8601 text with its microseconds, and any other value as it is."""
     return format_exact(from_datetime(value)) if isinstance(value, datetime) else value
+
+
+def instant(text: str) -> datetime:
+    """Return the instant that a view of the control plane contains."""
+    parsed = parse(text)
+    assert parsed is not None
+    return to_datetime(parsed[0])
 
 
 def length_of_advance(by: str | float | timedelta | None, units: LengthByUnit) -> str | float | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.endpoints import OperationName, Route, operations_named
-from mockserver.core.instants import format_exact, from_datetime, parse, to_datetime
-from mockserver.server.report.exchanges import format_line, read
+from mockserver.core.instants import format_exact, from_datetime, to_datetime
+from mockserver.server.report.exchanges import format_line
+from mockserver.testing.arguments import instant
 from mockserver.testing.backend import Backend
 from mockserver.testing.calls import (
     CallMismatch,
@@ -21,18 +21,12 @@ from mockserver.testing.calls import (
     format_journal,
     too_few,
 )
+from mockserver.testing.sandbox_parts import Log, SandboxClock
 
 if TYPE_CHECKING:
     from mockserver.testing import bodies
 
 _Any = Exchange[Any, Any]
-
-
-def instant(text: str) -> datetime:
-    """Return the instant that a view of the control plane contains."""
-    parsed = parse(text)
-    assert parsed is not None
-    return to_datetime(parsed[0])
 
 
 class CallLog:
@@ -44,18 +38,12 @@ class CallLog:
     """
 
     def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+        self._backend, self._clock, self._log = backend, SandboxClock(backend), Log(backend)
 
     @property
     def exchanges(self) -> list[_Any]:
         """Every call so far, oldest first, also of paths that no operation has."""
-        return [read(row) for row in self._backend.run("readJournal")["exchanges"]]
-
-    @property
-    def next_due(self) -> datetime | None:
-        """The instant of the next timer that will do something, aware, in UTC; None if there is none."""
-        due = self._backend.run("readHistory")["due"]
-        return None if due is None else instant(due["at"])
+        return self._log.exchanges
 
     @overload
     def __call__(self, operation: Literal["listTemplates"]) -> Calls[None, bodies.ListTemplatesAnswer]: ...
@@ -232,7 +220,7 @@ class CallLog:
             now = instant(self._backend.run("readClock")["now"])
             if now >= limit:
                 return False
-            due = self.next_due
+            due = self._clock.next_due
             until = limit if due is None else max(now, min(due, limit))
             self._backend.run("advanceClock", to=format_exact(from_datetime(until)))
         return True

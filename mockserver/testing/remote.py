@@ -32,9 +32,8 @@ from mockserver.server.control.commands import CommandId
 from mockserver.server.control.routes import COMMANDS
 from mockserver.server.hosting import runtime
 from mockserver.server.webhooks import event_loops
-from mockserver.testing.arguments import instant_text, is_refusal
+from mockserver.testing.arguments import instant, instant_text, is_refusal
 from mockserver.testing.backend import NotInThisProcess, RegisteredReceiver, visit_over_socket, wait_for_change
-from mockserver.testing.call_log import instant
 from mockserver.testing.end_user import EndUser
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer

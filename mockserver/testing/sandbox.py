@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from functools import wraps
+from functools import cached_property, wraps
 from json import dumps
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack
@@ -28,10 +28,6 @@ from mockserver.testing.arguments import (
     length_of_sleep,
 )
 from mockserver.testing.backend import Backend, LocalBackend
-from mockserver.testing.call_log import CallLog
-from mockserver.testing.calls import Calls, Conditions
-from mockserver.testing.conduct import SEVERITIES, ConductReport, Ledger, format_findings
-from mockserver.testing.receivers import Receiver
 from mockserver.testing.rules.builder import ActiveRule, OwnRules, RuleBuilder
 from mockserver.testing.rules.effects import Length, length
 from mockserver.testing.run_end import ReadsLimit
@@ -44,7 +40,11 @@ if TYPE_CHECKING:
     import requests
 
     from mockserver.server.hosting.host import HostedSandbox
+    from mockserver.testing.call_log import CallLog
+    from mockserver.testing.calls import Calls, Conditions
+    from mockserver.testing.conduct import ConductReport, Ledger
     from mockserver.testing.end_user import EndUser
+    from mockserver.testing.receivers import Receiver
     from mockserver.testing.report.snapshots import UndoneRun
 
 __tracebackhide__ = is_refusal
@@ -63,7 +63,6 @@ class Sandbox:
     Lifetime: until it is closed; its address then returns 410.
 
     Attributes:
-        calls: The calls that it has received: `sandbox.calls("startCampaign")` returns those of an operation (see `CallLog`).
         settings: The settings from which it was created, with the source of each.
         clock: The clock, other than `advance`, `freeze`, `sleep` and `now` (see `SandboxClock`).
         webhooks: Acts on webhook endpoints and their deliveries (see `Webhooks`).
@@ -86,11 +85,10 @@ class Sandbox:
     def __init__(self, backend: Backend, settings: Settings) -> None:
         self._backend = backend
         self._own_rules = OwnRules({}, {}, [])
-        self.calls = CallLog(backend)
         self.settings = settings
-        self.clock = SandboxClock(backend, self.calls)
+        self.clock = SandboxClock(backend)
         self.webhooks = Webhooks(backend)
-        self.log = Log(backend, self.calls)
+        self.log = Log(backend)
         self.admin = Admin(backend)
         self._new_aio: Callable[[Sandbox], Aio] = Aio
         self._reads_limit: ReadsLimit | None = None
@@ -206,6 +204,13 @@ class Sandbox:
 
     # Calls so far
 
+    @cached_property
+    def calls(self) -> CallLog:
+        """The calls that it has received: `sandbox.calls("startCampaign")` returns those of an operation (see `CallLog`)."""
+        from mockserver.testing.call_log import CallLog  # here and below: many a test asserts on responses alone
+
+        return CallLog(self._backend)
+
     def assert_order(self, *operations: OperationName, exact: bool = False) -> None:
         """
         Check that operations were called in this order.
@@ -308,11 +313,15 @@ class Sandbox:
     @property
     def ledger(self) -> Ledger:
         """The side effects of the calls so far: executions, sends, duplicates, clones, abandoned sessions, unused media."""
+        from mockserver.testing.conduct import Ledger
+
         return Ledger(self._backend.run("readLedger"))
 
     @property
     def conduct(self) -> ConductReport:
         """The findings on the client's conduct so far, the worst first; empty, thus false, if there are none."""
+        from mockserver.testing.conduct import ConductReport
+
         return ConductReport(self._backend.run("readConduct"))
 
     def assert_conduct(self, *, max_severity: int | None = None) -> None:
@@ -327,6 +336,8 @@ class Sandbox:
             AssertionError: There are findings; its first line is the worst one.
             ValueError: `max_severity` is not 1, 2 or 3.
         """
+        from mockserver.testing.conduct import SEVERITIES, format_findings
+
         if max_severity not in (None, *SEVERITIES):
             raise ValueError(
                 f"max_severity: got {max_severity!r}; expected 1, 2 or 3, or None so that no finding passes"
@@ -584,6 +595,8 @@ class Sandbox:
             >>> receiver.deliveries
             []
         """
+        from mockserver.testing.receivers import Receiver
+
         tenant = tenant_id or self.tenant_id
         if isinstance(target, str):
             own = {"secret": secret} if secret is not None else {}

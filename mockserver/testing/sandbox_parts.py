@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from mockserver._json import JSON
 from mockserver.contract.text import camel_case
-from mockserver.testing.arguments import is_refusal
+from mockserver.testing.arguments import instant, is_refusal
 from mockserver.testing.backend import Backend
-from mockserver.testing.call_log import CallLog
-from mockserver.testing.calls import Exchange
 from mockserver.testing.settings import did_you_mean
 
 if TYPE_CHECKING:
     import flask
+
+    from mockserver.testing.calls import Exchange
 
 __tracebackhide__ = is_refusal
 
@@ -32,14 +32,15 @@ class SandboxClock:
         sleeps: How often the sandbox's `sleep` was called.
     """
 
-    def __init__(self, backend: Backend, calls: CallLog) -> None:
-        self._backend, self._calls = backend, calls
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
         self.sleeps = 0
 
     @property
     def next_due(self) -> datetime | None:
         """The instant of the next timer that will do something, aware, in UTC; None if there is none."""
-        return self._calls.next_due
+        due = self._backend.run("readHistory")["due"]
+        return None if due is None else instant(due["at"])
 
     def follow(self, *, catch_up: bool = False) -> None:
         """
@@ -107,13 +108,15 @@ class Webhooks:
 class Log:
     """What has happened in a sandbox so far, as data; the sandbox's `calls`, `events` and `report` show it for tests."""
 
-    def __init__(self, backend: Backend, calls: CallLog) -> None:
-        self._backend, self._calls = backend, calls
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
 
     @property
     def exchanges(self) -> list[Exchange[Any, Any]]:
         """Every call so far, oldest first, also of paths that no operation has."""
-        return self._calls.exchanges
+        from mockserver.server.report import exchanges
+
+        return [exchanges.read(row) for row in self.journal["exchanges"]]
 
     @property
     def call_count(self) -> int:
