@@ -223,8 +223,14 @@ def _failed_assertions(sandbox: Sandbox) -> list[str]:
 
 def server(config: pytest.Config, settings: Mapping[str, Any]) -> MockServer:
     """Return the session's server, with the settings of ini file, command line and `mockserver_settings`."""
+    if not isinstance(settings, Mapping):
+        raise pytest.UsageError(
+            f"the fixture mockserver_settings: got {settings!r}; expected a dict of settings by name"
+        )
     own = dict(settings)
     strict = own.pop("strict", None)
+    if strict not in (None, True, False):
+        raise pytest.UsageError(f"the fixture mockserver_settings: strict: got {strict!r}; expected True or False")
     for name, value in own.items():
         wrong = setting_error(name, value)
         if wrong:

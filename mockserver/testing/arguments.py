@@ -77,6 +77,19 @@ def check_function(what: str, value: object, expected: str) -> None:
         raise TypeError(f"{what}: got {value!r}; expected {expected}")
 
 
+def check_flags(**flags: object) -> None:
+    """Raise ValueError for a flag that is neither True nor False: the text "no" would count as True."""
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise ValueError(f"{name}: got {value!r}; expected True or False")  # noqa: TRY004 - as for every option
+
+
+def check_number(name: str, value: Any, types: Any, least: float, most: float, expected: str) -> None:
+    """Raise ValueError for what is no number of these types within these bounds."""
+    if isinstance(value, bool) or not isinstance(value, types) or not least <= value <= most:
+        raise ValueError(f"{name}: got {value!r}; expected {expected}")
+
+
 def length_of_sleep(seconds: float) -> float:
     """
     Return the seconds of a sleep.

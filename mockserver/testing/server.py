@@ -7,6 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -19,7 +20,15 @@ from mockserver.server.api.response import ResponseOptions
 from mockserver.server.hosting import runtime
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
-from mockserver.testing.arguments import check_function, check_names, instant_text, is_refusal
+from mockserver.server.http1.listener import PORT_MAX, DeferredServer
+from mockserver.testing.arguments import (
+    check_flags,
+    check_function,
+    check_names,
+    check_number,
+    instant_text,
+    is_refusal,
+)
 from mockserver.testing.backend import LocalBackend
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.settings import FILES, Layer, Settings, merge_layers
@@ -29,7 +38,6 @@ if TYPE_CHECKING:
 
     from mockserver.coverage.coverage import Coverage
     from mockserver.server.hosting.host import HostedSandbox
-    from mockserver.server.http1.listener import DeferredServer
     from mockserver.server.http1.server import Server
     from mockserver.testing.explore import ExploreReport
     from mockserver.testing.interleave import InterleaveReport
@@ -66,7 +74,7 @@ class MockServer:
         made: The latest sandboxes that it has created, also closed ones.
 
     Raises:
-        ValueError: A journal without an entry or a byte.
+        ValueError: An option has a wrong value, such as a journal without an entry.
 
     Example:
         >>> with MockServer() as server, server.sandbox("demo", seed=7) as sandbox:
@@ -86,6 +94,14 @@ class MockServer:
         report: bool = False,
         coverage: Coverage | None = None,
     ) -> None:
+        check_flags(strict=strict, explain=explain, report=report)
+        check_number("port", port, int, 0, PORT_MAX, f"a whole number from 0 to {PORT_MAX}, 0 for any free port")
+        check_number("journal_max_entries", journal_max_entries, int, 1, inf, "a whole number of at least 1")
+        check_number("journal_max_bytes", journal_max_bytes, int, 1, inf, "a whole number of at least 1")
+        if isinstance(allow_webhook_hosts, str):
+            raise ValueError(  # noqa: TRY004 - as for every option
+                f"allow_webhook_hosts: got {allow_webhook_hosts!r}; expected a list of hosts: {[allow_webhook_hosts]}"
+            )
         self.layers = tuple(layers)
         self._host = SandboxHost(
             response_options=ResponseOptions(explain, strict),
@@ -115,8 +131,6 @@ class MockServer:
         """Return the server, which serves from its first client on."""
         with self._opening:
             if self._server is None:
-                from mockserver.server.http1.listener import DeferredServer
-
                 self._server = DeferredServer(self._port, lambda listener: self._new_server(None, listener))
                 self._host.origin = self._server.url
             return self._server

@@ -171,15 +171,23 @@ def test_an_ini_file_with_contradictory_clocks_ends_the_run_before_any_test(suit
     pytest.LineMatcher(result.errlines).fnmatch_lines(["*ini file: got clock='follow' with now=*"])
 
 
-def test_an_unknown_name_in_the_settings_fixture_is_reported(suite: Suite) -> None:
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ("{'sede': 3}", "got 'sede'; expected *; did you mean 'seed'?"),
+        ("['seed', 3]", "got *'seed', 3*; expected a dict of settings by name"),
+        ("{'strict': 'no'}", "strict: got 'no'; expected True or False"),
+    ],
+)
+def test_a_wrong_setting_of_the_fixture_is_reported(suite: Suite, settings: str, problem: str) -> None:
     suite.pytester.makeconftest(
-        "import pytest\n\n@pytest.fixture(scope='session')\ndef mockserver_settings():\n    return {'sede': 3}\n"
+        f"import pytest\n\n@pytest.fixture(scope='session')\ndef mockserver_settings():\n    return {settings}\n"
     )
 
     result = suite.run("def test_it(mockserver): pass\n")
 
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*mockserver_settings: got 'sede'; expected *; did you mean 'seed'?*"])
+    result.stdout.fnmatch_lines([f"E   *the fixture mockserver_settings: {problem}*"])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Wrong options of `explore` and `interleave` are refused by their names, before anything runs."""
+"""Wrong options of a server, of `explore` and of `interleave` are refused by their names, before anything runs."""
 
 from __future__ import annotations
 
@@ -36,3 +36,25 @@ def test_a_wrong_option_is_refused_by_its_name(
 ) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         getattr(mockserver_server, verb)(*arguments, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"port": "5055"}, "port: got '5055'; expected a whole number from 0 to 65535, 0 for any free port"),
+        ({"port": True}, "port: got True; expected a whole number"),
+        ({"port": 65536}, "port: got 65536; expected a whole number"),
+        ({"journal_max_entries": "9"}, "journal_max_entries: got '9'; expected a whole number of at least 1"),
+        ({"journal_max_bytes": 0}, "journal_max_bytes: got 0; expected a whole number of at least 1"),
+        ({"strict": "no"}, "strict: got 'no'; expected True or False"),
+        ({"explain": 1}, "explain: got 1; expected True or False"),
+        ({"report": None}, "report: got None; expected True or False"),
+        (
+            {"allow_webhook_hosts": "a.test"},
+            r"allow_webhook_hosts: got 'a.test'; expected a list of hosts: \['a.test'\]",
+        ),
+    ],
+)
+def test_a_wrong_option_of_a_server_is_refused_by_its_name(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        MockServer(**options)

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable
 from typing import Protocol
 
-_PORT_MAX = 65535
+PORT_MAX = 65535
 _LOOPBACK = "127.0.0.1"
 
 
@@ -32,8 +32,8 @@ def listen(host: str, port: int) -> socket.socket:
         PortInUse: Another process listens on the port.
         ValueError: There is no such port.
     """
-    if not 0 <= port <= _PORT_MAX:
-        raise ValueError(f"got port {port}; expected 0 (any free one) to {_PORT_MAX}")
+    if not 0 <= port <= PORT_MAX:
+        raise ValueError(f"got port {port}; expected 0 (any free one) to {PORT_MAX}")
     listener = socket.socket(_family(host, port), socket.SOCK_STREAM)
     try:
         if os.name == "posix":  # on Windows the option lets two servers share a port

@@ -11,6 +11,7 @@ from mockserver._deprecated import warn_deprecated
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.text import closest_match_hint
+from mockserver.testing.arguments import check_flags, check_number
 from mockserver.testing.explore.tables import NAMES, variant_of
 
 VERDICTS = ("survived", "reported", "crashed", "breach", "silent")
@@ -75,7 +76,7 @@ class ExploreOptions:
         _refuse_unknown("faults", "a fault", self.faults or (), NAMES)
         _refuse_unknown("operations", "an operation", self.operations or (), OPERATIONS)
         _refuse_unknown("choices", "a choice", self.choices or (), tuple(CHOICES))
-        check_flags(self, "prune", "strict")
+        check_flags(prune=self.prune, strict=self.strict)
         check_number("seed", self.seed, int, -math.inf, math.inf, "an integer")
         check_number("runs", self.runs, int, 1, math.inf, "a number of runs from 1")
         check_number("pairs", self.pairs, int, 0, math.inf, "a number of runs, 0 for none")
@@ -116,20 +117,6 @@ class ExploreOptions:
 def names_of(options: Any) -> tuple[str, ...]:
     """Return the names of the options of a class, without deprecated ones."""
     return tuple(field.name for field in fields(options))
-
-
-def check_flags(options: object, *settings: str) -> None:
-    """Raise ValueError for a flag that is neither True nor False: the text "no" would count as True."""
-    for setting in settings:
-        value = getattr(options, setting)
-        if not isinstance(value, bool):
-            raise ValueError(f"{setting}: got {value!r}; expected True or False")  # noqa: TRY004 - as for every option
-
-
-def check_number(setting: str, value: Any, types: Any, least: float, most: float, expected: str) -> None:
-    """Raise ValueError for what is no number of these types within these bounds."""
-    if isinstance(value, bool) or not isinstance(value, types) or not least <= value <= most:
-        raise ValueError(f"{setting}: got {value!r}; expected {expected}")
 
 
 def _check_tolerated(entry: object) -> None:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from mockserver.testing.explore.options import check_flags, check_number
+from mockserver.testing.arguments import check_flags, check_number
 
 BOUND_MAX = 4
 _EXAMPLES = {"schedule": "worker*2 cron", "fault": "drop-after worker 2"}
@@ -54,7 +54,7 @@ class InterleaveOptions:
                 raise ValueError(  # noqa: TRY004 - as for every other option
                     f"tolerates: got {entry!r}; expected types of exceptions"
                 )
-        check_flags(self, "split", "prune")
+        check_flags(split=self.split, prune=self.prune)
         for name in ("schedule", "fault"):
             text = getattr(self, name)
             if text is not None and not isinstance(text, str):
