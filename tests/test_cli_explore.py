@@ -19,7 +19,7 @@ import pytest
 from mockserver import MockServer
 from mockserver.cli import explore as cli_explore
 from mockserver.cli import main
-from mockserver.cli.command_runs import CommandRuns, following, run_command
+from mockserver.cli.command_runs import CommandFailed, CommandRuns, following, run_command
 from mockserver.cli.explore import INTERRUPTED
 from mockserver.server.http1 import real_time
 from mockserver.testing.report import explore_page
@@ -70,6 +70,16 @@ async function post(path, body = {}) {
 const draft = { name: "Uma", platform: "chatapp", templateId: "template_t", cadence: 60 };
 const { campaignId } = await post("/v1/campaigns", draft);
 await post(`/v1/campaigns/${campaignId}/start`);
+"""
+OF_SUITE_IN_NODE = """
+import { sandboxTest } from "./mockserver.mjs";
+
+sandboxTest("launch", { given: { templates: [{ id: "template_t", name: "T" }] } }, async (sandbox) => {
+  const draft = { name: "Uma", platform: "chatapp", templateId: "template_t", cadence: 60 };
+  const { body } = await sandbox.call("POST", "/v1/campaigns", draft);
+  const start = () => sandbox.call("POST", `/v1/campaigns/${body.campaignId}/start`, {});
+  await start().catch(start);
+});
 """
 FEW = ("--choices", "none", "--faults", "drop-before")
 
@@ -126,7 +136,7 @@ def test_an_interrupt_leaves_the_report_of_what_was_found_before(
 ) -> None:
     runs, run = itertools.count(1), CommandRuns.run
 
-    def interrupted(self: CommandRuns, *arguments: Any) -> Exception | None:
+    def interrupted(self: CommandRuns, *arguments: Any) -> Any:
         if next(runs) == 5:
             raise KeyboardInterrupt
         return run(self, *arguments)
@@ -276,18 +286,67 @@ def test_a_wrong_way_to_report_is_refused(
     assert expected in capsys.readouterr().err
 
 
-def test_a_suite_that_makes_sandboxes_of_its_own_learns_why_it_is_not_explored(
+def suite(folder: Path, tests: int = 1) -> list[str]:
+    """A program that does what a suite with the files of `docs/glue` does: each test makes a sandbox and ends it."""
+    source = PYTHON.replace("RETRIES", "1").replace("assert os.environ", "os.environ")
+    each = """
+def send(method, path, **body):
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(os.environ["MOCKSERVER_SERVER"] + path, json.dumps(body).encode(), headers, method=method)
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return json.loads(answer.read() or b"null")
+
+
+made = send("POST", "/_mock/sandboxes", scenario={"given": {"templates": [{"id": "template_t", "name": "T"}]}})
+os.environ |= {"MOCKSERVER_URL": made["baseUrl"], "MOCKSERVER_KEY": made["secretKey"]}
+print("begins at", send("GET", f"/sandboxes/{made['sandboxId']}/_mock/clock")["now"])
+BODY
+send("DELETE", f"/_mock/sandboxes/{made['sandboxId']}")
+"""
+    head, body = source.split("\n\ncampaign = ")
+    (folder / "suite.py").write_text(head + each.replace("BODY", f"campaign = {body}") * tests, encoding="utf-8")
+    return [sys.executable, "suite.py"]
+
+
+def test_the_sandbox_of_a_test_in_a_suite_is_explored(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status = explore(*FEW, "--freeze", "2026-03-01T12:00:00Z", "--json", "report.json", "--", *suite(folder))
+
+    output = capsys.readouterr()
+    assert (1, "") == (status, output.err)
+    assert "breach: duplicate-start at 1 placement\n" in output.out
+    assert "  drop-before at call 2 (startCampaign)\n" in output.out
+    assert "begins at 2026-03-01T12:00:00.000Z\n" in output.out
+    assert "sandboxes, and only" not in output.out
+    (written,) = json.loads((folder / "report.json").read_text(encoding="utf-8"))["tests"]
+    assert [2, 4, True] == [written["clean"]["calls"], written["runs"], written["deterministic"]]
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_a_test_of_node_with_its_file_is_explored(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copy(ROOT / "docs" / "glue" / "mockserver.mjs", folder)
+    (folder / "launch.test.mjs").write_text(OF_SUITE_IN_NODE, encoding="utf-8")
+
+    status = explore(*FEW, "--failures-dir", "off", "--", "node", "--test", "launch.test.mjs")
+
+    output = capsys.readouterr().out
+    assert 1 == status
+    assert "breach: duplicate-start at 1 placement\n" in output
+    assert "crashed: exit status 1: other side closed at 1 placement\n" in output
+
+
+def test_of_a_suite_with_several_tests_the_report_says_that_one_was_explored(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    source = (
-        "import os, urllib.request as r\n"
-        "json = {'Content-Type': 'application/json'}\n"
-        "r.urlopen(r.Request(os.environ['MOCKSERVER_SERVER'] + '/_mock/sandboxes', b'{}', json), timeout=30)"
-    )
-    assert 2 == explore("--", sys.executable, "-c", source)
+    assert 1 == explore(*FEW, "--failures-dir", "off", "--", *suite(folder, tests=2))
 
-    error = capsys.readouterr().err
-    assert "made no call to MOCKSERVER_URL, and 1 sandbox(es) of its own, whose calls are not explored" in error
+    expected = "the command made 2 sandboxes, and only the calls of the first were explored: explore one test at a time"
+    assert expected in capsys.readouterr().out
+
+
+def test_an_instant_that_is_none_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert 2 == explore("--freeze", "noon", "--", *python_client(folder, retries=0))
+    assert "--freeze: got 'noon'; expected an RFC 3339 instant" in capsys.readouterr().err
 
 
 def test_what_a_command_prints_without_a_finding_is_not_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -309,8 +368,62 @@ def test_a_command_that_fails_without_a_fault_is_shown_and_not_explored(
 
     output = capsys.readouterr().out
     assert 1 == status
-    assert "the clean run failed, so nothing was explored: CommandFailed: exit status 3" in output
+    assert "the clean run failed, so nothing was explored: exit status 3" in output
     assert "output of the command, no fault:\nnot ready\n" in output
+
+
+OF_NODE = """TAP version 13
+not ok 1 - launch
+  ---
+  duration_ms: 242.267683
+  failureType: 'testCodeFailure'
+  error: |-
+    other side closed
+    
+    the test failed: other side closed
+  code: 'ERR_TEST_FAILURE'
+  ...
+1..1
+# pass 0
+# duration_ms 528.1
+"""
+OF_GO = """--- FAIL: TestLaunch (0.01s)
+    launch_test.go:14: got 500; expected 201
+FAIL
+exit status 1
+FAIL\tshop\t0.012s
+"""
+OF_MINITEST = """  1) Failure:
+LaunchTest#test_launch [launch_test.rb:9]:
+The campaign was not made.
+Expected: 201
+
+1 runs, 1 assertions, 1 failures, 0 errors, 0 skips
+"""
+OF_RSPEC = """Failures:
+  1) launch
+     Failure/Error: expect(made.status).to eq 201
+       expected: 201
+1 examples, 1 failures
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "why"),
+    [
+        (OF_NODE, "other side closed"),
+        ("not ok 1 - launch\n  error: 'got 500'\n# fail 1\n", "got 500"),
+        (OF_GO, "got 500; expected 201"),
+        ("panic: got 500\n\ngoroutine 1 [running]:\nFAIL\tshop\t0.012s\n", "panic: got 500"),
+        (OF_MINITEST, "The campaign was not made."),
+        (OF_RSPEC, "expect(made.status).to eq 201"),
+        ("E  AssertionError: got 500\n1 failed in 0.02s\n", "E  AssertionError: got 500"),
+        ("the service is down\n# fail 1\n", "the service is down"),
+        ("# fail 1\n", "# fail 1"),
+    ],
+)
+def test_a_crash_is_named_by_what_its_runner_says_of_it(output: str, why: str) -> None:
+    assert f"exit status 1: {why}" == str(CommandFailed(1, output))
 
 
 @pytest.mark.parametrize(
@@ -369,9 +482,7 @@ def test_the_command_keeps_its_own_options(folder: Path, capsys: pytest.CaptureF
 
     assert 1 == explore("--", sys.executable, "-c", source, "--json", "--", "x")
     assert 1 == explore(sys.executable, "-c", source, "--json", "--", "x")
-    assert 2 == capsys.readouterr().out.count(
-        "the clean run failed, so nothing was explored: CommandFailed: exit status 7"
-    )
+    assert 2 == capsys.readouterr().out.count("the clean run failed, so nothing was explored: exit status 7")
 
 
 def test_a_command_that_does_not_end_is_ended_after_its_timeout(tmp_path: Path) -> None:
@@ -408,13 +519,13 @@ def test_an_interrupt_at_any_place_of_the_wait_ends_the_command(
 def test_a_clock_that_follows_passes_in_real_time() -> None:
     with MockServer() as server, server.sandbox() as sandbox:
         before = sandbox.now
-        with following(sandbox, None):
+        with following(lambda: sandbox, None):
             pass
         assert before == sandbox.now
         passed = threading.Event()
         sandbox.at("10m").do({"set-tenant": {"name": "Later"}})
         sandbox._hosted.listeners += (lambda: passed.set() if (sandbox.now - before).total_seconds() > 600 else None,)
-        with following(sandbox, 6000):
+        with following(lambda: sandbox, 6000):
             assert passed.wait(DEADLINE_SECONDS)
 
 

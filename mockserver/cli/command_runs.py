@@ -1,6 +1,7 @@
 """
 The runs of `mockserver explore`: a command in a process of its own, with the address and the keys of a fresh sandbox.
 
+A test of a suite makes its own sandbox at the server: the first one that a command makes is explored in place of that one.
 A command that runs longer than its timeout is ended with all its child processes, and so is the current one at Ctrl-C.
 """
 
@@ -16,22 +17,38 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mockserver.server.http1 import real_time
 from mockserver.testing.explore import ExploreReport, Placement, RunEnded
 from mockserver.testing.sandbox import Sandbox
 
+if TYPE_CHECKING:
+    from mockserver.server.hosting.config import SandboxConfig
+    from mockserver.server.hosting.host import HostedSandbox
+
 _FOLLOW_EVERY_S = 0.02
 _WANTED_EVERY_S = 0.1
 _OUTPUT_MAX_BYTES = 8192  # of each run, its end
 _REASON_CHARS: Final = 120
-# The beginning of a line in which a program of Python, Node, Java, Ruby or Go names the error that has ended it.
-_NAMES_ERROR: Final = re.compile(
-    r"^(?:Uncaught |Exception in thread \S+ |.*: )?[\w.:]*(?:Error|Exception|panic|fatal)\b"
+# Where the output of a program says why it has failed, the surest place first: the line in which Python, Node, Java, Ruby or Go
+# names the error that has ended it, the `error` of a test of TAP, a message of a test of Go, of Minitest and of RSpec.
+_REASONS: Final = tuple(
+    re.compile(pattern, re.MULTILINE)
+    for pattern in (
+        r"^\s*((?:Uncaught |Exception in thread \S+ |.*: )?[\w.:]*(?:Error|Exception|panic|fatal)\b.*)",
+        r"^\s*error: (?:\|-\s*\n\s*)?['\"]?(.+?)['\"]?$",
+        r"^\s*\w+_test\.go:\d+: (.+)",
+        r"^.*\bFailure:\n.*\n(.+)",
+        r"^\s*Failure/Error: (.+)",
+    )
 )
+# Lines that a runner ends with whatever has failed: diagnostics of TAP, and the sums of Go, Minitest and others.
+_SUMS: Final = re.compile(r"# .*|FAIL\b.*|exit status \d+|\d+ (?:runs|tests|examples|passed|failed)\b.*")
 # What differs between equal failures: ids, addresses, times, ports.
 _VARYING: Final = re.compile(r"\b(?:[a-z]+_[a-z0-9]{6,}|0x[0-9a-f]+|\d+(?:[.:]\d+)+|\d{5,})")
+# The exit statuses, and a pattern of the output, with which a command reports a failure.
+Reported = tuple[Collection[int], re.Pattern[str] | None]
 _VERDICTS_SHOWN: Final = ("silent", "breach", "crashed")
 
 
@@ -72,7 +89,7 @@ class CommandRuns:
 
     Attributes:
         count: The number of runs so far.
-        own_sandboxes: The number of sandboxes that the first run has made by itself.
+        own_sandboxes: The number of sandboxes that the first run has made by itself; the first of them is explored.
     """
 
     def __init__(
@@ -80,35 +97,51 @@ class CommandRuns:
         command: Sequence[str],
         timeout: float,
         follow: float | None,
-        reported: tuple[Collection[int], re.Pattern[str] | None] = ((), None),
+        reported: Reported = ((), None),
     ) -> None:
         self.command = command
         self.count = self.own_sandboxes = 0
         self._timeout, self._follow, self._reported = timeout, follow, reported
         self._outputs: dict[Placement, str] = {}
 
-    def run(self, sandbox: Sandbox, placement: Placement) -> Exception | None:
-        """Run the command once, and return how it failed; None if it ended with the status 0."""
+    def run(
+        self, sandbox: Sandbox, placement: Placement, create: Callable[[SandboxConfig], Sandbox]
+    ) -> tuple[Sandbox, Exception | None]:
+        """
+        Run the command once.
+
+        Args:
+            sandbox: The sandbox at MOCKSERVER_URL.
+            placement: Where the run has its faults.
+            create: Returns a sandbox with the same faults, for the first one that the command makes by itself.
+
+        Returns:
+            The sandbox that the command has called, and how the command failed: None if it ended with the status 0.
+        """
         self.count += 1
-        sandboxes = sandbox._hosted.host.sandboxes
-        before = len(sandboxes)
+        explored, lock = sandbox, threading.Lock()
+
+        def explored_instead(config: SandboxConfig) -> HostedSandbox | None:
+            nonlocal explored
+            with lock:
+                self.own_sandboxes += self.count == 1
+                if explored is not sandbox or sandbox.log.call_count:
+                    return None
+                explored = create(config)
+            return explored._hosted
+
+        sandbox._hosted.host.on_creation = explored_instead
         own = {
             "MOCKSERVER_URL": sandbox.base_url,
             "MOCKSERVER_SERVER": sandbox._hosted.host.origin,
             "MOCKSERVER_KEY": sandbox.secret_key,
             "MOCKSERVER_PUBLIC_KEY": sandbox.public_key,
         }
-        with tempfile.TemporaryFile() as output, following(sandbox, self._follow):
+        with tempfile.TemporaryFile() as output, following(lambda: explored, self._follow):
             status = run_command(self.command, {**os.environ, **own}, self._timeout, output.fileno())
             output.seek(max(output.seek(0, os.SEEK_END) - _OUTPUT_MAX_BYTES, 0))
             text = self._outputs[placement] = output.read().decode("utf-8", "replace")
-        if self.count == 1:
-            self.own_sandboxes = len(sandboxes) - before
-        if status is None:
-            return CommandTimeout(f"the command had not ended after {self._timeout:g} s")
-        statuses, pattern = self._reported
-        is_reported = status in statuses or (pattern is not None and pattern.search(text) is not None)
-        return (CommandReported if is_reported else CommandFailed)(status, text) if status else None
+        return explored, failure(status, text, self._timeout, self._reported)
 
     def output_of(self, placement: Placement) -> str:
         """Return what the command has printed in the run of this placement, its end if it is long."""
@@ -125,11 +158,22 @@ class CommandRuns:
                 yield from ("", f"output of the command, {placement.describe()}:", *text.splitlines())
 
 
+def failure(status: int | None, output: str, timeout: float, as_reported: Reported) -> Exception | None:
+    """Return how a command failed by its exit status, None if it was ended after its timeout; None for the status 0."""
+    if status is None:
+        return CommandTimeout(f"the command had not ended after {timeout:g} s")
+    statuses, pattern = as_reported
+    is_reported = status in statuses or (pattern is not None and pattern.search(output) is not None)
+    return (CommandReported if is_reported else CommandFailed)(status, output) if status else None
+
+
 def _reason(output: str) -> str:
-    """Return the line that says why a program ended: the last one that names an error, else the last one."""
+    """Return what the output says of why a program ended, the last of it; else its last line."""
+    for pattern in _REASONS:
+        if found := pattern.findall(output):
+            return str(found[-1]).strip()[:_REASON_CHARS]
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    named = [line for line in lines if _NAMES_ERROR.search(line)]
-    return (named or lines or [""])[-1][:_REASON_CHARS]
+    return ([line for line in lines if not _SUMS.fullmatch(line)] or lines or [""])[-1][:_REASON_CHARS]
 
 
 def run_command(
@@ -185,12 +229,12 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def following(sandbox: Sandbox, rate: float | None) -> Iterator[None]:
+def following(sandbox: Callable[[], Sandbox], rate: float | None) -> Iterator[None]:
     """
     Let time pass in the sandbox while the block runs.
 
     Args:
-        sandbox: The sandbox.
+        sandbox: Returns the sandbox.
         rate: Seconds of its clock for each real one; None lets none pass.
     """
     if rate is None:
@@ -203,7 +247,7 @@ def following(sandbox: Sandbox, rate: float | None) -> Iterator[None]:
         with suppress(RunEnded):  # its bound on the sandbox's time: the next call finds the sandbox closed
             while not ended.wait(_FOLLOW_EVERY_S):
                 now = time.monotonic()
-                sandbox.advance((now - before) * rate)
+                sandbox().advance((now - before) * rate)
                 before = now
 
     thread = threading.Thread(target=follow, name="mockserver follow", daemon=True)

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
@@ -27,10 +28,17 @@ from mockserver.cli.renamed import add_renamed
 
 if TYPE_CHECKING:
     from mockserver.cli.command_runs import CommandRuns
-    from mockserver.testing.explore import Exploration, ExploreReport
+    from mockserver.server.hosting.config import SandboxConfig
+    from mockserver.testing.explore import Exploration, ExploreReport, Placement
+    from mockserver.testing.sandbox import Sandbox
+    from mockserver.testing.server import MockServer
 
 INTERRUPTED: Final = 130  # the exit status of a program that Ctrl-C has stopped
 _NONE = "none"
+_UNEXPLORED: Final = (
+    "the command made {} sandboxes, and only the calls of the first were explored: explore one test at a time, "
+    "by an option of its runner"
+)
 _CURE: Final = "POST /_mock/clock/advance in place of its sleep, or --clock-speed SECONDS"
 
 # fmt: off
@@ -49,6 +57,8 @@ OF_CLIENTS: Final[Mapping[str, dict[str, Any]]] = {
 }
 _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("--scenario", OF_CLIENTS["--scenario"]),
+    ("--freeze", {"metavar": "INSTANT",
+        "help": "instant at which each sandbox begins, such as 2026-03-01T12:00:00Z (default: the present)"}),
     ("--clock-speed", {"type": float, "metavar": "SECONDS",
         "help": "let the sandbox's clock run, by so many seconds in each real second, for a command that sleeps (default: the clock is frozen)"}),
     ("--faults", {"metavar": "NAMES",
@@ -133,15 +143,14 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         exploration.end(f"by a signal after {runs.count} run{'' if runs.count == 1 else 's'}")
     report = exploration.report()
     if report.ended is None and report.clean.calls == 0 and report.clean.failure is None:
-        made = "no call"
-        if runs.own_sandboxes:
-            made += f" to MOCKSERVER_URL, and {runs.own_sandboxes} sandbox(es) of its own, whose calls are not explored"
         raise ValueError(
-            f"explore: the command made {made}; expected calls to MOCKSERVER_URL with the key MOCKSERVER_KEY"
+            "explore: the command made no call; expected calls to MOCKSERVER_URL with the key MOCKSERVER_KEY, "
+            "or to a sandbox that it makes at MOCKSERVER_SERVER"
         )
     _write(report, options, runs)
     incomplete = () if is_complete else ("", f"no further run began after {options.seconds:g} s")
-    print(report.text(as_documents=True, then=(*incomplete, *runs.outputs_of(report))), file=out)
+    unexplored = ("", _UNEXPLORED.format(runs.own_sandboxes)) if runs.own_sandboxes > 1 else ()
+    print(report.text(as_documents=True, then=(*incomplete, *unexplored, *runs.outputs_of(report))), file=out)
     if report.ended is not None:
         return INTERRUPTED
     return 1 if report.failed else 0
@@ -150,8 +159,12 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
 def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Namespace) -> bool:
     """Run the command for each placement; return False if the time was over before."""
     from mockserver.testing.server import MockServer
+    from mockserver.testing.settings import setting_error
 
-    now: datetime | None = None  # the instant of the first run: the present, unless the scenario freezes another
+    # The instant of each run: that of the first one, which is the present unless an option or the scenario freezes another.
+    now: datetime | str | None = options.freeze
+    if now is not None and (wrong := setting_error("now", now)):
+        raise ValueError(wrong.replace("now", "--freeze", 1))
     end = math.inf if options.seconds is None else time.monotonic() + options.seconds
     placements = exploration.placements()
     with stopped_by_signals(), _progress() as show, MockServer() as server:
@@ -163,8 +176,20 @@ def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Name
             with server.sandbox(options.scenario, now=now) as sandbox:
                 now = sandbox.now if sandbox.state()["clock"]["frozen"] else None
                 exploration.prepare(sandbox, placement)
-                exploration.record(placement, sandbox, runs.run(sandbox, placement))
+                create = partial(_create, server, exploration, placement, sandbox.now)
+                explored, failed = runs.run(sandbox, placement, create)
+                exploration.record(placement, explored, failed)
+                explored.close()
     return False
+
+
+def _create(
+    server: MockServer, exploration: Exploration, placement: Placement, now: datetime, config: SandboxConfig
+) -> Sandbox:
+    """Return the sandbox that a command asks for, with the faults of a run."""
+    sandbox = server._create_as_client(config, now)
+    exploration.prepare(sandbox, placement)
+    return sandbox
 
 
 @contextmanager

@@ -10,10 +10,9 @@ import argparse
 import json
 import os
 import tempfile
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from re import Pattern
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
@@ -22,6 +21,7 @@ from mockserver._files import write_whole
 from mockserver.cli.explore import INTERRUPTED, OF_CLIENTS, add_of_clients, reported, stopped_by_signals, with_program
 
 if TYPE_CHECKING:
+    from mockserver.cli.command_runs import Reported
     from mockserver.testing.interleave import InterleaveReport
     from mockserver.testing.sandbox import Sandbox
 
@@ -100,7 +100,10 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         print("interleave: ended by a signal", file=out)
         return INTERRUPTED
     if not report.failed and not any(sum(row.calls) for row in report.serial):
-        raise ValueError("interleave: the commands made no call; expected calls to MOCKSERVER_URL with MOCKSERVER_KEY")
+        raise ValueError(
+            "interleave: the commands made no call; expected calls to MOCKSERVER_URL with MOCKSERVER_KEY, which all have "
+            "one sandbox, and not to sandboxes that they make"
+        )
     _write(report, options)
     kept = [
         *(["--scenario", options.scenario] if options.scenario else []),
@@ -135,11 +138,11 @@ def _commands(words: Sequence[str]) -> list[list[str]]:
 def _run_command(
     command: Sequence[str],
     timeout: float,
-    as_reported: tuple[Collection[int], Pattern[str] | None],
+    as_reported: Reported,
     sandbox: Sandbox,
 ) -> None:
     """Run a command as a client, until it has ended, its time is over, or its run has ended."""
-    from mockserver.cli.command_runs import CommandFailed, CommandReported, CommandTimeout, run_command
+    from mockserver.cli.command_runs import failure, run_command
 
     variables = {
         "MOCKSERVER_URL": sandbox.base_url,
@@ -152,12 +155,9 @@ def _run_command(
         status = run_command(command, {**os.environ, **variables}, timeout, output.fileno(), is_open)
         output.seek(max(output.seek(0, os.SEEK_END) - _OUTPUT_MAX_BYTES, 0))
         text = output.read().decode("utf-8", "replace")
-    if status is None:
-        raise CommandTimeout(f"the command had not ended after {timeout:g} s")
-    statuses, pattern = as_reported
-    is_reported = status in statuses or (pattern is not None and pattern.search(text) is not None)
-    if status:
-        raise (CommandReported if is_reported else CommandFailed)(status, text)
+    failed = failure(status, text, timeout, as_reported)
+    if failed is not None:
+        raise failed
 
 
 def _write(report: InterleaveReport, options: argparse.Namespace) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
+from mockserver.core.instants import from_datetime
 from mockserver.core.state.journal import Limits
 from mockserver.core.webhooks.url_policy import THIS_MACHINE
 from mockserver.scenario.documents import read
@@ -222,9 +223,24 @@ class MockServer:
         hosted = self._host.create(config, clock=clock)
         if settings.get("own_port"):
             self._open_own_port(hosted)
+        return self._sandbox_of(hosted, settings)
+
+    def _sandbox_of(self, hosted: HostedSandbox, settings: Settings) -> Sandbox:
         server = self._server
         is_forked = server is not None and server.process_id != os.getpid()
         return Sandbox(LocalBackend(hosted, self._refuse_fork if is_forked else self._open_for), settings)
+
+    def _create_as_client(self, config: SandboxConfig, now: datetime) -> Sandbox:
+        """
+        Create a sandbox in place of one that a client of the control plane asks for, whom `DELETE` then does not end.
+
+        Args:
+            config: What the client asks for; without a seed it has 0.
+            now: The instant at which its clock is frozen, unless the config sets another.
+        """
+        hosted = self._host.create(config, clock=runtime.frozen_clock(from_datetime(now)))
+        hosted.is_kept = True
+        return self._sandbox_of(hosted, Settings({}, {}))
 
     def _open_for(self, is_in_process: bool) -> None:
         """

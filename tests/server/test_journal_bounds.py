@@ -201,7 +201,7 @@ def test_the_journal_has_the_configured_number_of_exchanges() -> None:
 @pytest.mark.parametrize("bound", ["journal_max_entries", "journal_max_bytes"])
 def test_a_journal_of_size_zero_is_refused(bound: str) -> None:
     settings: JSON = {bound: 0}
-    with pytest.raises(ValueError, match="expected at least 1 entry and 1 byte"):
+    with pytest.raises(ValueError, match=f"{bound}: got 0; expected a whole number of at least 1"):
         MockServer(**settings)
 
 

@@ -369,7 +369,7 @@ def delete_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> answe
         raise ControlError("MOCK_BAD_QUERY", "got no label; expected label=KEY:VALUE, such as label=job:4711")
     host = addressed.host
     chosen = [hosted.id for hosted in list(host.sandboxes.values()) if labels.items() <= hosted.labels.items()]
-    return {"ended": [sandbox_id for sandbox_id in chosen if host.close(sandbox_id)], **_shard(host)}
+    return {"ended": [sandbox_id for sandbox_id in chosen if host.close_for_client(sandbox_id)], **_shard(host)}
 
 
 def _labels(args: Mapping[str, Any]) -> dict[str, str]:
@@ -396,7 +396,7 @@ def delete_sandbox(addressed: AddressedHost, args: Mapping[str, Any]) -> None:
     if hosted is not None and is_failed and addressed.host.failures is not None:
         keep = partial(reports.keep_failed, base_url=addressed.base_url(hosted))
         hosted.run_command(keep, {name: args[name] for name in _OF_FAILURE if name in args}, phase="snapshot")
-    if not addressed.host.close(sandbox_id):
+    if not addressed.host.close_for_client(sandbox_id):
         raise ControlError(
             "MOCK_NOT_FOUND", f"sandbox: got {sandbox_id!r}; expected one that GET /_mock/sandboxes lists"
         )

@@ -99,6 +99,7 @@ class HostedSandbox:
         self.usage = Usage(host.monotonic_us())
         self._plain_calls = PlainCalls(self.prefix, sandbox.secrets)
         self.trace_page: HttpResponse | None = None  # the page of the run whose state is served, of `mockserver open`
+        self.is_kept = False  # True if clients cannot end it, since an exploration reads it afterwards
         self.choices_read: set[str] | None = None  # the ids of the choices that were read, if they are tracked
         self._coverage: SandboxCoverage | None = None  # None unless the reads of choices are recorded for it
         self._dispatch: WebhookDispatcher | None = None
@@ -392,6 +393,7 @@ class SandboxHost:
         is_shared: True to let pages of other origins on this machine send requests (`server/api/cross_origin.py`).
         log: gets a line per call, control command, attempt at a delivery, and sandbox that a limit ends; None for no log.
         on_exchange: gets the sandbox after each request.
+        on_creation: gets the config of a sandbox that a client creates; it returns one to use instead, or None.
         sandboxes: by id; ids count from 1, so that the same run has the same ids.
         closed: the latest closed sandboxes.
         shard: the part of a fleet that this process is; None for a server without others.
@@ -435,6 +437,7 @@ class SandboxHost:
         self.allowed_hosts = {"127.0.0.1", "localhost", "::1", "mockserver.test"}
         self.log: ServerLog | None = None
         self.on_exchange: Callable[[HostedSandbox], None] | None = None
+        self.on_creation: Callable[[SandboxConfig], HostedSandbox | None] = lambda config: None
         self.coverage: Coverage | None = None
         self.failures: FailureFolder | None = None
         self.sandboxes: dict[str, HostedSandbox] = {}
@@ -492,7 +495,8 @@ class SandboxHost:
         Create a sandbox for a client over HTTP.
 
         Unless the config or its scenario has a seed, its own one follows from the host's and from its id, so that its keys
-        are not those of another sandbox. Without a clock it is frozen at `frozen_at`, if the host has that.
+        are not those of another sandbox. Without a clock it is frozen at `frozen_at`, if the host has that. A sandbox that
+        `on_creation` returns takes its place.
 
         Args:
             config: of the sandbox.
@@ -501,6 +505,8 @@ class SandboxHost:
             ScenarioError: the config is not valid; then no sandbox was created.
             ControlError: it would be beyond a limit of the server.
         """
+        if (instead := self.on_creation(config)) is not None:
+            return instead
         with self.admission() as count_new:
             document, id = config_document(config), self._next_id()
             is_frozen = self.frozen_at is not None and "clock" not in document
@@ -588,6 +594,11 @@ class SandboxHost:
             self.log.write(end_line(hosted.log_context(), ended_by.limit, ended_by.reason))
         hosted.notify_listeners()
         return True
+
+    def close_for_client(self, id: str) -> bool:
+        """Close a sandbox as `close` does, unless it is kept."""
+        hosted = self.sandboxes.get(id)
+        return (hosted is not None and hosted.is_kept) or self.close(id)
 
     def publish(self, url: str | None) -> None:
         """Have clients that address the server by this url's host get it in answers; None for a server without a proxy."""

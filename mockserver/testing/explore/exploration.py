@@ -285,6 +285,7 @@ class Exploration:
             left_behind=self._left_behind,
             unjudged=self._unjudged,
             ended=self._ended,
+            of_command=self._places is None,
         )
 
     # The clean run

@@ -140,6 +140,7 @@ class ExploreReport(ReportOfFindings):
         unjudged: Why the waits after a 429 are not judged, each with the placements.
         unwritten: Why documents of the findings were not written.
         ended: Why it ended before its last run, as the end of a sentence; None if it did not.
+        of_command: True for a command in a process of its own, whose options are those of `mockserver explore`.
     """
 
     test: str
@@ -159,6 +160,7 @@ class ExploreReport(ReportOfFindings):
     unjudged: Mapping[str, Sequence[Placement]] = field(default_factory=dict)
     unwritten: list[str] = field(default_factory=list)
     ended: str | None = None
+    of_command: bool = False
 
     @property
     def failed(self) -> bool:
@@ -250,7 +252,7 @@ class ExploreReport(ReportOfFindings):
             yield f"ended early, {self.ended}; the report has what was found before"
         if self.coverage.over_budget:
             yield (
-                f"{self.coverage.over_budget} single placements are beyond the budget of {self.options.runs} (`runs`): "
+                f"{self.coverage.over_budget} single placements are beyond the budget of {self.options.runs} ({self._option('runs')}): "
                 "each fault is tried at the first calls of each operation"
             )
 
@@ -321,7 +323,7 @@ class ExploreReport(ReportOfFindings):
         if numeric:
             yield f"choices that are numbers: {', '.join(numeric)}"
         if options.pairs == 0:
-            yield f"{_PAIRS} (`pairs=0`)"
+            yield f"{_PAIRS} ({self._option('pairs', 0)})"
         elif coverage.pairs.left > 0 and not unbegun:
             yield f"{_of(coverage.pairs.left, 'pair')} beyond the budget of {options.pairs} runs"
         if self.clean.deliveries == 0:
@@ -332,7 +334,7 @@ class ExploreReport(ReportOfFindings):
 
     def _on_timeout(self) -> str:
         """Return what is known of the timeout of a client over a socket, and what would show the rest."""
-        longer = "; delay a response by more than its timeout (`response_delay`)"
+        longer = f"; delay a response by more than its timeout ({self._option('response_delay')})"
         tried = ", so that it is not known whether the client has a timeout"
         if self.coverage.held is not None:
             operation, has_waited = self.coverage.held
@@ -340,16 +342,27 @@ class ExploreReport(ReportOfFindings):
             if not has_waited:
                 return f"; {call} gave up before: it has a timeout"
             tried = f"; {call} waited: it is not known whether it has a timeout"
-        return f"{tried}; in process it is: `mockserver.requests_session()`, `mockserver.httpx_client()`{longer}"
+        in_process = (
+            ""
+            if self.of_command
+            else "; in process it is: `mockserver.requests_session()`, `mockserver.httpx_client()`"
+        )
+        return f"{tried}{in_process}{longer}"
+
+    def _option(self, name: str, value: int | None = None) -> str:
+        """Return an option as its user writes it."""
+        if not self.of_command:
+            return f"`{name}`" if value is None else f"`{name}={value}`"
+        return f"`--{name.replace('_', '-')}`" if value is None else f"`--{name.replace('_', '-')} {value}`"
 
     def _excluded_by_options(self) -> Iterator[str]:
         """Yield the faults and operations that the user's options exclude."""
         options = self.options
         left_out = [name for name in NAMES if not options.has_fault(name)]
         if options.faults is not None and len(left_out) > len(options.faults):
-            yield f"other faults than {', '.join(options.faults) or 'none'} (`faults`)"
+            yield f"other faults than {', '.join(options.faults) or 'none'} ({self._option('faults')})"
         elif left_out:
-            yield f"faults left out by `faults`: {', '.join(left_out)}"
+            yield f"faults left out by {self._option('faults')}: {', '.join(left_out)}"
         if options.operations is not None:
             yield f"faults at calls of other operations than {', '.join(options.operations)}"
 

@@ -276,8 +276,14 @@ def _is_excused(finding: Finding, clean: JudgedRun, run: JudgedRun, placement: P
 
 
 def describe(raised: BaseException, base_url: str) -> str:
-    """Return type and first line of an exception, without what differs from run to run: addresses of sandbox and memory."""
+    """
+    Return type and first line of an exception, without what differs from run to run: addresses of sandbox and memory.
+
+    One with an `explore_cause` is the failure of a program in another language, which has no type.
+    """
     text = _ADDRESS.sub("0x...", str(raised).strip().partition("\n")[0].replace(base_url, "{base_url}"))
+    if hasattr(raised, "explore_cause"):
+        return text
     return f"{type(raised).__name__}: {text}" if text else type(raised).__name__
 
 
