@@ -448,6 +448,8 @@ def _due_endpoints(backend: Backend) -> list[str]:
 
 def link_of(hosted: HostedSandbox, session: str | Mapping[str, Any]) -> str:
     """Return the url of a session, given its id, its url at any host, or the JSON of its creation; ValueError for any other."""
+    if not isinstance(session, str | Mapping):
+        raise ValueError(f"session: got {session!r}; expected a session's id, its url, or the JSON of its creation")  # noqa: TRY004
     named = session if isinstance(session, str) else str(session.get("url") or session.get("sessionId") or "")
     base = f"{hosted.base_url}/connect/"
     with hosted.sandbox.lock:

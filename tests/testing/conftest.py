@@ -13,6 +13,7 @@ import pytest_timeout
 import requests  # noqa: F401 - as httpx
 
 from mockserver import pytest_plugin
+from mockserver.testing import call_log  # noqa: F401 - as httpx; a report compares the type of a mismatch
 
 PLUGIN = ("-p", "mockserver.pytest_plugin")
 _OTHERS = (

@@ -257,7 +257,7 @@ def test_an_audience_of_seed_data_is_not_said_to_be_a_tenant_without_chats(suite
     """,
     )
 
-    assert lines[2].endswith(" has no chat: none matched its campaign at the start")
+    assert lines[1].endswith(" has no chat: none matched its campaign at the start")
 
 
 def test_a_failure_that_is_about_no_expiry_does_not_name_the_process_clock(suite: Suite) -> None:

@@ -11,7 +11,7 @@ with the latest call that failed. `_shown_by_sandbox` has the order.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -20,6 +20,7 @@ from mockserver._records import NamedTuple
 from mockserver.conduct.receivers import BY_AGE, REFUSALS
 from mockserver.conduct.rules import RULES, Finding, cited_calls
 from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.core.instants import MILLISECOND, from_datetime, parse
 from mockserver.scenario.rule_parser import describe_rule
 from mockserver.server.api.router import route
 from mockserver.server.report import clocks, hints, latest_read
@@ -47,6 +48,8 @@ _AGE_HINT = (
     "under which a wrong secret is a finding"
 )
 _READS_HINT = "  a test that needs more such reads sets mockserver_poll_limit, a number or off"
+# What a client writes into a path for a value that it does not have.
+_NO_VALUES = frozenset(("None", "null", "undefined", "NaN"))
 _OF_A_CONNECTION = re.compile(
     r"connect|time(d )?[ -]?out|url|schema|scheme|host|address|network|ssl|proxy", re.IGNORECASE
 )
@@ -91,7 +94,8 @@ def _likely(snapshot: SandboxSnapshot, failure: Failure | None) -> Diagnosis:
         fired = fired_rules(snapshot, max(_citing(lines[1:]).cited, default=None))
         return _citing([*lines, *(fired or idle_rules(snapshot.rules)[-1:])])
     if failure.own_lines:
-        return _citing(list(failure.own_lines))
+        refused = [call for call in snapshot.exchanges if call.status is not None and call.status >= 400]
+        return _citing([*failure.own_lines, *(_describe_failed(snapshot, refused[-1]) if refused else ())])
     return _shown_by_sandbox(snapshot, failure)
 
 
@@ -109,13 +113,20 @@ def _shown_by_sandbox(snapshot: SandboxSnapshot, failure: Failure | None) -> Dia
     calls, before = _describe_calls(snapshot, failure), 2 if has_failed_calls else 0
     rest = [*calls[:before], *idle, *refused, *odd, *calls[before:]]
     if bent and last is None:
-        rest = clocks.frozen_clock_hint(snapshot) or _uncounted_sends(snapshot)
+        rest = clocks.frozen_clock_hint(snapshot) or _uncounted_sends(snapshot) or _answer_of(snapshot, bent)
     return _citing([*broken, *on_faults, *bent, *others, *rest], [n for each in findings for n in each.exchanges])
 
 
 def _uncounted_sends(snapshot: SandboxSnapshot) -> list[str]:
     """Return how far the sends are, if no rule has changed them, whose line then has their counts."""
     return [] if any(rule.get("did") for rule in snapshot.rules) else latest_read.send_progress(snapshot)
+
+
+def _answer_of(snapshot: SandboxSnapshot, bent: Iterable[str]) -> list[str]:
+    """Return the answer of the latest call if the lines say that a rule fired at it: it shows what the rule did."""
+    last = snapshot.exchanges[-1] if snapshot.exchanges else None
+    is_at_last = last is not None and any(line.endswith(f" fired at #{last.n}") for line in bent)
+    return latest_read.bodies(last)[-1:] if last is not None and is_at_last else []
 
 
 def _on_faults_first(snapshot: SandboxSnapshot, findings: Iterable[Finding]) -> tuple[list[str], list[str]]:
@@ -253,6 +264,26 @@ def _repeated_deliveries(events: Iterable[View]) -> list[str]:
     ]
 
 
+def _accepted_deliveries(snapshot: SandboxSnapshot) -> list[str]:
+    """Return the line about the last event that a receiver has accepted after the latest call, unless rules change deliveries."""
+    last = from_datetime(snapshot.exchanges[-1].at)
+    if any(rule.get("on") == "delivery" for rule in snapshot.rules):
+        return []
+    taken = [
+        (event, delivery)
+        for event in snapshot.events
+        if (at := parse(event["at"])) is not None and at[0] >= last // MILLISECOND * MILLISECOND
+        for delivery in event.get("deliveries", ())
+        if delivery["status"] == "delivered"
+    ]
+    if not taken:
+        return []
+    event, delivery = taken[-1]
+    which = "" if len(taken) == 1 else f", the last of {len(taken)}"
+    status = delivery["attempts"][-1]["status"]
+    return [f"the receiver {delivery['endpoint']} answered {status} to {event['event']} {event['id']}{which}"]
+
+
 def _events_for_nobody(snapshot: SandboxSnapshot) -> list[str]:
     """Return the events that none of the endpoints takes, where there are endpoints, with what these take."""
     takes = "; ".join(
@@ -281,22 +312,28 @@ def _describe_calls(snapshot: SandboxSnapshot, failure: Failure | None) -> list[
     if not snapshot.exchanges:
         return _no_calls_hint(snapshot, failure)
     failed = _failed_calls(snapshot)
-    if failed:
-        return _describe_failed(snapshot, failed[-1])
-    last = snapshot.exchanges[-1]
-    success = f"{_were(len(snapshot.exchanges))} answered with success; the last: {format_line(last)}"
+    aside = failed[-1] if failed and _is_aside(snapshot, failed[-1]) else None
+    if failed and (aside is None or len(failed) > 1):
+        return _describe_latest_failed(snapshot, failed)
+    answered = [call for call in snapshot.exchanges if call is not aside]
+    last = answered[-1]
+    success = f"{_were(len(answered))} answered with success; the last: {format_line(last)}"
+    if aside is not None:
+        return [success, *latest_read.bodies(last), f"{format_line(aside)}: {shorten(aside.reason or '')}"]
     shape = latest_read.shape_misread(snapshot, failure)
     frozen, pending = clocks.frozen_clock_hint(snapshot), clocks.pending_session(snapshot, last.operation, failure)
     causes = [
         *shape,
+        *latest_read.ignored_name(snapshot),
         *latest_read.changed_by_others(snapshot),
         *differing_clocks(snapshot),
         *latest_read.audience(snapshot),
         *latest_read.page_hints(last),
+        *_accepted_deliveries(snapshot),
     ]
     progress, answer = latest_read.send_progress(snapshot), latest_read.bodies(last)
     if pending:
-        return [*pending, *shape, success, *frozen, *answer]
+        return [*differing_clocks(snapshot), *pending, *shape, success, *frozen, *answer]
     if frozen and not causes and _polls_frozen_clock(snapshot) and not latest_read.is_misread(failure):
         return [*frozen, success, *progress, *answer]
     chosen = [] if causes else choices_in_force(snapshot)
@@ -316,11 +353,51 @@ def _no_calls_hint(snapshot: SandboxSnapshot, failure: Failure | None = None) ->
     return [f"No call reached {snapshot.id};", f"  {hints.address(snapshot)}"]
 
 
+def _is_aside(snapshot: SandboxSnapshot, call: Call) -> bool:
+    """Return True for a refused call that a client may expect: a read that looks whether a record exists, or a cleanup."""
+    if call.fault or call.status is None or call.operation is None or not _NO_VALUES.isdisjoint(call.path.split("/")):
+        return False
+    others = [other.n for other in snapshot.exchanges if other is not call]
+    is_look = call.status == 404 and call.method == "GET" and max(others, default=0) > call.n
+    is_cleanup = call.status == 422 and call.operation == "cancelCampaign" and max(others, default=call.n) < call.n
+    return is_look or is_cleanup
+
+
+def _describe_latest_failed(snapshot: SandboxSnapshot, failed: Sequence[Call]) -> list[str]:
+    """
+    Return the latest call with an error or a fault, or an earlier refusal that explains it better.
+
+    A call with the text of no value in its path follows from a call whose answer has not what the client reads. A read of
+    something unknown, or a cleanup, after a refused write says less than that write.
+    """
+    last = failed[-1]
+    if last.fault:
+        return _describe_failed(snapshot, last)
+    refused = [call for call in failed[:-1] if not call.fault and call.status is not None]
+    missing = next((step for step in last.path.split("/") if step in _NO_VALUES), None)
+    if missing is None:
+        is_of_less = last.operation == "cancelCampaign" or (last.method == "GET" and last.status == 404)
+        refused = [call for call in refused if is_of_less and call.method != "GET" and call.operation != last.operation]
+    if refused:
+        return [*_refusal(snapshot, refused[-1]), f"then {format_line(last)}"]
+    if missing is None:
+        return _describe_failed(snapshot, last)
+    before = next((call for call in reversed(snapshot.exchanges) if call.n < last.n), None)
+    body = before.body_received if before is not None else None
+    has = f"; the answer of #{before.n} has {', '.join(body)}" if before and isinstance(body, Mapping) and body else ""
+    return [*_refusal(snapshot, last), f"  the path has {missing!r}, for which the client has no value{has}"]
+
+
+def _refusal(snapshot: SandboxSnapshot, call: Call) -> list[str]:
+    """Return the lines about a refused call without those about the calls after it."""
+    return [line for line in _describe_failed(snapshot, call) if not line.startswith("the last call was ")]
+
+
 def _describe_failed(snapshot: SandboxSnapshot, call: Call) -> list[str]:
     """Return the latest call with an error or a fault, its reason, and the calls after it."""
     name = call.operation or f"{call.method} {call.path}"
     later = snapshot.exchanges[-1].n - call.n
-    after = f" ({_were(later)} answered after it)" if later else ""
+    after = f" ({later} {'call follows' if later == 1 else 'calls follow'} it)" if later else ""
     last = [f"the last call was {format_line(snapshot.exchanges[-1])}"] if later else []
     again = _repetition(snapshot, call)
     if call.fault and is_shown_by_rule(snapshot, call):
@@ -360,6 +437,8 @@ def _near_path(call: Call) -> str | None:
     inner = call.path[call.path.rfind("/v1/") :] if "/v1/" in call.path else f"/v1{call.path}"
     if inner != call.path and route(call.method, inner).target is not None:
         return f"{inner}? The client's base url has a part too many or too few"
+    if route(call.method, inner.rstrip("/")).target is not None:
+        return f"{inner.rstrip('/')}, without the slash at its end?"
     path = _without_ids(inner)
     known = {_without_ids(row.path): row.path for row in ENDPOINTS.values() if row.method == call.method}
     same_end = [other for other in known if other.rpartition("/")[2] == path.rpartition("/")[2] != "*"]

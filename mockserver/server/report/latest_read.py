@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mockserver._json import View
+from mockserver.contract import schemas
 from mockserver.contract.durations import duration_text
+from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.text import closest_match_hint
-from mockserver.core.instants import Duration, from_datetime, parse
+from mockserver.core.instants import MILLISECOND, Duration, Instant, from_datetime, parse
 from mockserver.server.report.exchanges import Exchange, format_line, shorten
 from mockserver.server.report.failure import Failure
 from mockserver.server.report.rules import format_change
@@ -26,6 +28,9 @@ _OF_VALUES = ("TypeError", "KeyError", "AttributeError", "IndexError", "ValueErr
 _NO_ANSWERS = r"module |type object |'(?:\w*function\w*|\w*method\w*|Sandbox|RuleBuilder)' object"
 _DEPTH_MAX = 4  # of an answer whose members are searched for a key
 _NAMED_MAX = 5
+_NAME_CHARS = 40
+_READS_MIN = 3  # of a client that reads on
+_FINAL = ("completed", "canceled", "failed", "expired")
 
 
 def is_misread(failure: Failure | None) -> bool:
@@ -108,11 +113,16 @@ def changed_by_others(snapshot: SandboxSnapshot) -> list[str]:
     changes = [change for change in snapshot.transitions if change["id"] in last.path.split("/")]
     if not changes:
         return []
-    change, cause = changes[-1], changes[-1]["cause"]
+    change, cause, body = changes[-1], changes[-1]["cause"], last.body_received
+    is_shown = isinstance(body, Mapping) and body.get("status") == change["to"]
+    if "given" in cause or (
+        is_shown and change["kind"] in ("campaign", "execution") and "timer" in cause
+    ):  # nothing unexpected
+        return _kept_reading(snapshot, change["to"])
     by_call = next((call for call in snapshot.exchanges if call.n == cause.get("exchange")), None)
     if "exchange" not in cause:
         why = ", ".join(f"{key} {value}" for key, value in cause.items())
-        at, body = parse(change["at"]), last.body_received
+        at = parse(change["at"])
         is_later = at is not None and at[0] > from_datetime(last.at)
         since = (
             f", after #{last.n} and no call has read it since"
@@ -123,6 +133,38 @@ def changed_by_others(snapshot: SandboxSnapshot) -> list[str]:
     if by_call is None or by_call is last or change["to"] not in _ENDED_EARLY:
         return []
     return [f"{format_change(change)} by {format_line(by_call)}"]
+
+
+def _kept_reading(snapshot: SandboxSnapshot, status: str) -> list[str]:
+    """Return the line about the reads at the end of a run that all have returned a final status."""
+    last, reads = snapshot.exchanges[-1], 0
+    for call in reversed(snapshot.exchanges):
+        body = call.body_received
+        if call.path != last.path or not isinstance(body, Mapping) or body.get("status") != status:
+            break
+        reads += 1
+    if reads < _READS_MIN or status not in _FINAL:
+        return []
+    return [
+        f"#{last.n - reads + 1} to #{last.n} have returned the status {status}, which is final, and the client read on"
+    ]
+
+
+def ignored_name(snapshot: SandboxSnapshot) -> list[str]:
+    """Return the line about the latest call with a key or a query parameter that its operation does not have."""
+    for call in reversed(snapshot.exchanges):
+        row = ENDPOINTS.get(call.operation or "")
+        if row is None or call.status is None or call.status >= 400:
+            continue
+        names = [("query parameter", name, row.query) for name in call.query]
+        if row.request_schema is not None and isinstance(call.body, Mapping):
+            known = tuple(schemas.load(row.request_schema)["properties"])
+            names += [("key", name, known) for name in call.body]
+        for kind, name, known in names:
+            if name not in known:
+                hint = closest_match_hint(name, known) or f"; it takes {', '.join(known) or 'none'}"
+                return [f"#{call.n} {call.operation} sent the {kind} {name[:_NAME_CHARS]!r}, which is ignored{hint}"]
+    return []
 
 
 def audience(snapshot: SandboxSnapshot) -> list[str]:
@@ -136,7 +178,8 @@ def audience(snapshot: SandboxSnapshot) -> list[str]:
     bodies = [call.body for call in created if call.body_received["campaignId"] == last.path.split("/")[3]]
     filters = bodies[0].get("filters") if bodies else None
     if count:
-        return [f"{id_} has {count} of the chats, by the filters {shorten(filters)}"] if filters else []
+        chats = "1 chat" if count == 1 else f"{count} chats"
+        return [f"the audience of {id_} is {chats}, by the filters {shorten(filters)}"] if filters else []
     if not bodies:  # of seed data: what its filters are, no call shows
         because = "none matched its campaign at the start"
     elif filters:
@@ -147,19 +190,30 @@ def audience(snapshot: SandboxSnapshot) -> list[str]:
 
 
 def send_progress(snapshot: SandboxSnapshot) -> list[str]:
-    """Return the progress of the campaign that the latest call has read, unless every message was sent."""
+    """Return the progress of the campaign or execution that the latest call has read; its answer is shown shortened."""
     last = snapshot.exchanges[-1]
     body, execution = last.body_received, newest_execution(last.body_received)
+    if last.operation == "readExecution" and isinstance(body, Mapping):
+        sent, failed, target = (body.get(key) for key in ("sentCount", "failedCount", "targetCount"))
+        is_whole = body.get("status") == "processing" or sent == target
+        return [] if is_whole else [f"  {body.get('id')} had {sent} sent and {failed} failed of {target}"]
     started = parse(execution["startedAt"]) if isinstance(execution.get("startedAt"), str) else None
     if started is None or not isinstance(body.get("cadence"), int):
         return []
     if execution.get("status") == "processing":
-        counts = _format_counts(execution, from_datetime(last.at) - started[0])
+        counts = _format_counts(execution, from_datetime(last.at) - _exact_start(snapshot, execution, started[0]))
         return [f"  {counts}, at a cadence of {body['cadence']} per minute; the first is sent at the start"]
     ended = parse(execution["completedAt"]) if isinstance(execution.get("completedAt"), str) else None
-    if ended is None or execution.get("sentCount") == execution.get("targetCount"):
+    if ended is None:
         return []
     return [f"  {_format_counts(execution, ended[0] - started[0])}, when it was {execution.get('status')}"]
+
+
+def _exact_start(snapshot: SandboxSnapshot, execution: View, shown: Instant) -> Instant:
+    """Return the instant at which an execution began; an answer shows it cut to the millisecond."""
+    begun = (parse(change["at"]) for change in snapshot.transitions if change["id"] == execution.get("id"))
+    first = next(begun, None)
+    return first[0] if first is not None and first[0] // MILLISECOND * MILLISECOND == shown else shown
 
 
 def newest_execution(body: Any) -> View:
