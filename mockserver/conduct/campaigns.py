@@ -154,17 +154,19 @@ def _clones(evidence: Evidence, cause: str) -> Iterator[Proof]:
             continue
         if cause == "createCampaign" and _is_of_another(evidence, row["originalId"], create):
             continue
-        if _is_new_decision(evidence, row["originalId"], why, create):
+        if _is_new_decision(evidence, row["originalId"], why, create, start):
             continue
         if start.at - original.at <= _CLONED_WITHIN:
             message = f"campaign {row['cloneId']} is a clone of {row['originalId']}, created after {row['why']} and started too"
             yield Proof(message, (*row["exchanges"], start.n))
 
 
-def _is_new_decision(evidence: Evidence, campaign_id: str, why: JournalEntry, create: JournalEntry) -> bool:
-    """Return True for a create long after the trouble, if its client was shown the first campaign in between."""
+def _is_new_decision(
+    evidence: Evidence, campaign_id: str, why: JournalEntry, create: JournalEntry, start: JournalEntry
+) -> bool:
+    """Return True for a start long after the trouble, if its client was shown the first campaign before it created another."""
     is_shown = any(why.n < n < create.n for n, _ in evidence.shown(campaign_id, create))
-    return is_shown and create.at - why.at > _SAME_RUN
+    return is_shown and start.at - why.at > _SAME_RUN
 
 
 def _is_of_another(evidence: Evidence, campaign_id: str, create: JournalEntry) -> bool:

@@ -148,7 +148,7 @@ def poll_too_fast(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
         polls = [read for read in loop.reads if succeeded(read)]
         if all(gap is None for gap in gaps) and _spent(loop.reads) < 3 * least:
             unmeasured.add(loop.id)
-        elif median < least:
+        elif median < least - least // _SCHEDULED:
             every, count = duration_text(median), len(polls)
             message = f"{loop.id} was polled every {every}, {count} times; the least is {least // SECOND} s"
             yield Proof(message, numbers(polls[:3]))
@@ -242,7 +242,11 @@ def retry_hopeless(evidence: Evidence) -> Iterator[Proof]:
         again = [call for call in evidence.repetitions(first) if not evidence.is_invited(first, call)]
         refused = _refused_alike(evidence, first, again)
         needed = 9 if _is_anyones(first) else 2
-        if len(refused) >= needed and all(evidence.is_in_a_row(*pair) for pair in pairwise((first, *refused[:needed]))):
+        if (
+            len(refused) >= needed
+            and not _is_schedule(first, refused)
+            and all(evidence.is_in_a_row(*pair) for pair in pairwise((first, *refused[:needed])))
+        ):
             reported |= {call.n for call in again}
             message = f"{first.operation} was refused with {evidence.code(first)} {len(refused) + 1} times"
             yield Proof(message, numbers((first, *refused[:2])))
@@ -253,6 +257,12 @@ def _refused_alike(evidence: Evidence, first: JournalEntry, again: Sequence[Jour
     code = evidence.code(first)
     refused = [call for call in again if evidence.code(call) == code and call.at - first.at <= 10 * MINUTE]
     return refused if refused == again[: len(refused)] else ()
+
+
+def _is_schedule(first: JournalEntry, refused: Sequence[JournalEntry]) -> bool:
+    """Return True for runs of a schedule, which the end of a suspension or another key lets succeed."""
+    gaps = (later.at - earlier.at for earlier, later in pairwise((first, *refused)))
+    return first.status in OF_ALL_CALLS and all(gap >= _RUN_AGAIN for gap in gaps)
 
 
 def _is_anyones(refused: JournalEntry) -> bool:
@@ -282,6 +292,8 @@ def delay_of(fault: AppliedFault | None) -> Duration:
     return max(parse_duration(fault.effects.get(effect)) or 0 for effect in _DELAYS)
 
 
+_RUN_AGAIN = MINUTE // 2  # the least time between two runs of a schedule
+_SCHEDULED = 20  # a schedule of the least interval is off by less than this part of it
 _LEAST_REPEATS = SECOND // 2  # of real time; a client that calls again sooner does not wait
 _DELAYS = (*deciding("wait"), *deciding("wait after"))
 _DIFFERS = SECOND

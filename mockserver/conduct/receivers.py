@@ -19,7 +19,7 @@ from mockserver.core.state.journal import JournalEntry
 REFUSALS = (400, 401, 403)
 _NEVER_VERIFYING = (405, 411, 413, 415)
 _DOWN = (502, 503, 504)
-_PAGE = re.compile(rb"csrf|<html|<!doctype|log ?in|sign ?in", re.IGNORECASE)
+_PAGE = re.compile(rb"csrf|<html|<!doctype|log ?in|sign ?in|credentials were not provided", re.IGNORECASE)
 OLD = 5 * MINUTE
 _SLOW_MS = 5_000
 _TIMESTAMP = re.compile(r"(?:^|,)t=(\d{1,12})(?:,|$)|^(\d{1,12})$")  # of Stripe's signature; of a header of its own

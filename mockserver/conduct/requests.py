@@ -30,6 +30,7 @@ _MINUTES_A_DAY = 1440
 _SECRET = re.compile(r"\bsk_[A-Za-z0-9_\-]{8,}")
 _PART_FIELD = re.compile(rb'[; ]name="?([^";\r\n]*)')
 _BROWSER_HEADERS = frozenset(("origin", "referer", "sec-fetch-mode"))
+_OF_PROXIES = frozenset(("forwarded", "via", "x-forwarded-for"))
 _BEFORE_A_CREATE = frozenset(("listTemplates", "readTemplate", "readFilterSchema", "uploadMedia", "listCampaigns"))
 _FILES_MAX = 10  # of one upload that are compared
 _CITED = 3  # a habit is proved by this many exchanges
@@ -74,9 +75,13 @@ def _previews_before(evidence: Evidence, create: JournalEntry) -> Sequence[Journ
 
 def _misspelt_filters(evidence: Evidence) -> Iterator[Proof]:
     for call in evidence.of(*WITH_FILTERS):
-        known = schemas.load(f"{call.operation}.request")["properties"]
-        unknown = (key for key in body_of(call) if key not in known)
-        similar = [key for key in unknown if closest_match(key.lower(), ("filters",), likeness=0.8)]
+        known, body = schemas.load(f"{call.operation}.request")["properties"], body_of(call)
+        unknown = (key for key in body if key not in known)
+        similar = [
+            key
+            for key in unknown
+            if closest_match(key.lower(), ("filters",), likeness=0.8) or any(statements(body[key]))
+        ]
         if similar and succeeded(call):
             message = f"{call.operation} got {similar[0][:40]!r}, which is not `filters` and restricts nothing"
             yield Proof(message, (call.n,))
@@ -190,7 +195,7 @@ def secret_in_browser(evidence: Evidence) -> Iterator[Proof]:
     calls = [(exchange, sign) for exchange, sign in signs if sign]
     if calls:
         headers = ", ".join(dict.fromkeys(sign for _, sign in calls))
-        message = f"a browser sent {len(calls)} calls with a secret key ({headers})"
+        message = f"a browser sent {len(calls)} call{'s' * (len(calls) > 1)} with a secret key ({headers})"
         yield Proof(message, numbers(exchange for exchange, _ in calls[:_CITED]))
 
 
@@ -198,13 +203,13 @@ def _browser_sign(exchange: JournalEntry) -> str:
     """
     Return the header by which a browser shows itself in a call with a secret key, or "preflight", or an empty text.
 
-    Sec-Fetch-Mode alone is not a sign: Node's own fetch sends it too.
+    A proxy of the back end may have added the key to a call of a browser that has none. Sec-Fetch-Mode alone is not a sign: Node's own fetch sends it too.
     """
     headers = exchange.call.headers
     if exchange.call.method == "OPTIONS":
         asks_for_key = "x-api-key" in headers.get("access-control-request-headers", "").lower()
         return "preflight" if asks_for_key and "/embed-frame-policy" not in exchange.call.path else ""
-    if not headers.get("x-api-key", "").strip().startswith("sk_"):
+    if not headers.get("x-api-key", "").strip().startswith("sk_") or not _OF_PROXIES.isdisjoint(headers):
         return ""
     agent = headers.get("user-agent", "")
     is_browser = agent.startswith("Mozilla/") and "compatible;" not in agent

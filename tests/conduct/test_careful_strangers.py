@@ -266,6 +266,90 @@ def test_a_careful_client_has_no_finding(mockserver: Sandbox, act: Act) -> None:
     assert [] == [(finding.rule, finding.message) for finding in mockserver.conduct]
 
 
+def proxies_a_browser_and_adds_the_key(sandbox: Sandbox) -> None:
+    headers = {
+        "User-Agent": "Mozilla/5.0 (X11) Chrome/126",
+        "Referer": "https://app.acme.example/",
+        "Sec-Fetch-Mode": "cors",
+    }
+    headers |= {"Sec-Fetch-Site": "same-origin"}
+    for hop in ({"X-Forwarded-For": "203.0.113.9"}, {"Via": "1.1 bff"}, {"Forwarded": "for=203.0.113.9"}):
+        sandbox.call("GET", "/v1/message-templates", headers=headers | hop)
+
+
+def polls_on_a_schedule_that_is_a_few_milliseconds_off(sandbox: Sandbox) -> None:
+    app, campaign, execution = _started(sandbox)
+    late = 0
+    for next_late in (8, 6, 4, 2, 0, 9, 7, 5):
+        sandbox.sleep(10 + (next_late - late) / 1000)
+        late = next_late
+        if app.execution(campaign, execution).json()["status"] == "completed":
+            return
+
+
+def lists_by_cron_while_the_subscription_is_suspended(sandbox: Sandbox) -> None:
+    sandbox.admin.set_tenant(subscription="suspended")
+    for _ in range(20):
+        App(sandbox)("GET", "/campaigns")
+        sandbox.advance(seconds=60)
+
+
+def starts_the_next_campaign_of_a_series_later(sandbox: Sandbox) -> None:
+    app = App(sandbox)
+    sandbox.on("createCampaign").nth(1).drop("after")
+    with suppress(requests.ConnectionError):
+        app.create()
+    (found,) = app("GET", "/campaigns").json()["campaigns"]
+    app.start(found["id"])
+    reminder = app.create(name="Promo - lembrete")
+    sandbox.advance(minutes=50)
+    app.start(reminder)
+
+
+STRANGERS_OF_LIBRARIES: list[Act] = [
+    proxies_a_browser_and_adds_the_key,
+    polls_on_a_schedule_that_is_a_few_milliseconds_off,
+    lists_by_cron_while_the_subscription_is_suspended,
+    starts_the_next_campaign_of_a_series_later,
+]
+
+
+@pytest.mark.mockserver(given=GIVEN, now=NOON)
+@pytest.mark.parametrize("act", STRANGERS_OF_LIBRARIES)
+def test_a_careful_client_of_a_scheduler_or_a_proxy_has_no_finding(mockserver: Sandbox, act: Act) -> None:
+    act(mockserver)
+
+    assert [] == [(finding.rule, finding.message) for finding in mockserver.conduct]
+
+
+def filters_under_another_name(sandbox: Sandbox) -> None:
+    statement = {"field": "chat.platform", "operator": "equals", "value": "chatapp"}
+    app = App(sandbox)
+    body = {**BODY, "segment": [{"combinator": "and", "statements": [statement]}]}
+    app.start(app("POST", "/campaigns", body).json()["campaignId"])
+
+
+def lists_without_a_pause_while_the_subscription_is_suspended(sandbox: Sandbox) -> None:
+    sandbox.admin.set_tenant(subscription="suspended")
+    for _ in range(20):
+        App(sandbox)("GET", "/campaigns")
+        sandbox.advance(seconds=2)
+
+
+@pytest.mark.mockserver(given=GIVEN, now=NOON)
+@pytest.mark.parametrize(
+    ("act", "rule"),
+    [
+        (filters_under_another_name, "lost-filters"),
+        (lists_without_a_pause_while_the_subscription_is_suspended, "retry-hopeless"),
+    ],
+)
+def test_a_careless_client_of_these_has_one(mockserver: Sandbox, act: Act, rule: str) -> None:
+    act(mockserver)
+
+    assert rule in {finding.rule for finding in mockserver.conduct}
+
+
 def _end_of_another_program(sandbox: Sandbox) -> tuple[App, str, str]:
     """Return a client, its campaign, which another program has canceled, and the execution."""
     app, campaign, execution = _started(sandbox, "scheduler/1")
