@@ -265,8 +265,34 @@ class TestJournal:
 
         reply = made.control("POST", "/journal/verify", {"operation": "createConnectionSession", **wanted}).json()
 
-        assert {"ok", "count", "nearest", "calls"} == set(reply)
+        assert {"ok", "count", "nearest", "calls", *([] if ok else ["message"])} == set(reply)
         assert (ok, count) == (reply["ok"], reply["count"])
+
+    @pytest.mark.parametrize(
+        ("wanted", "message"),
+        [
+            (
+                {"times": 1, "where": {"body.returnUrl": "https://b.example"}},
+                (
+                    'expected exactly 1 call of createConnectionSession with body.returnUrl = "https://b.example", got 0; '
+                    'the nearest is #1, body.returnUrl: got "https://a.example", expected "https://b.example"'
+                ),
+            ),
+            (
+                {"atLeast": 2, "atMost": 3},
+                (
+                    "expected at least 2 and at most 3 calls of createConnectionSession, got 1; "
+                    f"the latest calls are #1 POST {SESSIONS} -> 202"
+                ),
+            ),
+        ],
+    )
+    def test_a_failed_expectation_is_said_in_words(self, made: Made, wanted: JSON, message: str) -> None:
+        made.api("POST", SESSIONS, {"returnUrl": "https://a.example"})
+
+        reply = made.control("POST", "/journal/verify", {"operation": "createConnectionSession", **wanted}).json()
+
+        assert message == reply["message"]
 
     def test_the_nearest_calls_are_returned_with_their_differences(self, made: Made) -> None:
         made.api("POST", SESSIONS, {"coexistence": True})

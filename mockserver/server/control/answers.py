@@ -376,6 +376,7 @@ class VerifiedCall(TypedDict):
 
 class Verified(TypedDict):
     ok: bool
+    message: NotRequired[str]
     count: Count
     nearest: list[Nearest]
     calls: list[VerifiedCall]

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from mockserver._records import NamedTuple
 from mockserver.contract.choices.profiles import PROFILES
@@ -20,6 +20,7 @@ from mockserver.contract.endpoints import operations_named
 from mockserver.contract.text import closest_match, closest_match_hint
 from mockserver.core import scheduler
 from mockserver.core.instants import SECOND, Instant, format_exact, parse
+from mockserver.core.redaction import to_json_text
 from mockserver.core.state.matching import PATH_ROOTS, differences
 from mockserver.core.state.tenant import Tenant
 from mockserver.scenario.choices import merge_choices, set_choices
@@ -218,6 +219,9 @@ def _whole(value: object, name: str) -> int:
     return int(value)
 
 
+_BOUNDS: Final = {"times": "exactly", "atLeast": "at least", "atMost": "at most"}
+
+
 def verify_journal(hosted: HostedSandbox, args: Arguments) -> answers.Verified:
     """Return whether the operation was called as often as expected, and the nearest calls if it was not."""
     where = args.get("where", {})
@@ -245,7 +249,32 @@ def verify_journal(hosted: HostedSandbox, args: Arguments) -> answers.Verified:
         {"n": each.n, "method": hide.text(each.call.method), "path": hide.text(each.call.path), "status": each.status}
         for each in shown
     ]
-    return {"ok": is_met, "count": count, "nearest": nearest, "calls": there_were}
+    verified: answers.Verified = {"ok": is_met, "count": count, "nearest": nearest, "calls": there_were}
+    if not is_met:
+        verified["message"] = hide.text(_unmet(args, count, nearest, there_were))
+    return verified
+
+
+def _unmet(
+    args: Arguments, count: int, nearest: Sequence[answers.Nearest], calls: Sequence[answers.VerifiedCall]
+) -> str:
+    """Return the failed expectation in words, for the failure of a test in any language."""
+    numbers = [args[name] for name in _BOUNDS if name in args]
+    bounds = " and ".join(f"{text} {args[name]}" for name, text in _BOUNDS.items() if name in args)
+    values = " and ".join(f"{path} = {to_json_text(value)}" for path, value in args.get("where", {}).items())
+    calls_of = f"call{'s' * (numbers[-1] != 1)} of {args['operation']}{f' with {values}' if values else ''}"
+    expected = f"expected {bounds} {calls_of}, got {count}"
+    if nearest:
+        call, rows = nearest[0]["exchange"], nearest[0]["differences"]
+        shown = (
+            f"{row['path']}: got {to_json_text(row['actual'])}, expected {to_json_text(row['expected'])}"
+            for row in rows
+        )
+        return f"{expected}; the nearest is #{call['n']}, {'; '.join(shown)}"
+    listed = ", ".join(
+        f"#{call['n']} {call['method']} {call['path']} -> {call['status'] or 'no answer'}" for call in calls
+    )
+    return f"{expected}; the latest calls are {listed}" if listed else f"{expected}; no call reached the sandbox"
 
 
 def _check_expected_count(args: Arguments) -> None:
