@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"runtime/debug"
 	"strconv"
 	"testing"
 	"time"
@@ -35,8 +36,8 @@ func init() {
 
 // Sandbox is the service of one test.
 type Sandbox struct {
-	t                  testing.TB
-	BaseURL, SecretKey string
+	t                             testing.TB
+	BaseURL, SecretKey, PublicKey string
 }
 
 // New makes a sandbox that ends with the test. A rule that never fired fails the test, and a failed test logs the report.
@@ -44,15 +45,14 @@ func New(t testing.TB, settings M) *Sandbox {
 	if server == "" {
 		t.Fatal("the command mockserver does not start")
 	}
-	root := &Sandbox{t, server, ""}
-	made := root.Control("POST", "/sandboxes", settings)
-	s := &Sandbox{t, made["baseUrl"].(string), made["secretKey"].(string)}
+	made := (&Sandbox{t, server, "", ""}).Control("POST", "/sandboxes", settings)
+	s := &Sandbox{t, made["baseUrl"].(string), made["secretKey"].(string), made["publicKey"].(string)}
 	t.Cleanup(func() {
-		defer root.Control("DELETE", "/sandboxes/"+made["sandboxId"].(string), nil)
+		defer s.Control("DELETE", "/sandboxes/"+made["sandboxId"].(string), nil)
 		for _, failure := range s.Control("GET", "/check", nil)["failures"].([]any) {
 			t.Error(failure.(M)["message"])
 		}
-		if name := url.QueryEscape(t.Name()); t.Failed() {
+		if name := url.QueryEscape(t.Name()); t.Failed() || bytes.Contains(debug.Stack(), []byte("\npanic(")) {
 			t.Log(s.Control("GET", "/report?failure="+name+"&name="+name, nil)["text"])
 		}
 	})
@@ -73,7 +73,7 @@ func (s *Sandbox) Control(method, path string, body any) (answer M) {
 		s.t.Fatal(err)
 	}
 	defer response.Body.Close()
-	if json.NewDecoder(response.Body).Decode(&answer); response.StatusCode >= 400 {
+	if json.NewDecoder(response.Body).Decode(&answer); response.StatusCode >= 400 || path == "/journal/verify" && answer["ok"] == false {
 		s.t.Fatalf("%s %s: %s", method, path, answer["message"])
 	}
 	return answer

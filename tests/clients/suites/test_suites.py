@@ -167,6 +167,25 @@ def test_a_failing_test_prints_the_report_and_leaves_its_files(language: Languag
 @pytest.mark.deep
 @pytest.mark.suites
 @each_language
+def test_an_expectation_on_calls_that_is_not_met_fails_its_test_in_words(language: Language, folder: Path) -> None:
+    done = run(language, folder, "failing")
+
+    assert "expected exactly 1 call of listCampaigns, got 0; no call reached the sandbox" in done.stdout
+
+
+@pytest.mark.deep
+@pytest.mark.suites
+@pytest.mark.parametrize("language", LANGUAGES[:1], ids=["go"])
+def test_a_panic_of_go_leaves_the_report_of_its_test(language: Language, folder: Path) -> None:
+    done = run(language, folder, "failing")
+
+    assert "panic: the client has no campaign" in done.stdout
+    assert "clock: advance by 7m" in done.stdout
+
+
+@pytest.mark.deep
+@pytest.mark.suites
+@each_language
 def test_a_rule_that_never_fires_fails_its_test(language: Language, folder: Path) -> None:
     done = run(language, folder, "failing")
 

@@ -6,6 +6,12 @@ public final class FailingTest {
         } catch (AssertionError failure) {
             System.out.println(failure.getMessage());
         }
+        try {
+            Mockserver.test("lacks-a-call", "{}", mock -> mock.control("POST", "/journal/verify", """
+                {"operation": "listCampaigns", "times": 1}"""));
+        } catch (AssertionError failure) {
+            System.out.println(failure.getMessage());
+        }
         Mockserver.test("a-rule-never-fires", "{}", mock -> mock.control("POST", "/rules", """
             {"on": "startCampaign", "nth": 1, "do": {"drop": "after"}}"""));
     }

@@ -7,13 +7,15 @@ require_relative "mockserver"
 class FailingTest < Minitest::Test
   include Mockserver::Hooks
 
-  SETTINGS = {}.freeze
-
   def test_reads_a_campaign
     assert Client.new(mock.base_url, mock.secret_key).campaign("campaign_none")
   end
 
   def test_a_rule_never_fires
     mock.control("POST", "/rules", { on: "startCampaign", nth: 1, do: { drop: "after" } })
+  end
+
+  def test_lacks_a_call
+    mock.control("POST", "/journal/verify", { operation: "listCampaigns", times: 1 })
   end
 end

@@ -9,3 +9,7 @@ sandboxTest("reads-a-campaign", {}, async (mock) => {
 sandboxTest("a-rule-never-fires", {}, async (mock) => {
   await mock.control("POST", "/rules", { on: "startCampaign", nth: 1, do: { drop: "after" } });
 });
+
+sandboxTest("lacks-a-call", {}, async (mock) => {
+  await mock.control("POST", "/journal/verify", { operation: "listCampaigns", times: 1 });
+});

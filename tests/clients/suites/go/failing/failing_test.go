@@ -26,3 +26,12 @@ func TestARuleNeverFires(t *testing.T) {
 	mock := mockserver.New(t, mockserver.M{})
 	mock.Control("POST", "/rules", mockserver.M{"on": "startCampaign", "nth": 1, "do": mockserver.M{"drop": "after"}})
 }
+
+func TestLacksACall(t *testing.T) {
+	mockserver.New(t, mockserver.M{}).Control("POST", "/journal/verify", mockserver.M{"operation": "listCampaigns", "times": 1})
+}
+
+func TestPanics(t *testing.T) {
+	mockserver.New(t, mockserver.M{}).Control("POST", "/clock/advance", mockserver.M{"by": "7m"})
+	panic("the client has no campaign")
+}
