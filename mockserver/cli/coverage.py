@@ -37,6 +37,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
             shown.add_argument("--json", action="store_true", help="print JSON")
             of_some = "show the operations, answers and faults of these alone, separated by commas; `used` for those that were called"
             shown.add_argument("--operations", metavar="NAMES", help=of_some)
+            of_any = "show what closes a gap as a request instead of a line of Python (as for a URL)"
+            form.add_argument("--as-requests", action="store_true", help=of_any)
             least = "status 1 below this coverage: 80, operations=100,answers=80, or both"
             form.add_argument("--fail-under", default="", metavar="PERCENT", help=least)
     help_text = "merge files into one that has everything that one of them has"
@@ -67,10 +69,14 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     return 1 if missed else 0
 
 
+def _is_url(source: str) -> bool:
+    return source.startswith(("http://", "https://"))
+
+
 def _coverage(source: str, token: str | None) -> Coverage:
     from mockserver.coverage.coverage import Coverage
 
-    if not source.startswith(("http://", "https://")):
+    if not _is_url(source):
         try:
             return Coverage.load(source)
         except FileNotFoundError:
@@ -96,4 +102,7 @@ def _rendered(coverage: Coverage, options: argparse.Namespace) -> str:
         document: dict[str, Any] = coverage.as_json()
         return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
     named = None if options.operations is None else render.operations_named(options.operations, coverage)
-    return "\n".join((*render.table(coverage, named), "", *render.gaps(coverage, named))) + "\n"
+    as_requests = options.as_requests or _is_url(options.source)
+    return (
+        "\n".join((*render.table(coverage, named), "", *render.gaps(coverage, named, as_requests=as_requests))) + "\n"
+    )

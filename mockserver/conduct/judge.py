@@ -88,7 +88,9 @@ JUDGES: Mapping[str, Judge] = MappingProxyType(
 _CALLS = ""
 _DELIVERIES = "nothing was delivered to a receiver"
 _VISITS = "no hosted page was visited"
-_OTHER_RUN = "one run does not show it: compare two, with mockserver.testing.differential.compare"
+_OTHER_RUN = (
+    "one run does not show it: compare two, with mockserver.testing.differential.compare or `mockserver explore`"
+)
 _OWN_TEST = "only the client's own test can show it"
 
 # Judges that need deliveries, although their first source is the journal.

@@ -1,5 +1,5 @@
 """
-How a gap is closed: by a scenario of the library, or by a line of Python.
+How a gap is closed: by a scenario of the library or an act, each as a line of Python and as a request to the server.
 
 `scenarios.json` has the scenario of each item. It is written by playing the library with careful clients, and a test
 plays it again: a scenario closes each gap that it is offered for.
@@ -27,36 +27,72 @@ _VALUES: Final[Mapping[str, Any]] = MappingProxyType(
     {"string": "a", "number": 1, "boolean": True, "date": "2026-03-01T12:00:00Z", "array": "tag_a"}
 )
 _OF_SEED_DATA: Final = ("birthdate-zone",)  # read only while seed data is added, which covers nothing
+
+
+class Act(NamedTuple):
+    """What a test does, as a line of Python and as a request."""
+
+    line: str
+    request: str
+
+
 # Of the steps and ends that no scenario leads to: the records are those of the client.
-_ACTS: Final[Mapping[str, str]] = MappingProxyType(
+_ACTS: Final[Mapping[str, Act]] = MappingProxyType(
     {
-        "campaign processing fail": "mockserver.admin.fail_campaign(campaign_id)",
-        "delivery due abandon": "mockserver.receive_webhooks(lambda webhook: 410)",
-        "delivery delivered resend": "mockserver.webhooks.redeliver(event_id)",
-        "delivery abandoned resend": "mockserver.webhooks.recover(webhook_id)",
+        "campaign processing fail": Act(
+            "mockserver.admin.fail_campaign(campaign_id)", "POST /_mock/campaigns/CAMPAIGN_ID/fail"
+        ),
+        "delivery due abandon": Act(
+            "mockserver.receive_webhooks(lambda webhook: 410)",
+            'POST /_mock/webhooks {"url": "URL of a receiver that answers 410"}',
+        ),
+        "delivery delivered resend": Act(
+            "mockserver.webhooks.redeliver(event_id)", "POST /_mock/events/EVENT_ID/redeliver"
+        ),
+        "delivery abandoned resend": Act(
+            "mockserver.webhooks.recover(webhook_id)", "POST /_mock/webhooks/WEBHOOK_ID/recover"
+        ),
     }
 )
 # What leads to a refusal of any operation, in place of a rule that gives it.
-_CAUSES: Final[Mapping[str, str]] = MappingProxyType(
+_CAUSES: Final[Mapping[str, Act]] = MappingProxyType(
     {
-        "DEVELOPERS_DISABLED": "mockserver.admin.set_tenant(developers_enabled=False)",
-        "SUBSCRIPTION_INACTIVE": 'mockserver.admin.set_tenant(subscription="suspended")',
+        "DEVELOPERS_DISABLED": Act(
+            "mockserver.admin.set_tenant(developers_enabled=False)",
+            'PATCH /_mock/tenants/TENANT_ID {"developersEnabled": false}',
+        ),
+        "SUBSCRIPTION_INACTIVE": Act(
+            'mockserver.admin.set_tenant(subscription="suspended")',
+            'PATCH /_mock/tenants/TENANT_ID {"subscription": "suspended"}',
+        ),
     }
 )
 
 
 class Remedy(NamedTuple):
-    """The scenario that closes a gap, None if none does, and the line that applies it or has the same effect."""
+    """The scenario that closes a gap, None if none does, and the act that applies it or has the same effect."""
 
     scenario: str | None
-    line: str | None
+    act: Act | None
+
+    @property
+    def line(self) -> str | None:
+        """The act as a line of Python."""
+        return None if self.act is None else self.act.line
 
     @property
     def text(self) -> str:
-        """The remedy in one line."""
-        if self.line is None:
+        """The remedy in one line, for a test of Python."""
+        if self.act is None:
             return "no scenario and no line of Python is known that closes it"
-        return f"{self.scenario}: {self.line}" if self.scenario else self.line
+        return f"{self.scenario}: {self.act.line}" if self.scenario else self.act.line
+
+    @property
+    def request(self) -> str:
+        """The remedy in one line, for a test in any language."""
+        if self.act is None:
+            return "no scenario and no request is known that closes it"
+        return f"{self.scenario}: {self.act.request}" if self.scenario else self.act.request
 
 
 @cache
@@ -80,33 +116,42 @@ def remedy(dimension: Dimension, item: str) -> Remedy:
         return next((found for found in remedies if found.scenario), remedies[0])
     scenario = _scenarios()[dimension].get(item)
     if scenario is not None:
-        return Remedy(scenario, f'@pytest.mark.mockserver(scenario="{scenario}")')
-    return Remedy(None, _LINES[dimension](item))
+        return Remedy(scenario, _of_new_sandbox(f'scenario="{scenario}"', {"scenario": scenario}))
+    return Remedy(None, _ACTS_BY_DIMENSION[dimension](item))
 
 
-def _line_of_call(operation: str) -> str:
+def _of_new_sandbox(argument: str, settings: Mapping[str, Any]) -> Act:
+    return Act(f"@pytest.mark.mockserver({argument})", f"POST /_mock/sandboxes {json.dumps(settings)}")
+
+
+def _rule(operation: str, line: str, effects: Mapping[str, Any]) -> Act:
+    rule = json.dumps({"on": operation, "nth": 1, "do": effects})
+    return Act(f'mockserver.on("{operation}").nth(1).{line}', f"POST /_mock/rules {rule}")
+
+
+def _call(operation: str) -> Act:
     endpoint = ENDPOINTS[operation]
-    return f'mockserver.call("{endpoint.method}", "{endpoint.path}")'
+    return Act(f'mockserver.call("{endpoint.method}", "{endpoint.path}")', f"{endpoint.method} {endpoint.path}")
 
 
-def _line_of_answer(item: str) -> str:
+def _answer(item: str) -> Act:
     operation, code = item.split(" ")
     if code == SUCCESS:
-        return _line_of_call(operation)
-    return _CAUSES.get(code, f'mockserver.on("{operation}").nth(1).error("{code}")')
+        return _call(operation)
+    return _CAUSES.get(code) or _rule(operation, f'error("{code}")', {"error": code})
 
 
-def _line_of_fault(item: str) -> str:
+def _fault(item: str) -> Act:
     operation, name, *when = item.split(" ")
     argument = when[0] if when else WIRE_FAULTS[name].examples[0]
     if isinstance(argument, dict):
         arguments = ", ".join(f"{key}={value!r}" for key, value in argument.items())
     else:
         arguments = "" if argument is True else json.dumps(argument)
-    return f'mockserver.on("{operation}").nth(1).{name.replace("-", "_")}({arguments})'
+    return _rule(operation, f"{name.replace('-', '_')}({arguments})", {name: argument})
 
 
-def _line_of_filter(item: str) -> str:
+def _filter(item: str) -> Act:
     name, operator = item.split(" ")
     field = FIELDS[name]
     value = field.allowed[0] if field.allowed else _VALUES[field.type]
@@ -118,28 +163,30 @@ def _line_of_filter(item: str) -> str:
     }
     statement = {"field": name, "operator": operator, **forms[OPERATORS[field.type][operator].operand]}
     filters = [{"combinator": "and", "statements": [statement]}]
-    return f'mockserver.call("POST", "/v1/campaigns/audience-preview", json={{"filters": {filters!r}}})'
+    path = "/v1/campaigns/audience-preview"
+    line = f'mockserver.call("POST", "{path}", json={{"filters": {filters!r}}})'
+    return Act(line, f"POST {path} {json.dumps({'filters': filters})}")
 
 
-def _line_of_choice(item: str) -> str | None:
+def _choice(item: str) -> Act | None:
     choice, _, option = item.partition("=")
     if choice in _OF_SEED_DATA:
         return None
     row = CHOICES[choice]
     numbers = {"rate": RATE_WHEN_ON, "duration": "1h"}.get(row.value, row.default)
     value = option if option != VALUE else dict(numbers) if isinstance(numbers, Mapping) else numbers
-    return f"@pytest.mark.mockserver(choices={{{choice!r}: {value!r}}})"
+    return _of_new_sandbox(f"choices={{{choice!r}: {value!r}}}", {"choices": {choice: value}})
 
 
-_LINES: Final[Mapping[Dimension, Callable[[str], str | None]]] = MappingProxyType(
+_ACTS_BY_DIMENSION: Final[Mapping[Dimension, Callable[[str], Act | None]]] = MappingProxyType(
     {
-        "operations": _line_of_call,
-        "answers": _line_of_answer,
+        "operations": _call,
+        "answers": _answer,
         "steps": _ACTS.get,
         "deliveries": lambda item: _ACTS["delivery due abandon"],
-        "filters": _line_of_filter,
-        "faults": _line_of_fault,
-        "choices": _line_of_choice,
+        "filters": _filter,
+        "faults": _fault,
+        "choices": _choice,
         "conduct": lambda rule: None,
     }
 )

@@ -78,12 +78,14 @@ def _first(gaps: tuple[str, ...]) -> str:
     return ", ".join(shown)
 
 
-def gaps(coverage: Coverage, operations: Collection[str] | None = None) -> Iterator[str]:
-    """Yield each dimension that has gaps, and each of its gaps with what closes it; see `table`."""
+def gaps(coverage: Coverage, operations: Collection[str] | None = None, *, as_requests: bool = False) -> Iterator[str]:
+    """Yield each dimension that has gaps, and each of its gaps with what closes it, in Python or as a request; see `table`."""
     for name, _, missing in _parts(coverage, operations):
         if missing:
             yield f"{name}: {len(missing)} not covered"
-        yield from (f"  {item}\n      {remedy(name, item).text}" for item in missing)
+        for item in missing:
+            found = remedy(name, item)
+            yield f"  {item}\n      {found.request if as_requests else found.text}"
 
 
 def markdown(coverage: Coverage) -> str:

@@ -76,6 +76,13 @@ def _unknown_key(schema: Schema, parent: Sequence[Schema], error: schemas.Schema
         above = _names(_parts(schema, "".join(map(step, before[:around]))))
         if key in above:
             return Problem(error.pointer, got, f"{key} one level up, next to {before[around]}", key)
+    outer, _, inner = key.partition(".")
+    if outer in known and inner:
+        return Problem(
+            error.pointer,
+            got,
+            f"the key {inner} inside `{outer}`: {{{json.dumps(outer)}: {{{json.dumps(inner)}: ...}}}}",
+        )
     owner = "the document" if around is None else f"`{before[around]}`"
     near = key if key in below else closest_match(key, [*known, *below])
     if near in below and near not in known:

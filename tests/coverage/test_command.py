@@ -57,6 +57,13 @@ def test_a_report_has_the_table_and_each_gap_with_what_closes_it(
         assert f"\n  {item}\n" not in report
 
 
+def test_a_report_for_another_language_has_requests(capsys: pytest.CaptureFixture[str], file: Path) -> None:
+    report = printed(capsys, "report", file, "--as-requests")
+
+    assert "mockserver." not in report and "no line of Python" not in report
+    assert '      POST /_mock/rules {"on": "' in report
+
+
 @pytest.mark.parametrize("names", ["used", "readCampaign, listCampaigns"])
 def test_a_report_of_operations_has_their_items_alone(
     capsys: pytest.CaptureFixture[str], file: Path, names: str

@@ -174,3 +174,19 @@ def test_the_lines_of_acts_close_the_gaps_of_steps_and_ends() -> None:
     assert [] == [item for item in by_line if item not in coverage.covered("steps")]
     by_line = [item for item in universe()["deliveries"] if remedy("deliveries", item).scenario is None]
     assert [] == [item for item in by_line if item not in coverage.covered("deliveries")]
+
+
+@pytest.mark.parametrize("dimension", ["answers", "faults", "filters", "choices", "deliveries", "steps"])
+def test_the_request_that_closes_a_gap_is_one_that_the_server_takes(dimension: Dimension) -> None:
+    acts = [remedy(dimension, item).act for item in universe()[dimension]]
+    requests = sorted({act.request for act in acts if act is not None and "{" not in act.request.split(" ")[1]})
+    with MockServer() as server, server.sandbox() as sandbox:
+        for request in requests:
+            method, path, *rest = request.replace("TENANT_ID", sandbox.tenant_id).split(" ", 2)
+            text = rest[0].replace("URL of a receiver that answers 410", "http://127.0.0.1:9/") if rest else "null"
+
+            answer = sandbox.call(method, path, json=json.loads(text))
+
+            of_an_id = 404 if "_ID/" in path else 200  # that of a record of the client
+            assert answer.status < 300 or answer.status == of_an_id, (request, answer.body)
+    assert requests

@@ -185,7 +185,7 @@ def test_a_server_that_does_not_allow_its_own_machine_reads_nothing_there(url: s
     expected = url_policy.rejection_reason(url, allowed)
 
     assert expected is not None
-    assert expected.startswith("a host allowed by allow_webhook_hosts or --allow-webhook-host")
+    assert expected.startswith("a host allowed by --allow-webhook-host (in Python `allow_webhook_hosts`)")
     assert f"refused: expected {expected}" == post(url, HttpSender(allowed)).error
 
 

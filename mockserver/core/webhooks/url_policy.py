@@ -37,7 +37,7 @@ def rejection_reason(url: str, allowed_hosts: Collection[str]) -> str | None:
     allows_this_machine = any(map(is_local_host, allowed_hosts))
     if host in allowed_hosts or (allows_this_machine and is_local_host(host)):
         return None
-    allowed = "a host allowed by allow_webhook_hosts or --allow-webhook-host"
+    allowed = "a host allowed by --allow-webhook-host (in Python `allow_webhook_hosts`)"
     if allows_this_machine:
         return f"this machine (localhost, 127.0.0.1, [::1]), or {allowed}"
     return f"{allowed}; other machines reach this server, so its own is one only with --allow-webhook-host localhost"
