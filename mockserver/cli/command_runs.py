@@ -124,7 +124,7 @@ class CommandRuns:
         def explored_instead(config: SandboxConfig) -> HostedSandbox | None:
             nonlocal explored
             with lock:
-                self.own_sandboxes += self.count == 1
+                self.own_sandboxes += 1 if self.count == 1 else 0
                 if explored is not sandbox or sandbox.log.call_count:
                     return None
                 explored = create(config)

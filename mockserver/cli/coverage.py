@@ -37,8 +37,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
             shown.add_argument("--json", action="store_true", help="print JSON")
             of_some = "show the operations, answers and faults of these alone, separated by commas; `used` for those that were called"
             shown.add_argument("--operations", metavar="NAMES", help=of_some)
-            of_any = "show what closes a gap as a request instead of a line of Python (as for a URL)"
-            form.add_argument("--as-requests", action="store_true", help=of_any)
+            in_http = "show what closes a gap as a request instead of a line of Python, as for a URL"
+            form.add_argument("--as-requests", action="store_true", help=in_http)
             least = "status 1 below this coverage: 80, operations=100,answers=80, or both"
             form.add_argument("--fail-under", default="", metavar="PERCENT", help=least)
     help_text = "merge files into one that has everything that one of them has"

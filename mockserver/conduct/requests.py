@@ -203,7 +203,8 @@ def _browser_sign(exchange: JournalEntry) -> str:
     """
     Return the header by which a browser shows itself in a call with a secret key, or "preflight", or an empty text.
 
-    A proxy of the back end may have added the key to a call of a browser that has none. Sec-Fetch-Mode alone is not a sign: Node's own fetch sends it too.
+    A proxy of the back end may have added the key to a call of a browser that has none. Sec-Fetch-Mode alone is not a
+    sign: Node's own fetch sends it too.
     """
     headers = exchange.call.headers
     if exchange.call.method == "OPTIONS":

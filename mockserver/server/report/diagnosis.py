@@ -4,8 +4,9 @@ The first lines of a report: the most likely cause of a failure.
 First the failure of the test with its place in the code, and a client that waits while the clock does not move. Then, in this
 order, a receiver that raised; findings on calls that a rule changed; what bent the world: the rules that fired and what each
 caused, and the campaigns that something other than a call of the client ended; other findings on the client's conduct; no calls
-at all, or the latest call with an error or a fault; and a frozen clock while a timer is due. A report without a failure begins
-with the latest call that failed. `_shown_by_sandbox` has the order.
+at all, or the latest call with an error or a fault, or the refusal from which it follows, or what the successful calls show; and
+a frozen clock while a timer is due. A report without a failure begins with the latest call that failed. `_shown_by_sandbox` has
+the order.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from mockserver._json import View
 from mockserver.contract import schemas
 from mockserver.contract.durations import duration_text
 from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.contract.text import closest_match_hint
 from mockserver.core.instants import MILLISECOND, Duration, Instant, from_datetime, parse
 from mockserver.server.report.exchanges import Exchange, format_line, shorten
@@ -30,7 +31,6 @@ _DEPTH_MAX = 4  # of an answer whose members are searched for a key
 _NAMED_MAX = 5
 _NAME_CHARS = 40
 _READS_MIN = 3  # of a client that reads on
-_FINAL = ("completed", "canceled", "failed", "expired")
 
 
 def is_misread(failure: Failure | None) -> bool:
@@ -118,7 +118,7 @@ def changed_by_others(snapshot: SandboxSnapshot) -> list[str]:
     if "given" in cause or (
         is_shown and change["kind"] in ("campaign", "execution") and "timer" in cause
     ):  # nothing unexpected
-        return _kept_reading(snapshot, change["to"])
+        return _kept_reading(snapshot, change)
     by_call = next((call for call in snapshot.exchanges if call.n == cause.get("exchange")), None)
     if "exchange" not in cause:
         why = ", ".join(f"{key} {value}" for key, value in cause.items())
@@ -135,15 +135,15 @@ def changed_by_others(snapshot: SandboxSnapshot) -> list[str]:
     return [f"{format_change(change)} by {format_line(by_call)}"]
 
 
-def _kept_reading(snapshot: SandboxSnapshot, status: str) -> list[str]:
-    """Return the line about the reads at the end of a run that all have returned a final status."""
-    last, reads = snapshot.exchanges[-1], 0
+def _kept_reading(snapshot: SandboxSnapshot, change: View) -> list[str]:
+    """Return the line about the reads at the end of a run that all have returned the final status of a change."""
+    last, reads, status = snapshot.exchanges[-1], 0, change["to"]
     for call in reversed(snapshot.exchanges):
         body = call.body_received
         if call.path != last.path or not isinstance(body, Mapping) or body.get("status") != status:
             break
         reads += 1
-    if reads < _READS_MIN or status not in _FINAL:
+    if reads < _READS_MIN or status not in LIFECYCLES[change["kind"]].final:
         return []
     return [
         f"#{last.n - reads + 1} to #{last.n} have returned the status {status}, which is final, and the client read on"
