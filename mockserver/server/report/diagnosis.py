@@ -313,14 +313,13 @@ def _describe_calls(snapshot: SandboxSnapshot, failure: Failure | None) -> list[
     if not snapshot.exchanges:
         return _no_calls_hint(snapshot, failure)
     failed = _failed_calls(snapshot)
-    aside = failed[-1] if failed and _is_aside(snapshot, failed[-1]) else None
-    if failed and (aside is None or len(failed) > 1):
+    if len(failed) == 1 and _is_aside(snapshot, failed[0]):
+        others = snapshot._replace(exchanges=[call for call in snapshot.exchanges if call is not failed[0]])
+        return [*_describe_calls(others, failure), f"{format_line(failed[0])}: {shorten(failed[0].reason or '')}"]
+    if failed:
         return _describe_latest_failed(snapshot, failed)
-    answered = [call for call in snapshot.exchanges if call is not aside]
-    last = answered[-1]
-    success = f"{_were(len(answered))} answered with success; the last: {format_line(last)}"
-    if aside is not None:
-        return [success, *latest_read.bodies(last), f"{format_line(aside)}: {shorten(aside.reason or '')}"]
+    last = snapshot.exchanges[-1]
+    success = f"{_were(len(snapshot.exchanges))} answered with success; the last: {format_line(last)}"
     shape = latest_read.shape_misread(snapshot, failure)
     frozen, pending = clocks.frozen_clock_hint(snapshot), clocks.pending_session(snapshot, last.operation, failure)
     causes = [
