@@ -122,6 +122,7 @@ def _run(run: Run, report: Path) -> tuple[dict[str, Any], str]:
             [
                 sys.executable, "-m", "schemathesis.cli", "run", f"{server.url}/_mock/openapi.json?plane={run.plane}",
                 *key, "--url", server.url, "--checks", "all", "--max-examples", str(run.examples), "--seed", "1",
+                "--suppress-health-check", "too_slow",  # the pace of the machine
                 "--request-timeout", str(MINUTES),  # in seconds: a document as YAML takes long where much else runs
                 "--continue-on-failure", "--generation-database", "none", "--warnings", "off", "--no-color",
                 "--report", "json", "--report-json-path", str(report), *run.options,
