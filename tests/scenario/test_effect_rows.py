@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mockserver import Sandbox
 from mockserver._json import JSON
 from mockserver.cli.docs import scenario_schema
 from mockserver.contract import schemas
@@ -18,7 +19,7 @@ from mockserver.contract.errors import ERRORS
 from mockserver.contract.wire_faults import WIRE_FAULTS
 from mockserver.core.faults.effects import STATE_EFFECTS
 from mockserver.scenario import library
-from mockserver.scenario.documents import validate
+from mockserver.scenario.documents import ScenarioError, validate
 from mockserver.server.webhooks.payloads import BODY_FORMATS
 from tests.scenario import test_state_effects
 from tests.testing import faults
@@ -160,3 +161,8 @@ def test_the_example_of_the_page_is_valid() -> None:
             ],
         }
     )
+
+
+def test_a_key_with_a_dot_is_refused_with_the_object_that_it_means(mockserver: Sandbox) -> None:
+    with pytest.raises(ScenarioError, match='the key retryAfter inside `error`: {"error": {"retryAfter": ...}}'):
+        mockserver.apply(script=[{"on": "listCampaigns", "do": {"error.retryAfter": 1}}])
