@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 from warnings import warn
-
-from mockserver._records import NamedTuple
 
 
 class Deprecation(NamedTuple):

@@ -14,11 +14,10 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, NoReturn, TextIO
+from typing import Any, Final, NamedTuple, NoReturn, TextIO
 
 from mockserver._collision import find_collision
 from mockserver._deprecated import FORMER_COMMANDS
-from mockserver._records import NamedTuple
 from mockserver.cli.renamed import print_deprecation
 from mockserver.contract.text import closest_match_hint, did_you_mean
 from mockserver.version import VERSION

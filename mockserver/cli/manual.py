@@ -6,11 +6,10 @@ import argparse
 import json
 import re
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final, NamedTuple, TextIO
 
 from mockserver._data import data_dir
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.contract.text import closest_match_hint
 
 _AGENTS: Final = "agents"

@@ -12,10 +12,9 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from mockserver._records import NamedTuple
 from mockserver.cli.renamed import add_renamed, print_deprecation
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES

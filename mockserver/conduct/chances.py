@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from types import MappingProxyType
+from typing import NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.conduct import polling, receivers, requests, sessions
 from mockserver.conduct.evidence import (
     FINAL,

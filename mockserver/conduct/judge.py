@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.conduct import campaigns, polling, receivers, requests, retry_after, sessions
 from mockserver.conduct.evidence import Evidence
 from mockserver.conduct.rules import RULES, ConductResult, ConductRule, Finding, NotAssessable, NotAssessed, Proof

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise, takewhile
 from statistics import median_high
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.conduct.evidence import (
     FINAL,
     OF_ALL_CALLS,

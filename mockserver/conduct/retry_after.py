@@ -11,9 +11,8 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise, takewhile
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.conduct.evidence import (
     TOO_MANY,
     Evidence,

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-
-from mockserver._records import NamedTuple
+from typing import NamedTuple
 
 
 class ConductRule(NamedTuple):

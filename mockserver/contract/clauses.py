@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-
-from mockserver._records import NamedTuple
+from typing import NamedTuple
 
 
 class Clause(NamedTuple):

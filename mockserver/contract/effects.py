@@ -11,10 +11,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.contract.wire_faults import WIRE_FAULTS, Phase
 
 DELIVERY = "delivery"  # in `on`: the rule is about attempts to deliver an event

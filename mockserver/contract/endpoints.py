@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
-from mockserver._records import NamedTuple
 from mockserver.contract.text import closest_match, closest_match_hint
 
 Operation = Literal[

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-
-from mockserver._records import NamedTuple
+from typing import NamedTuple
 
 
 class ErrorRow(NamedTuple):

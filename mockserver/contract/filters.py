@@ -17,9 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal
-
-from mockserver._records import NamedTuple
+from typing import Literal, NamedTuple
 
 FieldType = Literal["string", "number", "boolean", "date", "array"]
 Operand = Literal["none", "one", "list", "pair"]

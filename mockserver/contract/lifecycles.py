@@ -16,9 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.contract.limits import SESSION_LIFETIME
 
 Kind = Literal["campaign", "execution", "session", "delivery"]

@@ -19,11 +19,10 @@ from decimal import Decimal
 from enum import Enum
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mockserver._data import data_dir
 from mockserver._json import JSON, changed
-from mockserver._records import NamedTuple
 from mockserver.contract.limits import DIGITS_MAX, PROBLEMS_MAX
 from mockserver.contract.text import closest_match_hint
 

@@ -15,10 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.contract.durations import Length, length
 from mockserver.contract.errors import ERRORS
 

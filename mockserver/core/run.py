@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.core.instants import Instant
 from mockserver.core.state.journal import CommandRecord, JournalEntry, Transition
 from mockserver.core.state.outbox import Delivery

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from heapq import heappop
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.core.faults import conditions, effects, injection
 from mockserver.core.instants import EARLIEST, LATEST, Duration, Instant, format_exact
 from mockserver.core.operations import campaigns, connections

@@ -12,11 +12,10 @@ import json
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from mockserver._files import write_whole
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.contract.text import closest_match_hint
 from mockserver.coverage.dimensions import DIMENSIONS, Dimension, clauses_of_items, universe
 from mockserver.version import VERSION

@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.conduct.chances import chances
 from mockserver.conduct.evidence import Evidence, body_of, succeeded
 from mockserver.conduct.requests import statements

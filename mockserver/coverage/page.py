@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.contract import clauses
 from mockserver.coverage.coverage import Count, Coverage
 from mockserver.coverage.dimensions import DIMENSIONS, MEANINGS, Dimension

@@ -12,9 +12,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.choices.model import RATE_WHEN_ON
 from mockserver.contract.endpoints import ENDPOINTS

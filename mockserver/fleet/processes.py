@@ -21,9 +21,8 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.fleet import launch
 from mockserver.fleet.rules import Address, shard_name
 

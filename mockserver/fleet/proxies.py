@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.fleet.rules import CREATION, DOWN_STATUS, RETRY_AFTER_S, Address, Routing, down_body, routing
 from mockserver.version import VERSION
 

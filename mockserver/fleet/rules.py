@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import json
 from types import MappingProxyType
-from typing import Final
-
-from mockserver._records import NamedTuple
+from typing import Final, NamedTuple
 
 DEFAULT_SHARD: Final = 0
 CREATION: Final = ("POST", "/_mock/sandboxes")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from http.client import HTTPConnection, HTTPException
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.contract.text import json_value
 from mockserver.fleet.rules import RETRY_AFTER_S, Address, shard_name
 

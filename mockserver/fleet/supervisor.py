@@ -15,9 +15,8 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Coroutine
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.fleet.processes import (
     CAN_RESERVE,
     LoggedProcess,

@@ -5,10 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mockserver._files import write_whole
-from mockserver._records import NamedTuple
 from mockserver.testing.settings import READS_MAX, Layer, checked_reads_limit, setting_error
 
 if TYPE_CHECKING:

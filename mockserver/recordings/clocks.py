@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, TypeGuard
+from typing import Any, Final, NamedTuple, TypeGuard
 from urllib.parse import parse_qs
 
-from mockserver._records import NamedTuple
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.contract.limits import SESSION_LIFETIME
 from mockserver.contract.text import http_date

@@ -5,9 +5,8 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.core.instants import EARLIEST, LATEST, MILLISECOND, Instant, parse
 
 _LONGEST_MS = 10**10  # 115 days; no exchange takes longer

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.verify.histories.exchanges import RecordedExchange, Recording
 

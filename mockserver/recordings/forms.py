@@ -10,11 +10,10 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise, product
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qs
 
 from mockserver._json import JSON, changed
-from mockserver._records import NamedTuple
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.filters import FIELDS, PART_OPERATORS
 from mockserver.contract.limits import PAGE_LIMIT_DEFAULT

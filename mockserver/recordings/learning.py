@@ -12,10 +12,9 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.contract.choices import CHOICES
 from mockserver.recordings import forms
 from mockserver.recordings.facts import Alternative, Facts

@@ -14,10 +14,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
-from mockserver._records import NamedTuple
 from mockserver.contract import schemas
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.schemas import ABSENT

@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.contract.filters import FIELDS, PART_OPERATORS, FilterField
 from mockserver.core.instants import format_milliseconds, from_datetime, parse, to_datetime
 from mockserver.core.operations.audiences import compile_filters

@@ -16,11 +16,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 from urllib.parse import urlsplit
 
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.contract.lifecycles import EVENTS
 from mockserver.contract.text import brief, json_value
 from mockserver.recordings import cassettes, har, journals

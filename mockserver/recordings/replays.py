@@ -15,10 +15,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from contextlib import nullcontext
 from functools import partial
 from itertools import islice, product
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 
-from mockserver._records import NamedTuple
 from mockserver.contract.choices import CHOICES, DEFAULTS
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.core.operations import validation

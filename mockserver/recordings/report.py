@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.conduct.rules import RULES, ConductResult, Finding
 from mockserver.contract.text import brief
 from mockserver.core.instants import MILLISECOND, format_milliseconds

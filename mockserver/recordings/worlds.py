@@ -15,10 +15,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import chain, islice, pairwise
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.errors import ERRORS
 from mockserver.core.instants import SECOND, Instant, format_milliseconds, parse

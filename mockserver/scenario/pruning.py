@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.contract import schemas
 from mockserver.core.redaction import to_json_text
 from mockserver.scenario.problems import Problem, step, steps

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.contract import schemas
 from mockserver.contract.filters import PLATFORMS
 from mockserver.contract.lifecycles import CAMPAIGN

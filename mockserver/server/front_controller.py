@@ -12,10 +12,9 @@ import json
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
-from mockserver._records import NamedTuple
 from mockserver.core.operations import dispatch
 from mockserver.server.api import browsing, cross_origin, formats
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait

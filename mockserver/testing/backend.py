@@ -12,10 +12,9 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.contract.text import closest_match_hint
 from mockserver.core.instants import SECOND, format_exact, to_datetime
 from mockserver.scenario.apply import apply

@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.conduct.judge import finding
 from mockserver.conduct.rules import BLAMED, Finding, NotAssessed
 from mockserver.contract.choices import CHOICES

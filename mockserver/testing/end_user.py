@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from html.parser import HTMLParser
 from http.client import HTTPConnection
-from typing import Self
+from typing import NamedTuple, Self
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from mockserver._records import NamedTuple
 from mockserver.contract.text import closest_match_hint
 
 _UNSEEN = ("head", "script", "style", "template")

@@ -18,11 +18,10 @@ from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
 from ssl import SSLCertVerificationError, SSLError
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from urllib.parse import quote, urlencode, urlsplit
 
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.contract.text import did_you_mean
 from mockserver.scenario import library
 from mockserver.scenario.documents import read, refusal, to_plain

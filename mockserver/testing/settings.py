@@ -14,9 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
-
-from mockserver._records import NamedTuple
+from typing import Any, NamedTuple
 
 # The settings of a sandbox; `strict` belongs to the server.
 NAMES = ("scenario", "profile", "choices", "now", "clock", "seed", "given", "own_port")

@@ -7,8 +7,8 @@ A sweep names choices, families of choices, or `all`: those that a first run of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.contract.choices import CHOICES, Choice
 from mockserver.contract.text import closest_match_hint
 

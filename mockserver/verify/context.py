@@ -13,11 +13,10 @@ import json
 import json as jsonlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.contract.endpoints import ENDPOINTS, Endpoint
 from mockserver.contract.schemas import ABSENT
 from mockserver.contract.text import brief, json_value, whole_number

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.verify.context import Need
 
 Condition = tuple[str, tuple[str, ...]]

@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal, TextIO
+from typing import Literal, NamedTuple, TextIO
 
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.contract import clauses
 from mockserver.contract.choices import CHOICES
 from mockserver.verify.context import NEEDS, Exchange, Judgement, Observation, RunContext

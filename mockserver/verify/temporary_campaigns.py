@@ -10,10 +10,9 @@ The campaigns that a run creates: distinct names, an audience that no chat can s
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.contract.schemas import ABSENT
 from mockserver.verify.context import Exchange, RunContext, Stop, Unexpected, require_success
 from mockserver.verify.previews import empty_audience, preview, size

@@ -10,10 +10,9 @@ import http.client
 import re
 import ssl
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import SplitResult, urlsplit
 
-from mockserver._records import NamedTuple
 from mockserver.contract.text import did_you_mean
 
 TIMEOUT_S = 8.0  # a call that begins in the last second of a run still ends within a minute of its start

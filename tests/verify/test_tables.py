@@ -74,5 +74,5 @@ def test_the_package_imports_the_contract_and_nothing_else_of_the_mock() -> None
     imports = [(file.name, *name.split(".")[:2]) for file in sorted(ROOM.rglob("*.py")) for name in imported(file)]
 
     own = [each for each in imports if each[1] == "mockserver" and len(each) > 2]
-    assert [] == [each for each in own if each[2] not in ("contract", "verify", "version", "_json", "_records")]
+    assert [] == [each for each in own if each[2] not in ("contract", "verify", "version", "_json")]
     assert [] == [each for each in imports if each[1] in ("flask", "werkzeug", "requests", "httpx")]

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from reprlib import repr as short
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.contract.choices.document import Edit
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.text import closest_match, did_you_mean

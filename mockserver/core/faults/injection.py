@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from math import cos, exp, log, pi, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.text import json_value
 from mockserver.core import ids

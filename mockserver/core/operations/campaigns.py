@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.contract.lifecycles import CAMPAIGN, EXECUTION
 from mockserver.contract.limits import own_bound
 from mockserver.core.instants import DAY, MILLISECOND, MINUTE, SECOND, Instant, as_shown

@@ -16,9 +16,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from types import MappingProxyType
-from typing import Final
-
-from mockserver._records import NamedTuple
+from typing import Final, NamedTuple
 
 # More than the files of phones and office programs have.
 _BOXES_MAX: Final = 256

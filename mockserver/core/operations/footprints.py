@@ -14,9 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.core.state.journal import JournalEntry, Transition
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import Tenant

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.contract.errors import FAILURE_REASONS
 from mockserver.contract.limits import VISIT_TEXT_MAX_CHARS
 from mockserver.core import ids, phone_numbers

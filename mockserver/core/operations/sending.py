@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.core.instants import MINUTE, Instant
 from mockserver.core.state.records import Execution, Segment, SendSchedule
 from mockserver.core.state.rules import Rule, Subject

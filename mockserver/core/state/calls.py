@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
-from mockserver._records import NamedTuple
 from mockserver.contract.endpoints import Endpoint
 
 

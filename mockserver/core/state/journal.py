@@ -14,9 +14,8 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
-from mockserver._records import NamedTuple
 from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.effects import deciding
 from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES

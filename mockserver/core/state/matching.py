@@ -11,9 +11,8 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.contract.text import as_written, number
 from mockserver.core.state.calls import Call
 from mockserver.core.state.journal import JournalEntry

@@ -7,9 +7,8 @@ The outbox is part of the sandbox's state: a checkpoint copies it, and an attemp
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.core.instants import Duration, Instant
 from mockserver.core.state.records import Event, Webhook
 

@@ -9,9 +9,8 @@ earlier version does nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.core.instants import Instant
 
 

@@ -9,9 +9,8 @@ The rules of a sandbox: how often each matched and fired, and which calls and sn
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.limits import FIRINGS_MAX
 from mockserver.core.instants import Instant, format_exact

@@ -12,9 +12,8 @@ Rules: when a scripted fault or change happens, and what it is.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.core import ids
 from mockserver.core.instants import Duration, Instant
 from mockserver.core.state.calls import Call

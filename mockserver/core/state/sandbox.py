@@ -18,9 +18,8 @@ from contextlib import AbstractContextManager, nullcontext
 from heapq import heappush
 from itertools import islice
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.limits import (
     JOURNAL_ANSWER_MAX_BYTES,

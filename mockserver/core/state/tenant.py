@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
-from mockserver._records import NamedTuple
 from mockserver.core.phone_numbers import BRAZIL
 from mockserver.core.state.records import (
     Campaign,

@@ -12,9 +12,8 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Callable
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
-from mockserver._records import NamedTuple
 from mockserver.contract.text import printable
 from mockserver.core.faults import injection
 from mockserver.core.faults.injection import RuleMatch

@@ -16,10 +16,9 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import BytesIO
-from typing import Self
+from typing import NamedTuple, Self
 from urllib.parse import parse_qsl
 
-from mockserver._records import NamedTuple
 from mockserver.contract.limits import (
     FORM_BODY_MAX_BYTES,
     HEAD_HEADERS_MAX,

@@ -14,9 +14,8 @@ from errno import ECONNRESET
 from itertools import pairwise
 from operator import is_
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.contract import schemas
 from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.text import brief

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.server.errors import STATUSES
 from mockserver.server.hosting.host import Phase
 

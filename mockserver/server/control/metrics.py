@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.server.control.sandboxes import AddressedHost
 from mockserver.server.hosting.host import SandboxHost
 

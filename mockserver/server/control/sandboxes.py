@@ -11,9 +11,8 @@ import math
 import reprlib
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from mockserver._records import NamedTuple
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.endpoints import operations_named

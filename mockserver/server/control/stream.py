@@ -12,10 +12,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.contract.text import json_value
 from mockserver.core.instants import format_exact
 from mockserver.core.redaction import Redactor

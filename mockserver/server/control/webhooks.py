@@ -6,9 +6,8 @@ again, recover an endpoint, rotate its secret, register a receiver.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.contract.lifecycles import SUBSCRIPTIONS
 from mockserver.contract.text import closest_match_hint, whole_number
 from mockserver.core.instants import SECOND, format_exact

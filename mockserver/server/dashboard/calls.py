@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from mockserver._json import JSON, View
-from mockserver._records import NamedTuple
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.text import whole_number
 from mockserver.server.dashboard import story

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from mockserver._json import JSON, View
-from mockserver._records import NamedTuple
 from mockserver.contract.errors import FAILURE_REASONS
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.server.dashboard import lifecycle_svg, story

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from mockserver._records import NamedTuple
 from mockserver.server.api.request import HttpRequest
 
 ROOT: Final = "/_mock/"

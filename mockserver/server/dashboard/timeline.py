@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from mockserver._json import JSON, View
-from mockserver._records import NamedTuple
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.core.instants import SECOND, Instant, format_exact
 from mockserver.server.dashboard import story

@@ -12,14 +12,13 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from mockserver import _templates
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.contract import clauses
 
 _HERE: Final = Path(__file__).parent

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.core import phone_numbers
 from mockserver.core.instants import MINUTE, Instant, to_datetime
 from mockserver.core.operations import hosted_flow, return_urls

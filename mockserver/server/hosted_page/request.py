@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Mapping
+from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
-from mockserver._records import NamedTuple
 from mockserver.core import ids
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.api.request import HttpRequest

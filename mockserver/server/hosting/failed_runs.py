@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 
 
 class FailedRun(NamedTuple):

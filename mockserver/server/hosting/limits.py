@@ -17,9 +17,8 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.contract.durations import duration_text
 from mockserver.core.instants import SECOND, Duration
 from mockserver.server.errors import ControlError

@@ -19,10 +19,9 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache, partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.contract.text import json_value, printable
 from mockserver.core.instants import SECOND, Duration, Instant, format_exact
 from mockserver.core.redaction import Redactor

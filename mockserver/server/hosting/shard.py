@@ -12,9 +12,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.contract.text import whole_number
 
 SHARDS_MAX: Final = 256

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mockserver._records import NamedTuple
+from typing import NamedTuple
+
 from mockserver.core.state.sandbox import Checkpoint, Runtime, SandboxState
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.failed_runs import FailureFolder

@@ -15,9 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sized
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.core.instants import Duration
 from mockserver.core.state.sandbox import Checkpoint, SandboxState
 from mockserver.core.state.tenant import TABLES

@@ -14,8 +14,8 @@ import socket
 import sys
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from typing import NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.server.http1.body import SKIPPED_MAX_BYTES, SMALL_MAX_BYTES, BodyTotal, RequestBody
 from mockserver.server.http1.event_loop import ServerLoop
 from mockserver.server.http1.framing import Framed, chunk, frame

@@ -6,8 +6,8 @@ import re
 import time
 from collections.abc import AsyncIterator
 from functools import lru_cache
+from typing import NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.server.http1.messages import Response
 from mockserver.server.http1.reason_phrases import reason_phrase
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
-from mockserver._records import NamedTuple
 from mockserver.server.http1.request import HeadSizes, RequestHead
 
 Result = TypeVar("Result")

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
-
-from mockserver._records import NamedTuple
 
 LINE_MAX_BYTES = 8 * 1024
 HEAD_MAX_BYTES = 64 * 1024

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from mockserver._json import View
-from mockserver._records import NamedTuple
 from mockserver.conduct.rules import Finding
 from mockserver.server.report.diagnosis import receiver_exceptions
 from mockserver.server.report.exchanges import Exchange

@@ -14,10 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 from mockserver._json import View
-from mockserver._records import NamedTuple
 from mockserver.conduct.receivers import BY_AGE, REFUSALS
 from mockserver.conduct.rules import RULES, Finding, cited_calls
 from mockserver.contract.endpoints import ENDPOINTS

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-
-from mockserver._records import NamedTuple
+from typing import NamedTuple
 
 _PLACE = re.compile(r"[\w./\\-]+\.[A-Za-z]\w*:[1-9]\d*\b")
 _STOPPED = re.compile(r"time(d )?[ -]?out", re.IGNORECASE)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from mockserver._json import View
-from mockserver._records import NamedTuple
 from mockserver.conduct.rules import Finding, NotAssessed
 from mockserver.server.report.exchanges import Exchange
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mockserver._records import NamedTuple
+from typing import NamedTuple
+
 from mockserver.server.report.diagnosis import diagnose
 from mockserver.server.report.failure import Failure
 from mockserver.server.report.render import render_sections

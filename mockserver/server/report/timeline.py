@@ -9,9 +9,8 @@ The rows of a report's timeline, with repetitions collapsed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.server.report.exchanges import Exchange, format_line, json_differences
 
 _HEAD, _TAIL = 5, 30  # lines of a long timeline that are not cut

@@ -17,10 +17,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from io import BufferedReader, RawIOBase
 from threading import Event, Lock, Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from mockserver._records import NamedTuple
 from mockserver.core.webhooks import url_policy
 from mockserver.server.http1 import real_time
 

@@ -13,10 +13,9 @@ import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import CancelledError
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
-from mockserver._records import NamedTuple
 from mockserver.core.webhooks.retry_schedule import TIMEOUT
 from mockserver.server.webhooks import event_loops
 from mockserver.server.webhooks.connections import CANCELED, RESPONSE_MAX_BYTES

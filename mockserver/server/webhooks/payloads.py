@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from types import MappingProxyType
+from typing import NamedTuple
 
 from mockserver._json import JSON, changed
-from mockserver._records import NamedTuple
 from mockserver.core import ids
 from mockserver.core.instants import MINUTE, Instant
 from mockserver.core.state.outbox import PlannedAttempt

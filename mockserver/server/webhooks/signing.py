@@ -6,8 +6,8 @@ import hashlib
 import hmac
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.core.instants import SECOND, Instant, to_datetime
 from mockserver.core.webhooks.deliveries import key_of
 

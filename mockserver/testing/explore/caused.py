@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.conduct.evidence import was_received
 from mockserver.contract.lifecycles import CAMPAIGN, SESSION
 from mockserver.contract.text import json_value

@@ -14,9 +14,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.core.instants import Duration
 from mockserver.core.run import Run
 from mockserver.testing.explore import combinations, singles, waits

@@ -19,9 +19,8 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from types import FunctionType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.core.instants import SECOND, Duration
 from mockserver.testing.sandbox import Sandbox
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.contract.effects import FORGERIES
 from mockserver.contract.endpoints import ENDPOINTS
 

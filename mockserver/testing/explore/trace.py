@@ -10,9 +10,8 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.conduct.evidence import was_received
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.text import json_value

@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.conduct.evidence import Evidence, request_of
 from mockserver.conduct.judge import judge
 from mockserver.conduct.polling import STALLED, delay_of

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.conduct.evidence import TOO_MANY, Evidence, elapsed, request_of, requested_wait
 from mockserver.conduct.judge import finding
 from mockserver.conduct.retry_after import UNMEASURED, ignore_retry_after

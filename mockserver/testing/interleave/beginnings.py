@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.core.instants import Instant
 from mockserver.core.state.records import Chat, ChatAttributes
 from mockserver.core.state.sandbox import Checkpoint, SandboxState

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.contract.text import closest_match_hint, whole_number
 from mockserver.testing.explore.tables import FAULTS, READS, SECOND
 

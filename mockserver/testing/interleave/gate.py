@@ -12,10 +12,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, NamedTuple
 
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.core.instants import Instant
 from mockserver.server.webhooks import event_loops
 from mockserver.testing.interleave.schedules import Waits

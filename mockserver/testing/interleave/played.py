@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.core.operations.footprints import Footprint
 from mockserver.testing.explore.in_process import Sleep
 from mockserver.testing.explore.watch import Used

@@ -14,9 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.contract.text import closest_match_hint, whole_number
 
 TIMERS = "timers"

@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count, groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.core.run import Run
 from mockserver.core.scheduler import advance_step, next_due
 from mockserver.core.state.sandbox import SandboxState

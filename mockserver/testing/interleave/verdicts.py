@@ -15,9 +15,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.conduct.judge import judge
 from mockserver.conduct.rules import Finding
 from mockserver.core import ledger

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.contract.effects import DELIVERY, FORGERIES
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.errors import FAILURE_REASONS

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.contract.text import closest_match_hint
 from mockserver.testing.machine import checks
 from mockserver.testing.machine.checks import Check, in_example, in_step

@@ -6,10 +6,9 @@ import base64
 import json
 from collections.abc import Callable, Iterator, Mapping
 from http.client import HTTPException
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES
 from mockserver.contract.text import brief, printable
 from mockserver.core.instants import SECOND, Duration, parse

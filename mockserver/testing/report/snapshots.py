@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.contract.choices import DEFAULTS
 from mockserver.server.report import exchanges
 from mockserver.server.report.snapshot import SandboxSnapshot

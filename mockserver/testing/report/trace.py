@@ -11,10 +11,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.contract.text import brief, printable
 from mockserver.core.redaction import Redactor
 from mockserver.server.hosting.command_log import BASE_URL

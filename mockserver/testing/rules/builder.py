@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
-from mockserver._records import NamedTuple
 from mockserver.scenario.rule_parser import BOUNDED
 from mockserver.testing.rules.effects import JSON, Effects, Length, length
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 from hypothesis import strategies as st
 
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.contract import schemas
 from mockserver.contract.endpoints import ENDPOINTS, Operation
 from mockserver.contract.limits import RETURN_URL_MAX_CHARS

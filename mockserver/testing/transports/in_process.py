@@ -9,9 +9,8 @@ from __future__ import annotations
 import json as jsonlib
 from collections.abc import Awaitable, Callable, Mapping
 from http.client import IncompleteRead
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from mockserver._records import NamedTuple
 from mockserver.core.instants import SECOND
 from mockserver.server import front_controller
 from mockserver.server.api.exchange import NO_TIMEOUT, VirtualWait

@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import groupby
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
-from mockserver._records import NamedTuple
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.lifecycles import CAMPAIGN, EVENTS
 from mockserver.contract.schemas import ABSENT

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.contract.lifecycles import CAMPAIGN, EXECUTION
 from mockserver.verify.histories.campaigns import described, one_end, ranked
 from mockserver.verify.histories.evidence import (

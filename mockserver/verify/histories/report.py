@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from mockserver._json import JSON
-from mockserver._records import NamedTuple
 from mockserver.contract.text import brief
 from mockserver.verify.histories import campaigns, executions, records, requests, sessions
 from mockserver.verify.histories.answers import judge_answers

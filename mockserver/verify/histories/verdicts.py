@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from mockserver._records import NamedTuple
 from mockserver.verify.histories.evidence import Cited, Sighting, precedes
 
 # The weakest assumption of a contradiction that needs no other.
