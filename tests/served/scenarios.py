@@ -1,9 +1,5 @@
 """
-Everything that a tree serves, as files: two trees that serve the same bytes give folders without a difference.
-
-    python -m tests.served FOLDER                 # of this tree
-    python -m tests.served FOLDER --tree CHECKOUT # of another checkout, with this environment's packages
-    diff -r BEFORE AFTER
+What a tree's server answers, as files.
 
 Each scenario of the library is played by the same calls in a frozen sandbox; then every view, report and document of it
 is read. A receiver on this machine accepts the webhooks. Real times are cut out.
@@ -11,7 +7,6 @@ is read. A receiver on this machine accepts the webhooks. Real times are cut out
 
 from __future__ import annotations
 
-import argparse
 import base64
 import http.client
 import json
@@ -28,7 +23,6 @@ from typing import Any
 from tests.harness.waiting import wait_until
 from tests.processes import interrupt
 
-ROOT = Path(__file__).resolve().parents[1]
 NOON = "2026-03-01T12:00:00Z"
 PORT, RECEIVER_PORT = 18455, 18456
 PROFILES = ("literal", "guide", "hostile")
@@ -226,16 +220,3 @@ def scenario(server: Server, name: str) -> None:
     for page in PAGES:
         server.store(f"scenarios/{name}/page {page}.html", f"{prefix}/_mock/{page}", {"Accept": "text/html"})
     server.send("DELETE", f"/_mock/sandboxes/{made['sandboxId']}")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.served", description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--tree", type=Path, default=ROOT)
-    options = parser.parse_args()
-    write(options.tree.resolve(), options.folder)
-    print(sum(1 for _ in options.folder.rglob("*") if _.is_file()), "files")
-
-
-if __name__ == "__main__":
-    main()
