@@ -151,9 +151,9 @@ def _serve(
             ready_file(options.ready_file, ready),
         ):  # before any line: a file may be refused
             if options.log_format == "json":
-                print_whole(json.dumps(ready | ({"token": None} if options.token_file else {})), out)
+                _print_whole(json.dumps(ready | ({"token": None} if options.token_file else {})), out)
             else:
-                print_whole(_start_lines(server.url, hosted, host.token, options), out)
+                _print_whole(_start_lines(server.url, hosted, host.token, options), out)
             on_start(hosted.created.ids)
             host.on_exchange = on_exchange
             background.start()
@@ -395,7 +395,7 @@ def _start_lines(listens_on: str, hosted: Any, token: str | None, options: argpa
     return "\n".join(lines)
 
 
-def print_whole(lines: str, out: TextIO) -> None:
+def _print_whole(lines: str, out: TextIO) -> None:
     """Print start lines in a single write: their reader may close the pipe after the first one, and a second write would fail."""
     out.write(f"{lines}\n")
     out.flush()
