@@ -105,6 +105,7 @@ SAFE = {
     ("server.control.metrics", "as_text", "float"): "a number of the mock's own",
     ("server.control.metrics", "families", "float"): "a count of the mock's own",
     ("server.hosting.host", "publish", "urlsplit"): "a url that the setting has taken",
+    ("server.hosting.shard", "read_shard", "int"): "at most three ASCII digits",
     ("cli.docs", "scenario_schema", "loads"): "the package's own schema",
     ("contract.text", "printable", "decode"): "ASCII, escaped just before",
     ("server.http1.connection", "_printable", "decode"): "ASCII, escaped just before",
