@@ -68,11 +68,8 @@ class BetweenMilliseconds(MockServer):
 
 
 @pytest.fixture(scope="session")
-def mockserver_server(pytestconfig: pytest.Config, mockserver_server: MockServer) -> Iterator[MockServer]:
+def mockserver_server() -> Iterator[MockServer]:
     """As the plugin's, but every answer is held to its schema, and no clock starts at a whole millisecond."""
-    if pytestconfig.getoption("--mockserver-url"):  # a running server: `tests/fleet/test_suites.py`
-        yield mockserver_server
-        return
     server = BetweenMilliseconds(strict=True)
     yield server
     server.close()

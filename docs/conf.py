@@ -71,7 +71,7 @@ GUIDES = (
     "from-java", "from-ruby", "from-responses", "from-respx", "from-requests-mock", "from-pytest-httpserver", "from-vcrpy", "from-wiremock", "control-plane", "time", "faults", "scenarios", "webhooks",
     "reports", "hypothesis", "planted-bugs", "explore", "explore-tests", "explore-placements", "schedules", "compatibility", "sweeps",
     "choices", "conduct", "coverage", "verify", "recordings",
-    "openapi", "dashboard", "shared-use", "fleet", "containers",
+    "openapi", "dashboard", "shared-use", "containers",
 )  # fmt: skip
 PROJECT = ("stability", "architecture", "adding", "document-changes", "design", "testing", "performance", "glossary")
 

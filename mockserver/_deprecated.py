@@ -34,9 +34,9 @@ def _variable(setting: str) -> str:
 
 # Of settings: an option of each of these commands, and an environment variable.
 _SETTINGS: Final = {
-    "least-pace": ("min-body-rate", ("serve", "play", "fleet")),
-    "failures": ("failures-dir", ("serve", "play", "fleet")),
-    "no-reason": ("no-reason-header", ("serve", "play", "fleet")),
+    "least-pace": ("min-body-rate", ("serve", "play")),
+    "failures": ("failures-dir", ("serve", "play")),
+    "no-reason": ("no-reason-header", ("serve", "play")),
 }
 FORMER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
     {"conduct": "lint-client", "recording": "inspect-recording", "replay": "replay-calls"}

@@ -287,8 +287,6 @@ def test_a_wrong_command_line_ends_with_2_and_one_line_that_names_the_command(
     ("words", "message"),
     [
         (("serve", "--prot", "1"), "got --prot 1; expected an option of `mockserver serve`; did you mean '--port'?"),
-        (("fleet", "stats"), "argument action: got 'stats'; expected status; did you mean 'status'?"),
-        (("fleet", "--proxy", "ngix"), "argument --proxy: got 'ngix'; expected haproxy, caddy, nginx; did you mean 'nginx'?"),
         (("explore", "--runs", "few"), "argument --runs: got 'few'; expected a whole number"),
         (("explore", "--timeout", "soon"), "argument --timeout: got 'soon'; expected a number"),
     ],

@@ -573,8 +573,8 @@ def test_one_file_has_the_coverage_of_all_sandboxes_after_the_end(serve: Serve, 
     assert {"listCampaigns", "listTemplates", "readCampaign"} == {*Coverage.load(file).covered("operations")}
 
 
-def test_a_process_of_a_fleet_has_a_file_of_its_own(serve: Serve, tmp_path: Path) -> None:
-    served = serve("--coverage", str(tmp_path / "coverage.json"), "--shard", "1/2/run")
+def test_each_of_several_servers_has_a_file_of_its_own(serve: Serve, tmp_path: Path) -> None:
+    served = serve("--coverage", str(tmp_path / "coverage.json"), "--shard", "1/2")
     served.ask("GET", "/_mock/health", key=None)
 
     assert ["coverage.1.json"] == [file.name for file in tmp_path.iterdir()]

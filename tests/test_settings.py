@@ -10,7 +10,7 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.cli import build_parser, main
-from mockserver.cli.serve import _connection_limits, _limits
+from mockserver.cli.serve import _connection_limits, _create_host, _limits
 from mockserver.cli.settings import SCENARIO, SETTINGS, resolve, token_of
 from mockserver.core.instants import SECOND
 from mockserver.server.hosting.limits import BEYOND_LOOPBACK, ServerLimits
@@ -27,7 +27,7 @@ VALUES = {
     "max-connections": ("100", 100),
     "max-bodies": ("2GB", 2 * 10**9),
     "drain": ("10m", 600 * SECOND),
-    "shard": ("1/2/run", Shard(1, 2, "run")),
+    "shard": ("1/2", Shard(1, 2)),
     "port": ("0", 0),
     "seed": ("7", 7),
     "journal-max-entries": ("3", 3),
@@ -57,6 +57,15 @@ def test_a_variable_sets_what_its_option_sets(setting: Any) -> None:
 
     assert expected == getattr(by_option, setting.attribute) == getattr(by_variable, setting.attribute)
     assert setting.default == getattr(parsed(), setting.attribute)
+
+
+def test_each_start_of_a_shard_has_ids_of_its_own() -> None:
+    former, present = (_create_host(parsed("--shard", "1/2", "--seed", "7")) for _ in range(2))
+
+    assert former.shard is not None
+    assert present.shard is not None
+    assert (1, 2) == present.shard[:2]
+    assert former.shard.sandbox_id(1, seed=7) != present.shard.sandbox_id(1, seed=7)
 
 
 def test_an_option_takes_precedence_over_its_variable() -> None:

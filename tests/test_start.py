@@ -21,7 +21,7 @@ LATE = {
     "http.client": "a call of another server",
     **{
         f"mockserver.cli.{name}": "that command"
-        for name in ("coverage", "explore", "fleet", "health", "listing", "recording", "verify")
+        for name in ("coverage", "explore", "health", "listing", "recording", "verify")
     },
     "mockserver.cli.play_log": "`mockserver play`",
     "mockserver.conduct.judge": "a report of findings",

@@ -1,5 +1,5 @@
 """
-The command line: `mockserver serve`, `play`, `fleet`, `health`, `replay-calls`, `open`, `report`, `scenarios`, `choices`,
+The command line: `mockserver serve`, `play`, `health`, `replay-calls`, `open`, `report`, `scenarios`, `choices`,
 `clauses`, `lint-client`, `coverage`, `openapi`, `docs`, `skill`, `explore`, `interleave`, `inspect-recording` and `verify`.
 """
 
@@ -66,7 +66,6 @@ class _Command(NamedTuple):
 _COMMANDS: Final = (  # in the order of the help
     _Command("serve", "serve", "serve", "add_serve_options", "start the server, with demo data by default"),
     _Command("play", "serve", "play", "add_play_options", "start the server with a scenario, and print what happens in it"),
-    _Command("fleet", "fleet", "run", "add_fleet_options", "start several servers behind HAProxy, Caddy or nginx, or print their state"),
     _Command("health", "health", "check", "add_health_options", "check that the server of these settings answers, for the health check of a container"),
     _Command("replay-calls", "listing", "replay", "add_replay_options", "repeat the calls of a failed test, and print each response that differs"),
     _Command("open", "open", "open_file", "add_options", "start a server in the state that a failed test had after any of its calls, from the file that it left"),

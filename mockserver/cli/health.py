@@ -7,13 +7,14 @@ import os
 import sys
 from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException
+from types import MappingProxyType
 from typing import Any, Final, TextIO
 
 from mockserver.cli.settings import DEFAULT_PORT, SETTINGS, Setting, add_options, resolve, token_of
 from mockserver.contract.text import json_value
-from mockserver.fleet.rules import Address
 
 _TIMEOUT_SECONDS: Final = 5.0
+_LOOPBACK_OF: Final = MappingProxyType({"0.0.0.0": "127.0.0.1", "::": "::1"})  # of a server on every address
 _ANSWER_BYTES: Final = 64 * 1024  # read at most, of whatever listens there
 _READ: Final = ("host", "port", "token", "token-file")
 _HELP: Final = {
@@ -46,7 +47,7 @@ def check(options: argparse.Namespace, out: TextIO, environ: Mapping[str, str] =
         raise ValueError("got port 0, which is another one in each run; expected the port on which the server listens")
     token, address = token_of(options), f"{options.host} port {options.port}"
     try:
-        status, body = _get(Address(options.host, options.port).reachable, token)
+        status, body = _get(_LOOPBACK_OF.get(options.host, options.host), options.port, token)
     except (OSError, HTTPException) as failure:
         print(f"mockserver: no server answers at {address}: {failure}", file=sys.stderr)
         return 1
@@ -59,8 +60,8 @@ def check(options: argparse.Namespace, out: TextIO, environ: Mapping[str, str] =
     return 1
 
 
-def _get(address: Address, token: str | None) -> tuple[int, dict[str, Any]]:
-    connection = HTTPConnection(*address, timeout=_TIMEOUT_SECONDS)
+def _get(host: str, port: int, token: str | None) -> tuple[int, dict[str, Any]]:
+    connection = HTTPConnection(host, port, timeout=_TIMEOUT_SECONDS)
     try:
         headers = {"Host": "localhost"} | ({} if token is None else {"Authorization": f"Bearer {token}"})
         connection.request("GET", "/_mock/health", headers=headers)

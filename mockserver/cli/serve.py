@@ -151,9 +151,9 @@ def _serve(
             ready_file(options.ready_file, ready),
         ):  # before any line: a file may be refused
             if options.log_format == "json":
-                print_whole(json.dumps(ready | ({"token": None} if options.token_file else {})), out)
+                _print_whole(json.dumps(ready | ({"token": None} if options.token_file else {})), out)
             else:
-                print_whole(_start_lines(server.url, hosted, host.token, options), out)
+                _print_whole(_start_lines(server.url, hosted, host.token, options), out)
             on_start(hosted.created.ids)
             host.on_exchange = on_exchange
             background.start()
@@ -246,7 +246,8 @@ def _create_host(options: argparse.Namespace) -> SandboxHost:
             raise ValueError(f"{got}; expected an RFC 3339 instant, such as 2026-03-01T12:00:00Z")
         host.frozen_at = instant[0]
     host.is_shared = options.cors
-    host.shard = options.shard
+    if options.shard is not None:
+        host.shard = options.shard._replace(run=os.urandom(8).hex())
     if options.failures_dir is not None:
         from mockserver.testing.report.failed_runs import FailedRuns
 
@@ -273,7 +274,7 @@ def _coverage_file(host: SandboxHost, name: str | None) -> Iterator[None]:
     if host.coverage is None or name is None:
         yield
         return
-    # A process of a fleet has a file of its own.
+    # Each of several servers has a file of its own.
     file = Path(name) if host.shard is None else Path(name).with_suffix(f".{host.shard.number}{Path(name).suffix}")
     try:
         host.coverage.save(file)
@@ -395,7 +396,7 @@ def _start_lines(listens_on: str, hosted: Any, token: str | None, options: argpa
     return "\n".join(lines)
 
 
-def print_whole(lines: str, out: TextIO) -> None:
+def _print_whole(lines: str, out: TextIO) -> None:
     """Print start lines in a single write: their reader may close the pipe after the first one, and a second write would fail."""
     out.write(f"{lines}\n")
     out.flush()

@@ -170,7 +170,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
             "serve other machines through a proxy: token, limits and random seeds as beyond loopback", form="flag"),
     Setting("drain", _limit(parse_duration, "a duration such as 10m"), None,
             "at SIGTERM wait at most this long for the end of the sandboxes, and create none (default: off)", "DURATION"),
-    Setting("shard", lambda text: read_shard(text, lambda: os.urandom(8).hex()), None, "the process of a fleet that this server is, as NUMBER/COUNT, such as 0/2 (default: none)", "SHARD"),
+    Setting("shard", read_shard, None, "which of several servers behind a proxy this one is, as NUMBER/COUNT, such as 0/2 (default: none)", "SHARD"),
     Setting("strict", _flag, False, "check every response against its schema", form="flag"),
     Setting("no-reason-header", _flag, False, "omit the response header X-Mock-Reason", form="flag", former="no-reason"),
     Setting("allow-webhook-host", host_name, [], "allow webhooks to this host, on loopback in addition to this machine; may be repeated", "HOST", "many"),

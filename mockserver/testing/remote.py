@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 __tracebackhide__ = is_refusal
 TIMEOUT_S = 30.0
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
-# A process of a fleet that drains or starts refuses a creation, and the next one may reach another process.
+# One of several servers that drains or starts refuses a creation, and the next one may reach another server.
 _CREATION_TRIES = 10
 _RETRY_S = 1.0  # as the header Retry-After of these refusals
 _POLL_S = 0.02  # of a condition, since a remote sandbox sends no notice of a change

@@ -219,7 +219,7 @@ def played() -> Controls:
     _play_time(controls)
     _play_evidence(controls)
     _play_access(controls)
-    _play_fleet(controls)
+    _play_shard(controls)
     return controls
 
 
@@ -287,8 +287,8 @@ def _play_limits(controls: Controls) -> None:
     assert {"ended": [labelled["sandboxId"]]} == controls.run("deleteSandboxes", query="?label=job:a")
 
 
-def _play_fleet(controls: Controls) -> None:
-    """Answer as one process of a fleet, and drain."""
+def _play_shard(controls: Controls) -> None:
+    """Answer as one of several servers, and drain."""
     host = controls.host
     host.shard = Shard(0, 2)
     for command in ("readHealth", "listSandboxes"):

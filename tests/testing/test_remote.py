@@ -178,7 +178,7 @@ def test_the_token_of_the_server_opens_its_control_plane() -> None:
 
 
 def refusing(count: int) -> Callable[[], Any]:
-    """An admission that refuses this number of creations first, as a process of a fleet that drains does."""
+    """An admission that refuses this number of creations first, as a server that drains does."""
     refusals = iter(range(count))
 
     def admission() -> Any:
@@ -189,7 +189,7 @@ def refusing(count: int) -> Callable[[], Any]:
     return admission
 
 
-class TestAFleetThatDrains:
+class TestAServerThatDrains:
     @pytest.fixture
     def pauses(self, monkeypatch: pytest.MonkeyPatch) -> list[float]:
         pauses: list[float] = []

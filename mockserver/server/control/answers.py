@@ -63,14 +63,14 @@ class ControlError(TypedDict):
 # The server and its sandboxes
 
 
-class OfFleet(TypedDict):
-    """What a process of a fleet adds: its number, and how many there are."""
+class OfShard(TypedDict):
+    """What one of several servers adds: its number, and how many there are."""
 
     shard: NotRequired[Count]
     shards: NotRequired[Count]
 
 
-class Health(OfFleet):
+class Health(OfShard):
     status: Literal["ok"]
     version: str
 
@@ -101,12 +101,12 @@ class ClosedSandbox(TypedDict):
     limit: NotRequired[Limit]
 
 
-class Sandboxes(OfFleet):
+class Sandboxes(OfShard):
     sandboxes: list[OpenSandbox]
     closed: list[ClosedSandbox]
 
 
-class EndedSandboxes(OfFleet):
+class EndedSandboxes(OfShard):
     ended: list[str]
 
 

@@ -301,8 +301,8 @@ def health(addressed: AddressedHost, args: Mapping[str, Any]) -> answers.Health:
     return {"status": "ok", "version": VERSION, **_shard(addressed.host)}
 
 
-def _shard(host: SandboxHost) -> answers.OfFleet:
-    """Return the process that answers, if the server is one of a fleet: it lists and ends its own sandboxes alone."""
+def _shard(host: SandboxHost) -> answers.OfShard:
+    """Return which of several servers answers: it lists and ends its own sandboxes alone."""
     return {} if host.shard is None else {"shard": host.shard.number, "shards": host.shard.shards}
 
 

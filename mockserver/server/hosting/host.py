@@ -396,7 +396,7 @@ class SandboxHost:
         on_creation: gets the config of a sandbox that a client creates; it returns one to use instead, or None.
         sandboxes: by id; ids count from 1, so that the same run has the same ids.
         closed: the latest closed sandboxes.
-        shard: the part of a fleet that this process is; None for a server without others.
+        shard: which of several servers this one is; None for a server without others.
         admission: a context in which a client's sandbox is created; it raises ControlError for one beyond a limit, and
             yields what counts the new one.
         counts_calls: True to count the calls of sandboxes that are created from then on.
