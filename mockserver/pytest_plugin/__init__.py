@@ -95,7 +95,6 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         for layer in options.layers(config):  # an unknown option ends the run before any test, with the nearest name
             check_clock(layer)
-        options.check_former_names(config)
         options.trace_mode(config)
         options.reads_limit(config)
     except ValueError as refusal:
@@ -411,15 +410,6 @@ def mockserver_sweep_choices(request: pytest.FixtureRequest) -> dict[str, str]:
     from mockserver.pytest_plugin import sweep
 
     return sweep.option(request)
-
-
-@pytest.fixture
-def mockserver_option(request: pytest.FixtureRequest, mockserver_sweep_choices: dict[str, str]) -> dict[str, str]:
-    """The deprecated name of `mockserver_sweep_choices`."""
-    from mockserver._deprecated import message
-
-    request.node.warn(DeprecationWarning(message("pytest fixture mockserver_option")))
-    return mockserver_sweep_choices
 
 
 @pytest.fixture

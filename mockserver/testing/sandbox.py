@@ -12,10 +12,8 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import cached_property, wraps
 from json import dumps
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack
 
-from mockserver._deprecated import DEPRECATED, warn_deprecated
 from mockserver._json import JSON
 from mockserver.contract.endpoints import OperationName
 from mockserver.server.webhooks import event_loops
@@ -652,15 +650,6 @@ class Sandbox:
 
     def __repr__(self) -> str:
         return f"<Sandbox {self.id} {self._backend}>"
-
-    if not TYPE_CHECKING:  # a type checker reports a moved name; a program gets it with a warning
-
-        def __getattr__(self, name: str) -> Any:
-            former = f"Sandbox.{name}"
-            if former not in DEPRECATED:
-                raise AttributeError(f"'Sandbox' object has no attribute {name!r}", name=name, obj=self)
-            warn_deprecated(former)
-            return attrgetter(DEPRECATED[former].use.removeprefix("Sandbox."))(self)
 
     @property
     def _hosted(self) -> HostedSandbox:

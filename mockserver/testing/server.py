@@ -294,7 +294,7 @@ class MockServer:
 
         check_function("explore", function, "a function of a sandbox")
         own = ("settings", "test", "failures")
-        check_names("explore", options.keys() - {"held"}, (*own, *names_of(ExploreOptions)))
+        check_names("explore", options, (*own, *names_of(ExploreOptions)))
         values = _settings_of_runs("explore", settings)
         name = str(test or getattr(function, "__qualname__", type(function).__qualname__))
         report = explore(lambda: self.sandbox(**values), function, ExploreOptions(**options), name)
