@@ -151,7 +151,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
 def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Namespace) -> bool:
     """Run the command for each placement; return False if the time was over before."""
     from mockserver.testing.server import MockServer
-    from mockserver.testing.settings import setting_error
+    from mockserver.testing.setting_checks import setting_error
 
     # The instant of each run: that of the first one, which is the present unless an option or the scenario freezes another.
     now: datetime | str | None = options.freeze

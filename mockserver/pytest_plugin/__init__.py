@@ -28,7 +28,7 @@ if _collision := find_collision():
     raise SystemExit(pytest.ExitCode.USAGE_ERROR)
 
 from mockserver.pytest_plugin import conduct, explore, options
-from mockserver.testing.settings import NAMES, Layer, check_clock, checked_reads_limit, did_you_mean, setting_error
+from mockserver.testing.settings import NAMES, Layer, check_clock
 
 if TYPE_CHECKING:
     from mockserver.coverage.coverage import Coverage
@@ -156,9 +156,12 @@ def _mark_errors(marker: pytest.Mark) -> Iterator[str]:
 
 def _mark_error(name: str, value: Any) -> str | None:
     """Return the error message for a setting of a mark, with the nearest name, or None."""
+    from mockserver.contract.text import closest_match_hint
+    from mockserver.testing.setting_checks import checked_reads_limit, setting_error
+
     if name not in _OF_A_MARK:
         known = ", ".join(_OF_A_MARK)
-        return f"@pytest.mark.mockserver has no {name!r}; it has {known}{did_you_mean(name, _OF_A_MARK)}"
+        return f"@pytest.mark.mockserver has no {name!r}; it has {known}{closest_match_hint(name, _OF_A_MARK)}"
     if name == "conduct":
         error = conduct.problem(value)
         error = f"conduct: {error}" if error else None
@@ -415,6 +418,8 @@ def mockserver_sweep_choices(request: pytest.FixtureRequest) -> dict[str, str]:
 @pytest.fixture
 def mockserver(request: pytest.FixtureRequest, mockserver_server: MockServer) -> Iterator[Sandbox]:
     """A sandbox of this test only, its clock frozen at the present; `@pytest.mark.mockserver(...)` has its settings."""
+    from mockserver.testing.setting_checks import checked_reads_limit
+
     layers = [*mockserver_server.layers]
     marks = list(request.node.iter_markers("mockserver"))
     for mark in reversed(marks):

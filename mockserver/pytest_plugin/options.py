@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mockserver._files import write_whole
-from mockserver.testing.settings import READS_MAX, Layer, checked_reads_limit, setting_error
+from mockserver.testing.settings import READS_MAX, Layer
 
 if TYPE_CHECKING:
     import pytest
@@ -225,8 +225,12 @@ def mark_arguments(item: pytest.Item, mark: str, names: Collection[str]) -> dict
 def reads_limit(config: pytest.Config) -> int | None:
     """Return the number of equal reads in a row that ends a test, None for no limit; ValueError for any other value."""
     value = run_option(config, "poll-limit")
+    if value is None:
+        return READS_MAX
+    from mockserver.testing.setting_checks import checked_reads_limit
+
     try:
-        return READS_MAX if value is None else checked_reads_limit(value)
+        return checked_reads_limit(value)
     except ValueError as refusal:
         raise ValueError(f"mockserver_poll_limit: {refusal}") from None
 
@@ -254,6 +258,10 @@ def _values(text_of: Callable[[str], Any], form: str) -> dict[str, Any]:
     if text_of("choices"):
         lines = (line.strip() for line in text_of("choices"))
         values["choices"] = dict(_choice(form.format("choices"), line) for line in lines if line)
+    if not values:
+        return values
+    from mockserver.testing.setting_checks import setting_error
+
     for name, value in values.items():
         error = setting_error(name, value)
         if error:

@@ -31,8 +31,10 @@ from mockserver.testing.arguments import (
     is_refusal,
 )
 from mockserver.testing.backend import LocalBackend
+from mockserver.testing.report.notes import add_notes
 from mockserver.testing.sandbox import Sandbox
-from mockserver.testing.settings import FILES, Layer, Settings, merge_layers
+from mockserver.testing.setting_checks import merge_layers
+from mockserver.testing.settings import FILES, Layer, Settings
 
 if TYPE_CHECKING:
     import socket
@@ -382,8 +384,6 @@ class MockServer:
 
     def __exit__(self, _: object, failure: BaseException | None, __: object) -> None:
         if self._has_report and failure is not None:
-            from mockserver.testing.report.notes import add_notes
-
             add_notes(failure, list(self.made))
         self.close()
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
-from mockserver.testing.settings import Layer, merge_layers
+from mockserver.testing.setting_checks import merge_layers
+from mockserver.testing.settings import Layer
 from tests.testing.conftest import Suite
 
 SOURCES = ("ini file", "command line", "mockserver_settings", "mark")
