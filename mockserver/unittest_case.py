@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from mockserver.testing.report.notes import add_notes
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
-from mockserver.testing.settings import READS_MAX, checked_reads_limit
+from mockserver.testing.setting_checks import checked_reads_limit
+from mockserver.testing.settings import READS_MAX
 
 if TYPE_CHECKING:
     from mockserver.coverage.coverage import Coverage

@@ -82,7 +82,7 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"mockserver {VERSION}\n" == capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", ["verify", "conduct"])
+@pytest.mark.parametrize("command", ["verify", "lint-client"])
 def test_the_help_of_a_command_that_reads_recordings_says_so_in_its_first_sentence(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

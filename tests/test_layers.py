@@ -17,7 +17,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "mockserver"
 # Packages in levels: a module may import from its own package, and from packages of an earlier level.
 TOP = (
-    ("version", "_collector", "_collision", "_commands", "_data", "_deprecated", "_files", "_json", "_templates"), ("contract",), ("core",), ("conduct", "scenario"), ("coverage",), ("server",), ("testing",),
+    ("version", "_collector", "_collision", "_commands", "_data", "_files", "_json", "_templates"), ("contract",), ("core",), ("conduct", "scenario"), ("coverage",), ("server",), ("testing",),
     ("unittest_case", "recordings"), ("pytest_plugin",), ("cli",), ("__init__", "__main__"),
 )  # fmt: skip
 CORE = (
@@ -29,7 +29,7 @@ SERVER = (
     ("front_controller", "worlds", "wsgi"), ("app", "socket_handler"),
 )  # fmt: skip
 TESTING = (
-    ("bodies", "calls", "transports", "settings", "sweep", "rules", "receivers", "end_user", "arguments", "run_end"), ("backend",), ("sandbox_parts",),
+    ("bodies", "calls", "transports", "settings", "sweep", "rules", "receivers", "end_user", "arguments", "run_end"), ("backend", "setting_checks"), ("sandbox_parts",),
     ("call_log", "conduct"), ("report",), ("sandbox",), ("explore",), ("interleave",), ("server",), ("remote", "differential"), ("strategies",),
     ("hypothesis_types", "machine"),
 )  # fmt: skip

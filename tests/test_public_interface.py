@@ -1,24 +1,20 @@
-"""The public interface is that of the last release and more: no name goes or changes its meaning without a deprecation."""
+"""The public interface is that of the list in docs/reference and more: no name goes or changes its meaning unnoticed."""
 
 from __future__ import annotations
 
 import json
-import warnings
-from operator import attrgetter
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from mockserver import Sandbox
-from mockserver._deprecated import DEPRECATED
 from mockserver.version import VERSION
-from tests.public_interface import baseline, names
-from tests.public_interface.comparison import Interface, breaks
+from tests.public_interface import baseline, names, python_names
+from tests.public_interface.__main__ import main
+from tests.public_interface.comparison import Interface, breaks, may_break
 from tests.public_interface.shapes import schema_facts, value_facts
 
-CURE = (
-    "keep it, with a row of mockserver/_deprecated.py and a DeprecationWarning that names what replaces it, "
-    "for at least one minor release (docs/stability.md)"
-)
+WRITE = "run `python -m tests.public_interface`"
 STUB = """\
 class Sandbox:
     base_url: str
@@ -58,21 +54,19 @@ def interface(*lines: str, version: str = "1.2.0", stub: str = STUB) -> Interfac
     return Interface(version, lines, stub)
 
 
-def test_no_public_name_of_the_last_release_is_gone_or_has_another_meaning() -> None:
+def test_no_listed_name_is_gone_or_has_another_meaning() -> None:
     problems = breaks(baseline.committed(), baseline.current())
 
-    assert not problems, "\n".join(
-        [*problems, "(of a name that no release has had, delete the line in docs/reference)"]
-    )
+    assert not problems, "\n".join([*problems, WRITE])
 
 
 def test_a_release_has_its_own_list() -> None:
     """The command that writes the list is a step of a release: see CONTRIBUTING.md."""
-    assert VERSION == baseline.committed().version, "run `python -m tests.public_interface`"
+    assert VERSION == baseline.committed().version, WRITE
 
 
 def test_the_list_has_each_kind_of_name() -> None:
-    assert sorted([*KINDS, "deprecated"]) == sorted({line.split()[0] for line in names.lines()})
+    assert sorted(KINDS) == sorted({line.split()[0] for line in names.lines()})
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -81,7 +75,7 @@ def test_a_removed_name_of_each_kind_is_detected(kind: str) -> None:
     current = baseline.current()
     without = current._replace(names=tuple(line for line in current.names if line != removed))
 
-    assert [f"got no `{removed}`: {CURE}"] == breaks(current, without)
+    assert [f"got no `{removed}`"] == breaks(current, without)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +95,7 @@ def test_a_removed_name_of_each_kind_is_detected(kind: str) -> None:
 def test_a_changed_python_name_is_detected(old: str, new: str, problem: str) -> None:
     before, after = interface(), interface(stub=STUB.replace(old, new))
 
-    assert f"got {problem}: {CURE}" in breaks(before, after)
+    assert f"got {problem}" in breaks(before, after)
 
 
 def test_an_addition_is_none() -> None:
@@ -115,7 +109,7 @@ def test_a_new_demand_on_what_users_send_is_detected() -> None:
     new = {"type": "object", "properties": {"do": {"type": "string"}, "on": {"type": "string"}}, "required": ["on"]}
     problems = breaks(interface(*old), interface(*schema_facts("schema Rule", new, is_sent=True)))
 
-    assert [f"got the new demand `schema Rule.on is required`: {CURE}"] == problems
+    assert ["got the new demand `schema Rule.on is required`"] == problems
 
 
 def test_a_member_that_an_answer_may_lack_now_is_detected() -> None:
@@ -123,7 +117,7 @@ def test_a_member_that_an_answer_may_lack_now_is_detected() -> None:
     less = {**schema, "required": []}
     old, new = (interface(*schema_facts("schema A", each, is_received=True)) for each in (schema, less))
 
-    assert [f"got no `schema A.id is always there`: {CURE}"] == breaks(old, new)
+    assert ["got no `schema A.id is always there`"] == breaks(old, new)
     assert [] == breaks(new, old)
 
 
@@ -136,47 +130,54 @@ def test_a_demand_that_is_dropped_is_no_break() -> None:
 
 
 @pytest.mark.parametrize(
-    ("since", "version", "is_kept"),
-    [("0.1", "0.1.9", True), ("0.1", "0.2.0", False), ("0.9", "1.0.0", False), ("1.2", "1.9.0", True), ("1.2", "2.0.0", False)],
-)  # fmt: skip
-def test_a_deprecated_name_works_to_the_end_of_its_releases(since: str, version: str, is_kept: bool) -> None:
-    row = f"deprecated since {since}: Sandbox.base_url; use Sandbox.url"
-    gone = interface(version=version, stub=STUB.replace("    base_url: str\n", ""))
-
-    assert is_kept == bool(breaks(interface(row), gone))
-
-
-def test_a_name_that_moves_behind_a_warning_is_no_break() -> None:
-    row = "deprecated since 1.2: Sandbox.base_url; use Sandbox.url"
-    moved = interface(row, stub=STUB.replace("    base_url: str\n", ""))
-
-    assert [] == breaks(interface(), moved)
+    ("old", "new", "is_permitted"),
+    [
+        ("0.1.0", "0.1.1", False),
+        ("0.1.0", "0.2.0", True),
+        ("0.9.0", "1.0.0", True),
+        ("1.2.0", "1.9.0", False),
+        ("1.2.0", "2.0.0", True),
+    ],
+)
+def test_a_name_may_go_in_a_minor_version_before_1_and_in_a_major_one(old: str, new: str, is_permitted: bool) -> None:
+    assert is_permitted == may_break(old, new)
 
 
-def test_a_deprecation_holds_for_its_name_and_not_for_longer_ones() -> None:
-    row = "deprecated since 0.1: command serve --port; use --address"
-    old = interface(
-        "command serve --port takes a value", "command serve --port-range takes a value", row, version="0.1.0"
-    )
+class TestTheCommandThatWritesTheList:
+    GONE = "got no `choice a = b`"
 
-    assert [f"got no `command serve --port-range takes a value`: {CURE}"] == breaks(old, interface(version="0.2.0"))
+    @pytest.fixture
+    def run(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., int]:
+        def run_with(*, is_released: bool, version: str) -> int:
+            baseline.write(interface("choice a = b", version="1.2.0"))
+            monkeypatch.setattr(baseline, "current", lambda: interface(version=version))
+            monkeypatch.setattr(baseline, "is_released", lambda version: is_released and version == "1.2.0")
+            return main()
+
+        monkeypatch.setattr(baseline, "NAMES", tmp_path / "names.txt")
+        monkeypatch.setattr(baseline, "STUB", tmp_path / "names.pyi")
+        return run_with
+
+    def test_keeps_the_names_of_a_release(self, run: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+        assert 1 == run(is_released=True, version="1.3.0")
+        assert ("choice a = b",) == baseline.committed().names
+        assert capsys.readouterr().err.startswith(f"{self.GONE}\nnothing was written: ")
+
+    @pytest.mark.parametrize(("is_released", "version"), [(False, "1.2.0"), (True, "2.0.0")])
+    def test_prints_the_names_that_may_go(
+        self, run: Callable[..., int], capsys: pytest.CaptureFixture[str], is_released: bool, version: str
+    ) -> None:
+        assert 0 == run(is_released=is_released, version=version)
+        assert () == baseline.committed().names
+        assert capsys.readouterr().out.startswith(f"{self.GONE}\nwrote 0 lines")
 
 
-def test_an_option_that_is_gone_at_once_is_not_excused_by_a_row() -> None:
-    gone = interface("deprecated since 1.2: command serve --port; use --address")
+def test_a_version_is_released_if_the_changelog_has_its_day(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(python_names, "ROOT", tmp_path)
+    (tmp_path / "CHANGELOG.md").write_text("## Unreleased\n## 1.2.0 - 2026-01-31\n", encoding="utf-8")
 
-    assert [f"got no `command serve --port takes a value`: {CURE}"] == breaks(
-        interface("command serve --port takes a value"), gone
-    )
-
-
-def test_a_row_of_a_deprecation_that_is_dropped_too_soon_is_detected() -> None:
-    row = "deprecated since 1.2: Sandbox.url; use Sandbox.base_url"
-
-    assert ["got no Sandbox.url: deprecated since 1.2; expected it in all releases of 1.x"] == breaks(
-        interface(row), interface(version="1.3.0")
-    )
-    assert [] == breaks(interface(row), interface(version="2.0.0"))
+    assert baseline.is_released("1.2.0")
+    assert not baseline.is_released("1.3.0")
 
 
 def test_members_of_a_value_are_listed_with_their_types() -> None:
@@ -185,21 +186,3 @@ def test_members_of_a_value_are_listed_with_their_types() -> None:
     assert ["r: object", "r.a: array", "r.a[]: integer", "r.b", "r.table: object"] == list(
         value_facts("r", json.loads(json.dumps(value)), frozenset(("table",)))
     )
-
-
-@pytest.mark.parametrize("name", [name for name in DEPRECATED if name.startswith("Sandbox.")])
-def test_a_moved_member_of_a_sandbox_warns_and_is_what_replaces_it(mockserver: Sandbox, name: str) -> None:
-    row = DEPRECATED[name]
-    with pytest.warns(DeprecationWarning) as caught:
-        former = getattr(mockserver, name.removeprefix("Sandbox."))
-    with warnings.catch_warnings():
-        current = attrgetter(row.use.removeprefix("Sandbox."))(mockserver)
-
-    assert [f"{name} is deprecated since {row.since}; use {row.use}"] == [str(each.message) for each in caught]
-    assert [__file__] == [each.filename for each in caught]
-    assert type(current) is type(former)
-
-
-def test_an_unknown_member_of_a_sandbox_is_an_attribute_error(mockserver: Sandbox) -> None:
-    with pytest.raises(AttributeError, match="'Sandbox' object has no attribute 'folow'"):
-        _ = mockserver.folow  # type: ignore[attr-defined]

@@ -137,7 +137,6 @@ def test_the_reference_has_every_option_ini_setting_and_mark_that_pytest_lists(
 
 def test_the_reference_has_every_fixture() -> None:
     own = {"mockserver", "mockserver_server", "mockserver_settings", "mockserver_sweep_choices", "mockserver_coverage"}
-    own |= {"mockserver_option"}  # deprecated
     assert own == tables.fixtures().keys()
     assert [] == [name for name, (_, doc) in tables.fixtures().items() if not doc or f"`{name}`" not in page("pytest")]
 
@@ -164,7 +163,6 @@ def test_the_reference_has_every_environment_variable_that_the_package_reads() -
     files = (ROOT / "mockserver").rglob("*.py")
     read = set().union(*(environment_reads(path.read_text(encoding="utf-8")) for path in files))
     read |= {setting.variable for setting in (SCENARIO, *SETTINGS)}
-    read |= {setting.former_variable for setting in SETTINGS if setting.former_variable}
 
     assert read == tables.ENVIRONMENT.keys()
     assert [] == [name for name in read if f"| `{name}` |" not in page("command-line")]

@@ -19,10 +19,12 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from mockserver.version import VERSION
 from tests import wheels
 from tests.wheels import ROOT, Built
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 DEADLINE_S = 300
 
 
@@ -54,7 +56,11 @@ def test_only_the_job_that_publishes_may_identify_itself() -> None:
         ("v1.2.3", "## 1.2.3 - 2026-01-31\n", None),
         ("v1.2.3", "## [1.2.3] - 2026-01-31\n", None),
         ("1.2.3", "", "got the tag 1.2.3; expected v1.2.3, the version of pyproject.toml"),
-        ("v1.2.3", "## Unreleased\n", "got no section for 1.2.3 in CHANGELOG.md; expected `## 1.2.3 - YYYY-MM-DD`"),
+        (
+            "v1.2.3",
+            "## 1.2.3 - unreleased\n",
+            "got no section for 1.2.3 in CHANGELOG.md; expected `## 1.2.3 - YYYY-MM-DD`",
+        ),
         (
             "v1.2.3",
             "## 1.2.30 - 2026-01-31\n",
@@ -68,6 +74,16 @@ def test_a_tag_is_released_if_it_is_the_version_and_in_the_changelog(
     names = runpy.run_path(str(ROOT / ".ci" / "tag.py"), run_name="tag")
 
     assert problem == names["problem"](tag, "1.2.3", changelog)
+
+
+def test_the_changelog_has_a_section_for_the_version() -> None:
+    sections = re.findall(r"^## (\d+\.\d+\.\d+) - (?:unreleased|\d{4}-\d\d-\d\d)$", CHANGELOG, re.MULTILINE)
+
+    assert VERSION in sections
+
+
+def test_no_line_of_the_changelog_has_more_than_200_characters() -> None:
+    assert [] == [line for line in CHANGELOG.splitlines() if len(line) > 200]
 
 
 @pytest.mark.deep

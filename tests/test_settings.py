@@ -181,61 +181,6 @@ def test_a_name_or_a_file_that_is_empty_is_refused(setting: str) -> None:
         parsed(**{setting: " "})
 
 
-FORMER = [setting for setting in SETTINGS if setting.former is not None]
-
-
-def given(setting: Any) -> tuple[str, ...]:
-    """What follows the name of an option on the command line."""
-    return () if setting.form == "flag" else ("7",)
-
-
-def value(setting: Any) -> str:
-    """What a variable has."""
-    return "1" if setting.form == "flag" else "7"
-
-
-@pytest.mark.parametrize("setting", FORMER, ids=lambda setting: setting.name)
-class TestAFormerName:
-    def test_of_an_option_works_and_warns(self, setting: Any, capsys: pytest.CaptureFixture[str]) -> None:
-        options = parsed(f"--{setting.former}", *given(setting))
-
-        assert setting.read(value(setting)) == getattr(options, setting.attribute)
-        assert (
-            f"mockserver: command serve --{setting.former} is deprecated since 0.1; use --{setting.name}\n"
-            == capsys.readouterr().err
-        )
-
-    def test_of_a_variable_works_and_warns(self, setting: Any, capsys: pytest.CaptureFixture[str]) -> None:
-        former = setting.former_variable
-        options = parsed(**{former.removeprefix("MOCKSERVER_"): value(setting)})
-
-        assert setting.read(value(setting)) == getattr(options, setting.attribute)
-        assert (
-            f"mockserver: environment {former} is deprecated since 0.1; use {setting.variable}\n"
-            == capsys.readouterr().err
-        )
-
-    def test_of_a_variable_does_not_count_against_an_option(self, setting: Any) -> None:
-        options = parsed(
-            f"--{setting.name}", *given(setting), **{setting.former_variable.removeprefix("MOCKSERVER_"): "8"}
-        )
-
-        assert setting.read(value(setting)) == getattr(options, setting.attribute)
-
-    def test_of_a_variable_with_another_value_is_refused(self, setting: Any) -> None:
-        both = {
-            setting.variable.removeprefix("MOCKSERVER_"): "7",
-            setting.former_variable.removeprefix("MOCKSERVER_"): "8",
-        }
-        got = f"got {setting.variable}=7 and {setting.former_variable}=8; expected {setting.variable} alone"
-        with pytest.raises(ValueError, match=got):
-            parsed(**both)
-
-    def test_of_a_variable_with_a_wrong_value_is_in_the_refusal(self, setting: Any) -> None:
-        with pytest.raises(ValueError, match=f"{setting.former_variable}: got ' '; expected"):
-            parsed(**{setting.former_variable.removeprefix("MOCKSERVER_"): " "})
-
-
 class TestLimits:
     def test_they_are_off_on_loopback_and_on_beyond_it(self) -> None:
         assert ServerLimits() == _limits(parsed())

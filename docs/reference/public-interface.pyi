@@ -144,7 +144,7 @@ class ExploreFinding:
     def write(self, folder: Path) -> None: ...
 
 class ExploreOptions:
-    def __init__(self, faults: tuple[str, ...] | None = None, operations: tuple[str, ...] | None = None, choices: tuple[str, ...] | None = None, pairs: int = 0, seconds: float | None = None, prune: bool = True, strict: bool = False, tolerates: tuple[type[BaseException] | tuple[str, str, str, str], ...] = (), seed: int = 0, runs: int = 1000, response_delay: float = 1.0, held: InitVar[float | None] = None) -> None: ...
+    def __init__(self, faults: tuple[str, ...] | None = None, operations: tuple[str, ...] | None = None, choices: tuple[str, ...] | None = None, pairs: int = 0, seconds: float | None = None, prune: bool = True, strict: bool = False, tolerates: tuple[type[BaseException] | tuple[str, str, str, str], ...] = (), seed: int = 0, runs: int = 1000, response_delay: float = 1.0) -> None: ...
     choices: tuple[str, ...] | None
     faults: tuple[str, ...] | None
     def has_fault(self, name: str) -> bool: ...
@@ -173,6 +173,7 @@ class ExploreReport(ReportOfFindings):
     findings: Sequence[ExploreFinding]
     left_behind: Mapping[str, Sequence[Placement]]
     matrix: Mapping[tuple[str, str], Mapping[Verdict, int]]
+    of_command: bool
     options: ExploreOptions
     runs: int
     seconds: float

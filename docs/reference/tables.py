@@ -46,11 +46,6 @@ ENVIRONMENT = {
     "GITHUB_STEP_SUMMARY": "Set by GitHub Actions. With `--mockserver-trace` the plugin appends the failed tests that have a trace to this Markdown file.",
     "MOCKSERVER_KEY": "The secret key for `mockserver verify`, instead of `--key`, which other users of the machine can see.",
     **{setting.variable: f"For `serve` and `play`: {setting.help}." for setting in (SCENARIO, *SETTINGS)},
-    **{
-        setting.former_variable: f"Deprecated: use `{setting.variable}`."
-        for setting in SETTINGS
-        if setting.former_variable
-    },
     "PYTEST_CURRENT_TEST": "Set by pytest. The plugin reads it to assign sandboxes to the test that creates them.",
     "PYTEST_XDIST_WORKER": "Set by pytest-xdist. State machines store their failures in a folder of this name, so that workers do not overwrite each other's.",
 }
@@ -286,8 +281,8 @@ def command_line() -> Iterator[str]:
 
 
 def _shown(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    """Yield the arguments that the help shows, except itself: not the deprecated ones."""
-    return (action for action in parser._actions if action.dest != "help" and action.help != argparse.SUPPRESS)
+    """Yield the arguments of a command, without the help itself."""
+    return (action for action in parser._actions if action.dest != "help")
 
 
 def _form(action: argparse.Action) -> str:

@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn, TextIO
 
 from mockserver._collision import find_collision
-from mockserver._deprecated import FORMER_COMMANDS
-from mockserver.cli.renamed import print_deprecation
 from mockserver.contract.text import closest_match_hint, did_you_mean
 from mockserver.version import VERSION
 
@@ -98,9 +96,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"mockserver: {collision}", file=sys.stderr)
         return 2
     words = sys.argv[1:] if arguments is None else list(arguments)
-    if words and words[0] in FORMER_COMMANDS:
-        print_deprecation(f"command {words[0]}")
-        words[0] = FORMER_COMMANDS[words[0]]
     if not words:
         build_parser(words).print_help()
         return 0
@@ -186,14 +181,12 @@ class _Parser(argparse.ArgumentParser):
         self.formatter_class = argparse.HelpFormatter
         return super().format_help()
 
-    def shown_options(self) -> list[str]:
-        """Return the options that the help shows."""
-        shown = (action for action in self._actions if action.help != argparse.SUPPRESS)
-        return [name for action in shown for name in action.option_strings]
+    def option_names(self) -> list[str]:
+        return [name for action in self._actions for name in action.option_strings]
 
     def refuse(self, unknown: Sequence[str]) -> NoReturn:
         """Print the nearest option to words that the command has no use for, or its options if none is near, and end with 2."""
-        names = self.shown_options()
+        names = self.option_names()
         hint = closest_match_hint(unknown[0].partition("=")[0], names)
         if hint:
             expected = f"an option of `{self.prog}`{hint}"

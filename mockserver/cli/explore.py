@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from mockserver._commands import command_line
 from mockserver._files import write_whole
 from mockserver.cli.lifetime import stop_signals
-from mockserver.cli.renamed import add_renamed
 
 if TYPE_CHECKING:
     from mockserver.cli.command_runs import CommandRuns
@@ -86,20 +85,13 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
         "help": "write the report to FILE as a page"}),
     ("--failures-dir", OF_CLIENTS["--failures-dir"]),
 )
-_FORMER: Final[Mapping[str, str]] = {
-    "--response-delay": "--held", "--failures-dir": "--failures", "--clock-speed": "--follow", "--split-calls": "--split",
-    "--skip-equivalent": "--merge",
-}
 # fmt: on
 
 
 def add_of_clients(command: argparse.ArgumentParser, rows: Iterable[tuple[str, dict[str, Any]]]) -> None:
-    """Add options by name, some of which have a former name, to a command that runs others as clients."""
+    """Add options by name to a command that runs others as clients."""
     for name, settings in rows:
-        if name in _FORMER:
-            add_renamed(command, name, _FORMER[name], **settings)
-        else:
-            command.add_argument(name, **settings)
+        command.add_argument(name, **settings)
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -159,7 +151,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
 def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Namespace) -> bool:
     """Run the command for each placement; return False if the time was over before."""
     from mockserver.testing.server import MockServer
-    from mockserver.testing.settings import setting_error
+    from mockserver.testing.setting_checks import setting_error
 
     # The instant of each run: that of the first one, which is the present unless an option or the scenario freezes another.
     now: datetime | str | None = options.freeze

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from mockserver.cli.renamed import add_renamed, print_deprecation
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
 from mockserver.contract.text import closest_match, closest_match_hint, did_you_mean, whole_number
@@ -49,7 +48,6 @@ class Setting(NamedTuple):
         help: of the option.
         metavar: of the option; None for one that needs none.
         form: `one` value, a `flag`, or `many` values, which a variable separates by `;` or line ends.
-        former: the deprecated name of one that has another name now; not of one with `many` values.
     """
 
     name: str
@@ -58,26 +56,16 @@ class Setting(NamedTuple):
     help: str
     metavar: str | None = None
     form: str = "one"
-    former: str | None = None
 
     @property
     def variable(self) -> str:
         """The environment variable."""
-        return _variable(self.name)
-
-    @property
-    def former_variable(self) -> str | None:
-        """The deprecated environment variable."""
-        return None if self.former is None else _variable(self.former)
+        return PREFIX + self.name.upper().replace("-", "_")
 
     @property
     def attribute(self) -> str:
         """The name in the parsed options."""
         return self.name.replace("-", "_")
-
-
-def _variable(name: str) -> str:
-    return PREFIX + name.upper().replace("-", "_")
 
 
 def _whole(text: str) -> int:
@@ -161,7 +149,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("head-timeout", _limit(parse_duration, "a duration such as 10s"), 10 * SECOND,
             "refuse a request whose head is not whole after this real time (default: 10s)", "DURATION"),
     Setting("min-body-rate", _limit(whole_number, "a whole number of bytes from 1"), 256,
-            "refuse a body of which fewer bytes arrive each second, on average over 30 s (default: 256)", "BYTES", former="least-pace"),
+            "refuse a body of which fewer bytes arrive each second, on average over 30 s (default: 256)", "BYTES"),
     Setting("max-connections", _limit(whole_number, "a whole number from 1"), 16_384,
             "maximum of open connections, fewer if the process has few descriptors (default: 16384)", "COUNT"),
     Setting("max-bodies", _limit(_large_size, "a size of at least 1MB such as 1GB, 512MB or 1GiB"), 1_000_000_000,
@@ -172,11 +160,11 @@ SETTINGS: Final[tuple[Setting, ...]] = (
             "at SIGTERM wait at most this long for the end of the sandboxes, and create none (default: off)", "DURATION"),
     Setting("shard", read_shard, None, "which of several servers behind a proxy this one is, as NUMBER/COUNT, such as 0/2 (default: none)", "SHARD"),
     Setting("strict", _flag, False, "check every response against its schema", form="flag"),
-    Setting("no-reason-header", _flag, False, "omit the response header X-Mock-Reason", form="flag", former="no-reason"),
+    Setting("no-reason-header", _flag, False, "omit the response header X-Mock-Reason", form="flag"),
     Setting("allow-webhook-host", host_name, [], "allow webhooks to this host, on loopback in addition to this machine; may be repeated", "HOST", "many"),
     Setting("cors", _flag, False, "let pages of other origins on this machine send requests (CORS)", form="flag"),
     Setting("ready-file", _some_text, None, "write the address and the keys as JSON once the server listens; removed at its end", "FILE"),
-    Setting("failures-dir", _some_text, None, "folder for the replay document, HAR, trace and report of each sandbox that its client ends as failed (default: none)", "FOLDER", former="failures"),
+    Setting("failures-dir", _some_text, None, "folder for the replay document, HAR, trace and report of each sandbox that its client ends as failed (default: none)", "FOLDER"),
     Setting("coverage", _some_text, None, "write what all sandboxes have covered to this file at the end, for `mockserver coverage` (default: none)", "FILE"),
     Setting("exit-with-parent", _flag, False, "end when the process that started this one ends", form="flag"),
     Setting("journal-max-entries", _whole, JOURNAL_MAX_ENTRIES,
@@ -202,10 +190,7 @@ def add_options(command: argparse.ArgumentParser, *settings: Setting) -> None:
             own["type"] = _argument(setting)
             own |= {"metavar": setting.metavar} if setting.metavar else {}
             own |= {"action": "append"} if setting.form == "many" else {}
-        if setting.former is None:
-            command.add_argument(f"--{setting.name}", **own)
-        else:
-            add_renamed(command, f"--{setting.name}", f"--{setting.former}", **own)
+        command.add_argument(f"--{setting.name}", **own)
 
 
 def _argument(setting: Setting) -> Callable[[str], Any]:
@@ -238,14 +223,8 @@ def resolve(options: argparse.Namespace, *settings: Setting, environ: Mapping[st
 
 def _refuse_unknown(environ: Mapping[str, str]) -> None:
     known = [setting.variable for setting in (SCENARIO, *SETTINGS)]
-    former = [setting.former_variable for setting in SETTINGS]
     for name in sorted(environ):
-        if (
-            not name.startswith(PREFIX)
-            or name in (*known, *former)
-            or name in _OF_OTHERS
-            or _SERVICE_LINK.fullmatch(name)
-        ):
+        if not name.startswith(PREFIX) or name in (*known, *_OF_OTHERS) or _SERVICE_LINK.fullmatch(name):
             continue
         # Without the prefix, by which every variable is like every other.
         near = closest_match(name.removeprefix(PREFIX), [each.removeprefix(PREFIX) for each in known])
@@ -254,7 +233,7 @@ def _refuse_unknown(environ: Mapping[str, str]) -> None:
 
 
 def _from_environment(setting: Setting, environ: Mapping[str, str]) -> Any:
-    variable, text = _from_variable(setting, environ)
+    text = environ.get(setting.variable)
     if text is None or (setting.name == "port" and _LINKED_PORT.match(text)):
         return setting.default
     try:
@@ -263,19 +242,7 @@ def _from_environment(setting: Setting, environ: Mapping[str, str]) -> Any:
             return [setting.read(part.strip()) for part in parts if part.strip()]
         return setting.read(text)
     except ValueError as refusal:
-        raise ValueError(f"{variable}: got {text!r}; {refusal}") from None
-
-
-def _from_variable(setting: Setting, environ: Mapping[str, str]) -> tuple[str, str | None]:
-    """Return the variable that has a setting, and its text; ValueError if its former name has another text."""
-    name, former = setting.variable, setting.former_variable
-    text = environ.get(name)
-    if former is None or former not in environ:
-        return name, text
-    if text not in (None, environ[former]):
-        raise ValueError(f"got {name}={text} and {former}={environ[former]}; expected {name} alone")
-    print_deprecation(f"environment {former}")
-    return former, environ[former]
+        raise ValueError(f"{setting.variable}: got {text!r}; {refusal}") from None
 
 
 def is_exposed(options: argparse.Namespace) -> bool:

@@ -28,7 +28,7 @@ if _collision := find_collision():
     raise SystemExit(pytest.ExitCode.USAGE_ERROR)
 
 from mockserver.pytest_plugin import conduct, explore, options
-from mockserver.testing.settings import NAMES, Layer, check_clock, checked_reads_limit, did_you_mean, setting_error
+from mockserver.testing.settings import NAMES, Layer, check_clock
 
 if TYPE_CHECKING:
     from mockserver.coverage.coverage import Coverage
@@ -95,7 +95,6 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         for layer in options.layers(config):  # an unknown option ends the run before any test, with the nearest name
             check_clock(layer)
-        options.check_former_names(config)
         options.trace_mode(config)
         options.reads_limit(config)
     except ValueError as refusal:
@@ -157,9 +156,12 @@ def _mark_errors(marker: pytest.Mark) -> Iterator[str]:
 
 def _mark_error(name: str, value: Any) -> str | None:
     """Return the error message for a setting of a mark, with the nearest name, or None."""
+    from mockserver.contract.text import closest_match_hint
+    from mockserver.testing.setting_checks import checked_reads_limit, setting_error
+
     if name not in _OF_A_MARK:
         known = ", ".join(_OF_A_MARK)
-        return f"@pytest.mark.mockserver has no {name!r}; it has {known}{did_you_mean(name, _OF_A_MARK)}"
+        return f"@pytest.mark.mockserver has no {name!r}; it has {known}{closest_match_hint(name, _OF_A_MARK)}"
     if name == "conduct":
         error = conduct.problem(value)
         error = f"conduct: {error}" if error else None
@@ -414,17 +416,10 @@ def mockserver_sweep_choices(request: pytest.FixtureRequest) -> dict[str, str]:
 
 
 @pytest.fixture
-def mockserver_option(request: pytest.FixtureRequest, mockserver_sweep_choices: dict[str, str]) -> dict[str, str]:
-    """The deprecated name of `mockserver_sweep_choices`."""
-    from mockserver._deprecated import message
-
-    request.node.warn(DeprecationWarning(message("pytest fixture mockserver_option")))
-    return mockserver_sweep_choices
-
-
-@pytest.fixture
 def mockserver(request: pytest.FixtureRequest, mockserver_server: MockServer) -> Iterator[Sandbox]:
     """A sandbox of this test only, its clock frozen at the present; `@pytest.mark.mockserver(...)` has its settings."""
+    from mockserver.testing.setting_checks import checked_reads_limit
+
     layers = [*mockserver_server.layers]
     marks = list(request.node.iter_markers("mockserver"))
     for mark in reversed(marks):

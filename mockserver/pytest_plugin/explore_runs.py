@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
 
 FIXTURE = "mockserver"
-_FORMER = "held"  # the deprecated name of `response_delay`
 _SUBTESTS = "subtests"
 _OTHER_FIXTURE = (
     f"explore: got a fixture {FIXTURE} that makes its own sandbox; expected the plugin's, or one that uses it"
@@ -233,7 +232,7 @@ def _options(item: pytest.Item) -> ExploreOptions:
         )
     if options.run_option(item.config, "url") is not None:
         raise ValueError("got --mockserver-url; expected sandboxes in this process")
-    return ExploreOptions(**options.mark_arguments(item, MARK, ARGUMENTS, former=(_FORMER,)))
+    return ExploreOptions(**options.mark_arguments(item, MARK, ARGUMENTS))
 
 
 def _tear_down(item: pytest.Function) -> pytest.CallInfo[None]:

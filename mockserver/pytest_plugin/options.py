@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mockserver._files import write_whole
-from mockserver.testing.settings import READS_MAX, Layer, checked_reads_limit, setting_error
+from mockserver.testing.settings import READS_MAX, Layer
 
 if TYPE_CHECKING:
     import pytest
@@ -20,14 +20,12 @@ class Option(NamedTuple):
 
     Attributes:
         read: returns the value of its text.
-        former: its deprecated name; only of an option of the whole run.
     """
 
     name: str
     read: Callable[[str], Any]
     metavar: str
     help: str
-    former: str | None = None
 
 
 def write_result(config: pytest.Config, file: Path, text: str) -> bool:
@@ -100,9 +98,9 @@ OPTIONS = (
 RUN = (
     Option("url",      _url,    "URL",       "run the suite against the server at this address"),
     Option("token",    str,     "TOKEN",     "token for the control plane of that server"),
-    Option("sandbox-labels", _labels, "KEY:VALUE", "labels of the suite's sandboxes on that server, separated by commas", "labels"),
+    Option("sandbox-labels", _labels, "KEY:VALUE", "labels of the suite's sandboxes on that server, separated by commas"),
     Option("receiver-host", str, "HOST",     "name by which that server reaches this machine, for receivers in this process"),
-    Option("failures-dir", str, "FOLDER",    "folder for replay documents, `off` for none (default: .mockserver/failures)", "failures"),
+    Option("failures-dir", str, "FOLDER",    "folder for replay documents, `off` for none (default: .mockserver/failures)"),
     Option("poll-limit", _reads, "NUMBER|off", "equal reads of one record in a row that end a test (default: 1000)"),
     Option("trace",    str,     "WHEN",      "write an HTML trace of a test: off, on-failure, always (default: off)"),
 )
@@ -111,7 +109,6 @@ COVERAGE = (
     Option("cov-fail-under", str, "PERCENT", "fail below this coverage: 80, operations=100,answers=80, or both"),
 )
 # fmt: on
-_RENAMED = tuple(option for option in RUN if option.former is not None)
 _FLAGS = ("mockserver_cov", "mockserver_must_fire", "mockserver_strict")  # those of the ini file
 TRACE_MODES = ("off", "on-failure", "always")
 
@@ -125,10 +122,6 @@ def add(parser: pytest.Parser) -> None:
     for option in (*OPTIONS, *RUN, *COVERAGE):
         group.addoption(f"--mockserver-{option.name}", metavar=option.metavar, help=option.help)
         parser.addini(f"mockserver_{_attribute(option)}", option.help)
-    for option in _RENAMED:
-        help_text = f"deprecated: use --mockserver-{option.name}"
-        group.addoption(f"--mockserver-{option.former}", metavar=option.metavar, help=help_text)
-        parser.addini(f"mockserver_{option.former}", f"deprecated: use mockserver_{_attribute(option)}")
     coverage = "gather what the calls have covered of the contract"
     group.addoption("--mockserver-cov", action="store_true", help=coverage)
     parser.addini("mockserver_cov", coverage, type="bool")
@@ -197,41 +190,14 @@ def covers(config: pytest.Config) -> bool:
 def run_option(config: pytest.Config, name: str) -> Any:
     """Return an option of the whole run: from the command line, else from the ini file, else None."""
     option = next(option for option in (*RUN, *COVERAGE) if option.name == name)
-    names = [_attribute(option), *([] if option.former is None else [option.former])]
-    given = [config.getoption(f"mockserver_{each}") for each in names]
-    texts = [text for text in given if text is not None] or [config.getini(f"mockserver_{each}") for each in names]
-    text = next(filter(None, texts), None)
-    return text if text is None else _read(f"--mockserver-{name}", option.read, text)
+    setting = f"mockserver_{_attribute(option)}"
+    text = config.getoption(setting)
+    if text is None:
+        text = config.getini(setting)
+    return _read(f"--mockserver-{name}", option.read, text) if text else None
 
 
-def check_former_names(config: pytest.Config) -> None:
-    """Warn of each option that is given by its deprecated name; ValueError if its present name has another value."""
-    for option in _RENAMED:
-        sources: tuple[tuple[str, str, str, Callable[[str], Any]], ...] = (
-            ("option", f"--mockserver-{option.name}", f"--mockserver-{option.former}", config.getoption),
-            ("setting", f"mockserver_{_attribute(option)}", f"mockserver_{option.former}", config.getini),
-        )
-        for kind, name, former, read in sources:
-            value, former_value = (read(each.removeprefix("--").replace("-", "_")) for each in (name, former))
-            if former_value and value and value != former_value:
-                raise ValueError(f"got {name}={value} and {former}={former_value}; expected {name} alone")
-            if former_value and not hasattr(config, "workerinput"):
-                _warn(config, f"pytest {kind} {former}")
-
-
-def _warn(config: pytest.Config, name: str) -> None:
-    """Warn in the summary of the run; ValueError if the run makes errors of warnings."""
-    from mockserver._deprecated import message
-
-    try:
-        config.issue_config_time_warning(DeprecationWarning(message(name)), stacklevel=2)
-    except DeprecationWarning as refusal:
-        raise ValueError(str(refusal)) from None
-
-
-def mark_arguments(
-    item: pytest.Item, mark: str, names: Collection[str], *, former: Collection[str] = ()
-) -> dict[str, Any]:
+def mark_arguments(item: pytest.Item, mark: str, names: Collection[str]) -> dict[str, Any]:
     """
     Return the arguments of a test's marks of one name, of which the nearest take precedence.
 
@@ -239,7 +205,6 @@ def mark_arguments(
         item: The test.
         mark: The name of the marks.
         names: Of their arguments.
-        former: Deprecated names of some, which no message proposes.
 
     Raises:
         ValueError: An argument has no name, or an unknown one.
@@ -249,7 +214,7 @@ def mark_arguments(
         if each.args:
             raise ValueError(f"got {each.args!r}; expected keyword arguments only")
         arguments |= each.kwargs
-    unknown = next((name for name in arguments if name not in (*names, *former)), None)
+    unknown = next((name for name in arguments if name not in names), None)
     if unknown is not None:
         from mockserver.contract.text import closest_match_hint
 
@@ -260,8 +225,12 @@ def mark_arguments(
 def reads_limit(config: pytest.Config) -> int | None:
     """Return the number of equal reads in a row that ends a test, None for no limit; ValueError for any other value."""
     value = run_option(config, "poll-limit")
+    if value is None:
+        return READS_MAX
+    from mockserver.testing.setting_checks import checked_reads_limit
+
     try:
-        return READS_MAX if value is None else checked_reads_limit(value)
+        return checked_reads_limit(value)
     except ValueError as refusal:
         raise ValueError(f"mockserver_poll_limit: {refusal}") from None
 
@@ -289,6 +258,10 @@ def _values(text_of: Callable[[str], Any], form: str) -> dict[str, Any]:
     if text_of("choices"):
         lines = (line.strip() for line in text_of("choices"))
         values["choices"] = dict(_choice(form.format("choices"), line) for line in lines if line)
+    if not values:
+        return values
+    from mockserver.testing.setting_checks import setting_error
+
     for name, value in values.items():
         error = setting_error(name, value)
         if error:

@@ -19,7 +19,8 @@ from mockserver.testing.backend import LocalBackend
 from mockserver.testing.rules.builder import python_line
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
-from mockserver.testing.settings import Layer, setting_error
+from mockserver.testing.setting_checks import setting_error
+from mockserver.testing.settings import Layer
 
 if TYPE_CHECKING:
     from mockserver.coverage.coverage import Coverage

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from mockserver._deprecated import message as deprecation
 from mockserver.contract.choices import CHOICES
 from mockserver.pytest_plugin.clones import clone_item, is_unittest
 from mockserver.testing.sweep import ALL, Case, cases, others
@@ -25,7 +24,6 @@ CHOICES_READ: pytest.StashKey[set[str]] = pytest.StashKey()
 _REPORTED_AS: pytest.StashKey[str] = pytest.StashKey()
 _IS_RUN: pytest.StashKey[bool] = pytest.StashKey()
 _FIXTURE = "mockserver_sweep_choices"
-_FORMER = ("choices-read", "touched")  # deprecated names of ALL
 _USAGE = 'takes names of choices, of families, or \'all\', such as ("dual-status", "sessions")'
 
 
@@ -67,16 +65,9 @@ class MarkCheck:
             message = f"got @pytest.mark.{MARK} after the collection of the test; {expected}"
         if message is not None:
             pytest.fail(message, pytrace=False)
-        for name in _given(item):
-            if name in _FORMER:
-                item.warn(DeprecationWarning(deprecation(f"pytest mark {MARK}({name!r})")))
 
 
 def _names(node: pytest.Item) -> list[Any]:
-    return [ALL if name in _FORMER else name for name in _given(node)]
-
-
-def _given(node: pytest.Item) -> list[Any]:
     return [name for mark in node.iter_markers(MARK) for name in mark.args]
 
 

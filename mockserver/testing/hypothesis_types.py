@@ -9,6 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mockserver.testing.bodies import (
+    CreateCampaignRequest,
+    CreateConnectionSessionRequest,
+    PreviewAudienceRequest,
+    StartCampaignRequest,
+    campaigns,
+    content,
+)
+
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
@@ -16,15 +25,6 @@ if TYPE_CHECKING:
 def register() -> None:
     """Register strategies for request bodies, and for the types with fields of type `Any`, which Hypothesis refuses."""
     from hypothesis import strategies as st
-
-    from mockserver.testing.bodies import (
-        CreateCampaignRequest,
-        CreateConnectionSessionRequest,
-        PreviewAudienceRequest,
-        StartCampaignRequest,
-        campaigns,
-        content,
-    )
 
     for body in (
         PreviewAudienceRequest,

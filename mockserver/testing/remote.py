@@ -23,6 +23,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from mockserver._json import JSON
 from mockserver.contract.text import did_you_mean
+from mockserver.coverage.coverage import Coverage
 from mockserver.scenario import library
 from mockserver.scenario.documents import read, refusal, to_plain
 from mockserver.scenario.problems import Problem, ScenarioError
@@ -44,7 +45,6 @@ from mockserver.testing.transports.loopback_receiver import LoopbackReceiver
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from mockserver.coverage.coverage import Coverage
     from mockserver.server.webhooks.local_receivers import ReceiverTarget
 
 __tracebackhide__ = is_refusal
@@ -188,8 +188,6 @@ class RemoteBackend:
     def _gather_coverage(self) -> None:
         """Add what the sandbox has covered, before it is closed or its journal is gone."""
         if self._coverage is not None:
-            from mockserver.coverage.coverage import Coverage
-
             document = self._request("readCoverage", {})
             self._coverage.update(Coverage.from_json(document, f"the coverage of {self._client.url}"))
 

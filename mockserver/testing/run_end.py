@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import islice
 from weakref import ref
 
+from mockserver.conduct.evidence import FINAL, request_of
 from mockserver.contract.effects import deciding
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.text import json_value
@@ -94,8 +95,6 @@ def _row(newest_first: Sequence[JournalEntry]) -> Sequence[JournalEntry]:
     if not newest_first or newest_first[0].operation not in _RECORD_READS:
         return ()
     newest = newest_first[0]
-    from mockserver.conduct.evidence import request_of  # imported here: few tests have a row
-
     request, has_ended, is_given = request_of(newest), _has_ended(newest), _is_given(newest)
     for place, entry in enumerate(newest_first):
         is_equal = (entry.status, entry.answer) == (newest.status, newest.answer) and request_of(entry) == request
@@ -105,8 +104,6 @@ def _row(newest_first: Sequence[JournalEntry]) -> Sequence[JournalEntry]:
 
 
 def _has_ended(read: JournalEntry) -> bool:
-    from mockserver.conduct.evidence import FINAL
-
     return _status(read) in FINAL
 
 

@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import cached_property, wraps
 from json import dumps
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack
 
-from mockserver._deprecated import DEPRECATED, warn_deprecated
 from mockserver._json import JSON
 from mockserver.contract.endpoints import OperationName
+from mockserver.contract.text import printable
+from mockserver.server.report.failure import in_words
 from mockserver.server.webhooks import event_loops
 from mockserver.testing.arguments import (
     LengthByUnit,
@@ -28,6 +28,11 @@ from mockserver.testing.arguments import (
     length_of_sleep,
 )
 from mockserver.testing.backend import Backend, LocalBackend
+from mockserver.testing.call_log import CallLog
+from mockserver.testing.conduct import SEVERITIES, ConductReport, Ledger, format_findings
+from mockserver.testing.receivers import Receiver
+from mockserver.testing.report.failures import describe
+from mockserver.testing.report.snapshots import UndoneRun, snapshot, undone_run
 from mockserver.testing.rules.builder import ActiveRule, OwnRules, RuleBuilder
 from mockserver.testing.rules.effects import Length, length
 from mockserver.testing.run_end import ReadsLimit
@@ -40,12 +45,8 @@ if TYPE_CHECKING:
     import requests
 
     from mockserver.server.hosting.host import HostedSandbox
-    from mockserver.testing.call_log import CallLog
     from mockserver.testing.calls import Calls, Conditions
-    from mockserver.testing.conduct import ConductReport, Ledger
     from mockserver.testing.end_user import EndUser
-    from mockserver.testing.receivers import Receiver
-    from mockserver.testing.report.snapshots import UndoneRun
 
 __tracebackhide__ = is_refusal
 P = ParamSpec("P")
@@ -207,8 +208,6 @@ class Sandbox:
     @cached_property
     def calls(self) -> CallLog:
         """The calls that it has received: `sandbox.calls("startCampaign")` returns those of an operation (see `CallLog`)."""
-        from mockserver.testing.call_log import CallLog  # here and below: many a test asserts on responses alone
-
         return CallLog(self._backend)
 
     def assert_order(self, *operations: OperationName, exact: bool = False) -> None:
@@ -283,11 +282,7 @@ class Sandbox:
             failure: The exception or the message of a test that failed; without one the first line names the last refused or
                 faulted call.
         """
-        from mockserver.contract.text import printable
-        from mockserver.server.report import text
-        from mockserver.server.report.failure import in_words
-        from mockserver.testing.report.failures import describe
-        from mockserver.testing.report.snapshots import snapshot
+        from mockserver.server.report import text  # late: few tests print their report
 
         described = describe(failure) if isinstance(failure, BaseException) else in_words(failure) if failure else None
         undone = self._undone_by(failure)
@@ -313,15 +308,11 @@ class Sandbox:
     @property
     def ledger(self) -> Ledger:
         """The side effects of the calls so far: executions, sends, duplicates, clones, abandoned sessions, unused media."""
-        from mockserver.testing.conduct import Ledger
-
         return Ledger(self._backend.run("readLedger"))
 
     @property
     def conduct(self) -> ConductReport:
         """The findings on the client's conduct so far, the worst first; empty, thus false, if there are none."""
-        from mockserver.testing.conduct import ConductReport
-
         return ConductReport(self._backend.run("readConduct"))
 
     def assert_conduct(self, *, max_severity: int | None = None) -> None:
@@ -336,8 +327,6 @@ class Sandbox:
             AssertionError: There are findings; its first line is the worst one.
             ValueError: `max_severity` is not 1, 2 or 3.
         """
-        from mockserver.testing.conduct import SEVERITIES, format_findings
-
         if max_severity not in (None, *SEVERITIES):
             raise ValueError(
                 f"max_severity: got {max_severity!r}; expected 1, 2 or 3, or None so that no finding passes"
@@ -595,8 +584,6 @@ class Sandbox:
             >>> receiver.deliveries
             []
         """
-        from mockserver.testing.receivers import Receiver
-
         tenant = tenant_id or self.tenant_id
         if isinstance(target, str):
             own = {"secret": secret} if secret is not None else {}
@@ -620,8 +607,6 @@ class Sandbox:
         try:
             yield
         except Exception as failure:
-            from mockserver.testing.report.snapshots import undone_run
-
             self._undone = undone_run(failure, self._backend, self.settings)
             raise
         finally:
@@ -652,15 +637,6 @@ class Sandbox:
 
     def __repr__(self) -> str:
         return f"<Sandbox {self.id} {self._backend}>"
-
-    if not TYPE_CHECKING:  # a type checker reports a moved name; a program gets it with a warning
-
-        def __getattr__(self, name: str) -> Any:
-            former = f"Sandbox.{name}"
-            if former not in DEPRECATED:
-                raise AttributeError(f"'Sandbox' object has no attribute {name!r}", name=name, obj=self)
-            warn_deprecated(former)
-            return attrgetter(DEPRECATED[former].use.removeprefix("Sandbox."))(self)
 
     @property
     def _hosted(self) -> HostedSandbox:

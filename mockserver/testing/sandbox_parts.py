@@ -11,10 +11,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mockserver._json import JSON
-from mockserver.contract.text import camel_case
+from mockserver.contract.text import camel_case, closest_match_hint
+from mockserver.server.report import exchanges
 from mockserver.testing.arguments import instant, is_refusal
 from mockserver.testing.backend import Backend
-from mockserver.testing.settings import did_you_mean
 
 if TYPE_CHECKING:
     import flask
@@ -114,8 +114,6 @@ class Log:
     @property
     def exchanges(self) -> list[Exchange[Any, Any]]:
         """Every call so far, oldest first, also of paths that no operation has."""
-        from mockserver.server.report import exchanges
-
         return [exchanges.read(row) for row in self.journal["exchanges"]]
 
     @property
@@ -191,7 +189,7 @@ class Admin:
         tenant = tenants.get(tenant_id)
         if tenant is None:
             raise ValueError(
-                f"tenant_id: got {tenant_id!r}; expected {', '.join(tenants)}{did_you_mean(tenant_id, tenants)}"
+                f"tenant_id: got {tenant_id!r}; expected {', '.join(tenants)}{closest_match_hint(tenant_id, tenants)}"
             )
         return tenant.secret_key, tenant.public_key
 

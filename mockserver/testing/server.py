@@ -31,8 +31,10 @@ from mockserver.testing.arguments import (
     is_refusal,
 )
 from mockserver.testing.backend import LocalBackend
+from mockserver.testing.report.notes import add_notes
 from mockserver.testing.sandbox import Sandbox
-from mockserver.testing.settings import FILES, Layer, Settings, merge_layers
+from mockserver.testing.setting_checks import merge_layers
+from mockserver.testing.settings import FILES, Layer, Settings
 
 if TYPE_CHECKING:
     import socket
@@ -294,7 +296,7 @@ class MockServer:
 
         check_function("explore", function, "a function of a sandbox")
         own = ("settings", "test", "failures")
-        check_names("explore", options.keys() - {"held"}, (*own, *names_of(ExploreOptions)))
+        check_names("explore", options, (*own, *names_of(ExploreOptions)))
         values = _settings_of_runs("explore", settings)
         name = str(test or getattr(function, "__qualname__", type(function).__qualname__))
         report = explore(lambda: self.sandbox(**values), function, ExploreOptions(**options), name)
@@ -382,8 +384,6 @@ class MockServer:
 
     def __exit__(self, _: object, failure: BaseException | None, __: object) -> None:
         if self._has_report and failure is not None:
-            from mockserver.testing.report.notes import add_notes
-
             add_notes(failure, list(self.made))
         self.close()
 

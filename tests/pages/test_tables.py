@@ -9,7 +9,7 @@ from typing import Literal
 
 import pytest
 
-from mockserver import MockServer, Sandbox
+from mockserver import MockServer
 from mockserver.cli import main
 from mockserver.contract.choices import FAMILIES
 from mockserver.contract.effects import EFFECTS, FORGERIES
@@ -19,6 +19,7 @@ from mockserver.testing import strategies
 from mockserver.testing.explore import ExploreOptions
 from mockserver.testing.explore.tables import NAMES as EXPLORED
 from mockserver.testing.machine import INVARIANTS
+from mockserver.testing.sandbox import Aio
 from mockserver.testing.settings import NAMES
 from tests.pages.blocks import read
 
@@ -36,15 +37,9 @@ def options(command: str, capsys: pytest.CaptureFixture[str]) -> set[str]:
 
 
 def test_the_page_on_time_names_every_async_form() -> None:
-    forms = {name for name in dir(Sandbox) if name.endswith("_async")}
+    forms = {name for name in dir(Aio) if not name.startswith("_")}
 
-    assert forms == set(re.findall(r"`(\w+_async)", read("docs/time.md")))
-
-
-def test_each_async_form_has_a_sync_one() -> None:
-    forms = [name for name in dir(Sandbox) if name.endswith("_async") and name != "run_async"]
-
-    assert [] == [name for name in forms if not callable(getattr(Sandbox, name.removesuffix("_async"), None))]
+    assert forms == set(re.findall(r"`(?:mockserver\.)?aio\.(\w+)", read("docs/time.md")))
 
 
 def test_the_page_on_the_control_plane_names_every_route() -> None:

@@ -1,7 +1,8 @@
-"""The public interface of the last release, as `docs/reference` has it, and that of this checkout."""
+"""The public interface that `docs/reference` has, and that of this checkout."""
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from mockserver.version import VERSION
@@ -14,7 +15,7 @@ _HEAD: Final = "version "
 
 
 def committed() -> Interface:
-    """Return the interface of the last release."""
+    """Return the interface that `docs/reference` has."""
     head, *lines = NAMES.read_text(encoding="utf-8").splitlines()
     return Interface(head.removeprefix(_HEAD), tuple(lines), STUB.read_text(encoding="utf-8"))
 
@@ -24,8 +25,14 @@ def current() -> Interface:
     return Interface(VERSION, names.lines(), python_names.stub())
 
 
+def is_released(version: str) -> bool:
+    """Return True if the changelog has a day for a version."""
+    changelog = (python_names.ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    return re.search(rf"^## {re.escape(version)} - \d", changelog, re.MULTILINE) is not None
+
+
 def write(interface: Interface) -> None:
-    """Make an interface that of the last release."""
+    """Write an interface to `docs/reference`."""
     text = "\n".join([f"{_HEAD}{interface.version}", *interface.names])
     NAMES.write_text(f"{text}\n", encoding="utf-8", newline="\n")
     STUB.write_text(interface.stub, encoding="utf-8", newline="\n")

@@ -1,4 +1,4 @@
-"""The public names that are not Python's, made from the code: one fact per line, which a release keeps or deprecates."""
+"""The public names that are not Python's, made from the code: one fact per line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from typing import Any
 import mockserver
 from docs.reference import tables
 from mockserver import MockServer, cli, pytest_plugin
-from mockserver._deprecated import DEPRECATED, FORMER_COMMANDS
 from mockserver.cli.settings import SCENARIO, SETTINGS
 from mockserver.conduct.rules import RULES, Finding
 from mockserver.contract import clauses
@@ -40,14 +39,13 @@ from tests.public_interface.shapes import schema_facts, value_facts
 
 _OF_MAINTAINERS = ("bench", "dev", "docs", "manifests")
 _HEADER = re.compile(r'"(x-mock-[a-z-]+)"', re.IGNORECASE)
-SINCE = "deprecated since "
 _VALUE = ("is a flag", "takes a value")
 
 
 @cache
 def lines() -> tuple[str, ...]:
     """Return every fact, sorted, without repetition."""
-    kinds = (_package, _python, _pytest, _commands, _environment, _control, _tables, _files, _deprecations)
+    kinds = (_package, _python, _pytest, _commands, _environment, _control, _tables, _files)
     return tuple(sorted({fact for kind in kinds for fact in kind()}))
 
 
@@ -81,16 +79,11 @@ def _pytest() -> Iterator[str]:
 
 
 def _commands() -> Iterator[str]:
-    former = {use: name for name, use in FORMER_COMMANDS.items()}
     for name, (parser, _) in tables.commands().items():
-        for line in _command(name, parser):
-            yield line
-            if name in former:
-                yield line.replace(f"command {name}", f"command {former[name]}", 1)
+        yield from _command(name, parser)
     for setting in (SCENARIO, *SETTINGS):
-        for name in filter(None, (setting.name, setting.former)):
-            if setting.default:
-                yield f"setting {name}, default {setting.default}"
+        if setting.default:
+            yield f"setting {setting.name}, default {setting.default}"
 
 
 def _command(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
@@ -197,7 +190,7 @@ def _files() -> Iterator[str]:
     for place, row in (("clauses", ClauseResult), ("choices", ChoiceResult), ("clauses[].proofs", ExchangeExcerpt)):
         yield from (f"verify report.{place}[].{name}" for name in row._fields)
     yield from value_facts("verify report", VerifyReport("", 0, 0.0, (), (), (), 0, "").as_json())
-    for command in ("choices", "clauses", "lint-client", "conduct", "scenarios", "docs", "skill"):
+    for command in ("choices", "clauses", "lint-client", "scenarios", "docs", "skill"):
         yield from value_facts(f"mockserver {command} --json", _printed(command), frozenset(("means",)))
 
 
@@ -224,7 +217,3 @@ def _printed(command: str) -> Any:
     with contextlib.redirect_stdout(io.StringIO()) as out:
         cli.main([command, "--json"])
     return json.loads(out.getvalue())
-
-
-def _deprecations() -> Iterator[str]:
-    yield from (f"{SINCE}{row.since}: {name}; use {row.use}" for name, row in DEPRECATED.items())

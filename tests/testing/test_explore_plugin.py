@@ -911,17 +911,3 @@ def test_what_the_clean_runs_show_is_below_the_line_of_a_test_that_passes(suite:
             "  the clean run made no call, so nothing was explored",
         ]
     )
-
-
-def test_the_former_name_held_of_the_mark_works_and_warns(suite: Suite) -> None:
-    source = """
-    import pytest
-
-    @pytest.mark.mockserver_explore(choices=(), faults=("drop-before",), held=0.5)
-    def test_it(mockserver):
-        mockserver.call("GET", "/v1/campaigns")
-    """
-    result = suite.run(source, "-W", "default")
-
-    result.assert_outcomes(passed=1, warnings=1)
-    result.stdout.fnmatch_lines(["*ExploreOptions.held is deprecated since 0.1; use ExploreOptions.response_delay*"])

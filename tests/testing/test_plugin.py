@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mockserver import pytest_plugin
+from mockserver.testing import setting_checks
 from mockserver.testing.sandbox import Sandbox
 from tests.testing.conftest import PLUGIN, Suite
 
@@ -357,7 +357,7 @@ def test_a_mark_is_checked_once_for_all_tests_of_a_parametrized_function(
     suite: Suite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checked: list[str] = []
-    monkeypatch.setattr(pytest_plugin, "setting_error", lambda name, _: checked.append(name))
+    monkeypatch.setattr(setting_checks, "setting_error", lambda name, _: checked.append(name))
     result = suite.run(
         """
         import pytest

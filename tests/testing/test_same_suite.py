@@ -337,8 +337,7 @@ def test_without_the_option_such_a_test_fails(suite: Suite, running: MockServer)
     suite.run(test).assert_outcomes(failed=1)
 
 
-@pytest.mark.parametrize("option", ["--mockserver-sandbox-labels", "--mockserver-labels"])
-def test_the_sandboxes_of_a_suite_have_its_labels(suite: Suite, running: MockServer, option: str) -> None:
+def test_the_sandboxes_of_a_suite_have_its_labels(suite: Suite, running: MockServer) -> None:
     with RemoteServer(running.url, labels={"job": "4711"}).sandbox():
         (hosted,) = running._host.sandboxes.values()
         assert {"job": "4711"} == hosted.labels
@@ -352,12 +351,9 @@ def test_the_sandboxes_of_a_suite_have_its_labels(suite: Suite, running: MockSer
             assert [mockserver.id] == [row["sandboxId"] for row in json.load(answer)["sandboxes"]]
     """
 
-    result = suite.run(test, "--mockserver-url", running.url, option, "job:4711,os:linux", "-W", "default")
+    result = suite.run(test, "--mockserver-url", running.url, "--mockserver-sandbox-labels", "job:4711,os:linux")
 
     result.assert_outcomes(passed=1)
-    assert ("labels is deprecated since 0.1; use --mockserver-sandbox-labels" in result.stdout.str()) == (
-        option == "--mockserver-labels"
-    )
 
 
 def test_a_server_beyond_this_machine_needs_the_name_of_this_machine_for_receivers() -> None:

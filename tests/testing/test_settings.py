@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
-from mockserver.testing.settings import Layer, merge_layers
+from mockserver.testing.setting_checks import merge_layers
+from mockserver.testing.settings import Layer
 from tests.testing.conftest import Suite
 
 SOURCES = ("ini file", "command line", "mockserver_settings", "mark")
@@ -246,46 +247,3 @@ def test_the_plugin_loads_nothing_heavy_before_a_fixture_is_requested(suite: Sui
     )
 
     result.assert_outcomes(passed=1)
-
-
-class TestTheFormerNameOfTheFolderForFailures:
-    FAILS = "    def test_it(mockserver):\n        mockserver.call('GET', '/v1/campaigns')\n        assert 0\n"
-
-    @pytest.mark.parametrize(
-        ("arguments", "name", "use"),
-        [
-            (("--mockserver-failures", "kept"), "option --mockserver-failures", "--mockserver-failures-dir"),
-            (("-o", "mockserver_failures=kept"), "setting mockserver_failures", "mockserver_failures_dir"),
-        ],
-    )
-    def test_works_and_warns(self, suite: Suite, arguments: tuple[str, ...], name: str, use: str) -> None:
-        result = suite.run(self.FAILS, *arguments, "-W", "default")
-
-        assert ["test_mine.py.test_it.yaml"] == [path.name for path in (suite.pytester.path / "kept").glob("*.yaml")]
-        result.stdout.fnmatch_lines([f"*DeprecationWarning: pytest {name} is deprecated since 0.1; use {use}"])
-
-    @pytest.mark.parametrize(
-        "arguments",
-        [
-            ("--mockserver-failures=a", "--mockserver-failures-dir=b"),
-            ("-o", "mockserver_failures=a", "-o", "mockserver_failures_dir=b"),
-        ],
-    )
-    def test_with_another_value_is_refused(self, suite: Suite, arguments: tuple[str, ...]) -> None:
-        result = suite.run(self.FAILS, *arguments)
-
-        assert pytest.ExitCode.USAGE_ERROR == result.ret
-        pytest.LineMatcher(result.errlines).fnmatch_lines(["*got *failures?dir=b and *failures=a; expected *dir alone"])
-
-    def test_ends_a_run_that_makes_errors_of_warnings_in_one_line(self, suite: Suite) -> None:
-        result = suite.run(self.FAILS, "--mockserver-failures=a", "-W", "error::DeprecationWarning")
-
-        assert pytest.ExitCode.USAGE_ERROR == result.ret
-        pytest.LineMatcher(result.errlines).fnmatch_lines(
-            ["ERROR: *--mockserver-failures is deprecated since 0.1; use*"]
-        )
-
-    def test_on_the_command_line_wins_over_the_ini_file(self, suite: Suite) -> None:
-        suite.run(self.FAILS, "--mockserver-failures=kept", "-o", "mockserver_failures_dir=off", "-W", "default")
-
-        assert (suite.pytester.path / "kept").is_dir()

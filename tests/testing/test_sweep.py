@@ -89,18 +89,6 @@ def test_a_sweep_over_all_runs_the_options_of_what_the_first_run_read_and_no_oth
     assert [] == [name for name in found if name.startswith(("cancel-", "session-", "progress-"))]
 
 
-@pytest.mark.parametrize("former", ["choices-read", "touched"])
-def test_a_former_name_works_and_warns(suite: Suite, former: str) -> None:
-    result = suite.run(NAIVE.format(names=f'"{former}"'), "-W", "default")
-
-    result.stdout.fnmatch_lines(
-        [
-            f"*DeprecationWarning: pytest mark mockserver_sweep({former!r}) is deprecated since 0.1; use mockserver_sweep('all')"
-        ]
-    )
-    assert suite.run(NAIVE.format(names='"all"')).parseoutcomes()["passed"] == result.parseoutcomes()["passed"]
-
-
 def test_a_sweep_over_all_leaves_the_defaults_to_the_first_run() -> None:
     defaults = {f"{row.id}={row.default}" for row in CHOICES.values()}
 
@@ -499,22 +487,6 @@ def test_a_sweep_may_be_had_without_the_fixture_that_makes_a_sandbox(suite: Suit
     )
 
     result.assert_outcomes(passed=4)
-
-
-def test_the_former_name_of_the_choices_of_a_run_works_and_warns(suite: Suite) -> None:
-    result = suite.run(
-        """
-        import pytest
-
-        @pytest.mark.mockserver_sweep("success-status")
-        def test_it(mockserver_sweep_choices, mockserver_option):
-            assert mockserver_sweep_choices == mockserver_option != {}
-        """,
-        *("-W", "default"),
-    )
-
-    result.assert_outcomes(passed=3, warnings=3)
-    result.stdout.fnmatch_lines(["*fixture mockserver_option is deprecated since 0.1; use mockserver_sweep_choices"])
 
 
 def test_selecting_one_option_runs_it_alone(suite: Suite) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import InitVar, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
-from mockserver._deprecated import warn_deprecated
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.text import closest_match_hint
@@ -57,16 +56,8 @@ class ExploreOptions:
     seed: int = 0
     runs: int = 1_000
     response_delay: float = 1.0
-    held: InitVar[float | None] = None  # the deprecated name of `response_delay`
 
-    def __post_init__(self, held: float | None) -> None:
-        if held is not None:
-            if self.response_delay not in (held, type(self).response_delay):
-                raise ValueError(
-                    f"got response_delay={self.response_delay!r} and held={held!r}; expected response_delay alone"
-                )
-            warn_deprecated("ExploreOptions.held", stacklevel=3)
-            object.__setattr__(self, "response_delay", held)
+    def __post_init__(self) -> None:
         for name in ("faults", "operations", "choices", "tolerates"):
             value = getattr(self, name)
             if isinstance(value, str):
@@ -115,7 +106,7 @@ class ExploreOptions:
 
 
 def names_of(options: Any) -> tuple[str, ...]:
-    """Return the names of the options of a class, without deprecated ones."""
+    """Return the names of the options of a class."""
     return tuple(field.name for field in fields(options))
 
 

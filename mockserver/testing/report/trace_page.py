@@ -13,17 +13,17 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from jinja2 import Template
+from markupsafe import Markup
 
 from mockserver._json import JSON
 from mockserver.contract.text import json_value, printable
 from mockserver.server.api.response import HttpResponse
+from mockserver.server.dashboard.environment import asset, environment
 from mockserver.testing.report.trace import Trace
 from mockserver.version import TRACE_VERSION, VERSION
-
-if TYPE_CHECKING:
-    from jinja2 import Template
-    from markupsafe import Markup
 
 _ASSETS: Final = Path(__file__).parent / "trace_assets"
 _LABEL: Final = '<p class="label" aria-live="polite"></p>\n'  # below the slider
@@ -166,21 +166,15 @@ def _asset(name: str) -> str:
 
 @cache
 def _template() -> Template:
-    """Return the template, loaded for the first trace only, in the environment of the dashboard's."""
-    from mockserver.server.dashboard.environment import environment
-
+    """Return the template, in the environment of the dashboard's."""
     return environment().from_string(_asset("page.html"))
 
 
 def _style() -> str:
     """Return the dashboard's stylesheet and the rules of this page."""
-    from mockserver.server.dashboard.environment import asset
-
     return asset("style.css").decode().replace("\r\n", "\n") + _asset("style.css")
 
 
 def _content(text: str) -> Markup:
     """Return a text as the content of an element; quotes stay as they are, which makes JSON a third shorter."""
-    from markupsafe import Markup
-
     return Markup(text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
