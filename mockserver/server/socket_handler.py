@@ -50,7 +50,6 @@ _INLINE_RECORDS_MAX = 2_000  # chats, or campaigns and templates, of a sandbox w
 _INLINE_TIMERS_MAX = 1_000  # which may all be due
 _PIECE_BYTES = 256 * 1024  # of a large body; to copy and send more takes the loop a millisecond
 _PLACES_MAX, _PLACE_CHARS = 1_024, 512  # of targets with their hosts that are remembered
-_LARGE_CHATS = 50_000  # of a tenant, whose objects a garbage collection takes milliseconds to visit
 
 Result = TypeVar("Result")
 
@@ -73,19 +72,11 @@ class SocketHandler:
     Args:
         host: may get and lose sandboxes while the server runs.
         root: the sandbox at the root, by default the host's default one.
-        on_growth: gets called by a worker after a request that may have made objects for each of many chats.
     """
 
-    def __init__(
-        self,
-        host: SandboxHost,
-        root: HostedSandbox | None = None,
-        *,
-        on_growth: Callable[[], None] | None = None,
-    ) -> None:
+    def __init__(self, host: SandboxHost, root: HostedSandbox | None = None) -> None:
         self._host = host
         self._root = root
-        self._on_growth = on_growth
         self._places: Places = {}
         # The latest batch of each stream, which the readers at one place share.
         self._batches: WeakKeyDictionary[HostedSandbox, dict[Any, Batch]] = WeakKeyDictionary()
@@ -106,7 +97,7 @@ class SocketHandler:
 
     def respond(self, incoming: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:
         """Return the response to a request, or a coroutine for a request that may take long."""
-        call = _SocketCall(self._host, self._root, incoming, self._on_growth, self._places)
+        call = _SocketCall(self._host, self._root, incoming, self._places)
         if incoming.size_bytes and (incoming.is_spooled or incoming.size_bytes > _INLINE_BODY_MAX_BYTES):
             return call.respond_later(None)
         routed = call.routed()
@@ -139,18 +130,6 @@ def _is_short(sandbox: SandboxState, method: str) -> bool:
     return records <= _INLINE_RECORDS_MAX
 
 
-def _grows(host: SandboxHost, routed: RoutedRequest) -> bool:
-    """Return True for a request that may make an object for each of many chats: a start, or a command of the control plane."""
-    request, hosted, part = routed
-    is_command = part is front_controller.CONTROL
-    if request.method != "POST" or not (is_command or request.target.endswith("/start")):
-        return False
-    newest = next(reversed(tuple(host.sandboxes.values())), None) if is_command else None
-    sandboxes = [each.sandbox for each in (hosted, newest) if each is not None]
-    tenants = [tenant for sandbox in sandboxes for tenant in tuple(sandbox.tenants.values())]
-    return any(len(tenant.chats) >= _LARGE_CHATS for tenant in tenants)
-
-
 class _SocketCall:
     """
     One request, from the server to the front controller and back.
@@ -163,21 +142,19 @@ class _SocketCall:
     Lifetime: until its response is sent.
     """
 
-    __slots__ = ("_host", "_incoming", "_on_growth", "_on_lost", "_places", "_root", "is_quiet")
+    __slots__ = ("_host", "_incoming", "_on_lost", "_places", "_root", "is_quiet")
 
     def __init__(
         self,
         host: SandboxHost,
         root: HostedSandbox | None,
         incoming: Request,
-        on_growth: Callable[[], None] | None,
         places: Places,
     ) -> None:
         self._host = host
         self._root = root
         self._incoming = incoming
         self._places = places
-        self._on_growth = on_growth
         self._on_lost: Callable[[], None] | None = None
         self.is_quiet = False
 
@@ -288,8 +265,6 @@ class _SocketCall:
         if routed[1] is not None:
             front_controller.dispatch_due_before(routed[1])
         current = front_controller.run_request(self._host, routed, self)
-        if self._on_growth is not None and _grows(self._host, routed):
-            self._on_growth()
         if isinstance(current, WaitingCall):
             request, hosted, part = routed
             return (request._replace(body=b""), hosted, part), current  # the wait would hold it

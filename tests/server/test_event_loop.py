@@ -593,24 +593,6 @@ print([name for name in ("flask", "werkzeug", "jinja2") if name in sys.modules])
     assert ("200\n[]\n", "") == (done.stdout, done.stderr)
 
 
-@pytest.mark.parametrize(("chats", "growths"), [(10, 0), (50_000, 3)])
-def test_a_worker_reports_what_may_make_many_objects(chats: int, growths: int) -> None:
-    """`serve` then takes them out of garbage collections, each of which would visit them."""
-    calls: list[str] = []
-    host = SandboxHost()
-    host.create(SandboxConfig(), id=DEFAULT_ID)
-    with Server(SocketHandler(host, on_growth=lambda: calls.append("growth"))) as server:
-        host.origin = server.url
-        made = requests.post(f"{server.url}/_mock/sandboxes", json={"given": {"chats": {"count": chats}}}).json()
-        headers = {"X-API-Key": made["secretKey"]}
-        requests.get(f"{made['baseUrl']}/_mock/state?chats=1")
-        requests.post(f"{made['baseUrl']}/v1/campaigns/audience-preview", headers=headers, json={})
-        requests.post(f"{made['baseUrl']}/v1/campaigns/campaign_unknown/start", headers=headers)
-        requests.post(f"{made['baseUrl']}/_mock/reset")
-
-    assert growths == len(calls)
-
-
 def test_a_large_body_is_sent_in_pieces_and_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """To copy and send it at one time would take the loop milliseconds, in which it serves no other connection."""
     sizes: list[int] = []
