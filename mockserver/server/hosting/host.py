@@ -152,29 +152,19 @@ class HostedSandbox:
 
     def log_call(self, request: HttpRequest, begun_us: Duration | None, response: HttpResponse | NoResponse) -> None:
         """Write a call of the API to the server's log; `begun_us` is what `SandboxHost.begin_us` returned at its begin."""
-        log, sandbox = self.host.log, self.sandbox
+        log, entry = self.host.log, response.entry
         assert log is not None
-        try:
-            latest = sandbox.journal.exchanges[-1]  # without the lock, which takes a tenth of the time of a line
-        except IndexError:
-            latest = None
         if (
             log.has_texts
-            and latest is not None
-            and latest.call.headers is request.headers
-            and latest.fault is None
-            and latest.status is not None
-            and latest.status < 400
+            and entry is not None
+            and entry.fault is None
+            and entry.status is not None
+            and entry.status < 400
             and "traceparent" not in request.headers
         ):
-            log.add((self._plain_calls, latest, request.target))
+            log.add((self._plain_calls, entry, request.target))
             return
-        with sandbox.lock:
-            # A call has the headers of its request; the newest entries come first, and only a wait lets others pass it.
-            newest_first = reversed(sandbox.journal.exchanges)
-            entry = next((each for each in newest_first if each.call.headers is request.headers), None)
-            context = self.log_context()
-        log.write(call_line(context, self.host.logged(request, begun_us), response, entry))
+        log.write(call_line(self.log_context(), self.host.logged(request, begun_us), response, entry))
 
     def _log_attempts(self, planned: PlannedAttempt, attempts: Sequence[Attempt]) -> None:
         """Lock: the caller holds it."""
