@@ -133,7 +133,6 @@ def _serve(
             explain=not options.no_reason_header,
             error_body=error_body,
             on_refusal=lambda status, why: log.write(refusal_line(status, why)) if log else None,
-            on_wait=log.write_plain_calls if log is not None and log.has_texts else None,
             limits=_connection_limits(options),
         )
     url = _reachable(server.url)
@@ -439,13 +438,9 @@ def _logger(form: str, writer: LogWriter) -> Iterator[ServerLog | None]:
     if form == "off":
         yield None
     elif form == "text":
-        log = ServerLog(lambda line: writer.write(partial(as_text, line), line.date), writer.write)
-        try:
-            yield log
-        finally:
-            log.write_plain_calls()
+        yield ServerLog(lambda line: writer.write(*as_text(line)))
     else:
-        log = ServerLog(lambda line: writer.write(partial(as_json, line)))
+        log = ServerLog(lambda line: writer.write(as_json(line)))
         failures = _Failures(log)
         _LOG.addHandler(failures)
         try:

@@ -74,10 +74,7 @@ def _call(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client
         response = map_response(response, partial(browsing.confined, to=to))
     if host.log is None:
         return response
-    if not isinstance(response, WaitingCall):
-        hosted.log_call(request, begun_us, response)
-        return response
-    request = request._replace(body=b"")  # the wait would hold it
+    request = request._replace(body=b"")  # a wait would hold it
 
     def logged(response: Response) -> Response:
         hosted.log_call(request, begun_us, response)
@@ -113,7 +110,8 @@ def _control(
         return dashboard.unknown_page(PageAccess(host, hosted, request), request, response.json()["message"])
     if host.log is not None and request.method not in ("GET", "HEAD"):
         context = hosted.log_context() if hosted is not None else LogContext()
-        host.log.write(command_line(context, host.logged(request, begun_us), response, routes.command_of(request)))
+        took, command = host.since_us(begun_us), routes.command_of(request)
+        host.log.write(command_line(context, request, response, took, command))
     if request.method == "GET" and paths.is_shared(request.target):
         return response._replace(headers=(*response.headers, ("Vary", "Accept")))
     return response

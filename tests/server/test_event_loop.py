@@ -532,27 +532,6 @@ def test_a_thread_that_waits_for_another_program_leaves_its_place_in_the_pool_to
     loop.close()
 
 
-def test_the_function_before_each_wait_runs_after_what_is_ready_and_its_failure_ends_no_loop(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    calls: list[str] = []
-
-    def on_wait() -> None:
-        calls.append("wait")
-        raise ValueError
-
-    loop = event_loop.new_event_loop(on_wait=on_wait)
-    loop.call_soon(calls.append, "ready")
-    loop.call_soon(loop.stop)
-    loop.run_forever()
-    loop.call_soon(loop.stop)
-    loop.run_forever()
-    loop.close()
-
-    assert ["wait", "ready", "wait"] == calls
-    assert ["unexpected failure before the server waits"] * 2 == [record.getMessage() for record in caplog.records]
-
-
 def test_an_error_of_a_worker_is_the_error_of_its_call(serve: Serve) -> None:
     log: list[str] = []
 
