@@ -34,7 +34,6 @@ _LOG = logging.getLogger("mockserver")
 
 _SWITCH_SECONDS = 0.0002
 _FINISH_SECONDS = 0.5
-_FULL_COLLECTION_EVERY = 50  # collections of the middle generation; each full one takes milliseconds
 
 
 def add_serve_options(serve: argparse.ArgumentParser) -> None:
@@ -80,7 +79,6 @@ def serve(
     from mockserver.server.log import unblocked_stderr
 
     resolve(options, SCENARIO, *SETTINGS)
-    gc.disable()  # until the server listens: the start makes little garbage, and a collection walks every module
     dropped = _dropped_json if options.log_format == "json" else _dropped_text
     with (
         _stopped_by_signals(stop_signals()),
@@ -127,7 +125,7 @@ def _serve(
     hosted = create(host) if create else host.create(_sandbox_config(options), id=DEFAULT_ID)
     host.log = log  # not of the calls that `open` repeats
     with _explained(options.host, options.port):
-        handler = SocketHandler(host, on_growth=gc.freeze)
+        handler = SocketHandler(host)
         server = Server(
             handler,
             options.host,
@@ -135,7 +133,6 @@ def _serve(
             explain=not options.no_reason_header,
             error_body=error_body,
             on_refusal=lambda status, why: log.write(refusal_line(status, why)) if log else None,
-            on_wait=log.write_plain_calls if log is not None and log.has_texts else None,
             limits=_connection_limits(options),
         )
     url = _reachable(server.url)
@@ -206,8 +203,6 @@ def _watch(host: SandboxHost, server: Server, limits: ServerLimits, end: Callabl
 def _tune_process() -> None:
     """Set the garbage collector and the threads of this process for many short calls next to few long ones."""
     gc.freeze()  # modules and seed data stay: without them a full collection holds a call for 1 ms instead of 20
-    gc.set_threshold(*gc.get_threshold()[:2], _FULL_COLLECTION_EVERY)
-    gc.enable()
     # A thread that waits for the interpreter gets it after this time, not after 5 ms: a short call takes it several times.
     sys.setswitchinterval(_SWITCH_SECONDS)
 
@@ -444,13 +439,9 @@ def _logger(form: str, writer: LogWriter) -> Iterator[ServerLog | None]:
     if form == "off":
         yield None
     elif form == "text":
-        log = ServerLog(lambda line: writer.write(partial(as_text, line), line.date), writer.write)
-        try:
-            yield log
-        finally:
-            log.write_plain_calls()
+        yield ServerLog(lambda line: writer.write(*as_text(line)))
     else:
-        log = ServerLog(lambda line: writer.write(partial(as_json, line)))
+        log = ServerLog(lambda line: writer.write(as_json(line)))
         failures = _Failures(log)
         _LOG.addHandler(failures)
         try:

@@ -386,13 +386,10 @@ def mockserver_settings() -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def mockserver_server(pytestconfig: pytest.Config, mockserver_settings: dict[str, Any]) -> Iterator[MockServer]:
     """The session's server; `mockserver_server.sandbox(...)` is a context manager, for use with `@given`."""
-    from mockserver import _collector
+    from mockserver.pytest_plugin import ownership
 
-    with _collector.paused():
-        from mockserver.pytest_plugin import ownership
-
-        server = ownership.server(pytestconfig, mockserver_settings)
-        _ownership(pytestconfig).add(server)
+    server = ownership.server(pytestconfig, mockserver_settings)
+    _ownership(pytestconfig).add(server)
     yield server
     server.close()
 

@@ -8,14 +8,11 @@ Seed data: the entries of `given` become records of a tenant, one function per k
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from math import lcm
 from types import MappingProxyType
 from typing import Any
 
-from mockserver import _collector
 from mockserver.contract.filters import PLATFORMS
 from mockserver.contract.text import as_written
 from mockserver.core.instants import Instant, as_shown, parse_date
@@ -39,7 +36,6 @@ from mockserver.scenario.problems import Problem
 from mockserver.scenario.seed_campaigns import seed_campaigns
 from mockserver.scenario.seed_context import Entry, SeedContext
 
-_MANY = 50_000  # from this number of chats on, the garbage collector would traverse them again and again
 _GROUP_SIZE = 3  # participants of a group chat whose number was not given
 
 
@@ -64,21 +60,16 @@ def _chat_pattern(context: SeedContext, pattern: Entry, path: str) -> None:
     count = pattern["count"]
     stem = context.sandbox.new_id("chat_")[:13] if "id" not in shared and "id" not in vary else None
     chat_ids = context.created.setdefault("chats", [])
-    with _collector_paused(count):
-        alternating = _alternating_attributes(context, pattern, path)
-        for number in range(count):
-            if stem is not None:
-                chat_id = f"{stem}{number:07d}"
-                chat_ids.append(chat_id)
-            else:
-                chat_id = context.assign_id(
-                    "chats",
-                    "chat_",
-                    {**shared, **{key: values[number % len(values)] for key, values in vary.items()}},
-                    path,
-                )
-            context.tenant.chats.add(Chat(context.sandbox.next_seq(), chat_id, alternating[number % len(alternating)]))
-        context.tenant.chats.group_sizes()  # counted here, not during the first preview
+    alternating = _alternating_attributes(context, pattern, path)
+    for number in range(count):
+        if stem is not None:
+            chat_id = f"{stem}{number:07d}"
+            chat_ids.append(chat_id)
+        else:
+            varied = {key: values[number % len(values)] for key, values in vary.items()}
+            chat_id = context.assign_id("chats", "chat_", {**shared, **varied}, path)
+        context.tenant.chats.add(Chat(context.sandbox.next_seq(), chat_id, alternating[number % len(alternating)]))
+    context.tenant.chats.group_sizes()  # counted here, not during the first preview
 
 
 def _alternating_attributes(context: SeedContext, pattern: Entry, path: str) -> list[ChatAttributes]:
@@ -100,17 +91,6 @@ def _alternating_attributes(context: SeedContext, pattern: Entry, path: str) -> 
         _attributes(base | {attribute: values[number % len(values)] for attribute, values in changed})
         for number in range(min(pattern["count"], period))
     ]
-
-
-@contextmanager
-def _collector_paused(count: int) -> Iterator[None]:
-    if count < _MANY:
-        yield
-        return
-    with _collector.paused():
-        yield
-    if gc.isenabled():
-        gc.collect(1)  # here, not during the first calls
 
 
 # The attributes of a Chat that follow from a field of the document.

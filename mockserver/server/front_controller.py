@@ -57,9 +57,12 @@ class ServerPart(NamedTuple):
     sends_early: bool = False
 
 
-# A request below the prefix of its sandbox; that sandbox, None if it does not exist; and the part of the server that responds.
-# A plain tuple: a named one takes a fiftieth of a call.
-RoutedRequest = tuple[HttpRequest, HostedSandbox | None, ServerPart]
+class RoutedRequest(NamedTuple):
+    """A request below the prefix of its sandbox; that sandbox, None if it does not exist; and the part that responds."""
+
+    request: HttpRequest
+    hosted: HostedSandbox | None
+    part: ServerPart
 
 
 def _call(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> ResponseOrWait:
@@ -71,10 +74,7 @@ def _call(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client
         response = map_response(response, partial(browsing.confined, to=to))
     if host.log is None:
         return response
-    if not isinstance(response, WaitingCall):
-        hosted.log_call(request, begun_us, response)
-        return response
-    request = request._replace(body=b"")  # the wait would hold it
+    request = request._replace(body=b"")  # a wait would hold it
 
     def logged(response: Response) -> Response:
         hosted.log_call(request, begun_us, response)
@@ -110,7 +110,8 @@ def _control(
         return dashboard.unknown_page(PageAccess(host, hosted, request), request, response.json()["message"])
     if host.log is not None and request.method not in ("GET", "HEAD"):
         context = hosted.log_context() if hosted is not None else LogContext()
-        host.log.write(command_line(context, host.logged(request, begun_us), response, routes.command_of(request)))
+        took, command = host.since_us(begun_us), routes.command_of(request)
+        host.log.write(command_line(context, request, response, took, command))
     if request.method == "GET" and paths.is_shared(request.target):
         return response._replace(headers=(*response.headers, ("Vary", "Accept")))
     return response
@@ -193,14 +194,14 @@ def handle_request(
         call it: the sandbox's next request does.
     """
     routed = route(host, request, root)
-    hosted = routed[1]
+    hosted = routed.hosted
     if hosted is not None:
         dispatch_due_before(hosted)
     response = run_request(host, routed, client)
     assert not isinstance(response, WaitingCall)
     if hosted is None:
         return response, lambda: None
-    complete_request(host, hosted, routed[2])
+    complete_request(host, hosted, routed.part)
     return response, hosted.dispatch_webhooks
 
 
@@ -215,7 +216,8 @@ def route(host: SandboxHost, request: HttpRequest, root: HostedSandbox | None = 
         hosted = root or host.sandboxes.get(DEFAULT_ID)
         if root is not None and request.base_url == host.origin:  # for a client that has named no host
             request = request._replace(base_url=root.base_url)
-    return request, hosted, API if request.target.startswith("/v1/") else _part(request)
+    part = API if request.target.startswith("/v1/") else _part(request)
+    return RoutedRequest(request, hosted, part)
 
 
 def _part(request: HttpRequest) -> ServerPart:
@@ -290,9 +292,7 @@ def _strip_prefix(host: SandboxHost, request: HttpRequest) -> tuple[HostedSandbo
         if _part(below) is DASHBOARD:
             below = below._replace(base_url=request.base_url + SANDBOXES + sandbox_id)
         return host.sandboxes.get(DEFAULT_ID), below
-    # Not `_replace`, which takes a microsecond of each call.
-    base_url = request.base_url + SANDBOXES + sandbox_id
-    return hosted, HttpRequest(request.method, slash + rest, request.headers, request.body, base_url, request.excess)
+    return hosted, request._replace(target=slash + rest, base_url=request.base_url + SANDBOXES + sandbox_id)
 
 
 def _no_sandbox(host: SandboxHost, request: HttpRequest, part: ServerPart) -> HttpResponse:

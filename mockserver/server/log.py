@@ -13,16 +13,19 @@ import os
 import select
 import sys
 import threading
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Self, TextIO
+from queue import SimpleQueue
+from typing import Any, NamedTuple, Self, TextIO
 
 QUEUE_MAX = 4_096  # texts that wait to be written
 _CLOSE_SECONDS = 0.3
 _GATHER_SECONDS = 0.05  # after the first text: each time that the thread wakes, the calls wait for the interpreter
 
-Text = str | Callable[[], str]
+
+class _Text(NamedTuple):
+    text: str
+    date: str | None
 
 
 class LogWriter:
@@ -30,21 +33,22 @@ class LogWriter:
     Writes texts to a stream, None for one that is closed, in their order.
 
     `notice` returns the text that reports how many lines were dropped.
-    Lifetime: its thread begins with the first text and ends with `close`, or with the process.
+    Lifetime: its thread ends with `close`, or with the process.
     """
 
     def __init__(self, stream: TextIO | None, notice: Callable[[int], str]) -> None:
         self._stream = stream
         self._notice = notice
-        self._date = ""  # of the latest text that has one
-        self._queue: list[Text] = []
-        self._dropped = 0
-        self._is_closed = False
+        # This queue has no lock of Python: a handler of a signal or a finalizer may write within a write.
+        self._queue: SimpleQueue[_Text | None] = SimpleQueue()  # None wakes the thread at the end
+        self._date = ""  # of the latest text that has one; of the thread alone
         self._is_due = threading.Event()  # what waits is to be written now: half of the queue, or all at the end
-        self._is_idle = True  # the thread waits for a text, or has not begun
-        self._lock = threading.RLock()  # reentrant: a handler of a signal or a finalizer may write within a write
-        self._changed = threading.Condition(self._lock)
-        self._thread: threading.Thread | None = None
+        self._is_closed = False
+        self._dropped = 0
+        self._lock = threading.RLock()  # of `_dropped`
+        self._thread = threading.Thread(target=self._run, name="mockserver log", daemon=True)
+        if stream is not None:
+            self._thread.start()
 
     def __enter__(self) -> Self:
         return self
@@ -52,80 +56,63 @@ class LogWriter:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
-    def write(self, text: Text, date: str | None = None) -> None:
+    def write(self, text: str, date: str | None = None) -> None:
         """
         Have the text written; a line ends in its own line end.
 
-        Args:
-            text: a function returns it when the thread writes it.
-            date: is written before the text if the text with a date before it has another one.
+        `date` is written before the text if the text with a date before it has another one.
         """
         if self._stream is None or self._is_closed:
             return
-        with self._lock:
-            waiting = len(self._queue)
-            if waiting >= QUEUE_MAX:
-                self._dropped += max(1, text.count("\n")) if isinstance(text, str) else 1
-                return
-            if date is not None and date != self._date:
-                self._date, text = date, _dated(text, f"{date} ")
-            self._queue.append(text)
-            if self._is_idle:
-                self._wake()
-            elif waiting == QUEUE_MAX // 2:
-                self._is_due.set()
-
-    def _wake(self) -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="mockserver log", daemon=True)
-            self._thread.start()
-        self._is_idle = False
-        self._changed.notify()
+        waiting = self._queue.qsize()
+        if waiting >= QUEUE_MAX:
+            with self._lock:
+                self._dropped += max(1, text.count("\n"))
+            return
+        self._queue.put(_Text(text, date))
+        if waiting == QUEUE_MAX // 2:
+            self._is_due.set()
 
     def close(self) -> None:
         """Accept no more texts, and wait a moment for the stream to accept those in the queue."""
-        with self._lock:
-            self._is_closed = True
-            self._is_due.set()
-            self._changed.notify()
-        if self._thread is not None:
-            self._thread.join(_CLOSE_SECONDS)
+        if self._stream is None or self._is_closed:
+            return
+        self._is_closed = True
+        self._queue.put(None)
+        self._is_due.set()
+        self._thread.join(_CLOSE_SECONDS)
 
     def _run(self) -> None:
         while texts := self._next():
+            pieces = [self._dated(entry) for entry in texts]
+            dropped = self._take_dropped()
+            if dropped:
+                pieces.append(self._notice(dropped))
             with suppress(OSError, ValueError):  # the stream is closed: its texts are lost, and the next may be too
-                _write(self._stream, "".join(map(_as_text, texts)))
+                _write(self._stream, "".join(pieces))
 
-    def _next(self) -> list[Text]:
-        """Return the next texts, after the last one the number of those dropped; empty at the end."""
-        with self._changed:
-            while not self._queue and not self._is_closed:
-                self._is_idle = True
-                self._changed.wait()
-            self._is_idle = False
+    def _next(self) -> list[_Text]:
+        """Return the texts that wait, once there is one and others had a moment to follow it; none at the end."""
+        if self._is_closed and self._queue.empty():
+            return []
+        first = self._queue.get()
         if not self._is_closed:
             self._is_due.wait(_GATHER_SECONDS)
             self._is_due.clear()
+        others = [self._queue.get() for _ in range(self._queue.qsize())]
+        return [entry for entry in (first, *others) if entry is not None]
+
+    def _take_dropped(self) -> int:
         with self._lock:
-            texts, self._queue = self._queue, []
-            if self._dropped:
-                texts.append(self._notice(self._dropped))
-                self._dropped = 0
-        return texts
+            dropped, self._dropped = self._dropped, 0
+        return dropped
 
-
-def _dated(text: Text, begin: str) -> Text:
-    """Return the text with its date as one, so that nothing is written between them."""
-    return begin + text if isinstance(text, str) else lambda: begin + text()
-
-
-def _as_text(text: Text) -> str:
-    if isinstance(text, str):
-        return text
-    try:
-        return text()
-    except Exception:  # noqa: BLE001 - a bug of the mock must not end the log
-        return traceback.format_exc()
+    def _dated(self, entry: _Text) -> str:
+        """Return a text, with its date if the one before has another."""
+        if entry.date is None or entry.date == self._date:
+            return entry.text
+        self._date = entry.date
+        return f"{entry.date} {entry.text}"
 
 
 def _write(stream: Any, text: str) -> None:

@@ -23,6 +23,7 @@ from mockserver.contract.errors import ERRORS
 from mockserver.contract.limits import FORM_BODY_MAX_BYTES
 from mockserver.core.instants import SECOND, Duration
 from mockserver.core.scheduler import run_until
+from mockserver.core.state.calls import Excess
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.webhooks.deliveries import has_due_attempt
 from mockserver.server import front_controller
@@ -49,14 +50,8 @@ _INLINE_BODY_MAX_BYTES = 64 * 1024
 _INLINE_RECORDS_MAX = 2_000  # chats, or campaigns and templates, of a sandbox whose calls run on the loop
 _INLINE_TIMERS_MAX = 1_000  # which may all be due
 _PIECE_BYTES = 256 * 1024  # of a large body; to copy and send more takes the loop a millisecond
-_PLACES_MAX, _PLACE_CHARS = 1_024, 512  # of targets with their hosts that are remembered
-_LARGE_CHATS = 50_000  # of a tenant, whose objects a garbage collection takes milliseconds to visit
 
 Result = TypeVar("Result")
-
-# Where the latest calls of the API have led, by target and host of the request: the id of the sandbox, the target below its
-# prefix, and the base url.
-Places = dict[tuple[str, str | None], tuple[str, str, str]]
 
 
 def error_body(is_mock_failure: bool) -> tuple[int, bytes]:
@@ -73,20 +68,11 @@ class SocketHandler:
     Args:
         host: may get and lose sandboxes while the server runs.
         root: the sandbox at the root, by default the host's default one.
-        on_growth: gets called by a worker after a request that may have made objects for each of many chats.
     """
 
-    def __init__(
-        self,
-        host: SandboxHost,
-        root: HostedSandbox | None = None,
-        *,
-        on_growth: Callable[[], None] | None = None,
-    ) -> None:
+    def __init__(self, host: SandboxHost, root: HostedSandbox | None = None) -> None:
         self._host = host
         self._root = root
-        self._on_growth = on_growth
-        self._places: Places = {}
         # The latest batch of each stream, which the readers at one place share.
         self._batches: WeakKeyDictionary[HostedSandbox, dict[Any, Batch]] = WeakKeyDictionary()
 
@@ -106,11 +92,11 @@ class SocketHandler:
 
     def respond(self, incoming: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:
         """Return the response to a request, or a coroutine for a request that may take long."""
-        call = _SocketCall(self._host, self._root, incoming, self._on_growth, self._places)
+        call = _SocketCall(self._host, self._root, incoming)
         if incoming.size_bytes and (incoming.is_spooled or incoming.size_bytes > _INLINE_BODY_MAX_BYTES):
             return call.respond_later(None)
         routed = call.routed()
-        _, hosted, part = routed
+        hosted, part = routed.hosted, routed.part
         if hosted is not None and part is front_controller.STREAM:
             return call.respond_with_stream(routed, hosted, self._batches.setdefault(hosted, {}))
         if hosted is None or part is not API:
@@ -139,18 +125,6 @@ def _is_short(sandbox: SandboxState, method: str) -> bool:
     return records <= _INLINE_RECORDS_MAX
 
 
-def _grows(host: SandboxHost, routed: RoutedRequest) -> bool:
-    """Return True for a request that may make an object for each of many chats: a start, or a command of the control plane."""
-    request, hosted, part = routed
-    is_command = part is front_controller.CONTROL
-    if request.method != "POST" or not (is_command or request.target.endswith("/start")):
-        return False
-    newest = next(reversed(tuple(host.sandboxes.values())), None) if is_command else None
-    sandboxes = [each.sandbox for each in (hosted, newest) if each is not None]
-    tenants = [tenant for sandbox in sandboxes for tenant in tuple(sandbox.tenants.values())]
-    return any(len(tenant.chats) >= _LARGE_CHATS for tenant in tenants)
-
-
 class _SocketCall:
     """
     One request, from the server to the front controller and back.
@@ -163,21 +137,12 @@ class _SocketCall:
     Lifetime: until its response is sent.
     """
 
-    __slots__ = ("_host", "_incoming", "_on_growth", "_on_lost", "_places", "_root", "is_quiet")
+    __slots__ = ("_host", "_incoming", "_on_lost", "_root", "is_quiet")
 
-    def __init__(
-        self,
-        host: SandboxHost,
-        root: HostedSandbox | None,
-        incoming: Request,
-        on_growth: Callable[[], None] | None,
-        places: Places,
-    ) -> None:
+    def __init__(self, host: SandboxHost, root: HostedSandbox | None, incoming: Request) -> None:
         self._host = host
         self._root = root
         self._incoming = incoming
-        self._places = places
-        self._on_growth = on_growth
         self._on_lost: Callable[[], None] | None = None
         self.is_quiet = False
 
@@ -198,33 +163,18 @@ class _SocketCall:
 
     def routed(self) -> RoutedRequest:
         """Return the request with its sandbox."""
-        incoming = self._incoming
-        name = incoming.headers.get("host")
-        place = self._places.get((incoming.target, name)) if incoming.excess is None else None
-        if place is not None and self._is_root_open():
-            hosted = self._host.sandboxes.get(place[0])
-            if hosted is not None:
-                _, target, base_url = place
-                return HttpRequest(incoming.method, target, incoming.headers, incoming.body(), base_url), hosted, API
-        request, hosted, _ = routed = self._route(name)
-        is_usual = incoming.excess is None and len(incoming.target) + len(name or "") <= _PLACE_CHARS
-        if hosted is not None and is_usual and request.target.startswith("/v1/"):  # else it depends on more than these
-            if len(self._places) >= _PLACES_MAX:
-                self._places.clear()
-            self._places[incoming.target, name] = hosted.id, request.target, request.base_url
-        return routed
-
-    def _is_root_open(self) -> bool:
-        return self._root is None or self._host.sandboxes.get(self._root.id) is self._root
-
-    def _route(self, name: str | None) -> RoutedRequest:
-        """Return the request to a host of this name with its sandbox."""
-        incoming = self._incoming
-        base_url = f"http://{name}" if name and self._host.public is None else self._host.base_url_of(name or "")
-        target = equal_target(incoming.target)
-        sizes = incoming.excess
-        excess = excess_of(*sizes[:3], is_cut=sizes.is_cut) if sizes is not None else None
-        request = HttpRequest(incoming.method, target, incoming.headers, incoming.body(), base_url, excess)
+        incoming, sizes = self._incoming, self._incoming.excess
+        excess: Excess | None = None
+        if sizes is not None:
+            excess = excess_of(sizes.line_bytes, sizes.header_bytes, sizes.headers, is_cut=sizes.is_cut)
+        request = HttpRequest(
+            method=incoming.method,
+            target=equal_target(incoming.target),
+            headers=incoming.headers,
+            body=incoming.body(),
+            base_url=self._host.base_url_of(incoming.headers.get("host", "")),
+            excess=excess,
+        )
         return front_controller.route(self._host, request, self._root)
 
     def try_inline(self, routed: RoutedRequest, hosted: HostedSandbox) -> ResponseOrWait | None:
@@ -233,10 +183,8 @@ class _SocketCall:
         if not lock.acquire(blocking=False):
             return None
         try:
-            if not _is_short(hosted.sandbox, routed[0].method):
+            if not _is_short(hosted.sandbox, routed.request.method):
                 return None
-            if hosted.sandbox.rule_set.rules:  # the call may wait
-                routed = _with_own_headers(routed)
             current = front_controller.run_request(self._host, routed, self)
             is_followed = isinstance(current, WaitingCall) or has_due_attempt(hosted.sandbox)
             self.is_quiet = not is_followed and self._host.on_exchange is None
@@ -257,7 +205,7 @@ class _SocketCall:
             current = await self._with_lock(sandbox, partial(current.resume, waited), is_inline)
         if not is_complete:
             await self._in_worker(partial(self._complete, ran))
-        return self.as_response(current, ran[1])
+        return self.as_response(current, ran.hosted)
 
     async def respond_with_stream(
         self, routed: RoutedRequest, hosted: HostedSandbox, latest: dict[Any, Batch]
@@ -269,7 +217,7 @@ class _SocketCall:
         from mockserver.server.control.stream import BEGIN, StreamReader
         from mockserver.server.dashboard import live_stream  # imported here: few servers have a reader
 
-        reader = StreamReader(routed[0], response.body.decode())
+        reader = StreamReader(routed.request, response.body.decode())
 
         def read_locked() -> str:
             with hosted.sandbox.lock:
@@ -284,15 +232,12 @@ class _SocketCall:
 
     def _run(self, routed: RoutedRequest | None) -> tuple[RoutedRequest, ResponseOrWait]:
         """Run the request in this thread, up to its response or its wait."""
-        routed = _with_own_headers(routed or self.routed())
-        if routed[1] is not None:
-            front_controller.dispatch_due_before(routed[1])
+        routed = routed or self.routed()
+        if routed.hosted is not None:
+            front_controller.dispatch_due_before(routed.hosted)
         current = front_controller.run_request(self._host, routed, self)
-        if self._on_growth is not None and _grows(self._host, routed):
-            self._on_growth()
         if isinstance(current, WaitingCall):
-            request, hosted, part = routed
-            return (request._replace(body=b""), hosted, part), current  # the wait would hold it
+            return routed._replace(request=routed.request._replace(body=b"")), current  # the wait would hold the body
         self._complete(routed)
         return routed, current
 
@@ -313,9 +258,8 @@ class _SocketCall:
         return name if name in self._host.sandboxes else ""
 
     def _complete(self, routed: RoutedRequest) -> None:
-        _, hosted, part = routed
-        if hosted is not None:
-            front_controller.complete_request(self._host, hosted, part)
+        if routed.hosted is not None:
+            front_controller.complete_request(self._host, routed.hosted, routed.part)
 
     async def _with_lock(
         self, sandbox: SandboxState, function: Callable[[], Result], is_short: Callable[[], bool] = lambda: True
@@ -339,13 +283,15 @@ class _SocketCall:
         lane = None if hosted is None else hosted.id
         if isinstance(response, NoResponse):
             return Disconnect(response.reason == "reset", after, lane)
-        status, headers, body, transmission = response
-        if transmission is None and len(body) <= _PIECE_BYTES:
-            return Response(status, headers, body, False, after, on_lost, lane=lane)
+        status, headers, body = response.status, response.headers, response.body
+        if response.transmission is None and len(body) <= _PIECE_BYTES:
+            return Response(status=status, headers=headers, body=body, after=after, on_lost=on_lost, lane=lane)
         if not any(name == "Content-Length" for name, _ in headers):
             headers = (*headers, ("Content-Length", str(len(body))))
         sent, closes = self._parts_sent(response, hosted)
-        return Response(status, headers, sent, closes, after, on_lost, lane=lane)
+        return Response(
+            status=status, headers=headers, body=sent, closes=closes, after=after, on_lost=on_lost, lane=lane
+        )
 
     def _parts_sent(
         self, response: HttpResponse, hosted: HostedSandbox | None
@@ -387,12 +333,6 @@ class _SocketCall:
             steps.close()
         finally:
             lock.release()
-
-
-def _with_own_headers(routed: RoutedRequest) -> RoutedRequest:
-    """Return the request with headers that no other one has: the log finds a call by them that others may pass."""
-    request, hosted, part = routed
-    return request._replace(headers=dict(request.headers)), hosted, part
 
 
 async def _split(body: bytes) -> AsyncIterator[bytes]:

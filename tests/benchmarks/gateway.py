@@ -10,18 +10,17 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from itertools import count, cycle
+from itertools import count
 from typing import Any
 
 from mockserver import MockServer, Sandbox
 from mockserver.server import front_controller
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse
-from tests.benchmarks.worlds import FILTERS, draft, running, world
+from tests.benchmarks.worlds import FILTERS, running
 
 ROUNDS, CALLS = 9, 400
 TARGETS = 1_000
-IN_TURN = 1_200  # more paths than `router.LATEST_PATHS`
 
 Act = Callable[[], object]
 
@@ -71,16 +70,6 @@ def kinds(gateway: Gateway, path: str) -> Iterator[tuple[str, int, Act]]:
     yield "POST of an invalid campaign", 400, lambda: gateway.send("POST", "/v1/campaigns", invalid)
 
 
-def in_turn(sandbox: Sandbox) -> Act:
-    """Return a GET of the gateway alone, of a campaign that was not read lately."""
-    gateway, ids = Gateway(sandbox), [draft(sandbox, f"Campanha {number}") for number in range(IN_TURN)]
-    for campaign_id in ids:
-        assert sandbox.call("POST", f"/v1/campaigns/{campaign_id}/start").status == 202
-    sandbox.advance("10s")
-    paths = cycle([f"/v1/campaigns/{campaign_id}" for campaign_id in ids])
-    return lambda: gateway.send("GET", next(paths))
-
-
 def ways(sandbox: Sandbox, path: str) -> Iterator[tuple[str, Act]]:
     """Yield the GET of a running campaign by way of each client in process."""
     url, headers = sandbox.base_url + path, {"X-API-Key": sandbox.secret_key}
@@ -100,8 +89,6 @@ def main() -> None:
         for name, status, act in kinds(gateway, path):
             assert act() == status, name
             print(f"{name:45}{microseconds(act):8.1f} us", flush=True)
-        each_path = in_turn(world(server, TARGETS))
-        print(f"{f'GET of {IN_TURN} running campaigns in turn':45}{microseconds(each_path):8.1f} us", flush=True)
         for way, act in ways(sandbox, path):
             print(f"{'GET of a running campaign, ' + way:45}{microseconds(act):8.1f} us", flush=True)
         body = {"platform": "chatapp", "templateId": "template_one", "cadence": 600}

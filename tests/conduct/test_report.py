@@ -92,7 +92,7 @@ def test_real_time_judges_polls_only_in_runs_of_sufficient_length(mockserver: Sa
     client, core = Client(mockserver), mockserver._hosted.sandbox
     ticks = iter(range(0, 1000, 1))
     stopwatch = SimpleNamespace(monotonic_us=lambda: next(ticks) * 4_000_000, process_frozen_at=lambda: None)
-    stopwatch.end_epoch, stopwatch.calls, stopwatch.latest_responses = core.runtime.end_epoch, core.runtime.calls, None
+    stopwatch.end_epoch, stopwatch.calls = core.runtime.end_epoch, core.runtime.calls
     core.runtime = stopwatch  # type: ignore[assignment]
     pair = client.launch(cadence=1)
     for _ in range(12):

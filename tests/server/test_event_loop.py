@@ -532,27 +532,6 @@ def test_a_thread_that_waits_for_another_program_leaves_its_place_in_the_pool_to
     loop.close()
 
 
-def test_the_function_before_each_wait_runs_after_what_is_ready_and_its_failure_ends_no_loop(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    calls: list[str] = []
-
-    def on_wait() -> None:
-        calls.append("wait")
-        raise ValueError
-
-    loop = event_loop.new_event_loop(on_wait=on_wait)
-    loop.call_soon(calls.append, "ready")
-    loop.call_soon(loop.stop)
-    loop.run_forever()
-    loop.call_soon(loop.stop)
-    loop.run_forever()
-    loop.close()
-
-    assert ["wait", "ready", "wait"] == calls
-    assert ["unexpected failure before the server waits"] * 2 == [record.getMessage() for record in caplog.records]
-
-
 def test_an_error_of_a_worker_is_the_error_of_its_call(serve: Serve) -> None:
     log: list[str] = []
 
@@ -591,24 +570,6 @@ print([name for name in ("flask", "werkzeug", "jinja2") if name in sys.modules])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=30, check=False)
 
     assert ("200\n[]\n", "") == (done.stdout, done.stderr)
-
-
-@pytest.mark.parametrize(("chats", "growths"), [(10, 0), (50_000, 3)])
-def test_a_worker_reports_what_may_make_many_objects(chats: int, growths: int) -> None:
-    """`serve` then takes them out of garbage collections, each of which would visit them."""
-    calls: list[str] = []
-    host = SandboxHost()
-    host.create(SandboxConfig(), id=DEFAULT_ID)
-    with Server(SocketHandler(host, on_growth=lambda: calls.append("growth"))) as server:
-        host.origin = server.url
-        made = requests.post(f"{server.url}/_mock/sandboxes", json={"given": {"chats": {"count": chats}}}).json()
-        headers = {"X-API-Key": made["secretKey"]}
-        requests.get(f"{made['baseUrl']}/_mock/state?chats=1")
-        requests.post(f"{made['baseUrl']}/v1/campaigns/audience-preview", headers=headers, json={})
-        requests.post(f"{made['baseUrl']}/v1/campaigns/campaign_unknown/start", headers=headers)
-        requests.post(f"{made['baseUrl']}/_mock/reset")
-
-    assert growths == len(calls)
 
 
 def test_a_large_body_is_sent_in_pieces_and_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:

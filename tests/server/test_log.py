@@ -115,49 +115,14 @@ def test_a_text_has_its_date_if_the_dated_one_before_has_another() -> None:
             ("f\n", "day 1"),
         ):
             writer.write(text, date)
-        writer.write(lambda: "g\n", "day 2")
+        writer.write("g\n", "day 2")
 
     assert "day 1 a\nb\nc\nd\nday 2 e\nday 1 f\nday 2 g\n" == stream.getvalue()
 
 
-def test_texts_and_functions_of_several_threads_are_written_in_their_order() -> None:
-    stream = io.StringIO()
-
-    def write(letter: str) -> None:
-        for number in range(500):
-            text = f"{letter}{number}\n"
-            writer.write(text if number % 3 else lambda text=text: text)  # type: ignore[misc]
-
-    with LogWriter(stream, notice) as writer:
-        threads = [threading.Thread(target=write, args=(letter,)) for letter in "ab"]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-
-    lines = stream.getvalue().splitlines()
-    assert [f"{letter}{number}" for letter in "ab" for number in range(500)] == sorted(lines, key=lambda line: line[0])
-
-
-def test_a_text_that_a_handler_of_a_signal_writes_within_another_write_is_written(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    stream, dated = io.StringIO(), log._dated
-    with LogWriter(stream, notice) as writer:
-
-        def interrupted(text: log.Text, begin: str) -> log.Text:
-            writer.write("handler\n")
-            return dated(text, begin)
-
-        monkeypatch.setattr(log, "_dated", interrupted)
-        writer.write("text\n", "day 1")
-
-    assert "handler\nday 1 text\n" == stream.getvalue()
-
-
 @pytest.fixture
-def overfull(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> Iterator[LogWriter]:
-    """A writer that got 1,000 lines more than its queue holds while its thread waited for the stream."""
+def blocked(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[LogWriter, threading.Event]]:
+    """A writer whose thread waits with its first line until the event is set."""
     write, blocked, release = log._write, threading.Event(), threading.Event()
 
     def wait_and_write(stream: object, text: str) -> None:
@@ -169,10 +134,17 @@ def overfull(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> Iterator[LogWriter]
     with LogWriter(pipe.stream, notice) as writer:
         writer.write("first\n")
         blocked.wait()
-        for _ in range(log.QUEUE_MAX + 1000):
-            writer.write("x\n")
-        release.set()
-        yield writer
+        yield writer, release
+
+
+@pytest.fixture
+def overfull(blocked: tuple[LogWriter, threading.Event]) -> LogWriter:
+    """A writer that got 1,000 lines more than its queue holds while its thread waited for the stream."""
+    writer, release = blocked
+    for _ in range(log.QUEUE_MAX + 1000):
+        writer.write("x\n")
+    release.set()
+    return writer
 
 
 def test_lines_beyond_a_full_queue_are_dropped_and_counted(pipe: Pipe, overfull: LogWriter) -> None:
@@ -181,14 +153,16 @@ def test_lines_beyond_a_full_queue_are_dropped_and_counted(pipe: Pipe, overfull:
     assert ["first", *["x"] * log.QUEUE_MAX, "1000 dropped"] == lines
 
 
-def test_each_line_of_a_dropped_text_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = io.StringIO()
+def test_each_line_of_a_dropped_text_is_counted(
+    pipe: Pipe, blocked: tuple[LogWriter, threading.Event], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer, release = blocked
     monkeypatch.setattr(log, "QUEUE_MAX", 1)
-    with LogWriter(stream, notice) as writer:
-        for text in ("written\n", "a\nb\n", "c\n"):
-            writer.write(text)
+    for text in ("written\n", "a\nb\n", "c\n"):
+        writer.write(text)
+    release.set()
 
-    assert "written\n3 dropped\n" == stream.getvalue()
+    assert "first\nwritten\n3 dropped\n" == pipe.read(" dropped\n")
 
 
 def test_lines_after_dropped_ones_are_written(pipe: Pipe, overfull: LogWriter) -> None:

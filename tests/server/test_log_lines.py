@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 from datetime import datetime, timedelta
 from io import StringIO
 from types import SimpleNamespace
@@ -15,20 +14,10 @@ import pytest
 from mockserver import MockServer, Sandbox
 from mockserver.cli.serve import _logger
 from mockserver.core.instants import SECOND
-from mockserver.core.state.journal import JournalEntry
-from mockserver.server.api.request import HttpRequest, parse_call
+from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse
-from mockserver.server.hosting import log_lines
 from mockserver.server.hosting.limits import Limiter, ServerLimits
-from mockserver.server.hosting.log_lines import (
-    Line,
-    LoggedRequest,
-    PlainCalls,
-    ServerLog,
-    as_json,
-    as_text,
-    call_line,
-)
+from mockserver.server.hosting.log_lines import Line, ServerLog, as_json, as_text, call_line
 from mockserver.server.log import LogWriter
 
 TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -46,15 +35,6 @@ class Logged:
         self.host: Any = server._host
         self.host.log = ServerLog(self.lines.append)
 
-    def in_texts(self) -> list[str]:
-        """Have the log in text from here on; return the plain lines, which it gets."""
-        plain: list[str] = []
-        self.host.log = ServerLog(
-            self.lines.append,
-            lambda text, date: plain.extend(f"{date} {line}" for line in text.splitlines(keepends=True)),
-        )
-        return plain
-
     def objects(self) -> list[dict[str, Any]]:
         """Return the lines as a log in JSON has them."""
         texts = [as_json(line) for line in self.lines]
@@ -66,7 +46,7 @@ class Logged:
         stream = StringIO()
         with LogWriter(stream, str) as writer:
             for line in self.lines:
-                writer.write(as_text(line), line.date)
+                writer.write(*as_text(line))
         return stream.getvalue().splitlines(keepends=True)
 
 
@@ -139,13 +119,12 @@ def test_a_call_by_a_command_is_a_line_of_the_call_and_one_of_the_command(logged
     assert sandbox.secret_key not in str(logged.texts())
 
 
-@pytest.mark.parametrize("log", [None, ServerLog(lambda line: None, lambda text, date: None)], ids=["none", "text"])
-def test_without_a_log_that_shows_how_long_a_call_took_no_clock_is_read_for_it(
-    logged: Logged, monkeypatch: pytest.MonkeyPatch, log: ServerLog | None
+def test_without_a_log_no_clock_is_read_for_how_long_a_call_took(
+    logged: Logged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     readings: list[int] = []
     monkeypatch.setattr(logged.host, "monotonic_us", lambda: readings.append(1) or 0)
-    logged.host.log = log
+    logged.host.log = None
     logged.sandbox.call("GET", "/v1/campaigns")
     logged.sandbox.call("PATCH", "/_mock/choices", json={})
 
@@ -190,72 +169,27 @@ def test_the_text_has_the_date_if_it_is_not_that_of_the_line_before(logged: Logg
 
 
 @pytest.mark.parametrize(
-    ("method", "path"),
+    ("method", "target", "shown"),
     [
-        ("GET", "/v1/campaigns?page=2"),
-        ("POST", "/v1/campaigns/audience-preview"),
-        ("DELETE", "/v1/campaigns"),
-        ("OPTIONS-WITH-A-LONG-NAME", "/v1/campaigns/\u0000{key}"),
+        ("GET", "/v1/campaigns?page=2", "GET {prefix}/v1/campaigns?page=2"),
+        ("POST", "/v1/campaigns/audience-preview", "POST {prefix}/v1/campaigns/audience-preview"),
+        ("OPTIONS-WITH-A-LONG-NAME", "/v1/campaigns/\0{key}", "OPTIONS-WITH-A-LONG- {prefix}/v1/campaigns/\\x00sk_..."),
     ],
 )
-def test_the_plain_line_of_a_call_has_the_text_of_its_members(logged: Logged, method: str, path: str) -> None:
+def test_the_text_of_a_call_has_its_status_method_and_path(
+    logged: Logged, method: str, target: str, shown: str
+) -> None:
     hosted, key = logged.sandbox._hosted, logged.sandbox.secret_key
-    context, request = hosted.log_context(), HttpRequest(method, path.replace("{key}", key), {}, b"", "")
-    response = HttpResponse(200, (), b"{}")
-    line = call_line(context, LoggedRequest(method, request.target, None, 0), response, None)
-    lines, entry = PlainCalls(context.prefix, hosted.sandbox.secrets), plain_entry(hosted.sandbox.now, method)
-    lines.hide_secrets()
-    first, plain = (lines.line(entry, request.target) for _ in range(2))
+    request = HttpRequest(method, target.replace("{key}", key), {}, b"", "")
+    line = call_line(hosted.log_context(), request, HttpResponse(200, (), b"{}"), 0)
 
-    assert (as_text(line), line.date) == first == plain
-    assert key not in plain[0]
+    assert (f"12:00:00 200 {shown.replace('{prefix}', hosted.prefix)}\n", "2026-03-01") == as_text(line)
 
 
-def plain_entry(at: int, method: str = "GET") -> JournalEntry:
-    """Return the record of a call that was answered with 200."""
-    call = parse_call(HttpRequest(method, "/v1/campaigns", {}, b"", ""))
-    return JournalEntry(1, at, None, None, call, None, 200, (), b"", True, None, {})
-
-
-def test_a_plain_line_hides_a_key_that_is_new() -> None:
-    secrets, shown = list[str](), list[str]()
-    lines = PlainCalls("", secrets.copy)
-    for known in ([], ["a-new-key"]):
-        secrets.extend(known)
-        lines.hide_secrets()
-        shown.append(lines.line(plain_entry(0), "/v1/campaigns/a-new-key")[0])
-
-    assert ["00:00:00 200 GET /v1/campaigns/a-new-key\n", "00:00:00 200 GET /v1/campaigns/a-n...\n"] == shown
-
-
-def test_plain_lines_have_the_time_of_their_call_and_are_written_by_date() -> None:
-    written = list[tuple[str, str]]()
-    log = ServerLog(lambda line: None, lambda text, date: written.append((text, date)))
-    lines = PlainCalls("", tuple)
-    for seconds in (-1, 1, 2, 86_400, 1):
-        log.add((lines, plain_entry(seconds * SECOND), "/v1/campaigns"))
-    log.write_plain_calls()
-
-    assert [
-        ("23:59:59 200 GET /v1/campaigns\n", "1969-12-31"),
-        ("00:00:01 200 GET /v1/campaigns\n00:00:02 200 GET /v1/campaigns\n", "1970-01-01"),
-        ("00:00:00 200 GET /v1/campaigns\n", "1970-01-02"),
-        ("00:00:01 200 GET /v1/campaigns\n", "1970-01-01"),
-    ] == written
-
-
-def test_a_successful_call_has_a_plain_line_in_a_log_of_texts(logged: Logged) -> None:
+def test_the_text_of_a_call_shows_its_trace_context_its_refusal_its_rule_and_a_response_that_it_did_not_get(
+    logged: Logged,
+) -> None:
     sandbox = logged.sandbox
-    sandbox.call("POST", "/v1/campaigns/audience-preview", json={"filters": []})
-    plain = logged.in_texts()
-    sandbox.call("POST", "/v1/campaigns/audience-preview", json={"filters": []})
-    logged.host.log.write_plain_calls()
-
-    assert logged.texts() == plain
-
-
-def test_a_call_whose_line_has_more_than_the_plain_one_has_a_whole_line(logged: Logged) -> None:
-    sandbox, plain = logged.sandbox, logged.in_texts()
     sandbox.call("GET", "/v1/campaigns", headers={"traceparent": TRACEPARENT})
     sandbox.call("GET", "/v1/campaigns/campaign_x")
     sandbox.on("listCampaigns").reply(status=200, body={})
@@ -263,53 +197,47 @@ def test_a_call_whose_line_has_more_than_the_plain_one_has_a_whole_line(logged: 
     sandbox.on("listTemplates").drop("before")
     with pytest.raises(OSError):
         sandbox.call("GET", "/v1/message-templates")
-    logged.host.log.write_plain_calls()
 
-    assert [] == plain
-    texts = logged.texts()
+    texts = [as_text(line)[0] for line in logged.lines if line.kind == "call"]
     assert f"traceparent={TRACEPARENT}" in texts[0]
     assert "CAMPAIGN_NOT_FOUND" in texts[1]
     assert "rule=rule_1" in texts[2]
     assert "drop" in texts[3]
 
 
-def test_plain_and_whole_lines_are_written_in_the_order_of_their_calls(logged: Logged) -> None:
-    order, lines = list[str](), list[str]()
+@pytest.mark.parametrize("body", [{"code": 5, "message": ["a"]}, {"code": None}, [], "text"], ids=str)
+def test_the_line_of_a_refusal_that_a_rule_gives_has_a_text(logged: Logged, body: object) -> None:
+    logged.sandbox.on("listCampaigns").reply(status=500, body=body)
+    logged.sandbox.call("GET", "/v1/campaigns")
 
-    def write_plain(text: str, date: str) -> None:
-        lines.append(text)
-        order.append("plain")
-
-    logged.host.log = ServerLog(lambda line: order.append("whole"), write_plain)
-    for path in ("/v1/campaigns", "/v1/campaigns", "/v1/campaigns/unknown", "/v1/campaigns"):
-        logged.sandbox.call("GET", path)
-    logged.host.log.write_plain_calls()
-
-    assert ["plain", "whole", "plain"] == order
-    assert [2, 1] == [text.count("\n") for text in lines]
+    assert as_text(logged.lines[-1])[0].startswith(f"12:00:00 500 GET {logged.sandbox._hosted.prefix}/v1/campaigns")
 
 
-def test_as_many_plain_calls_as_are_made_together_are_written_without_a_wait(
-    logged: Logged, monkeypatch: pytest.MonkeyPatch
+def test_each_call_has_the_number_of_its_own_entry_also_after_a_wait(logged: Logged) -> None:
+    sandbox = logged.sandbox
+    sandbox.on("listCampaigns").delay("1h")
+    sandbox.call("GET", "/v1/campaigns")
+    sandbox.call("GET", "/v1/message-templates")
+
+    assert [("listCampaigns", 1), ("listTemplates", 2)] == [
+        (line["operation"], line["n"]) for line in logged.objects() if line["kind"] == "call"
+    ]
+
+
+def test_a_line_that_cannot_be_made_is_reported_and_breaks_no_call(
+    logged: Logged, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(log_lines, "_TOGETHER_MAX", 3)
-    plain = logged.in_texts()
-    for _ in range(3):
-        logged.sandbox.call("GET", "/v1/campaigns")
+    def fail(line: Line) -> None:
+        raise ValueError(line.kind)
 
-    assert 3 == len(plain)
+    logged.host.log = ServerLog(fail)
 
-
-def test_the_line_of_a_call_with_a_query_is_made_at_once(logged: Logged) -> None:
-    """It may have a secret, which a command may take away."""
-    plain = logged.in_texts()
-    logged.sandbox.call("GET", "/v1/campaigns?page=1")
-
-    assert 1 == len(plain)
+    assert 200 == logged.sandbox.call("GET", "/v1/campaigns").status
+    assert ["unexpected failure in a line of the log"] == [record.getMessage() for record in caplog.records]
 
 
 def test_a_secret_that_a_command_takes_away_is_hidden_in_the_lines_of_earlier_calls(logged: Logged) -> None:
-    sandbox, plain = logged.sandbox, logged.in_texts()
+    sandbox = logged.sandbox
     secret = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"  # without the form of a key
     webhook = {"url": "http://127.0.0.1:9/hook", "secret": secret}
     created = sandbox.call("POST", "/_mock/webhooks", json=webhook).json()
@@ -319,44 +247,7 @@ def test_a_secret_that_a_command_takes_away_is_hidden_in_the_lines_of_earlier_ca
     sandbox.call("POST", rotate, json={"secret": f"whsec_{secret.swapcase()}"})
 
     assert secret not in sandbox._hosted.sandbox.secrets()
-    assert [f"2026-03-01 12:00:00 200 GET {sandbox._hosted.prefix}/v1/campaigns?name=MfK...\n"] == plain
-
-
-def test_a_handler_that_writes_within_a_write_takes_no_line_away() -> None:
-    written, lines = list[str](), PlainCalls("", tuple)
-
-    def write(text: str, date: str) -> None:
-        if not written:
-            written.append("handler")
-            log.write_plain_calls()
-        written.extend(text.splitlines())
-
-    log = ServerLog(lambda line: None, write)
-    for second in (0, 86_400, 2 * 86_400):
-        log.add((lines, plain_entry(second * SECOND), f"/{second}"))
-    log.write_plain_calls()
-
-    assert ["handler", *(f"00:00:00 200 GET /{second}" for second in (0, 86_400, 172_800))] == sorted(written, key=len)
-
-
-def test_lines_of_several_threads_are_all_written_once() -> None:
-    written, lines = list[str](), PlainCalls("", tuple)
-    log = ServerLog(lambda line: None, lambda text, date: written.extend(text.splitlines()))
-
-    def write(letter: str) -> None:
-        for number in range(300):
-            log.add((lines, plain_entry(0), f"/{letter}{number}"))
-
-    threads = [threading.Thread(target=write, args=(letter,)) for letter in "abcd"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    log.write_plain_calls()
-
-    assert sorted(f"00:00:00 200 GET /{letter}{number}" for letter in "abcd" for number in range(300)) == sorted(
-        written
-    )
+    assert f"12:00:00 200 GET {sandbox._hosted.prefix}/v1/campaigns?name=MfK...\n" in logged.texts()
 
 
 def test_a_trace_context_is_in_the_journal_and_on_the_page_of_the_call(logged: Logged) -> None:
@@ -371,7 +262,7 @@ def test_a_trace_context_is_in_the_journal_and_on_the_page_of_the_call(logged: L
 def test_a_failure_of_the_server_is_a_line_of_a_log_in_json() -> None:
     lines: list[str] = []
     logger = logging.getLogger("mockserver")
-    with _logger("json", cast("LogWriter", SimpleNamespace(write=lambda text: lines.append(text())))):
+    with _logger("json", cast("LogWriter", SimpleNamespace(write=lines.append))):
         logger.error("unexpected failure")
     logger.handle(logger.makeRecord("mockserver", logging.DEBUG, "", 0, "after its end", (), None))
 

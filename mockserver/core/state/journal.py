@@ -122,10 +122,6 @@ class JournalEntry(NamedTuple):
         """The key that sorts exchanges as clients sent them, not as they arrived."""
         return self.follows, self.given_up is None, self.n
 
-    def repeated(self, n: int, monotonic_us: Duration | None, process: Instant | None) -> JournalEntry:
-        """Return the entry of the same call at the same instant with the same response; not `_replace`, for its time."""
-        return tuple.__new__(JournalEntry, (n, *self[1:13], monotonic_us, process, *self[15:]))
-
     def __repr__(self) -> str:  # the call's headers hold a key
         return f"JournalEntry(n={self.n}, operation={self.operation!r}, status={self.status})"
 

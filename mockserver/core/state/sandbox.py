@@ -48,12 +48,10 @@ class Runtime:
     Attributes:
         calls: the number of calls by operation and status, which no reset takes back; None if they are not counted.
         attempts: likewise the attempts of deliveries, by the state of the delivery after them.
-        latest_responses: what the server remembers of its responses in this epoch, by path; None to remember none.
     """
 
     calls: dict[tuple[str | None, int | None], int] | None = None
     attempts: dict[str, int] | None = None
-    latest_responses: dict[str, Any] | None = None
 
     def apply_seed_data(self, sandbox: SandboxState, given: Mapping[str, Any]) -> None:
         """Add seed data, the lock held; raises ValueError, with nothing added, for invalid data."""
@@ -86,7 +84,7 @@ class Runtime:
         return None
 
     def end_epoch(self) -> None:
-        """Cancel every wait of an older epoch, and forget its responses."""
+        """Cancel every wait of an older epoch."""
 
 
 NULL_RUNTIME = Runtime()
@@ -380,28 +378,31 @@ def journal_entry(
     outcome, sent = result.outcome, call.body or b""
     has_value = result.request_body is not None and len(sent) <= JSON_BODY_MAX_BYTES
     call, answer = cut(call), body[:JOURNAL_ANSWER_MAX_BYTES]
-    size_bytes = journal.ENTRY_BYTES + journal.of_call(call) + len(answer) + (journal.of_json(sent) if has_value else 0)
-    return JournalEntry(  # positional arguments take half the time
-        sandbox.journal.last_exchange + 1,
-        sandbox.now,
-        call.endpoint.id if call.endpoint else None,
-        result.tenant_id,
-        call,
-        result.request_body if has_value else None,
-        status,
-        headers,
-        answer,
-        isinstance(outcome, Success),
-        Refused(outcome.code, outcome.clause, outcome.location, outcome.reason)
-        if isinstance(outcome, ApiError)
-        else None,
-        sandbox.journal.non_default_choices(sandbox.choices),
-        fault,
-        sandbox.runtime.monotonic_us(),
-        sandbox.runtime.process_frozen_at(),
-        sandbox.process_now() if status == _TOO_MANY else None,
-        len(body) if len(answer) < len(body) else None,
-        size_bytes,
+    size_bytes = journal.ENTRY_BYTES + journal.of_call(call) + len(answer)
+    if has_value:
+        size_bytes += journal.of_json(sent)
+    error: Refused | None = None
+    if isinstance(outcome, ApiError):
+        error = Refused(outcome.code, outcome.clause, outcome.location, outcome.reason)
+    return JournalEntry(
+        n=sandbox.journal.last_exchange + 1,
+        at=sandbox.now,
+        operation=call.endpoint.id if call.endpoint else None,
+        tenant_id=result.tenant_id,
+        call=call,
+        body=result.request_body if has_value else None,
+        status=status,
+        headers=headers,
+        answer=answer,
+        applied=isinstance(outcome, Success),
+        error=error,
+        choices=sandbox.journal.non_default_choices(sandbox.choices),
+        fault=fault,
+        monotonic_us=sandbox.runtime.monotonic_us(),
+        process=sandbox.runtime.process_frozen_at(),
+        limited_at=sandbox.process_now() if status == _TOO_MANY else None,
+        answer_cut_from_bytes=len(body) if len(answer) < len(body) else None,
+        size_bytes=size_bytes,
     )
 
 

@@ -25,7 +25,6 @@ from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.sandbox import Position, SandboxState, cut, journal_entry
 from mockserver.server.api.response import (
     HttpResponse,
-    LatestResponse,
     NoResponse,
     PendingWait,
     ResponseOptions,
@@ -99,7 +98,6 @@ NO_TIMEOUT = VirtualWait()
 
 
 _LOG = logging.getLogger("mockserver")
-_LATEST_ENTRY_BYTES = 8 * 1024  # of an entry that is remembered
 _NOT_JSON = b'{"data": [{"id": "camp\xff\x00\x1b] <<\xc3(>>'  # not UTF-8 either
 
 
@@ -108,7 +106,7 @@ def run_call(sandbox: SandboxState, call: Call, options: ResponseOptions) -> Htt
     Run a call at which no rule can fire, and record it in the journal.
 
     Returns:
-        The documented response or error; INTERNAL_ERROR for an unexpected failure.
+        The documented response or error, with its entry; INTERNAL_ERROR for an unexpected failure.
 
     Lock: the caller holds it, and has run the timers that are due.
     """
@@ -117,27 +115,17 @@ def run_call(sandbox: SandboxState, call: Call, options: ResponseOptions) -> Htt
         response = build_response(sandbox, call, result.outcome, options)
     except Exception as failure:  # noqa: BLE001 - for any failure the client gets the documented error
         result, response = _internal_error(sandbox, call, options, failure)
-    sandbox.journal.add_exchange(_entry(sandbox, call, result, response))
+    entry = journal_entry(sandbox, call, result, response.status, response.headers, response.body)
+    sandbox.journal.add_exchange(entry)
+    _count(sandbox, entry)
+    return response._replace(entry=entry)
+
+
+def _count(sandbox: SandboxState, entry: JournalEntry) -> None:
     calls = sandbox.runtime.calls
     if calls is not None:
-        row = call.endpoint.id if call.endpoint else None, response.status
+        row = entry.operation, entry.status
         calls[row] = calls.get(row, 0) + 1
-    return response
-
-
-def _entry(sandbox: SandboxState, call: Call, result: CallResult, response: HttpResponse) -> JournalEntry:
-    """Return the next entry of the journal; if the same call has got the same response before, its entry with another number."""
-    runtime = sandbox.runtime
-    latest: LatestResponse | None = runtime.latest_responses.get(call.path) if runtime.latest_responses else None
-    if latest is None or latest.response is not response:
-        return journal_entry(sandbox, call, result, response.status, response.headers, response.body)
-    before = latest.entry
-    if before is not None and before.call is call and before.tenant_id == result.tenant_id:
-        number = sandbox.journal.last_exchange + 1
-        return before.repeated(number, runtime.monotonic_us(), runtime.process_frozen_at())
-    entry = journal_entry(sandbox, call, result, response.status, response.headers, response.body)
-    latest.entry = entry if entry.size_bytes <= _LATEST_ENTRY_BYTES else None
-    return entry
 
 
 class ExchangeWithRules:
@@ -230,13 +218,19 @@ class ExchangeWithRules:
 
     def _respond_after_wait(self, waited: Waited) -> ResponseOrWait:
         if waited == "canceled" or self._sandbox.epoch != self._epoch:
-            self.response = NoResponse("drop")
+            self.response = NoResponse("drop", self._entry_left())
         elif waited == "timed-out":
             self._mark_end(is_lost=True)
-            self.response = NoResponse("timeout")
+            self.response = NoResponse("timeout", self.response.entry)
         else:
             return self._transmit()
         return self.response
+
+    def _entry_left(self) -> JournalEntry | None:
+        """Return the call's entry, unless a reset has discarded it."""
+        with self._sandbox.lock:
+            entry = self.response.entry
+            return entry if entry in self._sandbox.journal.exchanges else None
 
     def _transmit(self) -> HttpResponse | NoResponse:
         """Set the way in which the body is sent, and return the response."""
@@ -280,17 +274,17 @@ class ExchangeWithRules:
         headers: tuple[tuple[str, str], ...] = ()
         body = b""
         if isinstance(response, HttpResponse):
-            status, headers, body, transmission = response
-            body = body[: transmission.truncate_bytes] if transmission is not None else body
-        if (calls := sandbox.runtime.calls) is not None:
-            row = call.endpoint.id if call.endpoint else None, status
-            calls[row] = calls.get(row, 0) + 1
-        if match.owner is None:
-            sandbox.journal.add_exchange(journal_entry(sandbox, call, result, status, headers, body))
-            return
-        entry = journal_entry(sandbox, call, result, status, headers, body, match.owner.fault())
-        is_held = status is not None and bool(match.after or _is_slow(call, response))
-        sandbox.journal.add_exchange(entry._replace(is_reused=self._client.is_reused(), is_held=is_held))
+            status, headers, body = response.status, response.headers, response.body
+            if response.transmission is not None:
+                body = body[: response.transmission.truncate_bytes]
+        fault = match.owner.fault() if match.owner is not None else None
+        entry = journal_entry(sandbox, call, result, status, headers, body, fault)
+        if fault is not None:
+            is_held = status is not None and bool(match.after or _is_slow(call, response))
+            entry = entry._replace(is_reused=self._client.is_reused(), is_held=is_held)
+        sandbox.journal.add_exchange(entry)
+        _count(sandbox, entry)
+        self.response = response._replace(entry=entry)
 
     def _mark_end(self, *, is_lost: bool) -> None:
         """Mark in the journal that a held response is sent now, or that its client did not wait for it."""

@@ -36,7 +36,7 @@ from mockserver.core.state.calls import ApiError, Call, Excess, UploadedFile, no
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.api import router
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait, ExchangeWithRules, run_call
-from mockserver.server.api.response import LatestResponse, ResponseOptions, ResponseOrWait, map_response, without_body
+from mockserver.server.api.response import ResponseOptions, ResponseOrWait, map_response, without_body
 
 SANDBOXES = "/sandboxes/"  # followed by a sandbox's id: the prefix of that sandbox
 _STEP_BYTES = 64 * 1024  # of an upload, searched or copied without letting another thread run
@@ -291,7 +291,7 @@ def handle_api_request(
 
     Lock: takes the sandbox's lock; waits without it.
     """
-    call = _latest_call(sandbox, request) or parse_call(request)
+    call = parse_call(request)
     response: ResponseOrWait
     if sandbox.rule_set.rules and call.endpoint is not None:
         response = ExchangeWithRules(sandbox, call, options, client).run()
@@ -302,39 +302,21 @@ def handle_api_request(
     return map_response(response, without_body) if call.method == "HEAD" else response
 
 
-def _latest_call(sandbox: SandboxState, request: HttpRequest) -> Call | None:
-    """Return the latest call of this path, if its request was equal: a server has the same headers for equal heads."""
-    latest = sandbox.runtime.latest_responses
-    known: LatestResponse | None = latest.get(request.target) if latest is not None else None
-    entry = known.entry if known is not None else None  # read once: another thread may forget it
-    if entry is None:
-        return None
-    call = entry.call
-    is_equal = (
-        call.headers is request.headers
-        and call.method == request.method
-        and call.base_url == request.base_url
-        and call.body == request.body
-    )
-    return call if is_equal else None
-
-
 def parse_call(request: HttpRequest) -> Call:
     """Return the request as a call, before any check of it."""
     path, _, query = request.target.partition("?")
     match = router.route(request.method, path)
-    headers, body = request.headers, request.body
     is_upload = match.target is not None and match.target.body == "multipart"
     return Call(
-        request.method,
-        path,
-        match.target,
-        match.allow,
-        match.params,
-        parse_qsl(query, keep_blank_values=True, errors="replace") if query else (),
-        headers,
-        body,
-        files_of if is_upload else no_files,
-        request.base_url,
+        method=request.method,
+        path=path,
+        endpoint=match.target,
+        allowed_methods=match.allow,
+        params=match.params,
+        query=parse_qsl(query, keep_blank_values=True, errors="replace"),
+        headers=request.headers,
+        body=request.body,
+        read_files=files_of if is_upload else no_files,
+        base_url=request.base_url,
         excess=request.excess,
     )

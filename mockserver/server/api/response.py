@@ -12,8 +12,6 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from errno import ECONNRESET
 from itertools import pairwise
-from operator import is_
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from mockserver.contract import schemas
@@ -23,7 +21,7 @@ from mockserver.core.instants import Duration, Instant
 from mockserver.core.redaction import Redactor
 from mockserver.core.state.calls import ApiError, Call, Refused, Success
 from mockserver.core.state.journal import JournalEntry
-from mockserver.core.state.sandbox import Clock, SandboxState
+from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.api import formats, serializers
 from mockserver.server.api.formats import encoded
 
@@ -35,8 +33,6 @@ _JSON_TYPE = ("Content-Type", "application/json; charset=utf-8")
 # Options that make a response differ from its schema on purpose, so that `strict` does not check it.
 _UNCHECKED = (("additive-fields", "unknown-fields"), ("new-enum-values", "unseen"), ("error-extra-keys", "details"))
 
-_LATEST_RESPONSES, _LATEST_BODY_BYTES = 1_024, 2 * 1024  # of a sandbox that are remembered, and of the body of each
-_UNWATCHED = (dict, MappingProxyType)  # choices of another type note which of them a response reads
 
 Waited = Literal["passed", "canceled", "timed-out"]
 
@@ -95,12 +91,14 @@ class HttpResponse(NamedTuple):
 
     Attributes:
         transmission: how the body is sent; None to send it whole.
+        entry: the journal's, for a call of the API.
     """
 
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes
     transmission: Transmission | None = None
+    entry: JournalEntry | None = None
 
     def json(self) -> Any:
         """Return the body's JSON value."""
@@ -113,9 +111,13 @@ class NoResponse(NamedTuple):
 
     A transport without a connection raises the error that its client library raises then; `as_error` is the standard
     library's.
+
+    Attributes:
+        entry: the journal's; None for a call that is not in it.
     """
 
     reason: Literal["drop", "reset", "timeout"]
+    entry: JournalEntry | None = None
 
     def as_error(self) -> OSError:
         """Return the error of the standard library's HTTP client."""
@@ -228,29 +230,6 @@ class ResponseOptions(NamedTuple):
     strict: bool = False
 
 
-class LatestResponse:
-    """
-    The latest response to a path, with all that it is made of. It holds while they are the same objects: records are frozen.
-
-    A client that polls reads equal records again and again, and to make their text takes a third of a call's time.
-
-    Attributes:
-        entry: the journal's, of the latest call that got this response; None before one is recorded, and for a large one.
-    """
-
-    __slots__ = ("base_url", "choices", "clock", "entry", "response", "value")
-
-    def __init__(
-        self, value: Any, clock: Clock, choices: Mapping[str, object], base_url: str, response: HttpResponse
-    ) -> None:
-        self.value = value
-        self.clock = clock
-        self.choices = choices
-        self.base_url = base_url
-        self.response = response
-        self.entry: JournalEntry | None = None
-
-
 def build_response(
     sandbox: SandboxState, call: Call, outcome: Any, options: ResponseOptions, at: Instant | None = None
 ) -> HttpResponse:
@@ -270,34 +249,7 @@ def build_response(
     if isinstance(outcome, ApiError):
         return _refusal(sandbox, call, outcome, options)
     assert isinstance(outcome, Success)
-    latest, clock, choices = sandbox.runtime.latest_responses, sandbox.clock, sandbox.choices
-    # Under a clock that runs each call has an instant of its own.
-    if latest is None or call.method != "GET" or call.query or at is not None or not clock.frozen:
-        return _success(sandbox, call, outcome, options, at)
-    known: LatestResponse | None = latest.get(call.path)
-    if (
-        known is not None
-        and known.clock is clock
-        and known.choices is choices
-        and known.base_url == call.base_url
-        and _are_same(known.value, outcome.value)
-    ):
-        return known.response
-    response = _success(sandbox, call, outcome, options, at)
-    if type(choices) in _UNWATCHED and len(response.body) <= _LATEST_BODY_BYTES:
-        if len(latest) >= _LATEST_RESPONSES:
-            latest.clear()
-        latest[call.path] = LatestResponse(outcome.value, clock, choices, call.base_url, response)
-    return response
-
-
-def _are_same(one: Any, other: Any) -> bool:
-    """Return True if both are the same object, or tuples of the same objects."""
-    if one is other:
-        return True
-    if type(one) is not type(other) or not isinstance(one, tuple) or len(one) != len(other):
-        return False
-    return all(map(is_, one, other)) or all(map(_are_same, one, other))
+    return _success(sandbox, call, outcome, options, at)
 
 
 def _success(

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import unquote
 
 from mockserver.contract.endpoints import ENDPOINTS, Endpoint
 
 Target = TypeVar("Target")
-
-LATEST_PATHS = 1_024  # whose match is remembered: clients poll, so that most calls repeat a path
 
 
 class RouteMatch(NamedTuple, Generic[Target]):
@@ -110,7 +108,6 @@ def _api() -> Router[Endpoint]:
     return Router(((endpoint.method, endpoint.path, endpoint) for endpoint in ENDPOINTS.values()), has_head=True)
 
 
-@lru_cache(maxsize=LATEST_PATHS)
 def route(method: str, path: str) -> RouteMatch[Endpoint]:
     """Return the operation of this method and raw path; HEAD has the operation of GET."""
     return _api().match(method, path)

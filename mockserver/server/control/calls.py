@@ -33,8 +33,7 @@ def send_call(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | No
     begun_us = hosted.host.begin_us()
     response = handle_api_request(hosted.sandbox, request, hosted.host.response_options, _client(args))
     assert not isinstance(response, WaitingCall)  # a virtual wait is spent here
-    if hosted.host.log is not None:
-        hosted.log_call(request, begun_us, response)
+    hosted.log_call(request, begun_us, response)
     if not hosted.sandbox.outbox.is_idle:
         hosted.dispatch.send_early()
     if isinstance(response, NoResponse):

@@ -39,15 +39,7 @@ from mockserver.server.hosting.closed import ClosedSandboxes
 from mockserver.server.hosting.config import Created, SandboxConfig, config_document, fill, seed_in, seed_of
 from mockserver.server.hosting.disposal import Disposal
 from mockserver.server.hosting.failed_runs import FailureFolder
-from mockserver.server.hosting.log_lines import (
-    LogContext,
-    LoggedRequest,
-    PlainCalls,
-    ServerLog,
-    attempt_line,
-    call_line,
-    end_line,
-)
+from mockserver.server.hosting.log_lines import LogContext, ServerLog, attempt_line, call_line, end_line
 from mockserver.server.hosting.shard import Shard
 from mockserver.server.hosting.snapshot import HostedSnapshot
 from mockserver.server.hosting.tracked_choices import TrackedChoices
@@ -97,7 +89,6 @@ class HostedSandbox:
         self.listeners: tuple[Callable[[], None], ...] = ()  # called after each call and each command
         self.checkpoints = Checkpoints()
         self.usage = Usage(host.monotonic_us())
-        self._plain_calls = PlainCalls(self.prefix, sandbox.secrets)
         self.trace_page: HttpResponse | None = None  # the page of the run whose state is served, of `mockserver open`
         self.is_kept = False  # True if clients cannot end it, since an exploration reads it afterwards
         self.choices_read: set[str] | None = None  # the ids of the choices that were read, if they are tracked
@@ -151,30 +142,9 @@ class HostedSandbox:
             return LogContext(self.id, self.prefix, self.labels, self.sandbox.now, self.sandbox.secrets())
 
     def log_call(self, request: HttpRequest, begun_us: Duration | None, response: HttpResponse | NoResponse) -> None:
-        """Write a call of the API to the server's log; `begun_us` is what `SandboxHost.begin_us` returned at its begin."""
-        log, sandbox = self.host.log, self.sandbox
-        assert log is not None
-        try:
-            latest = sandbox.journal.exchanges[-1]  # without the lock, which takes a tenth of the time of a line
-        except IndexError:
-            latest = None
-        if (
-            log.has_texts
-            and latest is not None
-            and latest.call.headers is request.headers
-            and latest.fault is None
-            and latest.status is not None
-            and latest.status < 400
-            and "traceparent" not in request.headers
-        ):
-            log.add((self._plain_calls, latest, request.target))
-            return
-        with sandbox.lock:
-            # A call has the headers of its request; the newest entries come first, and only a wait lets others pass it.
-            newest_first = reversed(sandbox.journal.exchanges)
-            entry = next((each for each in newest_first if each.call.headers is request.headers), None)
-            context = self.log_context()
-        log.write(call_line(context, self.host.logged(request, begun_us), response, entry))
+        """Write a call of the API to the server's log, if it has one; `begun_us` is what `SandboxHost.begin_us` returned."""
+        if self.host.log is not None:
+            self.host.log.write(call_line(self.log_context(), request, response, self.host.since_us(begun_us)))
 
     def _log_attempts(self, planned: PlannedAttempt, attempts: Sequence[Attempt]) -> None:
         """Lock: the caller holds it."""
@@ -548,13 +518,12 @@ class SandboxHost:
         return hosted
 
     def begin_us(self) -> Duration | None:
-        """Return the monotonic clock at the begin of a request, None if no line of the log shows how long it took."""
-        return self.monotonic_us() if self.log is not None and not self.log.has_texts else None
+        """Return the monotonic clock at the begin of a request, None without a log that shows how long it took."""
+        return self.monotonic_us() if self.log is not None else None
 
-    def logged(self, request: HttpRequest, begun_us: Duration | None) -> LoggedRequest:
-        """Return what a line of the log shows of a request that has its response now."""
-        took = None if begun_us is None else self.monotonic_us() - begun_us
-        return LoggedRequest(request.method, request.target, request.headers.get("traceparent"), took)
+    def since_us(self, begun_us: Duration | None) -> Duration | None:
+        """Return the real time since `begin_us` returned this."""
+        return None if begun_us is None else self.monotonic_us() - begun_us
 
     def refreshed(self) -> list[HostedSandbox]:
         """Return the open sandboxes, with their use as it is now."""

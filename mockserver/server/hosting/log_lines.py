@@ -1,132 +1,71 @@
 """
 Lines of the server's log: calls of the API, control commands, attempts at deliveries, refused bytes, and sandboxes that a limit ends.
 
-1. A line is made where something happens, and its members by the thread that writes the log: a call does not wait for them.
-   Only the short text of a plain call is made by the calls' own thread: another one would wait for the interpreter each time,
-   and the call's values would have left the processor's cache. It is made with those of other calls before the server waits
-   for its clients: for one call at a time it would be the code that has left the cache.
+1. A line is made where something happens; the thread of `server.log` writes its text.
 2. The members have no secret. What does not apply to a line is not among them.
-3. Until then a whole line holds no record of the sandbox and no body of a successful call, since thousands may wait.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import threading
 import time
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache, partial
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from mockserver._json import JSON
 from mockserver.contract.text import json_value, printable
-from mockserver.core.instants import SECOND, Duration, Instant, format_exact
+from mockserver.core.instants import Duration, Instant, format_exact
 from mockserver.core.redaction import Redactor
-from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.outbox import Attempt, Delivery, PlannedAttempt
+from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, NoResponse, explanation
 
-Members = Callable[[], JSON]
-Form = Literal["text", "json"]
-# What makes the line of a plain call, the call, and its target below the sandbox's prefix. A plain tuple: it is made for each call.
-PlainCall = tuple["PlainCalls", JournalEntry, str]
-
-_SHOWN_MAX = 1_024  # requests of a sandbox whose text is remembered
-_SHOWN_CHARS = 512  # of a target, at most
-_TOGETHER_MAX = 32  # plain calls whose lines are made together
+_LOG = logging.getLogger("mockserver")
 
 
 class Line(NamedTuple):
-    """A line of the log: `at` is the real time in seconds since 1970, `own` returns what other kinds of lines do not have."""
+    """A line of the log: `at` is the real time in seconds since 1970, `own` has what other kinds of lines do not have."""
 
     kind: str
     at: float
     context: LogContext
-    own: Members
+    own: JSON
 
     def members(self) -> JSON:
         """Return what the line shows, by name."""
         context = self.context
         head: JSON = {
-            "at": datetime.fromtimestamp(self.at, UTC).astimezone().isoformat(timespec="milliseconds"),
+            "at": self._real_time(),
             "kind": self.kind,
             "sandbox": context.sandbox,
             "labels": context.hide.value(context.labels) or None,
             "clock": format_exact(context.now) if context.now is not None else None,
         }
-        return {name: value for name, value in (head | self.own()).items() if value is not None}
+        return {name: value for name, value in head.items() if value is not None} | self.own
 
-    @property
-    def date(self) -> str:
-        """The date by the sandbox's clock, without a sandbox by the computer's."""
-        if self.context.now is not None:
-            return _of_second(self.context.now // SECOND)[0]
-        return time.strftime("%Y-%m-%d", time.localtime(self.at))
+    def date_and_time(self) -> tuple[str, str]:
+        """Return the date and the time of day by the sandbox's clock, without a sandbox by the computer's."""
+        now = self.context.now
+        date, _, time_of_day = (format_exact(now) if now is not None else self._real_time()).partition("T")
+        return date, time_of_day[:8]
+
+    def _real_time(self) -> str:
+        return datetime.fromtimestamp(self.at, UTC).astimezone().isoformat(timespec="milliseconds")
 
 
 class ServerLog:
-    """
-    A log: whole lines, and in a log of texts those of plain calls.
+    """A log of lines: `write_line` makes the text of each, and has it written. A line that fails is reported, and breaks no call."""
 
-    A plain call is one whose line shows its time, status, method and path alone.
-
-    Args:
-        write: gets each whole line.
-        write_plain: gets the text of plain calls' lines of one date, and the date; None for a log of members.
-
-    Attributes:
-        has_texts: True if a plain call has no whole line.
-    """
-
-    def __init__(
-        self, write: Callable[[Line], object], write_plain: Callable[[str, str], object] | None = None
-    ) -> None:
-        self._write = write
-        self._write_plain = write_plain
-        self.has_texts = write_plain is not None
-        self._calls: deque[PlainCall] = deque()
-        self._lock = threading.RLock()  # reentrant: a handler of a signal may write within a write
+    def __init__(self, write_line: Callable[[Line], object]) -> None:
+        self._write_line = write_line
 
     def write(self, line: Line) -> None:
-        """Write a whole line, after those of the plain calls before it."""
-        self.write_plain_calls()
-        self._write(line)
-
-    def add(self, call: PlainCall) -> None:
-        """
-        Have the line of a plain call written with those of others.
-
-        That of a call with a query is made at once: it may have a secret, which a command may take away. A path that is found has
-        the ids of records alone.
-        """
-        self._calls.append(call)
-        if len(self._calls) >= _TOGETHER_MAX or "?" in call[2]:
-            self.write_plain_calls()
-
-    def write_plain_calls(self) -> None:
-        """Write the lines of the plain calls since the last time."""
-        write = self._write_plain
-        if not self._calls or write is None:
-            return
-        with self._lock:
-            texts, date = list[str](), ""
-            latest: PlainCalls | None = None
-            while self._calls:
-                lines, entry, target = self._calls.popleft()
-                if lines is not latest:
-                    latest = lines
-                    lines.hide_secrets()
-                text, its_date = lines.line(entry, target)
-                if its_date != date:
-                    if texts:
-                        write("".join(texts), date)
-                    texts, date = [], its_date
-                texts.append(text)
-            if texts:
-                write("".join(texts), date)
+        try:
+            self._write_line(line)
+        except Exception:  # noqa: BLE001 - a bug of the mock must not break the call that the line is of
+            _LOG.exception("unexpected failure in a line of the log")
 
 
 class LogContext(NamedTuple):
@@ -140,96 +79,30 @@ class LogContext(NamedTuple):
 
     @property
     def hide(self) -> Redactor:
-        """What hides the secrets: the thread that writes the log makes it."""
+        """What hides the secrets."""
         return Redactor(self.secrets)
 
 
-class LoggedRequest(NamedTuple):
-    """
-    What a line shows of a request: `target` is below the sandbox's prefix, `took` is the real time up to the response.
-
-    A log in text does not show how long a request took, and measures nothing.
-    """
-
-    method: str
-    target: str
-    traceparent: str | None
-    took: Duration | None
-
-
 def call_line(
-    context: LogContext, request: LoggedRequest, response: HttpResponse | NoResponse, entry: JournalEntry | None
+    context: LogContext, request: HttpRequest, response: HttpResponse | NoResponse, took: Duration | None
 ) -> Line:
-    """Return the line of a call; `entry` is the journal's, None for a call that has not arrived."""
-    answer, own, error = _answer(response), JSON(), None
+    """Return the line of a call; `request` has a target below the sandbox's prefix, `took` is the real time up to the response."""
+    hide, entry, own = context.hide, response.entry, JSON()
     if entry is not None:
-        rule, error = entry.fault.rule if entry.fault else None, entry.error
+        rule = entry.fault.rule if entry.fault is not None else None
         own = {"n": entry.n, "operation": entry.operation, "rule": rule}
-
-    def members() -> JSON:
-        reason = {"reason": explanation(error, context.hide)} if error is not None else {}
-        return own | _request(context, request) | answer() | reason
-
-    return _line("call", context, members)
+    own |= _request(context.prefix, hide, request, took) | _answer(response)
+    if entry is not None and entry.error is not None:
+        own["reason"] = explanation(entry.error, hide)
+    return _line("call", context, own)
 
 
-class PlainCalls:
-    """
-    Makes the lines of a sandbox's plain calls, as a log in text has them.
-
-    What a line shows besides the time is remembered, since clients send the same requests again and again.
-
-    Args:
-        prefix: the sandbox's.
-        secrets: returns its secrets, without its lock.
-
-    Lifetime: the sandbox's. Lock: the caller of `line` holds that of the log.
-    """
-
-    __slots__ = ("_date", "_hide", "_prefix", "_second", "_secrets", "_secrets_now", "_shown", "_time")
-
-    def __init__(self, prefix: str, secrets: Callable[[], Sequence[str]]) -> None:
-        self._prefix = prefix
-        self._secrets_now = secrets
-        self._secrets: Sequence[str] = ()
-        self._hide = Redactor(())
-        self._shown: dict[tuple[int | None, str, str], str] = {}
-        self._second: int | None = None  # since 1970, of the latest line
-        self._date = self._time = ""
-
-    def hide_secrets(self) -> None:
-        """Hide the secrets that the sandbox has now in the lines from here on."""
-        secrets = self._secrets_now()
-        if secrets != self._secrets or len(self._shown) >= _SHOWN_MAX:
-            self._secrets, self._hide, self._shown = secrets, Redactor(secrets), {}
-
-    def line(self, entry: JournalEntry, target: str) -> tuple[str, str]:
-        """Return the line of a call as text, and its date."""
-        named = entry.status, entry.call.method, target
-        shown = self._shown.get(named)
-        if shown is None:
-            shown = self._remember(*named)
-        second = entry.at // SECOND
-        if second != self._second:
-            self._second, (self._date, self._time) = second, _of_second(second)
-        return self._time + shown, self._date
-
-    def _remember(self, status: int | None, method: str, target: str) -> str:
-        """Return what follows the time of day in a line, and remember it unless it is long."""
-        hide = self._hide
-        shown = f"{method[:20]} {self._prefix}{target}"
-        if hide.contains_secret(shown):
-            shown = f"{hide.text(method[:20])} {self._prefix}{hide.text(target)}"
-        shown = f" {status} {printable(shown)}\n"
-        if len(target) <= _SHOWN_CHARS:
-            self._shown[status, method, target] = shown
-        return shown
-
-
-def command_line(context: LogContext, request: LoggedRequest, response: HttpResponse, command: str | None) -> Line:
+def command_line(
+    context: LogContext, request: HttpRequest, response: HttpResponse, took: Duration | None, command: str | None
+) -> Line:
     """Return the line of a control command; `command` is the id of its route, None for an unknown path."""
-    answer = _answer(response)
-    return _line("command", context, lambda: {"command": command} | _request(context, request) | answer())
+    own = {"command": command} | _request(context.prefix, context.hide, request, took) | _answer(response)
+    return _line("command", context, own)
 
 
 def attempt_line(context: LogContext, planned: PlannedAttempt, attempt: Attempt, after: Delivery) -> Line:
@@ -245,59 +118,53 @@ def attempt_line(context: LogContext, planned: PlannedAttempt, attempt: Attempt,
         "delivery": after.status,
         "next": format_exact(after.due) if after.status == "waiting" else None,
     }
-    url, error = planned.webhook.url, attempt.error
-    shown = partial(context.hide.value, {"url": url, "error": error})
-    return _line("delivery", context, lambda: own | shown())
+    shown: JSON = {"url": planned.webhook.url, "error": attempt.error}
+    return _line("delivery", context, own | context.hide.value(shown))
 
 
 def end_line(context: LogContext, limit: str, reason: str) -> Line:
     """Return the line of a sandbox that a limit of the server ends."""
-    return _line("end", context, lambda: {"limit": limit, "reason": reason})
+    return _line("end", context, {"limit": limit, "reason": reason})
 
 
 def refusal_line(status: int, reason: str) -> Line:
     """Return the line of bytes that were answered although they are no request, such as those of a client that speaks TLS."""
-    return _line("refusal", LogContext(), lambda: {"status": status, "reason": reason})
+    return _line("refusal", LogContext(), {"status": status, "reason": reason})
 
 
 def failure_line(record: logging.LogRecord) -> Line:
     """Return the line of a failure or warning of the server itself."""
     text = logging.Formatter().format(record)
-    return _line("failure", LogContext(), lambda: {"level": record.levelname, "message": text})
+    return _line("failure", LogContext(), {"level": record.levelname, "message": text})
 
 
-def _line(kind: str, context: LogContext, own: Members) -> Line:
-    return Line(kind, time.time(), context, own)
+def _line(kind: str, context: LogContext, own: JSON) -> Line:
+    applying = {name: value for name, value in own.items() if value is not None}
+    return Line(kind, time.time(), context, applying)
 
 
-def _request(context: LogContext, request: LoggedRequest) -> JSON:
-    hide = context.hide
+def _request(prefix: str, hide: Redactor, request: HttpRequest, took: Duration | None) -> JSON:
+    traceparent = request.headers.get("traceparent")
     return {
         "method": hide.text(request.method[:20]),
-        "path": context.prefix + hide.text(request.target),
-        "traceparent": hide.text(request.traceparent) if request.traceparent else None,
-        "durationMs": None if request.took is None else round(request.took / 1000, 3),
+        "path": prefix + hide.text(request.target),
+        "traceparent": hide.text(traceparent) if traceparent else None,
+        "durationMs": None if took is None else round(took / 1000, 3),
     }
 
 
-def _answer(response: HttpResponse | NoResponse) -> Members:
+def _answer(response: HttpResponse | NoResponse) -> JSON:
     """Return the members of a response; the code and the reason are those in the body of a refusal."""
     if isinstance(response, NoResponse):
-        return lambda: {"noResponse": response.reason}
-    status, size_bytes = response.status, len(response.body)
-    body = response.body if status >= 400 else b""
-
-    def members() -> JSON:
-        value = json_value(body, {})
-        refusal = value if isinstance(value, dict) else {}
-        return {
-            "status": status,
-            "bytes": size_bytes,
-            "code": refusal.get("code"),
-            "reason": refusal.get("message"),
-        }
-
-    return members
+        return {"noResponse": response.reason}
+    value = json_value(response.body) if response.status >= 400 else None
+    refusal = value if isinstance(value, dict) else {}
+    return {
+        "status": response.status,
+        "bytes": len(response.body),
+        "code": refusal.get("code"),
+        "reason": refusal.get("message"),
+    }
 
 
 def as_json(line: Line) -> str:
@@ -305,41 +172,37 @@ def as_json(line: Line) -> str:
     return json.dumps(line.members(), ensure_ascii=False) + "\n"
 
 
-def as_text(line: Line) -> str:
-    """Return the line for a reader, with its line end: its time of day is by its sandbox's clock, and its date is `Line.date`."""
-    members = line.members()
-    _, _, time_of_day = str(members["clock" if "clock" in members else "at"]).partition("T")
-    return printable(f"{time_of_day[:8]} {' '.join(_TEXTS[line.kind](members))}") + "\n"
+def as_text(line: Line) -> tuple[str, str]:
+    """Return the line for a reader, with its line end, and its date: it begins with its time of day by its sandbox's clock."""
+    date, time_of_day = line.date_and_time()
+    return printable(f"{time_of_day} {' '.join(_TEXTS[line.kind](line))}") + "\n", date
 
 
-@lru_cache(maxsize=8)
-def _of_second(second: int) -> tuple[str, str]:
-    """Return the date and the time of day of a second since 1970."""
-    date, _, time_of_day = format_exact(second * SECOND).partition("T")
-    return date, time_of_day[:8]
+def _exchange_text(line: Line) -> list[str]:
+    own = line.own
+    status = str(own["status"]) if "status" in own else own["noResponse"]
+    parts = [status, own["method"], own["path"]]
+    if "code" in own:
+        parts.append(str(own["code"]))
+    if "reason" in own:
+        parts.append(f" {own['reason']}")
+    return parts + [f"{name}={own[name]}" for name in ("rule", "traceparent") if name in own]
 
 
-def _exchange_text(members: JSON) -> list[str]:
-    reason = f" {members['reason']}" if "reason" in members else ""
-    more = [f"{name}={members[name]}" for name in ("rule", "traceparent") if name in members]
-    status = str(members["status"]) if "status" in members else members["noResponse"]
-    code = [members["code"]] if "code" in members else []
-    return [status, members["method"], members["path"], *code, *([reason] if reason else []), *more]
+def _attempt_text(line: Line) -> list[str]:
+    own = line.own
+    result = str(own["status"]) if "status" in own else own["error"]
+    fault = [f"({own['fault']})"] if "fault" in own else []
+    until = f" until {own['next']}" if "next" in own else ""
+    attempt = f"attempt {own['attempt']}: {own['delivery']}{until}"
+    return [result, "delivery", own["event"], own["type"], "to", own["url"], *fault, attempt]
 
 
-def _attempt_text(members: JSON) -> list[str]:
-    result = str(members["status"]) if "status" in members else members["error"]
-    fault = [f"({members['fault']})"] if "fault" in members else []
-    until = f" until {members['next']}" if "next" in members else ""
-    attempt = f"attempt {members['attempt']}: {members['delivery']}{until}"
-    return [result, "delivery", members["event"], members["type"], "to", members["url"], *fault, attempt]
-
-
-_TEXTS: Mapping[str, Callable[[JSON], list[str]]] = {
+_TEXTS: Mapping[str, Callable[[Line], list[str]]] = {
     "call": _exchange_text,
     "command": _exchange_text,
     "delivery": _attempt_text,
-    "end": lambda members: ["ended", members["sandbox"], f"({members['limit']})", members["reason"]],
-    "refusal": lambda members: [str(members["status"]), members["reason"]],
-    "failure": lambda members: [members["message"]],
+    "end": lambda line: ["ended", str(line.context.sandbox), f"({line.own['limit']})", line.own["reason"]],
+    "refusal": lambda line: [str(line.own["status"]), line.own["reason"]],
+    "failure": lambda line: [line.own["message"]],
 }

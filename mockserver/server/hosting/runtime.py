@@ -16,7 +16,6 @@ from mockserver.core import scheduler
 from mockserver.core.instants import EARLIEST, LATEST, Duration, Instant, from_datetime
 from mockserver.core.state.sandbox import Clock, Runtime, SandboxState
 from mockserver.scenario.apply import apply
-from mockserver.server.api.response import LatestResponse
 from mockserver.server.http1 import real_time
 
 _TRAVELS = (
@@ -57,12 +56,11 @@ def fixture_clock() -> Clock:
 class HostRuntime(Runtime):
     """Runtime of one hosted sandbox; `counts` has it count calls. Lifetime: that of the sandbox."""
 
-    __slots__ = ("_lock", "_waits", "attempts", "calls", "latest_responses", "pass_time")
+    __slots__ = ("_lock", "_waits", "attempts", "calls", "pass_time")
 
     def __init__(self, *, counts: bool = False) -> None:
         self.calls = {} if counts else None
         self.attempts = {} if counts else None
-        self.latest_responses: dict[str, LatestResponse] = {}
         self.pass_time: Callable[[Duration], object] = lambda by: None  # the host sets it once it has the sandbox
         self._lock = threading.Lock()
         self._waits: set[Callable[[], None]] = set()  # of the epoch: functions that cancel one wait each
@@ -101,7 +99,6 @@ class HostRuntime(Runtime):
         self._lock, self._waits = threading.Lock(), set()
 
     def end_epoch(self) -> None:
-        self.latest_responses.clear()
         with self._lock:
             waits, self._waits = self._waits, set()
         for cancel in waits:

@@ -334,15 +334,15 @@ class Connection:
         """Pass a request to the handler, and send its response."""
         self._is_responding = True
         request = Request(
-            head.method,
-            head.target,
-            head.headers,
-            body,
-            size_bytes,
-            self._client,
-            self._exchanges,
-            self._shared.workers.run,
-            head.excess,
+            method=head.method,
+            target=head.target,
+            headers=head.headers,
+            body=body,
+            size_bytes=size_bytes,
+            client=self._client,
+            exchanges_before=self._exchanges,
+            in_worker=self._shared.workers.run,
+            excess=head.excess,
         )
         try:
             response = self._config.handler.respond(request)

@@ -3,46 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import selectors
 from collections.abc import Callable
 
 from mockserver.server.http1 import real_time
 
-_LOG = logging.getLogger("mockserver")
-
 
 class _Selector(selectors.DefaultSelector):
     """Calls functions before it waits for events."""
 
-    def __init__(self, on_wait: Callable[[], object] | None) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.before_wait: list[Callable[[], bool]] = []
-        self._on_wait = on_wait
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if self.before_wait:
             functions, self.before_wait = self.before_wait, []
             if True in [function() for function in functions]:
                 timeout = 0  # it was computed before
-        if self._on_wait is not None:
-            try:
-                self._on_wait()
-            except Exception:  # noqa: BLE001 - the loop would end by it
-                _LOG.exception("unexpected failure before the server waits")
         return super().select(timeout)
 
 
 class ServerLoop(asyncio.SelectorEventLoop):
-    """
-    A loop whose timers run by a clock of its own.
+    """A loop whose timers run by a clock of its own."""
 
-    `on_wait` is called before each wait for events, after the functions of `call_before_wait`.
-    """
-
-    def __init__(self, clock: Callable[[], float], on_wait: Callable[[], object] | None = None) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._own_selector = _Selector(on_wait)
+        self._own_selector = _Selector()
         super().__init__(self._own_selector)
 
     def time(self) -> float:
@@ -57,9 +44,7 @@ class ServerLoop(asyncio.SelectorEventLoop):
         self._own_selector.before_wait.append(function)
 
 
-def new_event_loop(
-    clock: Callable[[], float] = real_time.seconds, on_wait: Callable[[], object] | None = None
-) -> ServerLoop:
+def new_event_loop(clock: Callable[[], float] = real_time.seconds) -> ServerLoop:
     """
     Return a loop that is not the current loop of any thread.
 
@@ -67,8 +52,7 @@ def new_event_loop(
 
     Args:
         clock: the seconds by which its timers run; by default real time, also while a test has frozen the process's clock.
-        on_wait: is called before each wait for events (see `ServerLoop`).
     """
-    loop = ServerLoop(clock, on_wait)
+    loop = ServerLoop(clock)
     loop.set_debug(False)  # whatever the environment asks for: a debugging loop logs each call of some milliseconds
     return loop

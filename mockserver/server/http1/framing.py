@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import AsyncIterator
-from functools import lru_cache
 from typing import NamedTuple
 
 from mockserver.server.http1.messages import Response
@@ -45,7 +44,7 @@ def frame(response: Response, method: str = "", minor: int = 1, persists: bool =
     status, headers, body = response.status, response.headers, response.body
     is_empty = status in (204, 304)
     whole_bytes = len(body) if isinstance(body, bytes) and not is_empty else None
-    head, length, closes = _beginning(status, headers, whole_bytes, int(time.time()))
+    head, length, closes = _beginning(status, headers, whole_bytes)
     if length is None and not is_empty and not response.is_stream:
         raise ValueError("got a body in pieces without Content-Length; expected one")
     has_body = not is_empty and method != "HEAD"
@@ -71,17 +70,9 @@ def _body_part(body: bytes | AsyncIterator[bytes], length: int | None) -> tuple[
     return sent, 0, length is not None and len(sent) < length
 
 
-@lru_cache(maxsize=256)
-def _beginning(
-    status: int, headers: tuple[tuple[str, str], ...], length: int | None, second: int
-) -> tuple[bytes, int | None, bool]:
-    """
-    Return the status line with the headers, the body's length, and True if a header closes the connection.
-
-    Remembered, since most answers of a second have the headers of another one; `second` is that of a `Date` which the
-    headers lack.
-    """
-    lines, length, closes = _fields(status, headers, length, second)
+def _beginning(status: int, headers: tuple[tuple[str, str], ...], length: int | None) -> tuple[bytes, int | None, bool]:
+    """Return the status line with the headers, the body's length, and True if a header closes the connection."""
+    lines, length, closes = _fields(status, headers, length)
     head = "\r\n".join(lines)
     if head.count("\n") != len(lines) - 1 or head.count("\r") != len(lines) - 1:
         raise ValueError("a header of the response contains a line end")
@@ -89,7 +80,7 @@ def _beginning(
 
 
 def _fields(
-    status: int, headers: tuple[tuple[str, str], ...], length: int | None, second: int
+    status: int, headers: tuple[tuple[str, str], ...], length: int | None
 ) -> tuple[list[str], int | None, bool]:
     if not _STATUS_MIN <= status <= _STATUS_MAX:
         raise ValueError(f"got status {status}; expected that of a final response, {_STATUS_MIN} to {_STATUS_MAX}")
@@ -109,7 +100,7 @@ def _fields(
         is_dated = is_dated or key == "date"
         lines.append(f"{name}: {value}")
     if not is_dated:
-        lines.append(f"Date: {_date(second)}")
+        lines.append(f"Date: {_date(int(time.time()))}")
     if length is not None and not is_sized:
         lines.append(f"Content-Length: {length}")
     return lines, length, closes
@@ -124,9 +115,7 @@ def chunk(piece: bytes, minor: int) -> bytes:
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 
 
-@lru_cache(maxsize=1)
 def _date(second: int) -> str:
-    """Return the value of a `Date` header; cached for its second, since formatting costs as much as reading a request."""
-    from email.utils import formatdate  # imported here: most responses have a `Date` already
+    from email.utils import formatdate  # late: it is slow to import, and most responses have a `Date` already
 
     return formatdate(min(max(_FIRST_SECOND, second), _LAST_SECOND), usegmt=True)

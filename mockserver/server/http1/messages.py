@@ -24,7 +24,7 @@ class Request:
     Attributes:
         method: as received.
         target: path and query as received; of an absolute target only these.
-        headers: values by lower-case name; repeated ones are joined. Equal heads may have the same ones.
+        headers: values by lower-case name; repeated ones are joined.
         size_bytes: of the body; None for a body beyond its bound, which the server has not read.
         client: address and port.
         exchanges_before: the number of requests that the connection carried before this one.

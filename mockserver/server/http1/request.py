@@ -11,7 +11,6 @@ Requests of HTTP/1.1 (RFC 9112): the head and its bounds. `httptools` parses the
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -29,9 +28,6 @@ _END = b"\r\n"
 _NO_LINE = (b"", b"\r")  # how bytes begin that do not begin with a request line
 _AUTHORITY = re.compile(r"(?:(?:[A-Za-z0-9._~!$&'()*+;=-]|%[0-9A-Fa-f]{2})+|\[[0-9A-Za-z.:%~_-]+\])(?::[0-9]{0,5})?")
 _ABSOLUTE = r"https?://([^/?]+)(.*)"
-_REMEMBERED_HEADS = 1_024
-_REMEMBERED_HEADERS = 256
-_REMEMBERED_MAX_BYTES = 2 * 1024  # of a head that is remembered
 _PARSED_LINE = b"POST / HTTP/1.1"  # the parser gets it in place of each request line
 
 
@@ -120,7 +116,6 @@ class _Headers:
         self.by_name[name] = value
 
 
-@lru_cache(maxsize=512)
 def _header_name(raw: bytes) -> str:
     """Return the name in lower case; empty for one with an underscore, which in WSGI would equal one with a dash."""
     return "" if b"_" in raw else raw.decode("latin-1").lower()
@@ -212,20 +207,12 @@ def method_of(received: bytes | bytearray) -> str:
 
 
 def parse_head(head: bytes) -> RequestHead:
-    """Return the request of a head, complete or cut; equal heads may have the same one, whose headers are not to be changed."""
+    """Return the request of a head, complete or cut."""
     try:
-        if not head.endswith(b"\r\n\r\n"):
-            return _parsed_cut(head)
-        return _known_head(head) if len(head) <= _REMEMBERED_MAX_BYTES else _parsed(head)
+        return _parsed(head) if head.endswith(b"\r\n\r\n") else _parsed_cut(head)
     except BadRequest as refusal:
         refusal.method = method_of(head)
         raise
-
-
-@lru_cache(maxsize=_REMEMBERED_HEADS)
-def _known_head(head: bytes) -> RequestHead:
-    """Return what `_parsed` does; a client that polls sends the same head again and again."""
-    return _parsed(head)
 
 
 def _parsed(head: bytes, *, is_cut: bool = False) -> RequestHead:
@@ -240,7 +227,17 @@ def _parsed(head: bytes, *, is_cut: bool = False) -> RequestHead:
     headers, beyond = _headers_within_bounds(head, line_end, is_cut=is_cut)
     target = _target(headers, method, raw_target, minor, needs_host=not is_cut)
     if is_cut:
-        return RequestHead(method, raw_target, target, minor, headers, 0, False, False, beyond)
+        return RequestHead(
+            method=method,
+            raw_target=raw_target,
+            target=target,
+            minor=minor,
+            headers=headers,
+            length=0,
+            expects_continue=False,
+            keep_alive=False,
+            excess=beyond,
+        )
     expects = headers.get("expect", "").lower() if minor else ""
     if expects not in ("", "100-continue"):
         raise BadRequest("the only supported expectation is 100-continue")
@@ -250,7 +247,15 @@ def _parsed(head: bytes, *, is_cut: bool = False) -> RequestHead:
         tokens = [token.strip() for token in connection.split(",")]
         keep_alive = "close" not in tokens and (minor == 1 or "keep-alive" in tokens)
     return RequestHead(
-        method, raw_target, target, minor, headers, _length(headers, minor), bool(expects), keep_alive, beyond
+        method=method,
+        raw_target=raw_target,
+        target=target,
+        minor=minor,
+        headers=headers,
+        length=_length(headers, minor),
+        expects_continue=bool(expects),
+        keep_alive=keep_alive,
+        excess=beyond,
     )
 
 
@@ -264,28 +269,28 @@ def _parsed_cut(head: bytes) -> RequestHead:
         raise BadRequest("the request line is not 'METHOD target HTTP/1.1'")
     method, raw_target = match[0].decode("latin-1").split(" ")[:2]
     target = raw_target if raw_target[0] == "/" else origin_form(raw_target)[1]
-    return RequestHead(method, raw_target, target, 1, {}, 0, False, False, HeadSizes(len(head), 0, 0, True))
+    return RequestHead(
+        method=method,
+        raw_target=raw_target,
+        target=target,
+        minor=1,
+        headers={},
+        length=0,
+        expects_continue=False,
+        keep_alive=False,
+        excess=HeadSizes(len(head), 0, 0, is_cut=True),
+    )
 
 
 def _headers_within_bounds(head: bytes, line_end: int, *, is_cut: bool) -> tuple[dict[str, str], HeadSizes | None]:
     """Return the headers by name, and the sizes of the head if one is beyond its bound."""
     lines = head[line_end:]
-    if len(head) <= _REMEMBERED_MAX_BYTES:
-        known, fields = _known_headers(lines)
-        headers = known.copy()
-    else:
-        headers, fields = _headers(lines)
-    if not (is_cut or fields > HEADERS_MAX or len(head) > LINE_MAX_BYTES):
+    headers, fields = _headers(lines)
+    if not is_cut and fields <= HEADERS_MAX and len(head) <= LINE_MAX_BYTES:
         return headers, None
     longest = max(map(len, lines.split(b"\r\n"))) if len(head) > LINE_MAX_BYTES else 0
     sizes = HeadSizes(line_end, longest, fields, is_cut)
     return headers, sizes if sizes.is_beyond else None
-
-
-@lru_cache(maxsize=_REMEMBERED_HEADERS)
-def _known_headers(lines: bytes) -> tuple[dict[str, str], int]:
-    """Return what `_headers` does; a client sends the same headers again and again."""
-    return _headers(lines)
 
 
 def _headers(lines: bytes) -> tuple[dict[str, str], int]:
@@ -328,7 +333,6 @@ def _length(headers: dict[str, str], minor: int) -> int | None:
     return int(length) if length else 0
 
 
-@lru_cache(maxsize=512)
 def is_authority(host: str) -> bool:
     """Return True if this may be the value of a Host header: nothing, or a name or an address with an optional port."""
     if host and not _AUTHORITY.fullmatch(host):

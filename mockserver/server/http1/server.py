@@ -58,7 +58,6 @@ class Server:
         explain: send the reason of an error of the server itself in the header X-Mock-Reason.
         error_body: returns the status and JSON body of such an error; it gets True for a failure of the handler.
         on_refusal: gets the status and the reason of each refusal of bytes that are no whole request.
-        on_wait: is called on the loop when all that was ready has been served, before it waits.
         log: gets one line per exchange.
         threads_max: of the workers' pool.
         clock: the seconds by which the limits of time count.
@@ -84,7 +83,6 @@ class Server:
         explain: bool = True,
         error_body: Callable[[bool], tuple[int, bytes]] = plain_error,
         on_refusal: Callable[[int, str], object] = lambda status, why: None,
-        on_wait: Callable[[], object] | None = None,
         log: Callable[[str], None] | None = None,
         threads_max: int = _WORKERS_MAX,
         clock: Callable[[], float] = real_time.seconds,
@@ -92,9 +90,16 @@ class Server:
         self._listener = listener or listen(host, port)
         self.host = host
         self.port: int = self._listener.getsockname()[1]
-        self._config = ServerConfig(handler, error_body, log, idle_seconds, explain, limits, on_refusal)
+        self._config = ServerConfig(
+            handler=handler,
+            error_body=error_body,
+            log=log,
+            idle_seconds=idle_seconds,
+            explain=explain,
+            limits=limits,
+            on_refusal=on_refusal,
+        )
         self._clock = clock
-        self._on_wait = on_wait
         self._threads_max = threads_max
         self._connections_max = _connections_max(limits.connections)
         self._open: set[Connection] = set()
@@ -241,7 +246,7 @@ class Server:
                     self._wakeup.send(b"!")
 
     def _serve(self) -> None:
-        loop = new_event_loop(self._clock, self._on_wait)
+        loop = new_event_loop(self._clock)
         workers = Workers(loop, f"mockserver {self.url}", self._threads_max)
         bodies = BodyTotal(self._config.limits.bodies_bytes)
         shared = Shared(workers, bodies, self._idle, self._open.discard)
