@@ -266,11 +266,13 @@ class _EqualCalls:
         """Return True if each call is repeated, as far as these go, when its time to wait is just over."""
         within = [call for call in sent if call.at + (requested_wait(call) or 0) <= sent[-1].at and _is_limited(call)]
         instants = [call.at for call in sent]
-        return len(within) >= 2 and all(
-            any(abs(at - call.at - wait) <= _EXACT * wait for at in instants)
-            for call in within
-            if (wait := requested_wait(call))
-        )
+        return len(within) >= 2 and all(_is_repeated_exactly(call, instants) for call in within)
+
+
+def _is_repeated_exactly(call: JournalEntry, instants: Sequence[Instant]) -> bool:
+    """Return True if a call is sent at one of these instants when the time to wait of this one is over, or if it has none."""
+    wait = requested_wait(call)
+    return not wait or any(abs(at - call.at - wait) <= _EXACT * wait for at in instants)
 
 
 def _best(sharings: Iterable[_Sharing], most: int) -> list[_Sharing]:

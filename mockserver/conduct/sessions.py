@@ -256,7 +256,8 @@ def _rows_after(
     """
     creates = [create for create in evidence.of("createConnectionSession") if succeeded(create)]
     ids = [evidence.answer_field(create, "sessionId") for create in creates]
-    ends = {polls.id: final.exchange.n for polls in poll_sequences(evidence) if (final := final_read(evidence, polls))}
+    finals = {polls.id: final_read(evidence, polls) for polls in poll_sequences(evidence)}
+    ends = {id: final.exchange.n for id, final in finals.items() if final}
     all_ended = [0, *accumulate((ends.get(id, math.inf) for id in ids), max)]
     in_use = {read.call.params["sessionId"]: read for read in reads_of_reason(evidence, "phone_in_use")}
     for failed in reads_of_reason(evidence, reason):

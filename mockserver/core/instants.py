@@ -152,7 +152,11 @@ def _clock(parts: re.Match[str]) -> Duration | None:
     hour, minute, second = (int(parts[unit] or 0) for unit in ("hour", "minute", "second"))
     if hour > 24 or minute > 59 or second > 60:
         return None
-    unit = SECOND if parts["second"] else MINUTE if parts["minute"] else HOUR
+    unit = HOUR
+    if parts["minute"]:
+        unit = MINUTE
+    if parts["second"]:
+        unit = SECOND
     digits = (parts["fraction"] or "0")[:18]
     span = (hour * 60 + minute) * MINUTE + second * SECOND + int(digits) * unit // 10 ** len(digits)
     return span if span <= DAY or (second == 60 and hour < 24) else None

@@ -21,7 +21,7 @@ from mockserver.conduct.evidence import Evidence, body_of, succeeded
 from mockserver.conduct.requests import statements
 from mockserver.contract.effects import ALIASES
 from mockserver.contract.endpoints import OPERATIONS
-from mockserver.contract.lifecycles import LIFECYCLES
+from mockserver.contract.lifecycles import LIFECYCLES, Step
 from mockserver.contract.wire_faults import WIRE_FAULTS
 from mockserver.core.run import Run
 from mockserver.core.state.journal import Transition
@@ -39,15 +39,18 @@ _SUCCESSES: Mapping[str, str] = MappingProxyType({operation: answer_item(operati
 _IDS = ("id", "campaignId", "executionId", "sessionId")
 
 
+def _step_items(kind: str, step: Step) -> tuple[str, ...]:
+    deadlines = {(row.state, row.trigger) for row in LIFECYCLES[kind].deadlines}
+    triggers = [step.trigger]
+    if (step.source, step.trigger) in deadlines:
+        triggers.append(DEADLINE)
+    return tuple(step_item(kind, step.source, trigger) for trigger in triggers)
+
+
 # By kind, source and target of a transition: the item of its trigger, then that of the deadline if there is one.
 _ITEMS: Mapping[tuple[str, str, str], tuple[str, ...]] = MappingProxyType(
     {
-        (kind, step.source, step.target): tuple(
-            step_item(kind, step.source, trigger)
-            for trigger in (step.trigger, DEADLINE)
-            if trigger == step.trigger
-            or (step.source, step.trigger) in {(row.state, row.trigger) for row in table.deadlines}
-        )
+        (kind, step.source, step.target): _step_items(kind, step)
         for kind, table in LIFECYCLES.items()
         for step in table.steps
     }

@@ -172,8 +172,10 @@ def _choice(item: str) -> Act | None:
     if choice in _OF_SEED_DATA:
         return None
     row = CHOICES[choice]
-    numbers = {"rate": RATE_WHEN_ON, "duration": "1h"}.get(row.value, row.default)
-    value = option if option != VALUE else dict(numbers) if isinstance(numbers, Mapping) else numbers
+    value: Any = option
+    if option == VALUE:
+        numbers = {"rate": RATE_WHEN_ON, "duration": "1h"}.get(row.value, row.default)
+        value = dict(numbers) if isinstance(numbers, Mapping) else numbers
     return _of_new_sandbox(f"choices={{{choice!r}: {value!r}}}", {"choices": {choice: value}})
 
 

@@ -153,8 +153,9 @@ class Facts:
     def read_templates(self, exchange: RecordedExchange, answer: Any) -> None:
         """Note the status of each template of a list."""
         for row in rows_of(answer, "templates"):
-            status = row.get("providerTemplateStatus")
-            state = APPROVED if row.get("isOfficial") is True else UNAPPROVED if status else INTERNAL
+            state = UNAPPROVED if row.get("providerTemplateStatus") else INTERNAL
+            if row.get("isOfficial") is True:
+                state = APPROVED
             self._templates[str(row.get("id"))].append((exchange, frozenset({state})))
 
     def read_template(self, exchange: RecordedExchange, answer: Any) -> None:

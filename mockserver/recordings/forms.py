@@ -45,18 +45,21 @@ def _one(choice: str, options: Iterable[str], n: int, *, is_delivery: bool = Fal
 
 
 Options = Iterator[tuple[str, Iterable[str]]]
-_NULL: Final = object()
+# How a field without a value may be shown.
+_EMPTY: Final = ((None, "null"), ("", "empty"))
 
 
 def _emptiness(row: Mapping[str, Any], key: str) -> list[str]:
     """Return how a field without a value is shown: absent, null or empty; none for one with a value."""
-    value = row.get(key, _NULL)
-    return ["absent"] if value is _NULL else ["null"] if value is None else ["empty"] if value == "" else []
+    if key not in row:
+        return ["absent"]
+    return [option for value, option in _EMPTY if row[key] == value]
 
 
 def _both_or_neither(row: Mapping[str, Any], keys: Sequence[str], both: str, neither: str) -> list[str]:
     count = sum(key in row for key in keys)
-    return [both] if count == len(keys) else [] if count else [neither]
+    options = {len(keys): [both], 0: [neither]}
+    return options.get(count, [])
 
 
 def _templates(exchange: RecordedExchange, answer: Any, _facts: Facts) -> Options:

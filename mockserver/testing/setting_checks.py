@@ -81,7 +81,8 @@ def setting_error(name: str, value: Any) -> str | None:
 def _choices_problem(chosen: Any) -> str | None:
     if not isinstance(chosen, Mapping):
         return f"choices: got {chosen!r}; expected a mapping, such as {{'dual-status': 'guide'}}"
-    return next((error for choice_id, value in chosen.items() if (error := choice_problem(choice_id, value))), None)
+    problems = (choice_problem(choice_id, value) for choice_id, value in chosen.items())
+    return next(filter(None, problems), None)
 
 
 def _scenario_problem(scenario: Any) -> str | None:

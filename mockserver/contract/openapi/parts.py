@@ -54,12 +54,13 @@ def with_member_names(components: Mapping[str, JSON]) -> dict[str, JSON]:
     Generators make a constant of each value, and in Go all constants are in one namespace.
     """
     shared = Counter(value for schema in components.values() for value in schema.get("enum", ()))
-    return {
-        name: schema | {"x-enum-varnames": [f"{_constant(name)}_{_constant(value)}" for value in schema["enum"]]}
-        if any(shared[value] > 1 or value == "*" for value in schema.get("enum", ()))
-        else schema
-        for name, schema in components.items()
-    }
+    named = {}
+    for name, schema in components.items():
+        values = schema.get("enum", ())
+        needs_names = any(shared[value] > 1 or value == "*" for value in values)
+        names = [f"{_constant(name)}_{_constant(value)}" for value in values]
+        named[name] = schema | {"x-enum-varnames": names} if needs_names else schema
+    return named
 
 
 def _constant(name: str) -> str:

@@ -67,11 +67,11 @@ def running_executions(
 ) -> Sequence[tuple[Tenant, Campaign, Execution]]:
     """Return the running campaigns that an effect acts on, with their executions."""
     chosen = campaigns_of(sandbox, subject, args)
-    running = [
-        (tenant, campaign, execution)
-        for tenant, campaign in chosen
-        if (execution := campaigns.active_execution(tenant, campaign)) is not None
-    ]
+    running = []
+    for tenant, campaign in chosen:
+        execution = campaigns.active_execution(tenant, campaign)
+        if execution is not None:
+            running.append((tenant, campaign, execution))
     if not running:
         states = ", ".join(f"{campaign.id} is {campaign.status}" for _, campaign in chosen)
         raise NoTarget(f"got {states}; expected processing")

@@ -94,8 +94,9 @@ def iso_media(content: bytes) -> tuple[str, ...]:
     if first is None or first.kind != b"ftyp" or first.end - first.start < 8:
         return ()
     brands = [content[at : at + 4] for at in (first.start, *range(first.start + 8, min(first.end, 512) - 3, 4))]
-    family = next((family for brand in brands if (family := _family(brand))), "")
-    if family == "image/heif" and any(_family(brand) == "image/avif" for brand in brands):
+    families = [family for family in map(_family, brands) if family]
+    family = families[0] if families else ""
+    if family == "image/heif" and "image/avif" in families:
         family = "image/avif"
     if family in ("video/mp4", "video/3gpp", "video/3gpp2"):
         handlers = _handlers(content)

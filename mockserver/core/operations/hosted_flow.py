@@ -233,9 +233,11 @@ def _name(tenant: Tenant, given: Mapping[str, str]) -> Mapping[str, Any] | str:
     """Return the name of the channel: that of the organisation's account, or that of a new account."""
     if given.get("account") == "own":
         return {"name": tenant.name}
+    if given.get("account") != "new":
+        return "account"
     name = given.get("name", "").strip()
-    fits = given.get("account") == "new" and 0 < len(name) <= NAME_MAX_CHARS and name.isprintable()
-    return {"name": name} if fits else "name" if given.get("account") == "new" else "account"
+    fits = 0 < len(name) <= NAME_MAX_CHARS and name.isprintable()
+    return {"name": name} if fits else "name"
 
 
 def _phone(tenant: Tenant, given: Mapping[str, str]) -> Mapping[str, Any] | str:

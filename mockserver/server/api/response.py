@@ -292,13 +292,15 @@ def _refusal(sandbox: SandboxState, call: Call, refusal: ApiError, options: Resp
 
 def scripted_response(sandbox: SandboxState, status: int, headers: Mapping[str, str], body: Any) -> HttpResponse:
     """Return the response that a rule gives: text as it is, any other body as JSON."""
-    is_text = isinstance(body, str)
-    content = body.encode("utf-8", "backslashreplace") if is_text else b"" if body is None else encoded(body)
+    defaults = [("Date", formats.http_date(sandbox.now))]
+    if isinstance(body, str):
+        content = body.encode("utf-8", "backslashreplace")
+    elif body is None:
+        content = b""
+    else:
+        content = encoded(body)
+        defaults.append(_JSON_TYPE)
     own = {name.lower() for name in headers}
-    defaults = [
-        ("Date", formats.http_date(sandbox.now)),
-        *(() if is_text or body is None else (_JSON_TYPE,)),
-    ]
     added = (header for header in defaults if header[0].lower() not in own)
     return HttpResponse(status, (*added, *headers.items()), content)
 

@@ -84,9 +84,9 @@ def read_names(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> Mapping[str
 
 def _names(state: SandboxState, ids: set[str]) -> dict[str, str]:
     """Return the names of the records with these ids: of a delivery the kind of its event with the endpoint's url."""
-    named = {id: name for id in ids if (name := _name(state, id))}
+    named = {id: _name(state, id) for id in ids}
     hide = redactor(state)
-    return {id: hide.text(name) for id, name in named.items()}
+    return {id: hide.text(name) for id, name in named.items() if name}
 
 
 def _name(state: SandboxState, id: str) -> str:

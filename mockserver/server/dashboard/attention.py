@@ -27,7 +27,10 @@ def endpoints(state: View, events: Iterable[View], failing: Sequence[str]) -> li
     ]
     for row in rows:
         row["fails"] = row["id"] in failing
-        row["state"] = "disabled" if row["disabled"] else "failing" if row["fails"] else row["state"]
+        if row["fails"]:
+            row["state"] = "failing"
+        if row["disabled"]:
+            row["state"] = "disabled"
     return sorted(rows, key=lambda row: not row["fails"])
 
 

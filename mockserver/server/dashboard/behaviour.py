@@ -77,13 +77,14 @@ def choices(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSO
         for row in plane.read("readChoices")["choices"]
         if text.casefold() in f"{row['id']} {row['question']} {row['clause']}".casefold()
     ]
-    groups: dict[str, list[JSON]] = {_READ: [], _SET: [], _OTHER if tracked else _BY_DEFAULT: []}
+    unset = _OTHER if tracked else _BY_DEFAULT
+    groups: dict[str, list[JSON]] = {_READ: [], _SET: [], unset: []}
     for row in rows:
         is_default = row["value"] == row["default"]
-        rest = (_OTHER if tracked else _BY_DEFAULT) if is_default else _SET
-        groups[_READ if tracked and row["id"] in tracked else rest].append(
-            {**row, "sentence": sentence(row["clause"]), "is_default": is_default}
-        )
+        heading = unset if is_default else _SET
+        if tracked and row["id"] in tracked:
+            heading = _READ
+        groups[heading].append({**row, "sentence": sentence(row["clause"]), "is_default": is_default})
     return "choices.html", {
         "groups": [{"heading": heading, "rows": part} for heading, part in groups.items() if part],
         "is_tracked": tracked is not None,

@@ -81,7 +81,7 @@ def effects(do: Mapping[str, Any]) -> str:
 def _effect(name: str, argument: Any) -> str:
     if name not in EFFECTS:
         return name
-    when = argument if isinstance(argument, str) else argument.get("when") if isinstance(argument, Mapping) else None
+    when = argument.get("when") if isinstance(argument, Mapping) else argument
     draws = {draw.name: draw.meaning for draw in WIRE_FAULTS[name].draws} if name in WIRE_FAULTS else {}
     return draws.get(f"{name}-{when}", EFFECTS[name].meaning)
 

@@ -73,7 +73,9 @@ def _goes_back(step: Step, boxes: dict[str, _Box]) -> bool:
 
 
 def _state(table: Lifecycle, name: str, box: _Box, status: str, visited: set[str]) -> JSON:
-    tone = "present" if name == status else "passed" if name in visited else "open"
+    tone = "passed" if name in visited else "open"
+    if name == status:
+        tone = "present"
     middle = {"text_x": box.x + _BOX_WIDTH // 2, "text_y": box.y + _BOX_HEIGHT // 2 + 5}
     place = {"x": box.x, "y": box.y, "width": _BOX_WIDTH, "height": _BOX_HEIGHT}
     return {"name": name, "tone": tone, "is_final": name in table.final, **place, **middle}

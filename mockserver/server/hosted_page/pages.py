@@ -126,7 +126,9 @@ def flow_page(
         "problem_text": _problem(field, target.tenant.country),
         "given": {**_BLANK, **refused},
     }
-    status = 422 if refused else 410 if page == "expired" else 200
+    status = 410 if page == "expired" else 200
+    if refused:
+        status = 422
     return _page_view(sandbox, page_request, target, status, page, variables)
 
 

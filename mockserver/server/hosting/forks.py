@@ -38,7 +38,8 @@ def add(host: Forked) -> None:
 
 
 def _hosts() -> list[Forked]:
-    return [host for reference in _HOSTS.valuerefs() if (host := reference()) is not None]
+    hosts = [reference() for reference in _HOSTS.valuerefs()]
+    return [host for host in hosts if host is not None]
 
 
 def _before() -> None:

@@ -169,8 +169,8 @@ class Limiter:
         now, standing = self._host.monotonic_us(), self._standing
         if standing is None or now - standing.counted_at >= _STALE_US:
             sandboxes = self._host.refreshed()
-            ends = [end for hosted in sandboxes if (end := self._ends_at(hosted)) is not None]
-            wait_us = min(ends, default=now + _RETRY_US) - now
+            ends = [self._ends_at(hosted) for hosted in sandboxes]
+            wait_us = min((end for end in ends if end is not None), default=now + _RETRY_US) - now
             rows = _holders(sandboxes)
             of_clients = [row for row in rows if row.label != DEFAULT_ID]
             by_count = heapq.nlargest(_HOLDERS_SHOWN, of_clients, key=lambda row: (row.sandboxes, row.memory_bytes))

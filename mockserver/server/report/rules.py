@@ -128,4 +128,5 @@ def _nearest_call(rule: View, exchanges: Sequence[Exchange[Any, Any]]) -> list[s
 
 
 def _matched(count: int) -> str:
-    return "nothing matched" if count == 0 else "matched once" if count == 1 else f"matched {count} times"
+    few = {0: "nothing matched", 1: "matched once"}
+    return few.get(count, f"matched {count} times")

@@ -180,7 +180,9 @@ def _group(draw: st.DrawFn, operands: Sequence[tuple[FilterField, Any]]) -> JSON
     for _ in range(draw(st.integers(1, 3))):
         field, value = draw(st.sampled_from(operands))
         operator = draw(st.sampled_from(list(OPERATORS[field.type].values())))
-        one = _operands(field) if value is None else st.sampled_from(value) if field.type == "array" else st.just(value)
+        one = _operands(field)
+        if value is not None:
+            one = st.sampled_from(value) if field.type == "array" else st.just(value)
         statement: JSON = {"field": field.name, "operator": operator.name}
         if operator.operand == "list":
             others = draw(st.lists(_operands(field), max_size=2))
