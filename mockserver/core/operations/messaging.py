@@ -15,7 +15,8 @@ from __future__ import annotations
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from fractions import Fraction
+from typing import Any, NamedTuple, TypeAlias
 
 from mockserver.contract.limits import OWN_BOUND, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, UPLOAD_MAX_BYTES, own_bound
 from mockserver.contract.media_types import KINDS, MARKS, kind_of
@@ -30,9 +31,6 @@ from mockserver.core.state.calls import ApiError, Call, Success, UploadedFile
 from mockserver.core.state.records import Chat, Execution, Media, TemplateItem
 from mockserver.core.state.sandbox import SandboxState, Scope, require_record
 from mockserver.core.state.tenant import Tenant
-
-if TYPE_CHECKING:
-    from fractions import Fraction
 
 Key: TypeAlias = "tuple[int | Fraction, int, int]"  # the exact instant in microseconds, the order of creation, the item
 
@@ -94,8 +92,6 @@ def _sent(scope: Scope, execution: Execution, chat: Chat) -> Iterator[ListedMess
     exact = sending.exact_due(execution.schedule, position)
     if exact is None:
         return
-    from fractions import Fraction  # imported here and below: few runs list what executions have sent
-
     instant = max(Fraction(*exact), Fraction(execution.started_at))  # no message is older than the start that sent it
     for item in execution.template.items:
         message_id = "message_" + ids.seeded_id(scope.sandbox.seed, "message_", execution.id, position, item.order)
@@ -165,8 +161,6 @@ def _read_cursor(sandbox: SandboxState, chat_id: str, written: str) -> _Cursor:
         raise _bad_cursor(sandbox, written) from None
     if _sign_cursor(sandbox, chat_id, plain) != written:
         raise _bad_cursor(sandbox, written)
-    from fractions import Fraction
-
     offset, key, pages = plain.split(";")
     instant, seq, item = key.split(",") if key else ("0", "0", "0")
     place = (Fraction(instant), int(seq), int(item)) if key else None
