@@ -425,6 +425,17 @@ class Scope(NamedTuple):
     cause: Mapping[str, object] = NO_CAUSE
 
 
+def refuse_foreign(sandbox: SandboxState, record_id: str, at: str) -> None:
+    """Refuse the id of another tenant's record with RESOURCE_ACCESS_DENIED, if `cross-tenant-code` has it so."""
+    if sandbox.choices["cross-tenant-code"] == "access-denied":
+        raise ApiError(
+            "RESOURCE_ACCESS_DENIED",
+            clause="auth.denied",
+            location=at,
+            reason=f"got {record_id!r} of another tenant; expected an id of the key's tenant",
+        )
+
+
 def require_record(scope: Scope, kind: str, record_id: str, *, code: str, clause: str, at: str = "path.id") -> Any:
     """
     Return the tenant's record of this kind and id; `at` is the location of the id in the call.
@@ -436,17 +447,17 @@ def require_record(scope: Scope, kind: str, record_id: str, *, code: str, clause
     record = scope.tenant.table(kind).get(record_id)
     if record is not None:
         return record
+    if scope.sandbox.find(kind, record_id) is not None:
+        refuse_foreign(scope.sandbox, record_id, at)
+    raise unknown_record(scope, kind, record_id, code=code, clause=clause, at=at)
+
+
+def unknown_record(scope: Scope, kind: str, record_id: str, *, code: str, clause: str, at: str) -> ApiError:
+    """Return the refusal, with `code`, of an id that the tenant does not have."""
     is_foreign = scope.sandbox.find(kind, record_id) is not None
-    if is_foreign and scope.sandbox.choices["cross-tenant-code"] == "access-denied":
-        raise ApiError(
-            "RESOURCE_ACCESS_DENIED",
-            clause="auth.denied",
-            location=at,
-            reason=f"got {record_id!r} of another tenant; expected an id of the key's tenant",
-        )
     received = f"{record_id!r} of another tenant" if is_foreign else repr(record_id)
     rows = scope.tenant.table(kind)
     first = ", ".join(islice(rows, 3 if len(rows) <= 1000 else 1))
     known = f"{len(rows)} ({first}{', ...' if len(rows) > 3 else ''})" if len(rows) else "none"
     reason = f"got the {kind} id {received}; expected one of the key's tenant, which has {known}"
-    raise ApiError(code, clause=clause, location=at, reason=reason)
+    return ApiError(code, clause=clause, location=at, reason=reason)
