@@ -127,9 +127,10 @@ def resume_sends(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapp
 
 
 def slow_sends(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    for tenant, _, execution in running_executions(sandbox, subject, args):
+    for tenant, campaign, execution in running_executions(sandbox, subject, args):
         first = sending.next_position(sandbox, execution, subject)
-        sending.slow(sandbox, tenant, execution, first, args["perMinute"])
+        per_minute = min(args["perMinute"], campaigns.send_rate(Scope(sandbox, tenant), campaign))
+        sending.slow(sandbox, tenant, execution, first, per_minute)
 
 
 def fail_sends(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
@@ -258,12 +259,12 @@ def remove_funnel(sandbox: SandboxState, rule: Rule, subject: Subject, args: Map
 
 
 def remove_entrypoint(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    """Remove an entrypoint; with the last one of its platform, the remaining sends on that platform fail."""
+    """Remove an entrypoint; with the last one of its platform, sends on that platform fail."""
     tenant = tenant_of(sandbox, subject, args)
     entrypoint = _owned(tenant, "entrypoint", args.get("id") or subject.entrypoint_id)
     del tenant.entrypoints[entrypoint.id]
     tenant.removed_entrypoints += (entrypoint,)
-    if all(other.platform != entrypoint.platform for other in tenant.entrypoints.values()):
+    if tenant.has_lost_channel(entrypoint.platform):
         fail_remaining_sends(Scope(sandbox, tenant), platform=entrypoint.platform)
 
 
