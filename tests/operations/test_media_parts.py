@@ -53,6 +53,17 @@ def test_the_type_of_an_upload_ignores_case(mockserver: Sandbox, media_type: str
         pytest.param('filename="promoção.png"'.encode("latin-1"), "promoção.png", id="latin-1"),
         pytest.param(b"filename*=UTF-8''promo%C3%A7%C3%A3o.png", "promoção.png", id="an-extended-parameter"),
         pytest.param(b"filename=\"a.png\"; filename*=UTF-8''%C3%A9.png", "é.png", id="an-extended-parameter-too"),
+        pytest.param(b"filename*=UTF-8''%C3%A9.png; filename=\"a.png\"", "é.png", id="an-extended-parameter-first"),
+        pytest.param(b"filename=\"a.png\"; filename*=UTF-8''%FF.png", "a.png", id="an-extended-parameter-not-of-utf-8"),
+        pytest.param(b"filename*=UTF-8''%FF.png; filename=\"a.png\"", "a.png", id="one-not-of-utf-8-first"),
+        pytest.param(
+            b"filename=\"a.png\"; filename*=KOI8-R''%C1.png", "a.png", id="an-extended-parameter-of-another-charset"
+        ),
+        pytest.param(b'filename="a.png"; filename*=e.png', "a.png", id="an-extended-parameter-without-charset"),
+        pytest.param(b"filename*=UTF-8''%FF.png", "\ufffd.png", id="an-extended-parameter-not-of-utf-8-alone"),
+        pytest.param(
+            b"filename=\"a; filename*=UTF-8''b\"", "a; filename*=UTF-8''b", id="a-name-like-an-extended-parameter"
+        ),
         pytest.param(b'filename="a;b.png"; x="y"', "a;b.png", id="a-semicolon"),
         pytest.param(b"filename=a.png", "a.png", id="without-quotes"),
     ],
