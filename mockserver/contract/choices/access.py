@@ -82,7 +82,7 @@ CHOICES: Final[tuple[Choice, ...]] = (
     Choice("new-enum-values", FAMILY, "Do fields with listed values also have values that are not listed?",
            "L114, L122, L156, L183", ("listed", "unseen"), "listed",
            "Only listed values are known to occur, but several lists are left open.", "inferred", ("base.output",),
-           means={"unseen": "an unlisted one in each response: of a provider status, an item's type, an entrypoint's platform, a message's type and status"}),
+           means={"unseen": "an unlisted one in place of each: of a provider status but APPROVED, which is an official template's, an item's type, an entrypoint's platform, a message's type and status"}),
     Choice("rate-limit-numbers", FAMILY, "How many requests may a key make in which time?",
            "L436, L438", ("off",), "off",
            "No threshold is documented, and an unexpected limit would break unrelated tests.", "invented",

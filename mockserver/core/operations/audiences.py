@@ -190,7 +190,8 @@ def _meaning(sandbox: SandboxState, positive: Operator) -> Meaning:
 
 
 def _ignores_case(sandbox: SandboxState, field: FilterField) -> bool:
-    return field.type == "string" and sandbox.choices["case-sensitivity"] == "insensitive"
+    is_text = field.type == "string" and field.allowed is None
+    return is_text and sandbox.choices["case-sensitivity"] == "insensitive"
 
 
 def _operand(

@@ -39,6 +39,8 @@ def _template_entry(view: SerializationContext, template: Template) -> JSON:
     }
     if status is None:
         entry |= empty_value(view, "provider-status-internal", "providerTemplateStatus")
+    elif template.is_official:
+        entry["providerTemplateStatus"] = status
     else:
         entry["providerTemplateStatus"] = formats.enum_value(view.choices, "providerTemplateStatus", status)
     entry["createdAt"] = formats.date_time(view.choices, template.created_at)
