@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from io import BytesIO
 from typing import NamedTuple, Self
 from urllib.parse import parse_qsl, unquote
@@ -32,7 +32,7 @@ from mockserver.contract.limits import (
     own_bound,
 )
 from mockserver.core.scheduler import run_until
-from mockserver.core.state.calls import ApiError, Call, Excess, UploadedFile, no_files
+from mockserver.core.state.calls import ApiError, Call, Excess, Upload, UploadedFile, no_files
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.api import router
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait, ExchangeWithRules, run_call
@@ -56,12 +56,12 @@ class _Part(NamedTuple):
     content: bytes
 
 
-def files_of(call: Call, files_max: int) -> Sequence[UploadedFile]:
-    """Return the files of an upload (see `read_uploads`)."""
-    return read_uploads(call.headers.get("content-type", ""), call.body or b"", files_max)
+def files_of(call: Call, files_max: int) -> Upload:
+    """Return the files of an upload (see `read_upload`)."""
+    return read_upload(call.headers.get("content-type", ""), call.body or b"", files_max)
 
 
-def read_uploads(content_type: str, body: bytes, files_max: int) -> Sequence[UploadedFile]:
+def read_upload(content_type: str, body: bytes, files_max: int) -> Upload:
     """
     Return the files of the field `files`, in order; none if the body is not a readable multipart.
 
@@ -78,13 +78,23 @@ def read_uploads(content_type: str, body: bytes, files_max: int) -> Sequence[Upl
 
     kind, options = parse_options_header(content_type)
     boundary = options.get("boundary", "")
-    if kind.lower() != "multipart/form-data" or not boundary or not boundary.isascii():
-        return ()
+    if kind.lower() != "multipart/form-data":
+        return Upload((), f"the Content-Type {kind!r}" if kind else "no Content-Type")
+    if not boundary:
+        return Upload(
+            (), "a Content-Type without a boundary, which HTTP libraries set if a client leaves the header out"
+        )
+    if not body:
+        return Upload((), "an empty body")
+    if not boundary.isascii() or f"--{boundary}".encode() not in body:
+        return Upload((), f"a body without the boundary {boundary!r} of its Content-Type")
     try:
-        parts = _bounded(_parts(body, boundary.encode("ascii")), files_max)
-        return [file for part in parts for file in _files(part)]
-    except (ValueError, LookupError):  # a body that breaks the format, a part without a disposition
-        return ()
+        read = [_file(part) for part in _bounded(_parts(body, boundary.encode("ascii")), files_max)]
+    except ValueError:
+        return Upload((), "a body that is cut or breaks the format of multipart/form-data")
+    files = [part for part in read if isinstance(part, UploadedFile)]
+    others = [part for part in read if isinstance(part, str)]
+    return Upload(files, "" if files else " and ".join(dict.fromkeys(others)) or "a body without parts")
 
 
 def _bounded(parts: Iterator[_Part], files_max: int) -> Iterator[_Part]:
@@ -101,8 +111,8 @@ def _bounded(parts: Iterator[_Part], files_max: int) -> Iterator[_Part]:
         yield part
 
 
-def _files(part: _Part) -> Iterator[UploadedFile]:
-    """Yield the part's file, if it is one; LookupError if the part has no disposition."""
+def _file(part: _Part) -> UploadedFile | str:
+    """Return the part's file; of any other part, what it is."""
     from werkzeug.http import parse_options_header
 
     # UTF-8, else Latin-1 (fixed decision `media-file-name`).
@@ -113,6 +123,8 @@ def _files(part: _Part) -> Iterator[UploadedFile]:
     lines = text.replace("\r\n", "\n").replace("\n ", " ").replace("\n\t", " ").split("\n")
     pairs = (line.partition(":") for line in lines)
     headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
+    if "content-disposition" not in headers:
+        raise ValueError("a part without a Content-Disposition")
     disposition = re.sub(_ESCAPE, _escaped, headers["content-disposition"])
     kind, parameters = parse_options_header(disposition)
     name = _extended_name(disposition)
@@ -120,11 +132,16 @@ def _files(part: _Part) -> Iterator[UploadedFile]:
         name = parse_options_header(re.sub(_EXTENDED_NAME, _quoted, disposition))[1].get("filename")
     if name is None:
         name = parameters.get("filename")
-    if kind.lower() != "form-data" or parameters.get("name") != _FIELD or name is None:
-        return
+    if kind.lower() != "form-data":
+        return f"a part whose Content-Disposition is {kind!r}"
+    field = parameters.get("name", "")
+    if name is None:
+        return f"the field {field!r} without a file name"
+    if field != _FIELD:
+        return f"a file in the field {field!r}"
     for escape, character in _PERCENT_ESCAPES:
         name = name.replace(escape, character)
-    yield UploadedFile(name, headers.get("content-type", ""), part.content)
+    return UploadedFile(name, headers.get("content-type", ""), part.content)
 
 
 def _extended_name(disposition: str) -> str | None:
