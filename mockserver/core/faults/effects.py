@@ -16,7 +16,7 @@ from typing import Any, Literal
 from mockserver.contract.errors import FAILURE_REASONS
 from mockserver.contract.lifecycles import CAMPAIGN, SESSION
 from mockserver.contract.limits import ADVANCES_MAX_DEPTH
-from mockserver.core import ids, phone_numbers
+from mockserver.core import phone_numbers
 from mockserver.core.faults.conditions import NoTarget, campaigns_of, running_executions, sessions_of, tenant_of
 from mockserver.core.lifecycle import can_transition
 from mockserver.core.operations import campaigns, connections, hosted_flow, sending
@@ -199,7 +199,7 @@ def rotate_key(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mappin
     kind = args.get("kind", "secret")
     tenant = tenant_of(sandbox, subject, args)
     count = sandbox.next_number("rotated key")
-    key = args.get("key") or f"{kind[0]}k_{ids.seeded_id(sandbox.seed, 'rotated key', tenant.id, count, chars=32)}"
+    key = args.get("key") or sandbox.seeded_key(kind, "rotated key", tenant.id, count)
     if key in sandbox.keys:
         raise NoTarget(f"got the key {key[:3]}...; expected one that the sandbox does not have yet")
     sandbox.keys.pop(getattr(tenant, _ATTRIBUTES[kind]), None)

@@ -149,6 +149,7 @@ class SandboxState:
     """
     The state of one sandbox, isolated from every other.
 
+    `key_label` is what its keys follow from in addition to the seed; empty for the first sandbox of a test.
     `process_now` returns the process's clock in microseconds; it is called while the sandbox's clock follows it, and at a 429.
 
     Lifetime: from its creation until it is closed.
@@ -164,8 +165,10 @@ class SandboxState:
         choices: Mapping[str, object] = DEFAULTS,
         runtime: Runtime = NULL_RUNTIME,
         journal_limits: Limits = DEFAULT_LIMITS,
+        key_label: str = "",
     ) -> None:
         self.seed = seed
+        self.key_label = key_label
         self.clock = clock
         self.lock = lock
         self.process_now = process_now
@@ -214,6 +217,11 @@ class SandboxState:
             drawn = prefix + ids.seeded_id(self.seed, prefix, self.next_number(prefix))
             if not self.has_id(drawn):
                 return drawn
+
+    def seeded_key(self, kind: str, purpose: str, *counts: object) -> str:
+        """Return a key of this kind, `secret` or `public`, that follows from the seed, the label, the purpose and counts."""
+        label = [self.key_label] if self.key_label else []
+        return f"{kind[0]}k_{ids.seeded_id(self.seed, purpose, *counts, *label, chars=32)}"
 
     def has_id(self, record_id: str) -> bool:
         """Return True if a tenant or a record of any kind but an endpoint has this id."""
