@@ -100,6 +100,7 @@ def create_session(scope: Scope, call: Call, body: Mapping[str, Any]) -> Success
         expires_at=as_shown(scope.sandbox.now + to_microseconds(SESSION_LIFETIME), grain),
         status=SESSION.initial,
         state_version=scope.sandbox.next_number("state_version"),
+        base_url=call.base_url,
     )
     return Success(create(scope, "session", session))
 
