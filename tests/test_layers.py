@@ -29,7 +29,7 @@ SERVER = (
     ("front_controller", "worlds", "wsgi"), ("app", "socket_handler"),
 )  # fmt: skip
 TESTING = (
-    ("bodies", "calls", "transports", "settings", "sweep", "rules", "receivers", "end_user", "arguments", "run_end"), ("backend", "setting_checks"), ("sandbox_parts",),
+    ("bodies", "calls", "transports", "settings", "sweep", "rules", "receivers", "end_user", "arguments", "run_end", "key_labels"), ("backend", "setting_checks"), ("sandbox_parts",),
     ("call_log", "conduct"), ("report",), ("sandbox",), ("explore",), ("interleave",), ("server",), ("remote", "differential"), ("strategies",),
     ("hypothesis_types", "machine"),
 )  # fmt: skip

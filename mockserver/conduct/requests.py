@@ -314,7 +314,7 @@ def _contents(upload: JournalEntry) -> Mapping[str, AbstractSet[bytes]]:
     """Return the bytes of the files by their names; of an upload that is too large to be kept, or refused as one, none."""
     contents: dict[str, set[bytes]] = {}
     with suppress(ApiError):
-        for file in upload.call.files(_FILES_MAX):
+        for file in upload.call.upload(_FILES_MAX).files:
             contents.setdefault(file.name, set()).add(file.content)
     return contents
 

@@ -9,18 +9,20 @@ Rules of the meanings:
 1. A positive operator is false for a chat without the value (fixed decision `missing-value-positive-ops`).
 2. A negative operator is the exact negation of its positive one; the choice `missing-value-negative-ops` may
    exclude the chats without the value.
-3. An expression sees `{a}`, the chat's attribute, and `{v}` and `{w}`, the names of the bound operands. No operand is
-   ever part of its text.
+3. A meaning is a function of the chat's value, which is never None, and the operand: one value, a set of values for
+   `list`, both bounds for `pair`, None for `none`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 FieldType = Literal["string", "number", "boolean", "date", "array"]
 Operand = Literal["none", "one", "list", "pair"]
+Meaning = Callable[[Any, Any], bool]
 
 PLATFORMS = ("chatapp", "chatapp_lite", "photoapp", "botapp")
 COMBINATORS = ("and", "or")
@@ -41,13 +43,49 @@ class Operator(NamedTuple):
     One operator of a type.
 
     `operand` is the form of `value`: nothing, one value, a non-empty array, or a pair with `value2`.
-    A positive operator has an `expression`; a negative one names the operator that it `negates`.
+    A positive operator has a `meaning`; a negative one names the operator that it `negates`.
     """
 
     name: str
     operand: Operand
-    expression: str = ""
+    meaning: Meaning | None = None
     negates: str | None = None
+
+
+def _is_in(value: Any, operands: frozenset[Any]) -> bool:
+    return value in operands
+
+
+def _exists(value: Any, _: None) -> bool:
+    return True
+
+
+def _exists_in_text(value: str, _: None) -> bool:
+    return value != ""
+
+
+def _exists_in_array(value: tuple[str, ...], _: None) -> bool:
+    return value != ()
+
+
+def _is_between(value: Any, bounds: tuple[Any, Any]) -> bool:
+    return bool(bounds[0] <= value <= bounds[1])
+
+
+def _is_between_without_upper(value: Any, bounds: tuple[Any, Any]) -> bool:
+    return bool(bounds[0] <= value < bounds[1])
+
+
+def _has_any(value: tuple[str, ...], operands: frozenset[str]) -> bool:
+    return not operands.isdisjoint(value)
+
+
+def _has_all(value: tuple[str, ...], operands: frozenset[str]) -> bool:
+    return operands.issubset(value)
+
+
+def _has_none(value: tuple[str, ...], operands: frozenset[str]) -> bool:
+    return operands.isdisjoint(value)
 
 
 _SEMANTIC = "semantic id"
@@ -75,44 +113,44 @@ _FIELDS: tuple[FilterField, ...] = (
 )
 
 _STRING = (
-    Operator("equals",          "one",  "{a} == {v}"),
+    Operator("equals",          "one",  operator.eq),
     Operator("not-equals",      "one",  negates="equals"),
-    Operator("contains",        "one",  "{a} is not None and {v} in {a}"),
+    Operator("contains",        "one",  operator.contains),
     Operator("not-contains",    "one",  negates="contains"),
-    Operator("in",              "list", "{a} in {v}"),
+    Operator("in",              "list", _is_in),
     Operator("not-in",          "list", negates="in"),
-    Operator("exists",          "none", "{a} is not None and {a} != ''"),
+    Operator("exists",          "none", _exists_in_text),
     Operator("not-exists",      "none", negates="exists"),
-    Operator("starts-with",     "one",  "{a} is not None and {a}.startswith({v})"),
-    Operator("ends-with",       "one",  "{a} is not None and {a}.endswith({v})"),
+    Operator("starts-with",     "one",  str.startswith),
+    Operator("ends-with",       "one",  str.endswith),
     Operator("not-starts-with", "one",  negates="starts-with"),
     Operator("not-ends-with",   "one",  negates="ends-with"),
 )
 _NUMBER = (
-    Operator("equals",                "one",  "{a} == {v}"),
+    Operator("equals",                "one",  operator.eq),
     Operator("not-equals",            "one",  negates="equals"),
-    Operator("in",                    "list", "{a} in {v}"),
+    Operator("in",                    "list", _is_in),
     Operator("not-in",                "list", negates="in"),
-    Operator("greater-than",          "one",  "{a} is not None and {a} > {v}"),
-    Operator("less-than",             "one",  "{a} is not None and {a} < {v}"),
-    Operator("greater-than-or-equal", "one",  "{a} is not None and {a} >= {v}"),
-    Operator("less-than-or-equal",    "one",  "{a} is not None and {a} <= {v}"),
-    Operator("exists",                "none", "{a} is not None"),
+    Operator("greater-than",          "one",  operator.gt),
+    Operator("less-than",             "one",  operator.lt),
+    Operator("greater-than-or-equal", "one",  operator.ge),
+    Operator("less-than-or-equal",    "one",  operator.le),
+    Operator("exists",                "none", _exists),
     Operator("not-exists",            "none", negates="exists"),
-    Operator("between",               "pair", "{a} is not None and {v} <= {a} <= {w}"),
+    Operator("between",               "pair", _is_between),
     Operator("not-between",           "pair", negates="between"),
 )
 _BOOLEAN = (
-    Operator("equals",     "one",  "{a} is {v}"),
+    Operator("equals",     "one",  operator.is_),
     Operator("not-equals", "one",  negates="equals"),
-    Operator("exists",     "none", "{a} is not None"),
+    Operator("exists",     "none", _exists),
     Operator("not-exists", "none", negates="exists"),
 )
 _ARRAY = (
-    Operator("has-any",    "list", "not {v}.isdisjoint({a})"),
-    Operator("has-all",    "list", "{v}.issubset({a})"),
-    Operator("has-none",   "list", "{v}.isdisjoint({a})"),
-    Operator("exists",     "none", "{a} != ()"),
+    Operator("has-any",    "list", _has_any),
+    Operator("has-all",    "list", _has_all),
+    Operator("has-none",   "list", _has_none),
+    Operator("exists",     "none", _exists_in_array),
     Operator("not-exists", "none", negates="exists"),
 )
 # fmt: on
@@ -126,17 +164,17 @@ _BY_TYPE: Mapping[FieldType, tuple[Operator, ...]] = {
     "array": _ARRAY,
 }
 OPERATORS: Mapping[FieldType, Mapping[str, Operator]] = MappingProxyType(
-    {kind: MappingProxyType({operator.name: operator for operator in rows}) for kind, rows in _BY_TYPE.items()}
+    {kind: MappingProxyType({row.name: row for row in rows}) for kind, rows in _BY_TYPE.items()}
 )
 
 # The operators that compare a part of a text (choice `platform-text-operators`).
 PART_OPERATORS = frozenset(("contains", "not-contains", "starts-with", "ends-with", "not-starts-with", "not-ends-with"))
 
-# Other meanings of an operator under an option of a choice: (choice, option) -> operator -> expression.
-OTHER_MEANINGS: Mapping[tuple[str, str], Mapping[str, str]] = MappingProxyType(
+# Other meanings of an operator under an option of a choice: (choice, option) -> operator -> meaning.
+OTHER_MEANINGS: Mapping[tuple[str, str], Mapping[str, Meaning]] = MappingProxyType(
     {
-        ("between-bounds", "upper-exclusive"): {"between": "{a} is not None and {v} <= {a} < {w}"},
-        ("exists-meaning", "not-null"): {"exists": "{a} is not None"},
+        ("between-bounds", "upper-exclusive"): {"between": _is_between_without_upper},
+        ("exists-meaning", "not-null"): {"exists": _exists},
     }
 )
 

@@ -11,7 +11,6 @@ The JSON Schemas of `schemas/`, by name, and the validation of values with error
 from __future__ import annotations
 
 import json
-import math
 import re
 import reprlib
 from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mockserver._data import data_dir
 from mockserver._json import JSON, changed
-from mockserver.contract.limits import DIGITS_MAX, PROBLEMS_MAX
+from mockserver.contract.limits import PROBLEMS_MAX
 from mockserver.contract.text import closest_match_hint
 
 if TYPE_CHECKING:
@@ -251,54 +250,9 @@ def _compiled(name: str) -> Draft202012Validator:
 
 @cache
 def _explaining(name: str) -> Any:
-    import jsonschema
+    from mockserver.contract import explaining_engine
 
-    engine: Any = jsonschema.Draft202012Validator
-    types = engine.TYPE_CHECKER.redefine_many({"array": _is_array, "integer": _is_integer, "number": _is_number})
-    extend: Any = jsonschema.validators.extend
-    keywords = {"properties": _properties, "additionalProperties": _additional_properties}
-    return extend(engine, keywords, type_checker=types)(load(name))
-
-
-def _properties(engine: Any, known: Any, value: Any, schema: Any) -> Iterator[Any]:
-    """Validate as the engine does, but report the place of a property that is `false`; the engine reports only its object."""
-    import jsonschema
-
-    if isinstance(value, dict):
-        for key in (key for key, part in known.items() if part is False and key in value):
-            yield jsonschema.ValidationError("", validator="false", path=[key], instance=value[key])
-    allowed = {key: part for key, part in known.items() if part is not False}
-    yield from jsonschema.Draft202012Validator.VALIDATORS["properties"](engine, allowed, value, schema)
-
-
-def _additional_properties(engine: Any, allowed: Any, value: Any, schema: Any) -> Iterator[Any]:
-    """Validate as the engine does, but in the order of the value; the engine's order differs between processes."""
-    import jsonschema
-
-    if not isinstance(allowed, dict) or not isinstance(value, dict):
-        yield from jsonschema.Draft202012Validator.VALIDATORS["additionalProperties"](engine, allowed, value, schema)
-        return
-    known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
-    for key, inner in value.items():
-        if key not in known and not any(re.search(pattern, key) for pattern in patterns):
-            yield from engine.descend(inner, allowed, path=key)
-
-
-def _is_array(_: object, value: object) -> bool:
-    return isinstance(value, list | tuple)
-
-
-def _is_integer(_: object, value: object) -> bool:
-    if isinstance(value, Decimal):
-        return value.is_finite() and value.adjusted() >= DIGITS_MAX
-    is_whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-    return is_whole and not isinstance(value, bool)
-
-
-def _is_number(_: object, value: object) -> bool:
-    if isinstance(value, Decimal):
-        return value.is_finite()
-    return isinstance(value, int) and not isinstance(value, bool) or isinstance(value, float) and math.isfinite(value)
+    return explaining_engine.validator(load(name))
 
 
 # The places of integers: the compiled engine accepts Decimal("60") as one, so its verdict is checked again.

@@ -19,6 +19,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
+from difflib import get_close_matches
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 NAME_MAX_CHARS = 100
@@ -50,8 +52,6 @@ def closest_match(received: object, known: Iterable[str], *, likeness: float = L
 
 
 def _nearest_of_few(name: str, short: list[str], likeness: float) -> str | None:
-    from difflib import get_close_matches
-
     same = next((text for text in short if text.casefold() == name.casefold()), None)
     if same is not None or len(name) <= _SHORT_CHARS:  # of so few letters, half are alike by chance: `on`, `none`
         return same or next((edited for edited in _edits(name) if edited in short), None)
@@ -162,8 +162,6 @@ def http_date(text: str) -> datetime | None:
 
     Of the three formats (RFC 9110, 5.6.7) that of asctime names no zone and is in UTC; any other text without one has none.
     """
-    from email.utils import parsedate_to_datetime  # imported here: most dates are of ISO 8601
-
     try:
         moment = parsedate_to_datetime(text)
         return moment.replace(tzinfo=UTC) if re.fullmatch(_ASCTIME, text) else moment

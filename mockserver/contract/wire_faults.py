@@ -13,6 +13,7 @@ Faults of the wire: each is one row and one Python method, and nothing else in t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from html import escape
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
@@ -137,8 +138,6 @@ def _object(title: str, properties: Mapping[str, Any], *required: str) -> JSON:
 
 def _gateway(when: When = "before", status: int = 502, server: str = _PROXY) -> JSON:
     """Return the fields of a proxy's error page."""
-    from html import escape  # imported here: it loads the table of all entities
-
     title = f"{status} {HTTPStatus(status).phrase}"
     page = (
         f"<!DOCTYPE html>\n<html>\n<head><title>{title}</title></head>\n<body>\n<h1>{title}</h1>\n"

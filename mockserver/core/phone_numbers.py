@@ -9,6 +9,7 @@ Phone numbers in E.164: parsed from texts with a country code, or as dialled in 
 from __future__ import annotations
 
 import re
+from types import ModuleType
 from typing import Final
 
 BRAZIL: Final = "BR"
@@ -24,8 +25,7 @@ def normalize_phone(text: str, country: str) -> str | None:
         return None
     if _BRAZILIAN.fullmatch(bare(text)):
         return bare(text)
-    import phonenumbers
-
+    phonenumbers = _library()
     try:
         number = phonenumbers.parse(text, country)
     except phonenumbers.NumberParseException:
@@ -34,7 +34,10 @@ def normalize_phone(text: str, country: str) -> str | None:
         fits = phonenumbers.is_possible_number_with_reason(number) == phonenumbers.ValidationResult.IS_POSSIBLE
     else:
         fits = phonenumbers.is_valid_number(number)
-    return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164) if fits else None
+    if not fits:
+        return None
+    normalized: str = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+    return normalized
 
 
 def readable(phone: str) -> str:
@@ -43,13 +46,13 @@ def readable(phone: str) -> str:
         return f"+55 {phone[3:5]} {phone[5:-4]}-{phone[-4:]}"
     if not phone.startswith("+"):
         return phone
-    import phonenumbers
-
+    phonenumbers = _library()
     try:
         number = phonenumbers.parse(phone)
     except phonenumbers.NumberParseException:
         return phone
-    return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.INTERNATIONAL)
+    international: str = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.INTERNATIONAL)
+    return international
 
 
 def bare(text: str) -> str:
@@ -61,13 +64,13 @@ def example(country: str) -> str:
     """Return a number as it is dialled in the country."""
     if country == BRAZIL:
         return BRAZILIAN_EXAMPLE
-    import phonenumbers
-
+    phonenumbers = _library()
     number = phonenumbers.example_number_for_type(country, phonenumbers.PhoneNumberType.MOBILE)
     number = number or phonenumbers.example_number(country)
-    return (
-        phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.NATIONAL) if number else "+55 11 99876-5432"
-    )
+    if not number:
+        return "+55 11 99876-5432"
+    national: str = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.NATIONAL)
+    return national
 
 
 def expected(country: str) -> str:
@@ -79,6 +82,12 @@ def is_country(country: str) -> bool:
     """Return True if numbers of the country, a code of two letters, are supported."""
     if country == BRAZIL:
         return True
+    phonenumbers = _library()
+    return country in phonenumbers.SUPPORTED_REGIONS
+
+
+def _library() -> ModuleType:
+    """Return the library, which is slow to import and needed for numbers of other countries alone."""
     import phonenumbers
 
-    return country in phonenumbers.SUPPORTED_REGIONS
+    return phonenumbers

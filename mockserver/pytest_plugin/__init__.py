@@ -246,6 +246,18 @@ def _explained(item: pytest.Item) -> Iterator[None]:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Generator[None, Any, Any]:
+    """Let the keys of a sandbox of a wider scope follow from its fixture, and not from the test that is the first with it."""
+    if fixturedef.scope == "function" or _OWNERSHIP not in request.config.stash:
+        return (yield)
+    name = f"{fixturedef.scope} {fixturedef.baseid}::{fixturedef.argname}"
+    with request.config.stash[_OWNERSHIP].within_fixture(name):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """
     Fail a test that passed otherwise for a rule that must fire, an assertion in a receiver, or its client's conduct.

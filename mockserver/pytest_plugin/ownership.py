@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -59,7 +60,16 @@ class SandboxOwnership:
             earlier = [*(sandbox for sandbox, _ in sandboxes.shared), *server.made]
             sandboxes.shared = [(sandbox, sandbox.log.call_count) for sandbox in earlier if server.is_open(sandbox)]
             server.made.clear()
+            server._key_labels.start_test()
             sandboxes.without_prefix_before = server.calls_without_prefix
+
+    @contextmanager
+    def within_fixture(self, name: str) -> Iterator[None]:
+        """Number the sandboxes that are created inside of the block as those of a fixture that outlives the test."""
+        with ExitStack() as stack:
+            for server in list(self._servers):
+                stack.enter_context(server._key_labels.within_fixture(name))
+            yield
 
     @property
     def calls_without_prefix(self) -> int:

@@ -11,7 +11,8 @@ import binascii
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mockserver.recordings.entries import Entry, RecordingError, answer_status, decompressed
+from mockserver.contract.text import brief
+from mockserver.recordings.entries import Entry, RecordingError, answer_status, decompressed, unreadable
 
 
 def entries(rows: Iterable[Any], name: str) -> Iterator[Entry]:
@@ -19,26 +20,45 @@ def entries(rows: Iterable[Any], name: str) -> Iterator[Entry]:
     for number, row in enumerate(rows, 1):
         place = f"{name}, interaction {number}"
         request, response = (row.get(part) if isinstance(row, Mapping) else None for part in ("request", "response"))
-        if not isinstance(request, Mapping) or not isinstance(response, Mapping):
-            raise RecordingError(f"{place}: got no request with a response; expected an interaction of vcrpy")
-        url, method, status = request.get("uri"), request.get("method"), response.get("status")
-        code = status.get("code") if isinstance(status, Mapping) else status
-        if not isinstance(url, str) or not isinstance(method, str) or code is None:
-            raise RecordingError(f"{place}: got no method, uri and status code; expected an interaction of vcrpy")
-        response_headers = list(_headers(response))
-        yield Entry(
-            place,
-            method.upper(),
-            url,
-            list(_headers(request)),
-            _body(request.get("body")) or b"",
-            None,
-            None,
-            answer_status(code, place),
-            response_headers,
-            decompressed(_body(response.get("body")) or b"", dict(response_headers)),
-            is_ordered=True,
-        )
+        try:
+            entry = _entry(request, response, place)
+        except RecordingError as problem:
+            url = request.get("uri") if isinstance(request, Mapping) else None
+            entry = unreadable(place, request, url, problem)
+        yield entry
+
+
+def _entry(request: Any, response: Any, place: str) -> Entry:
+    if not isinstance(request, Mapping) or not isinstance(response, Mapping):
+        raise RecordingError(f"{place}: got no request with a response; expected an interaction of vcrpy")
+    status = response.get("status")
+    code = status.get("code") if isinstance(status, Mapping) else status
+    if "status_code" in response:  # vcrpy 4.1 to 5.1, of httpx
+        code = response["status_code"]
+    url, method = request.get("uri"), request.get("method")
+    if not isinstance(url, str) or not isinstance(method, str) or code is None:
+        has = f"a request of {_members(request)} and a response of {_members(response)}"
+        raise RecordingError(f"{place}: got {has}; expected method, uri and status code, as in an interaction of vcrpy")
+    response_headers = list(_headers(response))
+    body = _body(response["content"] if "content" in response else response.get("body"))
+    return Entry(
+        place=place,
+        method=method.upper(),
+        url=url,
+        request_headers=list(_headers(request)),
+        request_body=_body(request.get("body")) or b"",
+        started=None,
+        ended=None,
+        status=answer_status(code, place),
+        response_headers=response_headers,
+        response_body=decompressed(body or b"", dict(response_headers)),
+        is_ordered=True,
+    )
+
+
+def _members(message: Mapping[str, Any]) -> str:
+    """Return the names of an object's first members, for an error."""
+    return brief(", ".join(map(str, list(message)[:6])), 60) or "nothing"
 
 
 def _headers(message: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -33,6 +33,7 @@ class Entry(NamedTuple):
         response_body: None if the recorder left it out.
         is_cached: Whether the answer is from a cache of the recorder.
         is_ordered: Whether the file's order is that of the calls, which did not overlap.
+        problem: Why the entry cannot be read, which matters only if its address is the API's; None if it can.
     """
 
     place: str
@@ -47,6 +48,25 @@ class Entry(NamedTuple):
     response_body: bytes | None
     is_cached: bool = False
     is_ordered: bool = False
+    problem: str | None = None
+
+
+def unreadable(place: str, request: Any, url: Any, problem: RecordingError) -> Entry:
+    """Return an entry that cannot be read, with as much of its request as shows whose it is."""
+    method = request.get("method") if isinstance(request, Mapping) else None
+    return Entry(
+        place=place,
+        method=method.upper() if isinstance(method, str) else "",
+        url=url if isinstance(url, str) else "",
+        request_headers=(),
+        request_body=None,
+        started=None,
+        ended=None,
+        status=None,
+        response_headers=(),
+        response_body=None,
+        problem=str(problem),
+    )
 
 
 def start_instant(written: Any, place: str) -> Instant:

@@ -14,7 +14,7 @@ from typing import Any
 
 from mockserver._json import JSON
 from mockserver.contract.text import whole_number
-from mockserver.recordings.entries import Entry, RecordingError, answer_status, interval, start_instant
+from mockserver.recordings.entries import Entry, RecordingError, answer_status, interval, start_instant, unreadable
 
 OpenFile = Callable[[str], bytes | None]  # the content of a file of this name next to the recording; None without one
 _BODILESS = ("GET", "HEAD", "OPTIONS")
@@ -32,30 +32,42 @@ def entries(rows: Iterable[Any], name: str, open_file: OpenFile) -> Iterator[Ent
     """
     for number, row in enumerate(rows, 1):
         place = f"{name}, entry {number}"
-        request, response = _object(row, "request", place), _object(row, "response", place)
-        url, method = request.get("url"), request.get("method")
-        if not isinstance(url, str) or not isinstance(method, str):
-            raise RecordingError(f"{place}: got a request without method and url; expected those of HAR 1.2")
-        start = start_instant(row.get("startedDateTime"), place)
-        started, ended = interval(start, _duration(row), place)
-        request_headers, response_headers = _with_type(_headers(request), request), _headers(response)
-        status = answer_status(response.get("status"), place)
-        yield Entry(
-            place,
-            method.upper(),
-            url,
-            request_headers,
-            _request_body(request, method.upper(), request_headers, open_file),
-            started,
-            ended,
-            status,
-            response_headers,
-            _response_body(response, status, method.upper(), response_headers, open_file)
-            if status is not None
-            else b"",
-            is_ordered=_has_order_of_calls(row.get("_mockserver")),
-            is_cached=status == 304 or any(row.get(key) or response.get(key) for key in _NOT_FROM_SERVICE),
-        )
+        try:
+            entry = _entry(row, place, open_file)
+        except RecordingError as problem:
+            request = row.get("request") if isinstance(row, dict) else None
+            url = request.get("url") if isinstance(request, dict) else None
+            entry = unreadable(place, request, url, problem)
+        yield entry
+
+
+def _entry(row: Any, place: str, open_file: OpenFile) -> Entry:
+    request, response = _object(row, "request", place), _object(row, "response", place)
+    url, method = request.get("url"), request.get("method")
+    if not isinstance(url, str) or not isinstance(method, str):
+        raise RecordingError(f"{place}: got a request without method and url; expected those of HAR 1.2")
+    method = method.upper()
+    start = start_instant(row.get("startedDateTime"), place)
+    started, ended = interval(start, _duration(row), place)
+    request_headers, response_headers = _with_type(_headers(request), request), _headers(response)
+    status = answer_status(response.get("status"), place)
+    response_body: bytes | None = b""
+    if status is not None:
+        response_body = _response_body(response, status, method, response_headers, open_file)
+    return Entry(
+        place=place,
+        method=method,
+        url=url,
+        request_headers=request_headers,
+        request_body=_request_body(request, method, request_headers, open_file),
+        started=started,
+        ended=ended,
+        status=status,
+        response_headers=response_headers,
+        response_body=response_body,
+        is_ordered=_has_order_of_calls(row.get("_mockserver")),
+        is_cached=status == 304 or any(row.get(key) or response.get(key) for key in _NOT_FROM_SERVICE),
+    )
 
 
 def _has_order_of_calls(note: Any) -> bool:

@@ -1,7 +1,7 @@
 """
 Read recordings: HAR, cassettes of vcrpy, and this product's journals and replay documents.
 
-1. Entries of other addresses, preflights and answers of a cache are counted by kind and left out.
+1. Entries of other addresses, preflights and answers of a cache are counted by kind and left out, before any other check.
 2. Several files are one recording in the order of their clocks. Equal keys are one tenant; only a hash of a key is stored.
 3. Nothing is written, and a file that cannot be read raises RecordingError with one line.
 """
@@ -20,7 +20,9 @@ from typing import Any, Final, NamedTuple, cast
 from urllib.parse import urlsplit
 
 from mockserver._json import JSON
+from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.lifecycles import EVENTS
+from mockserver.contract.limits import YAML_MAX_CHARS
 from mockserver.contract.text import brief, json_value
 from mockserver.recordings import cassettes, har, journals
 from mockserver.recordings.entries import Entry, RecordingError
@@ -33,6 +35,8 @@ _HASH_CHARS = 12
 _KEY_LIKE = re.compile(r"\b(sk_|pk_|whsec_)([A-Za-z0-9_+/=\-]{8,})")
 _NOT_STORED = frozenset(("cookie", "set-cookie", "authorization", "proxy-authorization"))
 _VERSION = "/v1/"
+_OPERATION_SLASHES_MAX = max(endpoint.path.count("/") for endpoint in ENDPOINTS.values())
+_TAG = re.compile(r"could not determine a constructor for the tag '([^']*)'")
 _SIGNATURES = (
     "webhook-id",
     "webhook-signature",
@@ -64,6 +68,8 @@ def read_recording(*files: str | Path, url: str | None = None) -> Recording:
             intake.add(entry, path.name)
     prefix = _normal_prefix(url) if url is not None else intake.best_prefix()
     if prefix is None:
+        if intake.first_problem is not None:
+            raise RecordingError(intake.first_problem)
         found = f"; its addresses begin with {intake.first_address}" if intake.first_address else ""
         raise RecordingError(
             f"got {_names(paths)} without a call of this API{found}; expected addresses with a path such as /v1/campaigns"
@@ -91,11 +97,10 @@ def _names(paths: Sequence[Path]) -> str:
 
 
 class _Candidate(NamedTuple):
-    """An entry that may be a call of the API, with each prefix under which its path begins with `/v1`."""
+    """An entry that may be a call of the API: its path contains `/v1/`."""
 
     entry: Entry
     source: str
-    prefixes: tuple[str, ...]
 
 
 class _Intake:
@@ -103,6 +108,7 @@ class _Intake:
 
     def __init__(self) -> None:
         self.first_address = ""
+        self.first_problem: str | None = None
         self._candidates: list[_Candidate] = []
         self._deliveries: list[tuple[Entry, str]] = []
         self._others = 0
@@ -112,19 +118,15 @@ class _Intake:
     def add(self, entry: Entry, source: str) -> None:
         address, path, _ = _split(entry.url)
         self.first_address = self.first_address or address
+        self.first_problem = self.first_problem or entry.problem
         if _is_delivery(entry):
             self._deliveries.append((entry, source))
             return
-        prefixes = tuple(_prefixes(address, path))
-        if not prefixes:
+        if _VERSION not in path:
             self._others += 1
             return
-        for prefix in prefixes:
-            if route(entry.method, path[len(prefix) - len(address) :]).target is not None:
-                self._frequency[prefix] += 1
-        self._candidates.append(
-            _Candidate(entry._replace(response_body=self._shared(entry.response_body)), source, prefixes)
-        )
+        self._frequency.update(address + start for start in _starts(entry.method, path))
+        self._candidates.append(_Candidate(entry._replace(response_body=self._shared(entry.response_body)), source))
 
     def _shared(self, body: bytes | None) -> bytes | None:
         return None if body is None else self._same.setdefault(body, body)
@@ -139,13 +141,17 @@ class _Intake:
         """Return the recording of the calls below a prefix."""
         left_out: Counter[str] = Counter({"other": self._others} if self._others else {})
         calls: list[tuple[Entry, str, str]] = []
-        for entry, source, prefixes in self._candidates:
+        for entry, source in self._candidates:
             address, path, query = _split(entry.url)
-            kind = "other" if prefix not in prefixes else _kind_left_out(entry)
+            rest = path[len(prefix) - len(address) :]
+            is_below = len(prefix) >= len(address) and address + path == prefix + rest and rest.startswith(_VERSION)
+            kind = _kind_left_out(entry) if is_below else "other"
             if kind is not None:
                 left_out[kind] += 1
                 continue
-            calls.append((entry, source, path[len(prefix) - len(address) :] + query))
+            if entry.problem is not None:
+                raise RecordingError(entry.problem)
+            calls.append((entry, source, rest + query))
         exchanges = _in_order(calls)
         deliveries = [
             _delivery(number, entry, source)
@@ -173,12 +179,18 @@ def _normal_prefix(url: str) -> str:
     return (address + path).rstrip("/").removesuffix("/v1")
 
 
-def _prefixes(address: str, path: str) -> Iterator[str]:
-    """Yield the parts of an address before each `/v1/`."""
-    place = path.find(_VERSION)
-    while place >= 0:
-        yield address + path[:place]
-        place = path.find(_VERSION, place + 1)
+def _starts(method: str, path: str) -> list[str]:
+    """Return each part of a path before a `/v1/`, from which on it is the path of an operation; the shortest first."""
+    starts = []
+    place, slashes = len(path), 0
+    while slashes <= _OPERATION_SLASHES_MAX:
+        before = path.rfind("/", 0, place)
+        if before < 0:
+            break
+        place, slashes = before, slashes + 1
+        if path.startswith(_VERSION, place) and route(method, path[place:]).target is not None:
+            starts.append(path[:place])
+    return starts[::-1]
 
 
 def _is_delivery(entry: Entry) -> bool:
@@ -373,15 +385,41 @@ def _entries_of_format(document: Any, path: Path) -> Iterator[Entry]:
 
 
 def _yaml_document(path: Path) -> Any:
+    """Return the document of a YAML file; the parser in C, with which vcrpy writes cassettes, is used if it is installed."""
+    try:
+        from yaml import CSafeLoader, YAMLError, load
+    except ImportError:
+        return _small_yaml_document(path)
+    try:
+        return load(path.read_bytes(), CSafeLoader)
+    except (YAMLError, ValueError, RecursionError) as failure:
+        raise _not_yaml(path, failure) from None
+
+
+def _small_yaml_document(path: Path) -> Any:
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
+    if path.stat().st_size > YAML_MAX_CHARS:
+        expected = f"at most {YAML_MAX_CHARS:,} of YAML without PyYAML and its parser in C, or JSON"
+        raise RecordingError(f"got {path.name} of {path.stat().st_size:,} bytes; expected {expected}")
     try:
-        return YAML(typ="safe", pure=False).load(path.read_bytes())
-    except (YAMLError, ValueError, RecursionError):
-        raise RecordingError(
-            f"got {path.name}, which is neither JSON nor YAML; expected a HAR or a cassette, such as recording.har"
-        ) from None
+        return YAML(typ="safe", pure=True).load(path.read_bytes())
+    except (YAMLError, ValueError, RecursionError) as failure:
+        raise _not_yaml(path, failure) from None
+
+
+def _not_yaml(path: Path, failure: Exception) -> RecordingError:
+    """Return the error of a text that is not YAML, or that is YAML with the tag of another tool's objects."""
+    tag = _TAG.search(str(failure))
+    if tag is not None:
+        return RecordingError(
+            f"got {path.name}, in which YAML has the tag {brief(tag[1], 60)}, an object of the tool that wrote it; "
+            "expected plain values, as in a cassette of vcrpy"
+        )
+    return RecordingError(
+        f"got {path.name}, which is neither JSON nor YAML; expected a HAR or a cassette, such as recording.har"
+    )
 
 
 def _neighbour(folder: Path, name: str) -> bytes | None:

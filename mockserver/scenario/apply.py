@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from mockserver._json import JSON
 from mockserver.contract import schemas
 from mockserver.contract.limits import RULES_MAX
-from mockserver.core import ids, scheduler
+from mockserver.core import scheduler
 from mockserver.core.instants import parse, unusable
 from mockserver.core.phone_numbers import is_country
 from mockserver.core.redaction import to_json_text
@@ -167,7 +167,7 @@ def _new_tenant(
 ) -> Tenant:
     tenant_id = entry.get("id") or sandbox.new_id("tenant_")
     keys = {
-        kind: entry.get(f"{kind}Key") or f"{kind[0]}k_{ids.seeded_id(sandbox.seed, f'{kind} key', tenant_id, chars=32)}"
+        kind: entry.get(f"{kind}Key") or sandbox.seeded_key(kind, f"{kind} key", tenant_id)
         for kind in ("secret", "public")
     }
     tenant = Tenant(tenant_id, entry.get("name", tenant_id), keys["secret"], keys["public"])

@@ -22,6 +22,7 @@ from typing import Any
 from mockserver._json import JSON
 from mockserver.contract.limits import DOCUMENT_DEPTH_MAX as DEPTH_MAX
 from mockserver.contract.text import closest_match
+from mockserver.scenario.explaining import explained
 from mockserver.scenario.problems import Problem, ScenarioError, step, steps
 from mockserver.version import VERSION
 
@@ -149,8 +150,6 @@ def examine(document: Any) -> tuple[JSON, list[Problem]]:
         raise refusal(too_deep.problems, document) from None
     if isinstance(document, Document) and document.is_valid:
         return values, problems
-    from mockserver.scenario.explaining import explained
-
     found = explained("scenario", values)
     if not isinstance(values, dict):
         return {}, problems or found

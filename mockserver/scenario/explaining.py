@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from mockserver.contract import schemas
@@ -163,8 +164,6 @@ def _one_of(values: Sequence[Any], received: object, *, quoted: bool = True) -> 
         return texts[0]
     if len(texts) <= _LISTED_MAX:
         return f"one of {', '.join(texts)}"
-    from difflib import get_close_matches  # a millisecond of the start of `serve`
-
     close = get_close_matches(str(received), [str(value) for value in values], n=3, cutoff=0.5)
     examples = [text for text in texts if text.strip('"') in close] or texts[:3]
     return f"one of {len(texts)}, such as {', '.join(examples)}"

@@ -122,7 +122,8 @@ def value_of(text: str, name: str) -> Any:
         return value
     if len(text) > YAML_MAX_CHARS:
         received = f"{len(text):,} characters that are not an object of JSON"
-        raise ScenarioError([Problem("", received, f"at most {YAML_MAX_CHARS:,} of YAML, the mock's own bound")], name)
+        expected = f"at most {YAML_MAX_CHARS:,} of YAML, the mock's own bound, or JSON, which may have any length"
+        raise ScenarioError([Problem("", received, expected)], name)
     try:
         return _reader().load(text)
     except MarkedYAMLError as error:
@@ -177,8 +178,10 @@ def places(text: str) -> Callable[[str], str | None]:
     Return a function from a JSON pointer to its line and column in the text.
 
     For a place that does not exist the function returns the position of the nearest place around it; for a text that
-    cannot be parsed it returns None.
+    cannot be parsed, or is longer than the bound of YAML, it returns None.
     """
+    if len(text) > YAML_MAX_CHARS:
+        return lambda pointer: None
     try:
         root = _reader().compose(text)
     except _TooDeep as error:

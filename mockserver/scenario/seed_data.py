@@ -304,7 +304,15 @@ def messages(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
         created_at = context.instant(entry, "createdAt", at, context.sandbox.now)
         message = Message(context.sandbox.next_seq(), message_id, chat.id, created_at, fields)
         context.tenant.messages[chat.id] = (*context.tenant.messages.get(chat.id, ()), message)
+        _move_last_message(context, chat, as_shown(created_at))
     _refuse_unknown_replies(context, entries, path)
+
+
+def _move_last_message(context: SeedContext, chat: Chat, created_at: Instant) -> None:
+    """Let the chat's last message be no older than this one."""
+    last = chat.attributes.last_message_at
+    if last is None or last < created_at:
+        context.tenant.chats.replace(chat._replace(attributes=chat.attributes._replace(last_message_at=created_at)))
 
 
 def _sender(context: SeedContext, chat: Chat, given: Entry) -> dict[str, Any]:

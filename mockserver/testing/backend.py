@@ -233,7 +233,8 @@ class LocalBackend:
             self._open_socket(False)
         needs_loop = self.hosted.dispatch.needs_loop
         send = partial(visit_over_socket, self, needs_loop) if socket else self._visit
-        return EndUser(link_of(self.hosted, session), send, user_agent=user_agent)
+        base_url = self.hosted.base_url if socket else self.hosted.in_process_url
+        return EndUser(link_of(self.hosted, session, base_url), send, user_agent=user_agent)
 
     def _visit(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes
@@ -258,7 +259,7 @@ class LocalBackend:
         self, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout_s: float | None
     ) -> Response:
         hosted = self.hosted
-        request = HttpRequest.create(method, path, headers, body, hosted.base_url)
+        request = HttpRequest.create(method, path, headers, body, hosted.in_process_url)
         wait = NO_TIMEOUT if timeout_s is None else VirtualWait(round(timeout_s * SECOND))
         response, _ = front_controller.handle_request(hosted.host, request, hosted, wait)
         if isinstance(response, NoResponse):
@@ -395,7 +396,6 @@ def _visit(
     Raises:
         LoopBlocked: A receiver needs the event loop that this thread runs; the request itself has had its effect.
     """
-    # Not `hosted.base_url`: the socket may have opened since the link.
     base, separator, path = url.partition("/connect/")
     request = HttpRequest.create(method, separator + path, headers, body, base)
     answer, _ = front_controller.handle_request(hosted.host, request, hosted)
@@ -445,12 +445,22 @@ def _due_endpoints(backend: Backend) -> list[str]:
     return [endpoint for endpoint, status in first_open.items() if status == "due"]
 
 
-def link_of(hosted: HostedSandbox, session: str | Mapping[str, Any]) -> str:
-    """Return the url of a session, given its id, its url at any host, or the JSON of its creation; ValueError for any other."""
+def link_of(hosted: HostedSandbox, session: str | Mapping[str, Any], base_url: str) -> str:
+    """
+    Return the url of a session at an address of its sandbox.
+
+    Args:
+        hosted: The sandbox.
+        session: The session's id, its url at any host, or the JSON of its creation.
+        base_url: The address.
+
+    Raises:
+        ValueError: It is no session of the sandbox.
+    """
     if not isinstance(session, str | Mapping):
         raise ValueError(f"session: got {session!r}; expected a session's id, its url, or the JSON of its creation")  # noqa: TRY004
     named = session if isinstance(session, str) else str(session.get("url") or session.get("sessionId") or "")
-    base = f"{hosted.base_url}/connect/"
+    base = f"{base_url}/connect/"
     with hosted.sandbox.lock:
         known: dict[str, str] = {session.id: session.token for _, session in hosted.sandbox.records("session")}
     if "/" in named:

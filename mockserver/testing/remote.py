@@ -31,6 +31,7 @@ from mockserver.server.api.response import NoResponse
 from mockserver.server.control.commands import CommandId
 from mockserver.server.control.routes import COMMANDS
 from mockserver.server.hosting import runtime
+from mockserver.server.hosting.config import seed_of
 from mockserver.server.webhooks import event_loops
 from mockserver.testing.arguments import instant, instant_text, is_refusal
 from mockserver.testing.backend import NotInThisProcess, RegisteredReceiver, visit_over_socket, wait_for_change
@@ -393,22 +394,28 @@ class RemoteServer(MockServer):
         scenario = settings.get("scenario")
         if isinstance(scenario, str):
             scenario = read(Path(scenario)) if Path(scenario).suffix in FILES else library.document(scenario)
-        config = self._config(settings, scenario or {})
-        follows = "follow" in config.get("clock", {})
-        if follows and runtime.is_process_frozen():
-            raise _elsewhere("a clock that follows freezegun or time-machine", self.url)
-        try:
-            created = self._client.request(
-                "POST", f"{self.url}/_mock/sandboxes", to_plain(config), tries=_CREATION_TRIES
-            )
-        except ScenarioError as refused:
-            raise refusal(refused.problems, scenario) from None
+        with self._key_labels.next_label(self._has_open) as (label, assign):
+            config = self._config(settings, scenario or {}, label)
+            follows = "follow" in config.get("clock", {})
+            if follows and runtime.is_process_frozen():
+                raise _elsewhere("a clock that follows freezegun or time-machine", self.url)
+            try:
+                created = self._client.request(
+                    "POST", f"{self.url}/_mock/sandboxes", to_plain(config), tries=_CREATION_TRIES
+                )
+            except ScenarioError as refused:
+                raise refusal(refused.problems, scenario) from None
+            assign(created["sandboxId"])
         backend = RemoteBackend(self._client, created, _Needs(follows, self._receiver_host), self._coverage)
         self._backends = [*(other for other in self._backends if other.is_open), backend]
         return Sandbox(backend, settings)
 
-    def _config(self, settings: Settings, scenario: Mapping[str, Any]) -> JSON:
-        """Return the body of a creation; the clock is frozen at the present by default, and the seed is 0, as in this process."""
+    def _config(self, settings: Settings, scenario: Mapping[str, Any], key_label: str) -> JSON:
+        """
+        Return the body of a creation; the clock is frozen at the present by default, as in this process.
+
+        The seed of the first sandbox of a test is 0, as in this process; that of another one follows from its label.
+        """
         config: JSON = {"scenario": scenario} if scenario else {}
         if settings.get("now") is not None:
             config["clock"] = {"freeze": instant_text(settings.get("now"))}
@@ -420,7 +427,7 @@ class RemoteServer(MockServer):
             config["labels"] = dict(self._labels)
         config |= {name: settings.get(name) for name in ("seed", "choices", "given") if settings.get(name) is not None}
         if "seed" not in config and "seed" not in scenario and self._client.is_local:
-            config["seed"] = 0
+            config["seed"] = seed_of(key_label, 0) if key_label else 0
         return config
 
     def _receiver_host(self) -> str | None:
@@ -436,7 +443,10 @@ class RemoteServer(MockServer):
         Args:
             sandbox: Any sandbox.
         """
-        return any(backend.sandbox_id == sandbox.id and backend.is_open for backend in self._backends)
+        return self._has_open(sandbox.id)
+
+    def _has_open(self, sandbox_id: str) -> bool:
+        return any(backend.sandbox_id == sandbox_id and backend.is_open for backend in self._backends)
 
     def late_calls(self) -> Mapping[str, int]:
         """Return the calls to each closed sandbox of the server, of any client; none if the server has ended."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
 from mockserver.core.instants import from_datetime
 from mockserver.core.state.journal import Limits
+from mockserver.core.state.sandbox import Clock
 from mockserver.core.webhooks.url_policy import THIS_MACHINE
 from mockserver.scenario.documents import read
 from mockserver.scenario.problems import ScenarioError
@@ -31,6 +32,7 @@ from mockserver.testing.arguments import (
     is_refusal,
 )
 from mockserver.testing.backend import LocalBackend
+from mockserver.testing.key_labels import KeyLabels
 from mockserver.testing.report.notes import add_notes
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.setting_checks import merge_layers
@@ -114,6 +116,7 @@ class MockServer:
         )
         self._host.coverage = coverage
         self.made: deque[Sandbox] = deque(maxlen=_LATEST_MAX)  # the latest ones, also closed ones
+        self._key_labels = KeyLabels()  # so that no two open sandboxes of a test have the same keys
         self._port = port
         self._has_report = report
         self._server: DeferredServer | None = None
@@ -173,7 +176,8 @@ class MockServer:
 
         Args:
             scenario: The name of a library scenario, the path of a file, or a document.
-            seed: The number that ids, keys and random values follow from; by default the scenario's, else 0.
+            seed: The number that ids, keys and random values follow from; by default the scenario's, else 0, and then the keys
+                of the second sandbox that a test has open are others than those of the first.
             profile: "literal", "guide", "hostile", or the path of a file `{choices: {id: option}}`.
             choices: Options by choice; they take precedence over those of the profile and of the scenario.
             now: The instant at which the clock is frozen: RFC 3339 text or an aware datetime. By default the process's
@@ -220,12 +224,25 @@ class MockServer:
         if isinstance(scenario, str) and Path(scenario).suffix in FILES:
             scenario = read(Path(scenario))
         frozen = {"freeze": instant_text(now)} if now else None
-        config = SandboxConfig(scenario, settings.get("seed"), settings.get("choices"), frozen, settings.get("given"))
+        config = SandboxConfig(
+            scenario=scenario,
+            seed=settings.get("seed"),
+            choices=settings.get("choices"),
+            clock=frozen,
+            given=settings.get("given"),
+        )
         clock = runtime.following_clock() if settings.get("clock") == "follow" else None
-        hosted = self._host.create(config, clock=clock)
+        hosted = self._create(config, clock)
         if settings.get("own_port"):
             self._open_own_port(hosted)
         return self._sandbox_of(hosted, settings)
+
+    def _create(self, config: SandboxConfig, clock: Clock | None) -> HostedSandbox:
+        """Create a sandbox whose keys no other open sandbox of the test has, unless a seed sets them."""
+        with self._key_labels.next_label(self._host.sandboxes.__contains__) as (label, assign):
+            hosted = self._host.create(config._replace(key_label=label), clock=clock)
+            assign(hosted.id)
+        return hosted
 
     def _sandbox_of(self, hosted: HostedSandbox, settings: Settings) -> Sandbox:
         server = self._server
@@ -240,7 +257,7 @@ class MockServer:
             config: What the client asks for; without a seed it has 0.
             now: The instant at which its clock is frozen, unless the config sets another.
         """
-        hosted = self._host.create(config, clock=runtime.frozen_clock(from_datetime(now)))
+        hosted = self._create(config, runtime.frozen_clock(from_datetime(now)))
         hosted.is_kept = True
         return self._sandbox_of(hosted, Settings({}, {}))
 

@@ -6,10 +6,12 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
 from mockserver import Sandbox
 from mockserver._json import JSON
+from tests.clients.operations import SESSIONS
 from tests.operations.session_calls import FUNNELS, PHONE, create, read
 from tests.server.page_calls import visits
 
@@ -26,13 +28,14 @@ WALK = ("Conecte seu número oficial", "Escolha a conta comercial", "Escolha o n
 
 @pytest.fixture
 def session(mockserver: Sandbox) -> JSON:
-    mockserver.base_url  # noqa: B018 - opens the socket, so that the url leads there
     return create_at_socket(mockserver)
 
 
 def create_at_socket(mockserver: Sandbox, body: JSON | None = None) -> JSON:
-    mockserver.base_url  # noqa: B018 - as above
-    return create(mockserver, body)
+    """Create a session over the socket, so that its url leads there."""
+    with httpx.Client(trust_env=False, headers={"X-API-Key": mockserver.secret_key}) as client:
+        created: JSON = client.post(f"{mockserver.base_url}{SESSIONS}", json=body or {}).json()
+    return created
 
 
 def go(page: Page, *, number: str | None = None) -> None:

@@ -118,7 +118,7 @@ def test_an_upload_is_shown_as_what_it_was_accepted_for(server: MockServer, page
     )
     headers = {"Content-Type": "multipart/form-data; boundary=b"}
     (uploaded,) = sandbox.call("POST", "/v1/messaging/media", body=form.encode(), headers=headers).json()
-    page.goto(uploaded["url"])
+    page.goto(f"{sandbox.base_url}/media/{uploaded['id']}")
 
     assert "<script>" in page.inner_text("body")
     assert ("null", "text/plain") == (page.evaluate("self.origin"), page.evaluate("document.contentType"))

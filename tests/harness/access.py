@@ -41,15 +41,11 @@ class Access(NamedTuple):
     """
     How to request a path of the sandbox: method, path, headers, body.
 
-    `find_address` returns what the sandbox's own urls begin with; in process it opens the address, so it is called late.
+    `base_url` is what the sandbox's own urls begin with.
     """
 
-    find_address: Callable[[], str]
+    base_url: str
     ask: Callable[[str, str, Headers, bytes], Answer]
-
-    @property
-    def base_url(self) -> str:
-        return self.find_address()
 
 
 Opener = Callable[[Sandbox], Access]
@@ -64,7 +60,12 @@ def in_process(sandbox: Sandbox) -> Access:
             joined[name.lower()] = f"{joined[name.lower()]},{value}" if name.lower() in joined else value
         return _answer(*sandbox.call(method, path, key="", headers=joined, body=body))
 
-    return Access(lambda: sandbox.base_url, ask)
+    return Access(in_process_url(sandbox), ask)
+
+
+def in_process_url(sandbox: Sandbox) -> str:
+    """What the sandbox's urls begin with in an answer to a call in process."""
+    return f"http://mockserver.test/sandboxes/{sandbox.id}"
 
 
 def over_socket(sandbox: Sandbox) -> Access:
@@ -80,11 +81,11 @@ def over_socket(sandbox: Sandbox) -> Access:
             answer = client.answer(method)
         return Answer(answer.status, answer.headers, answer.body)
 
-    return Access(lambda: sandbox.base_url, ask)
+    return Access(sandbox.base_url, ask)
 
 
 def by_requests(sandbox: Sandbox) -> Access:
-    return through(sandbox.requests_session(), sandbox.base_url)
+    return through(sandbox.requests_session(), in_process_url(sandbox))
 
 
 def by_socket(sandbox: Sandbox) -> Access:
@@ -102,29 +103,26 @@ def through(session: requests.Session, base_url: str) -> Access:
         )
         return _answer(answer.status_code, answer.headers, answer.content)
 
-    return Access(lambda: base_url, ask)
+    return Access(base_url, ask)
 
 
 def by_httpx(sandbox: Sandbox) -> Access:
-    base_url = sandbox.base_url
     client = sandbox.httpx_client()
 
     def ask(method: str, path: str, headers: Headers, body: bytes) -> Answer:
         answer = client.request(method, path, headers=dict(headers), content=body)
         return _answer(answer.status_code, answer.headers, answer.content)
 
-    return Access(lambda: base_url, ask)
+    return Access(in_process_url(sandbox), ask)
 
 
 def by_httpx_async(sandbox: Sandbox) -> Access:
-    base_url = sandbox.base_url
-
     async def fetch(method: str, path: str, headers: Headers, body: bytes) -> Answer:
         async with sandbox.aio.httpx_client() as client:
             answer = await client.request(method, path, headers=dict(headers), content=body)
             return _answer(answer.status_code, answer.headers, answer.content)
 
-    return Access(lambda: base_url, lambda *request: asyncio.run(fetch(*request)))
+    return Access(in_process_url(sandbox), lambda *request: asyncio.run(fetch(*request)))
 
 
 def by_test_client(sandbox: Sandbox) -> Access:
@@ -145,7 +143,7 @@ def by_wsgi(client: Client, prefix: str) -> Access:
         answer = client.open(prefix + path, method=method, headers=dict(headers), data=body)
         return _answer(answer.status_code, answer.headers, answer.get_data())
 
-    return Access(lambda: "http://localhost" + prefix, ask)
+    return Access("http://localhost" + prefix, ask)
 
 
 def _pairs(headers: Headers) -> Sequence[tuple[str, str]]:

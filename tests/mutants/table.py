@@ -63,22 +63,22 @@ MUTANTS: tuple[Mutant, ...] = (
     # Filters and audiences
     Mutant(
         "filter-empty-group",
-        'return None if sandbox.choices["group-no-statements"] == "ignore" else vacuous',
-        "return None",
+        'if not statements and sandbox.choices["group-no-statements"] == "ignore":',
+        "if not statements:",
         "a group without statements is ignored whatever the choice says",
         ("tests/operations/test_audience.py",),
     ),
     Mutant(
         "filter-combinator",
-        "return f\" {group['combinator']} \".join(",
-        'return " and ".join(',
+        'return _COMBINED[group["combinator"]](tests)',
+        "return all_of(tests)",
         "a group of `or` selects what `and` selects",
         (f"{_OPERATIONS}test_filters.py",),
     ),
     Mutant(
         "filter-between-upper",
-        'Operator("between",               "pair", "{a} is not None and {v} <= {a} <= {w}"),',
-        'Operator("between",               "pair", "{a} is not None and {v} <= {a} < {w}"),',
+        'Operator("between",               "pair", _is_between),',
+        'Operator("between",               "pair", _is_between_without_upper),',
         "the upper bound of `between` is outside of the range",
         (f"{_OPERATIONS}test_filters.py",),
     ),

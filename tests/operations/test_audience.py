@@ -282,6 +282,16 @@ def test_a_platform_may_be_compared_as_a_text(mockserver: Sandbox, operator: str
     assert count == len(names(mockserver, alone(statement("chat.platform", operator, part))))
 
 
+@pytest.mark.clause("filters.platform-values", "filters.semantics")
+@pytest.mark.mockserver(choices={"platform-text-operators": "text", "case-sensitivity": "insensitive"})
+@pytest.mark.option("case-sensitivity", "insensitive")
+@pytest.mark.parametrize(("operator", "count"), [("contains", 0), ("starts-with", 0), ("not-ends-with", 6)])
+def test_a_platform_that_is_compared_as_a_text_has_its_letter_case(
+    mockserver: Sandbox, operator: str, count: int
+) -> None:
+    assert count == len(names(mockserver, alone(statement("chat.platform", operator, "CHATAPP"))))
+
+
 @pytest.mark.clause("filters.platform-values")
 @pytest.mark.mockserver(choices={"platform-text-operators": "text"})
 @pytest.mark.option("platform-text-operators", "text")

@@ -101,3 +101,40 @@ def test_a_cached_estimate_is_forgotten_after_a_minute_to_the_microsecond(mockse
     mockserver.advance(timedelta(microseconds=1))
 
     assert (3, 4) == (before, estimated(mockserver, OPEN))
+
+
+def chats_with_message_since(sandbox: Sandbox, instant: str) -> int:
+    statement = {"field": "chat.virtual.lastMessageAt", "operator": "greater-than-or-equal", "value": instant}
+    body = {"filters": [{"combinator": "and", "statements": [statement]}]}
+    count: int = sandbox.call("POST", "/v1/campaigns/audience-preview", json=body).json()["estimatedCount"]
+    return count
+
+
+@pytest.mark.clause("filters.semantics")
+@pytest.mark.mockserver(
+    given={
+        "chats": [
+            {"id": "chat_a"},
+            {"id": "chat_b", "lastMessageAt": "2026-02-01T10:00:00Z"},
+            {"id": "chat_c", "lastMessageAt": "2026-02-20T10:00:00Z"},
+            {"id": "chat_d"},
+        ],
+        "messages": [
+            {"chatId": "chat_a", "createdAt": "2026-02-10T10:00:00Z"},
+            {"chatId": "chat_a", "createdAt": "2026-02-09T10:00:00Z"},
+            {"chatId": "chat_b", "createdAt": "2026-02-10T10:00:00.000900Z"},
+            {"chatId": "chat_c", "createdAt": "2026-02-10T10:00:00Z"},
+        ],
+    }
+)
+def test_the_last_message_of_a_chat_is_no_older_than_its_messages(mockserver: Sandbox) -> None:
+    day = "2026-02-{:02}T10:00:00Z".format
+    counts = [chats_with_message_since(mockserver, day(number)) for number in (9, 10, 11, 20, 21)]
+    more = {"chatId": "chat_d", "createdAt": day(25)}
+    with mockserver.checkpoint():
+        mockserver.apply({"given": {"messages": [more]}})
+        moved = chats_with_message_since(mockserver, day(21))
+
+    assert [3, 3, 1, 1, 0] == counts
+    assert 1 == moved
+    assert 0 == chats_with_message_since(mockserver, day(21))

@@ -175,9 +175,10 @@ def test_a_lapsed_subscription_may_leave_reading_open(mockserver: Sandbox) -> No
 
 
 # What reaches for a record of the other tenant, and the code that an unknown id gets there.
+OF_NEW_CAMPAIGN = "template of a new campaign"
 ACROSS: dict[str, tuple[str, str, JSON | None, str]] = {
     "template": ("GET", "/v1/message-templates/{template}", None, "MESSAGE_TEMPLATE_NOT_FOUND"),
-    "template of a new campaign": ("POST", "/v1/campaigns", {"templateId": "{template}"}, "MESSAGE_TEMPLATE_NOT_FOUND"),
+    OF_NEW_CAMPAIGN: ("POST", "/v1/campaigns", {"templateId": "{template}"}, "MESSAGE_TEMPLATE_NOT_FOUND"),
     "campaign": ("GET", "/v1/campaigns/{campaign}", None, "CAMPAIGN_NOT_FOUND"),
     "execution": ("GET", "/v1/campaigns/{campaign}/executions/{execution}", None, "CAMPAIGN_NOT_FOUND"),
     "campaign to start": ("POST", "/v1/campaigns/{campaign}/start", {}, "CAMPAIGN_NOT_FOUND"),
@@ -215,13 +216,27 @@ def test_another_tenants_record_is_not_there(mockserver: Sandbox, what: str) -> 
 
 @pytest.mark.clause("auth.denied", "base.tenant-scope")
 @pytest.mark.option("cross-tenant-code", "access-denied")
-@pytest.mark.parametrize("what", ACROSS)
+@pytest.mark.parametrize("what", [what for what in ACROSS if what != OF_NEW_CAMPAIGN])
 def test_another_tenants_record_may_be_denied_instead(mockserver: Sandbox, what: str) -> None:
     mockserver.choose({"cross-tenant-code": "access-denied"})
     theirs = neighbours_ids(mockserver)
 
     assert (403, "RESOURCE_ACCESS_DENIED") == reach(mockserver, what, theirs)
     assert (404, ACROSS[what][3]) == reach(mockserver, what, NOBODYS)
+
+
+@pytest.mark.clause("campaigns.template", "auth.denied")
+@pytest.mark.parametrize(
+    ("option", "code"),
+    [("message-template", "MESSAGE_TEMPLATE_NOT_FOUND"), ("campaign-template", "CAMPAIGN_TEMPLATE_NOT_FOUND")],
+)
+def test_another_tenants_template_of_a_new_campaign_is_never_denied(
+    mockserver: Sandbox, option: str, code: str
+) -> None:
+    theirs = neighbours_ids(mockserver)
+    mockserver.choose({"cross-tenant-code": "access-denied", "template-not-found-code": option})
+
+    assert (404, code) == reach(mockserver, OF_NEW_CAMPAIGN, theirs) == reach(mockserver, OF_NEW_CAMPAIGN, NOBODYS)
 
 
 @pytest.mark.clause("auth.denied")

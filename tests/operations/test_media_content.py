@@ -310,6 +310,22 @@ def test_a_file_without_a_type_may_have_the_one_that_its_content_has(mockserver:
         assert (400, "MEDIA_INVALID_FORMAT") == refused(upload(mockserver, File(content_of(name), None)))
 
 
+@pytest.mark.clause("media.format")
+def test_the_reason_of_a_file_without_a_type_declares_none(mockserver: Sandbox) -> None:
+    reason = upload(mockserver, File(content_of("rgb.png"), None)).headers["x-mock-reason"]
+
+    assert "no Content-Type, which stands for text/plain, but the content looks like image/png; expected" in reason
+    assert "or the file's own Content-Type (choice media-missing-type)" in reason
+
+
+@pytest.mark.mockserver(choices={"media-missing-type": "sniff"})
+@pytest.mark.clause("media.format")
+def test_the_reason_of_a_refused_file_without_a_type_names_what_its_content_looks_like(mockserver: Sandbox) -> None:
+    reason = upload(mockserver, File(content_of("pillow.gif"), None)).headers["x-mock-reason"]
+
+    assert "got no Content-Type" in reason
+
+
 @pytest.mark.mockserver(choices={"media-missing-type": "refuse"})
 @pytest.mark.option("media-missing-type", "refuse")
 @pytest.mark.clause("media.format")

@@ -8,7 +8,7 @@ from mockserver import Sandbox
 from mockserver.contract.limits import PART_HEAD_MAX_BYTES, UPLOAD_OTHER_PARTS_MAX
 from mockserver.core.state.calls import ApiError
 from mockserver.server.api import request
-from mockserver.server.api.request import read_uploads
+from mockserver.server.api.request import read_upload
 from mockserver.testing.transports.in_process import Response
 from tests.operations.media_files import BOUNDARY, PNG, TEXT, UPLOAD, File, multipart, upload
 from tests.operations.world import refused
@@ -53,6 +53,17 @@ def test_the_type_of_an_upload_ignores_case(mockserver: Sandbox, media_type: str
         pytest.param('filename="promoção.png"'.encode("latin-1"), "promoção.png", id="latin-1"),
         pytest.param(b"filename*=UTF-8''promo%C3%A7%C3%A3o.png", "promoção.png", id="an-extended-parameter"),
         pytest.param(b"filename=\"a.png\"; filename*=UTF-8''%C3%A9.png", "é.png", id="an-extended-parameter-too"),
+        pytest.param(b"filename*=UTF-8''%C3%A9.png; filename=\"a.png\"", "é.png", id="an-extended-parameter-first"),
+        pytest.param(b"filename=\"a.png\"; filename*=UTF-8''%FF.png", "a.png", id="an-extended-parameter-not-of-utf-8"),
+        pytest.param(b"filename*=UTF-8''%FF.png; filename=\"a.png\"", "a.png", id="one-not-of-utf-8-first"),
+        pytest.param(
+            b"filename=\"a.png\"; filename*=KOI8-R''%C1.png", "a.png", id="an-extended-parameter-of-another-charset"
+        ),
+        pytest.param(b'filename="a.png"; filename*=e.png', "a.png", id="an-extended-parameter-without-charset"),
+        pytest.param(b"filename*=UTF-8''%FF.png", "\ufffd.png", id="an-extended-parameter-not-of-utf-8-alone"),
+        pytest.param(
+            b"filename=\"a; filename*=UTF-8''b\"", "a; filename*=UTF-8''b", id="a-name-like-an-extended-parameter"
+        ),
         pytest.param(b'filename="a;b.png"; x="y"', "a;b.png", id="a-semicolon"),
         pytest.param(b"filename=a.png", "a.png", id="without-quotes"),
     ],
@@ -80,6 +91,55 @@ def test_a_part_is_a_file_only_as_form_data_with_a_file_name(mockserver: Sandbox
 
     assert (400, "MEDIA_UPLOAD_EMPTY") == refused(upload(mockserver, other))
     assert ["a.txt"] == [item["name"] for item in upload(mockserver, other, FILE).json()]
+
+
+WITHOUT_FILE: dict[str, tuple[str, bytes, str]] = {
+    "another type": (
+        "application/json",
+        b"{}",
+        "got the Content-Type 'application/json'; expected multipart/form-data",
+    ),
+    "no type": ("", b"x", "got no Content-Type; expected multipart/form-data"),
+    "no boundary": ("multipart/form-data", multipart([FILE]), "got a Content-Type without a boundary, which HTTP"),
+    "another boundary": (
+        "multipart/form-data; boundary=xyz",
+        multipart([FILE]),
+        "got a body without the boundary 'xyz' of its Content-Type",
+    ),
+    "no body": (MULTIPART, b"", "got an empty body"),
+    "a cut body": (MULTIPART, multipart([FILE])[:-10], "got a body that is cut or breaks the format"),
+    "no part": (MULTIPART, multipart([]), "got a body without parts"),
+    "another field": (MULTIPART, multipart([FILE._replace(field="files[]")]), "got a file in the field 'files[]'"),
+    "several fields": (
+        MULTIPART,
+        multipart([FILE._replace(field="upload"), FILE._replace(field="upload"), FILE._replace(name=None)]),
+        "got a file in the field 'upload' and the field 'files' without a file name; expected",
+    ),
+    "a blank file": (
+        MULTIPART,
+        multipart([File(b"", "application/octet-stream", "")]),
+        "got an empty file without a name in the field 'files'",
+    ),
+}
+
+
+@pytest.mark.clause("media.empty")
+@pytest.mark.parametrize("case", WITHOUT_FILE)
+def test_the_reason_of_an_upload_without_a_file_names_what_arrived(mockserver: Sandbox, case: str) -> None:
+    content_type, body, expected = WITHOUT_FILE[case]
+    reply = send(mockserver, body, content_type)
+    reason = reply.headers["x-mock-reason"]
+
+    assert (400, "MEDIA_UPLOAD_EMPTY") == refused(reply)
+    assert expected in reason
+    assert "expected multipart/form-data with at least one file in a field named 'files'" in reason
+
+
+@pytest.mark.clause("media.empty")
+def test_a_file_of_the_field_is_taken_beside_one_of_another_field(mockserver: Sandbox) -> None:
+    reply = upload(mockserver, FILE._replace(field="upload", name="b.txt"), FILE)
+
+    assert ["a.txt"] == [item["name"] for item in reply.json()]
 
 
 @pytest.mark.clause("media.upload")
@@ -163,7 +223,7 @@ def test_any_pieces_of_an_upload_are_files_or_none_and_never_another_exception(
     pieces: list[bytes], content_type: str
 ) -> None:
     try:
-        files = read_uploads(f"multipart/form-data; {content_type}", b"".join(pieces), 3)
+        files = read_upload(f"multipart/form-data; {content_type}", b"".join(pieces), 3).files
     except ApiError as refused:
         assert refused.code in ("MEDIA_UPLOAD_EMPTY", "MEDIA_UPLOAD_TOO_MANY_FILES")
     else:
@@ -174,8 +234,10 @@ def test_any_pieces_of_an_upload_are_files_or_none_and_never_another_exception(
 def test_every_content_without_the_boundary_is_read_as_sent(contents: list[bytes], line: bytes) -> None:
     files = [File(line + content + line, "text/plain") for content in contents]
 
-    assert [file.content for file in files] == [part.content for part in read_uploads(MULTIPART, multipart(files), 10)]
-    assert PNG == read_uploads(MULTIPART, multipart([File(PNG, "image/png")]), 10)[0].content
+    assert [file.content for file in files] == [
+        part.content for part in read_upload(MULTIPART, multipart(files), 10).files
+    ]
+    assert PNG == read_upload(MULTIPART, multipart([File(PNG, "image/png")]), 10).files[0].content
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 5, 6, 7, 8])
@@ -201,7 +263,7 @@ def test_a_large_upload_lets_other_threads_run_after_each_step(monkeypatch: pyte
     content = b"%PDF-1.7\r\n" + b"x" * (20 * request._STEP_BYTES)
 
     assert [content] == [
-        file.content for file in read_uploads(MULTIPART, multipart([File(content, "application/pdf")]), 10)
+        file.content for file in read_upload(MULTIPART, multipart([File(content, "application/pdf")]), 10).files
     ]
 
     assert 20 + 20 <= len(steps)  # searched, and copied
@@ -211,6 +273,6 @@ def test_a_small_upload_is_read_without_a_pause(monkeypatch: pytest.MonkeyPatch)
     steps: list[None] = []
     monkeypatch.setattr(request, "_let_others_run", lambda: steps.append(None))
 
-    read_uploads(MULTIPART, multipart([File(PNG, "image/png")]), 10)
+    read_upload(MULTIPART, multipart([File(PNG, "image/png")]), 10)
 
     assert [] == steps

@@ -136,14 +136,14 @@ def test_by_default_nothing_has_a_field_that_the_document_does_not_list(mockserv
     )
 
 
-def open_values(sandbox: Sandbox) -> list[str]:
+def open_values(sandbox: Sandbox, template: str = "template_official") -> list[str]:
     """A value of every list that the document leaves open."""
     templates = {each["id"]: each for each in sandbox.call("GET", "/v1/message-templates").json()["templates"]}
     item = sandbox.call("GET", "/v1/message-templates/template_plain").json()["items"][0]
     message = sandbox.call("GET", "/v1/messaging/chats/chat_ana").json()["records"][0]
     entrypoint = sandbox.call("GET", "/v1/entrypoints/entrypoint_desk").json()["entrypoint"]
     return [
-        templates["template_official"]["providerTemplateStatus"],
+        templates[template]["providerTemplateStatus"],
         item["type"],
         message["type"],
         message["status"],
@@ -164,11 +164,25 @@ def test_an_open_enum_may_have_an_undocumented_value(mockserver: Sandbox) -> Non
     listed |= {"text", "image", "audio", "video", "document", "sticker", "location", "contact", "template", "comment"}
     listed |= {"system", "unsupported", "pending", "sent", "delivered", "read", "failed"}
     mockserver.choose({"new-enum-values": "unseen"})
+    mockserver.apply({"given": {"templates": [{"id": "template_waiting", "providerTemplateStatus": "PENDING"}]}})
 
-    shown = open_values(mockserver)
+    shown = open_values(mockserver, "template_waiting")
 
     assert all(isinstance(value, str) and value for value in shown)
     assert set() == listed & set(shown)
+
+
+@pytest.mark.clause("templates.list")
+@pytest.mark.option("new-enum-values", "unseen")
+def test_an_official_template_is_approved_where_values_are_not_listed(mockserver: Sandbox) -> None:
+    mockserver.choose({"new-enum-values": "unseen"})
+    mockserver.apply({"given": {"templates": [{"id": "template_waiting", "providerTemplateStatus": "PENDING"}]}})
+    listed = mockserver.call("GET", "/v1/message-templates").json()["templates"]
+
+    official = {each["id"] for each in listed if each["isOfficial"]}
+    approved = {each["id"] for each in listed if each.get("providerTemplateStatus") == "APPROVED"}
+    assert {"template_official"} == approved & {"template_official", "template_waiting"}
+    assert official == approved
 
 
 @pytest.mark.clause("base.output")

@@ -1,5 +1,6 @@
 """Too many requests: a sliding budget for each key, and the wait that a 429 specifies."""
 
+from datetime import timedelta
 from email.utils import parsedate_to_datetime
 
 import pytest
@@ -134,6 +135,23 @@ def test_at_the_date_of_retry_after_the_next_request_passes(mockserver: Sandbox,
 
     assert retry_after.endswith(" GMT")
     assert per <= (date - parsedate_to_datetime(reply.headers["date"])).total_seconds() <= per + 1
+    mockserver.advance(to=date)
+    assert 200 == mockserver.call(*LIST).status
+
+
+@pytest.mark.option("rate-limit-headers", "http-date")
+@pytest.mark.parametrize(("spent_after", "limited_after"), [("400ms", "500ms"), ("0s", "900ms"), ("1ms", "999ms")])
+def test_the_date_of_retry_after_is_the_first_one_at_which_the_next_request_passes(
+    mockserver: Sandbox, spent_after: str, limited_after: str
+) -> None:
+    mockserver.choose({"rate-limit-numbers": {"requests": 1, "per": 7}, "rate-limit-headers": "http-date"})
+    mockserver.advance(spent_after)
+    mockserver.call(*LIST)
+    mockserver.advance(limited_after)
+    date = parsedate_to_datetime(mockserver.call(*LIST).headers["retry-after"])
+
+    mockserver.advance(to=date - timedelta(seconds=1))
+    assert limited == refused(mockserver.call(*LIST))
     mockserver.advance(to=date)
     assert 200 == mockserver.call(*LIST).status
 

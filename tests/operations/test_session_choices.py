@@ -180,6 +180,24 @@ class TestFunnelCheckedAtCreation:
         assert (404, "RESOURCE_NOT_FOUND") == refused(mockserver.call("POST", SESSIONS, json=body))
         assert [] == mockserver.state()["tenants"][0]["sessions"]
 
+    @pytest.mark.parametrize(
+        "body",
+        [
+            {"funnelStepId": "funnel_step_theirs"},
+            {"funnelStepId": "funnel_step_theirs", "funnelId": "funnel_theirs"},
+            {"funnelStepId": "funnel_step_care", "funnelId": "funnel_theirs"},
+        ],
+    )
+    @pytest.mark.clause("auth.denied")
+    def test_another_tenants_funnel_or_step_is_hidden_or_denied(self, mockserver: Sandbox, body: JSON) -> None:
+        hidden = refused(mockserver.call("POST", SESSIONS, json=body))
+        mockserver.choose({"cross-tenant-code": "access-denied"})
+        denied = refused(mockserver.call("POST", SESSIONS, json=body))
+        unknown = refused(mockserver.call("POST", SESSIONS, json={"funnelStepId": "funnel_step_unknown"}))
+
+        assert (404, "RESOURCE_NOT_FOUND") == hidden == unknown
+        assert (403, "RESOURCE_ACCESS_DENIED") == denied
+
     def test_the_reason_names_the_funnel_that_has_the_step(self, mockserver: Sandbox) -> None:
         body = {"funnelStepId": "funnel_step_care", "funnelId": "funnel_sales"}
         owner = next(

@@ -6,6 +6,8 @@ import base64
 import gzip
 import hashlib
 import json
+import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -254,11 +256,112 @@ def test_a_cassette_is_a_recording_without_times(tmp_path: Path, form: str) -> N
     assert ("readCampaign", None, False, True) == (read.operation, read.key, read.is_timed, created.precedes(read))
 
 
+HTTPX_CASSETTE = """
+interactions:
+- request: {body: '{"name": "x"}', headers: {x-api-key: [sk_secret]}, method: POST, uri: 'https://crm.example/v1/campaigns'}
+  response:
+    content: '{"campaignId": "c"}'
+    headers: {content-type: [application/json], content-encoding: [gzip]}
+    http_version: HTTP/1.1
+    status_code: 201
+version: 1
+"""
+
+
+def test_a_cassette_that_vcrpy_4_and_5_wrote_of_httpx_is_a_recording(tmp_path: Path) -> None:
+    (tmp_path / "cassette.yaml").write_text(HTTPX_CASSETTE, encoding="utf-8")
+
+    (created,) = read_recording(tmp_path / "cassette.yaml").exchanges
+
+    assert ("createCampaign", {"name": "x"}, 201, {"campaignId": "c"}, None) == (
+        created.operation, created.request_json, created.status, created.response_json, created.trouble,
+    )  # fmt: skip
+
+
+ELSEWHERE = entry("GET /pixel.gif", 200, "gif", address="https://other.example")
+ODD: dict[str, object] = {
+    "no response": {key: value for key, value in ELSEWHERE.items() if key != "response"},
+    "a null response": ELSEWHERE | {"response": None},
+    "null": None,
+    "no request": {"startedDateTime": "2026-03-01T12:00:00Z"},
+    "a data: address": ELSEWHERE
+    | {"request": {"method": "GET", "url": "data:image/png;base64,/v1/iVBORw0K"}, "time": "0"},
+    "an address that is none": ELSEWHERE | {"request": {"method": "GET", "url": "https://[/v1/campaigns"}, "time": "0"},
+    "a status as text": ELSEWHERE | {"response": {"status": "200"}},
+    "a start that is no date": ELSEWHERE | {"startedDateTime": "yesterday"},
+    "a time as text": ELSEWHERE | {"time": "5 ms"},
+    "no timings": {key: value for key, value in ELSEWHERE.items() if key not in ("time", "timings")},
+    "a status as text below /v1": entry("GET /v1/pixels", 200, "gif", address="https://other.example")
+    | {"response": {"status": "200"}},
+}
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("odd", ODD)
+def test_an_odd_entry_of_another_address_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: str, streamed: bool
+) -> None:
+    if streamed:
+        monkeypatch.setattr(reading, "STREAMED_FROM_BYTES", 0)
+    calls = entry("GET /v1/campaigns", 200, LIST), entry("GET /v1/message-templates", 200, {})
+    document = har(*calls)
+    document["log"]["entries"].insert(1, ODD[odd])
+    (tmp_path / "recording.har").write_text(json.dumps(document), encoding="utf-8")
+
+    recording = read_recording(tmp_path / "recording.har")
+
+    assert ["listCampaigns", "listTemplates"] == [each.operation for each in recording.exchanges]
+    assert {"other": 1} == recording.left_out
+
+
+def test_an_odd_entry_of_the_api_is_refused_with_its_place(tmp_path: Path) -> None:
+    odd = entry("GET /v1/campaigns/c", 200, {}) | {"response": None}
+    document = json.dumps(har(entry("GET /v1/campaigns", 200, LIST), odd))
+
+    assert "recording.har, entry 2: got no response" in _refusal(tmp_path, document)
+
+
+def test_an_odd_interaction_of_another_address_is_left_out(tmp_path: Path) -> None:
+    interactions = YAML(typ="safe").load(CASSETTE)["interactions"]
+    interactions[0]["response"]["body"]["string"] = '{"campaignId": "c"}'
+    odd = {"request": {"method": "GET", "uri": "https://other.example/"}, "response": None}
+    file = tmp_path / "cassette.json"
+    file.write_text(json.dumps({"interactions": [*interactions, odd]}), encoding="utf-8")
+
+    recording = read_recording(file)
+
+    assert (2, {"other": 1}) == (len(recording.exchanges), recording.left_out)
+
+
+def test_an_address_with_many_versions_is_read_in_time_and_memory_by_its_length(tmp_path: Path) -> None:
+    path = "/" + 20_000 * "v1/"
+    file = write(
+        tmp_path,
+        entry("GET /v1/campaigns", 200, LIST),
+        *[
+            entry(f"GET {path}{end}", 404, {}, address="https://other.example")
+            for end in ("", "campaigns", "campaigns/c")
+        ],
+    )
+    tracemalloc.start()
+    try:
+        recording = read_recording(file, url=ADDRESS)
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert (1, {"other": 3}) == (len(recording.exchanges), recording.left_out)
+    assert peak_bytes < 50 * file.stat().st_size
+
+
 WHOLE = json.dumps(har(entry("GET /v1/campaigns", 200, LIST)))
 WRONG_DATE = entry("GET /v1/campaigns", 200, LIST, at="2026-13-45")
 ENDLESS = json.dumps(har(entry("GET /v1/campaigns", 200, LIST, time=1))).replace('"time": 1,', '"time": 1e400,')
 LEFT_OUT = entry("GET /v1/campaigns", 200, LIST)
 del LEFT_OUT["response"]["content"]["text"]
+
+
+GO_VCR = '{"version": 2, "interactions": [{"request": {"method": "GET", "url": "https://crm.example/v1/campaigns"}, "response": {"code": 200, "body": ""}}]}'
 
 
 @pytest.mark.parametrize(
@@ -289,6 +392,9 @@ del LEFT_OUT["response"]["content"]["text"]
         ('{"exchanges": [{"at": "2026-03-01T12:00:00Z", "request": {"path": "/v1/campaigns", "headers": 1}}]}', "another shape"),
         ('{"calls": [{"call": "GET /v1/campaigns", "answer": 1}], "clock": {"freeze": "2026-03-01T12:00:00Z"}}', "another shape"),
         ('{"interactions": [{}]}', "interaction 1: got no request with a response"),
+        (GO_VCR, "interaction 1: got a request of method, url and a response of code, body; expected method, uri and status code"),
+        ("a: !!python/object:betamax.Cassette {}", "YAML has the tag tag:yaml.org,2002:python/object:betamax.Cassette, an object"),
+        ("http_interactions: []", "with http_interactions; expected a HAR (log.entries), a cassette (interactions)"),
         ('{"log": {"entries": [{"startedDateTime": 1}]}}', "entry 1: got no request; expected an entry of HAR 1.2"),
     ],
 )  # fmt: skip
@@ -404,3 +510,26 @@ def test_a_body_that_has_a_length_was_left_out_even_if_its_size_is_zero(tmp_path
     ).exchanges
 
     assert exchange.request_body is None
+
+
+def test_a_large_cassette_is_read_by_the_parser_in_c_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interaction = (
+        "- request: {method: GET, uri: 'https://crm.example/v1/campaigns'}\n  response: {status: 200, body: '{}'}\n"
+    )
+    file = tmp_path / "cassette.yaml"
+    file.write_text("interactions:\n" + 2_000 * interaction, encoding="utf-8")
+
+    assert 2_000 == len(read_recording(file).exchanges)
+
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.raises(
+        RecordingError, match="expected at most 131,072 of YAML without PyYAML and its parser in C, or JSON"
+    ):
+        read_recording(file)
+
+
+def test_a_small_cassette_needs_no_parser_in_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cassette.yaml").write_text(CASSETTE, encoding="utf-8")
+    monkeypatch.setitem(sys.modules, "yaml", None)
+
+    assert 2 == len(read_recording(tmp_path / "cassette.yaml").exchanges)

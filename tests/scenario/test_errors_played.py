@@ -86,7 +86,7 @@ PLAYS = {
     "SUBSCRIPTION_INACTIVE":              Play("createConnectionSession", SESSION),
     "LEAD_LIMIT_EXCEEDED":                Play("createConnectionSession", SESSION),
     "FORM_INACTIVE":                      Play("readFormPolicy", get("/v1/forms/form_error_inactive/embed-frame-policy")),
-    "RESOURCE_ACCESS_DENIED":             Play("createCampaign", draft("access_denied")),
+    "RESOURCE_ACCESS_DENIED":             Play("readTemplate", get(f"{TEMPLATES}/template_access_denied")),
     "ENTRYPOINT_NOT_FOUND":               Play("readEntrypoint", twice(get("/v1/entrypoints/entrypoint_error_gone"))),
     "FORM_NOT_FOUND":                     Play("readFormPolicy", POLICY),
     "CHAT_NOT_FOUND":                     Play("listMessages", get("/v1/messaging/chats/chat_error_theirs")),

@@ -49,7 +49,7 @@ class Naive:
             for place, message in enumerate(self.queue, len(self.done) + 1):
                 message.fails = message.fails or place % number == 0
         else:
-            rate = self.own if effect == "resume-sends" else number
+            rate = self.own if effect == "resume-sends" else min(number, self.own)
             first = now if effect == "resume-sends" or not begun else now + -(-MINUTE // rate)
             self.stalled = False
             for place, message in enumerate(self.queue):

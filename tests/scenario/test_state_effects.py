@@ -244,6 +244,33 @@ def test_an_effect_is_visible_to_clients(mockserver: Sandbox, effect: str) -> No
     assert expected == seen(mockserver)
 
 
+@pytest.mark.clause("send.cadence")
+@pytest.mark.parametrize(("cadence", "ceiling", "second"), [(6, None, 10), (60, 12, 5)])
+def test_slowed_sends_exceed_neither_cadence_nor_ceiling(
+    mockserver: Sandbox, cadence: int, ceiling: int | None, second: int
+) -> None:
+    mockserver.choose({"throughput-ceilings": {"chatapp": ceiling, "chatapp_coexistence": ceiling}})
+    ids = running(mockserver, cadence=cadence)
+    apply_now(mockserver, "slow-sends", {"perMinute": 6000})
+    mockserver.advance(second - 1)
+    before = _counts(mockserver, ids)
+    mockserver.advance(1)
+
+    assert [("processing", 1, 0), ("processing", 2, 0)] == [before, _counts(mockserver, ids)]
+
+
+@pytest.mark.clause("send.failures")
+def test_a_removed_channel_fails_later_campaigns_until_there_is_another_one(mockserver: Sandbox) -> None:
+    apply_now(mockserver, "remove-entrypoint", {"id": "entrypoint_desk"})
+    without = running(mockserver, name="Abril")
+    mockserver.complete_session(session(mockserver))
+    again = running(mockserver, name="Maio")
+    mockserver.advance("1h")
+
+    assert ("completed", 0, 3) == _counts(mockserver, without)
+    assert ("completed", 3, 0) == _counts(mockserver, again)
+
+
 def test_slowed_sends_never_precede_the_end_of_their_interval(mockserver: Sandbox) -> None:
     """Seven a minute are one each 8571428.57 microseconds."""
     ids = running(mockserver)

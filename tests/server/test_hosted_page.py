@@ -166,7 +166,7 @@ def test_a_form_without_the_page_s_secret_is_refused_and_moves_nothing(
 )
 def test_a_form_of_another_site_is_refused(mockserver: Sandbox, headers: dict[str, str], status: int) -> None:
     path = link(mockserver)
-    own = mockserver._hosted.host.origin
+    own = mockserver._hosted.in_process_url.removesuffix(mockserver._hosted.prefix)
     form = fields(get(mockserver, path)) | {"press": "continue"}
 
     reply = post(mockserver, path, form, **{name: each.format(own=own) for name, each in headers.items()})

@@ -11,6 +11,7 @@ import pytest
 
 from mockserver.cli import main
 from mockserver.coverage.coverage import Coverage
+from mockserver.scenario.documents import read_file
 from mockserver.scenario.parsing import value_of
 from mockserver.scenario.problems import ScenarioError
 from mockserver.server.control.routes import ROUTES
@@ -102,16 +103,27 @@ def test_a_hostile_file_is_refused_and_named(kind: str, command: list[str], caps
 
 @pytest.mark.parametrize(
     ("text", "received"),
-    [("scenario: " + "x" * 1_048_576, "1,048,586"), ('{"scenario": ' + "1," * 1_000_000, "2,000,013")],
+    [("scenario: " + "x" * 131_072, "131,082"), ('{"scenario": ' + "1," * 1_000_000, "2,000,013")],
     ids=["YAML", "not quite JSON"],
 )
 def test_a_long_text_that_is_not_json_is_refused_before_the_slow_parser_reads_it(text: str, received: str) -> None:
     with pytest.raises(ScenarioError) as refused:
         value_of(text, "long")
 
-    assert f"got {received} characters that are not an object of JSON; expected at most 1,048,576 of YAML" in str(
+    assert f"got {received} characters that are not an object of JSON; expected at most 131,072 of YAML" in str(
         refused.value
     )
+
+
+def test_the_places_of_a_long_document_are_not_searched_by_the_slow_parser(tmp_path: Path) -> None:
+    file = tmp_path / "long.json"
+    file.write_text(json.dumps({"scenario": "x", "summary": 1, "given": {"chats": [{"name": "x" * 131_072}]}}))
+
+    with pytest.raises(ScenarioError) as refused:
+        read_file(file)
+
+    assert "/summary" in str(refused.value)
+    assert "line" not in str(refused.value)
 
 
 def test_a_text_of_json_may_have_any_length() -> None:

@@ -146,7 +146,7 @@ def test_every_transport_is_recorded_in_the_same_journal(demo: Sandbox, name: st
 @pytest.mark.clause("media.upload")
 def test_a_returned_url_starts_with_the_base_url_of_its_request(demo: Sandbox, name: str) -> None:
     access = ALL[name](demo)
-    base_url = access.base_url  # reading it may open the socket, which changes the urls in process too
+    base_url = access.base_url
     headers = {"X-API-Key": demo.secret_key, "Content-Type": "multipart/form-data; boundary=frontier"}
     uploaded = json.loads(access.ask("POST", "/v1/messaging/media", headers, UPLOAD).body)[0]["url"]
     session = json.loads(

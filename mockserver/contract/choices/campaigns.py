@@ -120,7 +120,8 @@ FIXED: Final[tuple[Fixed, ...]] = (
           "The counters count chats, and what a campaign sends to one of them is its template."),
     Fixed("campaign-message-shape", FAMILY, "type of the item, status sent, sender the tenant, templateCharged if official and on chatapp, birth dates dd/mm/yyyy",
           "It is the minimum for a message of the tenant."),
-    Fixed("last-message-at-moves", FAMILY, "not by sends", "An audience stays a function of the seed data."),
+    Fixed("last-message-at-moves", FAMILY, "not by sends; a chat's messages of seed data set it to the newest of them",
+          "An audience stays a function of the seed data."),
     Fixed("internal-on-chatapp", FAMILY, "allowed", "Only official templates on chatapp_lite are forbidden."),
     Fixed("window-simulation", FAMILY, "off; a scenario can add such failures", "No rule of the window is given."),
     Fixed("size-limit-boundary", FAMILY, "an audience of exactly the limit passes", "The code is for larger ones."),
@@ -138,5 +139,6 @@ FIXED: Final[tuple[Fixed, ...]] = (
     Fixed("executions-order", FAMILY, "newest first", "It is the order of the only list with a stated one."),
     Fixed("subscription-lapses-midrun", FAMILY, "the run continues", "The rule is about calls."),
     Fixed("draft-editing", FAMILY, "none; a wrong draft can only be canceled", "No endpoint changes a draft."),
-    Fixed("disconnected-entrypoint-midrun", FAMILY, "the remaining sends fail", "A lost channel fails a send."),
+    Fixed("disconnected-entrypoint-midrun", FAMILY, "the remaining sends fail, and those of later campaigns until the platform has an entrypoint again",
+          "A lost channel fails a send."),
 )

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from mockserver._json import JSON, changed
+from mockserver.contract.openapi.patterns import HTTPS_URL, LOOPBACK_URL
 
 Components = dict[str, JSON]
 Edit = Callable[[Components], None]
@@ -62,8 +63,6 @@ def with_optional_platform(components: Components) -> None:
 
 def with_loopback_urls(components: Components) -> None:
     """Let the return url of a session be an http url of this machine."""
-    from mockserver.contract.openapi.patterns import HTTPS_URL, LOOPBACK_URL  # late: a start needs no pattern
-
     components["CreateConnectionSessionRequest"]["properties"]["returnUrl"] |= {
         "description": "HTTPS URL without user or password, or an http URL of this machine.",
         "pattern": f"{HTTPS_URL}|{LOOPBACK_URL}",

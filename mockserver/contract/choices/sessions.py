@@ -27,7 +27,7 @@ CHOICES: Final[tuple[Choice, ...]] = (
     Choice("funnel-checked-when", FAMILY, "When are the funnel and its step checked?",
            "L152", ("completion", "creation"), "completion",
            "The reason funnel_not_found is about that time.", "documented", ("session.funnel-checked-late",),
-           means={"creation": "then RESOURCE_NOT_FOUND"}),
+           means={"creation": "then RESOURCE_NOT_FOUND, and for another tenant's as cross-tenant-code"}),
     Choice("user-cancels", FAMILY, "What happens to a session whose end user cancels?",
            "L150, L217", ("failed", "pending"), "failed",
            "A cancellation is listed under token_exchange_failed; a closed tab is not noticed, and the session waits.", "documented",

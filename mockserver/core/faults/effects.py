@@ -16,7 +16,7 @@ from typing import Any, Literal
 from mockserver.contract.errors import FAILURE_REASONS
 from mockserver.contract.lifecycles import CAMPAIGN, SESSION
 from mockserver.contract.limits import ADVANCES_MAX_DEPTH
-from mockserver.core import ids, phone_numbers
+from mockserver.core import phone_numbers
 from mockserver.core.faults.conditions import NoTarget, campaigns_of, running_executions, sessions_of, tenant_of
 from mockserver.core.lifecycle import can_transition
 from mockserver.core.operations import campaigns, connections, hosted_flow, sending
@@ -127,9 +127,10 @@ def resume_sends(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapp
 
 
 def slow_sends(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    for tenant, _, execution in running_executions(sandbox, subject, args):
+    for tenant, campaign, execution in running_executions(sandbox, subject, args):
         first = sending.next_position(sandbox, execution, subject)
-        sending.slow(sandbox, tenant, execution, first, args["perMinute"])
+        per_minute = min(args["perMinute"], campaigns.send_rate(Scope(sandbox, tenant), campaign))
+        sending.slow(sandbox, tenant, execution, first, per_minute)
 
 
 def fail_sends(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
@@ -198,7 +199,7 @@ def rotate_key(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mappin
     kind = args.get("kind", "secret")
     tenant = tenant_of(sandbox, subject, args)
     count = sandbox.next_number("rotated key")
-    key = args.get("key") or f"{kind[0]}k_{ids.seeded_id(sandbox.seed, 'rotated key', tenant.id, count, chars=32)}"
+    key = args.get("key") or sandbox.seeded_key(kind, "rotated key", tenant.id, count)
     if key in sandbox.keys:
         raise NoTarget(f"got the key {key[:3]}...; expected one that the sandbox does not have yet")
     sandbox.keys.pop(getattr(tenant, _ATTRIBUTES[kind]), None)
@@ -258,12 +259,12 @@ def remove_funnel(sandbox: SandboxState, rule: Rule, subject: Subject, args: Map
 
 
 def remove_entrypoint(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    """Remove an entrypoint; with the last one of its platform, the remaining sends on that platform fail."""
+    """Remove an entrypoint; with the last one of its platform, sends on that platform fail."""
     tenant = tenant_of(sandbox, subject, args)
     entrypoint = _owned(tenant, "entrypoint", args.get("id") or subject.entrypoint_id)
     del tenant.entrypoints[entrypoint.id]
     tenant.removed_entrypoints += (entrypoint,)
-    if all(other.platform != entrypoint.platform for other in tenant.entrypoints.values()):
+    if tenant.has_lost_channel(entrypoint.platform):
         fail_remaining_sends(Scope(sandbox, tenant), platform=entrypoint.platform)
 
 

@@ -70,7 +70,9 @@ def _file_size(sandbox: SandboxState, call: Call, subject: Subject, body: Any) -
 def _file(sandbox: SandboxState, call: Call) -> UploadedFile | None:
     is_upload = call.endpoint is not None and call.endpoint.body == "multipart" and call.body is not None
     max_files: Any = sandbox.choices["media-max-files"]
-    return next((part for part in call.files(max_files) if part.name or part.content), None) if is_upload else None
+    if not is_upload:
+        return None
+    return next((part for part in call.upload(max_files).files if part.name or part.content), None)
 
 
 def _filter_field(sandbox: SandboxState, call: Call, subject: Subject, body: Any) -> Details:

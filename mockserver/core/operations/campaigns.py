@@ -179,9 +179,9 @@ def failed_positions(
     values: Mapping[str, str],
     chats: Sequence[Chat],
 ) -> Sequence[int]:
-    """Return the positions that fail, ascending: all, or those of chats off the campaign's channel (send.failures)."""
+    """Return the positions that fail, ascending: all, none, or those of chats off the campaign's channel (send.failures)."""
     spoiled = scope.sandbox.choices["common-vars-extra-keys"] == "fail-sends" and bool(extra_keys(template, values))
-    if spoiled or not template.can_be_sent:
+    if spoiled or not template.can_be_sent or scope.tenant.has_lost_channel(campaign.platform):
         return range(len(chats))
     if scope.sandbox.choices["audience-off-channel"] == "send":
         return ()

@@ -20,7 +20,7 @@ from mockserver.core.operations.validation import validation_error
 from mockserver.core.phone_numbers import bare, normalize_phone
 from mockserver.core.state.calls import ApiError, Call, Success
 from mockserver.core.state.records import Entrypoint, Session
-from mockserver.core.state.sandbox import SandboxState, Scope, require_record
+from mockserver.core.state.sandbox import SandboxState, Scope, refuse_foreign, require_record
 from mockserver.core.state.tenant import Tenant
 from mockserver.core.webhooks import deliveries
 
@@ -84,7 +84,7 @@ def create_session(scope: Scope, call: Call, body: Mapping[str, Any]) -> Success
     if return_url is not None:
         _refuse_bad_return_url(scope.sandbox, return_url)
     if scope.sandbox.choices["funnel-checked-when"] == "creation":
-        _refuse_lost_funnel(scope.tenant, body.get("funnelId"), body.get("funnelStepId"))
+        _refuse_lost_funnel(scope, body.get("funnelId"), body.get("funnelStepId"))
     count = scope.sandbox.next_number("session")
     # The deadline is the instant that `expiresAt` shows, in whole seconds where `datetime-spelling` shows no more.
     grain = SECOND if scope.sandbox.choices["datetime-spelling"] == "seconds" else MILLISECOND
@@ -100,15 +100,21 @@ def create_session(scope: Scope, call: Call, body: Mapping[str, Any]) -> Success
         expires_at=as_shown(scope.sandbox.now + to_microseconds(SESSION_LIFETIME), grain),
         status=SESSION.initial,
         state_version=scope.sandbox.next_number("state_version"),
+        base_url=call.base_url,
     )
     return Success(create(scope, "session", session))
 
 
-def _refuse_lost_funnel(tenant: Tenant, funnel_id: str | None, step_id: str | None) -> None:
+def _refuse_lost_funnel(scope: Scope, funnel_id: str | None, step_id: str | None) -> None:
     """Refuse what could only fail with funnel_not_found, by choice at the creation already (session.funnel-checked-late)."""
-    if _has_funnel(tenant, funnel_id, step_id):
+    if step_id is None or _has_funnel(scope.tenant, funnel_id, step_id):
         return
-    owner = tenant.funnel_of_step(step_id) if step_id else None
+    owner = scope.tenant.funnel_of_step(step_id)
+    others = [tenant for tenant in scope.sandbox.tenants.values() if tenant is not scope.tenant]
+    if owner is None and any(tenant.funnel_of_step(step_id) for tenant in others):
+        refuse_foreign(scope.sandbox, step_id, "/funnelStepId")
+    if owner is not None and any(funnel_id in tenant.funnels for tenant in others):
+        refuse_foreign(scope.sandbox, str(funnel_id), "/funnelId")
     if owner is None:
         reason = f"got the step {step_id!r}; expected one of a funnel of the tenant (choice funnel-checked-when)"
     else:

@@ -179,6 +179,7 @@ def _require_rate_budget(sandbox: SandboxState, call: Call) -> None:
         location="X-API-Key",
         reason=reason,
         wait_s=wait_s,
+        free_at=free_at,
         quota=numbers["requests"],
         window_s=window // SECOND,
     )

@@ -15,7 +15,8 @@ from __future__ import annotations
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from fractions import Fraction
+from typing import Any, NamedTuple, TypeAlias
 
 from mockserver.contract.limits import OWN_BOUND, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, UPLOAD_MAX_BYTES, own_bound
 from mockserver.contract.media_types import KINDS, MARKS, kind_of
@@ -30,9 +31,6 @@ from mockserver.core.state.calls import ApiError, Call, Success, UploadedFile
 from mockserver.core.state.records import Chat, Execution, Media, TemplateItem
 from mockserver.core.state.sandbox import SandboxState, Scope, require_record
 from mockserver.core.state.tenant import Tenant
-
-if TYPE_CHECKING:
-    from fractions import Fraction
 
 Key: TypeAlias = "tuple[int | Fraction, int, int]"  # the exact instant in microseconds, the order of creation, the item
 
@@ -94,8 +92,6 @@ def _sent(scope: Scope, execution: Execution, chat: Chat) -> Iterator[ListedMess
     exact = sending.exact_due(execution.schedule, position)
     if exact is None:
         return
-    from fractions import Fraction  # imported here and below: few runs list what executions have sent
-
     instant = max(Fraction(*exact), Fraction(execution.started_at))  # no message is older than the start that sent it
     for item in execution.template.items:
         message_id = "message_" + ids.seeded_id(scope.sandbox.seed, "message_", execution.id, position, item.order)
@@ -165,8 +161,6 @@ def _read_cursor(sandbox: SandboxState, chat_id: str, written: str) -> _Cursor:
         raise _bad_cursor(sandbox, written) from None
     if _sign_cursor(sandbox, chat_id, plain) != written:
         raise _bad_cursor(sandbox, written)
-    from fractions import Fraction
-
     offset, key, pages = plain.split(";")
     instant, seq, item = key.split(",") if key else ("0", "0", "0")
     place = (Fraction(instant), int(seq), int(item)) if key else None
@@ -182,6 +176,7 @@ def _bad_cursor(sandbox: SandboxState, written: str) -> ApiError:
 
 
 _TEXT = "text/plain"
+_INSTEAD_MAX_CHARS = 300  # of the words for what an upload has in place of a file
 _NO_TYPE = "none of the accepted types"
 
 
@@ -214,14 +209,12 @@ def _files(scope: Scope, call: Call) -> list[UploadedFile]:
         reason = f"got a request larger than the {UPLOAD_MAX_BYTES} bytes that the mock reads ({OWN_BOUND})"
         raise _too_large("the upload", reason, scope.sandbox)
     most: Any = scope.sandbox.choices["media-max-files"]
-    parts = [
-        part._replace(declared_type=_declared(scope.sandbox, part))
-        for part in call.files(most)
-        if part.name or part.content  # an empty part without a name is not a file
-    ]
+    upload = call.upload(most)
+    parts = [part for part in upload.files if part.name or part.content]  # an empty part without a name is not a file
     if not parts:
-        content_type = call.headers.get("content-type", "") or "no Content-Type"
-        reason = f"got {content_type.partition(';')[0]!r} with no file in a field named 'files'; expected multipart/form-data with at least one"
+        instead = upload.instead or "an empty file without a name in the field 'files'"
+        received = masked_excerpt(instead, scope.sandbox.secrets(), _INSTEAD_MAX_CHARS)
+        reason = f"got {received}; expected multipart/form-data with at least one file in a field named 'files'"
         raise ApiError("MEDIA_UPLOAD_EMPTY", clause="media.empty", location="files", reason=reason)
     if len(parts) > most:
         reason = f"got {len(parts)} files; expected at most {most} ({own_bound('media-max-files')})"
@@ -247,12 +240,13 @@ def _failed_by_storage(sandbox: SandboxState, parts: Sequence[UploadedFile]) -> 
 
 
 def _stored(scope: Scope, part: UploadedFile) -> UploadResult:
+    media_type = _media_type(_type(scope.sandbox, part))
     stored = Media(
         seq=scope.sandbox.next_seq(),
         id=scope.sandbox.new_id("media_"),
         name=part.name,
-        mime_type=_media_type(part.declared_type),
-        kind=kind_of(_media_type(part.declared_type)) or "",
+        mime_type=media_type,
+        kind=kind_of(media_type) or "",
         content=part.content,
         uploaded_at=scope.sandbox.now,
     )
@@ -262,15 +256,22 @@ def _stored(scope: Scope, part: UploadedFile) -> UploadResult:
 
 def upload_error(sandbox: SandboxState, part: UploadedFile) -> ApiError | None:
     """Return why this file is not taken (its declared type, its content or its size), or None if it is taken."""
-    declared = _media_type(part.declared_type)
-    kind = kind_of(declared)
-    if kind is None or not part.content:
-        missing = "no content" if kind else f"type {declared!r}" if declared else "no Content-Type"
-        return _invalid_format(part.name, f"got {missing}; expected one of the mock's own list: {', '.join(KINDS)}")
-    reason = _mismatch(part, declared)
+    media_type = _media_type(_type(sandbox, part))
+    kind = kind_of(media_type)
+    if kind is None:
+        received = f"type {media_type!r}" if part.declared_type else "no Content-Type"
+        if media_type and not part.declared_type:
+            received = f"no Content-Type, and a content that looks like {media_type}"
+        return _invalid_format(part.name, f"got {received}; expected one of the mock's own list: {', '.join(KINDS)}")
+    if not part.content:
+        return _invalid_format(part.name, f"got no content; expected one of the mock's own list: {', '.join(KINDS)}")
+    reason = _mismatch(part, media_type)
     if reason:
-        expected = f"expected {MARKS[declared]}, as in mockserver.sample_file(type), /_mock/samples"
-        return _invalid_format(part.name, f"declared {declared}, but {reason}; {expected}")
+        source = f"declared {media_type}" if part.declared_type else f"no Content-Type, which stands for {media_type}"
+        expected = f"expected {MARKS[media_type]}, as in mockserver.sample_file(type), /_mock/samples"
+        if not part.declared_type:
+            expected += ", or the file's own Content-Type (choice media-missing-type)"
+        return _invalid_format(part.name, f"{source}, but {reason}; {expected}")
     sizes: Any = sandbox.choices["media-max-size"]
     if len(part.content) > sizes[kind]:
         bound = own_bound("media-max-size")
@@ -279,7 +280,7 @@ def upload_error(sandbox: SandboxState, part: UploadedFile) -> ApiError | None:
     return None
 
 
-def _declared(sandbox: SandboxState, part: UploadedFile) -> str:
+def _type(sandbox: SandboxState, part: UploadedFile) -> str:
     """Return the type that the sender declared, or the one of the choice `media-missing-type`."""
     if part.declared_type or sandbox.choices["media-missing-type"] == "refuse":
         return part.declared_type
@@ -288,15 +289,15 @@ def _declared(sandbox: SandboxState, part: UploadedFile) -> str:
     return next(iter(media_types(part.content)), _TEXT if is_text(part.content) else "")
 
 
-def _mismatch(part: UploadedFile, declared: str) -> str:
-    """Return the types of the content if the declared type is not among them; a text may begin with any characters."""
-    if declared == _TEXT:
+def _mismatch(part: UploadedFile, media_type: str) -> str:
+    """Return the types of the content if the file's type is not among them; a text may begin with any characters."""
+    if media_type == _TEXT:
         if is_text(part.content, _charset(part.declared_type)):
             return ""
         looks = next(iter(media_types(part.content)), "binary data")
     else:
         types = media_types(part.content)
-        if declared in types:
+        if media_type in types:
             return ""
         looks = " or ".join(types) or _NO_TYPE
     return f"the content looks like {looks}"

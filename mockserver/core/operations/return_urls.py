@@ -13,6 +13,8 @@ import re
 from typing import Final
 from urllib.parse import urlencode
 
+from can_ada import parse
+
 _AUTHORITY: Final = re.compile(r"https?://([^/?#]*)", re.IGNORECASE)
 _LOOPBACK: Final = frozenset(("localhost", "127.0.0.1", "[::1]"))
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
@@ -32,8 +34,6 @@ def problem(url: str, *, allows_loopback_http: bool) -> str:
         return "it has a user or password"
     if not authority[1] or authority[1].startswith(":"):
         return "it has no host"
-    from can_ada import parse
-
     try:
         host = parse(url).hostname
     except ValueError:
@@ -48,8 +48,6 @@ def location(url: str, added: list[tuple[str, str]]) -> str:
     A url of ASCII characters stays unchanged; any other is encoded as the standard has it, its host in Punycode.
     """
     if not url.isascii() or "%" in _AUTHORITY.findall(url)[0]:
-        from can_ada import parse
-
         url = parse(url).href
     url, mark, fragment = url.partition("#")
     if added:
@@ -60,7 +58,5 @@ def location(url: str, added: list[tuple[str, str]]) -> str:
 
 def source(url: str) -> str:
     """Return the url's origin as a CSP source; its scheme alone where a source cannot name its host."""
-    from can_ada import parse
-
     parsed = parse(url)
     return f"{parsed.protocol}//{parsed.host}" if _SOURCE.fullmatch(parsed.host) else parsed.protocol

@@ -16,9 +16,16 @@ class UploadedFile(NamedTuple):
     content: bytes
 
 
-def no_files(_call: Call, _files_max: int) -> Sequence[UploadedFile]:
+class Upload(NamedTuple):
+    """The files of an upload, and in words what a request without a file has in their place."""
+
+    files: Sequence[UploadedFile]
+    instead: str = ""
+
+
+def no_files(_call: Call, _files_max: int) -> Upload:
     """Return no files: those of a call that is not an upload."""
-    return ()
+    return Upload(())
 
 
 class Excess(NamedTuple):
@@ -42,7 +49,7 @@ class Call(NamedTuple):
     `path` is the raw path as received; `params` are its parameters, percent-decoded.
     `query` holds every pair in order; `headers` have lower-case names.
     `body` is None if the body was larger than the mock's bound; the server does not read it then.
-    `read_files` is what `files` parses the body with.
+    `read_files` is what `upload` parses the body with.
     `base_url` is the prefix under which the client reached the sandbox, for urls in responses.
     `cut_from_bytes` is the size of the whole body if a record holds only its beginning, else None.
     `number` is the call's number, from 1, among those that a rule defers; 0 for any other call.
@@ -57,7 +64,7 @@ class Call(NamedTuple):
     query: Sequence[tuple[str, str]]
     headers: Mapping[str, str]
     body: bytes | None
-    read_files: Callable[[Call, int], Sequence[UploadedFile]]
+    read_files: Callable[[Call, int], Upload]
     base_url: str
     cut_from_bytes: int | None = None
     number: int = 0
@@ -68,7 +75,7 @@ class Call(NamedTuple):
         """The value of X-API-Key without the blanks that HTTP allows around a value (RFC 9110, 5.5); "" without one."""
         return self.headers.get("x-api-key", "").strip(" \t")
 
-    def files(self, files_max: int) -> Sequence[UploadedFile]:
+    def upload(self, files_max: int) -> Upload:
         """
         Return the files of an upload, at most `files_max`; none if the body cannot be parsed.
 

@@ -155,7 +155,11 @@ class Execution(NamedTuple):
 
 
 class Session(NamedTuple):
-    """A connection session; `token` is the secret in its url, never equal to `id`."""
+    """
+    A connection session; `token` is the secret in its url, never equal to `id`.
+
+    `base_url` is the address that the call which created it was sent to, for its url.
+    """
 
     seq: int
     id: str
@@ -170,6 +174,7 @@ class Session(NamedTuple):
     state_version: int
     reason: str | None = None
     entrypoint_id: str | None = None
+    base_url: str = ""
 
     def __repr__(self) -> str:
         return _without(self, "token")

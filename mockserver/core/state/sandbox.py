@@ -147,6 +147,7 @@ class SandboxState:
     """
     The state of one sandbox, isolated from every other.
 
+    `key_label` is what its keys follow from in addition to the seed; empty for the first sandbox of a test.
     `process_now` returns the process's clock in microseconds; it is called while the sandbox's clock follows it, and at a 429.
 
     Lifetime: from its creation until it is closed.
@@ -162,8 +163,10 @@ class SandboxState:
         choices: Mapping[str, object] = DEFAULTS,
         runtime: Runtime = NULL_RUNTIME,
         journal_limits: Limits = DEFAULT_LIMITS,
+        key_label: str = "",
     ) -> None:
         self.seed = seed
+        self.key_label = key_label
         self.clock = clock
         self.lock = lock
         self.process_now = process_now
@@ -212,6 +215,11 @@ class SandboxState:
             drawn = prefix + ids.seeded_id(self.seed, prefix, self.next_number(prefix))
             if not self.has_id(drawn):
                 return drawn
+
+    def seeded_key(self, kind: str, purpose: str, *counts: object) -> str:
+        """Return a key of this kind, `secret` or `public`, that follows from the seed, the label, the purpose and counts."""
+        label = [self.key_label] if self.key_label else []
+        return f"{kind[0]}k_{ids.seeded_id(self.seed, purpose, *counts, *label, chars=32)}"
 
     def has_id(self, record_id: str) -> bool:
         """Return True if a tenant or a record of any kind but an endpoint has this id."""
@@ -426,6 +434,17 @@ class Scope(NamedTuple):
     cause: Mapping[str, object] = NO_CAUSE
 
 
+def refuse_foreign(sandbox: SandboxState, record_id: str, at: str) -> None:
+    """Refuse the id of another tenant's record with RESOURCE_ACCESS_DENIED, if `cross-tenant-code` has it so."""
+    if sandbox.choices["cross-tenant-code"] == "access-denied":
+        raise ApiError(
+            "RESOURCE_ACCESS_DENIED",
+            clause="auth.denied",
+            location=at,
+            reason=f"got {record_id!r} of another tenant; expected an id of the key's tenant",
+        )
+
+
 def require_record(scope: Scope, kind: str, record_id: str, *, code: str, clause: str, at: str = "path.id") -> Any:
     """
     Return the tenant's record of this kind and id; `at` is the location of the id in the call.
@@ -437,17 +456,17 @@ def require_record(scope: Scope, kind: str, record_id: str, *, code: str, clause
     record = scope.tenant.table(kind).get(record_id)
     if record is not None:
         return record
+    if scope.sandbox.find(kind, record_id) is not None:
+        refuse_foreign(scope.sandbox, record_id, at)
+    raise unknown_record(scope, kind, record_id, code=code, clause=clause, at=at)
+
+
+def unknown_record(scope: Scope, kind: str, record_id: str, *, code: str, clause: str, at: str) -> ApiError:
+    """Return the refusal, with `code`, of an id that the tenant does not have."""
     is_foreign = scope.sandbox.find(kind, record_id) is not None
-    if is_foreign and scope.sandbox.choices["cross-tenant-code"] == "access-denied":
-        raise ApiError(
-            "RESOURCE_ACCESS_DENIED",
-            clause="auth.denied",
-            location=at,
-            reason=f"got {record_id!r} of another tenant; expected an id of the key's tenant",
-        )
     received = f"{record_id!r} of another tenant" if is_foreign else repr(record_id)
     rows = scope.tenant.table(kind)
     first = ", ".join(islice(rows, 3 if len(rows) <= 1000 else 1))
     known = f"{len(rows)} ({first}{', ...' if len(rows) > 3 else ''})" if len(rows) else "none"
     reason = f"got the {kind} id {received}; expected one of the key's tenant, which has {known}"
-    raise ApiError(code, clause=clause, location=at, reason=reason)
+    return ApiError(code, clause=clause, location=at, reason=reason)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -48,7 +49,7 @@ _ATTRIBUTES = attrgetter("attributes")
 
 class Chats:
     """
-    The chats of a tenant in the order of their creation, with an index by id. Chats are added, never removed.
+    The chats of a tenant in the order of their creation, with an index by id. Chats are added and replaced, never removed.
 
     A copy shares the rows until either of the two adds a chat, so that a checkpoint of a million chats costs nothing.
     """
@@ -66,6 +67,14 @@ class Chats:
             self.rows, self._index, self._shared = self.rows.copy(), self._index.copy(), False
         self._index[chat.id] = chat
         self.rows.append(chat)
+
+    def replace(self, chat: Chat) -> None:
+        """Replace the chat of this id."""
+        if self._shared:
+            self.rows, self._index, self._shared = self.rows.copy(), self._index.copy(), False
+        position = bisect_left(self.rows, chat.seq, key=attrgetter("seq"))
+        self._index[chat.id] = self.rows[position] = chat
+        self._groups = _NO_GROUPS
 
     def get(self, chat_id: str) -> Chat | None:
         return self._index.get(chat_id)
@@ -235,6 +244,11 @@ class Tenant:
         return next(
             (funnel for funnel in self.funnels.values() if any(step == step_id for step, _ in funnel.steps)), None
         )
+
+    def has_lost_channel(self, platform: str) -> bool:
+        """Return True if entrypoints of the platform were removed and none is left."""
+        is_left = any(entrypoint.platform == platform for entrypoint in self.entrypoints.values())
+        return not is_left and any(removed.platform == platform for removed in self.removed_entrypoints)
 
     def __repr__(self) -> str:
         return f"Tenant(id={self.id!r}, name={self.name!r}, secret_key='{self.secret_key[:3]}...')"

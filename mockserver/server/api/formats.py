@@ -98,10 +98,12 @@ def rate_limit_headers(choices: Choices, refusal: ApiError, now: Instant) -> lis
     wait_s = refusal.details.get("wait_s", 1)
     if not isinstance(wait_s, int):
         return []
+    free_at = refusal.details.get("free_at", now + wait_s * SECOND)
+    assert isinstance(free_at, int)
     quota, window_s = refusal.details.get("quota", 0), refusal.details.get("window_s", 60)
     return {
         "seconds": [("Retry-After", str(wait_s))],
-        "http-date": [("Retry-After", http_date(now + (wait_s + 1) * SECOND - 1))],
+        "http-date": [("Retry-After", http_date(free_at + SECOND - 1))],
         "none": [],
         "garbage": [("Retry-After", "soon")],
         "draft-fields": [

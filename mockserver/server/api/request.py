@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from io import BytesIO
 from typing import NamedTuple, Self
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 from mockserver.contract.limits import (
     FORM_BODY_MAX_BYTES,
@@ -32,7 +32,7 @@ from mockserver.contract.limits import (
     own_bound,
 )
 from mockserver.core.scheduler import run_until
-from mockserver.core.state.calls import ApiError, Call, Excess, UploadedFile, no_files
+from mockserver.core.state.calls import ApiError, Call, Excess, Upload, UploadedFile, no_files
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.api import router
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait, ExchangeWithRules, run_call
@@ -46,6 +46,9 @@ _UNRESERVED = "%(2[DdEe]|3[0-9]|[46][1-9A-Fa-f]|5[0-9AaFf]|7[0-9AaEe])"  # RFC 3
 _PERCENT_ESCAPES = (("%0A", "\n"), ("%0D", "\r"))  # WHATWG HTML, 4.10.21.8; werkzeug decodes the third one, %22
 # A backslash and what it escapes, or one that escapes nothing; the last quote of a header ends its text.
 _ESCAPE = r'\\(?!"[^"]*\Z)(["\\])|\\'
+# A quoted text, which may look like the parameter, or the parameter `filename*` with its value.
+_EXTENDED_NAME = r'"(?:[^"\\]|\\.)*"|;\s*filename\*\s*=\s*(?P<value>[^;"\s]*)'
+_EXTENDED_CHARSETS = ("utf-8", "iso-8859-1", "us-ascii", "ascii")
 
 
 class _Part(NamedTuple):
@@ -53,12 +56,12 @@ class _Part(NamedTuple):
     content: bytes
 
 
-def files_of(call: Call, files_max: int) -> Sequence[UploadedFile]:
-    """Return the files of an upload (see `read_uploads`)."""
-    return read_uploads(call.headers.get("content-type", ""), call.body or b"", files_max)
+def files_of(call: Call, files_max: int) -> Upload:
+    """Return the files of an upload (see `read_upload`)."""
+    return read_upload(call.headers.get("content-type", ""), call.body or b"", files_max)
 
 
-def read_uploads(content_type: str, body: bytes, files_max: int) -> Sequence[UploadedFile]:
+def read_upload(content_type: str, body: bytes, files_max: int) -> Upload:
     """
     Return the files of the field `files`, in order; none if the body is not a readable multipart.
 
@@ -75,13 +78,23 @@ def read_uploads(content_type: str, body: bytes, files_max: int) -> Sequence[Upl
 
     kind, options = parse_options_header(content_type)
     boundary = options.get("boundary", "")
-    if kind.lower() != "multipart/form-data" or not boundary or not boundary.isascii():
-        return ()
+    if kind.lower() != "multipart/form-data":
+        return Upload((), f"the Content-Type {kind!r}" if kind else "no Content-Type")
+    if not boundary:
+        return Upload(
+            (), "a Content-Type without a boundary, which HTTP libraries set if a client leaves the header out"
+        )
+    if not body:
+        return Upload((), "an empty body")
+    if not boundary.isascii() or f"--{boundary}".encode() not in body:
+        return Upload((), f"a body without the boundary {boundary!r} of its Content-Type")
     try:
-        parts = _bounded(_parts(body, boundary.encode("ascii")), files_max)
-        return [file for part in parts for file in _files(part)]
-    except (ValueError, LookupError):  # a body that breaks the format, a part without a disposition
-        return ()
+        read = [_file(part) for part in _bounded(_parts(body, boundary.encode("ascii")), files_max)]
+    except ValueError:
+        return Upload((), "a body that is cut or breaks the format of multipart/form-data")
+    files = [part for part in read if isinstance(part, UploadedFile)]
+    others = [part for part in read if isinstance(part, str)]
+    return Upload(files, "" if files else " and ".join(dict.fromkeys(others)) or "a body without parts")
 
 
 def _bounded(parts: Iterator[_Part], files_max: int) -> Iterator[_Part]:
@@ -98,8 +111,8 @@ def _bounded(parts: Iterator[_Part], files_max: int) -> Iterator[_Part]:
         yield part
 
 
-def _files(part: _Part) -> Iterator[UploadedFile]:
-    """Yield the part's file, if it is one; LookupError if the part has no disposition."""
+def _file(part: _Part) -> UploadedFile | str:
+    """Return the part's file; of any other part, what it is."""
     from werkzeug.http import parse_options_header
 
     # UTF-8, else Latin-1 (fixed decision `media-file-name`).
@@ -110,13 +123,43 @@ def _files(part: _Part) -> Iterator[UploadedFile]:
     lines = text.replace("\r\n", "\n").replace("\n ", " ").replace("\n\t", " ").split("\n")
     pairs = (line.partition(":") for line in lines)
     headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
-    kind, disposition = parse_options_header(re.sub(_ESCAPE, _escaped, headers["content-disposition"]))
-    if kind.lower() != "form-data" or disposition.get("name") != _FIELD or "filename" not in disposition:
-        return
-    name = disposition["filename"]
+    if "content-disposition" not in headers:
+        raise ValueError("a part without a Content-Disposition")
+    disposition = re.sub(_ESCAPE, _escaped, headers["content-disposition"])
+    kind, parameters = parse_options_header(disposition)
+    name = _extended_name(disposition)
+    if name is None:
+        name = parse_options_header(re.sub(_EXTENDED_NAME, _quoted, disposition))[1].get("filename")
+    if name is None:
+        name = parameters.get("filename")
+    if kind.lower() != "form-data":
+        return f"a part whose Content-Disposition is {kind!r}"
+    field = parameters.get("name", "")
+    if name is None:
+        return f"the field {field!r} without a file name"
+    if field != _FIELD:
+        return f"a file in the field {field!r}"
     for escape, character in _PERCENT_ESCAPES:
         name = name.replace(escape, character)
-    yield UploadedFile(name, headers.get("content-type", ""), part.content)
+    return UploadedFile(name, headers.get("content-type", ""), part.content)
+
+
+def _extended_name(disposition: str) -> str | None:
+    """Return the value of the parameter `filename*` (RFC 5987); None without one that can be decoded."""
+    values = [match["value"] for match in re.finditer(_EXTENDED_NAME, disposition) if match["value"] is not None]
+    charset, _, rest = "".join(values[-1:]).partition("'")
+    _, mark, encoded = rest.partition("'")
+    if not mark or charset.lower() not in _EXTENDED_CHARSETS:
+        return None
+    try:
+        return unquote(encoded, encoding=charset, errors="strict")
+    except UnicodeDecodeError:
+        return None
+
+
+def _quoted(match: re.Match[str]) -> str:
+    """Return a quoted text as it is, and nothing for the parameter `filename*`."""
+    return match[0] if match["value"] is None else ""
 
 
 def _parts(body: bytes, boundary: bytes) -> Iterator[_Part]:

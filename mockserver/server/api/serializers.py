@@ -39,6 +39,8 @@ def _template_entry(view: SerializationContext, template: Template) -> JSON:
     }
     if status is None:
         entry |= empty_value(view, "provider-status-internal", "providerTemplateStatus")
+    elif template.is_official:
+        entry["providerTemplateStatus"] = status
     else:
         entry["providerTemplateStatus"] = formats.enum_value(view.choices, "providerTemplateStatus", status)
     entry["createdAt"] = formats.date_time(view.choices, template.created_at)
@@ -179,14 +181,14 @@ def created_session(view: SerializationContext, session: Session) -> JSON:
     return {
         "sessionId": session.id,
         "status": session.status,
-        "url": session_url(view, session),
+        "url": session_url(session),
         "expiresAt": formats.session_date_time(view.choices, session.expires_at),
     }
 
 
-def session_url(view: SerializationContext, session: Session) -> str:
-    """Return the one-use link of the end user, below the sandbox's prefix."""
-    return f"{view.base_url}/connect/{session.token}"
+def session_url(session: Session) -> str:
+    """Return the one-use link of the end user, at the address that created the session."""
+    return f"{session.base_url}/connect/{session.token}"
 
 
 def session_read(view: SerializationContext, outcome: tuple[Session, Entrypoint | None]) -> JSON:

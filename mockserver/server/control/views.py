@@ -20,7 +20,7 @@ from mockserver.core.scheduler import FiredTimer
 from mockserver.core.state.journal import JournalEntry, Transition, containing
 from mockserver.core.state.matching import ABSENT
 from mockserver.core.state.outbox import Attempt
-from mockserver.core.state.records import Chat, ChatAttributes, Execution, HostedFlow, SendSchedule
+from mockserver.core.state.records import Chat, ChatAttributes, Execution, HostedFlow, SendSchedule, Session
 from mockserver.core.state.rule_set import describe_rules
 from mockserver.core.state.sandbox import SandboxState, Timer
 from mockserver.core.state.tenant import TABLES, Tenant
@@ -44,6 +44,9 @@ _TABLE_KEYS: Mapping[str, str] = {"hosted_flows": "walks"}
 _SECRETS = ("secret", "old_secret", "token")
 _AS_JSON = frozenset((str, int, float, bool, type(None)))  # types that are the same as JSON
 _NOT_AS_JSON = INSTANTS.union(_SECRETS)  # but in these fields
+
+# Fields that follow from the others, or take much space.
+_HIDDEN: Mapping[type, tuple[str, ...]] = {Execution: ("targets", "template"), Session: ("base_url",)}
 
 COMING = 20  # timers that a history shows
 STATE_CHATS = 10_000  # chats of a tenant, and targets of an execution, in one response
@@ -260,7 +263,7 @@ def _fields(sandbox: SandboxState, record: Any, keys: FieldKeys) -> JSON:
 @cache
 def record_keys(record: Any) -> FieldKeys:
     """Return the fields of a record with their keys in JSON."""
-    hidden = ("state_version", "targets", "template") if record is Execution else ("state_version",)
+    hidden = ("state_version", *_HIDDEN.get(record, ()))
     visible = (name for name in record.__match_args__ if name not in hidden)
     return tuple((name, _KEYS.get((record, name)) or camel_case(name)) for name in visible)
 

@@ -27,6 +27,7 @@ class SandboxConfig(NamedTuple):
         choices: options by id, which take precedence over the scenario's.
         clock: `freeze` or `follow`, which takes precedence over the scenario's.
         given: seed data in addition to the scenario's.
+        key_label: what the keys follow from in addition to the seed, unless this or the scenario sets one.
         labels: the client's own names for what the sandbox is used for, by which sandboxes are listed and ended.
     """
 
@@ -36,6 +37,7 @@ class SandboxConfig(NamedTuple):
     clock: Mapping[str, Any] | None = None
     given: Mapping[str, Any] | None = None
     labels: Mapping[str, str] = MappingProxyType({})
+    key_label: str = ""
 
     def __repr__(self) -> str:  # a document may hold keys
         return f"SandboxConfig(seed={self.seed!r})"

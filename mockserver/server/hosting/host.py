@@ -53,7 +53,8 @@ if TYPE_CHECKING:
     from mockserver.server.webhooks.dispatcher import Scheduler, WebhookDispatcher
 
 DEFAULT_ID = "default"
-IN_PROCESS_ORIGIN = "http://mockserver.test"  # a name that does not resolve (RFC 6761): never a real request
+IN_PROCESS_HOST = "mockserver.test"  # a name that does not resolve (RFC 6761): never a real request
+IN_PROCESS_ORIGIN = f"http://{IN_PROCESS_HOST}"
 
 # When a command of the control plane runs: with the sandbox's lock held, on a snapshot with the lock free, or with the lock
 # free on the sandbox itself, whose lock the command then takes where it needs it (it lets time pass, or sends webhooks).
@@ -168,6 +169,11 @@ class HostedSandbox:
     def base_url(self) -> str:
         """The address of this sandbox: that of its own port, else its prefix at the host's address."""
         return self.own_origin or self.host.origin + self.prefix
+
+    @property
+    def in_process_url(self) -> str:
+        """The address of this sandbox for calls in process, whether or not a socket is open."""
+        return IN_PROCESS_ORIGIN + self.prefix
 
     @property
     def tenant(self) -> Tenant:
@@ -496,6 +502,7 @@ class SandboxHost:
         self, id: str, config: SandboxConfig, document: Document, default_seed: Callable[[], int], clock: Clock
     ) -> HostedSandbox:
         host_runtime = runtime.HostRuntime(counts=self.counts_calls)
+        has_own_seed = config.seed is not None or "seed" in document
         sandbox = SandboxState(
             seed=seed_in(config, document, default_seed),
             clock=clock,
@@ -504,6 +511,7 @@ class SandboxHost:
             choices=DEFAULTS,
             runtime=host_runtime,
             journal_limits=self.journal_limits,
+            key_label="" if has_own_seed else config.key_label,
         )
         sandbox.outbox.allowed_hosts = self.allow_webhook_hosts
         created = fill(sandbox, document, config.given)

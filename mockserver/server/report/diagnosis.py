@@ -73,9 +73,11 @@ def diagnose(snapshot: SandboxSnapshot, failure: Failure | None) -> Diagnosis:
     waits = clocks.waits_on_frozen_clock(snapshot, failure)
     likely = _likely(snapshot, failure)
     first = [failure.line] if failure is not None and failure.line else []
+    if failure is not None and failure.is_unresolved:
+        first.append(hints.in_process_url(snapshot))
     if waits and (failure is not None or last_failed_call(snapshot) is None):
-        hints = clocks.frozen_clock_hint(snapshot)
-        return _citing([*first, *waits, *(line for line in likely.lines if line not in hints)], likely.cited)
+        frozen = clocks.frozen_clock_hint(snapshot)
+        return _citing([*first, *waits, *(line for line in likely.lines if line not in frozen)], likely.cited)
     return _citing([*first, *likely.lines], likely.cited)
 
 

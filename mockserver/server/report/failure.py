@@ -23,6 +23,7 @@ class Failure(NamedTuple):
         nearest: The number of the call with the fewest differences from the expected one; None if there is none.
         raised: The exception, for one that is not a failed assertion; else None.
         asserted: The first line of a failed assertion's message; else None.
+        is_unresolved: True if a client looked up the name of calls in process, which has no address.
         place: File, line and source of the failure, and of the line of the test that led there; empty if it is not known.
     """
 
@@ -34,6 +35,7 @@ class Failure(NamedTuple):
     nearest: int | None = None
     raised: str | None = None
     asserted: str | None = None
+    is_unresolved: bool = False
     place: str = ""
 
     @property

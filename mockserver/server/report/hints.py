@@ -51,3 +51,13 @@ def address(snapshot: SandboxSnapshot) -> str:
     if snapshot.address is not None:
         return f"its address is {snapshot.address}: does the client send its calls there?"
     return f"the test has not read its address: give the client `{snapshot.name}.base_url`, or an HTTP client of `{snapshot.name}`, such as `requests_session()`"
+
+
+def in_process_url(snapshot: SandboxSnapshot) -> str:
+    """Return why no client but the sandbox's own opens the url of a session that was created in process."""
+    name = snapshot.name
+    return (
+        f"mockserver.test is the address of calls in process, which only a client of {name} opens: "
+        f"{name}.requests_session(), {name}.httpx_client() or {name}.end_user(url); "
+        f"a session that is created over {name}.base_url has an url for any client"
+    )

@@ -21,7 +21,7 @@ from mockserver.core import ledger
 from mockserver.core.instants import SECOND
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
-from mockserver.server.hosting.host import HostedSandbox
+from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
 from mockserver.testing.explore import waits
 from mockserver.testing.explore.caused import Caused, caused, differences, left_behind
 from mockserver.testing.explore.in_process import RunInProcess
@@ -43,6 +43,7 @@ DIFFERS, ENDLESS = "differs", "endless"
 _SEVERE = 2
 _HOPELESS = "retry-hopeless"  # of which equal calls in parallel are no proof
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{5,}\b")  # of memory; a shorter number may be a byte
+_IN_PROCESS = re.compile(re.escape(IN_PROCESS_ORIGIN) + r"(/sandboxes/\w+)?")
 
 # Rules on what did not follow. A run whose test has failed ended there, and so did one in which an event is still to be sent.
 OMISSIONS = frozenset(
@@ -283,6 +284,7 @@ def describe(raised: BaseException, base_url: str) -> str:
     One with an `explore_cause` is the failure of a program in another language, which has no type.
     """
     text = _ADDRESS.sub("0x...", str(raised).strip().partition("\n")[0].replace(base_url, "{base_url}"))
+    text = _IN_PROCESS.sub("{base_url}", text)
     if hasattr(raised, "explore_cause"):
         return text
     return f"{type(raised).__name__}: {text}" if text else type(raised).__name__

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from mockserver._json import JSON
 from mockserver.contract.durations import parse_duration
 from mockserver.core.instants import Instant, parse
 from mockserver.core.scheduler import next_due
+from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
 from mockserver.server.webhooks.local_receivers import ReceiverTarget
 from mockserver.testing.backend import LocalBackend, RegisteredReceiver, is_recorded
 from mockserver.testing.interleave.gate import IDLE, Gate
 from mockserver.testing.sandbox import Aio, Sandbox
 from mockserver.testing.settings import Settings
 from mockserver.testing.transports.in_process import ClientRoute, Response
-
-if TYPE_CHECKING:
-    from mockserver.server.hosting.host import HostedSandbox
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -131,8 +129,8 @@ class _ActorBackend(CountedBackend):
             timeout_s: float | None = None,
         ) -> Any:
             if origin == self._own_url:  # the sandbox is at the root of the client's own port
-                origin = hosted.host.origin
-                target = route.base_url.removeprefix(origin) + target
+                origin = IN_PROCESS_ORIGIN
+                target = hosted.prefix + target
             call = partial(route.send, method, origin, target, headers, body, timeout_s)
             request = (method, target.removeprefix(hosted.prefix), headers, body, timeout_s)
             return self._step(call, order=(method, target, body), request=request)

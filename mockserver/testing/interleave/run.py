@@ -200,7 +200,7 @@ class InterleavedRun:
     @property
     def addresses(self) -> list[str]:
         """The addresses of the sandbox, which that of the next run does not have."""
-        return [self._hosted.base_url, *(server.url for server in self._servers.values())]
+        return [self._hosted.base_url, self._hosted.in_process_url, *(server.url for server in self._servers.values())]
 
     # What can be released
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from traceback import extract_tb
 from typing import Final
 
+from mockserver.server.hosting.host import IN_PROCESS_HOST
 from mockserver.server.report.exchanges import shorten
 from mockserver.server.report.failure import Failure
 from mockserver.testing.calls import CallMismatch
@@ -48,7 +51,35 @@ def describe(failure: BaseException | None) -> Failure:
         return Failure(is_stop=is_stop, asserted=_asserted(str(failure)) or "an assertion does not hold", place=place)
     if not isinstance(failure, Exception) or isinstance(failure, Stopped):
         return Failure(is_stop=is_stop)
-    return Failure(is_stop=is_stop, raised=_raised(failure), place=place)
+    is_unresolved = _is_unresolved(failure)
+    return Failure(is_stop=is_stop, raised=_raised(failure), is_unresolved=is_unresolved, place=place)
+
+
+def _is_unresolved(failure: BaseException) -> bool:
+    """Return True if a client without the sandbox's transport has called an url of a call in process."""
+    causes = list(_causes(failure))
+    texts = [text for cause in causes for text in (str(cause), _requested(cause))]
+    has_name = any(IN_PROCESS_HOST in text for text in texts)
+    return has_name and any(isinstance(cause, socket.gaierror) for cause in causes)
+
+
+def _causes(failure: BaseException) -> Iterator[BaseException]:
+    """Yield the exception and those that led to it; of a group its first one."""
+    seen: set[int] = set()
+    cause: BaseException | None = failure
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        led_here = cause.__cause__ or cause.__context__
+        cause = cause.exceptions[0] if isinstance(cause, BaseExceptionGroup) else led_here
+
+
+def _requested(failure: BaseException) -> str:
+    """Return the url of the request that an exception of httpx or requests names; empty without one."""
+    try:
+        return str(getattr(getattr(failure, "request", None), "url", ""))
+    except RuntimeError:  # of httpx, for an exception without a request
+        return ""
 
 
 def _raised(failure: BaseException) -> str:

@@ -93,7 +93,8 @@ def send_in_process(
         is_alike = origin.partition("://")[2] in (own.partition("://")[2], IN_PROCESS_ORIGIN.partition("://")[2])
         why = "the sandbox has no TLS" if is_alike else "an in-process client reaches no other host"
         raise ValueError(f"got {origin}; expected {own}: {why}")
-    request = HttpRequest.create(method, target, headers, body, origin)
+    base_url = IN_PROCESS_ORIGIN if root is None else hosted.in_process_url
+    request = HttpRequest.create(method, target, headers, body, base_url)
     client = NO_TIMEOUT if timeout_s is None else VirtualWait(round(timeout_s * SECOND))
     return front_controller.handle_request(hosted.host, request, root, client)[0]
 
