@@ -74,7 +74,8 @@ def _call(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client
         response = map_response(response, partial(browsing.confined, to=to))
     if host.log is None:
         return response
-    request = request._replace(body=b"")  # a wait would hold it
+    if isinstance(response, WaitingCall):
+        request = request._replace(body=b"")  # the wait would hold it
 
     def logged(response: Response) -> Response:
         hosted.log_call(request, begun_us, response)

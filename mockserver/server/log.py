@@ -16,16 +16,15 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from queue import SimpleQueue
-from typing import Any, NamedTuple, Self, TextIO
+from typing import Any, Self, TextIO
 
 QUEUE_MAX = 4_096  # texts that wait to be written
 _CLOSE_SECONDS = 0.3
 _GATHER_SECONDS = 0.05  # after the first text: each time that the thread wakes, the calls wait for the interpreter
 
 
-class _Text(NamedTuple):
-    text: str
-    date: str | None
+# With its date, or None.
+_Text = tuple[str, str | None]
 
 
 class LogWriter:
@@ -69,7 +68,7 @@ class LogWriter:
             with self._lock:
                 self._dropped += max(1, text.count("\n"))
             return
-        self._queue.put(_Text(text, date))
+        self._queue.put((text, date))
         if waiting == QUEUE_MAX // 2:
             self._is_due.set()
 
@@ -84,7 +83,7 @@ class LogWriter:
 
     def _run(self) -> None:
         while texts := self._next():
-            pieces = [self._dated(entry) for entry in texts]
+            pieces = [self._dated(text, date) for text, date in texts]
             dropped = self._take_dropped()
             if dropped:
                 pieces.append(self._notice(dropped))
@@ -107,12 +106,12 @@ class LogWriter:
             dropped, self._dropped = self._dropped, 0
         return dropped
 
-    def _dated(self, entry: _Text) -> str:
+    def _dated(self, text: str, date: str | None) -> str:
         """Return a text, with its date if the one before has another."""
-        if entry.date is None or entry.date == self._date:
-            return entry.text
-        self._date = entry.date
-        return f"{entry.date} {entry.text}"
+        if date is None or date == self._date:
+            return text
+        self._date = date
+        return f"{date} {text}"
 
 
 def _write(stream: Any, text: str) -> None:

@@ -356,7 +356,7 @@ def parse_call(request: HttpRequest) -> Call:
         endpoint=match.target,
         allowed_methods=match.allow,
         params=match.params,
-        query=parse_qsl(query, keep_blank_values=True, errors="replace"),
+        query=parse_qsl(query, keep_blank_values=True, errors="replace") if query else (),
         headers=request.headers,
         body=request.body,
         read_files=files_of if is_upload else no_files,

@@ -26,7 +26,7 @@ _LOG = logging.getLogger("mockserver")
 
 
 class Line(NamedTuple):
-    """A line of the log: `at` is the real time in seconds since 1970, `own` has what other kinds of lines do not have."""
+    """A line of the log: `at` is the real time in seconds since 1970, `own` has what other kinds of lines do not have, or None."""
 
     kind: str
     at: float
@@ -43,7 +43,7 @@ class Line(NamedTuple):
             "labels": context.hide.value(context.labels) or None,
             "clock": format_exact(context.now) if context.now is not None else None,
         }
-        return {name: value for name, value in head.items() if value is not None} | self.own
+        return {name: value for name, value in (head | self.own).items() if value is not None}
 
     def date_and_time(self) -> tuple[str, str]:
         """Return the date and the time of day by the sandbox's clock, without a sandbox by the computer's."""
@@ -89,9 +89,11 @@ def call_line(
     """Return the line of a call; `request` has a target below the sandbox's prefix, `took` is the real time up to the response."""
     hide, entry, own = context.hide, response.entry, JSON()
     if entry is not None:
-        rule = entry.fault.rule if entry.fault is not None else None
-        own = {"n": entry.n, "operation": entry.operation, "rule": rule}
-    own |= _request(context.prefix, hide, request, took) | _answer(response)
+        own = {"n": entry.n, "operation": entry.operation}
+        if entry.fault is not None:
+            own["rule"] = entry.fault.rule
+    own |= _request(context.prefix, hide, request, took)
+    own |= _answer(response)
     if entry is not None and entry.error is not None:
         own["reason"] = explanation(entry.error, hide)
     return _line("call", context, own)
@@ -139,8 +141,7 @@ def failure_line(record: logging.LogRecord) -> Line:
 
 
 def _line(kind: str, context: LogContext, own: JSON) -> Line:
-    applying = {name: value for name, value in own.items() if value is not None}
-    return Line(kind, time.time(), context, applying)
+    return Line(kind, time.time(), context, own)
 
 
 def _request(prefix: str, hide: Redactor, request: HttpRequest, took: Duration | None) -> JSON:
@@ -157,14 +158,11 @@ def _answer(response: HttpResponse | NoResponse) -> JSON:
     """Return the members of a response; the code and the reason are those in the body of a refusal."""
     if isinstance(response, NoResponse):
         return {"noResponse": response.reason}
-    value = json_value(response.body) if response.status >= 400 else None
-    refusal = value if isinstance(value, dict) else {}
-    return {
-        "status": response.status,
-        "bytes": len(response.body),
-        "code": refusal.get("code"),
-        "reason": refusal.get("message"),
-    }
+    answer: JSON = {"status": response.status, "bytes": len(response.body)}
+    refusal = json_value(response.body) if response.status >= 400 else None
+    if isinstance(refusal, dict):
+        answer |= {"code": refusal.get("code"), "reason": refusal.get("message")}
+    return answer
 
 
 def as_json(line: Line) -> str:
@@ -178,22 +176,26 @@ def as_text(line: Line) -> tuple[str, str]:
     return printable(f"{time_of_day} {' '.join(_TEXTS[line.kind](line))}") + "\n", date
 
 
+# How a line in text shows what few exchanges have.
+_MORE_OF_EXCHANGE = (("", "code"), (" ", "reason"), ("rule=", "rule"), ("traceparent=", "traceparent"))
+
+
 def _exchange_text(line: Line) -> list[str]:
     own = line.own
-    status = str(own["status"]) if "status" in own else own["noResponse"]
+    status = own["noResponse"] if "noResponse" in own else str(own["status"])
     parts = [status, own["method"], own["path"]]
-    if "code" in own:
-        parts.append(str(own["code"]))
-    if "reason" in own:
-        parts.append(f" {own['reason']}")
-    return parts + [f"{name}={own[name]}" for name in ("rule", "traceparent") if name in own]
+    for form, name in _MORE_OF_EXCHANGE:
+        value = own.get(name)
+        if value is not None:
+            parts.append(f"{form}{value}")
+    return parts
 
 
 def _attempt_text(line: Line) -> list[str]:
     own = line.own
-    result = str(own["status"]) if "status" in own else own["error"]
-    fault = [f"({own['fault']})"] if "fault" in own else []
-    until = f" until {own['next']}" if "next" in own else ""
+    result = own["error"] if own["status"] is None else str(own["status"])
+    fault = [f"({own['fault']})"] if own["fault"] is not None else []
+    until = f" until {own['next']}" if own["next"] is not None else ""
     attempt = f"attempt {own['attempt']}: {own['delivery']}{until}"
     return [result, "delivery", own["event"], own["type"], "to", own["url"], *fault, attempt]
 

@@ -26,7 +26,11 @@ _CUT_LINE = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+ [!-~\x80-\xff]+(?: [!-~]{0,8}\r?)?" 
 _TOKEN_BYTES = frozenset(b"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 _END = b"\r\n"
 _NO_LINE = (b"", b"\r")  # how bytes begin that do not begin with a request line
-_AUTHORITY = re.compile(r"(?:(?:[A-Za-z0-9._~!$&'()*+;=-]|%[0-9A-Fa-f]{2})+|\[[0-9A-Za-z.:%~_-]+\])(?::[0-9]{0,5})?")
+# A name, or an address in brackets, and a port.
+_AUTHORITY = re.compile(
+    r"(?:(?:[A-Za-z0-9._~!$&'()*+;=-]|%[0-9A-Fa-f]{2})+|(\[[0-9A-Za-z.:%~_-]+\]))(?::([0-9]{0,5}))?"
+)
+_PORT_MAX = 65_535
 _ABSOLUTE = r"https?://([^/?]+)(.*)"
 _PARSED_LINE = b"POST / HTTP/1.1"  # the parser gets it in place of each request line
 
@@ -335,12 +339,19 @@ def _length(headers: dict[str, str], minor: int) -> int | None:
 
 def is_authority(host: str) -> bool:
     """Return True if this may be the value of a Host header: nothing, or a name or an address with an optional port."""
-    if host and not _AUTHORITY.fullmatch(host):
-        return False
+    match = _AUTHORITY.fullmatch(host)
+    if match is None:
+        return not host
+    address, port = match.groups()
+    return int(port or 0) <= _PORT_MAX and (address is None or _is_address(address))
+
+
+def _is_address(bracketed: str) -> bool:
     try:
-        return urlsplit(f"//{host}").port is not False  # parses the address in brackets, and checks the port's range
+        urlsplit(f"//{bracketed}")
     except ValueError:
         return False
+    return True
 
 
 def origin_form(target: str) -> tuple[str | None, str]:
