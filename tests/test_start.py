@@ -35,10 +35,7 @@ LATE = {
     "mockserver.testing": "a test",
     "mockserver.recordings": "`mockserver inspect-recording`",
     "mockserver.verify": "`mockserver verify`",
-    "random": "nothing but `email.utils`",
     "secrets": "an address beyond loopback",
-    "shutil": "the width of a terminal, for help",
-    "tempfile": "a body of more than a mebibyte",
 }
 
 SERVE = """

@@ -256,6 +256,8 @@ def run_request(host: SandboxHost, routed: RoutedRequest, client: ClientWait) ->
     if request.excess is not None and request.excess.is_cut and part is not API:
         # A head that is longer than the API takes, and not cut, is whole: the other parts respond to it.
         response = _refusal("MOCK_HEAD_TOO_LARGE", request.excess.reason, status=request.excess.status)
+    elif request.body_failure is not None and part is not API:
+        response = _refusal("MOCK_INTERNAL_ERROR", request.body_failure)
     elif hosted is None:
         response = _no_sandbox(host, request, part)
     else:
@@ -292,7 +294,8 @@ def _strip_prefix(host: SandboxHost, request: HttpRequest) -> tuple[HostedSandbo
         return host.sandboxes.get(DEFAULT_ID), below
     # Not `_replace`, which takes a microsecond of each call.
     base_url = request.base_url + SANDBOXES + sandbox_id
-    return hosted, HttpRequest(request.method, slash + rest, request.headers, request.body, base_url, request.excess)
+    parts = request.method, slash + rest, request.headers, request.body, base_url
+    return hosted, HttpRequest(*parts, request.excess, request.body_failure)
 
 
 def _no_sandbox(host: SandboxHost, request: HttpRequest, part: ServerPart) -> HttpResponse:

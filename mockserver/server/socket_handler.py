@@ -184,8 +184,15 @@ class _SocketCall:
     def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> PendingWait:
         return PendingWait(sandbox, epoch, span)
 
-    def stored_body(self) -> Callable[[], bytes | None] | None:
-        return self._incoming.body if self._incoming.is_spooled else None
+    def stored_body(self) -> Callable[[], tuple[bytes | None, str | None]] | None:
+        return self._body if self._incoming.is_spooled else None
+
+    def _body(self) -> tuple[bytes | None, str | None]:
+        """Return the body, and why it could not be stored: a full disk, no free descriptor."""
+        try:
+            return self._incoming.body(), None
+        except OSError as failure:
+            return b"", f"the mock could not store the body: {failure}"
 
     def if_lost(self, note: Callable[[], None]) -> None:
         self._on_lost = note
@@ -205,7 +212,9 @@ class _SocketCall:
             hosted = self._host.sandboxes.get(place[0])
             if hosted is not None:
                 _, target, base_url = place
-                return HttpRequest(incoming.method, target, incoming.headers, incoming.body(), base_url), hosted, API
+                body, failure = self._body()
+                request = HttpRequest(incoming.method, target, incoming.headers, body, base_url, None, failure)
+                return request, hosted, API
         request, hosted, _ = routed = self._route(name)
         is_usual = incoming.excess is None and len(incoming.target) + len(name or "") <= _PLACE_CHARS
         if hosted is not None and is_usual and request.target.startswith("/v1/"):  # else it depends on more than these
@@ -224,7 +233,8 @@ class _SocketCall:
         target = equal_target(incoming.target)
         sizes = incoming.excess
         excess = excess_of(*sizes[:3], is_cut=sizes.is_cut) if sizes is not None else None
-        request = HttpRequest(incoming.method, target, incoming.headers, incoming.body(), base_url, excess)
+        body, failure = self._body()
+        request = HttpRequest(incoming.method, target, incoming.headers, body, base_url, excess, failure)
         return front_controller.route(self._host, request, self._root)
 
     def try_inline(self, routed: RoutedRequest, hosted: HostedSandbox) -> ResponseOrWait | None:
