@@ -343,7 +343,8 @@ class _SocketCall:
     def as_response(self, response: HttpResponse | NoResponse, hosted: HostedSandbox | None) -> ResponseOrDisconnect:
         """Return the response for the server, with the dispatch of the due webhooks after it."""
         # The note refers back to this call: the two would hold the request's body until the garbage collector runs.
-        on_lost, self._on_lost = self._on_lost, None
+        note, self._on_lost = self._on_lost, None
+        on_lost = None if note is None or hosted is None else partial(_note_lost, note, hosted)
         is_idle = self.is_quiet or hosted is None or hosted.sandbox.outbox.is_idle
         after = None if is_idle or hosted is None else hosted.dispatch_webhooks
         lane = None if hosted is None else hosted.id
@@ -403,6 +404,12 @@ def _with_own_headers(routed: RoutedRequest) -> RoutedRequest:
     """Return the request with headers that no other one has: the log finds a call by them that others may pass."""
     request, hosted, part = routed
     return request._replace(headers=dict(request.headers)), hosted, part
+
+
+def _note_lost(note: Callable[[], None], hosted: HostedSandbox) -> None:
+    """Record that a response did not reach its client, and notify the listeners of the sandbox."""
+    note()
+    hosted.notify_listeners()
 
 
 async def _split(body: bytes) -> AsyncIterator[bytes]:

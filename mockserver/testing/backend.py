@@ -276,11 +276,22 @@ class LocalBackend:
 
     def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
         hosted, changed = self.hosted, threading.Event()
-        hosted.add_listener(changed.set)
+        seen = _progress(hosted)
+
+        def look() -> bool:
+            nonlocal seen
+            seen = _progress(hosted)
+            return condition()
+
+        def notify() -> None:
+            if _progress(hosted) != seen:  # else a command has only read, such as a look of this or of another thread
+                changed.set()
+
+        hosted.add_listener(notify)
         try:
-            return wait_for_change(changed, condition, timeout_s)
+            return wait_for_change(changed, look, timeout_s)
         finally:
-            hosted.remove_listener(changed.set)
+            hosted.remove_listener(notify)
 
     def track_choices(self, read: set[str]) -> None:
         self.hosted.watch_choices(read)
@@ -302,6 +313,12 @@ class LocalBackend:
 
     def __str__(self) -> str:
         return f"at {format_exact(self.hosted.sandbox.now)}, {self.call_count} exchanges"
+
+
+def _progress(hosted: HostedSandbox) -> tuple[int, ...]:
+    """Return what differs after each call, each command other than one that reads, and each answer that is lost."""
+    sandbox, journal = hosted.sandbox, hosted.sandbox.journal
+    return sandbox.epoch, journal.last_exchange, journal.last_transition, journal.size_bytes
 
 
 def is_recorded(command: CommandId) -> bool:
