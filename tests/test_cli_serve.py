@@ -22,6 +22,7 @@ from mockserver._json import JSON
 from mockserver.cli import main
 from mockserver.coverage.coverage import Coverage
 from mockserver.version import VERSION
+from tests.harness.waiting import wait_until
 from tests.processes import OWN_GROUP, in_a_terminal, interrupt
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -268,6 +269,31 @@ def test_the_start_lines_are_a_single_write_so_that_their_reader_may_stop_after_
 
     assert lines[0].startswith(f"mockserver {VERSION} listens on http://")
     assert "Stop it with Ctrl-C." == lines[-1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its shell closes no streams")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
+def test_a_server_without_streams_serves(tmp_path: Path, closed: str) -> None:
+    ready, errors = tmp_path / "ready", tmp_path / "errors"
+    command = f'exec "$0" -W error -m mockserver serve --port 0 --ready-file {ready} 2>{errors} {closed}'
+    with subprocess.Popen(["sh", "-c", command, sys.executable], cwd=ROOT, stdout=subprocess.DEVNULL) as process:
+        wait_until(lambda: ready.exists() or process.poll() is not None)
+        assert ready.exists(), errors.read_text(encoding="utf-8")
+        made = json.loads(ready.read_text(encoding="utf-8"))
+        headers = {"X-API-Key": made["secretKey"]}
+        answer = requests.get(f"{made['url']}/v1/campaigns", headers=headers, timeout=DEADLINE_SECONDS)
+        process.terminate()
+
+    assert (200, 0) == (answer.status_code, process.returncode)
+    assert "Traceback" not in errors.read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its shell closes no streams")
+def test_an_error_of_usage_without_standard_error_is_not_printed_to_the_output() -> None:
+    command = 'exec "$0" -m mockserver serve --port 0 --choose nonsense 2>&-'
+    done = subprocess.run(["sh", "-c", command, sys.executable], cwd=ROOT, capture_output=True, check=False)
+
+    assert (2, b"") == (done.returncode, done.stdout)
 
 
 def test_with_a_log_in_json_the_start_line_names_the_times_of_the_lines_that_are_virtual(serve: Serve) -> None:

@@ -33,8 +33,6 @@ LATE = {
     "mockserver.recordings": "`mockserver inspect-recording`",
     "mockserver.verify": "`mockserver verify`",
     "secrets": "an address beyond loopback",
-    "shutil": "the width of a terminal, for help",
-    "tempfile": "a body of more than a mebibyte",
 }
 
 SERVE = """

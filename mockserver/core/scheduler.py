@@ -82,6 +82,8 @@ def run_until(
 
     Lock: the caller holds the sandbox's.
     """
+    if until < sandbox.now and sandbox.can_go_back:
+        sandbox.set_now(until)
     fired: list[FiredTimer] = []
     while sandbox.timers and sandbox.timers[0].due <= until:
         if pause is not None and sandbox.timers[0].due > sandbox.now and pause(sandbox):
@@ -115,11 +117,6 @@ def next_due(sandbox: SandboxState) -> Instant | None:
     return min((timer.due for timer in sandbox.timers if sandbox.timer_target(timer) is not None), default=None)
 
 
-def has_history(sandbox: SandboxState) -> bool:
-    """Return True if the sandbox has a recorded call, a transition or a timer: then its clock cannot go back."""
-    return sandbox.journal.last_exchange > 0 or sandbox.journal.last_transition > 0 or bool(sandbox.timers)
-
-
 def freeze(sandbox: SandboxState, at: Instant | None = None) -> None:
     """
     Freeze the clock at an instant, by default at now, after running the timers due until then.
@@ -131,7 +128,7 @@ def freeze(sandbox: SandboxState, at: Instant | None = None) -> None:
     instant = now if at is None else at
     _refuse_beyond(instant)
     if instant < now:
-        if has_history(sandbox):
+        if sandbox.has_history:
             raise ValueError(
                 f"got a freeze at {format_exact(instant)}; expected at least now, {format_exact(now)}, since time only moves forward: create a new sandbox"
             )

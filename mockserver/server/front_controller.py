@@ -259,6 +259,8 @@ def run_request(host: SandboxHost, routed: RoutedRequest, client: ClientWait) ->
     if request.excess is not None and request.excess.is_cut and part is not API:
         # A head that is longer than the API takes, and not cut, is whole: the other parts respond to it.
         response = _refusal("MOCK_HEAD_TOO_LARGE", request.excess.reason, status=request.excess.status)
+    elif request.body_failure is not None and part is not API:
+        response = _refusal("MOCK_INTERNAL_ERROR", request.body_failure)
     elif hosted is None:
         response = _no_sandbox(host, request, part)
     else:

@@ -149,8 +149,15 @@ class _SocketCall:
     def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> PendingWait:
         return PendingWait(sandbox, epoch, span)
 
-    def stored_body(self) -> Callable[[], bytes | None] | None:
-        return self._incoming.body if self._incoming.is_spooled else None
+    def stored_body(self) -> Callable[[], tuple[bytes | None, str | None]] | None:
+        return self._body if self._incoming.is_spooled else None
+
+    def _body(self) -> tuple[bytes | None, str | None]:
+        """Return the body, and why it could not be stored: a full disk, no free descriptor."""
+        try:
+            return self._incoming.body(), None
+        except OSError as failure:
+            return b"", f"the mock could not store the body: {failure}"
 
     def if_lost(self, note: Callable[[], None]) -> None:
         self._on_lost = note
@@ -164,6 +171,7 @@ class _SocketCall:
     def routed(self) -> RoutedRequest:
         """Return the request with its sandbox."""
         incoming, sizes = self._incoming, self._incoming.excess
+        body, failure = self._body()
         excess: Excess | None = None
         if sizes is not None:
             excess = excess_of(sizes.line_bytes, sizes.header_bytes, sizes.headers, is_cut=sizes.is_cut)
@@ -171,9 +179,10 @@ class _SocketCall:
             method=incoming.method,
             target=equal_target(incoming.target),
             headers=incoming.headers,
-            body=incoming.body(),
+            body=body,
             base_url=self._host.base_url_of(incoming.headers.get("host", "")),
             excess=excess,
+            body_failure=failure,
         )
         return front_controller.route(self._host, request, self._root)
 
@@ -277,7 +286,8 @@ class _SocketCall:
     def as_response(self, response: HttpResponse | NoResponse, hosted: HostedSandbox | None) -> ResponseOrDisconnect:
         """Return the response for the server, with the dispatch of the due webhooks after it."""
         # The note refers back to this call: the two would hold the request's body until the garbage collector runs.
-        on_lost, self._on_lost = self._on_lost, None
+        note, self._on_lost = self._on_lost, None
+        on_lost = None if note is None or hosted is None else partial(_note_lost, note, hosted)
         is_idle = self.is_quiet or hosted is None or hosted.sandbox.outbox.is_idle
         after = None if is_idle or hosted is None else hosted.dispatch_webhooks
         lane = None if hosted is None else hosted.id
@@ -333,6 +343,12 @@ class _SocketCall:
             steps.close()
         finally:
             lock.release()
+
+
+def _note_lost(note: Callable[[], None], hosted: HostedSandbox) -> None:
+    """Record that a response did not reach its client, and notify the listeners of the sandbox."""
+    note()
+    hosted.notify_listeners()
 
 
 async def _split(body: bytes) -> AsyncIterator[bytes]:

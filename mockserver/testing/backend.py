@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mockserver._json import JSON
 from mockserver.contract.text import closest_match_hint
-from mockserver.core.instants import SECOND, format_exact, to_datetime
+from mockserver.core.instants import SECOND, Instant, format_exact, from_datetime, to_datetime
 from mockserver.scenario.apply import apply
 from mockserver.scenario.problems import ScenarioError
 from mockserver.server import front_controller
@@ -98,6 +98,9 @@ class Backend(Protocol):
 
     def deliver_quietly(self) -> None:
         """Send what is due, for a report; a receiver of this process cannot end the test by it any more."""
+
+    def sleep(self, seconds: float) -> None:
+        """Let this much time pass on the sandbox's clock; sleeps that overlap share it."""
 
     def apply(self, document: Mapping[str, Any]) -> JSON:
         """Apply a scenario document of Python values; ScenarioError if it is refused."""
@@ -195,6 +198,16 @@ class LocalBackend:
         view: JSON = self._run(lambda: routes.run_command(self.hosted, command, arguments))
         return view
 
+    def sleep(self, seconds: float) -> None:
+        from mockserver.server.control import sandboxes
+
+        def handler(hosted: HostedSandbox, arguments: Mapping[str, Any]) -> Any:
+            return sandboxes.advance_clock(hosted, arguments, in_order=False)
+
+        __tracebackhide__ = True
+        arguments = {"by": seconds}
+        self._run(lambda: self.hosted.run_command(handler, arguments, phase="unlocked", recorded="advance"))
+
     def deliver_quietly(self) -> None:
         is_over = False
         while not is_over:
@@ -277,11 +290,22 @@ class LocalBackend:
 
     def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
         hosted, changed = self.hosted, threading.Event()
-        hosted.add_listener(changed.set)
+        seen = _progress(hosted)
+
+        def look() -> bool:
+            nonlocal seen
+            seen = _progress(hosted)
+            return condition()
+
+        def notify() -> None:
+            if _progress(hosted) != seen:  # else a command has only read, such as a look of this or of another thread
+                changed.set()
+
+        hosted.add_listener(notify)
         try:
-            return wait_for_change(changed, condition, timeout_s)
+            return wait_for_change(changed, look, timeout_s)
         finally:
-            hosted.remove_listener(changed.set)
+            hosted.remove_listener(notify)
 
     def track_choices(self, read: set[str]) -> None:
         self.hosted.watch_choices(read)
@@ -303,6 +327,22 @@ class LocalBackend:
 
     def __str__(self) -> str:
         return f"at {format_exact(self.hosted.sandbox.now)}, {self.call_count} exchanges"
+
+
+def pass_until(backend: Backend, until: Instant) -> None:
+    """Advance the clock to an instant, unless another thread has advanced it beyond that meanwhile."""
+    __tracebackhide__ = True
+    try:
+        backend.run("advanceClock", to=format_exact(until))
+    except ValueError:
+        if from_datetime(backend.now) < until:
+            raise
+
+
+def _progress(hosted: HostedSandbox) -> tuple[int, ...]:
+    """Return what differs after each call, each command other than one that reads, and each answer that is lost."""
+    sandbox, journal = hosted.sandbox, hosted.sandbox.journal
+    return sandbox.epoch, journal.last_exchange, journal.last_transition, journal.size_bytes
 
 
 def is_recorded(command: CommandId) -> bool:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.endpoints import OperationName, Route, operations_named
-from mockserver.core.instants import format_exact, from_datetime, to_datetime
+from mockserver.core.instants import from_datetime, to_datetime
 from mockserver.server.report.exchanges import format_line
 from mockserver.testing.arguments import instant
-from mockserver.testing.backend import Backend
+from mockserver.testing.backend import Backend, pass_until
 from mockserver.testing.calls import (
     CallMismatch,
     Calls,
@@ -222,5 +222,5 @@ class CallLog:
                 return False
             due = self._clock.next_due
             until = limit if due is None else max(now, min(due, limit))
-            self._backend.run("advanceClock", to=format_exact(from_datetime(until)))
+            pass_until(self._backend, from_datetime(until))
         return True

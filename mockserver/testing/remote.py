@@ -22,7 +22,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from urllib.parse import quote, urlencode, urlsplit
 
 from mockserver._json import JSON
+from mockserver.contract.durations import parse_duration
 from mockserver.contract.text import did_you_mean
+from mockserver.core.instants import LATEST, from_datetime
 from mockserver.coverage.coverage import Coverage
 from mockserver.scenario import library
 from mockserver.scenario.documents import read, refusal, to_plain
@@ -34,7 +36,13 @@ from mockserver.server.hosting import runtime
 from mockserver.server.hosting.config import seed_of
 from mockserver.server.webhooks import event_loops
 from mockserver.testing.arguments import instant, instant_text, is_refusal
-from mockserver.testing.backend import NotInThisProcess, RegisteredReceiver, visit_over_socket, wait_for_change
+from mockserver.testing.backend import (
+    NotInThisProcess,
+    RegisteredReceiver,
+    pass_until,
+    visit_over_socket,
+    wait_for_change,
+)
 from mockserver.testing.end_user import EndUser
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
@@ -252,6 +260,15 @@ class RemoteBackend:
 
     def deliver_quietly(self) -> None:
         """Do nothing: the server sends by itself, and its receivers in this process have threads of their own."""
+
+    def sleep(self, seconds: float) -> None:
+        __tracebackhide__ = True
+        length = parse_duration(seconds)
+        until = None if length is None else from_datetime(self.now) + length
+        if until is None or until > LATEST:
+            self.run("advanceClock", by=seconds)  # which refuses it
+        else:
+            pass_until(self, until)
 
     def apply(self, document: Mapping[str, Any]) -> JSON:
         return self.run("applyScenario", **to_plain(document))

@@ -349,6 +349,8 @@ class Sandbox:
         """
         Advance the sandbox's clock; timers and webhook deliveries on the way run at their own instants.
 
+        Lengths of time that several threads give at a time add up.
+
         Args:
             by: A length of time: `"20m"`, `"PT20M"`, seconds, or a timedelta.
             to: The instant at which it ends: ISO 8601 with an offset, or an aware datetime.
@@ -374,7 +376,8 @@ class Sandbox:
         """
         Advance the sandbox's clock without real time, for clients that take their sleep function as an argument.
 
-        Timers and webhook deliveries on the way run at their own instants, as in `advance`.
+        Timers and webhook deliveries on the way run at their own instants, as in `advance`. Sleeps of several threads that
+        overlap share their time.
 
         Args:
             seconds: The length of the sleep, a finite number that is not negative.
@@ -385,9 +388,9 @@ class Sandbox:
         Example:
             `Retrying(sleep=mockserver.sleep)`; for clients that await it, `sandbox.aio.sleep`.
         """
-        by = length_of_sleep(seconds)
+        length = length_of_sleep(seconds)
         self.clock.sleeps += 1
-        self.advance(by)
+        self._backend.sleep(length)
 
     def freeze(self, at: str | datetime | Literal[True] = True) -> None:
         """

@@ -272,6 +272,18 @@ def test_an_async_form_raises_the_exception_of_its_function(mockserver: Sandbox)
     on_a_loop(main)
 
 
+@pytest.mark.parametrize("form", [lambda aio: aio.sleep(60), lambda aio: aio.advance("1m"), lambda aio: aio.run(print)])
+def test_an_async_form_without_a_loop_of_asyncio_names_what_it_needs(
+    mockserver: Sandbox, form: Callable[[Any], Coroutine[Any, Any, object]]
+) -> None:
+    before = mockserver.now
+
+    with pytest.raises(RuntimeError, match=r"asyncio; got none .* `await trio.to_thread.run_sync\(mockserver.sleep, "):
+        form(mockserver.aio).send(None)  # as the loop of another library does
+
+    assert before == mockserver.now
+
+
 def test_a_port_of_another_machine_is_not_served_by_this_loop() -> None:
     async def main() -> list[bool]:
         async with Server() as server:

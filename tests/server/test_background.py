@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator
 
@@ -20,7 +21,7 @@ from mockserver.server.webhooks.pacing import Pacing
 from tests.clients.operations import SESSIONS
 from tests.harness.waiting import PATIENCE_SECONDS, wait_until
 from tests.server.conftest import Serve
-from tests.server.control_calls import Made
+from tests.server.control_calls import Made, make
 from tests.server.receivers import ACCEPTED, receiving
 from tests.server.sockets import ReceivedRequest, app
 
@@ -299,6 +300,26 @@ def test_a_busy_worker_does_not_delay_the_stop(standalone: Standalone, serve: Se
 
     assert is_stopped
     wait_until(lambda: not any("mockserver sender" in each.name for each in threading.enumerate()))
+
+
+@pytest.mark.parametrize("sandboxes", [1, 4, 64])
+def test_a_receiver_is_sent_its_event_while_64_of_other_sandboxes_hang(
+    standalone: Standalone, serve: Serve, sandboxes: int
+) -> None:
+    seen: list[str] = []
+    standalone.host.webhook_timeout_seconds = 3_600
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as hanging:  # the system accepts, and nothing answers
+        given = {"webhooks": [{"url": f"http://127.0.0.1:{hanging.getsockname()[1]}/"}] * (64 // sandboxes)}
+        for _ in range(sandboxes):
+            made = make(standalone.made.server, given=given)
+            made.control("POST", f"/sessions/{made.session()}/complete?wait=false", {})
+
+        standalone.receive(serve(app(lambda request: seen.append(request.json["data"]["sessionId"]))).url)
+        session_id = standalone.made.session()
+        standalone.complete(session_id)
+
+        wait_until(lambda: [session_id] == seen)
+        standalone.background.stop()
 
 
 def test_requests_beyond_the_number_of_workers_wait_for_a_free_one(standalone: Standalone, serve: Serve) -> None:

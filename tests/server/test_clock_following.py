@@ -29,7 +29,9 @@ class TestFollowing:
             assert START + 61 * SECOND == sandbox.now
             assert not is_frozen(sandbox)
 
-    def test_it_never_moves_back_with_the_clock_of_the_process(self, mockserver_server: MockServer) -> None:
+    def test_with_a_history_it_never_moves_back_with_the_clock_of_the_process(
+        self, mockserver_server: MockServer
+    ) -> None:
         with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
             process.shift(3600)
             begin(sandbox)
@@ -38,6 +40,32 @@ class TestFollowing:
             process.shift(1800 + 5)
 
             assert (START + 3600 * SECOND, START + 3605 * SECOND) == (stood, sandbox.now)
+
+    @pytest.mark.parametrize("travel", [freezegun.freeze_time, lambda to: time_machine.travel(to, tick=False)])
+    @pytest.mark.parametrize("to", [START, LATER.replace(microsecond=0)], ids=["past", "future"])
+    def test_without_a_history_it_is_at_the_time_of_a_process_that_is_frozen_later(
+        self, mockserver_server: MockServer, travel: Callable[..., Any], to: datetime
+    ) -> None:
+        with time_machine.travel(START + 86_400 * SECOND), mockserver_server.sandbox(clock="follow") as sandbox:
+            sandbox.apply(given={"chats": [{"id": "chat_ana"}]})
+            with travel(to):
+                created = sandbox.call("POST", SESSIONS, json={})
+                sandbox.advance("19m")
+                pending = sandbox.call("GET", f"{SESSIONS}/{created.json()['sessionId']}").json()
+                sandbox.advance("1m")
+                expired = sandbox.call("GET", f"{SESSIONS}/{created.json()['sessionId']}").json()
+
+                assert to + 20 * MINUTE == sandbox.now
+            assert (to + 20 * MINUTE).strftime("%Y-%m-%dT%H:%M:%S.000Z") == created.json()["expiresAt"]
+            assert ("pending", "expired") == (pending["status"], expired["status"])
+
+    def test_catching_up_without_a_history_goes_back_to_an_earlier_time_of_the_process(
+        self, mockserver_server: MockServer
+    ) -> None:
+        with time_machine.travel(START, tick=False), mockserver_server.sandbox(now=LATER) as sandbox:
+            sandbox.clock.follow(catch_up=True)
+
+            assert START == sandbox.now
 
     def test_what_falls_due_has_happened_when_it_is_next_looked_at(self, mockserver_server: MockServer) -> None:
         with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:

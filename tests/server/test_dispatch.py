@@ -15,6 +15,8 @@ from standardwebhooks import Webhook
 
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
+from mockserver.testing.calls import CallMismatch
+from mockserver.testing.remote import RemoteServer
 from tests.clients.operations import SESSIONS
 from tests.operations.inbox import Inbox
 from tests.operations.session_calls import NOON, begin
@@ -177,6 +179,124 @@ def test_a_receiver_on_a_socket_may_advance_the_clock(server: MockServer, serve:
         sandbox.advance("10m")
 
     assert [first, second] == seen
+
+
+@pytest.fixture(params=["in process", "remote"])
+def overlapped(request: pytest.FixtureRequest, server: MockServer) -> Iterator[Sandbox]:
+    """A sandbox whose session expires after 20 minutes."""
+    source = server if request.param == "in process" else RemoteServer(server.url)
+    with source.sandbox(now=NOON) as sandbox:
+        begin(sandbox)
+        yield sandbox
+
+
+def overlap(sandbox: Sandbox, first: Callable[[], object], *others: Callable[[], object]) -> None:
+    """Run a command in another thread, and while it delivers an event on its way the others, one after another."""
+    arrived, held = threading.Event(), threading.Event()
+    sandbox.receive_webhooks(lambda _: arrived.set() or held.wait(PATIENCE_SECONDS) and None)
+    advancing = threading.Thread(target=first)
+    advancing.start()
+    assert arrived.wait(PATIENCE_SECONDS)
+    for other in others:
+        other()
+    held.set()
+    advancing.join(PATIENCE_SECONDS)
+    assert not advancing.is_alive()
+
+
+def minutes_since_noon(sandbox: Sandbox) -> float:
+    return (sandbox.now - datetime.fromisoformat(NOON)).total_seconds() / 60
+
+
+def test_lengths_of_overlapping_advances_add_up(overlapped: Sandbox) -> None:
+    sandbox, seen = overlapped, []
+
+    def advance() -> None:
+        sandbox.advance(minutes=30)
+        seen.append(minutes_since_noon(sandbox))
+
+    overlap(sandbox, lambda: sandbox.advance("1h"), advance, lambda: sandbox.advance(0), advance)
+
+    assert [90.0, 120.0] == seen
+    assert 120.0 == minutes_since_noon(sandbox)
+
+
+def test_overlapping_sleeps_share_their_time(overlapped: Sandbox) -> None:
+    sandbox, seen = overlapped, []
+
+    def sleep() -> None:
+        sandbox.sleep(30 * 60)
+        seen.append(minutes_since_noon(sandbox))
+
+    overlap(sandbox, lambda: sandbox.sleep(60 * 60), sleep)
+
+    assert [50.0] == seen
+    assert 60.0 == minutes_since_noon(sandbox)
+
+
+def test_a_sleep_shares_the_time_of_an_advance(overlapped: Sandbox) -> None:
+    sandbox = overlapped
+
+    overlap(sandbox, lambda: sandbox.advance("1h"), lambda: sandbox.sleep(30 * 60))
+
+    assert 60.0 == minutes_since_noon(sandbox)
+
+
+@pytest.mark.parametrize("act", ["sleep", "wait"])
+def test_an_instant_that_another_thread_has_passed_meanwhile_is_reached(
+    server: MockServer, monkeypatch: pytest.MonkeyPatch, act: str
+) -> None:
+    with RemoteServer(server.url).sandbox(now=NOON) as sandbox:
+        backend = sandbox._backend
+        run = backend.run
+
+        def run_late(command: Any, /, **arguments: Any) -> JSON:
+            if "to" in arguments:
+                run(command, by="1h")
+            return run(command, **arguments)
+
+        monkeypatch.setattr(backend, "run", run_late)
+        if act == "sleep":
+            sandbox.sleep(60)
+        else:
+            with pytest.raises(CallMismatch, match="at least 1 call of listCampaigns within 1m, got 0"):
+                sandbox.wait_for("listCampaigns", within="1m")
+
+        assert 60.0 == minutes_since_noon(sandbox)
+
+
+def test_an_advance_of_another_epoch_adds_nothing(server: MockServer) -> None:
+    with server.sandbox(now=NOON) as sandbox:
+        begin(sandbox)
+        overlap(sandbox, lambda: sandbox.advance("1h"), sandbox.reset, lambda: sandbox.advance("30m"))
+
+        assert 30.0 == minutes_since_noon(sandbox)
+
+
+def test_an_advance_by_a_receiver_of_the_advance_begins_at_its_instant(server: MockServer) -> None:
+    with server.sandbox(now=NOON) as sandbox:
+        begin(sandbox)
+        sandbox.receive_webhooks(lambda _: 204 if sandbox.advance("10m") == [] else 500)
+        sandbox.advance("1h")
+
+        assert 60.0 == minutes_since_noon(sandbox)
+
+
+def test_advances_of_many_threads_lose_no_time(overlapped: Sandbox) -> None:
+    sandbox = overlapped
+    sandbox.receive_webhooks(lambda _: 204)
+
+    def advance() -> None:
+        for _ in range(10):
+            sandbox.advance("1m")
+
+    threads = [threading.Thread(target=advance) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE_SECONDS)
+
+    assert 40.0 == minutes_since_noon(sandbox)
 
 
 def test_deliveries_of_a_call_on_a_socket_are_sent_after_its_response(server: MockServer, serve: Serve) -> None:

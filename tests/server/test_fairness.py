@@ -233,26 +233,116 @@ def test_a_call_with_a_large_body_takes_a_worker_for_its_sandbox(host: SandboxHo
 # Deliveries
 
 
-def test_the_deliveries_of_a_sandbox_leave_half_of_the_threads_to_the_others() -> None:
-    workers, end, begun = _Workers(4), threading.Event(), []
+class Jobs:
+    """Threads of a server's deliveries, and jobs for its sandboxes that end when the test says so."""
 
-    def send(name: str) -> None:
-        begun.append(name)
-        end.wait(PATIENCE_SECONDS)
+    def __init__(self, threads_max: int) -> None:
+        self.workers = _Workers(threads_max)
+        self.begun: list[str] = []
+        self._ends: dict[str, threading.Event] = {}
 
-    for number in range(20):
-        workers.submit(partial(send, f"a{number}"), "a")
-    workers.submit(partial(send, "b0"), "b")
-    workers.submit(partial(send, "b1"), "b")
-    wait_until(lambda: len(begun) >= 4)
+    def submit(self, *names: str) -> None:
+        """Hand jobs over; the first letter is the sandbox."""
+        for name in names:
+            self._ends[name] = threading.Event()
+            self.workers.submit(partial(self._run, name), name[0])
 
-    assert ["a0", "a1", "b0", "b1"] == sorted(begun)
-    end.set()
-    wait_until(lambda: len(begun) == 22)
-    assert [f"a{number}" for number in range(20)] == sorted((n for n in begun if n[0] == "a"), key=lambda n: int(n[1:]))
-    wait_until(lambda: not workers._begun and not workers._aside)
-    for thread in workers.stop():
-        thread.join()
+    def _run(self, name: str) -> None:
+        self.begun.append(name)
+        self._ends[name].wait(PATIENCE_SECONDS)
+
+    def end(self, *names: str) -> None:
+        for name in names:
+            self._ends[name].set()
+
+    def await_begun(self, *names: str) -> None:
+        """Wait until these have begun, and check that they are all."""
+        wait_until(lambda: len(self.begun) >= len(names))
+        assert sorted(names) == sorted(self.begun)
+
+    def close(self) -> None:
+        self.end(*self._ends)
+        wait_until(lambda: len(self.begun) == len(self._ends))
+        wait_until(lambda: not self.workers._running)
+        for thread in self.workers.stop():
+            thread.join(PATIENCE_SECONDS)
+            assert not thread.is_alive()
+
+
+@pytest.fixture
+def jobs() -> Iterator[Callable[[int], Jobs]]:
+    made: list[Jobs] = []
+
+    def make(threads_max: int) -> Jobs:
+        made.append(Jobs(threads_max))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+def test_the_deliveries_of_a_sandbox_leave_half_of_the_threads_to_the_others(jobs: Callable[[int], Jobs]) -> None:
+    own = jobs(4)
+    of_a = [f"a{number}" for number in range(20)]
+    own.submit(*of_a, "b0", "b1")
+
+    own.await_begun("a0", "a1", "b0", "b1")
+    own.end(*of_a)
+    wait_until(lambda: len(own.begun) == 22)
+    assert of_a == sorted((name for name in own.begun if name[0] == "a"), key=lambda name: int(name[1:]))
+
+
+def test_a_sandbox_without_a_delivery_in_flight_waits_for_no_other_however_many_hold_the_threads(
+    jobs: Callable[[int], Jobs],
+) -> None:
+    own = jobs(4)
+    own.submit("a0", "a1", "b0", "b1", "a2", "c0", "d0")
+    own.await_begun("a0", "a1", "b0", "b1", "c0", "d0")
+
+    own.submit("c1")
+    own.end("c0")
+
+    own.await_begun("a0", "a1", "b0", "b1", "c0", "d0", "c1")
+
+
+def test_sandboxes_take_turns_for_the_threads_that_become_free(jobs: Callable[[int], Jobs]) -> None:
+    own = jobs(3)
+    own.submit("a0", "b0", "c0", "a1", "a2", "b1", "c1")
+    own.await_begun("a0", "b0", "c0")
+
+    own.end("a0")
+    own.await_begun("a0", "b0", "c0", "a1")
+    own.end("b0")
+
+    own.await_begun("a0", "b0", "c0", "a1", "b1")
+
+
+def test_threads_beyond_the_number_end_with_their_jobs(jobs: Callable[[int], Jobs]) -> None:
+    own = jobs(2)
+    own.submit("a0", "b0", "c0", "d0")
+    own.await_begun("a0", "b0", "c0", "d0")
+
+    own.end("a0", "b0", "c0", "d0")
+
+    wait_until(lambda: len(own.workers._threads) == 2)
+
+
+def test_a_delivery_for_which_the_system_has_no_thread_is_sent_when_another_one_has_ended(
+    jobs: Callable[[int], Jobs], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = jobs(4)
+    own.submit("a0")
+    own.await_begun("a0")
+
+    def start(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("threading.Thread.start", start)
+        own.submit("b0")
+        own.end("a0")
+        own.await_begun("a0", "b0")
 
 
 def test_a_function_put_aside_while_the_one_before_it_begins_to_wait_is_run(pool: Callable[[int], Pool]) -> None:

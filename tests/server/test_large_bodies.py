@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import json
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from io import BytesIO
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
@@ -20,6 +23,10 @@ from mockserver.server.hosting.log_lines import ServerLog
 from mockserver.server.http1.server import Server
 from mockserver.server.socket_handler import SocketHandler, error_body
 from tests.server.rawclient import DEADLINE_SECONDS, Answer, RawClient
+from tests.wheels import ROOT, run
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 LARGE = 3 * 1024 * 1024
 MEDIA = "/v1/messaging/media"
@@ -244,3 +251,138 @@ def test_a_body_of_a_call_that_is_deferred_in_process_is_memory_of_its_sandbox(m
     hosted.usage.refresh(hosted.sandbox, hosted.checkpoints, 1)
 
     assert hosted.memory_bytes - before > LARGE
+
+
+# Bodies that cannot be stored
+
+
+class BrokenFile(BytesIO):
+    """A file that cannot be written, or that can no longer be read."""
+
+    def __init__(self, is_writable: bool) -> None:
+        super().__init__()
+        self.is_writable = self.is_readable = is_writable
+
+    def write(self, piece: ReadableBuffer) -> int:
+        if not self.is_writable:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return super().write(piece)
+
+    def read(self, size: int | None = -1) -> bytes:
+        if not self.is_readable:
+            raise OSError(errno.EIO, "Input/output error")
+        return super().read(size)
+
+
+def no_descriptor() -> BrokenFile:
+    raise OSError(errno.EMFILE, "Too many open files")
+
+
+BROKEN = {
+    "no descriptor": (no_descriptor, "[Errno 24] Too many open files"),
+    "full disk": (lambda: BrokenFile(False), "[Errno 28] No space left on device"),
+}
+JSON_BODY = b'{"name": "' + b"x" * 500_000 + b'"}'
+
+
+@pytest.mark.parametrize(("file", "error"), BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize("is_chunked", [False, True], ids=["counted", "chunked"])
+@pytest.mark.parametrize(
+    ("target", "kind", "body"),
+    [(MEDIA, "multipart/form-data; boundary=b", UPLOAD), ("/v1/campaigns", "application/json", JSON_BODY)],
+    ids=["upload", "json"],
+)
+def test_a_call_whose_body_cannot_be_stored_is_an_internal_error_with_its_entry(
+    served: Served,
+    monkeypatch: pytest.MonkeyPatch,
+    file: Callable[[], BrokenFile],
+    error: str,
+    is_chunked: bool,
+    target: str,
+    kind: str,
+    body: bytes,
+) -> None:
+    monkeypatch.setattr("mockserver.server.http1.body.TemporaryFile", file)
+    framing = "Transfer-Encoding: chunked" if is_chunked else f"Content-Length: {len(body)}"
+    content = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if is_chunked else body
+    fields = (f"X-API-Key: {served.hosted.tenant.secret_key}", f"Content-Type: {kind}", framing)
+
+    answer = served.ask("POST", target, *fields, body=content)
+
+    assert (500, "INTERNAL_ERROR") == (answer.status, answer.json()["code"])
+    reason = f"the mock could not store the body: {error}"
+    assert f"base.internal: {reason}" == answer.headers["x-mock-reason"]
+    (entry,) = served.hosted.sandbox.journal.exchanges
+    assert entry.error is not None
+    assert (500, "INTERNAL_ERROR", reason) == (entry.status, entry.error.code, entry.error.reason)
+    assert [] == media(served)
+    until(lambda: served.taken_bytes == 0)
+    assert 200 == served.ask("GET", "/v1/campaigns", fields[0]).status
+
+
+def test_a_command_whose_body_cannot_be_stored_is_refused(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mockserver.server.http1.body.TemporaryFile", no_descriptor)
+    body = b'{"given": {}}' + b" " * 500_000
+
+    token = f"Authorization: Bearer {TOKEN}"
+    answer = served.ask("POST", "/_mock/scenarios", token, f"Content-Length: {len(body)}", body=body)
+
+    assert (500, "MOCK_INTERNAL_ERROR") == (answer.status, answer.json()["code"])
+    assert "the mock could not store the body: [Errno 24] Too many open files" == answer.json()["message"]
+
+
+def test_a_delayed_upload_whose_file_cannot_be_read_any_more_is_an_internal_error(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = BrokenFile(True)
+    monkeypatch.setattr("mockserver.server.http1.body.TemporaryFile", lambda: file)
+    with RawClient(served.server.port) as client:
+        begin_delayed(served, client)
+        file.is_readable = False
+        served.wait(3600.0)
+
+        assert (500, "INTERNAL_ERROR") == ((answer := client.answer()).status, answer.json()["code"])
+    assert [500] == [entry.status for entry in served.hosted.sandbox.journal.exchanges]
+
+
+def test_a_replay_leaves_out_the_body_that_was_not_stored(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mockserver.server.http1.body.TemporaryFile", no_descriptor)
+    key = f"X-API-Key: {served.hosted.tenant.secret_key}"
+    served.ask("POST", MEDIA, key, f"Content-Length: {len(UPLOAD)}", body=UPLOAD)
+
+    (call,) = served.ask("GET", "/_mock/replay", f"Authorization: Bearer {TOKEN}").json()["calls"]
+
+    assert ("POST /v1/messaging/media", True) == (call["call"], call["cut"])
+
+
+# The last descriptor is taken before the body arrives: a module that is loaded from then on cannot be.
+WITHOUT_DESCRIPTORS = """
+import resource, socket, sys
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
+from mockserver.server.http1.server import Server
+from mockserver.server.socket_handler import SocketHandler, error_body
+
+host = SandboxHost()
+hosted = host.create(SandboxConfig("demo"), id=DEFAULT_ID)
+with Server(SocketHandler(host), error_body=error_body, log=lambda line: None) as server:
+    client = socket.create_connection(("127.0.0.1", server.port))
+    head = ["POST /v1/messaging/media HTTP/1.1", "Host: x", f"X-API-Key: {hosted.tenant.secret_key}", "Expect: 100-continue"]
+    client.sendall("\\r\\n".join([*head, "Content-Length: 3000000", "", ""]).encode())
+    assert client.recv(100).startswith(b"HTTP/1.1 100")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    client.sendall(b"x" * 3_000_000)
+    answer = client.recv(65536)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    print(answer.partition(b"\\r\\n")[0].decode(), [entry.error.reason for entry in hosted.sandbox.journal.exchanges])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no limit of descriptors to set")
+def test_without_a_free_descriptor_an_upload_has_its_answer_and_its_entry() -> None:
+    done = run(sys.executable, "-c", WITHOUT_DESCRIPTORS, PYTHONPATH=str(ROOT))
+
+    status, _, reasons = done.stdout.partition(" [")
+    assert "HTTP/1.1 500 Internal Server Error" == status
+    assert reasons.startswith('"the mock could not store the body: [Errno')

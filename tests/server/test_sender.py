@@ -223,6 +223,57 @@ def test_a_name_that_resolves_to_another_machine_is_refused_when_it_is_sent(monk
     assert "refused: localhost is 192.0.2.7, which is not this machine" == post("http://localhost:1/").error
 
 
+PRIVATE = ["127.0.0.1", "10.0.0.7", "172.18.0.3", "192.168.1.1", "169.254.169.254", "0.0.0.0", "::1", "fd00::1", "::ffff:127.0.0.1"]  # fmt: skip
+
+
+@pytest.mark.parametrize("address", PRIVATE)
+def test_a_name_that_was_allowed_does_not_allow_this_machine_and_its_network(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    resolve_to(monkeypatch, "8.8.8.8", address)
+    connected: list[object] = []
+    monkeypatch.setattr("socket.socket.connect", lambda _, to: connected.append(to))
+
+    outcome = post("http://hooks.example:1/", HttpSender(frozenset({"hooks.example"})))
+
+    reason = "which is on this machine or on a private network; expected a public address, or --allow-webhook-host"
+    assert (
+        f"refused: hooks.example is {address}, {reason} {address}, or --allow-webhook-host localhost" == outcome.error
+    )
+    assert [] == connected
+
+
+@pytest.mark.parametrize("address", PRIVATE)
+@pytest.mark.parametrize("also", ["localhost", "the address"])
+def test_a_name_that_was_allowed_with_this_machine_or_with_its_address_is_a_target(address: str, also: str) -> None:
+    allowed = {"hooks.example", address if also == "the address" else also}
+
+    assert url_policy.address_rejection("hooks.example", address, allowed) is None
+
+
+def test_the_address_of_a_name_is_checked_for_each_connection(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
+    server = serve(app(lambda _: None))
+    real, connect = socket.getaddrinfo, socket.socket.connect
+    addresses = ["8.8.8.8", "127.0.0.1"]
+
+    def getaddrinfo(host: str, port: int, *rest: Any, **named: Any) -> list[Any]:
+        return real(addresses.pop(0) if host == "hooks.example" else host, port, *rest, **named)
+
+    monkeypatch.setattr("socket.getaddrinfo", getaddrinfo)
+    monkeypatch.setattr("socket.socket.connect", lambda wire, to: connect(wire, ("127.0.0.1", to[1])))
+    sender = HttpSender(frozenset({"hooks.example"}))
+    url = f"http://hooks.example:{server.port}/"
+
+    assert 200 == post(url, sender).status
+    assert str(post(url, sender).error).startswith("refused: hooks.example is 127.0.0.1, which is on this machine")
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111"])
+def test_a_name_that_was_allowed_allows_its_public_addresses(address: str) -> None:
+    assert url_policy.address_rejection("hooks.example", address, {"hooks.example"}) is None
+    assert "which is not this machine" == url_policy.address_rejection("localhost", address, {"localhost"})
+
+
 def test_the_connection_is_made_to_the_address_that_was_checked(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
     hosts = []
     server = serve(app(lambda request: hosts.append(request.headers["Host"])))

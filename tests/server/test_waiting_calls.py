@@ -174,6 +174,17 @@ def test_a_late_answer_to_a_client_that_has_closed_its_socket_is_lost(mockserver
     )
 
 
+def test_a_wait_for_a_call_without_an_answer_ends_when_its_answer_is_lost(mockserver: Sandbox) -> None:
+    arguments = {"status": None, "timeout": 3_600}
+    waiting = threading.Thread(target=mockserver.wait_for, args=("listCampaigns",), kwargs=arguments, daemon=True)
+    with RawClient(urlsplit(mockserver.base_url).port) as client:
+        _late_answer(mockserver, client)
+        waiting.start()
+
+    waiting.join(PATIENCE_SECONDS)
+    assert not waiting.is_alive()
+
+
 # What curl's exit code is for each (52 empty reply, 56 failure in receiving, 18 partial file, 28 timeout).
 CURL: dict[str, tuple[JSON, int]] = {
     "drop": ({"drop": "after"}, 52),

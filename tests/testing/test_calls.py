@@ -284,6 +284,58 @@ def test_expecting_waits_for_other_threads_on_request(sandbox: Sandbox) -> None:
     worker.join()
 
 
+@pytest.mark.parametrize("clock", [None, "follow"])
+def test_a_wait_looks_at_the_journal_at_its_begin_and_at_its_end_if_nothing_happens(clock: Any) -> None:
+    looks: list[int] = []
+    with MockServer() as server, server.sandbox(clock=clock) as sandbox:
+
+        def look() -> bool:
+            looks.append(len(sandbox.calls.exchanges))
+            return False
+
+        assert not sandbox._backend.wait_until(look, 0.05)
+
+    assert looks in ([0, 0], [0, 0, 0])
+
+
+def test_two_waits_do_not_wake_each_other(sandbox: Sandbox) -> None:
+    looks: list[int] = []
+
+    def look() -> bool:
+        looks.append(len(sandbox.calls.exchanges))
+        return False
+
+    waits = [threading.Thread(target=sandbox._backend.wait_until, args=(look, 0.05)) for _ in range(2)]
+    for wait in waits:
+        wait.start()
+    for wait in waits:
+        wait.join()
+
+    assert len(looks) <= 6
+
+
+def test_a_wait_looks_again_after_each_call_of_another_thread(sandbox: Sandbox) -> None:
+    looked, looks = threading.Event(), [0]
+
+    def look() -> bool:
+        looks.append(len(sandbox.calls.exchanges))
+        looked.set()
+        return looks[-1] == 3
+
+    def call() -> None:
+        for _ in range(3):
+            looked.wait()
+            looked.clear()
+            sandbox.call("GET", "/v1/campaigns")
+
+    calling = threading.Thread(target=call)
+    calling.start()
+
+    assert sandbox._backend.wait_until(look, 60)
+    calling.join()
+    assert [0, 1, 2, 3] == sorted(set(looks))
+
+
 def test_a_finished_wait_leaves_no_listener(sandbox: Sandbox) -> None:
     missed(lambda: sandbox.wait_for("createCampaign", timeout=0.01))
 

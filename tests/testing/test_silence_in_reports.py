@@ -77,3 +77,71 @@ def test_the_absence_of_calls_follows_the_exception_of_the_test(suite: Suite) ->
 
     assert re.fullmatch(r"The test raised KeyError: 'campaigns' at test_mine\.py:\d+ `{}\['campaigns'\]`", found[0])
     assert "No call reached sandbox_1 before that" == found[1]
+
+
+PROXIES = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"]
+SILENT = """
+    def test_it(mockserver):
+        assert mockserver.base_url == ""
+"""
+
+
+@pytest.fixture
+def without_proxy(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    for name in [*PROXIES, "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"]:
+        monkeypatch.delenv(name, raising=False)
+    return monkeypatch
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_a_proxy_of_the_environment_is_named_if_no_call_arrived(
+    suite: Suite, without_proxy: pytest.MonkeyPatch, name: str
+) -> None:
+    without_proxy.setenv(name, "http://user:secret@proxy.example:3128")
+    found = reported(suite, SILENT)
+
+    line = f"  {name} is set: a client that obeys it sends its calls to that proxy; set NO_PROXY=127.0.0.1 for this address"
+    assert "No call reached sandbox_1;" == found[0]
+    assert line == found[2]
+    assert not [each for each in found if "secret@" in each]
+
+
+def test_a_proxy_is_named_next_to_what_the_client_made_of_its_answer(
+    suite: Suite, without_proxy: pytest.MonkeyPatch
+) -> None:
+    without_proxy.setenv("HTTP_PROXY", "http://proxy.example:3128")
+    found = reported(suite, "\n    def test_it(mockserver):\n        assert {}[mockserver.base_url]\n")
+
+    assert "No call reached sandbox_1 before that" == found[0]
+    assert found[1].startswith("  HTTP_PROXY is set: ")
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {},
+        {"HTTP_PROXY": ""},
+        {"HTTPS_PROXY": "http://proxy.example:3128"},
+        {"HTTP_PROXY": "http://proxy.example:3128", "NO_PROXY": "localhost,127.0.0.1"},
+        {"http_proxy": "http://proxy.example:3128", "no_proxy": "*"},
+    ],
+    ids=repr,
+)
+def test_no_proxy_is_named_that_takes_no_call_of_the_sandbox(
+    suite: Suite, without_proxy: pytest.MonkeyPatch, variables: dict[str, str]
+) -> None:
+    for name, value in variables.items():
+        without_proxy.setenv(name, value)
+    found = reported(suite, SILENT)
+
+    assert "No call reached sandbox_1;" == found[0]
+    assert not [each for each in found if "PROXY" in each.upper()]
+
+
+def test_no_proxy_is_named_if_a_call_arrived(suite: Suite, without_proxy: pytest.MonkeyPatch) -> None:
+    without_proxy.setenv("HTTP_PROXY", "http://proxy.example:3128")
+    found = reported(
+        suite, "\n    def test_it(mockserver):\n        create(mockserver)\n        assert not mockserver.base_url\n"
+    )
+
+    assert not [each for each in found if "PROXY" in each]

@@ -74,6 +74,8 @@ def handle_call(sandbox: SandboxState, call: Call) -> CallResult:
         _require_rate_budget(sandbox, call)
         if call.excess is not None:
             raise _head_refusal(sandbox, call.excess)
+        if call.body_failure is not None:
+            raise ApiError("INTERNAL_ERROR", clause="base.internal", reason=call.body_failure)
         if endpoint.body == "json":
             value = validation.parse_body(sandbox, endpoint, call)
             body = (

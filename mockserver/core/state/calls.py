@@ -54,6 +54,7 @@ class Call(NamedTuple):
     `cut_from_bytes` is the size of the whole body if a record holds only its beginning, else None.
     `number` is the call's number, from 1, among those that a rule defers; 0 for any other call.
     `excess` is what its head has beyond the mock's bounds, else None.
+    `body_failure` is why the mock could not store the body, else None.
     """
 
     method: str
@@ -69,6 +70,7 @@ class Call(NamedTuple):
     cut_from_bytes: int | None = None
     number: int = 0
     excess: Excess | None = None
+    body_failure: str | None = None
 
     @property
     def key(self) -> str:

@@ -193,11 +193,26 @@ class SandboxState:
         """The latest instant that this sandbox has used."""
         return self.clock.now
 
+    @property
+    def has_history(self) -> bool:
+        """True with a recorded call, a transition or a timer."""
+        return self.journal.last_exchange > 0 or self.journal.last_transition > 0 or bool(self.timers)
+
+    @property
+    def can_go_back(self) -> bool:
+        """True if a clock that follows goes back with the process: without a history, and without rules, which may advance it."""
+        return not (self.has_history or self.rule_set.rules)
+
     def read_clock(self) -> Instant:
-        """Return the current instant of the sandbox's clock, never before the latest one used; it stops at the last instant."""
+        """
+        Return the current instant of the sandbox's clock; it stops at the last instant.
+
+        It is never before the latest one used, unless the clock can go back: it waits for the process.
+        """
         if self.clock.frozen:
             return self.clock.now
-        return max(self.clock.now, min(self.process_now() + self.clock.lead, LATEST))
+        instant = min(self.process_now() + self.clock.lead, LATEST)
+        return instant if instant >= self.clock.now or self.can_go_back else self.clock.now
 
     def set_now(self, instant: Instant) -> None:
         """Set the latest instant used."""

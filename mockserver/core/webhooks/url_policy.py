@@ -1,14 +1,15 @@
 """
 Allowed urls of webhooks: those of the hosts that the operator of the mock has allowed, by default this machine alone.
 
-A server that other machines reach does not allow its own machine: each tenant could read what listens there.
+A server that other machines reach does not allow its own machine: each tenant could read what listens there. So it does not
+allow a name that resolves to it, or to a private address, either.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -20,7 +21,7 @@ _NAME: Final = r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?"
 
 
 def rejection_reason(url: str, allowed_hosts: Collection[str]) -> str | None:
-    """Return the expectation that the url does not meet, or None; the sender checks the address of a name."""
+    """Return the expectation that the url does not meet, or None; see `address_rejection` for the address of a name."""
     try:
         parts = urlsplit(url)
         host, port = (parts.hostname or "").lower(), parts.port
@@ -34,13 +35,42 @@ def rejection_reason(url: str, allowed_hosts: Collection[str]) -> str | None:
         return "a url without a user or password"
     if port == 0:
         return "a url with a port from 1 to 65535"
-    allows_this_machine = any(map(is_local_host, allowed_hosts))
+    allows_this_machine = _allows_this_machine(allowed_hosts)
     if host in allowed_hosts or (allows_this_machine and is_local_host(host)):
         return None
     allowed = "a host allowed by --allow-webhook-host (in Python `allow_webhook_hosts`)"
     if allows_this_machine:
         return f"this machine (localhost, 127.0.0.1, [::1]), or {allowed}"
     return f"{allowed}; other machines reach this server, so its own is one only with --allow-webhook-host localhost"
+
+
+def address_rejection(host: str, address: str, allowed_hosts: Collection[str]) -> str | None:
+    """
+    Return why a webhook to this host is not sent to this address of it, or None.
+
+    A name that is allowed allows its public addresses. What its resolver makes of it later is no decision of the operator:
+    an address of this machine or of a private network is allowed by itself, or by allowing this machine.
+    """
+    allows_this_machine = _allows_this_machine(allowed_hosts)
+    if _is_among(address, allowed_hosts) or (allows_this_machine and is_loopback(address)):
+        return None
+    if host not in allowed_hosts or is_local_host(host):
+        return "which is not this machine"
+    if allows_this_machine or _parsed(address).is_global:
+        return None
+    return (
+        f"which is on this machine or on a private network; expected a public address, or --allow-webhook-host {address}, "
+        "or --allow-webhook-host localhost"
+    )
+
+
+def _allows_this_machine(allowed_hosts: Collection[str]) -> bool:
+    return any(map(is_local_host, allowed_hosts))
+
+
+def _is_among(address: str, hosts: Collection[str]) -> bool:
+    """Return True if one of the hosts is this address, in any notation."""
+    return any(_parsed(host) == _parsed(address) for host in hosts if is_address(host))
 
 
 def host_name(text: str) -> str:
@@ -60,16 +90,20 @@ def is_local_host(host: str) -> bool:
 
 def is_loopback(address: str) -> bool:
     """Return True for an address of the loopback interface."""
-    try:
-        return ip_address(address.partition("%")[0]).is_loopback
-    except ValueError:
-        return False
+    return is_address(address) and _parsed(address).is_loopback
 
 
 def is_address(host: str) -> bool:
     """Return True for an IP address, False for a name."""
     try:
-        ip_address(host.partition("%")[0])
+        _parsed(host)
     except ValueError:
         return False
     return True
+
+
+def _parsed(address: str) -> IPv4Address | IPv6Address:
+    """Return an address without its zone, and an IPv4 address that is written as IPv6 as what it is."""
+    parsed = ip_address(address.partition("%")[0])
+    mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
+    return mapped or parsed

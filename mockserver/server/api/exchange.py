@@ -49,8 +49,8 @@ class ClientWait(Protocol):
             `passed`, `canceled` by a new epoch, or `timed-out` if the client gives up before.
         """
 
-    def stored_body(self) -> Callable[[], bytes | None] | None:
-        """Return what reads the call's body again after a wait, from a file; None if the call has to hold it."""
+    def stored_body(self) -> Callable[[], tuple[bytes | None, str | None]] | None:
+        """Return what reads the call's body again after a wait, or why it cannot; None if the call has to hold the body."""
 
     def if_lost(self, note: Callable[[], None]) -> None:
         """Call `note` if the response does not reach the client."""
@@ -254,7 +254,8 @@ class ExchangeWithRules:
         sandbox, match = self._sandbox, self._match
         read_body = self._client.stored_body()
         if read_body is not None and waited == "passed":
-            self._call = self._call._replace(body=read_body())
+            body, failure = read_body()
+            self._call = self._call._replace(body=body, body_failure=failure)
         with sandbox.lock:
             if waited == "canceled" or sandbox.epoch != self._epoch:
                 return self.response

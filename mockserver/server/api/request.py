@@ -226,6 +226,7 @@ class HttpRequest(NamedTuple):
         body: the whole body; None if it was larger than the limit of its target and was not read.
         base_url: the address that the client used, for the urls that a response contains.
         excess: what the head has beyond the mock's bounds, or None.
+        body_failure: why the mock could not store the body, or None.
     """
 
     method: str
@@ -234,6 +235,7 @@ class HttpRequest(NamedTuple):
     body: bytes | None
     base_url: str
     excess: Excess | None = None
+    body_failure: str | None = None
 
     @classmethod
     def create(
@@ -362,4 +364,5 @@ def parse_call(request: HttpRequest) -> Call:
         read_files=files_of if is_upload else no_files,
         base_url=request.base_url,
         excess=request.excess,
+        body_failure=request.body_failure,
     )

@@ -130,7 +130,7 @@ def _call(sandbox: SandboxState, hide: Redactor, call: Call, exchange: JournalEn
     headers = {name: value for name, value in call.headers.items() if name not in _OMITTED}
     if call.excess is not None:
         return {"call": f"{call.method} {hide.text(call.path)[:100]}", "cut": True}
-    is_cut = call.cut_from_bytes is not None
+    is_cut = call.cut_from_bytes is not None or call.body_failure is not None
     body = _cut_body(hide, call, value) if is_cut else _body(sandbox, hide, call)
     if "json" in body:
         headers.pop("content-type", None)

@@ -79,8 +79,12 @@ def set_clock(hosted: HostedSandbox, args: Arguments) -> answers.ClockState:
     return views.clock(hosted.sandbox)
 
 
-def advance_clock(hosted: HostedSandbox, args: Arguments) -> answers.Advanced:
-    """Let time pass, deliver what falls due, and return what happened on the way, in order."""
+def advance_clock(hosted: HostedSandbox, args: Arguments, *, in_order: bool = True) -> answers.Advanced:
+    """
+    Let time pass, deliver what falls due, and return what happened on the way, in order.
+
+    `by` counts from the end of the commands `by` that are in progress; from now, if it is not `in_order`.
+    """
     if len(args) != 1:
         raise ControlError(
             "MOCK_BAD_ADVANCE",
@@ -100,7 +104,7 @@ def advance_clock(hosted: HostedSandbox, args: Arguments) -> answers.Advanced:
                 "MOCK_BAD_DURATION",
                 f"by: got {args['by']!r}; expected 20m, 1h30m, 3500ms, PT20M or seconds, not negative",
             )
-        end = {"by": by}
+        end = {"by": by, "in_order": in_order}
     hosted.dispatch_webhooks(raises_blocked=True)
     try:
         fired = hosted.advance(**end)

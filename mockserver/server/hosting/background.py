@@ -1,10 +1,10 @@
 """
 Background workers of `mockserver serve`: they send what falls due, and run timers without a request.
 
-Each endpoint has one request in flight at a time, so that a slow endpoint delays no other, and a sandbox has at most half of
-the threads, so that many slow endpoints delay no other sandbox. Waits are in real time, also if
-the process's clock is frozen. After `stop` only a busy thread remains; it ends with its work or with the process, which
-does not wait for it.
+Each endpoint has one request in flight at a time, so that a slow endpoint delays no other. A sandbox has at most half of
+the threads, and one that has none gets one beyond their number, so that slow endpoints delay no other sandbox. Waits are
+in real time, also if the process's clock is frozen. After `stop` only a busy thread remains; it ends with its work or
+with the process, which does not wait for it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("mockserver")
 _TICK_SECONDS = 1.0
-_THREADS_MAX = 32  # requests in flight, of all sandboxes
+_THREADS_MAX = 32  # for requests in flight, but for one of each sandbox
 _GRACE_SECONDS = 0.2  # for threads to end
 
 
@@ -36,64 +36,89 @@ class _Workers:
     """
     Threads that run jobs, started on demand. They are daemons: those of an executor would delay the process's end.
 
-    The jobs for one get half of the threads at most; those beyond wait aside, so that the others find a thread.
+    1. The jobs for one begin in their order.
+    2. One for whom no job runs gets a thread, also beyond the bound: it waits for nobody else's receivers.
+    3. All further jobs share the threads up to the bound, at most half of them for one; those for different ones take turns.
     """
 
     def __init__(self, threads_max: int) -> None:
         self._threads_max = threads_max
         self._share = max(1, threads_max // 2)
-        self._jobs: SimpleQueue[tuple[object, Callable[[], None]] | None] = SimpleQueue()
-        self._idle = threading.Semaphore(0)
+        self._jobs: SimpleQueue[tuple[object, Callable[[], None]] | None] = SimpleQueue()  # a thread takes each now
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
-        self._begun: Counter[object] = Counter()  # jobs that are queued or run, by whom they are for
-        self._aside: dict[object, deque[Callable[[], None]]] = {}
+        self._idle = 0  # threads without a job
+        self._running: Counter[object] = Counter()  # by whom they are for
+        self._waiting: dict[object, deque[Callable[[], None]]] = {}  # by whom they are for, the next turn first
+        self._is_stopping = False
 
     def submit(self, job: Callable[[], None], to: object) -> None:
         """Run the job in a thread, once one is free; `to` is whom it is for."""
         with self._lock:
-            if self._begun[to] >= self._share:
-                self._aside.setdefault(to, deque()).append(job)
-                return
-            self._begun[to] += 1
-        self._jobs.put((to, job))
-        if self._idle.acquire(blocking=False):
-            return
-        with self._lock:
-            if len(self._threads) < self._threads_max:
-                self._threads.append(threading.Thread(target=self._run, name="mockserver sender", daemon=True))
-                self._threads[-1].start()
+            self._waiting.setdefault(to, deque()).append(job)
+            self._begin_next(to)
 
     def stop(self) -> list[threading.Thread]:
-        """Have all threads end once the jobs have run, and return them."""
+        """Have all threads end once the jobs that run have ended, and return them."""
         with self._lock:
-            threads, self._threads_max = self._threads, 0
+            self._is_stopping = True
+            self._waiting.clear()
+            threads = list(self._threads)
         for _ in threads:
             self._jobs.put(None)
         return threads
 
+    def _begin_next(self, to: object) -> None:
+        """Begin the next job for one, if it may begin now. Lock: the caller holds it."""
+        if not self._may_begin(to) or not self._take_thread():
+            return
+        waiting = self._waiting.pop(to)
+        self._running[to] += 1
+        self._jobs.put((to, waiting.popleft()))
+        if waiting:
+            self._waiting[to] = waiting  # behind the others
+
+    def _may_begin(self, to: object) -> bool:
+        if self._is_stopping:
+            return False
+        running = self._running[to]
+        return not running or (running < self._share and len(self._threads) - self._idle < self._threads_max)
+
+    def _take_thread(self) -> bool:
+        """Reserve an idle thread, or start one; return False if the system has none."""
+        if self._idle:
+            self._idle -= 1
+            return True
+        thread = threading.Thread(target=self._run, name="mockserver sender", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # the job begins when another one has ended
+            return False
+        self._threads.append(thread)
+        return True
+
     def _run(self) -> None:
-        while (taken := self._jobs.get()) is not None:
+        is_surplus = False
+        while not is_surplus and (taken := self._jobs.get()) is not None:
             to, job = taken
             job()
-            following = self._end(to)
-            if following is None:
-                self._idle.release()
-            else:
-                self._jobs.put((to, following))  # behind the jobs for others
-            del taken, to, job, following  # an idle thread keeps no closed sandbox alive
+            is_surplus = self._end(to)
+            del taken, to, job  # an idle thread keeps no closed sandbox alive
 
-    def _end(self, to: object) -> Callable[[], None] | None:
-        """Count the end of a job, and return the next one that waits aside."""
+    def _end(self, to: object) -> bool:
+        """Count the end of a job and begin those that may begin now; return True if the present thread is not needed."""
         with self._lock:
-            aside = self._aside.get(to)
-            if aside:
-                return aside.popleft()
-            self._aside.pop(to, None)
-            self._begun[to] -= 1
-            if not self._begun[to]:
-                del self._begun[to]
-            return None
+            self._idle += 1
+            self._running[to] -= 1
+            if not self._running[to]:
+                del self._running[to]
+            for waiting in list(self._waiting):
+                self._begin_next(waiting)
+            is_surplus = self._idle > 0 and len(self._threads) > self._threads_max
+            if is_surplus:
+                self._idle -= 1
+                self._threads.remove(threading.current_thread())
+            return is_surplus
 
 
 class BackgroundWorker:

@@ -294,10 +294,15 @@ class HostedSandbox:
             notify()
 
     def advance(
-        self, *, by: Duration | None = None, to: Instant | Literal["next"] | None = None, until_idle: bool = False
+        self,
+        *,
+        by: Duration | None = None,
+        to: Instant | Literal["next"] | None = None,
+        until_idle: bool = False,
+        in_order: bool = False,
     ) -> list[FiredTimer]:
         """Advance the clock and send on the way (see `WebhookDispatcher.advance`). Lock: the caller does not hold it."""
-        return self.dispatch.advance(by=by, to=to, until_idle=until_idle)
+        return self.dispatch.advance(by=by, to=to, until_idle=until_idle, in_order=in_order)
 
     def elapse(self, by: Duration) -> list[FiredTimer]:
         """Advance the clock for a call in process that waits; what its thread cannot send stays due."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from os import SEEK_END
+from tempfile import TemporaryFile
 from typing import IO
 
 from httptools import HttpParserError, HttpRequestParser
@@ -54,7 +56,8 @@ class RequestBody:
     """
     Reads one body from the bytes of its connection.
 
-    Its connection calls `write` off the event loop whenever `has_much_unwritten` is true, and `close` in the end.
+    Its connection calls `write` off the event loop whenever `has_much_unwritten` is true, `lose` if that fails, and `close`
+    in the end.
 
     Args:
         length: in bytes, None for a chunked body.
@@ -71,8 +74,8 @@ class RequestBody:
     """
 
     __slots__ = (
-        "_chunks", "_counted", "_file", "_is_closed", "_left", "_max_bytes", "_skipped", "_total", "_unwritten", "give_way",
-        "is_beyond", "is_whole", "is_writing", "received_bytes", "size_bytes",
+        "_chunks", "_counted", "_failure", "_file", "_is_closed", "_left", "_max_bytes", "_skipped", "_total", "_unwritten",
+        "give_way", "is_beyond", "is_whole", "is_writing", "received_bytes", "size_bytes",
     )  # fmt: skip
 
     def __init__(self, length: int | None, max_bytes: int, total: BodyTotal, give_way: Callable[[], None]) -> None:
@@ -86,6 +89,7 @@ class RequestBody:
         self._chunks = _Chunks(self._store) if length is None else None
         self._unwritten = bytearray()  # the part that is not in the file
         self._file: IO[bytes] | None = None  # of a large body
+        self._failure: Exception | None = None  # of the write that has lost the body
         self.is_writing = self._is_closed = False
         self._total = total
         self._counted = 0  # in the total
@@ -102,7 +106,8 @@ class RequestBody:
             self.is_whole = not self._left
         self.received_bytes += taken
         del received[:taken]
-        uncounted = 0 if self.size_bytes <= SMALL_MAX_BYTES or self.is_beyond else self.size_bytes - self._counted
+        is_stored = not self.is_beyond and self._failure is None
+        uncounted = self.size_bytes - self._counted if is_stored and self.size_bytes > SMALL_MAX_BYTES else 0
         if uncounted:
             self._counted += uncounted
             self._total.add(self, uncounted)
@@ -112,7 +117,7 @@ class RequestBody:
     def _store(self, piece: bytes) -> None:
         self.size_bytes += len(piece)
         self.is_beyond = self.is_beyond or self.size_bytes > self._max_bytes
-        if self.is_beyond:
+        if self.is_beyond or self._failure is not None:
             self._skipped += len(piece)
         else:
             self._unwritten += piece
@@ -130,12 +135,16 @@ class RequestBody:
     def write(self) -> None:
         """Write what has arrived to the file, in any thread; a slow disk then delays only this body."""
         if self._file is None:
-            from tempfile import TemporaryFile
-
             self._file = TemporaryFile()  # noqa: SIM115 - `close` closes it
         unwritten, self._unwritten = self._unwritten, bytearray()
         self._file.seek(0, SEEK_END)
         self._file.write(unwritten)
+
+    def lose(self, failure: Exception) -> None:
+        """Drop the body, of which a part could not be written, and all that arrives of it later; `read` raises the failure."""
+        self._failure = failure
+        self._unwritten = bytearray()
+        self._total.note_whole(self)
 
     @property
     def can_skip(self) -> bool:
@@ -143,13 +152,16 @@ class RequestBody:
         return self._left <= SKIPPED_MAX_BYTES and self._skipped <= SKIPPED_MAX_BYTES
 
     def content(self) -> bytes | RequestBody | None:
-        """Return the body, itself if it is in a file; None for one beyond its bound."""
+        """Return the body, itself if it is in a file or lost; None for one beyond its bound."""
         if self.is_beyond:
             return None
-        return bytes(self._unwritten) if self._file is None else self
+        is_in_memory = self._file is None and self._failure is None
+        return bytes(self._unwritten) if is_in_memory else self
 
     def read(self) -> bytes:
-        """Return the body that is in a file, in any thread, until it is closed."""
+        """Return the body that is in a file, in any thread, until it is closed; raise OSError if the file is not complete."""
+        if self._failure is not None:
+            raise OSError(str(self._failure)) from self._failure
         if self._unwritten:
             self.write()
         assert self._file is not None
@@ -159,8 +171,8 @@ class RequestBody:
     def end_write(self) -> None:
         """Note that no worker writes any more; close the file, if the body was closed meanwhile."""
         self.is_writing = False
-        if self._is_closed and self._file is not None:
-            self._file.close()
+        if self._is_closed:
+            self._close_file()
 
     def close(self) -> None:
         """Delete the file of a large body, and count it no longer; a second call does nothing."""
@@ -169,8 +181,13 @@ class RequestBody:
         if self._counted:
             self._total.remove(self, self._counted)
             self._counted = 0
-        if self._file is not None and not self.is_writing:
-            self._file.close()
+        if not self.is_writing:
+            self._close_file()
+
+    def _close_file(self) -> None:
+        if self._file is not None:
+            with suppress(OSError):  # a disk that is full still
+                self._file.close()
 
 
 class _Chunks:

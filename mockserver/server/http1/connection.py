@@ -300,21 +300,26 @@ class Connection:
             self._pace_body()
 
     async def _write_to_file(self, body: RequestBody) -> None:
-        """Write what has arrived of a large body to its file, and continue to read it."""
+        """Write what has arrived of a large body to its file, and continue to read it; if that fails, respond without it."""
         body.is_writing = True
+        is_lost = False
         try:
             await self._shared.workers.run(body.write, _SPOOLING)
-        except Exception:  # noqa: BLE001 - a full disk
+        except Exception as failure:  # noqa: BLE001 - a full disk
+            is_lost = True
             if self._body is body:
                 self._report()
-                self.wire.abort()
-            return
+                body.lose(failure)
         finally:
             body.end_write()
             if self._body is body:
                 self.task = None
-        if self._body is body:
-            self.wire.active_at = self._loop.time()
+        if self._body is not body:
+            return
+        self.wire.active_at = self._loop.time()
+        if is_lost and self._head is not None:
+            self._respond_with_body(self._head, body)
+        else:
             self.wire.resume_reading()
 
     def _respond_with_body(self, head: RequestHead, body: RequestBody) -> None:

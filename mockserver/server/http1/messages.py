@@ -14,7 +14,7 @@ class SpooledBody(Protocol):
     """A large body in a file, until the response to its request is sent."""
 
     def read(self) -> bytes:
-        """Return the whole body, in a worker; it may be read again."""
+        """Return the whole body, in a worker; it may be read again. OSError if it could not be stored."""
 
 
 class Request:

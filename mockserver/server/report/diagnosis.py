@@ -350,8 +350,8 @@ def _no_calls_hint(snapshot: SandboxSnapshot, failure: Failure | None = None) ->
     if snapshot.calls_without_prefix:
         return [f"No call reached {snapshot.id};", f"  {calls_without_prefix(snapshot)}"]
     if failure is not None and failure.raised is not None and not _OF_A_CONNECTION.search(failure.raised):
-        return [f"No call reached {snapshot.id} before that"]
-    return [f"No call reached {snapshot.id};", f"  {hints.address(snapshot)}"]
+        return [f"No call reached {snapshot.id} before that", *hints.proxy(snapshot)]
+    return [f"No call reached {snapshot.id};", f"  {hints.address(snapshot)}", *hints.proxy(snapshot)]
 
 
 def _is_aside(snapshot: SandboxSnapshot, call: Call) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from mockserver.server.report.snapshot import SandboxSnapshot
 
 
@@ -44,6 +46,16 @@ def catch_up(snapshot: SandboxSnapshot) -> str:
 def one_clock(snapshot: SandboxSnapshot) -> str:
     """Return the fix of a client that compares the sandbox's instants with its own clock."""
     return f"this sandbox is at {snapshot.clock['now']}; freeze the process there too, or {catch_up(snapshot)}"
+
+
+def proxy(snapshot: SandboxSnapshot) -> list[str]:
+    """Return the line about a proxy to which the calls may have gone."""
+    if snapshot.proxy is None or snapshot.address is None:
+        return []
+    exempt = f"NO_PROXY={urlsplit(snapshot.address).hostname}"
+    return [
+        f"  {snapshot.proxy} is set: a client that obeys it sends its calls to that proxy; set {exempt} for this address"
+    ]
 
 
 def address(snapshot: SandboxSnapshot) -> str:

@@ -30,6 +30,7 @@ class SandboxSnapshot(NamedTuple):
         calls_without_prefix: The number of calls without a sandbox's prefix.
         run_ended: Why the mock has ended the test; None if it has not.
         is_python: True if the test has a `Sandbox`, whose methods the report may name.
+        proxy: The variable that has clients in the test's process send their calls to a proxy; None if none does.
     """
 
     id: str
@@ -56,3 +57,4 @@ class SandboxSnapshot(NamedTuple):
     calls_without_prefix: int = 0
     run_ended: str | None = None
     is_python: bool = True
+    proxy: str | None = None

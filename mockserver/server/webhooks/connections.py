@@ -260,7 +260,7 @@ def connect(request: InFlightRequest, target: Target, allowed_hosts: frozenset[s
     Return a connection to the first address of the target's host that accepts; the name is resolved here, once.
 
     Raises:
-        ConnectionRefusedError: the host is another machine, and not allowed by name.
+        ConnectionRefusedError: an address of the host is not allowed.
         OSError: no address accepts.
     """
     addresses = _resolve(request, target.host, target.port)
@@ -284,12 +284,12 @@ def connect(request: InFlightRequest, target: Target, allowed_hosts: frozenset[s
 
 
 def _check_addresses(host: str, addresses: list[Any], allowed_hosts: frozenset[str]) -> None:
-    """Refuse a host that resolves to another machine, unless another machine is allowed by this name."""
-    remote = (str(info[-1][0]) for info in addresses if not url_policy.is_loopback(str(info[-1][0])))
-    is_allowed = host in allowed_hosts and not url_policy.is_local_host(host)
-    address = None if is_allowed else next(remote, None)
-    if address is not None:
-        raise ConnectionRefusedError(f"refused: {host} is {address}, which is not this machine")
+    """Refuse a host with an address that the url policy rejects."""
+    for info in addresses:
+        address = str(info[-1][0])
+        reason = url_policy.address_rejection(host, address, allowed_hosts)
+        if reason is not None:
+            raise ConnectionRefusedError(f"refused: {host} is {address}, {reason}")
 
 
 def _resolve(request: InFlightRequest, host: str, port: int) -> list[Any]:

@@ -89,6 +89,7 @@ class WebhookDispatcher:
         self._awaited: dict[int, PlannedAttempt] = {}
         self._active_senders = 0  # threads in `send_due`, or in an advance that sends
         self._active_advances = 0
+        self._ends: list[tuple[int, Instant]] = []  # epochs and ends of the advances in order that are in progress
         self._is_closed = False
         self.is_held = False
 
@@ -301,6 +302,7 @@ class WebhookDispatcher:
         by: Duration | None = None,
         to: Instant | Literal["next"] | None = None,
         until_idle: bool = False,
+        in_order: bool = False,
         raises_blocked: bool = True,
     ) -> list[FiredTimer]:
         """
@@ -309,9 +311,10 @@ class WebhookDispatcher:
         It ends early if the sandbox is reset, restored or closed meanwhile.
 
         Args:
-            by: the span, in microseconds.
+            by: the span, in microseconds, from now.
             to: the instant of the end, or `next` for that of the next due timer, instead of `by`.
             until_idle: advance until nothing is due any more, instead of `by` and `to`.
+            in_order: count `by` from the end of the advances in order that other threads have in progress.
             raises_blocked: raise LoopBlocked if a receiver needs the event loop that this thread runs; else nothing is sent.
 
         Returns:
@@ -326,7 +329,11 @@ class WebhookDispatcher:
         sends = not (self.is_held or self._is_inside() or (loop is not None and not raises_blocked))
         is_sender = sends and loop is None  # what another thread makes due may need the loop that this one runs
         with sandbox.lock:
-            epoch, end = sandbox.epoch, None if until_idle else scheduler.advance_target(sandbox, by=by, to=to)
+            epoch = sandbox.epoch
+            end = None if until_idle else self._end(by, to, in_order=in_order and not self._is_inside())
+            own_end = (epoch, end) if end is not None and in_order and by is not None else None
+            if own_end is not None:
+                self._ends.append(own_end)
             self._active_advances += 1
             if is_sender:
                 self._change_senders(1)  # a call meanwhile leaves what is due to this thread
@@ -335,12 +342,22 @@ class WebhookDispatcher:
         finally:
             with sandbox.lock:
                 self._active_advances -= 1
+                if own_end is not None:
+                    self._ends.remove(own_end)
                 if is_sender:
                     self._change_senders(-1)
                 self._close_unused_connections()
         if is_sender:
             self.dispatch_due()  # what a call has made due since the last step
         return fired
+
+    def _end(self, by: Duration | None, to: Instant | Literal["next"] | None, *, in_order: bool) -> Instant:
+        """Return the instant at which an advance ends. Lock: the caller holds it."""
+        sandbox = self._sandbox
+        others = [end for epoch, end in self._ends if epoch == sandbox.epoch]
+        if by is not None and in_order and others:
+            to, by = max(sandbox.read_clock(), *others) + by, None
+        return scheduler.advance_target(sandbox, by=by, to=to)
 
     def _advance_to(
         self, epoch: int, end: Instant | None, pause: Callable[[SandboxState], bool] | None

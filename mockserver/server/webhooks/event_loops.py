@@ -165,10 +165,18 @@ async def in_thread(function: Callable[[], T]) -> T:
     Run a function in a thread of its own and return its result; this loop continues, and runs receivers' coroutines.
 
     The thread is a daemon: neither the end of the loop nor that of the process waits for it.
+
+    Raises:
+        RuntimeError: this thread runs no event loop of asyncio.
     """
     import asyncio
     from concurrent.futures import Future
 
+    if running() is None:
+        raise RuntimeError(
+            "the methods of `aio` await on an event loop of asyncio; got none in this thread: under trio, call the method "
+            "itself in a thread, such as `await trio.to_thread.run_sync(mockserver.sleep, seconds)`"
+        )
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[T] = loop.create_future()
 

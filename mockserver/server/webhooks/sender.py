@@ -1,7 +1,7 @@
 """
 Sender: one request of a delivery over HTTP, and its result.
 
-1. A request is sent to this machine only, or to a host that was allowed by name; the resolved address is checked again.
+1. A request is sent to this machine only, or to a host that was allowed by name. The address to which it connects is checked.
 2. It follows no redirect, uses no proxy, reads a response up to a bound, and takes at most `timeout_seconds`.
 3. `cancel_all` ends a request immediately, while it resolves a name, connects, does a handshake or reads a response.
 """

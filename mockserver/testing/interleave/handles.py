@@ -147,6 +147,9 @@ class _ActorBackend(CountedBackend):
         view: JSON = self._step(call, command, (command, repr(arguments)))
         return view
 
+    def sleep(self, seconds: float) -> None:
+        self.run("advanceClock", by=seconds)
+
     def _sleep(self, until: Instant) -> JSON:
         waiting = self._gate.enter(self._actor, "sleep", "sleep", until=until)
         return {"now": super().run("readClock")["now"], "fired": waiting.fired}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
+from urllib.parse import urlsplit
+from urllib.request import proxy_bypass
 
 from mockserver._json import JSON
 from mockserver.contract.choices import DEFAULTS
@@ -55,4 +58,14 @@ def snapshot(backend: Backend, settings: Settings) -> SandboxSnapshot:
         not_assessed=conduct.not_assessed,
         unmoved=history.get("unmoved"),
         apart=history.get("apart"),
+        proxy=_proxy_variable(backend.address),
     )
+
+
+def _proxy_variable(address: str | None) -> str | None:
+    """Return the variable of the environment that has clients send calls of an address to a proxy; None if none does."""
+    parts = urlsplit(address or "")
+    if not parts.netloc or proxy_bypass(parts.netloc):
+        return None
+    names = (f"{parts.scheme}_proxy", "all_proxy")
+    return next((name for name, proxy in os.environ.items() if proxy and name.lower() in names), None)

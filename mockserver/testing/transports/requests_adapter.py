@@ -78,12 +78,20 @@ class _Body(io.RawIOBase):
 
 def requests_session(route: ClientRoute) -> requests.Session:
     """Return a requests session all of whose http and https requests take this way."""
-    session = requests.Session()
+    session = _Session()
     session.trust_env = False
     adapter = _Adapter(route.send)
     for scheme in ("http://", "https://"):
         session.mount(scheme, adapter)
     return session
+
+
+class _Session(requests.Session):
+    """A session that has its own adapters also under requests-mock, which sets `get_adapter` of each session that sends."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "get_adapter":
+            super().__setattr__(name, value)
 
 
 class _Adapter(BaseAdapter):
