@@ -120,6 +120,14 @@ def _some_text(text: str) -> str:
     return text
 
 
+def _token(text: str) -> str:
+    if not text.strip():
+        raise ValueError(
+            "expected a token that is not blank; leave it out for a server without one (is a variable unset?)"
+        )
+    return text
+
+
 def _log_format(text: str) -> str:
     if text not in ("text", "json", "off"):
         raise ValueError(f"expected text, json or off{closest_match_hint(text, ('text', 'json', 'off'))}")
@@ -148,7 +156,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("profile", str, None, "select options by a profile: literal (every default), guide, hostile, or a file with `choices`", "NAME|FILE"),
     Setting("freeze", str, None, "freeze the clock at this instant, such as 2026-03-01T12:00:00Z (default: it follows the computer's)", "INSTANT"),
     Setting("seed", _whole, None, "seed of ids, keys and tokens (default: 0; random beyond loopback)"),
-    Setting("token", str, None, "token that the control plane requires (default: none; generated beyond loopback)"),
+    Setting("token", _token, None, "token that the control plane requires (default: none; generated beyond loopback)"),
     Setting("token-file", _some_text, None, "file that contains the token", "FILE"),
     Setting("max-sandboxes", _limit(whole_number, "a whole number from 1"), None,
             "maximum of open sandboxes that clients create (default: off; 10000 beyond loopback)", "COUNT"),
@@ -293,7 +301,7 @@ def token_of(options: argparse.Namespace) -> str | None:
     """
     if options.token_file is None:
         token: str | None = options.token
-        return token or None
+        return token
     if options.token is not None:
         raise ValueError("got a token and a file of one; expected --token or --token-file (or one of their variables)")
     try:
