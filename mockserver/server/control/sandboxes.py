@@ -422,7 +422,7 @@ def delete_sandbox(addressed: AddressedHost, args: Mapping[str, Any]) -> None:
         )
     hosted = addressed.host.sandboxes.get(sandbox_id)
     if hosted is not None and is_failed and addressed.host.failures is not None:
-        keep = partial(reports.keep_failed, base_url=addressed.base_url(hosted))
+        keep = partial(reports.keep_report, base_url=addressed.base_url(hosted))
         hosted.run_command(keep, {name: args[name] for name in _OF_FAILURE if name in args}, phase="snapshot")
     if not addressed.host.close_for_client(sandbox_id):
         raise ControlError(
