@@ -151,7 +151,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("host", _some_text, "127.0.0.1", "address to listen on; one beyond loopback requires a token (default: 127.0.0.1)"),
     Setting("port", _whole, DEFAULT_PORT, f"port to listen on, 0 for a free one (default: {DEFAULT_PORT})"),
     Setting("public-url", _url, None, "address by which clients reach the server through a proxy; answers to them contain it", "URL"),
-    Setting("allow-host", host_name, [], "another name by which clients may address the control plane; may be repeated", "NAME", "many"),
+    Setting("allow-host", host_name, [], "another name by which clients may address a server on loopback; may be repeated", "NAME", "many"),
     Setting("choose", str, [], "select the option of a choice; may be repeated", "ID=OPTION", "many"),
     Setting("profile", str, None, "select options by a profile: literal (every default), guide, hostile, or a file with `choices`", "NAME|FILE"),
     Setting("freeze", str, None, "freeze the clock at this instant, such as 2026-03-01T12:00:00Z (default: it follows the computer's)", "INSTANT"),

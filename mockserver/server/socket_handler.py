@@ -206,9 +206,11 @@ class _SocketCall:
             if hosted is not None:
                 _, target, base_url = place
                 return HttpRequest(incoming.method, target, incoming.headers, incoming.body(), base_url), hosted, API
-        request, hosted, _ = routed = self._route(name)
+        request, hosted, part = routed = self._route(name)
         is_usual = incoming.excess is None and len(incoming.target) + len(name or "") <= _PLACE_CHARS
-        if hosted is not None and is_usual and request.target.startswith("/v1/"):  # else it depends on more than these
+        if (
+            hosted is not None and is_usual and part is API and request.target.startswith("/v1/")
+        ):  # else it depends on more than these
             if len(self._places) >= _PLACES_MAX:
                 self._places.clear()
             self._places[incoming.target, name] = hosted.id, request.target, request.base_url
@@ -225,7 +227,7 @@ class _SocketCall:
         sizes = incoming.excess
         excess = excess_of(*sizes[:3], is_cut=sizes.is_cut) if sizes is not None else None
         request = HttpRequest(incoming.method, target, incoming.headers, incoming.body(), base_url, excess)
-        return front_controller.route(self._host, request, self._root)
+        return front_controller.refuse_foreign_name(self._host, front_controller.route(self._host, request, self._root))
 
     def try_inline(self, routed: RoutedRequest, hosted: HostedSandbox) -> ResponseOrWait | None:
         """Return the result of the call, or None if it may take long, or another thread holds the sandbox's lock."""

@@ -79,7 +79,7 @@ class PageAccess:
         """
         assert command in _IDS
         if command in _HOST_COMMANDS:
-            access.check_command(self.host, self.hosted, self.request, command, {})
+            access.check_command(self.host, self.hosted, self.request, command, {}, is_page=True)
             routes.check_own_port(self.hosted, command)
             own = self.hosted.prefix if self.hosted is not None else ""
             of_shard = f"{SANDBOXES}{self.host.shard.name}" if self.host.shard is not None else ""

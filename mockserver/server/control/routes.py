@@ -52,6 +52,8 @@ from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 _LOG = logging.getLogger("mockserver")
 # Of the page of a document and its static files.
 ASSET_HEADERS: Final = (("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"))
+# Of every answer: no page of another site embeds it, and no browser takes it for another type.
+_FOR_BROWSERS: Final = (("X-Content-Type-Options", "nosniff"), ("Cross-Origin-Resource-Policy", "same-origin"))
 _POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
@@ -187,6 +189,9 @@ _RECORDED: Mapping[str, Route] = MappingProxyType({route.recorded: route for rou
 def handle_control_request(host: SandboxHost, hosted: HostedSandbox | None, request: HttpRequest) -> HttpResponse:
     """Return the response to one request of the control plane, dated by the sandbox's clock; every error is JSON."""
     response = _respond(host, hosted, request)
+    named = {name.lower() for name, _ in response.headers}
+    own = tuple(header for header in _FOR_BROWSERS if header[0].lower() not in named)
+    response = response._replace(headers=(*response.headers, *own))
     if hosted is None or not access.is_open_to(host, hosted.id, request):  # a refusal does not show the clock
         return response
     with hosted.sandbox.lock:  # after the command, which may have moved the clock

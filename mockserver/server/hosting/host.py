@@ -388,7 +388,8 @@ class SandboxHost:
         origin: the scheme and authority of the server's address.
         public: the `Host` by which clients reach the server through a proxy, with the address that answers to them have.
         token: the control plane's token; None if it needs none.
-        allowed_hosts: the names under which the control plane responds without a token.
+        is_exposed: True for a server that other machines reach, which responds under any name.
+        allowed_hosts: the names under which any other server responds, in addition to addresses of loopback.
         frozen_at: the instant at which sandboxes that clients create are frozen; None lets them follow the process's clock.
         is_shared: True to let pages of other origins on this machine send requests (`server/api/cross_origin.py`).
         log: gets a line per call, control command, attempt at a delivery, and sandbox that a limit ends; None for no log.
@@ -434,6 +435,7 @@ class SandboxHost:
         self.is_shared = False
         self.public: tuple[str, str] | None = None
         self.token: str | None = None
+        self.is_exposed = False
         self.allowed_hosts = {"127.0.0.1", "localhost", "::1", "mockserver.test"}
         self.log: ServerLog | None = None
         self.on_exchange: Callable[[HostedSandbox], None] | None = None
