@@ -109,7 +109,7 @@ def _control(
 
         return dashboard.unknown_page(PageAccess(host, hosted, request), request, response.json()["message"])
     if host.log is not None and request.method not in ("GET", "HEAD"):
-        context = hosted.log_context() if hosted is not None else LogContext()
+        context = hosted.log_context() if hosted is not None else LogContext(secrets=host.tokens())
         host.log.write(command_line(context, host.logged(request, begun_us), response, routes.command_of(request)))
     if request.method == "GET" and paths.is_shared(request.target):
         return response._replace(headers=(*response.headers, ("Vary", "Accept")))

@@ -22,6 +22,7 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from mockserver.contract.text import brief
+from mockserver.core.redaction import TOKEN_PREFIX
 from mockserver.server.api import cross_origin
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.errors import ControlError
@@ -45,7 +46,7 @@ class SessionCookie(NamedTuple):
 def session_cookie(token: str) -> SessionCookie:
     """Return the cookie of a token."""
     name, value = (hmac.new(token.encode(), purpose, hashlib.sha256).hexdigest() for purpose in (b"name", b"value"))
-    return SessionCookie(_COOKIE_PREFIX + name[:8], value)
+    return SessionCookie(_COOKIE_PREFIX + name[:8], TOKEN_PREFIX + value)
 
 
 def check_command(

@@ -151,7 +151,7 @@ def _apart(run: Run, process: Instant) -> answers.Apart | None:
 
 def _arguments(step: CommandRecord, hide: Redactor) -> JSON:
     if step.command == "visit":
-        return {"method": step.arguments["call"].method}  # only the end user may see its link
+        return {"method": hide.text(step.arguments["call"].method)}  # only the end user may see its link
     if step.command != "call":
         arguments: JSON = hide.value(to_plain(step.arguments))
         return arguments
@@ -160,7 +160,7 @@ def _arguments(step: CommandRecord, hide: Redactor) -> JSON:
 
 
 def _call(call: Call, hide: Redactor) -> answers.CalledPath:
-    return {"method": call.method, "path": hide.text(call.path)}
+    return {"method": hide.text(call.method), "path": hide.text(call.path)}
 
 
 def read_replay(snapshot: HostedSnapshot, args: Arguments) -> answers.Document:

@@ -6,7 +6,6 @@ The schemas `control.*` validate the bodies. An error has the place, the value r
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from functools import cache, partial
 from types import MappingProxyType
@@ -15,6 +14,7 @@ from urllib.parse import unquote
 
 from mockserver.contract import schemas
 from mockserver.contract.text import brief, closest_match_hint
+from mockserver.core.redaction import Redactor
 from mockserver.scenario.explaining import explained
 from mockserver.server.api import formats
 from mockserver.server.api.browsing import SANDBOX
@@ -46,10 +46,9 @@ from mockserver.server.control.accept import (
     query_of,
 )
 from mockserver.server.control.commands import CommandId, Route
-from mockserver.server.errors import ControlError
+from mockserver.server.errors import ControlError, log_failure
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 
-_LOG = logging.getLogger("mockserver")
 # Of the page of a document and its static files.
 ASSET_HEADERS: Final = (("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"))
 # Of every answer: no page of another site embeds it, and no browser takes it for another type.
@@ -221,22 +220,23 @@ def _respond(host: SandboxHost, hosted: HostedSandbox | None, request: HttpReque
             hosted.store_checkpoint(before, unquote(label or "")[:_LABEL_MAX_CHARS])
         return _response(route, media_type, result, vary)
     except ControlError as refusal:
-        return _json_response(refusal.status, _without_secrets(hosted, refusal.as_json()), (*refusal.headers, *vary))
+        body = _without_secrets(host, hosted, refusal.as_json())
+        return _json_response(refusal.status, body, (*refusal.headers, *vary))
     except Exception as failure:  # noqa: BLE001 - a bug of the mock has a JSON error too
-        _LOG.exception("unexpected failure in the control plane")
+        log_failure("unexpected failure in the control plane", _redactor(host, hosted))
         message = f"the mock failed: {type(failure).__name__}; its log has the traceback"
         bug = ControlError("MOCK_INTERNAL_ERROR", message)
         return _json_response(bug.status, bug.as_json(), vary)
 
 
-def _without_secrets(hosted: HostedSandbox | None, body: dict[str, Any]) -> dict[str, Any]:
-    """Return the body of an error, which quotes the request, with the sandbox's keys and signing secrets redacted."""
-    if hosted is None:
-        return body
-    with hosted.sandbox.lock:
-        hide = redactor(hosted.sandbox)
-    hidden: dict[str, Any] = hide.value(body)
+def _without_secrets(host: SandboxHost, hosted: HostedSandbox | None, body: dict[str, Any]) -> dict[str, Any]:
+    """Return the body of an error, which quotes the request, with the sandbox's secrets and the server's token masked."""
+    hidden: dict[str, Any] = _redactor(host, hosted).value(body)
     return hidden
+
+
+def _redactor(host: SandboxHost, hosted: HostedSandbox | None) -> Redactor:
+    return Redactor(host.tokens()) if hosted is None else redactor(hosted.sandbox)
 
 
 def _run(

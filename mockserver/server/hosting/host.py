@@ -23,6 +23,7 @@ from weakref import WeakMethod
 from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.limits import WEBHOOK_TIMEOUT_SECONDS
 from mockserver.core.instants import Duration, Instant
+from mockserver.core.redaction import TOKEN_PREFIX
 from mockserver.core.scheduler import FiredTimer, run_until
 from mockserver.core.state.journal import DEFAULT_LIMITS, Limits
 from mockserver.core.state.outbox import Attempt, PlannedAttempt
@@ -538,6 +539,7 @@ class SandboxHost:
             journal_limits=self.journal_limits,
         )
         sandbox.outbox.allowed_hosts = self.allow_webhook_hosts
+        sandbox.tokens = self.tokens
         created = fill(sandbox, document, config.given)
         with self._lock:
             hosted = HostedSandbox(id, sandbox, self, sandbox.now, config, created)
@@ -615,9 +617,13 @@ class SandboxHost:
             return self.public[1]
         return f"http://{name}" if name else self.origin
 
+    def tokens(self) -> Sequence[str]:
+        """Return the server's token, which no view of a sandbox may show; those of sandboxes are known by their form."""
+        return () if self.token is None else (self.token,)
+
     def sandbox_token(self, id: str) -> str:
         """Return the token that opens the control plane of this sandbox alone; it follows from a secret of this process."""
-        return hmac.new(self._token_secret, id.encode(), hashlib.sha256).hexdigest()
+        return TOKEN_PREFIX + hmac.new(self._token_secret, id.encode(), hashlib.sha256).hexdigest()
 
     def close_all(self) -> None:
         """Close every sandbox."""
