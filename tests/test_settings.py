@@ -225,6 +225,25 @@ class TestToken:
         with pytest.raises(ValueError, match="expected --token or --token-file"):
             token_of(parsed("--token", "a", TOKEN_FILE="b"))
 
+    @pytest.mark.parametrize("command", ["serve", "play", "health"])
+    @pytest.mark.parametrize("text", ["", " ", "\t"])
+    def test_a_blank_token_is_an_error_of_usage(
+        self, command: str, text: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        words = [command, *(["demo"] if command == "play" else [])]
+        with pytest.raises(SystemExit) as ended:
+            main([*words, "--token", text])
+        assert 2 == ended.value.code
+        by_option = capsys.readouterr().err.splitlines()[-1]
+
+        monkeypatch.setenv("MOCKSERVER_TOKEN", text)
+        assert 2 == main(words)
+        by_variable = capsys.readouterr().err.strip()
+
+        expected = "expected a token that is not blank; leave it out for a server without one (is a variable unset?)"
+        assert f"--token: got {text!r}; {expected} (see `mockserver {command} --help`)" in by_option
+        assert f"mockserver: MOCKSERVER_TOKEN: got {text!r}; {expected}" == by_variable
+
     def test_a_missing_file_is_refused(self) -> None:
         with pytest.raises(OSError, match="got --token-file /none .No such file or directory.; expected a file with"):
             token_of(parsed(TOKEN_FILE="/none"))

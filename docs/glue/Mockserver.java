@@ -36,7 +36,7 @@ public final class Mockserver implements AutoCloseable {
             } catch (Exception | AssertionError failure) {
                 if (failure.getClass().getSimpleName().equals("TestAbortedException")) throw failure; // JUnit skips the test
                 var query = "/report?name=" + URLEncoder.encode(name, UTF_8) + "&failure=" + URLEncoder.encode("%.500s".formatted(failure), UTF_8);
-                throw new AssertionError(failure + "\n\n" + mock.control("GET", query, null), failure);
+                throw new AssertionError(failure + "\n\n" + mock.control("POST", query, null), failure);
             }
         }
     }

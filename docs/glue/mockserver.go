@@ -53,7 +53,7 @@ func New(t testing.TB, settings M) *Sandbox {
 			t.Error(failure.(M)["message"])
 		}
 		if name := url.QueryEscape(t.Name()); t.Failed() || bytes.Contains(debug.Stack(), []byte("\npanic(")) {
-			t.Log(s.Control("GET", "/report?failure="+name+"&name="+name, nil)["text"])
+			t.Log(s.Control("POST", "/report?failure="+name+"&name="+name, nil)["text"])
 		}
 	})
 	return s

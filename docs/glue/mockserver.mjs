@@ -74,7 +74,7 @@ export function sandboxTest(name, settings, run, define = test) {
     };
     await checked().catch(async (failure) => {
       const query = new URLSearchParams({ name, failure: `${failure?.message}`.slice(0, 500) });
-      throw new Error(`${failure?.message}\n\n${(await sandbox.control("GET", `/report?${query}`)).text}`, { cause: failure });
+      throw new Error(`${failure?.message}\n\n${(await sandbox.control("POST", `/report?${query}`)).text}`, { cause: failure });
     });
   });
 }

@@ -71,7 +71,7 @@ module Mockserver
       super
       capture_exceptions { mock.control("GET", "/check")["failures"].each { |each| flunk each["message"] } } if passed?
       unless passed? || skipped?
-        report = mock.control("GET", "/report?#{URI.encode_www_form(name: "#{self.class}.#{name}", failure: failure.message[0, 500])}")["text"]
+        report = mock.control("POST", "/report?#{URI.encode_www_form(name: "#{self.class}.#{name}", failure: failure.message[0, 500])}")["text"]
         failure.define_singleton_method(:message) { "#{super()}\n\n#{report}" }
       end
       mock.close

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn, TextIO
 
 from mockserver._collision import find_collision
-from mockserver.contract.text import closest_match_hint, did_you_mean
+from mockserver.contract.text import closest_match_hint, did_you_mean, printable
 from mockserver.version import VERSION
 
 # What argparse says, as `got X; expected Y`; the groups of each are those of its text.
@@ -114,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(failure, OSError) and is_broken_pipe(failure, sys.platform):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return status
-        print(f"mockserver: {message_of(failure)}", file=sys.stderr)
+        print(printable(f"mockserver: {message_of(failure)}", keep="\n"), file=sys.stderr)
         return 2
 
 

@@ -223,9 +223,9 @@ def report(options: argparse.Namespace, out: TextIO) -> int:
     from mockserver.testing.remote import ControlClient
 
     client = ControlClient(options.url, options.token)
-    query = f"?{urlencode({'failure': options.failure})}" if options.failure else ""
+    method, query = ("POST", f"?{urlencode({'failure': options.failure})}") if options.failure else ("GET", "")
     try:
-        view = client.request("GET", f"{client.url}/_mock/report{query}")
+        view = client.request(method, f"{client.url}/_mock/report{query}")
     except OSError as failure:
         near = did_you_mean(None if "://" in options.url else f"http://{options.url}")
         expected = f"the base url of a sandbox of a running server, such as http://127.0.0.1:5055{near}"

@@ -10,6 +10,7 @@ from mockserver.contract.text import printable
 from mockserver.core.instants import format_exact
 from mockserver.core.state.rule_set import describe_rules
 from mockserver.scenario.rule_parser import describe_rule
+from mockserver.server.api.response import redactor
 from mockserver.server.hosting.host import HostedSandbox
 
 _WIDTH = 100
@@ -51,10 +52,11 @@ class PlayLog:
             transitions = [row for row in sandbox.journal.transitions if row.n > self._transitions]
             events = sandbox.events[self._events :]
             self._transitions, self._events = sandbox.journal.last_transition, len(sandbox.events)
+        hide = redactor(sandbox)
         for rule in rules:
             if rule["fired"] > self._fired.get(rule["id"], 0):
                 without = f"; no effect: {rule['noTarget']}" if "noTarget" in rule else ""
-                self._print(f"    * {rule['id']} fires: {describe_rule(rule)}{without}")
+                self._print(hide.text(f"    * {rule['id']} fires: {describe_rule(hide.value(rule))}{without}"))
             self._fired[rule["id"]] = rule["fired"]
         for transition in transitions:
             source = f"{transition.source} -> " if transition.source else ""

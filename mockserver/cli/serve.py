@@ -227,7 +227,8 @@ def _create_host(options: argparse.Namespace) -> SandboxHost:
     host.allowed_hosts |= {options.host.lower(), *map(str.lower, options.allow_host)} - {"0.0.0.0", "::"}
     host.publish(options.public_url)
     host.counts_calls = True
-    if is_exposed(options):  # neither token nor keys are predictable
+    host.is_exposed = is_exposed(options)
+    if host.is_exposed:  # neither token nor keys are predictable
         import secrets
 
         host.token = host.token or secrets.token_urlsafe(24)

@@ -108,6 +108,14 @@ def _some_text(text: str) -> str:
     return text
 
 
+def _token(text: str) -> str:
+    if not text.strip():
+        raise ValueError(
+            "expected a token that is not blank; leave it out for a server without one (is a variable unset?)"
+        )
+    return text
+
+
 def _log_format(text: str) -> str:
     if text not in ("text", "json", "off"):
         raise ValueError(f"expected text, json or off{closest_match_hint(text, ('text', 'json', 'off'))}")
@@ -131,12 +139,12 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("host", _some_text, "127.0.0.1", "address to listen on; one beyond loopback requires a token (default: 127.0.0.1)"),
     Setting("port", _whole, DEFAULT_PORT, f"port to listen on, 0 for a free one (default: {DEFAULT_PORT})"),
     Setting("public-url", _url, None, "address by which clients reach the server through a proxy; answers to them contain it", "URL"),
-    Setting("allow-host", host_name, [], "another name by which clients may address the control plane; may be repeated", "NAME", "many"),
+    Setting("allow-host", host_name, [], "another name by which clients may address a server on loopback; may be repeated", "NAME", "many"),
     Setting("choose", str, [], "select the option of a choice; may be repeated", "ID=OPTION", "many"),
     Setting("profile", str, None, "select options by a profile: literal (every default), guide, hostile, or a file with `choices`", "NAME|FILE"),
     Setting("freeze", str, None, "freeze the clock at this instant, such as 2026-03-01T12:00:00Z (default: it follows the computer's)", "INSTANT"),
     Setting("seed", _whole, None, "seed of ids, keys and tokens (default: 0; random beyond loopback)"),
-    Setting("token", str, None, "token that the control plane requires (default: none; generated beyond loopback)"),
+    Setting("token", _token, None, "token that the control plane requires (default: none; generated beyond loopback)"),
     Setting("token-file", _some_text, None, "file that contains the token", "FILE"),
     Setting("max-sandboxes", _limit(whole_number, "a whole number from 1"), None,
             "maximum of open sandboxes that clients create (default: off; 10000 beyond loopback)", "COUNT"),
@@ -260,7 +268,7 @@ def token_of(options: argparse.Namespace) -> str | None:
     """
     if options.token_file is None:
         token: str | None = options.token
-        return token or None
+        return token
     if options.token is not None:
         raise ValueError("got a token and a file of one; expected --token or --token-file (or one of their variables)")
     try:

@@ -1,4 +1,13 @@
-"""Redaction: a key or signing secret shows only its first three characters and `...`, wherever it is."""
+"""
+Redaction: what every view, file and line of a log goes through before it is read later.
+
+1. A key, a signing secret or a token that the caller knows, and everything in the form of one, shows only its first three
+   characters and `...`, wherever it is.
+2. Any other value of a header or parameter with the name of a secret (`SECRET_NAMES`, `SECRET_WORDS`) is `...`, after the
+   scheme of its credentials: in headers, in queries, in urls within any text, and in conditions of rules on those. In a
+   document that is to be replayed the second such value is `...2`, so that its calls differ where those of the run did.
+3. To mask a text again changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +15,31 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote, unquote
 
 from mockserver.contract.text import brief
 
 _ENCODED_CHARS = 7  # for one character, percent-encoded three times
 _CUT_SPARE_CHARS = 200  # read beyond a cut, since masking makes a text shorter
-_KEY_PREFIXES = ("sk_", "pk_", "whsec_")
+TOKEN_PREFIX: Final = "mocktoken_"  # of the tokens that a server gives to its sandboxes, and of its cookies
+# Headers and parameters that the tools of browsers and proxies mask, in lower case and with `-` in place of `_`.
+SECRET_NAMES: Final = frozenset(
+    ("authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "api-key", "apikey", "access-key", "accesskey",
+     "private-key", "privatekey", "subscription-key", "x-auth-key", "x-goog-api-key", "x-functions-key", "ocp-apim-subscription-key",
+     "key", "auth", "x-auth", "credentials", "passwd", "pwd", "passphrase")
+)  # fmt: skip
+SECRET_WORDS: Final = ("token", "secret", "password")  # anywhere in a name
+_PARAMETER = re.compile(r"""(?<=[?&])([^=&#\s?"'<>]+)=([^&#\s"'<>]+)""")
+_MASKED = re.compile(r"[^.\s]{0,3}\.\.\.[0-9]*")
+# What stays of a secret value: the sign of a condition, and the scheme of credentials (RFC 9110, 11.6.2).
+_BEGIN = re.compile(r"(?:>=|<=|!=|[<>~])?\s*(?:(?:Basic|Bearer|Digest|Negotiate|NTLM|Token)(?:\s+|$))?", re.IGNORECASE)
+_NAMED = ("headers", "query")  # members of JSON values whose own members are headers and parameters
+_CONDITIONS = ("header.", "query.")
+_KEY_PREFIXES = ("sk_", "pk_", "whsec_", TOKEN_PREFIX)
 _KEY_LIKE = re.compile(rf"(?<![A-Za-z0-9])({'|'.join(_KEY_PREFIXES)})[A-Za-z0-9_+/=\-]+")
 _ESCAPE = re.compile(r"\\+u00([2-7][0-9A-Fa-f])")
+_FORM = "application/x-www-form-urlencoded"
 _SHORT_CHARS = 100
 _SHORT_TEXTS_MAX = 10_000
 _DECODINGS_MAX = 3  # a text may be percent-encoded again and again
@@ -24,6 +48,12 @@ _DECODINGS_MAX = 3  # a text may be percent-encoded again and again
 def mask(secret: str) -> str:
     """Return the masked form of a key or secret."""
     return f"{secret[:3]}..."
+
+
+def is_secret_name(name: str) -> bool:
+    """Return True if the value of a header or parameter of this name is a secret."""
+    plain = name.lower().replace("_", "-")
+    return plain in SECRET_NAMES or any(word in plain for word in SECRET_WORDS)
 
 
 def to_json_text(value: object) -> str:
@@ -54,9 +84,19 @@ def _encoded(text: str) -> str:
 
 
 class Redactor:
-    """Masks the given secrets, and everything in the form of a key, in texts and JSON values."""
+    """
+    Masks the given secrets, everything in the form of a key, and what has the name of a secret, in texts and JSON values.
 
-    def __init__(self, secrets: Iterable[str]) -> None:
+    Args:
+        secrets: keys, signing secrets and tokens.
+        by_name: False to leave the last of these to a redactor that masks the same texts later, together with others.
+        is_distinct: True to number the values that the names show to be secret.
+    """
+
+    def __init__(self, secrets: Iterable[str], *, by_name: bool = True, is_distinct: bool = False) -> None:
+        self._by_name = by_name
+        self._is_distinct = is_distinct
+        self._numbers: dict[str, int] = {}  # of the values that their names show to be secret
         self._secrets = [secret for secret in secrets if len(secret) > 3]
         self._of_short: dict[str, str] = {}  # of texts in JSON values: keys and headers recur in each call of a journal
 
@@ -100,8 +140,41 @@ class Redactor:
                 break
         for prefix in _KEY_PREFIXES:
             if prefix in written:
-                return _KEY_LIKE.sub(lambda match: mask(match[0]), written)
-        return written
+                written = _KEY_LIKE.sub(lambda match: mask(match[0]), written)
+                break
+        is_query = self._by_name and "=" in written and ("?" in written or "&" in written)
+        return _PARAMETER.sub(self._parameter, written) if is_query else written
+
+    def _parameter(self, match: re.Match[str]) -> str:
+        return f"{match[1]}={self._placeholder(match[2])}" if is_secret_name(unquote(match[1])) else match[0]
+
+    def _placeholder(self, value: str) -> str:
+        """Return what replaces a whole value; what is masked or empty stays."""
+        if not value or _MASKED.fullmatch(value):
+            return value
+        if not self._is_distinct:
+            return "..."
+        number = self._numbers.setdefault(value, len(self._numbers) + 1)
+        return "..." if number == 1 else f"...{number}"
+
+    def named(self, name: str, value: str) -> str:
+        """Return the value of a header or parameter, masked if its name shows that it is a secret."""
+        hidden = self._recurring(value)
+        if not self._by_name or not is_secret_name(name):
+            return hidden
+        begin = _BEGIN.match(hidden)
+        assert begin is not None
+        return begin[0] + self._placeholder(hidden[begin.end() :])
+
+    def headers(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """Return headers, or parameters of a query, with what is secret in them masked."""
+        return {self._recurring(name): self.named(name, value) for name, value in headers.items()}
+
+    def body(self, written: str, content_type: str) -> str:
+        """Return the text of a body; that of a form has parameters."""
+        if content_type.partition(";")[0].strip().lower() != _FORM:
+            return self.text(written)
+        return self.text(f"?{written}")[1:]
 
     @cached_property
     def _known(self) -> re.Pattern[str]:
@@ -113,10 +186,20 @@ class Redactor:
         if isinstance(value, str):
             return self._recurring(value)
         if isinstance(value, Mapping):
-            return {self._recurring(str(key)): self.value(inner) for key, inner in value.items()}
+            return {self._recurring(str(key)): self._member(str(key), inner) for key, inner in value.items()}
         if isinstance(value, list | tuple):
             return [self.value(element) for element in value]
         return value
+
+    def _member(self, key: str, inner: Any) -> Any:
+        if key in _NAMED and isinstance(inner, Mapping):
+            return {
+                self._recurring(str(name)): self.named(str(name), each) if isinstance(each, str) else self.value(each)
+                for name, each in inner.items()
+            }
+        if isinstance(inner, str) and key.startswith(_CONDITIONS):
+            return self.named(key.partition(".")[2], inner)
+        return self.value(inner)
 
     def _recurring(self, written: str) -> str:
         """Return what `text` does, computed once for a short text."""

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from mockserver.contract.text import did_you_mean
+from mockserver.contract.text import brief, did_you_mean, printable
 from mockserver.core.redaction import Redactor
 
 _SHOWN_MAX = 100
+_PATH_CHARS = 120  # of one problem as text and in an answer
+_FOUND_CHARS = 200
+_WANTED_CHARS = 300
 _UNNAMED = "the scenario document"  # one that is in no file
 
 
 class Problem(NamedTuple):
     """
-    One problem of a document; `str()` returns one line, `PLACE: got X; expected Y; did you mean Z?`.
+    One problem of a document; `str()` returns one printable line of some hundred characters at most.
+
+    It is `PLACE: got X; expected Y; did you mean Z?`.
 
     Attributes:
         path: A JSON pointer, "" for the whole document.
@@ -36,13 +41,22 @@ class Problem(NamedTuple):
 
     def as_json(self) -> dict[str, str]:
         """Return the problem as the control plane shows it."""
-        return {key: value for key, value in self._asdict().items() if value is not None}
+        return {key: value for key, value in self._cut()._asdict().items() if value is not None}
 
     def __str__(self) -> str:
-        place = self.path or "/"
-        if self.position:
-            place = f"{self.path} ({self.position})" if self.path else self.position
-        return f"{place}: got {self.found}; expected {self.wanted}{did_you_mean(self.nearest)}"
+        path, found, wanted, nearest, position = self._cut()
+        place = path or "/"
+        if position:
+            place = f"{path} ({position})" if path else position
+        return printable(f"{place}: got {found}; expected {wanted}{did_you_mean(nearest)}")
+
+    def _cut(self) -> Problem:
+        """Return the problem with the beginnings of its texts: a document may have keys and values of any length."""
+        return self._replace(
+            path=brief(self.path, _PATH_CHARS),
+            found=brief(self.found, _FOUND_CHARS),
+            wanted=brief(self.wanted, _WANTED_CHARS),
+        )
 
 
 class ScenarioError(ValueError):
@@ -58,6 +72,7 @@ class ScenarioError(ValueError):
 
     def __init__(self, problems: Iterable[Problem], name: str = "the scenario document") -> None:
         self.problems = [problem.redacted() for problem in problems]
+        name = printable(name)
         lines = [str(problem) for problem in self.problems[:_SHOWN_MAX]]
         if len(self.problems) > _SHOWN_MAX:
             lines.append(f"and {len(self.problems) - _SHOWN_MAX} more")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from mockserver.contract.text import closest_match_hint
+from mockserver.contract.text import closest_match_hint, printable
 from mockserver.core.redaction import Redactor
 from mockserver.scenario.problems import Problem, ScenarioError
 
+_LOG: Final = logging.getLogger("mockserver")
 # The status of each code with which the control plane refuses.
 STATUSES: Final[Mapping[str, int]] = MappingProxyType(
     {
@@ -97,6 +100,13 @@ def unknown_id(kind: str, received: str, ids: Iterable[str]) -> ControlError:
     expected = ", ".join(known[:_LISTED_MAX]) or "one that exists; there is none yet"
     hint = closest_match_hint(received, known)
     return ControlError("MOCK_NOT_FOUND", f"{kind}: got {received!r}; expected {expected}{hint}")
+
+
+def log_failure(message: str, hide: Redactor) -> None:
+    """Log the failure that is being handled with its traceback, without any secret."""
+    record = _LOG.makeRecord(_LOG.name, logging.ERROR, __file__, 0, printable(hide.text(message)), (), None)
+    record.exc_text = printable(hide.text(traceback.format_exc()), keep="\n")
+    _LOG.handle(record)
 
 
 def causes(failure: BaseException) -> Iterator[BaseException]:

@@ -110,7 +110,7 @@ def _control(
 
         return dashboard.unknown_page(PageAccess(host, hosted, request), request, response.json()["message"])
     if host.log is not None and request.method not in ("GET", "HEAD"):
-        context = hosted.log_context() if hosted is not None else LogContext()
+        context = hosted.log_context() if hosted is not None else LogContext(secrets=host.tokens())
         took, command = host.since_us(begun_us), routes.command_of(request)
         host.log.write(command_line(context, request, response, took, command))
     if request.method == "GET" and paths.is_shared(request.target):
@@ -165,12 +165,22 @@ def _is_page(request: HttpRequest) -> bool:
     return is_own or paths.is_redirected(request) or paths.is_icon_of_page(request)
 
 
+def _refuse_name(
+    host: SandboxHost, hosted: HostedSandbox | None, request: HttpRequest, client: ClientWait
+) -> HttpResponse:
+    """Return the refusal of a name that is not the server's, in the form of the server's other ones."""
+    refusal = access.name_refusal(host, request)
+    assert refusal is not None
+    return _refusal(refusal.code, refusal.message)
+
+
 DASHBOARD = ServerPart(_is_page, partial(_control, is_page=True), is_control=True)
 STREAM = ServerPart(lambda request: request.target.partition("?")[0] == "/_mock/stream", _control, is_control=True)
 CONTROL = ServerPart(lambda request: request.target.startswith("/_mock/"), _control, is_control=True)
 MEDIA = ServerPart(lambda request: request.target.startswith("/media/") and request.method in ("GET", "HEAD"), _media)
 PAGE = ServerPart(lambda request: request.target.startswith("/connect/"), _visit, sends_early=True)
 API = ServerPart(lambda request: True, _call, sends_early=True)
+FOREIGN = ServerPart(lambda request: False, _refuse_name)
 PARTS: Final = (DASHBOARD, STREAM, CONTROL, MEDIA, PAGE, API)
 
 
@@ -225,13 +235,27 @@ def _part(request: HttpRequest) -> ServerPart:
     return next(part for part in PARTS if part.serves(request))
 
 
+def refuse_foreign_name(host: SandboxHost, routed: RoutedRequest) -> RoutedRequest:
+    """
+    Return the request, for the part that refuses it if it names a server on loopback by a foreign name.
+
+    A page whose name was rebound to this machine calls the API with a key that is well known; the control plane has the same
+    check of its own. It is for requests of a connection alone: a call in process has the name that its client likes.
+    """
+    if routed.part.is_control or access.name_refusal(host, routed.request) is None:
+        return routed
+    return routed._replace(part=FOREIGN)
+
+
 def may_read_body(host: SandboxHost, request: HttpRequest, root: HostedSandbox | None = None) -> bool:
     """
-    Return False if the response to a request follows from its head: its sandbox, its key or its token is unknown.
+    Return False if the response to a request follows from its head: its name, sandbox, key or token is unknown.
 
     The arguments are as above; the request's own body is not looked at. Takes no lock.
     """
-    below, hosted, part = route(host, request, root)
+    below, hosted, part = refuse_foreign_name(host, route(host, request, root))
+    if part is FOREIGN:
+        return False
     if part.is_control:
         return access.is_open_to(host, DEFAULT_ID if hosted is None else hosted.id, below)
     return hosted is not None and (part is not API or dispatch.may_read_body(hosted.sandbox, parse_call(below)))
@@ -261,6 +285,8 @@ def run_request(host: SandboxHost, routed: RoutedRequest, client: ClientWait) ->
         response = _refusal("MOCK_HEAD_TOO_LARGE", request.excess.reason, status=request.excess.status)
     elif request.body_failure is not None and part is not API:
         response = _refusal("MOCK_INTERNAL_ERROR", request.body_failure)
+    elif part is FOREIGN:
+        response = _refuse_name(host, hosted, request, client)
     elif hosted is None:
         response = _no_sandbox(host, request, part)
     else:

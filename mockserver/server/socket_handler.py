@@ -184,7 +184,7 @@ class _SocketCall:
             excess=excess,
             body_failure=failure,
         )
-        return front_controller.route(self._host, request, self._root)
+        return front_controller.refuse_foreign_name(self._host, front_controller.route(self._host, request, self._root))
 
     def try_inline(self, routed: RoutedRequest, hosted: HostedSandbox) -> ResponseOrWait | None:
         """Return the result of the call, or None if it may take long, or another thread holds the sandbox's lock."""

@@ -285,9 +285,10 @@ def _play_evidence(run: _Run) -> None:
     run.call("readReport", "json", query={"failure": "expected one start"}, accept="application/json")
     run.host.failures = NamedFiles()
     named = {"failure": "expected one start", "name": "StartTest"}
-    run.call("readReport", "kept", query=named, accept="application/json")
+    run.call("keepReport", "kept", query=named, accept="application/json")
     run.host.failures = None
-    run.refuse("readReport", "MOCK_NOT_ACCEPTABLE", accept="text/html")
+    for command in ("readReport", "keepReport"):
+        run.refuse(command, "MOCK_NOT_ACCEPTABLE", accept="text/html")
     run.refuse("readCheck", "MOCK_BAD_QUERY", query={"conduct": "errors"})
     for command in (
         "readHistory",
@@ -302,7 +303,7 @@ def _play_evidence(run: _Run) -> None:
     run.call("readStream", "now")
     run.refuse("readStream", "MOCK_BAD_QUERY", query={"since": "1"})
     run.refuse("readStream", "MOCK_NOT_ACCEPTABLE", accept="image/png")
-    for command in ("readState", "readJournal", "readReplay", "readHar", "readReport"):
+    for command in ("readState", "readJournal", "readReplay", "readHar", "readReport", "keepReport"):
         run.refuse(command, "MOCK_BAD_QUERY", query={"colour": "blue"})
     for command in ("readOpenapi", "readOpenapiYaml", "readDocs"):
         run.refuse(command, "MOCK_BAD_PLANE", query={"plane": "contrl"})

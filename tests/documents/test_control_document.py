@@ -540,11 +540,12 @@ def _play_evidence(controls: Controls) -> None:
         controls.run(command)
     controls.run("readReport", query="?failure=got+1", headers={"accept": "application/json"})
     controls.host.failures = NamedFiles()
-    controls.run("readReport", query="?failure=got+1&name=StartTest", headers={"accept": "application/json"})
+    controls.run("keepReport", query="?failure=got+1&name=StartTest", headers={"accept": "application/json"})
     controls.host.failures = None
-    controls.refuse("readReport", "MOCK_NOT_ACCEPTABLE", headers={"accept": "text/html"})
+    for command in ("readReport", "keepReport"):
+        controls.refuse(command, "MOCK_NOT_ACCEPTABLE", headers={"accept": "text/html"})
     controls.run("readJournal", query="?last=2")
-    for command in ("readState", "readJournal", "readReplay", "readHar", "readReport"):
+    for command in ("readState", "readJournal", "readReplay", "readHar", "readReport", "keepReport"):
         controls.refuse(command, "MOCK_BAD_QUERY", query="?color=blue")
     for name in ("", "n" * 201):
         assert "name: got" in controls.refuse("readReplay", "MOCK_BAD_QUERY", query=f"?name={name}")

@@ -17,6 +17,8 @@ from mockserver.cli import main
 from mockserver.contract.limits import PROBLEMS_MAX
 from mockserver.scenario import choices, library
 from mockserver.scenario.documents import read, to_plain, validate
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import SandboxHost
 from tests.server.control_calls import control
 
 BROKEN = """\
@@ -360,3 +362,60 @@ def test_an_instant_is_refused_for_its_own_reason(
 def test_a_birth_date_without_a_time_is_refused_as_a_day(mockserver_server: MockServer) -> None:
     with pytest.raises(ScenarioError, match='birthDate: got "2026-02-30"; expected a day that exists, such as 1990'):
         mockserver_server.sandbox(given={"chats": [{"id": "chat_a", "birthDate": "2026-02-30"}]})
+
+
+# A document has this key or value at some place; each of these characters acts on a terminal or ends a line.
+ODD_TEXT = "a\x1b[2J\x9b31m\u202e\nb"
+LONG_TEXT = "k " * 450_000
+PLACES: dict[str, Callable[[str], JSON]] = {
+    "unknown key": lambda text: {text: 1},
+    "key one level down": lambda text: {"given": {text: 1}},
+    "key above a problem": lambda text: {"given": {"chats": [{"custom": {text: {"a": 1}}}]}},
+    "id": lambda text: {"given": {"chats": [{"id": text}, {"id": text}]}},
+    "choice": lambda text: {"choices": {text: "guide"}},
+    "option": lambda text: {"choices": {"dual-status": text}},
+    "path of a condition": lambda text: {"script": [{"on": "createCampaign", "where": {f"bdy.{text}": 1}, "do": {"drop": "after"}}]},
+    "operation": lambda text: {"script": [{"on": text, "do": {"drop": "after"}}]},
+    "header": lambda text: {"script": [{"on": "createCampaign", "do": {"reply": {"status": 200, "headers": {text: "a"}}}}]},
+    "instant": lambda text: {"clock": {"freeze": text}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("document", PLACES.values(), ids=PLACES.keys())
+def test_a_problem_is_one_printable_line_whatever_the_document_contains(document: Callable[[str], JSON]) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        SandboxHost().create(SandboxConfig(document(ODD_TEXT)))
+
+    assert [] == [line for line in map(str, refused.value.problems) if not line.isprintable()]
+    assert str(refused.value).replace("\n", "").isprintable()
+
+
+@pytest.mark.parametrize("document", PLACES.values(), ids=PLACES.keys())
+def test_a_problem_is_some_hundred_characters_long_however_long_a_text_is(document: Callable[[str], JSON]) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        SandboxHost().create(SandboxConfig(document(LONG_TEXT)))
+
+    for problem in refused.value.problems:
+        assert len(str(problem)) < 800
+        assert len("".join(problem.as_json().values())) < 800
+
+
+@pytest.mark.parametrize("ending", ["yaml", "json"])
+def test_no_command_prints_a_character_of_a_document_that_acts_on_a_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str
+) -> None:
+    file = tmp_path / f"broken.{ending}"
+    file.write_text('{"given": {"a\\u001b[2Jb": 1, "c\\u009bd": ["x\\u001by"]}}', encoding="utf-8")
+
+    assert 2 == main(["play", str(file)])
+
+    printed = capsys.readouterr().err
+    assert "/given/a\\x1b[2Jb" in printed
+    assert printed.replace("\n", "").isprintable()
+
+
+def test_an_answer_of_the_control_plane_has_bounded_problems(mockserver: Sandbox) -> None:
+    refused = control(mockserver.base_url, "POST", "/scenarios", {"given": {LONG_TEXT: 1}})
+
+    assert 400 == refused.status_code
+    assert len(refused.content) < 3_000

@@ -37,7 +37,7 @@ class RawClient:
 
     def send(self, *lines: str, body: bytes = b"") -> Self:
         """Send a head of these lines, with a Host if there is more than a request line to it, and the body."""
-        self.socket.sendall("\r\n".join([*lines, "Host: here", "", ""]).encode("latin-1") + body)
+        self.socket.sendall("\r\n".join([*lines, "Host: localhost", "", ""]).encode("latin-1") + body)
         return self
 
     def answer(self, method: str = "GET") -> Answer:

@@ -11,7 +11,15 @@ from mockserver.core.state.journal import COMMANDS_MAX
 from mockserver.server.control.routes import ROUTES
 
 # The call of `sendCall` is a step itself.
-UNRECORDED = {"reset", "createCheckpoint", "restoreCheckpoint", "verifyJournal", "trackChoices", "sendCall"}
+UNRECORDED = {
+    "reset",
+    "keepReport",
+    "createCheckpoint",
+    "restoreCheckpoint",
+    "verifyJournal",
+    "trackChoices",
+    "sendCall",
+}
 
 
 @pytest.fixture

@@ -180,7 +180,7 @@ def test_a_foreign_origin_reads_nothing(host: SandboxHost) -> None:
 
 @pytest.mark.parametrize(
     "headers",
-    [{"origin": ORIGIN}, {"origin": "http://localhost:5173"}, {"sec_fetch_site": "same-site"}],
+    [{"origin": ORIGIN}, {"origin": "http://localhost:5173"}, {"sec_fetch_site": "same-origin"}],
     ids=["own origin", "another port", "fetch metadata"],
 )
 def test_a_write_of_a_page_needs_a_header_that_no_form_can_send(host: SandboxHost, headers: dict[str, str]) -> None:

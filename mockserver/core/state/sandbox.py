@@ -13,7 +13,7 @@ provides.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from heapq import heappush
 from itertools import islice
@@ -149,6 +149,7 @@ class SandboxState:
 
     `key_label` is what its keys follow from in addition to the seed; empty for the first sandbox of a test.
     `process_now` returns the process's clock in microseconds; it is called while the sandbox's clock follows it, and at a 429.
+    `tokens` returns what opens the server that has the sandbox, which nothing of the sandbox may show either.
 
     Lifetime: from its creation until it is closed.
     """
@@ -170,6 +171,7 @@ class SandboxState:
         self.clock = clock
         self.lock = lock
         self.process_now = process_now
+        self.tokens: Callable[[], Sequence[str]] = tuple
         self.runtime = runtime
         self.choices = choices
         self.tenants: dict[str, Tenant] = {}
@@ -309,11 +311,11 @@ class SandboxState:
 
     def secrets(self) -> list[str]:
         """
-        Return every key and signing secret of the sandbox: no response, journal or log may show them.
+        Return every key, signing secret and token of the sandbox: no response, journal or log may show them.
 
         Lock: none; another thread may change the sandbox meanwhile.
         """
-        secrets = list(self.keys)
+        secrets = [*self.keys, *self.tokens()]
         for tenant in list(self.tenants.values()):
             for webhook in list(tenant.webhooks.values()):
                 secrets += [secret for secret in (webhook.secret, webhook.old_secret) if secret]
@@ -339,6 +341,7 @@ class SandboxState:
         """Return an independent sandbox in the same state, to read while this one continues."""
         copy = SandboxState(seed=self.seed, clock=self.clock, lock=nullcontext(), process_now=self.process_now)
         copy.load(self.checkpoint())
+        copy.tokens = self.tokens
         return copy
 
     def restore(self, checkpoint: Checkpoint) -> Discarded:

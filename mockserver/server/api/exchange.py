@@ -9,12 +9,9 @@ One call of the public API: the operation with its journal entry, and the rules 
 
 from __future__ import annotations
 
-import logging
-import traceback
 from collections.abc import Callable
 from typing import Literal, NamedTuple, Protocol
 
-from mockserver.contract.text import printable
 from mockserver.core.faults import injection
 from mockserver.core.faults.injection import RuleMatch
 from mockserver.core.instants import Duration
@@ -36,6 +33,7 @@ from mockserver.server.api.response import (
     redactor,
     scripted_response,
 )
+from mockserver.server.errors import log_failure
 
 
 class ClientWait(Protocol):
@@ -97,7 +95,6 @@ class VirtualWait(NamedTuple):
 NO_TIMEOUT = VirtualWait()
 
 
-_LOG = logging.getLogger("mockserver")
 _NOT_JSON = b'{"data": [{"id": "camp\xff\x00\x1b] <<\xc3(>>'  # not UTF-8 either
 
 
@@ -330,16 +327,7 @@ def _internal_error(
     sandbox: SandboxState, call: Call, options: ResponseOptions, failure: Exception
 ) -> tuple[CallResult, HttpResponse]:
     """Log the failure that is being handled, and return INTERNAL_ERROR as the call's result."""
-    _log_failure(sandbox, call)
+    log_failure(f"unexpected failure in {call.method} {call.path}", redactor(sandbox))
     reason = f"the mock failed: {type(failure).__name__}: {failure}"
     result = CallResult(ApiError("INTERNAL_ERROR", clause="base.internal", reason=reason), None, None)
     return result, build_response(sandbox, call, result.outcome, options._replace(strict=False))
-
-
-def _log_failure(sandbox: SandboxState, call: Call) -> None:
-    """Log the failure that is being handled with its traceback, without any secret."""
-    hide = redactor(sandbox)
-    message = printable(hide.text(f"unexpected failure in {call.method} {call.path}"))
-    record = _LOG.makeRecord(_LOG.name, logging.ERROR, __file__, 0, message, (), None)
-    record.exc_text = printable(hide.text(traceback.format_exc()), keep="\n")
-    _LOG.handle(record)

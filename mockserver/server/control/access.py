@@ -1,13 +1,14 @@
 """
-Access to the control plane and to its pages.
+Access to the control plane and to its pages, and the names of the whole server.
 
 1. A server beyond loopback requires a token: as a bearer token, or as the cookie that its pages set once the token was
    typed into a form. The cookie's value is derived from the token, which is in no url and on no page.
 2. The server's token opens everything. The token of a sandbox, which its creation returns, opens that sandbox's own
    commands and pages and its end; nothing of another sandbox, and nothing that lists or creates them.
-3. Without a token the server responds only under the names of this machine and the allowed ones, to reads as to writes: a
-   rebound name sends no Origin with a GET.
-4. A write that a browser may have sent for a page requires a header that no form can send. A bare client sends neither
+3. A server on loopback responds only under the names of this machine and the allowed ones, to reads as to writes, below `/v1`
+   as below `/_mock`: a rebound name sends no Origin with a GET. A token replaces the name, which no page that rebinds has.
+4. A page of another origin reads nothing, with an image or a script as little as with `fetch`; a link to a page is followed.
+5. A write that a browser may have sent for a page requires a header that no form can send. A bare client sends neither
    Origin nor Sec-Fetch-Site nor the cookie.
 """
 
@@ -16,9 +17,13 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Iterable, Mapping
+from ipaddress import ip_address
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
+from mockserver.contract.text import brief
+from mockserver.core.redaction import TOKEN_PREFIX
+from mockserver.server.api import cross_origin
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
@@ -26,6 +31,8 @@ from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 PAGE_HEADER: Final = "X-Mock-Request"  # with any value
 _READS: Final = ("GET", "HEAD", "OPTIONS")
 _COOKIE_PREFIX: Final = "mockserver_"
+_OWN_SITES: Final = ("same-origin", "none")  # of Sec-Fetch-Site; a client that is no browser sends none
+_PAGES: Final = ("readDocs",)  # commands whose answer is a page
 _OF_THE_SERVER: Final = ("createSandbox", "listSandboxes", "deleteSandboxes", "readMetrics")
 
 
@@ -39,11 +46,17 @@ class SessionCookie(NamedTuple):
 def session_cookie(token: str) -> SessionCookie:
     """Return the cookie of a token."""
     name, value = (hmac.new(token.encode(), purpose, hashlib.sha256).hexdigest() for purpose in (b"name", b"value"))
-    return SessionCookie(_COOKIE_PREFIX + name[:8], value)
+    return SessionCookie(_COOKIE_PREFIX + name[:8], TOKEN_PREFIX + value)
 
 
 def check_command(
-    host: SandboxHost, hosted: HostedSandbox | None, request: HttpRequest, command: str, params: Mapping[str, str]
+    host: SandboxHost,
+    hosted: HostedSandbox | None,
+    request: HttpRequest,
+    command: str,
+    params: Mapping[str, str],
+    *,
+    is_page: bool = False,
 ) -> None:
     """
     Check that a request may run a command.
@@ -54,15 +67,18 @@ def check_command(
         request: of the client.
         command: the id of the command.
         params: those of its path.
+        is_page: True if the answer is part of a page.
 
     Raises:
         ControlError: The request has no token that opens the command, or its name, its origin or a write of a page is
             refused; no word of it shows whether a sandbox exists.
     """
+    is_page = is_page or command in _PAGES
     if command == "deleteSandbox":
-        _check(host, request, _tokens(host, params["id"]))
+        _check(host, request, _tokens(host, params["id"]), is_page=is_page)
     else:
-        _check(host, request, _tokens(host, None if hosted is None or command in _OF_THE_SERVER else hosted.id))
+        sandbox_id = None if hosted is None or command in _OF_THE_SERVER else hosted.id
+        _check(host, request, _tokens(host, sandbox_id), is_page=is_page)
 
 
 def is_open_to(host: SandboxHost, sandbox_id: str, request: HttpRequest) -> bool:
@@ -72,7 +88,7 @@ def is_open_to(host: SandboxHost, sandbox_id: str, request: HttpRequest) -> bool
 
 def check_page(host: SandboxHost, hosted: HostedSandbox | None, request: HttpRequest) -> None:
     """Check that a request may read a page of a sandbox, or without one the page of the server (see `check_command`)."""
-    _check(host, request, _tokens(host, None if hosted is None else hosted.id))
+    _check(host, request, _tokens(host, None if hosted is None else hosted.id), is_page=True)
 
 
 def find_token(host: SandboxHost, hosted: HostedSandbox | None, received: str) -> str | None:
@@ -86,14 +102,45 @@ def cookie_names(host: SandboxHost, hosted: HostedSandbox | None) -> list[str]:
     return [session_cookie(token).name for token in _tokens(host, None if hosted is None else hosted.id)]
 
 
-def check_origin(host: SandboxHost, request: HttpRequest) -> None:
-    """Check the name by which the client addresses the server, and the origin of the page that sends the request."""
+def name_refusal(host: SandboxHost, request: HttpRequest) -> ControlError | None:
+    """Return the refusal of a request to a server on loopback by a name that is neither this machine's nor an allowed one."""
     address = request.headers.get("host", "")
-    name, allowed = _host_name(f"//{address}"), ", ".join(sorted(host.allowed_hosts))
-    if address and name not in host.allowed_hosts and host.token is None:  # a token replaces the name
-        expected = f"{allowed}; another name is allowed by --allow-host"
-        raise ControlError("MOCK_FOREIGN_HOST", f"Host: got {name!r}; expected {expected}")
-    origin = request.headers.get("origin")
+    name = _host_name(f"//{address}")
+    if not address or host.is_exposed or name in host.allowed_hosts or _is_loopback(name):
+        return None
+    expected = f"{', '.join(sorted(host.allowed_hosts))}; another name is allowed by --allow-host"
+    return ControlError("MOCK_FOREIGN_HOST", f"Host: got {brief(name, 100)!r}; expected {expected}")
+
+
+def _is_loopback(name: str) -> bool:
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def check_origin(host: SandboxHost, request: HttpRequest, *, is_page: bool = False) -> None:
+    """
+    Check the name by which the client addresses the server, and the origin of the page that sends the request.
+
+    Args:
+        host: the server's sandboxes.
+        request: of the client.
+        is_page: True if the answer is a page, to which a page of another site may lead.
+
+    Raises:
+        ControlError: The name or the origin is foreign.
+    """
+    refusal = name_refusal(host, request)
+    if refusal is not None and host.token is None:  # a token replaces the name: no page that rebinds one has it
+        raise refusal
+    address, origin = request.headers.get("host", ""), request.headers.get("origin")
+    site = request.headers.get("sec-fetch-site", "none")
+    is_shared = host.is_shared and cross_origin.allowed_origin(request) is not None
+    is_visit = is_page and request.method == "GET" and request.headers.get("sec-fetch-mode") == "navigate"
+    if site not in _OWN_SITES and not is_shared and not is_visit:
+        expected = f"{' or '.join(_OWN_SITES)}: a page of another site must not call the control plane"
+        raise ControlError("MOCK_FOREIGN_ORIGIN", f"Sec-Fetch-Site: got {brief(site, 60)!r}; expected {expected}")
     if origin is None or _host_name(origin) in host.allowed_hosts:
         return
     is_own_page = host.token is not None and bool(_host_name(origin)) and urlsplit(origin).netloc == address
@@ -102,11 +149,11 @@ def check_origin(host: SandboxHost, request: HttpRequest) -> None:
         raise ControlError("MOCK_FOREIGN_ORIGIN", f"Origin: got {origin!r}; expected {expected}")
 
 
-def _check(host: SandboxHost, request: HttpRequest, tokens: list[str]) -> None:
+def _check(host: SandboxHost, request: HttpRequest, tokens: list[str], *, is_page: bool) -> None:
     if not _has_token(request, tokens):
         expected = "the token that the server has printed, or the one that the creation of this sandbox has returned"
         raise ControlError("MOCK_TOKEN_WANTED", f"expected {expected}, as Authorization: Bearer TOKEN")
-    check_origin(host, request)
+    check_origin(host, request, is_page=is_page)
     _check_write(request, _has_cookie(request, tokens))
 
 

@@ -3,7 +3,7 @@ The calls and deliveries of a sandbox as a HAR 1.2, for the viewers of browsers 
 
 1. Times are instants of the sandbox's clock, so an exchange takes none, but for a call that its client gave up before it
    arrived. Members that begin with `_` are this product's.
-2. It contains no key and no signing secret: a key is its prefix with the id of its tenant.
+2. It contains no key, signing secret or credentials: a key is its prefix with the id of its tenant.
 3. A body of which the journal holds only the beginning has no text, and a `comment` with its size.
 """
 
@@ -71,13 +71,13 @@ def _exchange(sandbox: SandboxState, hide: Redactor, entry: JournalEntry, base_u
     return _entry(
         entry.sent_at,
         _request(
-            call.method,
+            hide.text(call.method),
             url,
             _request_headers(sandbox, hide, entry),
-            _body(sandbox, hide, call.body, call.cut_from_bytes),
+            _body(sandbox, hide, call.body, call.cut_from_bytes, call.headers.get("content-type", "")),
         ),
         _response(
-            status, hide.value(dict(entry.headers)), _body(sandbox, hide, entry.answer, entry.answer_cut_from_bytes)
+            status, hide.headers(dict(entry.headers)), _body(sandbox, hide, entry.answer, entry.answer_cut_from_bytes)
         ),
         time_ms,
         note,
@@ -92,7 +92,7 @@ def _attempt(sandbox: SandboxState, hide: Redactor, delivery: Delivery, attempt:
     if attempt.fault is not None:
         note["fault"] = attempt.fault
     body = _body(sandbox, hide, attempt.body, None)
-    request = _request("POST", url, hide.value(dict(attempt.headers)), body)
+    request = _request("POST", url, hide.headers(attempt.headers), body)
     return _entry(
         attempt.at, request, _response(attempt.status, {}, _body(sandbox, hide, attempt.answer, None)), 0, note
     )
@@ -112,7 +112,7 @@ def _entry(at: Instant, request: JSON, response: JSON, time_ms: int, note: JSON)
 
 def _request_headers(sandbox: SandboxState, hide: Redactor, entry: JournalEntry) -> Mapping[str, str]:
     """Return the headers, with the tenant's id in place of its key: keys of two tenants differ, and show nothing else."""
-    headers: dict[str, str] = dict(hide.value(dict(entry.call.headers)))
+    headers = hide.headers(entry.call.headers)
     key = entry.call.key
     owner = sandbox.owner_at(key, entry.tenant_id) if "x-api-key" in headers else None
     if owner is not None:
@@ -120,11 +120,13 @@ def _request_headers(sandbox: SandboxState, hide: Redactor, entry: JournalEntry)
     return headers
 
 
-def _body(sandbox: SandboxState, hide: Redactor, body: bytes | None, cut_from_bytes: int | None) -> JSON:
+def _body(
+    sandbox: SandboxState, hide: Redactor, body: bytes | None, cut_from_bytes: int | None, content_type: str = ""
+) -> JSON:
     """Return a body's text, or what replaces it; bytes that are not UTF-8 are base64, as in `content` of HAR 1.2."""
     if body is None or cut_from_bytes is not None:
         return {"comment": f"not recorded: {cut_from_bytes or 'many'} bytes"}
-    plain = without_keys(sandbox, hide, body)
+    plain = without_keys(sandbox, hide, body, content_type)
     try:
         return {"text": plain.decode()}
     except UnicodeDecodeError:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, get_args
 
+from mockserver.core.redaction import Redactor
 from mockserver.server.api.request import SANDBOXES, HttpRequest
 from mockserver.server.api.response import HttpResponse
 from mockserver.server.control import access, overview, routes, sandboxes
@@ -57,6 +58,10 @@ class PageAccess:
         """Return True if the server requires a token."""
         return self.host.token is not None
 
+    def redactor(self) -> Redactor:
+        """Return what masks the secrets of the sandbox, or without one those of the server."""
+        return Redactor(self.host.tokens() if self.hosted is None else self.hosted.sandbox.secrets())
+
     def cookie_for(self, token: str) -> tuple[str, str] | None:
         """Return the name and the value of the cookie for the server's token or the sandbox's; None for any other text."""
         found = access.find_token(self.host, self.hosted, token)
@@ -79,7 +84,7 @@ class PageAccess:
         """
         assert command in _IDS
         if command in _HOST_COMMANDS:
-            access.check_command(self.host, self.hosted, self.request, command, {})
+            access.check_command(self.host, self.hosted, self.request, command, {}, is_page=True)
             routes.check_own_port(self.hosted, command)
             own = self.hosted.prefix if self.hosted is not None else ""
             of_shard = f"{SANDBOXES}{self.host.shard.name}" if self.host.shard is not None else ""

@@ -1,7 +1,8 @@
 """
 The document that repeats a run: the sandbox's configuration, and then every call and every command in their order.
 
-1. It contains no key: a call has the role of its key's owner, and keys follow from the seed again.
+1. It contains no key: a call has the role of its key's owner, and keys follow from the seed again. Credentials that decide
+   nothing but a rule's condition are masked in the condition as in the calls.
 2. If the clock followed the process's, each entry has its instant; else that follows from the entries before it.
 3. An address of the sandbox itself is written `{base_url}`, since the next sandbox has another.
 """
@@ -26,13 +27,15 @@ from mockserver.core.state.journal import CommandRecord, Journal, JournalEntry
 from mockserver.core.state.sandbox import KeyOwner, SandboxState
 from mockserver.scenario.apply import DEFAULT_TENANT
 from mockserver.scenario.documents import to_plain
-from mockserver.server.api.response import redactor
 from mockserver.server.hosting.command_log import BASE_URL, recorded_response, strict_json, without_secrets
 from mockserver.server.hosting.config import config_document
 from mockserver.server.hosting.snapshot import HostedSnapshot
 from mockserver.version import SCENARIO_VERSION
 
-_KEY_LIKE = re.compile(rb"\b(?:sk_|pk_|whsec_)[A-Za-z0-9_+/=\-]{12,}")  # longer than such text in a file is by chance
+_HOSTED_PAGE = "/connect/"
+_KEY_LIKE = re.compile(
+    rb"\b(?:sk_|pk_|whsec_|mocktoken_)[A-Za-z0-9_+/=\-]{12,}"
+)  # longer than such text in a file is by chance
 # Headers that a client library sends by itself, or that other members of an entry replace.
 _OMITTED = frozenset(
     (
@@ -54,12 +57,12 @@ def document(snapshot: HostedSnapshot, name: str = "replay") -> JSON:
     """Return the scenario document that repeats the sandbox's run, with `calls`."""
     state, initial = snapshot.state, snapshot.initial
     scenario, extra_seed_data = to_plain(config_document(snapshot.config)), snapshot.config.given
-    hide = redactor(state)
+    hide = Redactor(state.secrets(), is_distinct=True)
     seed_data, first = scenario.get("given"), []
     if "given" not in scenario:
         seed_data = extra_seed_data
     elif extra_seed_data:
-        first = [{"do": "apply_scenario", "with": {"given": without_secrets(extra_seed_data)}}]
+        first = [{"do": "apply_scenario", "with": {"given": hide.value(without_secrets(extra_seed_data))}}]
     calls = [*first, *_entries(state, hide, initial.clock.frozen)]
     journal = state.journal
     dropped = journal.dropped_commands + journal.last_exchange - len(journal.exchanges)
@@ -71,7 +74,7 @@ def document(snapshot: HostedSnapshot, name: str = "replay") -> JSON:
         "seed": state.seed,
         "choices": {key: value for key, value in initial.choices.items() if value != DEFAULTS[key]},
         "clock": {"freeze": format_exact(initial.clock.now)},
-        "given": without_secrets(seed_data or {}),
+        "given": hide.value(without_secrets(seed_data or {})),
         "script": hide.value(scenario.get("script", [])),
     }
     return {key: value for key, value in members.items() if value not in ({}, [])} | {"calls": calls}
@@ -103,7 +106,7 @@ def _entries(sandbox: SandboxState, hide: Redactor, was_frozen: bool) -> Iterato
         elif entry.command == "visit":
             yield {**at, **_call(sandbox, hide, entry.arguments["call"])}
         elif not (timed and entry.command in ("set_clock", "advance")):
-            yield {**at, "do": entry.command, "with": dict(entry.arguments)}
+            yield {**at, "do": entry.command, "with": hide.value(dict(entry.arguments))}
 
 
 def _in_order(journal: Journal) -> Iterator[tuple[JournalEntry | CommandRecord, JournalEntry | None]]:
@@ -129,14 +132,14 @@ def _call(sandbox: SandboxState, hide: Redactor, call: Call, exchange: JournalEn
     role = _role(sandbox.owner_at(call.key, tenant_id)) if "x-api-key" in call.headers else "none"
     headers = {name: value for name, value in call.headers.items() if name not in _OMITTED}
     if call.excess is not None:
-        return {"call": f"{call.method} {hide.text(call.path)[:100]}", "cut": True}
+        return {"call": f"{hide.text(call.method)} {hide.text(call.path)[:100]}", "cut": True}
     is_cut = call.cut_from_bytes is not None or call.body_failure is not None
     body = _cut_body(hide, call, value) if is_cut else _body(sandbox, hide, call)
     if "json" in body:
         headers.pop("content-type", None)
-    entry: JSON = {"call": f"{call.method} {hide.text(call.path)}{hide.text(query)}"}
+    entry: JSON = {"call": f"{hide.text(call.method)} {hide.text(call.path)}{hide.text(query)}"}
     entry |= {"key": role} if role != "secret" else {}
-    return entry | ({"headers": hide.value(headers)} if headers else {}) | body
+    return entry | ({"headers": hide.headers(headers)} if headers else {}) | body
 
 
 def _role(owner: KeyOwner | None) -> str:
@@ -172,14 +175,16 @@ def _body(sandbox: SandboxState, hide: Redactor, call: Call) -> JSON:
     except (ValueError, ArithmeticError):
         text = "\0"
     if all(char.isprintable() or char == "\n" for char in text):
-        return {"body": hide.text(text)}
+        if call.path.startswith(_HOSTED_PAGE):  # the fields of its forms decide the visit, and follow from the seed
+            return {"body": Redactor(sandbox.secrets(), by_name=False).text(text)}
+        return {"body": hide.body(text, call.headers.get("content-type", ""))}
     return {"base64": base64.b64encode(without_keys(sandbox, hide, call.body)).decode()}
 
 
-def without_keys(sandbox: SandboxState, hide: Redactor, body: bytes) -> bytes:
+def without_keys(sandbox: SandboxState, hide: Redactor, body: bytes, content_type: str = "") -> bytes:
     """Return the bytes with keys redacted; all other bytes stay, also those that look like the beginning of a key."""
     try:
-        return hide.text(body.decode()).encode()
+        return hide.body(body.decode(), content_type).encode()
     except ValueError:
         for secret in sorted((text for text in sandbox.secrets() if len(text) > 3), key=len, reverse=True):
             body = body.replace(secret.encode(), mask(secret).encode())

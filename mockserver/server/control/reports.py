@@ -1,7 +1,7 @@
 """
 Commands that report: the report of a failed test, ledger, conduct, history and the replay document.
 
-They write nothing, neither into the journal nor into the history.
+They write nothing, neither into the journal nor into the history; that of a failed test is kept in files.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _apart(run: Run, process: Instant) -> answers.Apart | None:
 
 def _arguments(step: CommandRecord, hide: Redactor) -> JSON:
     if step.command == "visit":
-        return {"method": step.arguments["call"].method}  # only the end user may see its link
+        return {"method": hide.text(step.arguments["call"].method)}  # only the end user may see its link
     if step.command != "call":
         arguments: JSON = hide.value(to_plain(step.arguments))
         return arguments
@@ -160,7 +160,7 @@ def _arguments(step: CommandRecord, hide: Redactor) -> JSON:
 
 
 def _call(call: Call, hide: Redactor) -> answers.CalledPath:
-    return {"method": call.method, "path": hide.text(call.path)}
+    return {"method": hide.text(call.method), "path": hide.text(call.path)}
 
 
 def read_replay(snapshot: HostedSnapshot, args: Arguments) -> answers.Document:
@@ -194,15 +194,14 @@ def read_tracked_choices(hosted: HostedSandbox, args: Arguments) -> answers.Trac
     return {"read": sorted(hosted.choices_read)}
 
 
-def read_report(snapshot: HostedSnapshot, args: Mapping[str, Any], base_url: str | None = None) -> answers.Report:
-    """Return the first lines, the last refused or faulted call, and the whole report as text; with a failure keep its files."""
-    folder = snapshot.failures if args.get("failure", "").strip() else None
-    return _report(snapshot, args, base_url or snapshot.base_url, folder)
+def read_report(snapshot: HostedSnapshot, args: Arguments, base_url: str | None = None) -> answers.Report:
+    """Return the first lines, the last refused or faulted call, and the whole report as text."""
+    return _report(snapshot, args, base_url or snapshot.base_url, None)
 
 
-def keep_failed(snapshot: HostedSnapshot, args: Arguments, base_url: str) -> answers.Report:
+def keep_report(snapshot: HostedSnapshot, args: Arguments, base_url: str | None = None) -> answers.Report:
     """Keep the files of a failed test, if the server has a folder for them, and return its report."""
-    return _report(snapshot, args, base_url, snapshot.failures)
+    return _report(snapshot, args, base_url or snapshot.base_url, snapshot.failures)
 
 
 def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: FailureFolder | None) -> answers.Report:
@@ -221,9 +220,8 @@ def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: Fai
     kept = None
     if folder is None:
         lines = _lines_while_open(address, call.n if call else None, bool(seen.exchanges or seen.steps))
-        lines += (
-            ["to keep files of it after that: start the server with --failures-dir FOLDER"] if words.strip() else []
-        )
+        if words.strip() and snapshot.failures is None:
+            lines.append("to keep files of it after that: start the server with --failures-dir FOLDER")
     else:
         name = hide.text(name) if name.strip() else snapshot.id
         report = text.Report(*([_without_address(line, address, snapshot.prefix) for line in part] for part in report))

@@ -6,7 +6,6 @@ The schemas `control.*` validate the bodies. An error has the place, the value r
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from functools import cache, partial
 from types import MappingProxyType
@@ -15,6 +14,7 @@ from urllib.parse import unquote
 
 from mockserver.contract import schemas
 from mockserver.contract.text import brief, closest_match_hint
+from mockserver.core.redaction import Redactor
 from mockserver.scenario.explaining import explained
 from mockserver.server.api import formats
 from mockserver.server.api.browsing import SANDBOX
@@ -46,12 +46,13 @@ from mockserver.server.control.accept import (
     query_of,
 )
 from mockserver.server.control.commands import CommandId, Route
-from mockserver.server.errors import ControlError
+from mockserver.server.errors import ControlError, log_failure
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 
-_LOG = logging.getLogger("mockserver")
 # Of the page of a document and its static files.
 ASSET_HEADERS: Final = (("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"))
+# Of every answer: no page of another site embeds it, and no browser takes it for another type.
+_FOR_BROWSERS: Final = (("X-Content-Type-Options", "nosniff"), ("Cross-Origin-Resource-Policy", "same-origin"))
 _POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
@@ -127,6 +128,7 @@ ROUTES: tuple[Route, ...] = (
     Route("readReplay",          "GET",    "/_mock/replay",                         "sandbox",  reports.read_replay,              "snapshot",  None,                200,  None,                       "The document that repeats the run"),
     Route("readHar",             "GET",    "/_mock/har",                            "sandbox",  reports.read_har,                 "snapshot",  None,                200,  None,                       "Calls and deliveries as a HAR 1.2"),
     Route("readReport",          "GET",    "/_mock/report",                         "sandbox",  reports.read_report,              "snapshot",  None,                200,  None,                       "The most likely cause of a failure, and everything that happened", REPORT_TYPES),
+    Route("keepReport",          "POST",   "/_mock/report",                         "sandbox",  reports.keep_report,              "snapshot",  None,                200,  None,                       "The report of a failed test, whose files a server with a folder for them keeps", REPORT_TYPES),
     Route("readLedger",          "GET",    "/_mock/ledger",                         "sandbox",  reports.read_ledger,              "snapshot",  None,                200,  None,                       "The side effects of the calls so far"),
     Route("readConduct",         "GET",    "/_mock/conduct",                        "sandbox",  reports.read_conduct,             "snapshot",  None,                200,  None,                       "Findings on the client's conduct"),
     Route("readCheck",           "GET",    "/_mock/check",                          "sandbox",  reports.read_check,               "snapshot",  None,                200,  None,                       "What fails a test at its end"),
@@ -162,7 +164,8 @@ QUERIES: Mapping[CommandId, tuple[str, ...]] = MappingProxyType(
         "readState": ("chats", "chatsFrom"),
         "readJournal": ("operation", "status", "text", "since", "before", "limit", "last"),
         "readReplay": ("name",),
-        "readReport": ("failure", "name"),
+        "readReport": ("failure",),
+        "keepReport": ("failure", "name"),
         "deleteSandbox": ("failed", "name", "failure"),
         "readCheck": ("conduct",),
         "readOpenapi": ("plane", "profile", "openapi"),
@@ -185,6 +188,9 @@ _RECORDED: Mapping[str, Route] = MappingProxyType({route.recorded: route for rou
 def handle_control_request(host: SandboxHost, hosted: HostedSandbox | None, request: HttpRequest) -> HttpResponse:
     """Return the response to one request of the control plane, dated by the sandbox's clock; every error is JSON."""
     response = _respond(host, hosted, request)
+    named = {name.lower() for name, _ in response.headers}
+    own = tuple(header for header in _FOR_BROWSERS if header[0].lower() not in named)
+    response = response._replace(headers=(*response.headers, *own))
     if hosted is None or not access.is_open_to(host, hosted.id, request):  # a refusal does not show the clock
         return response
     with hosted.sandbox.lock:  # after the command, which may have moved the clock
@@ -214,22 +220,23 @@ def _respond(host: SandboxHost, hosted: HostedSandbox | None, request: HttpReque
             hosted.store_checkpoint(before, unquote(label or "")[:_LABEL_MAX_CHARS])
         return _response(route, media_type, result, vary)
     except ControlError as refusal:
-        return _json_response(refusal.status, _without_secrets(hosted, refusal.as_json()), (*refusal.headers, *vary))
+        body = _without_secrets(host, hosted, refusal.as_json())
+        return _json_response(refusal.status, body, (*refusal.headers, *vary))
     except Exception as failure:  # noqa: BLE001 - a bug of the mock has a JSON error too
-        _LOG.exception("unexpected failure in the control plane")
+        log_failure("unexpected failure in the control plane", _redactor(host, hosted))
         message = f"the mock failed: {type(failure).__name__}; its log has the traceback"
         bug = ControlError("MOCK_INTERNAL_ERROR", message)
         return _json_response(bug.status, bug.as_json(), vary)
 
 
-def _without_secrets(hosted: HostedSandbox | None, body: dict[str, Any]) -> dict[str, Any]:
-    """Return the body of an error, which quotes the request, with the sandbox's keys and signing secrets redacted."""
-    if hosted is None:
-        return body
-    with hosted.sandbox.lock:
-        hide = redactor(hosted.sandbox)
-    hidden: dict[str, Any] = hide.value(body)
+def _without_secrets(host: SandboxHost, hosted: HostedSandbox | None, body: dict[str, Any]) -> dict[str, Any]:
+    """Return the body of an error, which quotes the request, with the sandbox's secrets and the server's token masked."""
+    hidden: dict[str, Any] = _redactor(host, hosted).value(body)
     return hidden
+
+
+def _redactor(host: SandboxHost, hosted: HostedSandbox | None) -> Redactor:
+    return Redactor(host.tokens()) if hosted is None else redactor(hosted.sandbox)
 
 
 def _run(

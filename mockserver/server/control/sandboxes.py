@@ -19,8 +19,8 @@ from mockserver.contract.endpoints import operations_named
 from mockserver.contract.text import closest_match, closest_match_hint
 from mockserver.core import scheduler
 from mockserver.core.instants import SECOND, Instant, format_exact, parse
-from mockserver.core.redaction import to_json_text
-from mockserver.core.state.matching import PATH_ROOTS, differences
+from mockserver.core.redaction import Redactor, to_json_text
+from mockserver.core.state.matching import PATH_ROOTS, PathDifference, differences
 from mockserver.core.state.tenant import Tenant
 from mockserver.scenario.choices import merge_choices, set_choices
 from mockserver.scenario.documents import Document
@@ -243,7 +243,7 @@ def verify_journal(hosted: HostedSandbox, args: Arguments) -> answers.Verified:
     hide = redactor(hosted.sandbox)
     misses = sorted((pair for pair in compared if pair[1]), key=lambda pair: len(pair[1]))[:3]
     nearest: list[answers.Nearest] = [
-        {"exchange": views.exchange(entry, hide), "differences": [hide.value(one._asdict()) for one in differs[:5]]}
+        {"exchange": views.exchange(entry, hide), "differences": [_shown_difference(one, hide) for one in differs[:5]]}
         for entry, differs in misses
     ]
     is_met = at_least <= count <= at_most
@@ -256,6 +256,12 @@ def verify_journal(hosted: HostedSandbox, args: Arguments) -> answers.Verified:
     if not is_met:
         verified["message"] = hide.text(_unmet(args, count, nearest, there_were))
     return verified
+
+
+def _shown_difference(row: PathDifference, hide: Redactor) -> answers.PathDifference:
+    """Return a difference, masked as the value of its path is."""
+    values = {name: hide.value({row.path: value})[row.path] for name, value in (("e", row.expected), ("a", row.actual))}
+    return {"path": hide.text(row.path), "expected": values["e"], "actual": values["a"]}
 
 
 def _unmet(
@@ -369,6 +375,7 @@ def _config(args: Mapping[str, Any]) -> SandboxConfig:
 def list_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> answers.Sandboxes:
     """Return the open sandboxes, with a label those that have it, and the closed ones that were called after their end."""
     host, labels = addressed.host, _labels(args)
+    hide = Redactor(host.tokens())
     sandboxes, now = host.refreshed(), host.monotonic_us()
     closed: list[answers.ClosedSandbox] = []
     for sandbox_id, count in host.closed.called():
@@ -382,7 +389,7 @@ def list_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> answers
                 "baseUrl": addressed.base_url(hosted),
                 "createdAt": format_exact(hosted.created_at),
                 "exchanges": hosted.sandbox.journal.last_exchange,
-                "labels": dict(hosted.labels),
+                "labels": hide.value(dict(hosted.labels)),
                 "memoryBytes": hosted.memory_bytes,
                 "idleSeconds": (now - hosted.usage.called_at) // SECOND,
             }
@@ -426,7 +433,7 @@ def delete_sandbox(addressed: AddressedHost, args: Mapping[str, Any]) -> None:
         )
     hosted = addressed.host.sandboxes.get(sandbox_id)
     if hosted is not None and is_failed and addressed.host.failures is not None:
-        keep = partial(reports.keep_failed, base_url=addressed.base_url(hosted))
+        keep = partial(reports.keep_report, base_url=addressed.base_url(hosted))
         hosted.run_command(keep, {name: args[name] for name in _OF_FAILURE if name in args}, phase="snapshot")
     if not addressed.host.close_for_client(sandbox_id):
         raise ControlError(

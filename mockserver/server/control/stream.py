@@ -32,6 +32,8 @@ STREAM_TYPES: Final = ("text/event-stream",)
 QUEUE_MAX: Final = 1_000  # events that a reader may be behind
 BEGIN: Final = "retry: 1000\n\n"  # milliseconds after which a reader connects again
 _PATH_CHARS: Final = 200
+_METHOD_CHARS: Final = 20
+_CODE_CHARS: Final = 100
 _CODE_BYTES: Final = 4_096  # of an answer that is read for its error code
 _LAST_ID: Final = re.compile(r"^id: (.+)$", re.MULTILINE)
 _ID: Final = re.compile(r"([0-9]{1,15})\.([0-9]{1,15})\.([0-9]{1,15})")
@@ -193,12 +195,17 @@ def call(entry: JournalEntry, hide: Redactor) -> JSON:
         "n": entry.n,
         "at": format_exact(entry.at),
         "operation": entry.operation,
-        "method": entry.call.method[:20],
+        "method": hide.brief(entry.call.method, _METHOD_CHARS),
         "path": hide.brief(entry.call.path, _PATH_CHARS),
         "status": None if entry.is_held else entry.status,
-        "code": _code(entry),
+        "code": _shown_code(entry, hide),
         "fault": entry.fault.rule if entry.fault else None,
     }
+
+
+def _shown_code(entry: JournalEntry, hide: Redactor) -> str | None:
+    code = _code(entry)
+    return None if code is None else hide.brief(code, _CODE_CHARS)
 
 
 def _code(entry: JournalEntry) -> str | None:
@@ -209,7 +216,7 @@ def _code(entry: JournalEntry) -> str | None:
         return None
     body = json_value(entry.answer, ABSENT)
     code = body.get("code") if isinstance(body, dict) else None
-    return code[:100] if isinstance(code, str) else None
+    return code if isinstance(code, str) else None
 
 
 def _change(sandbox: SandboxState, place: Place, change: Transition) -> str:

@@ -284,7 +284,8 @@ def events(sandbox: SandboxState) -> answers.Events:
 def exchange(entry: JournalEntry, hide: Redactor) -> answers.Exchange:
     """Return an exchange of the journal, keys redacted."""
     call = entry.call
-    text = call.body.decode("utf-8", "replace") if call.body else None
+    kind = call.headers.get("content-type", "")
+    text = hide.body(call.body.decode("utf-8", "replace"), kind) if call.body and entry.body is None else None
     request: answers.Request = {
         "method": call.method,
         "path": call.path,

@@ -159,7 +159,7 @@ def _attempt(attempt: Attempt, webhook: Webhook | None, hide: Redactor) -> answe
         "error": hide.text(attempt.error) if attempt.error else None,
         "fault": attempt.fault,
         "durationMs": attempt.duration_ms,
-        "headers": hide.value(dict(attempt.headers)),
+        "headers": hide.headers(attempt.headers),
         "body": hide.text(attempt.body.decode("utf-8", "replace")),
         "bodyBytes": len(attempt.body),
         "answer": hide.text(attempt.answer.decode("utf-8", "replace")),

@@ -9,7 +9,6 @@ Requests of the dashboard: pages, their assets, and the forms that take the toke
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, cast
@@ -21,11 +20,10 @@ from mockserver.server.api.response import HttpResponse
 from mockserver.server.dashboard import behaviour, calls, environment, events, objects, overview, paths, timeline
 from mockserver.server.dashboard.paths import PagePath, page_path
 from mockserver.server.dashboard.plane import Plane
-from mockserver.server.errors import ControlError
+from mockserver.server.errors import ControlError, log_failure
 
 View = Callable[[Plane, Mapping[str, str], str], tuple[str, JSON]]
 
-_LOG: Final = logging.getLogger("mockserver")
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -81,7 +79,7 @@ def respond(plane: Plane, request: HttpRequest) -> HttpResponse | None:
             return _sign_in_form(base, request.target, is_again=False)
         return _refusal(plane, request, base, refusal)
     except Exception as failure:  # noqa: BLE001 - a bug of the mock is a page too
-        _LOG.exception("unexpected failure in the dashboard")
+        log_failure("unexpected failure in the dashboard", plane.redactor())
         message = f"the mock failed: {type(failure).__name__}; its log has the traceback"
         return _refusal(plane, request, base, ControlError("MOCK_INTERNAL_ERROR", message))
 

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 from mockserver._json import View
 from mockserver.contract.text import whole_number
+from mockserver.core.redaction import Redactor
 from mockserver.server.api.response import HttpResponse
 
 _LAST_ID: Final = re.compile(r"^id: ([0-9]+)\.([0-9]+)\.([0-9]+)$", re.MULTILINE)
@@ -36,6 +37,9 @@ class Plane(Protocol):
 
     def needs_token(self) -> bool:
         """Return True if the server requires a token."""
+
+    def redactor(self) -> Redactor:
+        """Return what masks the secrets that no log may show."""
 
     def cookie_for(self, token: str) -> tuple[str, str] | None:
         """Return the name and the value of the cookie for the server's token; None for any other text."""

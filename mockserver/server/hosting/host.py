@@ -23,6 +23,7 @@ from weakref import WeakMethod
 from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.limits import WEBHOOK_TIMEOUT_SECONDS
 from mockserver.core.instants import Duration, Instant
+from mockserver.core.redaction import TOKEN_PREFIX
 from mockserver.core.scheduler import FiredTimer, run_until
 from mockserver.core.state.journal import DEFAULT_LIMITS, Limits
 from mockserver.core.state.outbox import Attempt, PlannedAttempt
@@ -369,7 +370,8 @@ class SandboxHost:
         origin: the scheme and authority of the server's address.
         public: the `Host` by which clients reach the server through a proxy, with the address that answers to them have.
         token: the control plane's token; None if it needs none.
-        allowed_hosts: the names under which the control plane responds without a token.
+        is_exposed: True for a server that other machines reach, which responds under any name.
+        allowed_hosts: the names under which any other server responds, in addition to addresses of loopback.
         frozen_at: the instant at which sandboxes that clients create are frozen; None lets them follow the process's clock.
         is_shared: True to let pages of other origins on this machine send requests (`server/api/cross_origin.py`).
         log: gets a line per call, control command, attempt at a delivery, and sandbox that a limit ends; None for no log.
@@ -415,6 +417,7 @@ class SandboxHost:
         self.is_shared = False
         self.public: tuple[str, str] | None = None
         self.token: str | None = None
+        self.is_exposed = False
         self.allowed_hosts = {"127.0.0.1", "localhost", "::1", "mockserver.test"}
         self.log: ServerLog | None = None
         self.on_exchange: Callable[[HostedSandbox], None] | None = None
@@ -519,6 +522,7 @@ class SandboxHost:
             key_label="" if has_own_seed else config.key_label,
         )
         sandbox.outbox.allowed_hosts = self.allow_webhook_hosts
+        sandbox.tokens = self.tokens
         created = fill(sandbox, document, config.given)
         with self._lock:
             hosted = HostedSandbox(id, sandbox, self, sandbox.now, config, created)
@@ -595,9 +599,13 @@ class SandboxHost:
             return self.public[1]
         return f"http://{name}" if name else self.origin
 
+    def tokens(self) -> Sequence[str]:
+        """Return the server's token, which no view of a sandbox may show; those of sandboxes are known by their form."""
+        return () if self.token is None else (self.token,)
+
     def sandbox_token(self, id: str) -> str:
         """Return the token that opens the control plane of this sandbox alone; it follows from a secret of this process."""
-        return hmac.new(self._token_secret, id.encode(), hashlib.sha256).hexdigest()
+        return TOKEN_PREFIX + hmac.new(self._token_secret, id.encode(), hashlib.sha256).hexdigest()
 
     def close_all(self) -> None:
         """Close every sandbox."""

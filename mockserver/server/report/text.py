@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from mockserver.core.redaction import Redactor
 from mockserver.server.report.diagnosis import diagnose
 from mockserver.server.report.failure import Failure
 from mockserver.server.report.render import render_sections
@@ -34,4 +35,6 @@ def report(snapshot: SandboxSnapshot, failure: Failure | None) -> Report:
     diagnosis = diagnose(snapshot, failure)
     nearest = failure.nearest if failure is not None else None
     sections = render_sections(snapshot, diagnosis.cited, nearest)
-    return Report(diagnosis.lines, [line for line in sections if line not in diagnosis.lines])
+    others = [line for line in sections if line not in diagnosis.lines]
+    hide = Redactor(())  # the words of a failure may quote an address; the views have no secret that the sandbox knows
+    return Report([*map(hide.text, diagnosis.lines)], [*map(hide.text, others)])

@@ -19,6 +19,7 @@ from mockserver.conduct.rules import BLAMED, RULES, Finding
 from mockserver.contract.choices import CHOICES
 from mockserver.core import ledger
 from mockserver.core.instants import SECOND
+from mockserver.core.redaction import Redactor
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
@@ -279,11 +280,12 @@ def _is_excused(finding: Finding, clean: JudgedRun, run: JudgedRun, placement: P
 
 def describe(raised: BaseException, base_url: str) -> str:
     """
-    Return type and first line of an exception, without what differs from run to run: addresses of sandbox and memory.
+    Return type and first line of an exception, without secrets and what differs from run to run: addresses of sandbox and memory.
 
     One with an `explore_cause` is the failure of a program in another language, which has no type.
     """
-    text = _ADDRESS.sub("0x...", str(raised).strip().partition("\n")[0].replace(base_url, "{base_url}"))
+    first = Redactor(()).text(str(raised).strip().partition("\n")[0])
+    text = _ADDRESS.sub("0x...", first.replace(base_url, "{base_url}"))
     text = _IN_PROCESS.sub("{base_url}", text)
     if hasattr(raised, "explore_cause"):
         return text

@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from mockserver._commands import command_line
-from mockserver.contract.text import printable
+from mockserver.contract.text import brief, printable
 from mockserver.scenario import documents
 from mockserver.server.hosting.failed_runs import FailedRun, KeptFiles
 from mockserver.server.hosting.host import DEFAULT_ID
 from mockserver.testing.report.folder import file_name, write_file
 
 RUNS_MAX: Final = 1_000  # of one server, since its clients may be strangers
+BYTES_MAX: Final = 256 * 1024 * 1024  # of their files
+_WORDS_CHARS: Final = 10_000  # of a failure that is remembered for the end of its sandbox
 
 
 class FailedRuns:
@@ -23,7 +27,7 @@ class FailedRuns:
     The files of failed runs.
 
     A second sandbox of one server whose test has the same name gets a number in its files' names; a later run of the server
-    replaces the files.
+    replaces the files. Beyond `RUNS_MAX` runs, and beyond `BYTES_MAX` bytes of their files, the oldest runs go.
 
     Args:
         folder: Made when the first file is written.
@@ -34,71 +38,101 @@ class FailedRuns:
     def __init__(self, folder: Path) -> None:
         self._folder = folder.absolute()
         self._root = Path.cwd()
-        self._lock = threading.Lock()
-        self._failures: dict[str, tuple[str, str]] = {}  # name and words, by sandbox
-        self._owners: dict[str, str] = {}  # the sandbox of each file's name, without regard to case
+        self._lock = threading.Lock()  # held while a run is written, so that no other one takes its name or its room
+        self._failures: dict[str, tuple[str, str]] = {}  # name and words, by sandbox, the oldest first
+        self._kept: dict[tuple[str, str], _KeptRun] = {}  # by sandbox and name, the oldest first
 
     def failure_of(self, sandbox_id: str, name: str, words: str) -> tuple[str, str]:
         """Return the name of a sandbox's test and the words of its failure, those of an earlier call in place of empty ones."""
         with self._lock:
-            former_name, former_words = self._failures.get(sandbox_id, ("", ""))
+            former_name, former_words = self._failures.pop(sandbox_id, ("", ""))
             failure = name or former_name, words if words.strip() else former_words
-            if sandbox_id in self._failures or len(self._failures) < RUNS_MAX:
-                self._failures[sandbox_id] = failure
+            if len(self._failures) >= RUNS_MAX:
+                del self._failures[next(iter(self._failures))]
+            self._failures[sandbox_id] = brief(failure[0], _WORDS_CHARS), brief(failure[1], _WORDS_CHARS)
             return failure
 
     def keep(self, run: FailedRun) -> KeptFiles:
         """Write the files of a run; they replace those that its sandbox has under this name. Never an error of its own."""
-        stem = self._stem(run)
-        if stem is None:
-            line = f"no file was written: this server has kept {RUNS_MAX} failed runs; start it again to keep others"
-            return KeptFiles(None, None, None, None, [line])
-        lines: list[str] = []
-        replay = har = trace = None
-        if run.document.get("calls"):
-            lines += filter(None, [run.document.get("summary")])  # set if the document is not the whole run
-            dumped = documents.dump(run.document)
-            replay = self._write(
-                f"{stem}.yaml",
-                dumped.encode,
-                "to repeat its calls, without the client: mockserver replay-calls {}",
-                lines,
-            )
-            har = self._write(f"{stem}.har", lambda: json.dumps(run.har, indent=1).encode(), "", lines)
-            step_by_step = "to see it step by step: {0}; mockserver open {0} serves its last state"
-            trace = self._write(f"{stem}.html", lambda: _trace(run, f"{stem}.har" if har else ""), step_by_step, lines)
-        own = f"this report: {command_line([self._path(f'{stem}.txt')])}"
-        text = printable("\n".join([*run.summary, *run.report, *lines, own]), keep="\n") + "\n"
-        report = self._write(f"{stem}.txt", lambda: text.encode(errors="backslashreplace"), "this report: {}", lines)
-        return KeptFiles(replay, har, trace, report, lines)
-
-    def _stem(self, run: FailedRun) -> str | None:
-        """Return the name of a run's files without their ending; None for a run beyond the bound."""
-        name = file_name(run.name)
         with self._lock:
-            for number in range(1, RUNS_MAX + 1):
-                stem = name if number == 1 else f"{name}.{number}"
-                owner = self._owners.get(stem.casefold())
-                if owner is None and len(self._owners) >= RUNS_MAX:
-                    return None
-                if owner in (None, run.sandbox_id):
-                    self._owners[stem.casefold()] = run.sandbox_id
-                    return stem
-        return None
+            kept = self._begin(run)
+            lines: list[str] = []
+            replay = har = trace = None
+            if run.document.get("calls"):
+                lines += filter(None, [run.document.get("summary")])  # set if the document is not the whole run
+                dumped = documents.dump(run.document)
+                repeat = "to repeat its calls, without the client: mockserver replay-calls {}"
+                replay = self._write(kept, "yaml", dumped.encode, repeat, lines)
+                har = self._write(kept, "har", lambda: json.dumps(run.har, indent=1).encode(), "", lines)
+                step_by_step = "to see it step by step: {0}; mockserver open {0} serves its last state"
+                named = f"{kept.stem}.har" if har else ""
+                trace = self._write(kept, "html", lambda: _trace(run, named), step_by_step, lines)
+            own = f"this report: {command_line([self._path(kept, 'txt')])}"
+            text = printable("\n".join([*run.summary, *run.report, *lines, own]), keep="\n") + "\n"
+            content = text.encode(errors="backslashreplace")
+            report = self._write(kept, "txt", lambda: content, "this report: {}", lines)
+            return KeptFiles(replay, har, trace, report, lines)
 
-    def _path(self, name: str) -> str:
-        return (self._folder / name).as_posix()
+    def _begin(self, run: FailedRun) -> _KeptRun:
+        """Return the run, without files yet, as the newest one; beyond the bound on their number the oldest one goes."""
+        name = file_name(run.name)
+        key = run.sandbox_id, name.casefold()
+        former = self._kept.get(key)
+        if former is not None:
+            self._remove(key)
+        while len(self._kept) >= RUNS_MAX:
+            self._remove(next(iter(self._kept)))
+        taken = {kept.stem.casefold() for kept in self._kept.values()}
+        numbered = (name if number == 1 else f"{name}.{number}" for number in count(1))
+        stem = former.stem if former is not None else next(each for each in numbered if each.casefold() not in taken)
+        kept = self._kept[key] = _KeptRun(stem, {})
+        return kept
 
-    def _write(self, name: str, content: Callable[[], bytes], line: str, lines: list[str]) -> str | None:
+    def _path(self, run: _KeptRun, ending: str) -> str:
+        return (self._folder / f"{run.stem}.{ending}").as_posix()
+
+    def _write(
+        self, run: _KeptRun, ending: str, content: Callable[[], bytes], line: str, lines: list[str]
+    ) -> str | None:
         """Write a file, add the line about it if there is one, and return its path; of a file that cannot be written the line has the reason."""
-        path = self._path(name)
+        path = self._path(run, ending)
         try:
-            write_file(Path(path), self._root, content())
+            written = content()
+            self._make_room(run, len(written))
+            write_file(Path(path), self._root, written)
+            run.sizes[ending] = len(written)
         except Exception as problem:  # noqa: BLE001 - a file must not hide the failure that it is about
             lines.append(printable(f"{path} was not written: {type(problem).__name__}: {problem}"))
             return None
         lines += [line.format(command_line([path]))] if line else []
         return path
+
+    def _make_room(self, run: _KeptRun, size_bytes: int) -> None:
+        """Remove the oldest runs until a file of this one is within the bound; ValueError if it is beyond it without them."""
+        own = sum(run.sizes.values()) + size_bytes
+        if own > BYTES_MAX:
+            raise ValueError(f"got files of {own} bytes; expected at most {BYTES_MAX}, the bound of the folder")
+        total = sum(sum(kept.sizes.values()) for kept in self._kept.values()) + size_bytes
+        for key, oldest in list(self._kept.items()):
+            if total <= BYTES_MAX:
+                return
+            if oldest is not run:
+                total -= sum(oldest.sizes.values())
+                self._remove(key)
+
+    def _remove(self, key: tuple[str, str]) -> None:
+        """Remove a run with its files."""
+        run = self._kept.pop(key)
+        for ending in run.sizes:
+            with suppress(OSError):
+                Path(self._path(run, ending)).unlink(missing_ok=True)
+
+
+class _KeptRun(NamedTuple):
+    """A run whose files are kept: their name without an ending, and the bytes of each by its ending."""
+
+    stem: str
+    sizes: dict[str, int]
 
 
 def _trace(run: FailedRun, har: str) -> bytes:

@@ -1,0 +1,386 @@
+"""No view, file or log line shows a token or credentials, wherever a client has sent them, and a masked run replays to the same answers."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from functools import partial
+from io import StringIO
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import pytest
+
+from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.core.redaction import Redactor, is_secret_name
+from mockserver.scenario import documents
+from mockserver.server import front_controller
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.api.response import HttpResponse
+from mockserver.server.control import access
+from mockserver.server.control.routes import ROUTES
+from mockserver.server.dashboard import paths
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
+from mockserver.server.hosting.log_lines import ServerLog, as_json, as_text
+from mockserver.testing.report.failed_runs import FailedRuns
+from mockserver.testing.report.replay import print_replay, replay
+from tests.clients.operations import SESSIONS
+
+SERVER = "server-t0ken-of-the-operator"
+CREDENTIAL = "Zm9vOmJhcg-a-client-of-its-own"  # nothing that the server knows
+FROZEN = {"freeze": "2026-03-01T12:00:00Z"}
+DRAFT = {"platform": "chatapp", "templateId": "none", "cadence": 60}
+
+
+class World(NamedTuple):
+    """A server that requires a token, with a sandbox of a client's and the lines of its log in both forms."""
+
+    host: SandboxHost
+    hosted: HostedSandbox
+    lines: list[str]
+    as_members: list[str]
+    folder: Path
+
+    def send(
+        self, method: str, target: str, headers: Mapping[str, str] | None = None, body: bytes = b""
+    ) -> HttpResponse:
+        """The response to a request below the prefix of the sandbox; without headers with the server's token."""
+        own = {"authorization": f"Bearer {SERVER}"} if headers is None else dict(headers)
+        address = "http://127.0.0.1:5055"
+        request = HttpRequest.create(method, self.hosted.prefix + target, {"host": address[7:], **own}, body, address)
+        response, after = front_controller.handle_request(self.host, request)
+        after()
+        assert isinstance(response, HttpResponse)
+        return response
+
+
+def secrets_of(world: World) -> dict[str, str]:
+    """What the server knows and shows to nobody, by what it is."""
+    tokens = {
+        "server": SERVER,
+        "own": world.host.sandbox_token(world.hosted.id),
+        "other": world.host.sandbox_token("sandbox_77"),
+    }
+    cookies = {f"cookie of {name}": access.session_cookie(token).value for name, token in tokens.items()}
+    return tokens | cookies
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    host = SandboxHost()
+    host.token = SERVER
+    host.failures = FailedRuns(tmp_path / "failures")
+    host.create(SandboxConfig(), id=DEFAULT_ID)
+    lines: list[str] = []
+    as_members: list[str] = []
+
+    def write(line: Any) -> None:
+        lines.extend(as_text(line))
+        as_members.append(as_json(line))
+
+    host.log = ServerLog(write)
+    hosted = host.create_for_client(SandboxConfig(clock=FROZEN, labels={"job": "1"}))
+    return World(host, hosted, lines, as_members, tmp_path / "failures")
+
+
+def calls(key: str, secret: str) -> list[tuple[str, str, dict[str, str], bytes]]:
+    """Calls of the API with a text in each place where a client can send it."""
+    own = {"x-api-key": key}
+    as_json = {**own, "content-type": "application/json"}
+    draft = json.dumps({**DRAFT, "name": secret, "description": f"see https://a.example/?q={secret}"}).encode()
+    upload = f'--b\r\nContent-Disposition: form-data; name="files"; filename="{secret}"\r\n\r\n{secret}\r\n--b--\r\n'
+    return [
+        *(("GET", "/v1/campaigns", {**own, name: f"{scheme}{secret}"}, b"") for name, scheme in HEADERS),
+        ("GET", "/v1/campaigns", {"x-api-key": secret}, b""),
+        ("GET", f"/v1/campaigns?{quote(secret)}=1&q={quote(secret)}", own, b""),
+        ("GET", f"/v1/campaigns/{secret}", own, b""),
+        ("GET", f"/v1/{''.join(f'%{ord(char):02x}' for char in secret)}", own, b""),
+        ("GET", f"/none/{secret}", {}, b""),
+        (secret[:20].upper(), "/v1/campaigns", own, b""),
+        ("POST", "/v1/campaigns", as_json, draft),
+        ("POST", "/v1/campaigns", as_json, b'{"name": "' + secret.encode()),
+        ("POST", "/v1/campaigns", as_json, json.dumps({secret: secret}).encode()),
+        ("POST", "/v1/campaigns", {**own, "content-type": secret}, secret.encode()),
+        ("POST", "/v1/messaging/media", {**own, "content-type": "multipart/form-data; boundary=b"}, upload.encode()),
+        ("POST", "/v1/messaging/media", {**own, "content-type": "multipart/form-data; boundary=b"}, b"\xff\x00" + secret.encode()),
+        ("GET", f"/connect/{secret}", {"cookie": secret}, b""),
+        ("GET", f"/media/{secret}", {}, b""),
+    ]  # fmt: skip
+
+
+def commands(secret: str) -> list[tuple[str, str, bytes]]:
+    """Commands with a text in each place where a client can send it."""
+    rule = {"on": "listCampaigns", "where": {"header.authorization": f"Bearer {secret}", "query.q": secret}}
+    reply = {"status": 500, "headers": {"X-A": secret, "Set-Cookie": f"a={secret}"}, "body": {secret: secret}}
+    return [
+        ("POST", "/_mock/rules", json.dumps({**rule, "do": {"reply": reply}, "mustFire": False}).encode()),
+        ("POST", "/_mock/scenarios", json.dumps({"given": {"chats": [{"name": secret}]}}).encode()),
+        ("POST", "/_mock/scenarios", json.dumps({secret: secret}).encode()),
+        ("PATCH", "/_mock/tenants/tenant_default", json.dumps({"name": secret}).encode()),
+        ("PATCH", "/_mock/choices", json.dumps({secret: secret}).encode()),
+        ("POST", "/_mock/checkpoints", json.dumps({"label": secret}).encode()),
+        ("POST", "/_mock/webhooks", json.dumps({"url": f"http://127.0.0.1:9/?token={secret}&q={secret}"}).encode()),
+        ("POST", f"/_mock/{secret}", b""),
+        ("DELETE", f"/_mock/rules/{secret}", b""),
+    ]
+
+
+# Headers whose value is a secret by their name or by what the server knows, and what is before it.
+HEADERS = (
+    ("authorization", "Bearer "), ("authorization", "bearer "), ("authorization", ""), ("cookie", "a=b; mockserver_1="),
+    ("proxy-authorization", "Basic "), ("x-anything", ""), ("referer", "http://127.0.0.1:5055/_mock/?a="), ("user-agent", "x/"),
+    ("traceparent", ""), ("x-auth-token", ""),
+)  # fmt: skip
+VIEWS = sorted({route.path for route in ROUTES if route.method == "GET" and "{" not in route.path})
+PAGES = [paths.ROOT, *(f"/_mock/{view}" for view in paths.VIEWS), "/_mock/calls/1", "/_mock/calls/12"]
+FILES = {"TestX.har", "TestX.html", "TestX.txt", "TestX.yaml"}
+
+
+def written(world: World) -> dict[str, str]:
+    """Every text that is read later, by the view, page, file or log that has it."""
+    shown = {path: world.send("GET", path).body.decode() for path in VIEWS}
+    shown |= {f"{path}, a page": world.send("GET", path, BROWSER).body.decode() for path in PAGES}
+    shown["events so far"] = world.send("GET", "/_mock/stream?since=0.0.0").body.decode()
+    shown["verified"] = world.send("POST", "/_mock/journal/verify", None, VERIFY).body.decode()
+    shown["report"] = world.send("POST", "/_mock/report?failure=x&name=TestX").body.decode()
+    shown |= {file.name: file.read_text("utf-8") for file in world.folder.iterdir()}
+    events = json.loads(world.send("GET", "/_mock/events").body)["events"]
+    shown |= {event["id"]: world.send("GET", f"/_mock/events/{event['id']}").body.decode() for event in events}
+    shown |= {"log as text": "".join(world.lines), "log as JSON": "".join(world.as_members)}
+    for name in ("/_mock/replay", "/_mock/har"):
+        hidden = [base64.b64decode(text).decode("latin-1") for text in _base64(json.loads(shown[name]))]
+        shown[f"{name}, bytes"] = "\n".join(hidden)
+    return shown
+
+
+BROWSER = {"authorization": f"Bearer {SERVER}", "accept": "text/html"}
+VERIFY = json.dumps(
+    {"operation": "*", "times": 999, "where": {"header.authorization": "x", "header.cookie": "x"}}
+).encode()
+
+
+def _base64(value: Any) -> list[str]:
+    if isinstance(value, Mapping):
+        own = [value["base64"]] if "base64" in value else []
+        own += [value["text"]] if value.get("encoding", value.get("_encoding")) == "base64" else []
+        return [*own, *(text for each in value.values() for text in _base64(each))]
+    return [text for each in value for text in _base64(each)] if isinstance(value, list) else []
+
+
+def places_of(secret: str, shown: Mapping[str, str]) -> list[str]:
+    return [place for place, text in shown.items() if secret in text or quote(secret) in text]
+
+
+@pytest.mark.parametrize("which", ["server", "own", "other", "cookie of server", "cookie of own", "cookie of other"])
+def test_no_view_file_or_log_line_shows_a_token_that_opens_the_server(world: World, which: str) -> None:
+    secret = secrets_of(world)[which]
+    for method, target, headers, body in calls(world.hosted.tenant.secret_key, secret):
+        world.send(method, target, headers, body)
+    for method, target, body in commands(secret):
+        world.send(method, target, None, body)
+
+    shown = written(world)
+
+    assert {*shown} >= FILES
+    assert [] == places_of(secret, shown)
+
+
+Sent = tuple[str, str, dict[str, str], bytes]
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+AS_JSON = {"content-type": "application/json"}
+
+
+def read(key: str, query: str = "", **headers: str) -> Sent:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return "GET", f"/v1/campaigns{query}", {"x-api-key": key, **named}, b""
+
+
+# By its name alone: what the tools of browsers and proxies mask.
+SECRET_HEADERS = (
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "x-auth-token",
+    "x-client-secret",
+    "x-password",
+    "x-api-key",
+)
+SCHEMES = ("Basic", "Bearer", "Digest", "basic", "AWS4-HMAC-SHA256")
+SECRET_PARAMETERS = (
+    "access_token", "ACCESS_TOKEN", "accessToken", "access%5Ftoken", "client_secret", "password", "key", "api_key", "apiKey",
+)  # fmt: skip
+NAMED: dict[str, Callable[[str], Sent]] = {
+    **{
+        f"header {name}": partial(lambda key, name: read(key, **{name: CREDENTIAL}), name=name)
+        for name in SECRET_HEADERS
+    },
+    **{
+        f"header authorization, {scheme}": partial(
+            lambda key, scheme: read(key, authorization=f"{scheme} {CREDENTIAL}"), scheme=scheme
+        )
+        for scheme in SCHEMES
+    },
+    **{
+        f"parameter {name}": partial(lambda key, name: read(key, f"?a=1&{name}={CREDENTIAL}"), name=name)
+        for name in SECRET_PARAMETERS
+    },
+    "first parameter": lambda key: read(key, f"?token={CREDENTIAL}"),
+    "parameter of the referer": lambda key: read(key, referer=f"http://a.example/?access_token={CREDENTIAL}"),
+    "parameter of a form": lambda key: (
+        "POST",
+        "/oauth/token",
+        FORM,
+        f"password={CREDENTIAL}&token={CREDENTIAL}".encode(),
+    ),
+    "parameter of a url in a body": lambda key: (
+        "POST",
+        SESSIONS,
+        {"x-api-key": key, **AS_JSON},
+        json.dumps({"returnUrl": f"https://a.example/?token={CREDENTIAL}"}).encode(),
+    ),
+}
+
+
+@pytest.mark.parametrize("call", NAMED.values(), ids=NAMED.keys())
+def test_no_view_file_or_log_line_shows_what_its_name_shows_to_be_secret(
+    world: World, call: Callable[..., Any]
+) -> None:
+    method, target, headers, body = call(world.hosted.tenant.secret_key)
+    world.send(method, target, headers, body)
+
+    shown = written(world)
+
+    assert [] == places_of(CREDENTIAL, shown)
+    assert [] == [row.label for row in replay(json.loads(shown["/_mock/replay"])) if row.differences]
+
+
+def test_the_cookie_that_a_rule_sets_is_in_no_view(world: World) -> None:
+    reply = {"status": 200, "headers": {"Set-Cookie": f"sid={CREDENTIAL}; Path=/", "Location": f"/?token={CREDENTIAL}"}}
+    world.send("POST", "/_mock/rules", None, json.dumps({"on": "listCampaigns", "do": {"reply": reply}}).encode())
+    answered = world.send("GET", "/v1/campaigns", {"x-api-key": world.hosted.tenant.secret_key})
+
+    assert f"sid={CREDENTIAL}; Path=/" in dict(answered.headers).values()
+    assert [] == places_of(CREDENTIAL, written(world))
+
+
+CONDITIONS = {
+    "equal": (
+        {"header.authorization": "Bearer a-first-credential"},
+        {"authorization": "Bearer a-first-credential"},
+        "",
+    ),
+    "not equal": ({"header.authorization": "!=Bearer another-one"}, {"authorization": "Bearer a-first-credential"}, ""),
+    "contained": ({"header.cookie": "~a-first-credential"}, {"cookie": "a-first-credential"}, ""),
+    "of a parameter": ({"query.access_token": "a-first-credential"}, {}, "?access_token=a-first-credential"),
+}
+
+
+@pytest.mark.parametrize(("where", "headers", "query"), CONDITIONS.values(), ids=CONDITIONS.keys())
+def test_a_masked_run_replays_to_the_same_answers_where_credentials_decide_them(
+    world: World, where: Mapping[str, str], headers: Mapping[str, str], query: str
+) -> None:
+    rule = {"on": "listCampaigns", "where": where, "do": {"reply": {"status": 503}}}
+    other = {name: value.replace("a-first-credential", "another-one") for name, value in headers.items()}
+    key = {"x-api-key": world.hosted.tenant.secret_key}
+    world.send("GET", "/v1/campaigns" + query.replace("a-first-credential", "one-more"), {**key, **other}, b"")
+    world.send("POST", "/_mock/rules", None, json.dumps(rule).encode())
+    statuses = [
+        world.send("GET", "/v1/campaigns" + query, {**key, **headers}).status,
+        world.send(
+            "GET", "/v1/campaigns" + query.replace("a-first-credential", "another-one"), {**key, **other}
+        ).status,
+    ]
+    assert [503, 200] == statuses
+
+    document = json.loads(world.send("GET", "/_mock/replay").body)
+
+    assert "credential" not in json.dumps(document)
+    assert [] == [line for row in replay(document) for line in row.differences]
+
+
+def test_a_key_in_the_wrong_place_is_found_and_its_run_replays(world: World) -> None:
+    key = world.hosted.tenant.secret_key
+    for headers in (
+        {"authorization": f"Bearer {key}"},
+        {"x-api-key": key, "cookie": f"k={key}"},
+        {"x-api-key": f"Bearer {key}"},
+    ):
+        world.send("GET", "/v1/campaigns", headers)
+    world.send("GET", f"/v1/campaigns?api_key={key}", {"x-api-key": key})
+    findings = json.loads(world.send("GET", "/_mock/conduct").body)["findings"]
+    run = json.loads(world.send("GET", "/_mock/replay").body)
+
+    assert {1, 4} <= {call for finding in findings if "key" in finding["rule"] for call in finding["exchanges"]}
+    assert key not in json.dumps(run)
+    assert 0 == print_replay(run, StringIO())
+    assert "Bearer sk_..." == run["calls"][0]["headers"]["authorization"]
+
+
+def test_the_files_of_a_failed_test_are_replayed_and_opened(world: World) -> None:
+    world.send("GET", "/v1/campaigns?access_token=x", {"x-api-key": world.hosted.tenant.secret_key, "cookie": "a=b"})
+    world.send("POST", "/_mock/report?failure=x&name=TestX")
+
+    document = documents.read(world.folder / "TestX.yaml")
+
+    assert 0 == print_replay(document, StringIO())
+    assert [] == documents.to_plain(document)["calls"][0].get("problems", [])
+
+
+def test_no_name_of_the_api_document_is_that_of_a_secret_but_of_its_key() -> None:
+    names = {name for endpoint in ENDPOINTS.values() for name in (*endpoint.query, *_parameters(endpoint.path))}
+
+    assert {"limit", "cursor"} <= names
+    assert [] == sorted(filter(is_secret_name, names))
+    kept = (
+        "content-type",
+        "accept",
+        "retry-after",
+        "idempotency-key",
+        "webhook-id",
+        "webhook-signature",
+        "traceparent",
+    )
+    assert [] == [name for name in kept if is_secret_name(name)]
+    assert is_secret_name("X-API-Key")
+
+
+def _parameters(path: str) -> list[str]:
+    return [part[1:-1] for part in path.split("/") if part[:1] == "{"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "shown"),
+    [
+        ("Authorization", "Basic dXNlcjpwYXNz", "Basic ..."),
+        ("Authorization", "Bearer sk_live_abcdef", "Bearer sk_..."),
+        ("Authorization", "", ""),
+        ("Cookie", "a=b; c=d", "..."),
+        ("X-Api-Key", "sk_live_abcdef", "sk_..."),
+        ("x-api-key", "a wrong one", "..."),
+        ("Referer", "http://a.example/?a=1&access_token=x#b", "http://a.example/?a=1&access_token=...#b"),
+        ("Accept", "*/*", "*/*"),
+    ],
+)
+def test_a_masked_header_shows_its_scheme_and_the_kind_of_a_key(name: str, value: str, shown: str) -> None:
+    hide = Redactor(())
+
+    assert shown == hide.named(name, value)
+    assert shown == Redactor(()).named(name, shown)
+
+
+def test_the_forms_of_the_hosted_page_are_replayed_and_the_headers_of_its_browser_are_masked(world: World) -> None:
+    key = world.hosted.tenant.secret_key
+    made = json.loads(world.send("POST", SESSIONS, {"x-api-key": key, **AS_JSON}, b"{}").body)
+    link = "/connect/" + made["url"].rpartition("/")[2]
+    world.send("GET", link, {"cookie": CREDENTIAL, "authorization": f"Basic {CREDENTIAL}"})
+    world.send("POST", link, FORM, b"step=intro&press=continue&secret=a-field-of-the-page")
+
+    visits = [
+        step for step in json.loads(world.send("GET", "/_mock/replay").body)["calls"] if "/connect/" in step["call"]
+    ]
+
+    assert {"cookie": "...", "authorization": "Basic ..."} == visits[0]["headers"]
+    assert "step=intro&press=continue&secret=a-field-of-the-page" == visits[1]["body"]

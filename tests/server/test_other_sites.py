@@ -1,0 +1,212 @@
+"""Pages of other sites, and names that were rebound to this machine: what a browser sends for them reads and writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+import requests
+
+from mockserver import MockServer
+from mockserver.server import front_controller
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.api.response import HttpResponse
+from mockserver.server.control.routes import ROUTES
+from mockserver.server.dashboard import paths
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
+from tests.clients.operations import SESSIONS
+from tests.server.control_calls import control, make
+
+BROWSER = "text/html,application/xhtml+xml,*/*;q=0.8"
+ADDRESS = "127.0.0.1:5055"
+PAGES = [paths.ROOT, *(f"/_mock/{view}" for view in paths.VIEWS), "/_mock/sandboxes", "/_mock/docs"]
+READS = sorted({route.path for route in ROUTES if route.method == "GET"})
+FOREIGN_PAGES = ("cross-site", "same-site", "any other value")
+FOREIGN_NAMES = ("evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil.example", "192.0.2.7")
+OWN_NAMES = ("localhost", "LOCALHOST", "127.0.0.1", "127.1.2.3", "[::1]", "mockserver.test")
+
+
+@pytest.fixture
+def host() -> SandboxHost:
+    host = SandboxHost()
+    host.create(SandboxConfig(), id=DEFAULT_ID)
+    return host
+
+
+def send(host: SandboxHost, method: str, target: str, **headers: str) -> HttpResponse:
+    named = {"host": ADDRESS, **{name.replace("_", "-"): value for name, value in headers.items()}}
+    request = HttpRequest.create(method, target, named, b"", f"http://{ADDRESS}")
+    response, _ = front_controller.handle_request(host, request)
+    assert isinstance(response, HttpResponse)
+    return response
+
+
+def header(response: HttpResponse, name: str) -> str | None:
+    return next((value for key, value in response.headers if key.lower() == name), None)
+
+
+class TestPages:
+    """What a browser sends for a page of another site, such as `<img src="http://127.0.0.1:5055/_mock/replay">`."""
+
+    @pytest.mark.parametrize("site", FOREIGN_PAGES)
+    @pytest.mark.parametrize("path", READS)
+    def test_an_image_or_a_script_reads_no_command(self, host: SandboxHost, path: str, site: str) -> None:
+        refused = send(host, "GET", path, accept="*/*", sec_fetch_site=site, sec_fetch_mode="no-cors")
+
+        assert (403, "MOCK_FOREIGN_ORIGIN") == (refused.status, refused.json()["code"])
+
+    @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
+    @pytest.mark.parametrize("path", ["/_mock/report", "/_mock/clock", "/_mock/rules", "/_mock/choices", "/_mock/none"])
+    def test_no_method_is_excepted(self, host: SandboxHost, method: str, path: str) -> None:
+        headers = {"content_type": "application/json", "x_mock_request": "page", "sec_fetch_mode": "navigate"}
+
+        assert send(host, method, path, sec_fetch_site="cross-site", **headers).status in (403, 404, 405)
+        assert 0 == len(host.sandboxes[DEFAULT_ID].sandbox.journal.commands)
+
+    @pytest.mark.parametrize("path", [*PAGES, *paths.ASSETS])
+    def test_a_page_and_its_assets_are_embedded_nowhere(self, host: SandboxHost, path: str) -> None:
+        accept = BROWSER.replace("*/*", "image/*,*/*")
+        response = send(host, "GET", path, accept=accept, sec_fetch_site="cross-site", sec_fetch_mode="no-cors")
+
+        assert 403 == response.status
+
+    @pytest.mark.parametrize("path", PAGES)
+    def test_a_link_of_another_site_leads_to_a_page(self, host: SandboxHost, path: str) -> None:
+        visit = {"accept": BROWSER, "sec_fetch_site": "cross-site", "sec_fetch_mode": "navigate"}
+
+        assert 200 == send(host, "GET", path, **visit).status
+
+    @pytest.mark.parametrize("path", ["/_mock/replay", "/_mock/report?failure=x", "/_mock/journal", "/_mock/har"])
+    def test_no_link_of_another_site_leads_to_what_is_no_page(self, host: SandboxHost, path: str) -> None:
+        visit = {"accept": BROWSER, "sec_fetch_site": "cross-site", "sec_fetch_mode": "navigate"}
+
+        assert 403 == send(host, "GET", path, **visit).status
+
+    @pytest.mark.parametrize("site", ["same-origin", "none", None])
+    def test_an_own_page_a_typed_address_and_a_client_that_is_no_browser_read(
+        self, host: SandboxHost, site: str | None
+    ) -> None:
+        assert 200 == send(host, "GET", "/_mock/clock", **({} if site is None else {"sec_fetch_site": site})).status
+
+    def test_a_page_of_this_machine_reads_where_the_server_allows_it(self, host: SandboxHost) -> None:
+        page = {"origin": "http://localhost:5173", "sec_fetch_site": "same-site", "sec_fetch_mode": "cors"}
+
+        assert 403 == send(host, "GET", "/_mock/clock", **page).status
+        host.is_shared = True
+        assert 200 == send(host, "GET", "/_mock/clock", **page).status
+        assert 403 == send(host, "GET", "/_mock/clock", **{**page, "origin": "https://evil.example"}).status
+
+    def test_the_token_of_a_server_excepts_no_page(self, host: SandboxHost) -> None:
+        host.token = "let-me-in"
+        page = {"authorization": "Bearer let-me-in", "sec_fetch_site": "cross-site"}
+
+        assert 403 == send(host, "GET", "/_mock/clock", **page).status
+
+    @pytest.mark.parametrize(
+        "target", [*READS, "/_mock/clock?x=1", "/_mock/none", "/_mock/openapi.json?plane=control", "/_mock/calls"]
+    )
+    def test_every_answer_has_its_type_alone_and_belongs_to_its_origin(self, host: SandboxHost, target: str) -> None:
+        answer = send(host, "GET", target)
+
+        assert "nosniff" == header(answer, "x-content-type-options")
+        assert "same-origin" == header(answer, "cross-origin-resource-policy")
+        assert len(answer.headers) == len({name.lower() for name, _ in answer.headers})
+
+
+def upload(base: str, key: str) -> Any:
+    files = {"files": ("a.txt", b"hello", "text/plain")}
+    return requests.post(f"{base}/v1/messaging/media", headers={"X-API-Key": key}, files=files, timeout=10).json()
+
+
+@pytest.fixture(scope="module")
+def places(mockserver_server: MockServer) -> dict[str, str]:
+    """The targets of each part of the server, by what they are."""
+    made = make(mockserver_server.url)
+    (media,) = upload(made.base, made.secret_key)
+    session = made.api("POST", SESSIONS, {}).json()
+    prefix = made.base.removeprefix(made.server)
+    return {
+        "api": f"{prefix}/v1/campaigns",
+        "api at the root": "/v1/campaigns",
+        "unknown path": "/none",
+        "unknown sandbox": "/sandboxes/sandbox_999999/v1/campaigns",
+        "hosted page": session["url"].removeprefix(made.server),
+        "asset of the hosted page": "/connect/style.css",
+        "media": f"{prefix}/media/{media['id']}",
+        "control plane": f"{prefix}/_mock/clock",
+        "dashboard": "/_mock/",
+        "stream": "/_mock/stream",
+    }
+
+
+class TestNames:
+    """A name of the attacker's that leads to this machine: a page of it is of one origin with the server."""
+
+    @pytest.mark.parametrize("name", FOREIGN_NAMES)
+    def test_a_foreign_name_is_refused_wherever_it_leads(
+        self, mockserver_server: MockServer, places: dict[str, str], name: str
+    ) -> None:
+        for target in places.values():
+            for method in ("GET",) if "_mock" in target else ("GET", "POST"):
+                refused = requests.request(
+                    method, mockserver_server.url + target, headers={"Host": name}, timeout=10, allow_redirects=False
+                )
+                assert (method, target, 403) == (method, target, refused.status_code)
+                assert "MOCK_FOREIGN_HOST" in refused.text
+                assert "another name is allowed by --allow-host" in refused.text
+
+    def test_a_refused_call_is_in_no_journal(self, mockserver_server: MockServer) -> None:
+        made = make(mockserver_server.url)
+
+        requests.get(f"{made.base}/v1/campaigns", headers={"Host": "evil.example"}, timeout=10)
+
+        assert [] == control(made.base, "GET", "/journal").json()["exchanges"]
+
+    @pytest.mark.parametrize("name", OWN_NAMES)
+    def test_a_name_of_this_machine_is_answered(self, mockserver_server: MockServer, name: str) -> None:
+        made = make(mockserver_server.url)
+        port = mockserver_server.url.rpartition(":")[2]
+        headers = {"Host": f"{name}:{port}", "X-API-Key": made.secret_key}
+
+        assert 200 == requests.get(f"{made.base}/v1/campaigns", headers=headers, timeout=10).status_code
+
+    def test_a_name_is_refused_also_after_a_call_by_another_one(self, mockserver_server: MockServer) -> None:
+        made = make(mockserver_server.url)
+        statuses = [
+            requests.get(f"{made.base}/v1/campaigns", headers={"Host": name, "X-API-Key": made.secret_key}, timeout=10)
+            for name in ("localhost", "evil.example", "localhost", "evil.example")
+        ]
+
+        assert [200, 403, 200, 403] == [response.status_code for response in statuses]
+
+    @pytest.fixture
+    def own_server(self) -> Iterator[MockServer]:
+        with ExitStack() as stack:
+            yield stack.enter_context(MockServer())
+
+    def test_an_allowed_and_a_public_name_are_answered(self, own_server: MockServer) -> None:
+        own_server._host.allowed_hosts |= {"mock"}
+        own_server._host.publish("https://mock.example/crm")
+        made = make(own_server.url)
+
+        for name in ("mock", "mock:80", "mock.example", "MOCK.EXAMPLE"):
+            headers = {"Host": name, "X-API-Key": made.secret_key}
+            assert 200 == requests.get(f"{made.base}/v1/campaigns", headers=headers, timeout=10).status_code
+
+    def test_a_server_that_other_machines_reach_is_answered_under_any_name(self, own_server: MockServer) -> None:
+        own_server._host.is_exposed = True
+        made = make(own_server.url)
+        headers = {"Host": "mock.example", "X-API-Key": made.secret_key}
+
+        assert 200 == requests.get(f"{made.base}/v1/campaigns", headers=headers, timeout=10).status_code
+
+    def test_a_token_on_loopback_excepts_the_control_plane_alone(self, own_server: MockServer) -> None:
+        made = make(own_server.url)
+        own_server._host.token = "let-me-in"
+        headers = {"Host": "evil.example", "X-API-Key": made.secret_key, "Authorization": "Bearer let-me-in"}
+
+        paths = ("/_mock/clock", "/v1/campaigns")
+        assert [200, 403] == [requests.get(made.base + path, headers=headers, timeout=10).status_code for path in paths]
