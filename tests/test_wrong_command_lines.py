@@ -86,7 +86,6 @@ WRONG = [
     ("explore", "got no command; expected one after --", ""),
     ("explore nofile.py", "got 'nofile.py'; expected a program", ""),
     ("explore --runs few", "--runs: got 'few'; expected a whole number", ""),
-    ("interleave", "got 0 command(s); expected at least two", ""),
     ("fleet stats", "argument action: got 'stats'; expected status", "did you mean 'status'?"),
     ("fleet --proxy ngix", "got 'ngix'; expected haproxy, caddy, nginx", "did you mean 'nginx'?"),
 ]

@@ -173,6 +173,7 @@ class ExploreReport(ReportOfFindings):
     findings: Sequence[ExploreFinding]
     left_behind: Mapping[str, Sequence[Placement]]
     matrix: Mapping[tuple[str, str], Mapping[Verdict, int]]
+    of_command: bool
     options: ExploreOptions
     runs: int
     seconds: float
@@ -306,7 +307,7 @@ class InterleaveReport(ReportOfFindings):
     shares_memory: bool
     sleep: Sleep | None
     test: str
-    def text(self, *, replay: str = _REPLAY, as_option: str = ', fault="{fault}"') -> str: ...
+    def text(self) -> str: ...
     def try_to_write_documents(self, folder: str | Path) -> None: ...
     unplayed: str | None
     unwritten: list[str]
