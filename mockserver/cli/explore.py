@@ -58,7 +58,7 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("--runs", {"type": int, "default": 1000, "metavar": "RUNS",
         "help": "most runs for single placements, which put one fault, act or choice at one place; of more, each fault is tried at the first calls of each operation (default: %(default)s)"}),
     ("--pairs", {"type": int, "default": 0, "metavar": "RUNS",
-        "help": "runs for pairs of faults and for combinations of choices (default: %(default)s)"}),
+        "help": "runs for pairs of faults (default: %(default)s)"}),
     ("--seconds", {"type": float, "metavar": "SECONDS",
         "help": "real time after which no further run begins (default: no limit)"}),
     ("--response-delay", {"type": float, "default": 1.0, "metavar": "SECONDS",
@@ -108,20 +108,17 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     _check_seconds(options)
     command = _command(options)
     runs = CommandRuns(_with_program(command), options.timeout, options.clock_speed, _reported(options))
-    try:
-        explored = ExploreOptions(
-            faults=_names(options.faults),
-            operations=_names(options.operations),
-            choices=() if options.choices == _NONE else _names(options.choices),
-            runs=options.runs,
-            response_delay=options.response_delay,
-            pairs=options.pairs,
-            strict=options.strict,
-            tolerates=(CommandReported,),
-        )
-        exploration = Exploration(explored, test=command_line(command), cure=_CURE, in_process=False)
-    except ImportError as missing:
-        raise ValueError(str(missing)) from None
+    explored = ExploreOptions(
+        faults=_names(options.faults),
+        operations=_names(options.operations),
+        choices=() if options.choices == _NONE else _names(options.choices),
+        runs=options.runs,
+        response_delay=options.response_delay,
+        pairs=options.pairs,
+        strict=options.strict,
+        tolerates=(CommandReported,),
+    )
+    exploration = Exploration(explored, test=command_line(command), cure=_CURE, in_process=False)
     is_complete = True
     try:
         is_complete = _run_all(exploration, runs, options)

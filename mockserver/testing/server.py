@@ -282,7 +282,6 @@ class MockServer:
 
         Raises:
             ValueError: An option or a setting has a wrong value.
-            ImportError: `pairs` asks for combinations of choices, and the extra `explore` is not installed.
 
         Example:
             >>> report = server.explore(lambda sandbox: sandbox.call("GET", "/v1/campaigns"), choices=())

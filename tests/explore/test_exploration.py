@@ -205,46 +205,6 @@ def test_each_other_option_of_each_choice_that_was_read_is_tried(mockserver_serv
     assert (2, 2) == (one.coverage.singles.tried, chosen.coverage.singles.tried)
 
 
-def test_combinations_of_choices_meet_in_pairs_and_shrink_to_those_that_matter(mockserver_server: MockServer) -> None:
-    choices = ("list-order", "datetime-spelling", "additive-fields", "detail-fields")
-
-    def test(sandbox: Sandbox) -> None:
-        view = sandbox.state()["choices"]
-        assert (view.get("datetime-spelling"), view.get("additive-fields")) != ("offset", "unknown-fields")
-        sandbox.call("GET", "/v1/campaigns")
-
-    report = mockserver_server.explore(test, faults=(), choices=choices, pairs=60)
-
-    (finding,) = report.findings
-    assert {"datetime-spelling": "offset", "additive-fields": "unknown-fields"} == finding.placements[0].choices
-
-
-@pytest.mark.deep
-def test_combinations_have_the_runs_that_pairs_leave(mockserver_server: MockServer) -> None:
-    options: JSON = {"faults": (), "choices": ("list-order", "datetime-spelling", "additive-fields")}
-    planned = mockserver_server.explore(list_once, **options, pairs=1000).coverage.combinations_planned
-
-    report = mockserver_server.explore(list_once, **options, pairs=planned)
-
-    assert planned > 3
-    assert (planned, planned) == (report.coverage.combinations_tried, report.coverage.pairs.tried)
-    assert "beyond the budget" not in report.text()
-
-
-def test_pairs_precede_all_but_a_third_of_the_combinations(mockserver_server: MockServer) -> None:
-    choices = ("list-order", "datetime-spelling", "additive-fields")
-    options = ExploreOptions(faults=("internal-error", "rate-limit"), choices=choices, pairs=6)
-    exploration = Exploration(options, test="order")
-    kinds = []
-    for placement in exploration.placements():
-        with mockserver_server.sandbox() as sandbox:
-            exploration.prepare(sandbox, placement)
-            exploration.record(placement, sandbox, _outcome(list_twice, sandbox))
-        kinds += [placement[0].kind] if len(placement) > 1 else []
-
-    assert ["choice", "choice", "fault", "fault", "choice", "choice"] == kinds
-
-
 def test_an_act_of_another_follows_a_fault_in_a_pair(mockserver_server: MockServer) -> None:
     def test(sandbox: Sandbox) -> None:
         sandbox.apply(given={"templates": [{"id": "template_t"}], "chats": {"count": 3}})
@@ -261,14 +221,6 @@ def test_an_act_of_another_follows_a_fault_in_a_pair(mockserver_server: MockServ
     assert ["drop-after at call 2 (startCampaign) and campaign-fails before call 3 (readCampaign)"] == [
         placement.describe() for placement in finding.placements
     ]
-
-
-def test_without_the_library_for_combinations_the_way_to_install_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "allpairspy", None)
-
-    with pytest.raises(ImportError, match=r"crm-gateway-mockserver\[explore\]"):
-        Exploration(ExploreOptions(pairs=1), test="t")
-    Exploration(ExploreOptions(pairs=1, choices=()), test="t")
 
 
 @pytest.mark.parametrize(
@@ -684,7 +636,7 @@ def test_what_did_not_fit_into_the_time_is_named_with_its_kind(
     }
 
     fits = "what did not fit into {} seconds: {}"
-    assert fits.format(3, "2 single placements and pairs of faults and combinations of choices") in texts[3]
+    assert fits.format(3, "2 single placements and pairs of faults") in texts[3]
     assert fits.format(6, "2 pairs") in texts[6]
     assert "did not fit" not in texts[1000]
     assert all("beyond the budget" not in text for text in texts.values())
@@ -1157,7 +1109,7 @@ def test_the_text_shows_what_was_covered_and_what_was_not(mockserver_server: Moc
     assert "breach: duplicate-start at 1 placement" in text
     assert '> mockserver.on("startCampaign").nth(1).do({"drop": "after"})' in text
     assert "other faults than drop-after, stale (`faults`)" in text
-    assert "pairs of faults and combinations of choices (`pairs=0`)" in text
+    assert "pairs of faults (`pairs=0`)" in text
 
 
 # Documents

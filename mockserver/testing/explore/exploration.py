@@ -13,16 +13,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Any, NamedTuple
 
 from mockserver.core.instants import Duration
 from mockserver.core.run import Run
-from mockserver.testing.explore import combinations, singles, waits
-from mockserver.testing.explore.combinations import First
+from mockserver.testing.explore import singles, waits
 from mockserver.testing.explore.findings import Findings
 from mockserver.testing.explore.in_process import RunInProcess, Sleep, places_of_sleeps
 from mockserver.testing.explore.options import ExploreOptions
+from mockserver.testing.explore.pairs import First, pairs
 from mockserver.testing.explore.placements import ExploreStep, Placement
 from mockserver.testing.explore.report import CURE, CleanRun, ExploreReport, Tolerated, TriedPlacements
 from mockserver.testing.explore.singles import Delivered, Surroundings
@@ -46,9 +45,7 @@ Explored = Callable[[Sandbox], Any]
 
 # In tuples: freezegun replaces attributes of modules.
 _PROCESS_TIME, _REAL_TIME = (time.process_time,), (time.monotonic,)
-_CHOICES_SHARE = 3  # before the pairs, combinations of choices take at most a third of their budget
 _DEVIATES = ("silent", "breach", "crashed")
-_SHRINKS_MAX = 40  # runs for the smallest case of one combination
 
 
 class _Clean(NamedTuple):
@@ -87,14 +84,9 @@ class Exploration:
         test: The test's name in the report.
         cure: What lets a client that sleeps in real time sleep on the sandbox's clock.
         in_process: The test runs in this process, where its sleeps and its random numbers can be seen.
-
-    Raises:
-        ImportError: Combinations of choices are asked for, and the library for them is not installed.
     """
 
     def __init__(self, options: ExploreOptions, *, test: str, cure: str = CURE, in_process: bool = True) -> None:
-        if options.pairs and options.choices != ():
-            combinations.covering_library()
         self._options, self._test, self._cure = options, test, cure
         self._began, self._began_at = _PROCESS_TIME[0](), _REAL_TIME[0]()
         self._clean: _Clean | None = None
@@ -110,9 +102,7 @@ class Exploration:
         self._matrix: dict[tuple[str, str], Counter[Verdict]] = {}
         self._left_behind: dict[str, list[Placement]] = {}
         self._firsts: list[First] = []
-        self._last: list[Cause] = []
         self._watch: Watch | None = None
-        self._is_shrinking = False
         self._unjudged: dict[str, list[Placement]] = {}
         self._places = places_of_sleeps() if in_process else None
         self._in_process: RunInProcess | None = None
@@ -123,7 +113,7 @@ class Exploration:
         self._runs = 0
 
     def placements(self) -> Iterator[Placement]:
-        """Yield the placement of each run: the empty one twice, then the singles, then pairs and combinations."""
+        """Yield the placement of each run: the empty one twice, then the singles, then pairs."""
         for _ in range(2):
             if self._failed_clean is None:
                 yield Placement()
@@ -136,10 +126,7 @@ class Exploration:
             yield self._repeated.placement
             self._is_repeating = False
         if self._options.pairs and not self._is_over():
-            combined = self._planned_combinations(clean)
-            yield from self._combinations(combined, self._options.pairs // _CHOICES_SHARE)
             yield from self._pairs(clean)
-            yield from self._combinations(combined, self._left())
 
     def prepare(self, sandbox: Sandbox, placement: Placement) -> None:
         """
@@ -388,15 +375,15 @@ class Exploration:
                 return
             yield self._counted(placement)
 
-    # Pairs and combinations
+    # Pairs
 
     def _pairs(self, clean: _Clean) -> Iterator[Placement]:
-        coverage, budget = self._coverage.pairs, self._left()
-        planned = combinations.pairs(self._firsts, clean.calls, clean.around, self._options_of_calls())
-        coverage.placements += len(planned.placements) + planned.merged
-        coverage.merged += planned.merged
+        planned = pairs(self._firsts, clean.calls, clean.around, self._options_of_calls())
+        coverage = self._coverage.pairs
+        coverage.placements = len(planned.placements) + planned.merged
+        coverage.merged = planned.merged
         self._coverage.has_planned_pairs = True
-        for placement in planned.placements[:budget]:
+        for placement in planned.placements[: self._options.pairs]:
             if self._is_over():
                 return
             yield self._counted(placement)
@@ -409,51 +396,6 @@ class Exploration:
         """Return the placement; for a client that is not deterministic, with calls counted among those of their operations."""
         return placement if self._difference is None else Placement(replace(step, call=step.nth) for step in placement)
 
-    def _left(self) -> int:
-        return self._options.pairs - self._coverage.pairs.tried
-
-    def _planned_combinations(self, clean: _Clean) -> Iterator[Placement]:
-        """Return the combinations of choices, without the options that have a finding alone."""
-        allowed: dict[str, list[str]] = {}
-        for step in (
-            candidate.step for candidate in singles.of_choices(self._choices_read, clean.in_force, self._options)
-        ):
-            if step not in self._coverage.options_with_findings and step.choice and step.option:
-                allowed.setdefault(step.choice, [str(clean.in_force[step.choice])]).append(step.option)
-        rows = combinations.covering_rows(allowed) if self._options.choices != () else []
-        planned = [each for each in (combinations.as_placement(row, clean.in_force) for row in rows) if len(each) > 1]
-        self._coverage.pairs.placements += len(planned)
-        self._coverage.combinations_planned = len(planned)
-        return iter(planned)
-
-    def _combinations(self, planned: Iterator[Placement], budget: int) -> Iterator[Placement]:
-        """Yield the next combinations of choices within a budget, and parts of those that have a finding."""
-        for placement in islice(planned, budget):
-            if self._is_over():
-                return
-            self._coverage.combinations_tried += 1
-            yield placement
-            self._is_shrinking = True
-            yield from self._shrunk(placement)
-            self._is_shrinking = False
-
-    def _shrunk(self, placement: Placement) -> Iterator[Placement]:
-        """Yield parts of a combination with a finding, until no smaller part has the same cause."""
-        wanted = {cause.name for cause in self._last}
-        left = _SHRINKS_MAX
-        while wanted:
-            for part in combinations.smaller(placement):
-                if left == 0 or self._is_over():
-                    return
-                left -= 1
-                self._coverage.shrinking += 1
-                yield part
-                if wanted & {cause.name for cause in self._last}:
-                    placement = part
-                    break
-            else:
-                return
-
     # Judging
 
     def _judge(self, placement: Placement, reasons: list[Cause], sandbox: Sandbox) -> Verdict:
@@ -461,21 +403,16 @@ class Exploration:
         verdict = verdict_of(reasons)
         if verdict in _DEVIATES and self._tolerated.allows(placement, verdict):
             verdict, reasons = "reported", []
-        self._last = [cause for cause in reasons if cause.verdict == verdict] if verdict in _DEVIATES else []
-        if not self._is_shrinking:
-            part = self._coverage.pairs if len(placement) > 1 else self._coverage.singles
-            part.tried += 1
-            self._verdicts[verdict] += 1
+        part = self._coverage.pairs if len(placement) > 1 else self._coverage.singles
+        part.tried += 1
+        self._verdicts[verdict] += 1
         if len(placement) == 1:
-            self._judge_step(placement[0], verdict)
+            self._count_in_matrix(placement[0], verdict)
         for cause in (each for each in reasons if each.verdict != "reported"):
             self._findings.add(cause, placement, sandbox)
         return verdict
 
-    def _judge_step(self, step: ExploreStep, verdict: Verdict) -> None:
-        """Count the verdict on a single placement in the matrix; an option with a finding is in no combination."""
-        if self._last and step.kind == "choice":
-            self._coverage.options_with_findings.add(step)
+    def _count_in_matrix(self, step: ExploreStep, verdict: Verdict) -> None:
         row = step.operation or step.event
         if row is not None:
             self._matrix.setdefault((row, step.name or ""), Counter())[verdict] += 1
