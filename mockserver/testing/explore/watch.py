@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from copy import copy
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from mockserver.conduct.evidence import FINAL, request_of, retry_after_text, was_received
 from mockserver.contract.text import json_value
@@ -16,7 +15,6 @@ from mockserver.testing.run_end import RunEnded, is_socket_thread, refuse_calls
 
 READS_AFTER_FINAL = 20
 ROW_LONGER = 50
-_COUNTS = ("_seen", "_final", "_unfinished", "_last", "_transitions", "_row", "_longest", "_asked")  # of a watch
 _READS = {"readCampaign": "id", "readExecution": "executionId", "readConnectionSession": "sessionId"}
 
 
@@ -97,15 +95,6 @@ class Watch:
         real, now = real_time.microseconds() - self._began, self._state.now
         after_final = max(self._final.values(), default=0)
         return Used(self._state.journal.last_exchange, now - self._began_at, real, self._longest, after_final)
-
-    def counts(self) -> Mapping[str, Any]:
-        """Return what was counted so far, for another watch that counts from there on."""
-        return {name: copy(getattr(self, name)) for name in _COUNTS}
-
-    def resume(self, counts: Mapping[str, Any]) -> None:
-        """Count from there on."""
-        for name, value in counts.items():
-            setattr(self, name, copy(value))
 
     def stop(self) -> None:
         """End the watch; later calls are not counted."""

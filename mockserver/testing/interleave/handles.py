@@ -42,84 +42,28 @@ def handle(
     return sandbox
 
 
-class CountedBackend(LocalBackend):
-    """
-    A backend that counts how often the state of its sandbox is reached through it.
-
-    Attributes:
-        uses: Their number; those of a client within a step do not count.
-    """
-
-    uses = 0
-
-    @property
-    def hosted(self) -> HostedSandbox:
-        """The sandbox."""
-        self.uses += 1
-        hosted: HostedSandbox = self.__dict__["hosted"]
-        return hosted
-
-    @hosted.setter
-    def hosted(self, hosted: HostedSandbox) -> None:
-        self.__dict__["hosted"] = hosted
-
-
-class _ActorBackend(CountedBackend):
+class _ActorBackend(LocalBackend):
     def __init__(self, hosted: HostedSandbox, gate: Gate, actor: str, open_port: Callable[[str], str]) -> None:
         super().__init__(hosted, lambda is_in_process: None)
         self._hosted, self._gate, self._actor, self._open_port = hosted, gate, actor, open_port
         self._own_url: str | None = None  # of the client's own port, once it has been read
 
-    # No call of the API changes these.
-
-    @property
-    def sandbox_id(self) -> str:
-        return self._hosted.id
-
-    @property
-    def tenant_id(self) -> str:
-        return self._hosted.tenant.id
-
-    @property
-    def secret_key(self) -> str:
-        return self._hosted.tenant.secret_key
-
-    @property
-    def public_key(self) -> str:
-        return self._hosted.tenant.public_key
-
     def base_url(self) -> str:
         self._own_url = self._open_port(self._actor)
         return self._own_url
 
-    def _step(
-        self,
-        call: Callable[[], Any],
-        label: str = "",
-        order: tuple[Any, ...] = (),
-        request: tuple[Any, ...] | None = None,
-    ) -> Any:
-        def uncounted() -> Any:
-            uses = self.uses
-            try:
-                return call()
-            finally:
-                self.uses = uses
-
-        return self._gate.step(self._actor, uncounted, label, order, request)
+    def _step(self, call: Callable[[], Any], label: str = "", order: tuple[Any, ...] = ()) -> Any:
+        return self._gate.step(self._actor, call, label, order)
 
     def send(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout_s: float | None
     ) -> Response:
         call = partial(super().send, method, path, headers, body, timeout_s)
-        request = (method, path, headers, body, timeout_s)
-        response: Response = self._step(call, order=(method, path, body), request=request)
-        return response._replace(headers=dict(response.headers))  # the client may change them
+        response: Response = self._step(call, order=(method, path, body))
+        return response
 
     def client_route(self) -> ClientRoute:
-        uses = self.uses
         route = super().client_route()
-        self.uses = uses
         hosted = self._hosted
 
         def send(
@@ -134,8 +78,7 @@ class _ActorBackend(CountedBackend):
                 origin = hosted.host.origin
                 target = route.base_url.removeprefix(origin) + target
             call = partial(route.send, method, origin, target, headers, body, timeout_s)
-            request = (method, target.removeprefix(hosted.prefix), headers, body, timeout_s)
-            return self._step(call, order=(method, target, body), request=request)
+            return self._step(call, order=(method, target, body))
 
         return route._replace(send=send, may_block=lambda: True, in_thread=self._gate.for_asyncio(self._actor))
 

@@ -8,7 +8,6 @@ from pathlib import PurePath
 from types import FrameType
 from typing import Any
 
-from mockserver import _collector
 from mockserver.testing.explore import in_process
 
 
@@ -66,10 +65,7 @@ _OWN_FILES = 1  # by which other threads wake a loop
 
 
 def _frame(thread: threading.Thread) -> FrameType | None:
-    """Return the frame of a thread, and collect no garbage meanwhile."""
-    # CPython before 3.11.9 can wait for ever: a finalizer lets another thread run, whose end needs a lock of this call.
-    with _collector.paused():
-        return sys._current_frames().get(thread.ident or 0)
+    return sys._current_frames().get(thread.ident or 0)
 
 
 def _waits(frame: FrameType) -> bool:

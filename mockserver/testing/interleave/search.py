@@ -7,7 +7,6 @@ schedules of further runs, the ones with fewer preemptions first.
 
 from __future__ import annotations
 
-import gc
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,11 +22,9 @@ from mockserver.testing.explore.in_process import Sleep, places_of_sleeps
 from mockserver.testing.explore.watch import Used, bounds_beyond
 from mockserver.testing.interleave import faults, schedules
 from mockserver.testing.interleave.actors import KnownThreads
-from mockserver.testing.interleave.beginnings import Beginning, Beginnings, OtherBeginning, Recorder
 from mockserver.testing.interleave.chance import ChanceOrder, probability
 from mockserver.testing.interleave.faults import PlacedFault
 from mockserver.testing.interleave.findings import InterleaveFindings
-from mockserver.testing.interleave.handles import CountedBackend
 from mockserver.testing.interleave.memory import SharedMemory
 from mockserver.testing.interleave.merging import RunOrders
 from mockserver.testing.interleave.options import InterleaveOptions
@@ -49,7 +46,6 @@ _SERIAL_MAX = 24  # orders of whole clients
 _CHANCE_SHARE = 4  # of the runs, one in four is kept for orders by chance if not every order within the bound fits
 _SHRINKS_MAX = 40  # runs for one finding
 _TIMERS_MAX = 10_000  # until nothing is due in the copy of a sandbox
-_GC_OBJECTS = 20_000  # new objects after which garbage is collected: each run leaves many that later ones need
 _KEPT = "equal runs differ, and the clients change memory that they share; make it anew in `setup`"
 _PROCESS_TIME = (time.process_time,)  # in a tuple: freezegun replaces attributes of modules
 
@@ -112,7 +108,6 @@ class Search:
         self._unplayed: str | None = None
         self._queue: list[_Planned] = []
         self._orders = RunOrders(tuple(clients))
-        self._beginnings: Beginnings | None = None if options.split else Beginnings(options.bound)
         self._by_chance = self._steps = 0
         self._fault_runs: FaultRuns | None = None
         self._serial_prefixes: list[tuple[str, ...]] = []
@@ -255,21 +250,9 @@ class Search:
         return self._options.prune and not self._shares_memory and self._difference is None
 
     def _run_planned(self, prefix: tuple[str, ...]) -> Order:
-        beginnings = self._beginnings if self._difference is None else None
-        beginning = None if beginnings is None else beginnings.longest(prefix)
-        try:
-            with self._made() as sandbox:
-                if (
-                    beginnings is not None
-                    and beginning is not None
-                    and not beginnings.starts_with(sandbox._hosted.sandbox)
-                ):
-                    raise OtherBeginning
-                played, end = self._play(sandbox, prefix, beginning)
-                self._judge(sandbox, played, end)
-        except OtherBeginning:
-            self._beginnings = None
-            return self._run_planned(prefix)
+        with self._made() as sandbox:
+            played, end = self._play(sandbox, prefix)
+            self._judge(sandbox, played, end)
         self._orders.add(played)
         return played.order
 
@@ -397,7 +380,6 @@ class Search:
         """Return the sandbox of the next run after the user's setup, with everything delivered that this made due."""
         sandbox = self._make_sandbox()
         sandbox._is_repeated = True
-        sandbox._backend.__class__ = CountedBackend
         try:
             self._set_up(sandbox)
             if not sandbox._hosted.sandbox.clock.frozen:
@@ -417,31 +399,18 @@ class Search:
             failure.add_note("raised by the setup of an interleaving, before any client ran")
             raise
 
-    def _play(self, sandbox: Sandbox, prefix: Sequence[str], beginning: Beginning | None = None) -> PlayedRun:
-        """Run the clients; the first steps are those of the prefix, of which some may be repeated, the others are serial."""
-        left = list(reversed(prefix[0 if beginning is None else len(beginning.steps) :]))
+    def _play(self, sandbox: Sandbox, prefix: Sequence[str]) -> PlayedRun:
+        """Run the clients; the first steps are those of the prefix, the others are serial."""
+        left = list(reversed(prefix))
 
         def choose(options: Sequence[Release], _: str | None) -> str:
             wanted = left.pop() if left else ""
             self._note_memory()
             return wanted if any(option.name == wanted for option in options) else options[0].name
 
-        recorder = None
-        if self._beginnings is not None and self._fault is None and self._options.schedule is None:
-            if self._beginnings.start is None:
-                self._beginnings.starts_with(sandbox._hosted.sandbox)
-            recorder = Recorder(self._beginnings, sandbox._hosted.sandbox, len(prefix))
-        serial_from = None if self._reads_memory else len(prefix)
-        return self._run(sandbox, choose, recorder, beginning, serial_from)
+        return self._run(sandbox, choose)
 
-    def _run(
-        self,
-        sandbox: Sandbox,
-        choose: Choose,
-        recorder: Recorder | None = None,
-        beginning: Beginning | None = None,
-        serial_from: int | None = None,
-    ) -> PlayedRun:
+    def _run(self, sandbox: Sandbox, choose: Choose) -> PlayedRun:
         run = InterleavedRun(
             sandbox,
             self._clients,
@@ -452,11 +421,10 @@ class Search:
             places=self._places,
             known=self._known,
             fault=self._fault,
-            recorder=recorder,
         )
         self._read_memory: Any = None
         try:
-            played = run.play(choose, beginning, serial_from=serial_from)
+            played = run.play(choose)
             self._runs += 1
             end = self._end(sandbox, played, run.addresses)
         finally:
@@ -468,13 +436,9 @@ class Search:
             self._sleep = played.sleep
         return PlayedRun(played, end)
 
-    @property
-    def _reads_memory(self) -> bool:
-        return self._serial_ends is None
-
     def _note_memory(self) -> None:
         """Between the steps of the serial runs, see whether the clients change memory that they share."""
-        if self._reads_memory and not self._shares_memory:
+        if self._serial_ends is None and not self._shares_memory:
             before, self._read_memory = self._read_memory, self._memory.read()
             self._shares_memory = before is not None and before != self._read_memory
 
@@ -548,9 +512,4 @@ def interleave(
     test: str | None,
 ) -> InterleaveReport:
     """Run clients in each order that matters, and return the report; the arguments are those of `Search`."""
-    thresholds = gc.get_threshold()
-    gc.set_threshold(max(thresholds[0], _GC_OBJECTS) if thresholds[0] else 0, *thresholds[1:])
-    try:
-        return Search(make_sandbox, setup, clients, check, options, test).report()
-    finally:
-        gc.set_threshold(*thresholds)
+    return Search(make_sandbox, setup, clients, check, options, test).report()
