@@ -19,7 +19,7 @@ from mockserver.core.instants import Duration
 from mockserver.core.run import Run
 from mockserver.testing.explore import singles, waits
 from mockserver.testing.explore.findings import Findings
-from mockserver.testing.explore.in_process import RunInProcess, Sleep, places_of_sleeps
+from mockserver.testing.explore.in_process import RunInProcess, Sleep
 from mockserver.testing.explore.options import ExploreOptions
 from mockserver.testing.explore.pairs import First, pairs
 from mockserver.testing.explore.placements import ExploreStep, Placement
@@ -45,6 +45,7 @@ Explored = Callable[[Sandbox], Any]
 
 # In tuples: freezegun replaces attributes of modules.
 _PROCESS_TIME, _REAL_TIME = (time.process_time,), (time.monotonic,)
+_FOLLOWED = "the names time.sleep, asyncio.sleep and threading.Event.wait"
 _DEVIATES = ("silent", "breach", "crashed")
 
 
@@ -104,8 +105,8 @@ class Exploration:
         self._firsts: list[First] = []
         self._watch: Watch | None = None
         self._unjudged: dict[str, list[Placement]] = {}
-        self._places = places_of_sleeps() if in_process else None
-        self._in_process: RunInProcess | None = None
+        self._is_in_process = in_process
+        self._in_process: RunInProcess | None = None  # of the current run
         self._longest: tuple[Sleep, Placement] | None = None  # of the first run that sleeps, and of longer ones
         self._unequal: str | None = None
         self._repeated: _Repeated | None = None
@@ -144,8 +145,8 @@ class Exploration:
             sandbox.apply(script=placement.script)
         bounds = CLEAN if self._clean is None or not placement else bounds_beyond(self._clean.used)
         self._watch = Watch(sandbox._hosted, bounds)
-        if self._places is not None:
-            self._in_process = RunInProcess(self._places, sandbox)
+        if self._is_in_process:
+            self._in_process = RunInProcess(sandbox)
             self._in_process.start()
 
     def stop(self) -> None:
@@ -271,7 +272,7 @@ class Exploration:
             left_behind=self._left_behind,
             unjudged=self._unjudged,
             ended=self._ended,
-            of_command=self._places is None,
+            of_command=not self._is_in_process,
         )
 
     # The clean run
@@ -329,9 +330,12 @@ class Exploration:
             sleep, placement = self._longest
             where = f", with {placement.describe()}" if placement else ""
             return f"the test or its client sleeps in real time ({sleep}{where})"
-        if self._places is None and self._clean is not None and self._clean.real_wait is not None:
-            return f"the client may sleep in real time ({self._clean.real_wait}, in both clean runs)"
-        return None
+        if self._clean is None or self._clean.real_wait is None:
+            return None
+        wait = f"{self._clean.real_wait}, in both clean runs"
+        if self._is_in_process:
+            return f"the client may sleep in real time by a function that is not followed ({wait}; followed are {_FOLLOWED})"
+        return f"the client may sleep in real time ({wait})"
 
     def _waits_longer(self, placement: Placement, sandbox: Sandbox, view: Run) -> bool:
         """Return True for the run of one fault after which the client waits: the wait may be one that no seed decides."""

@@ -27,7 +27,7 @@ from mockserver.core.scheduler import next_due
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.webhooks.deliveries import due_endpoints
 from mockserver.server.http1 import real_time
-from mockserver.testing.explore.in_process import Place, RunInProcess
+from mockserver.testing.explore.in_process import RunInProcess
 from mockserver.testing.explore.watch import Bounds, Watch
 from mockserver.testing.interleave import idle, schedules
 from mockserver.testing.interleave.actors import Actor, KnownThreads
@@ -77,7 +77,6 @@ class InterleavedRun:
         split: Answers are steps.
         blocked_s: Real seconds for which a client outside of calls is waited for.
         bounds: Those of the run.
-        places: See `explore.in_process.places_of_sleeps`.
         known: What earlier runs have learned.
         fault: A fault at one call; None for none.
     """
@@ -91,7 +90,6 @@ class InterleavedRun:
         split: bool,
         blocked_s: float,
         bounds: Bounds,
-        places: Sequence[Place],
         known: KnownThreads,
         fault: PlacedFault | None = None,
     ) -> None:
@@ -119,7 +117,7 @@ class InterleavedRun:
         self._began = real_time.seconds()
         self._hosted.dispatch.is_held = True
         self._watch = Watch(self._hosted, bounds)
-        self._in_process = RunInProcess(places, sandbox)
+        self._in_process = RunInProcess(sandbox)
 
     def play(self, choose: Choose) -> Played:
         """

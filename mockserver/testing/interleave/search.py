@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mockserver.core.run import Run
 from mockserver.core.scheduler import advance_step, next_due
 from mockserver.core.state.sandbox import SandboxState
-from mockserver.testing.explore.in_process import Sleep, places_of_sleeps
+from mockserver.testing.explore.in_process import Sleep
 from mockserver.testing.explore.watch import Used, bounds_beyond
 from mockserver.testing.interleave import faults, schedules
 from mockserver.testing.interleave.actors import KnownThreads
@@ -93,7 +93,7 @@ class Search:
         schedules.check_clients(clients)
         self._make_sandbox, self._setup, self._clients, self._check = make_sandbox, setup, clients, check
         self._options, self._test = options, test or " and ".join(clients)
-        self._known, self._places = KnownThreads(), places_of_sleeps()
+        self._known = KnownThreads()
         self._began = _PROCESS_TIME[0]()
         self._runs = 0
         self._bounds = SERIAL_BOUNDS
@@ -418,7 +418,6 @@ class Search:
             split=self._options.split,
             blocked_s=self._options.blocked_seconds,
             bounds=self._bounds,
-            places=self._places,
             known=self._known,
             fault=self._fault,
         )
