@@ -232,12 +232,13 @@ class LocalBackend:
         if socket:
             self._open_socket(False)
         needs_loop = self.hosted.dispatch.needs_loop
-        send = partial(visit_over_socket, self, needs_loop) if socket else self._visit
+        send = partial(visit_over_socket, self, needs_loop) if socket else self.visit
         return EndUser(link_of(self.hosted, session), send, user_agent=user_agent)
 
-    def _visit(
+    def visit(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes
     ) -> tuple[int, Mapping[str, str], bytes]:
+        """Send one request of a browser, and return status, headers and body of its page."""
         __tracebackhide__ = True
         page: tuple[int, Mapping[str, str], bytes] = self._run(lambda: _visit(self.hosted, method, url, headers, body))
         return page

@@ -175,7 +175,7 @@ class _Runner:
         own = self._settings.get("choices") or {}
         settings = {**self._settings, "choices": merge_choices(own, choices)}
         with self._server.sandbox(**settings) as sandbox, _bounded(self._server, sandbox, self._calls_at_most):
-            sandbox._is_repeated = True
+            sandbox.is_repeated = True
             if failing is not None:
                 sandbox.on("createConnectionSession").do({"fail-session": {"reason": failing}})
             raised = None

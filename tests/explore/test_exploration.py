@@ -1150,7 +1150,7 @@ def _shown_again(
             exploration.record(placement, sandbox, _outcome(test, sandbox))
     replayed = Unarmed(finding.placements[0])
     with server.sandbox(scenario) as sandbox:
-        sandbox._is_repeated = True  # the client's test has a rule that the replayed fault may keep from firing
+        sandbox.is_repeated = True  # the client's test has a rule that the replayed fault may keep from firing
         prepare(sandbox)
         exploration.prepare(sandbox, replayed)
         exploration.record(replayed, sandbox, _run(test, sandbox))

@@ -12,7 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from mockserver.core.instants import Duration
@@ -20,7 +20,7 @@ from mockserver.core.run import Run
 from mockserver.testing.explore import singles, waits
 from mockserver.testing.explore.findings import Findings
 from mockserver.testing.explore.in_process import RunInProcess, Sleep
-from mockserver.testing.explore.options import ExploreOptions
+from mockserver.testing.explore.options import NEED, ExploreOptions
 from mockserver.testing.explore.pairs import First, pairs
 from mockserver.testing.explore.placements import ExploreStep, Placement
 from mockserver.testing.explore.report import CURE, CleanRun, ExploreReport, Tolerated, TriedPlacements
@@ -38,6 +38,7 @@ from mockserver.testing.explore.verdicts import (
     verdict_of,
     waiting_for_ever,
 )
+from mockserver.testing.explore.waits import Bursts
 from mockserver.testing.explore.watch import CLEAN, Used, Watch, bounds_beyond
 from mockserver.testing.sandbox import Sandbox
 
@@ -49,7 +50,8 @@ _FOLLOWED = "the names time.sleep, asyncio.sleep and threading.Event.wait"
 _DEVIATES = ("silent", "breach", "crashed")
 
 
-class _Clean(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Clean:
     """The clean run, as the other runs are compared with it."""
 
     run: JudgedRun
@@ -59,7 +61,7 @@ class _Clean(NamedTuple):
     used: Used
     in_force: dict[str, object]
     waits: Sequence[Duration] | None
-    bursts: waits.Bursts
+    bursts: Bursts
     real_wait: str | None
 
 
@@ -144,7 +146,7 @@ class Exploration:
         if placement.script:
             sandbox.apply(script=placement.script)
         bounds = CLEAN if self._clean is None or not placement else bounds_beyond(self._clean.used)
-        self._watch = Watch(sandbox._hosted, bounds)
+        self._watch = Watch(sandbox.local(NEED), bounds)
         if self._is_in_process:
             self._in_process = RunInProcess(sandbox)
             self._in_process.start()
@@ -163,7 +165,7 @@ class Exploration:
             sandbox: Its sandbox, as the test left it.
             raised: The exception with which the test ended; None if it passed.
         """
-        watch, hosted = self._watch, sandbox._hosted
+        watch, hosted = self._watch, sandbox.local(NEED)
         assert watch is not None, "record() needs a prepared sandbox"
         if isinstance(raised, SystemExit) and not raised.code:
             raised = None  # the program has ended in order
@@ -200,10 +202,10 @@ class Exploration:
     ) -> JudgedRun:
         """Return a run as it is judged, by what its and earlier runs show of the client's sleeps."""
         of_clean = {} if self._clean is None or not placement else self._clean.bursts
-        run = read_run(sandbox._hosted, watch.ended, raised, self._in_process, of_clean)
+        run = read_run(sandbox.local(NEED), watch.ended, raised, self._in_process, of_clean)
         self._note_sleep(placement)
         real_sleep = self._in_process.longest() if self._in_process is not None else None
-        return run._replace(waited=sandbox.clock.sleeps > 0 or real_sleep is not None)
+        return replace(run, waited=sandbox.clock.sleeps > 0 or real_sleep is not None)
 
     def _keep(self, placement: Placement, sandbox: Sandbox, view: Run, watch: Watch, run: JudgedRun) -> None:
         """Keep what a run with faults shows other than its verdict, and what further runs begin with."""
@@ -246,29 +248,29 @@ class Exploration:
         """Return the report of the runs so far."""
         clean = self._clean
         seen = CleanRun(
-            len(clean.calls) if clean else 0,
-            sorted(self._choices_read),
-            len(clean.delivered) if clean else 0,
-            self._difference,
-            self._failed_clean,
-            clean.run.is_repeatable if clean else True,
-            self._unequal,
-            self._unexplored,
+            calls=len(clean.calls) if clean else 0,
+            choices_read=sorted(self._choices_read),
+            deliveries=len(clean.delivered) if clean else 0,
+            difference=self._difference,
+            failure=self._failed_clean,
+            is_repeatable=clean.run.is_repeatable if clean else True,
+            unequal=self._unequal,
+            unexplored=self._unexplored,
         )
         return ExploreReport(
-            self._test,
-            self._options,
-            seen,
-            self._coverage,
-            self._runs,
-            _PROCESS_TIME[0]() - self._began,
-            _REAL_TIME[0]() - self._began_at,
-            self._verdicts,
-            self._findings.rows(),
-            self._matrix,
-            self._tolerated,
-            self._sleep_text(),
-            self._cure,
+            test=self._test,
+            options=self._options,
+            clean=seen,
+            coverage=self._coverage,
+            runs=self._runs,
+            seconds=_PROCESS_TIME[0]() - self._began,
+            wall_seconds=_REAL_TIME[0]() - self._began_at,
+            verdicts=self._verdicts,
+            findings=self._findings.rows(),
+            matrix=self._matrix,
+            tolerated=self._tolerated,
+            sleep=self._sleep_text(),
+            cure=self._cure,
             left_behind=self._left_behind,
             unjudged=self._unjudged,
             ended=self._ended,
@@ -285,33 +287,26 @@ class Exploration:
                 self._difference = f"the second run ended with {type(run.raised).__name__}"
             elif run.raised is None and lacks_calls(self._clean.calls, calls):
                 self._unexplored = f"run 2 did not make the calls of run 1: {self._difference}"
-            first = self._clean.run._replace(is_repeatable=self._clean.run.caused.is_like(run.caused))
+            first = replace(self._clean.run, is_repeatable=self._clean.run.caused.is_like(run.caused))
             # A busy machine may delay one of two runs; a client that sleeps does so in both.
             both = self._clean.real_wait if waits.real_wait(view.exchanges) is not None else None
-            self._clean = self._clean._replace(run=first, real_wait=both)
+            self._clean = replace(self._clean, run=first, real_wait=both)
             other = waits.first_other_wait(self._clean.waits, waits.before_calls(view))
             self._unequal = other and f"two clean runs differ: {other}"
             return
         templates = {campaign.id: campaign.template_id for _, campaign in view.records("campaign")}
         connected = {session.entrypoint_id: session.id for _, session in view.records("session")}
         entrypoints = {row.id: connected.get(row.id) for _, row in view.records("entrypoint")}
-        # In the order in which rules count them.
-        attempts = [
-            (attempt.at, delivery.seq, delivery.event.kind, delivery.webhook_id)
-            for delivery in view.deliveries.values()
-            for attempt in delivery.attempts
-            if attempt.fault is None
-        ]
         self._clean = _Clean(
-            run,
-            calls,
-            [Delivered(n, kind, endpoint) for n, (_, _, kind, endpoint) in enumerate(sorted(attempts), start=1)],
-            Surroundings(templates, entrypoints, _by_socket(view, watch)),
-            watch.used(),
-            dict(view.choices),
-            waits.before_calls(view),
-            waits.bursts(view),
-            waits.real_wait(view.exchanges),
+            run=run,
+            calls=calls,
+            delivered=_delivered(view),
+            around=Surroundings(templates, entrypoints, _by_socket(view, watch)),
+            used=watch.used(),
+            in_force=dict(view.choices),
+            waits=waits.before_calls(view),
+            bursts=waits.bursts(view),
+            real_wait=waits.real_wait(view.exchanges),
         )
 
     # Sleeps, and runs that should be equal
@@ -443,7 +438,7 @@ def explore(
     for placement in exploration.placements():
         with make_sandbox() as sandbox:
             exploration.prepare(sandbox, placement)
-            sandbox._is_repeated = True
+            sandbox.is_repeated = True
             raised: BaseException | None = None
             try:
                 result = function(sandbox)
@@ -463,6 +458,15 @@ def _own_answers() -> tuple[type[BaseException], ...]:
     """Return the exceptions by which a test or its client itself says how it ends: a program's status, pytest's skip and xfail."""
     outcomes = sys.modules.get("_pytest.outcomes")
     return (SystemExit,) if outcomes is None else (SystemExit, outcomes.Skipped, outcomes.XFailed)
+
+
+def _delivered(run: Run) -> list[Delivered]:
+    """Return the attempts to deliver that had no fault, in the order in which rules count them."""
+    attempts = []
+    for delivery in run.deliveries.values():
+        row = delivery.seq, delivery.event.kind, delivery.webhook_id
+        attempts += [(attempt.at, *row) for attempt in delivery.attempts if attempt.fault is None]
+    return [Delivered(n, kind, endpoint) for n, (_, _, kind, endpoint) in enumerate(sorted(attempts), start=1)]
 
 
 def _by_socket(run: Run, watch: Watch) -> frozenset[int]:

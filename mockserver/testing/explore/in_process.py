@@ -23,6 +23,7 @@ from types import BuiltinFunctionType, FrameType, MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
 from mockserver.core.instants import SECOND, Duration
+from mockserver.testing.explore.options import NEED
 from mockserver.testing.sandbox import Sandbox
 
 _LEAST_S = 0.05  # of a run: shorter ones are those of a loop that waits for another thread
@@ -60,7 +61,7 @@ class RunInProcess:
     def __init__(self, sandbox: Sandbox) -> None:
         self.sleeps: list[Sleep] = []
         self.sleeps_by_sandbox = False
-        self._sandbox = sandbox
+        self._sandbox, self._hosted = sandbox, sandbox.local(NEED)
         self._own = threading.get_ident()
         self._foreign = {thread.ident for thread in threading.enumerate()} - {self._own}
         self._standard: dict[str, Any] = {}
@@ -74,9 +75,8 @@ class RunInProcess:
         if numpy_random is not None:
             self._restore.append(functools.partial(numpy_random.set_state, numpy_random.get_state()))
             numpy_random.seed(_SEED)
-        hosted = self._sandbox._hosted
-        hosted.add_listener(self._look)
-        self._restore.append(functools.partial(hosted.remove_listener, self._look))
+        self._hosted.add_listener(self._look)
+        self._restore.append(functools.partial(self._hosted.remove_listener, self._look))
         for function, name in _NAMES.items():
             present = getattr(name.owner, name.attribute)
             if _is_standard(present, name.module):
@@ -110,7 +110,7 @@ class RunInProcess:
         if package in _OTHERS:
             return None
         place = f"{PurePath(caller.f_code.co_filename).name}:{caller.f_lineno}"
-        sleep = Sleep(seconds, function, place, self._sandbox._hosted.sandbox.journal.last_exchange)
+        sleep = Sleep(seconds, function, place, self._hosted.sandbox.journal.last_exchange)
         self.sleeps.append(sleep)
         return sleep
 
@@ -121,7 +121,7 @@ class RunInProcess:
     def _look(self) -> None:
         for sleep in (time.sleep, asyncio.sleep):
             owner = getattr(sleep, "__self__", None)  # the sandbox, or its `aio`
-            self.sleeps_by_sandbox |= getattr(owner, "_sandbox", owner) is self._sandbox
+            self.sleeps_by_sandbox |= getattr(owner, "sandbox", owner) is self._sandbox
 
 
 def _recording_sleep(run: RunInProcess) -> Callable[[float], None]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from mockserver.testing.explore.options import ExploreOptions
@@ -57,7 +58,7 @@ def pairs(firsts: Sequence[First], clean: Sequence[TracedCall], around: Surround
         if place is None:
             continue
         state, recovered = _state(first, place), _recovered(first.calls, clean, place)
-        of_run = around._replace(by_socket=first.by_socket)
+        of_run = replace(around, by_socket=first.by_socket)
         for candidate in at_calls(first.calls, of_run, options, place + 1, is_second=True):
             count += 1
             key = state, candidate.key if options.prune else count

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from mockserver.conduct.evidence import FINAL, request_of, retry_after_text, was_received
@@ -18,7 +19,8 @@ ROW_LONGER = 50
 _READS = {"readCampaign": "id", "readExecution": "executionId", "readConnectionSession": "sessionId"}
 
 
-class Bounds(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Bounds:
     """
     The bounds of a run.
 
@@ -53,11 +55,11 @@ class Used(NamedTuple):
 def bounds_beyond(clean: Used) -> Bounds:
     """Return the bounds of a run with faults, by what the clean run took."""
     return Bounds(
-        4 * clean.calls + 1000,
-        10 * clean.virtual + 3 * DAY,
-        10 * clean.real + 60 * SECOND,
-        clean.row + ROW_LONGER,
-        clean.after_final + READS_AFTER_FINAL,
+        calls=4 * clean.calls + 1000,
+        virtual=10 * clean.virtual + 3 * DAY,
+        real=10 * clean.real + 60 * SECOND,
+        row=clean.row + ROW_LONGER,
+        after_final=clean.after_final + READS_AFTER_FINAL,
     )
 
 
@@ -92,9 +94,13 @@ class Watch:
 
     def used(self) -> Used:
         """Return what the run has taken so far."""
-        real, now = real_time.microseconds() - self._began, self._state.now
-        after_final = max(self._final.values(), default=0)
-        return Used(self._state.journal.last_exchange, now - self._began_at, real, self._longest, after_final)
+        return Used(
+            calls=self._state.journal.last_exchange,
+            virtual=self._state.now - self._began_at,
+            real=real_time.microseconds() - self._began,
+            row=self._longest,
+            after_final=max(self._final.values(), default=0),
+        )
 
     def stop(self) -> None:
         """End the watch; later calls are not counted."""

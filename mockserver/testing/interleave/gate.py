@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from queue import SimpleQueue
@@ -136,7 +136,8 @@ class Gate:
                 f"got a call of {actor} that blocks the event loop of the clients; await it: `await sandbox.aio.call(...)`, "
                 "`sandbox.aio.httpx_client()`, or `await sandbox.aio.run(function, ...)` for any other"
             )
-        waiting = Waiting(actor, waits, label, order, until, threading.current_thread())
+        thread = threading.current_thread()
+        waiting = Waiting(actor=actor, waits=waits, label=label, order=order, until=until, thread=thread)
         released = threading.Lock()
         released.acquire()
         waiting.resume = released.release
@@ -151,7 +152,7 @@ class Gate:
     ) -> Waiting:
         """Wait on the loop of a server; of a run that has ended it does not, since its sandbox is closed."""
         loop, released = asyncio.get_running_loop(), asyncio.Event()
-        waiting = Waiting(actor, waits, label, order, until, None)
+        waiting = Waiting(actor=actor, waits=waits, label=label, order=order, until=until, thread=None)
 
         def resume() -> None:
             with suppress(RuntimeError):  # the loop is closed
@@ -169,10 +170,6 @@ class Gate:
             return await event_loops.in_thread(function)
         finally:
             self.in_flight[actor] -= 1
-
-    def for_asyncio(self, actor: str) -> Callable[[Callable[[], Any]], Awaitable[Any]]:
-        """Return `in_thread` for one client."""
-        return lambda function: self.in_thread(actor, function)
 
     def release(self, waiting: Waiting) -> None:
         """Let a step happen."""

@@ -72,6 +72,9 @@ class ChanceRuns(NamedTuple):
     steps: int
     probability: float
 
+    def as_json(self) -> JSON:
+        return {"runs": self.runs, "actors": self.actors, "steps": self.steps, "probability": self.probability}
+
 
 class FaultRuns(NamedTuple):
     """
@@ -86,6 +89,9 @@ class FaultRuns(NamedTuple):
     runs: int
     placements: int
     tried: int
+
+    def as_json(self) -> JSON:
+        return {"runs": self.runs, "placements": self.placements, "tried": self.tried}
 
 
 @dataclass(frozen=True)
@@ -150,8 +156,8 @@ class InterleaveReport(ReportOfFindings):
             ],
             "bounds": [{"preemptions": row.preemptions, "run": row.run, "merged": row.merged} for row in self.bounds],
             "left": self.left,
-            "faults": None if self.fault_runs is None else self.fault_runs._asdict(),
-            "chance": None if self.chance is None else self.chance._asdict(),
+            "faults": None if self.fault_runs is None else self.fault_runs.as_json(),
+            "chance": None if self.chance is None else self.chance.as_json(),
             "runs": self.runs,
             "seed": self.options.seed,
             "deterministic": self.difference is None and not self.blocked,

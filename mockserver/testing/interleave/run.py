@@ -44,8 +44,10 @@ from mockserver.testing.interleave.gate import (
     Waiting,
 )
 from mockserver.testing.interleave.handles import handle
+from mockserver.testing.interleave.options import NEED
 from mockserver.testing.interleave.played import Decision, Played, ReleasedStep
 from mockserver.testing.interleave.schedules import TIMERS, Ready, Release, Situation, Waits
+from mockserver.testing.interleave.sockets import gated_server
 from mockserver.testing.run_end import RunEnded
 
 if TYPE_CHECKING:
@@ -93,7 +95,8 @@ class InterleavedRun:
         known: KnownThreads,
         fault: PlacedFault | None = None,
     ) -> None:
-        self._sandbox, self._hosted, self._state = sandbox, sandbox._hosted, sandbox._hosted.sandbox
+        self._sandbox, self._hosted = sandbox, sandbox.local(NEED)
+        self._state = self._hosted.sandbox
         self._functions, self._seed, self._blocked_s, self._known = clients, seed, blocked_s, known
         self._gate = Gate(split=split)
         self._actors = {name: Actor(name, seed) for name in clients}
@@ -144,15 +147,15 @@ class InterleavedRun:
             self._watch.stop()
             self._in_process.stop()
         return Played(
-            self._steps,
-            self._decisions,
-            {name: failure for name, failure in self._raised.items() if not isinstance(failure, RunEnded)},
-            stuck,
-            self._blocked,
-            self._watch.used(),
-            self._in_process.longest(),
-            self._is_plain and stuck is None and not self._blocked,
-            dict(self._calls),
+            steps=self._steps,
+            decisions=self._decisions,
+            raised={name: failure for name, failure in self._raised.items() if not isinstance(failure, RunEnded)},
+            stuck=stuck,
+            blocked=self._blocked,
+            used=self._watch.used(),
+            sleep=self._in_process.longest(),
+            is_plain=self._is_plain and stuck is None and not self._blocked,
+            calls=dict(self._calls),
         )
 
     def close(self) -> None:
@@ -179,23 +182,22 @@ class InterleavedRun:
 
     def _situation(self) -> Situation:
         self._drain()
-        ready = [Ready(actor.name, waits) for actor in self._clients() if (waits := self._waits(actor)) is not None]
+        ready: list[Ready] = []
+        for name in self._functions:
+            ready += self._ready(self._actors[name])
         if any(row.waits == "sleep" for row in ready):
             ready = self._without_later_sleeps(ready)
         due = self._due_endpoints()
         for name, endpoint in self._endpoints().items():
             actor = self._actors.get(name)
             if actor is not None and actor.is_running:
-                ready += [Ready(name, waits)] if (waits := self._waits(actor)) is not None else []
+                ready += self._ready(actor)
             elif endpoint in due:
                 ready.append(Ready(name, "delivery"))
         if self._timers_may_fire():
             ready.append(Ready(TIMERS, "time"))
         last = self._actors.get(self._last or "")
         return Situation(ready, self._last, self._held, last is not None and last.reads_in_vain)
-
-    def _clients(self) -> Iterator[Actor]:
-        return (self._actors[name] for name in self._functions)
 
     def _endpoints(self) -> dict[str, str]:
         """Return the ids of the endpoints by the names of their deliveries."""
@@ -206,18 +208,20 @@ class InterleavedRun:
         return () if self._state.outbox.is_idle else due_endpoints(self._state)
 
     @staticmethod
-    def _waits(actor: Actor) -> Waits | None:
+    def _ready(actor: Actor) -> list[Ready]:
+        """Return the step with which an actor waits; empty if it has none."""
         if not actor.is_begun:
-            return "start"
-        return actor.next_waiting().waits if actor.waiting else None
+            return [Ready(actor.name, "start")]
+        return [Ready(actor.name, actor.next_waiting().waits)] if actor.waiting else []
 
     def _sleeps(self) -> dict[str, Instant]:
         """Return the ends of the sleeps by actor."""
-        return {
-            actor.name: waiting.until
-            for actor in self._actors.values()
-            if actor.waiting and (waiting := actor.next_waiting()).until is not None
-        }
+        ends: dict[str, Instant] = {}
+        for actor in self._actors.values():
+            until = actor.next_waiting().until if actor.waiting else None
+            if until is not None:
+                ends[actor.name] = until
+        return ends
 
     def _timers_may_fire(self) -> bool:
         """Return True if a client sleeps, and no sleep ends before the next timer is due."""
@@ -295,7 +299,7 @@ class InterleavedRun:
 
     def _advance(self, to: Instant) -> list[Any]:
         """Move the clock, and let everyone that sleeps know what has fired."""
-        fired: list[Any] = self._sandbox._backend.run("advanceClock", to=format_exact(to))["fired"]
+        fired = self._sandbox.advance(to=format_exact(to))
         for actor in self._actors.values():
             for waiting in actor.waiting:
                 if waiting.until is not None:
@@ -383,8 +387,6 @@ class InterleavedRun:
         self._loop.start_task(actor.name, make)
 
     def _port(self, name: str) -> str:
-        from mockserver.testing.interleave.sockets import gated_server
-
         if name not in self._servers:
             self._servers[name] = gated_server(self._hosted, self._gate, name)
             self._servers[name].start()
@@ -570,8 +572,10 @@ class InterleavedRun:
             is_read = exchange.operation is not None and ENDPOINTS[exchange.operation].method == "GET"
             read = (request_of(exchange), exchange.status, exchange.answer) if is_read else None
             is_again = read is not None and read == reader.last_read
-            reader.reads = reader.reads + 1 if is_again else 1 if is_read else 0
-            reader.last_read, reader.has_slept = read, reader.has_slept and is_again
+            if not is_again:
+                reader.reads, reader.has_slept = 0, False
+            reader.reads += is_read
+            reader.last_read = read
 
     def _note_last(self, name: str, waits: Waits) -> None:
         if waits == "time":

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import count, groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,7 +27,7 @@ from mockserver.testing.interleave.faults import PlacedFault
 from mockserver.testing.interleave.findings import InterleaveFindings
 from mockserver.testing.interleave.memory import SharedMemory
 from mockserver.testing.interleave.merging import RunOrders
-from mockserver.testing.interleave.options import InterleaveOptions
+from mockserver.testing.interleave.options import NEED, InterleaveOptions
 from mockserver.testing.interleave.played import Order, Played
 from mockserver.testing.interleave.report import Bound, ChanceRuns, FaultRuns, InterleaveReport, SerialRun
 from mockserver.testing.interleave.run import (
@@ -132,23 +132,23 @@ class Search:
             else:
                 self._replay(self._options.schedule)
         return InterleaveReport(
-            self._test,
-            tuple(self._clients),
-            self._options,
-            self._serial,
-            [self._by_bound[bound] for bound in sorted(self._by_bound)],
-            self._runs,
-            self._findings.rows(),
-            self._difference,
-            self._blocked,
-            self._sleep,
-            self._failed,
-            self._unplayed,
-            self._shares_memory,
-            self._chance(),
-            self._fault_runs,
-            len(self._queue) if self._options.schedule is None else 0,
-            list(self._not_interleaved()),
+            test=self._test,
+            clients=tuple(self._clients),
+            options=self._options,
+            serial=self._serial,
+            bounds=[self._by_bound[bound] for bound in sorted(self._by_bound)],
+            runs=self._runs,
+            findings=self._findings.rows(),
+            difference=self._difference,
+            blocked=self._blocked,
+            sleep=self._sleep,
+            failed_serial=self._failed,
+            unplayed=self._unplayed,
+            shares_memory=self._shares_memory,
+            chance=self._chance(),
+            fault_runs=self._fault_runs,
+            left=len(self._queue) if self._options.schedule is None else 0,
+            not_interleaved=list(self._not_interleaved()),
         )
 
     def _chance(self) -> ChanceRuns | None:
@@ -191,7 +191,7 @@ class Search:
         if (texts, end.records) != seen[0]:
             self._difference = _first_difference(seen[0], (texts, end.records))
         keeps_memory = self._shares_memory and texts != seen[0][0] and not self._blocked
-        self._bounds = bounds_beyond(max(used))._replace(real=SERIAL_BOUNDS.real)
+        self._bounds = replace(bounds_beyond(max(used)), real=SERIAL_BOUNDS.real)
         self._serial_ends, self._ends = SerialEnds(ends, tuple(self._clients)), ends
         self._by_bound[0] = Bound(0, len(self._serial))
         self._failed = _KEPT if keeps_memory else self._why_incomparable(ends)
@@ -342,7 +342,8 @@ class Search:
             if taken != list(names):
                 place = next(place for place, name in enumerate(names) if taken[place : place + 1] != [name])
                 self._unplayed = f"step {place + 1} is to be one of {names[place]}, which has none there"
-            elif self._fault is not None and (made := played.calls[self._fault.client]) < self._fault.call:
+            elif self._fault is not None and played.calls[self._fault.client] < self._fault.call:
+                made = played.calls[self._fault.client]
                 self._unplayed = f"{self._fault.describe()} is to take place, and {self._fault.client} has made {made}"
                 return
             self._judge(sandbox, played, end, serial)
@@ -379,13 +380,14 @@ class Search:
     def _made(self) -> Sandbox:
         """Return the sandbox of the next run after the user's setup, with everything delivered that this made due."""
         sandbox = self._make_sandbox()
-        sandbox._is_repeated = True
+        sandbox.is_repeated = True
+        hosted = sandbox.local(NEED)
         try:
             self._set_up(sandbox)
-            if not sandbox._hosted.sandbox.clock.frozen:
+            if not hosted.sandbox.clock.frozen:
                 got = "got a clock that follows the process's; expected a frozen one, which each run moves"
                 raise ValueError(f"settings: {got}")
-            sandbox._hosted.dispatch_webhooks()
+            hosted.dispatch_webhooks()
         except BaseException:
             sandbox.close()
             raise
@@ -449,7 +451,7 @@ class Search:
             except Exception as failure:  # noqa: BLE001 - the way in which it fails is judged
                 check = failure
         owners = {n: step.actor for step in played.steps for n in step.exchanges}
-        state = sandbox._hosted.sandbox
+        state = sandbox.local(NEED).sandbox
         with state.lock:
             idle = _done(state)
             return read_end(Run.of(state), Run.of(idle), owners, played.raised, played.stuck, check, addresses)
@@ -500,15 +502,3 @@ def _first_difference(one: tuple[Any, ...], other: tuple[Any, ...]) -> str:
         return f"equal serial runs have {len(first)} and {len(second)} steps"
     differing = next((row for row in first_end if row not in second_end), first_end[0] if first_end else "nothing")
     return f"equal serial runs end with other records, such as {differing}"
-
-
-def interleave(
-    make_sandbox: Callable[[], Sandbox],
-    setup: Callable[[Sandbox], Any] | None,
-    clients: Mapping[str, ClientFunction],
-    check: Callable[[Sandbox], Any] | None,
-    options: InterleaveOptions,
-    test: str | None,
-) -> InterleaveReport:
-    """Run clients in each order that matters, and return the report; the arguments are those of `Search`."""
-    return Search(make_sandbox, setup, clients, check, options, test).report()
