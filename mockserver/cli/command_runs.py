@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from mockserver.testing.explore import ExploreReport, Placement, RunEnded
+from mockserver.testing.explore.options import NEED
 from mockserver.testing.sandbox import Sandbox
 
 if TYPE_CHECKING:
@@ -126,12 +127,13 @@ class CommandRuns:
                 if explored is not sandbox or sandbox.log.call_count:
                     return None
                 explored = create(config)
-            return explored._hosted
+            return explored.local(NEED)
 
-        sandbox._hosted.host.on_creation = explored_instead
+        host = sandbox.local(NEED).host
+        host.on_creation = explored_instead
         own = {
             "MOCKSERVER_URL": sandbox.base_url,
-            "MOCKSERVER_SERVER": sandbox._hosted.host.origin,
+            "MOCKSERVER_SERVER": host.origin,
             "MOCKSERVER_KEY": sandbox.secret_key,
             "MOCKSERVER_PUBLIC_KEY": sandbox.public_key,
         }
