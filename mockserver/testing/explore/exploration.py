@@ -233,15 +233,13 @@ class Exploration:
     @property
     def progress(self) -> str:
         """How far it is, such as `12 of 128, 2 findings, 9 s`: placements tried, causes found, real seconds."""
-        singles_part, pairs_part = self._coverage.singles, self._coverage.pairs
-        planned = singles_part.placements - singles_part.merged - self._coverage.over_budget + self._options.pairs
+        of_singles, of_pairs = self._coverage.singles, self._coverage.pairs
+        planned = of_singles.placements - of_singles.merged - self._coverage.over_budget + self._options.pairs
+        tried = f"clean run {min(self._runs + 1, 2)}"
+        if planned:
+            tried = f"{of_singles.tried + of_pairs.tried} of {planned}"
         found = len(self._findings)
         findings = "1 finding" if found == 1 else f"{found} findings"
-        tried = (
-            f"{singles_part.tried + pairs_part.tried} of {planned}"
-            if planned
-            else f"clean run {min(self._runs + 1, 2)}"
-        )
         return f"{tried}, {findings}, {_REAL_TIME[0]() - self._began_at:.0f} s"
 
     def report(self) -> ExploreReport:

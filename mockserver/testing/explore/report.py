@@ -292,10 +292,8 @@ class ExploreReport(ReportOfFindings):
     def _covered(self) -> str:
         singles, pairs = self.coverage.singles, self.coverage.pairs
         which = f"{singles.tried} of {singles.placements - singles.merged}" if singles.left else f"all {singles.tried}"
-        parts = [
-            f"{which} single placements"
-            + (f" ({singles.merged} more are equal to one of them)" if singles.merged else "")
-        ]
+        merged = f" ({singles.merged} more are equal to one of them)" if singles.merged else ""
+        parts = [f"{which} single placements{merged}"]
         if pairs.placements:
             distinct = pairs.placements - pairs.merged
             share = 100 * pairs.tried // distinct if distinct else 100

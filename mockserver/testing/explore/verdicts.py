@@ -137,13 +137,16 @@ def read_run(
     has_unsent = any(not delivery.has_ended for delivery in run.deliveries.values())
     conduct = judge(run)
     early = waits.early_retries(run, conduct, in_process, of_clean)
-    findings = [
-        finding
-        for finding in (*(row for row in conduct.findings if row.rule != waits.RULE), *early.findings)
-        if not (finding.rule in OMISSIONS and (raised is not None or has_unsent))
-        and not _is_misled(finding, numbered)
-        and not (finding.rule == _HOPELESS and waits.is_of_burst(Evidence(run), finding.exchanges, of_clean))
-    ]
+
+    def counts(finding: Finding) -> bool:
+        if finding.rule in OMISSIONS and (raised is not None or has_unsent):
+            return False
+        if finding.rule == _HOPELESS and waits.is_of_burst(Evidence(run), finding.exchanges, of_clean):
+            return False
+        return not _is_misled(finding, numbered)
+
+    others = [row for row in conduct.findings if row.rule != waits.RULE]
+    findings = list(filter(counts, [*others, *early.findings]))
     requests = {exchange.n: request_of(exchange) for exchange in run.exchanges if exchange.operation}
     return JudgedRun(
         findings=findings,
