@@ -90,7 +90,6 @@ WRONG = [
     ("explore", "got no command; expected one after --", ""),
     ("explore nofile.py", "got 'nofile.py'; expected a program", ""),
     ("explore --runs few", "--runs: got 'few'; expected a whole number", ""),
-    ("interleave", "got 0 command(s); expected at least two", ""),
 ]
 
 

@@ -1,6 +1,6 @@
 """
 The command line: `mockserver serve`, `play`, `health`, `replay-calls`, `open`, `report`, `scenarios`, `choices`,
-`clauses`, `lint-client`, `coverage`, `openapi`, `docs`, `skill`, `explore`, `interleave`, `inspect-recording` and `verify`.
+`clauses`, `lint-client`, `coverage`, `openapi`, `docs`, `skill`, `explore`, `inspect-recording` and `verify`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,6 @@ _COMMANDS: Final = (  # in the order of the help
     _Command("docs", "manual", "print_docs", "add_docs_options", "print a page of the documentation as Markdown, or the list of pages"),
     _Command("skill", "manual", "print_skill", "add_skill_options", "print what a coding agent needs to test with this package, or write it as SKILL.md"),
     _Command("explore", "explore", "run", "add_options", "run a command once for each fault at each of its calls, each time against a fresh sandbox"),
-    _Command("interleave", "interleave", "run", "add_options", "run commands at once, in every order of their calls that matters, each time against a fresh sandbox"),
     _Command("inspect-recording", "recording", "run", "add_options", "read a recording of calls, such as a HAR: judge the service and the client in it, and learn how the service behaves"),
     _Command("verify", "verify", "run", "add_options", "compare any service with the API document: through its public API alone, or by a recording of its calls"),
 )
@@ -90,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns:
         The status of the command: 0 if it succeeds, and for the help that no command prints; 2 for an error of the caller, printed in one line; `replay-calls` and
-        `verify` return 1 for a difference, `explore` and `interleave` for a finding, `inspect-recording` for a sentence that the service broke.
+        `verify` return 1 for a difference, `explore` for a finding, `inspect-recording` for a sentence that the service broke.
     """
     open_closed_streams()
     if collision := find_collision():

@@ -19,8 +19,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
-from mockserver.server.http1 import real_time
 from mockserver.testing.explore import ExploreReport, Placement, RunEnded
+from mockserver.testing.explore.options import NEED
 from mockserver.testing.sandbox import Sandbox
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from mockserver.server.hosting.host import HostedSandbox
 
 _FOLLOW_EVERY_S = 0.02
-_WANTED_EVERY_S = 0.1
 _OUTPUT_MAX_BYTES = 8192  # of each run, its end
 _REASON_CHARS: Final = 120
 # Where the output of a program says why it has failed, the surest place first: the line in which Python, Node, Java, Ruby or Go
@@ -128,12 +127,13 @@ class CommandRuns:
                 if explored is not sandbox or sandbox.log.call_count:
                     return None
                 explored = create(config)
-            return explored._hosted
+            return explored.local(NEED)
 
-        sandbox._hosted.host.on_creation = explored_instead
+        host = sandbox.local(NEED).host
+        host.on_creation = explored_instead
         own = {
             "MOCKSERVER_URL": sandbox.base_url,
-            "MOCKSERVER_SERVER": sandbox._hosted.host.origin,
+            "MOCKSERVER_SERVER": host.origin,
             "MOCKSERVER_KEY": sandbox.secret_key,
             "MOCKSERVER_PUBLIC_KEY": sandbox.public_key,
         }
@@ -176,22 +176,15 @@ def _reason(output: str) -> str:
     return ([line for line in lines if not _SUMS.fullmatch(line)] or lines or [""])[-1][:_REASON_CHARS]
 
 
-def run_command(
-    command: Sequence[str],
-    variables: Mapping[str, str],
-    timeout: float,
-    output: int,
-    is_wanted: Callable[[], bool] | None = None,
-) -> int | None:
+def run_command(command: Sequence[str], variables: Mapping[str, str], timeout: float, output: int) -> int | None:
     """
-    Run a command to its end, and return its exit status; None if it was ended after its timeout, or no longer wanted.
+    Run a command to its end, and return its exit status; None if it was ended after its timeout.
 
     Args:
         command: The program and its arguments.
         variables: Its environment.
         timeout: Real seconds.
         output: The descriptor of the file that gets what it prints.
-        is_wanted: Returns False once it is to be ended; None lets it run.
     """
     process = subprocess.Popen(
         command,
@@ -202,13 +195,7 @@ def run_command(
         start_new_session=os.name == "posix",
     )
     try:
-        if is_wanted is None:
-            return process.wait(timeout)
-        end = real_time.seconds() + timeout
-        while is_wanted() and real_time.seconds() < end:
-            with suppress(subprocess.TimeoutExpired):
-                return process.wait(_WANTED_EVERY_S)
-        return None
+        return process.wait(timeout)
     except subprocess.TimeoutExpired:
         return None
     finally:

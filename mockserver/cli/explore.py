@@ -14,7 +14,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -41,21 +41,9 @@ _UNEXPLORED: Final = (
 _CURE: Final = "POST /_mock/clock/advance in place of its sleep, or --clock-speed SECONDS"
 
 # fmt: off
-# The options of every command that runs others as clients.
-OF_CLIENTS: Final[Mapping[str, dict[str, Any]]] = {
-    "--scenario": {"metavar": "NAME|FILE",
-        "help": "initial state of each sandbox (default: empty)"},
-    "--reported-exit": {"metavar": "STATUSES",
-        "help": "exit statuses, separated by commas, with which a command reports a failure (default: each but 0 is a crash)"},
-    "--reported-output": {"metavar": "PATTERN",
-        "help": "regular expression; if it is in the output of a command that fails, the command reports a failure"},
-    "--json": {"type": Path, "metavar": "FILE",
-        "help": "write the report to FILE"},
-    "--failures-dir": {"metavar": "FOLDER",
-        "help": "folder for the documents of findings, `off` for none (default: .mockserver/failures)"},
-}
 _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
-    ("--scenario", OF_CLIENTS["--scenario"]),
+    ("--scenario", {"metavar": "NAME|FILE",
+        "help": "initial state of each sandbox (default: empty)"}),
     ("--freeze", {"metavar": "INSTANT",
         "help": "instant at which each sandbox begins, such as 2026-03-01T12:00:00Z (default: the present)"}),
     ("--clock-speed", {"type": float, "metavar": "SECONDS",
@@ -69,34 +57,33 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("--runs", {"type": int, "default": 1000, "metavar": "RUNS",
         "help": "most runs for single placements, which put one fault, act or choice at one place; of more, each fault is tried at the first calls of each operation (default: %(default)s)"}),
     ("--pairs", {"type": int, "default": 0, "metavar": "RUNS",
-        "help": "runs for pairs of faults and for combinations of choices (default: %(default)s)"}),
+        "help": "runs for pairs of faults (default: %(default)s)"}),
     ("--seconds", {"type": float, "metavar": "SECONDS",
         "help": "real time after which no further run begins (default: no limit)"}),
     ("--response-delay", {"type": float, "default": 1.0, "metavar": "SECONDS",
         "help": "real time by which the response of one read is delayed, to see whether the client has a timeout; 0 for none (default: %(default)g)"}),
     ("--timeout", {"type": float, "default": 60.0, "metavar": "SECONDS",
         "help": "real time after which a run is ended (default: %(default)g)"}),
-    ("--reported-exit", OF_CLIENTS["--reported-exit"]),
-    ("--reported-output", OF_CLIENTS["--reported-output"]),
+    ("--reported-exit", {"metavar": "STATUSES",
+        "help": "exit statuses, separated by commas, with which a command reports a failure (default: each but 0 is a crash)"}),
+    ("--reported-output", {"metavar": "PATTERN",
+        "help": "regular expression; if it is in the output of a command that fails, the command reports a failure"}),
     ("--strict", {"action": "store_true",
         "help": "fail for findings with the verdict `crashed` too"}),
-    ("--json", OF_CLIENTS["--json"]),
+    ("--json", {"type": Path, "metavar": "FILE",
+        "help": "write the report to FILE"}),
     ("--html", {"type": Path, "metavar": "FILE",
         "help": "write the report to FILE as a page"}),
-    ("--failures-dir", OF_CLIENTS["--failures-dir"]),
+    ("--failures-dir", {"metavar": "FOLDER",
+        "help": "folder for the documents of findings, `off` for none (default: .mockserver/failures)"}),
 )
 # fmt: on
 
 
-def add_of_clients(command: argparse.ArgumentParser, rows: Iterable[tuple[str, dict[str, Any]]]) -> None:
-    """Add options by name to a command that runs others as clients."""
-    for name, settings in rows:
-        command.add_argument(name, **settings)
-
-
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `mockserver explore`."""
-    add_of_clients(command, _OPTIONS)
+    for name, settings in _OPTIONS:
+        command.add_argument(name, **settings)
     help_text = "after `--`: the command, which gets MOCKSERVER_URL, MOCKSERVER_KEY, MOCKSERVER_PUBLIC_KEY and MOCKSERVER_SERVER"
     command.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND ...", help=help_text)
 
@@ -113,21 +100,18 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
 
     _check_seconds(options)
     command = _command(options)
-    runs = CommandRuns(with_program("explore", command), options.timeout, options.clock_speed, reported(options))
-    try:
-        explored = ExploreOptions(
-            faults=_names(options.faults),
-            operations=_names(options.operations),
-            choices=() if options.choices == _NONE else _names(options.choices),
-            runs=options.runs,
-            response_delay=options.response_delay,
-            pairs=options.pairs,
-            strict=options.strict,
-            tolerates=(CommandReported,),
-        )
-        exploration = Exploration(explored, test=command_line(command), cure=_CURE, in_process=False)
-    except ImportError as missing:
-        raise ValueError(str(missing)) from None
+    runs = CommandRuns(_with_program(command), options.timeout, options.clock_speed, _reported(options))
+    explored = ExploreOptions(
+        faults=_names(options.faults),
+        operations=_names(options.operations),
+        choices=() if options.choices == _NONE else _names(options.choices),
+        runs=options.runs,
+        response_delay=options.response_delay,
+        pairs=options.pairs,
+        strict=options.strict,
+        tolerates=(CommandReported,),
+    )
+    exploration = Exploration(explored, test=command_line(command), cure=_CURE, in_process=False)
     is_complete = True
     try:
         is_complete = _run_all(exploration, runs, options)
@@ -159,7 +143,7 @@ def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Name
         raise ValueError(wrong.replace("now", "--freeze", 1))
     end = math.inf if options.seconds is None else time.monotonic() + options.seconds
     placements = exploration.placements()
-    with stopped_by_signals(), _progress() as show, MockServer() as server:
+    with _stopped_by_signals(), _progress() as show, MockServer() as server:
         while time.monotonic() < end:
             placement = next(placements, None)
             if placement is None:
@@ -207,13 +191,13 @@ def _check_seconds(options: argparse.Namespace) -> None:
             raise ValueError(f"--{name}: got {value:g}; expected a number of seconds above 0")
 
 
-def with_program(name: str, command: Sequence[str]) -> list[str]:
+def _with_program(command: Sequence[str]) -> list[str]:
     """Return a command with the path of its program, by which alone Windows starts some, such as npm; ValueError if there is none."""
     import shutil
 
     program = shutil.which(command[0])
     if program is None:
-        raise ValueError(f"{name}: got {command[0]!r}; expected a program that is on PATH, or the path of one")
+        raise ValueError(f"explore: got {command[0]!r}; expected a program that is on PATH, or the path of one")
     return [program, *command[1:]]
 
 
@@ -221,7 +205,7 @@ def _names(text: str | None) -> tuple[str, ...] | None:
     return None if text is None else tuple(name.strip() for name in text.split(","))
 
 
-def reported(options: argparse.Namespace) -> tuple[Collection[int], re.Pattern[str] | None]:
+def _reported(options: argparse.Namespace) -> tuple[Collection[int], re.Pattern[str] | None]:
     """Return the statuses and the pattern of the output with which the command reports a failure."""
     try:
         statuses = [int(status) for status in (options.reported_exit or "").split(",") if status]
@@ -258,7 +242,7 @@ def _write(report: ExploreReport, options: argparse.Namespace, runs: CommandRuns
 
 
 @contextmanager
-def stopped_by_signals() -> Iterator[None]:
+def _stopped_by_signals() -> Iterator[None]:
     """Let the signals of other programs stop the block as Ctrl-C does, so that no command continues without it."""
     is_main = threading.current_thread() is threading.main_thread()
     former = {number: signal.signal(number, signal.default_int_handler) for number in stop_signals() if is_main}

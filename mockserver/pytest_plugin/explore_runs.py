@@ -131,7 +131,7 @@ class ExploreRuns:
         message: str | None = None
         try:
             exploration = Exploration(_options(item), test=item.nodeid)
-        except (ImportError, TypeError, ValueError) as refusal:
+        except (TypeError, ValueError) as refusal:
             message = f"@pytest.mark.{MARK}: {refusal}"
         if message is not None:
             pytest.fail(message, pytrace=False)

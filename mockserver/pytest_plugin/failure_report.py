@@ -90,7 +90,7 @@ def _lines(
 ) -> Iterator[str]:
     views = _views(item, sandbox, ownership, failure)
     text = report_of(views, describe(failure))
-    is_empty = sandbox._is_rolled_back and not views.exchanges and not isinstance(failure, SelfExplainingError)
+    is_empty = sandbox.is_rolled_back and not views.exchanges and not isinstance(failure, SelfExplainingError)
     if not (views.name == "self.mockserver" and has_notes(failure)):  # else the report is part of the error above
         yield from [_ROLLED_BACK] if is_empty else text.summary
         yield from text.sections

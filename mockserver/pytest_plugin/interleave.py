@@ -57,8 +57,9 @@ def _report(item: pytest.Function) -> InterleaveReport:
     if options.run_option(item.config, "url") is not None:
         raise ValueError("got --mockserver-url; expected sandboxes in this process")
     arguments = options.mark_arguments(item, MARK, ARGUMENTS)
-    own = [*item.iter_markers("mockserver")]
-    settings = {name: value for mark in reversed(own) for name, value in mark.kwargs.items() if name in NAMES}
+    settings: dict[str, Any] = {}
+    for mark in reversed([*item.iter_markers("mockserver")]):  # the nearest takes precedence
+        settings.update((name, value) for name, value in mark.kwargs.items() if name in NAMES)
     server: MockServer = item._request.getfixturevalue("mockserver_server")
     report = server.interleave(clients=_clients(item), settings=settings, test=item.nodeid, **arguments)
     failure_report.write_documents(item.config, report)

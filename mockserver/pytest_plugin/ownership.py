@@ -212,7 +212,7 @@ def _must_fire(sandbox: Sandbox) -> Iterator[tuple[str, list[str]]]:
 def _unfired_of_test(sandbox: Sandbox, name: str) -> list[str]:
     """Return the lines about rules with a bounded count that the test function has made and that never fired."""
     own = sandbox._own_rules
-    if sandbox._is_repeated or not (own.expected or own.undone):
+    if sandbox.is_repeated or not (own.expected or own.undone):
         return []
     lines: list[str] = []
     for rule, entry in (*own.undone, *own.unfired(sandbox.rules)):

@@ -245,13 +245,14 @@ class LocalBackend:
         if socket:
             self._open_socket(False)
         needs_loop = self.hosted.dispatch.needs_loop
-        send = partial(visit_over_socket, self, needs_loop) if socket else self._visit
+        send = partial(visit_over_socket, self, needs_loop) if socket else self.visit
         base_url = self.hosted.base_url if socket else self.hosted.in_process_url
         return EndUser(link_of(self.hosted, session, base_url), send, user_agent=user_agent)
 
-    def _visit(
+    def visit(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes
     ) -> tuple[int, Mapping[str, str], bytes]:
+        """Send one request of a browser, and return status, headers and body of its page."""
         __tracebackhide__ = True
         page: tuple[int, Mapping[str, str], bytes] = self._run(lambda: _visit(self.hosted, method, url, headers, body))
         return page

@@ -29,6 +29,7 @@ REASONS = "one-failure-fits-all"  # the reasons of failed sessions show this one
 _AGAIN, _NEVER = "token_exchange_failed", "phone_in_use"
 _CREATES = "POST /v1/entrypoints/chatapp/connection-sessions"
 _READS = "GET /v1/entrypoints/chatapp/connection-sessions/{sessionId}"
+_NEED = "a differential run"  # of a sandbox in this process
 
 Client = Callable[[Sandbox], object]
 Profile = str | Path | Mapping[str, object]
@@ -175,7 +176,7 @@ class _Runner:
         own = self._settings.get("choices") or {}
         settings = {**self._settings, "choices": merge_choices(own, choices)}
         with self._server.sandbox(**settings) as sandbox, _bounded(self._server, sandbox, self._calls_at_most):
-            sandbox._is_repeated = True
+            sandbox.is_repeated = True
             if failing is not None:
                 sandbox.on("createConnectionSession").do({"fail-session": {"reason": failing}})
             raised = None
@@ -183,7 +184,7 @@ class _Runner:
                 self._client(sandbox)
             except (Exception, TooManyCalls) as failure:  # noqa: BLE001 - the way in which it ends is compared
                 raised = type(failure).__name__
-            exchanges = list(sandbox._hosted.sandbox.journal.exchanges)
+            exchanges = list(sandbox.local(_NEED).sandbox.journal.exchanges)
         return ClientRun(
             name, choices, tuple(map(comparable, exchanges)), tuple(entry.n for entry in exchanges), raised
         )
@@ -192,7 +193,7 @@ class _Runner:
 @contextmanager
 def _bounded(server: MockServer, sandbox: Sandbox, calls_at_most: int) -> Iterator[None]:
     """End a client in process after this number of calls."""
-    host, hosted = server._host, sandbox._hosted
+    host, hosted = server._host, sandbox.local(_NEED)
     former = host.on_exchange
 
     def count(called: Any) -> None:

@@ -69,6 +69,8 @@ class Sandbox:
         webhooks: Acts on webhook endpoints and their deliveries (see `Webhooks`).
         log: What has happened so far, as data (see `Log`).
         admin: What the operator of the service does: tenants, keys, rules, failures (see `Admin`).
+        is_repeated: Its run is one of many, in which a rule of the test need not fire.
+        is_rolled_back: It is that of a state machine, which restores it after each example.
 
     Example:
         >>> response = sandbox.call("GET", "/v1/campaigns")
@@ -78,10 +80,6 @@ class Sandbox:
 
     # The last block of `checkpoint` that an exception ended.
     _undone: UndoneRun | None = None
-    # True for the sandbox of a state machine, which is reset after each example.
-    _is_rolled_back = False
-    # True for the sandbox of a run that is one of many, in which a rule of the test need not fire.
-    _is_repeated = False
 
     def __init__(self, backend: Backend, settings: Settings) -> None:
         self._backend = backend
@@ -91,14 +89,14 @@ class Sandbox:
         self.webhooks = Webhooks(backend)
         self.log = Log(backend)
         self.admin = Admin(backend)
-        self._new_aio: Callable[[Sandbox], Aio] = Aio
+        self.is_rolled_back = self.is_repeated = False
         self._reads_limit: ReadsLimit | None = None
 
     @property
     def aio(self) -> Aio:
         """Every form that awaits, under the name that the other has: `await sandbox.aio.advance(minutes=1)` (see `Aio`)."""
         # Not an attribute, which would be a reference cycle: each test's sandbox would wait for the garbage collector.
-        return self._new_aio(self)
+        return Aio(self)
 
     # Identity
 
@@ -641,10 +639,22 @@ class Sandbox:
     def __repr__(self) -> str:
         return f"<Sandbox {self.id} {self._backend}>"
 
+    def local(self, need: str) -> HostedSandbox:
+        """
+        Return the sandbox in this process.
+
+        Args:
+            need: What needs it, for the message.
+
+        Raises:
+            ValueError: The sandbox is on a running server.
+        """
+        return self._backend.local(need).hosted
+
     @property
     def _hosted(self) -> HostedSandbox:
-        """The sandbox in this process, for the other modules of `mockserver.testing`."""
-        return self._backend.local("a differential run").hosted
+        """The sandbox in this process, for tests of the mock itself."""
+        return self.local("a test of the mock")
 
 
 class Aio:
@@ -652,16 +662,19 @@ class Aio:
     Every form of a sandbox that awaits: the work is done in another thread while the event loop continues.
 
     So a receiver on the loop can respond. The methods have the names, arguments and results of those that do not await.
+
+    Attributes:
+        sandbox: The sandbox.
     """
 
     def __init__(self, sandbox: Sandbox) -> None:
-        self._sandbox = sandbox
+        self.sandbox = sandbox
 
     def httpx_client(self) -> httpx.AsyncClient:
         """Return an asyncio `httpx` client on the base url; in this process it needs no socket and refuses other hosts."""
         from mockserver.testing.transports import httpx_transport
 
-        return httpx_transport.httpx_async_client(self._sandbox._backend.client_route())
+        return httpx_transport.httpx_async_client(self.sandbox._backend.client_route())
 
     async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """
@@ -683,7 +696,7 @@ class Aio:
 
         @wraps(method)
         async def awaited(self: Aio, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            return await self.run(getattr(self._sandbox, method.__name__), *args, **kwargs)
+            return await self.run(getattr(self.sandbox, method.__name__), *args, **kwargs)
 
         awaited.__qualname__ = f"Aio.{method.__name__}"
         awaited.__doc__ = f"The form of `Sandbox.{method.__name__}` that awaits."
@@ -700,8 +713,8 @@ class Aio:
 
     async def redeliver(self, event_id: str) -> JSON:
         """The form of `Webhooks.redeliver` that awaits."""
-        return await self.run(self._sandbox.webhooks.redeliver, event_id)
+        return await self.run(self.sandbox.webhooks.redeliver, event_id)
 
     async def recover(self, webhook_id: str) -> list[str]:
         """The form of `Webhooks.recover` that awaits."""
-        return await self.run(self._sandbox.webhooks.recover, webhook_id)
+        return await self.run(self.sandbox.webhooks.recover, webhook_id)

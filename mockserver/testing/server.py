@@ -301,7 +301,6 @@ class MockServer:
 
         Raises:
             ValueError: An option or a setting has a wrong value.
-            ImportError: `pairs` asks for combinations of choices, and the extra `explore` is not installed.
 
         Example:
             >>> report = server.explore(lambda sandbox: sandbox.call("GET", "/v1/campaigns"), choices=())
@@ -355,7 +354,7 @@ class MockServer:
             False
         """
         from mockserver.testing.explore.options import names_of
-        from mockserver.testing.interleave import InterleaveOptions, interleave
+        from mockserver.testing.interleave import InterleaveOptions, Search
 
         own = ("clients", "setup", "check", "settings", "test", "failures")
         check_names("interleave", options, (*own, *names_of(InterleaveOptions)))
@@ -363,7 +362,15 @@ class MockServer:
             if part is not None:
                 check_function(f"interleave: {name}", part, "a function of a sandbox")
         values = _settings_of_runs("interleave", settings)
-        report = interleave(lambda: self.sandbox(**values), setup, clients, check, InterleaveOptions(**options), test)
+        search = Search(
+            make_sandbox=lambda: self.sandbox(**values),
+            setup=setup,
+            clients=clients,
+            check=check,
+            options=InterleaveOptions(**options),
+            test=test,
+        )
+        report = search.report()
         if failures is not None:
             report.try_to_write_documents(failures)
         return report

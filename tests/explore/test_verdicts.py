@@ -17,7 +17,8 @@ import pytest
 import requests
 
 from mockserver import MockServer, Sandbox
-from mockserver.testing.explore import Exploration, ExploreOptions, ExploreReport, Placement, in_process
+from mockserver.testing.explore import Exploration, ExploreOptions, ExploreReport, Placement
+from mockserver.testing.explore.in_process import RunInProcess
 from mockserver.testing.explore.placements import ExploreStep
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
@@ -362,7 +363,7 @@ def really(wait: Callable[[float], object]) -> Callable[[Sandbox], None]:
 
     def test(sandbox: Sandbox) -> None:
         own = {"time.sleep": no_sleep, "asyncio.sleep": no_async_sleep, "Event.wait": lambda *_: False}
-        with mock.patch.dict(in_process._STANDARD, own):
+        with mock.patch.object(RunInProcess, "standard", lambda _, function: own[function]):
             reader(sandbox, wait)
 
     return test

@@ -93,7 +93,7 @@ def test_every_public_member_and_parameter_is_documented() -> None:
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda test: test.name)
 def test_an_example_runs(example: doctest.DocTest, mockserver_server: MockServer) -> None:
     with mockserver_server.sandbox("demo") as sandbox:
-        sandbox._is_repeated = True  # an example shows a rule without the call at which it fires
+        sandbox.is_repeated = True  # an example shows a rule without the call at which it fires
         example.globs = {
             "sandbox": sandbox,
             "server": mockserver_server,

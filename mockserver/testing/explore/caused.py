@@ -85,7 +85,14 @@ def caused(run: Run) -> Caused:
     final = [row for _, row in run.records("campaign") if row.id in done and row.status in CAMPAIGN.final]
     ended = [done[row.id] for row in final if row.status != "canceled" or "cancels" not in done[row.id]]
     drafts = sum("executions" not in each for each in ended)
-    return Caused(numbers, shapes, len(ended), drafts, dead, _refusals(run))
+    return Caused(
+        numbers=numbers,
+        campaigns=shapes,
+        ended_campaigns=len(ended),
+        ended_drafts=drafts,
+        dead_sessions=dead,
+        refusals=_refusals(run),
+    )
 
 
 def _changes(run: Run) -> Iterator[tuple[str, str]]:

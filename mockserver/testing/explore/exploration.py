@@ -12,17 +12,16 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from itertools import islice
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from mockserver.core.instants import Duration
 from mockserver.core.run import Run
-from mockserver.testing.explore import combinations, singles, waits
-from mockserver.testing.explore.combinations import First
+from mockserver.testing.explore import singles, waits
 from mockserver.testing.explore.findings import Findings
-from mockserver.testing.explore.in_process import RunInProcess, Sleep, places_of_sleeps
-from mockserver.testing.explore.options import ExploreOptions
+from mockserver.testing.explore.in_process import RunInProcess, Sleep
+from mockserver.testing.explore.options import NEED, ExploreOptions
+from mockserver.testing.explore.pairs import First, pairs
 from mockserver.testing.explore.placements import ExploreStep, Placement
 from mockserver.testing.explore.report import CURE, CleanRun, ExploreReport, Tolerated, TriedPlacements
 from mockserver.testing.explore.singles import Delivered, Surroundings
@@ -39,6 +38,7 @@ from mockserver.testing.explore.verdicts import (
     verdict_of,
     waiting_for_ever,
 )
+from mockserver.testing.explore.waits import Bursts
 from mockserver.testing.explore.watch import CLEAN, Used, Watch, bounds_beyond
 from mockserver.testing.sandbox import Sandbox
 
@@ -46,12 +46,12 @@ Explored = Callable[[Sandbox], Any]
 
 # In tuples: freezegun replaces attributes of modules.
 _PROCESS_TIME, _REAL_TIME = (time.process_time,), (time.monotonic,)
-_CHOICES_SHARE = 3  # before the pairs, combinations of choices take at most a third of their budget
+_FOLLOWED = "the names time.sleep, asyncio.sleep and threading.Event.wait"
 _DEVIATES = ("silent", "breach", "crashed")
-_SHRINKS_MAX = 40  # runs for the smallest case of one combination
 
 
-class _Clean(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Clean:
     """The clean run, as the other runs are compared with it."""
 
     run: JudgedRun
@@ -61,7 +61,7 @@ class _Clean(NamedTuple):
     used: Used
     in_force: dict[str, object]
     waits: Sequence[Duration] | None
-    bursts: waits.Bursts
+    bursts: Bursts
     real_wait: str | None
 
 
@@ -87,14 +87,9 @@ class Exploration:
         test: The test's name in the report.
         cure: What lets a client that sleeps in real time sleep on the sandbox's clock.
         in_process: The test runs in this process, where its sleeps and its random numbers can be seen.
-
-    Raises:
-        ImportError: Combinations of choices are asked for, and the library for them is not installed.
     """
 
     def __init__(self, options: ExploreOptions, *, test: str, cure: str = CURE, in_process: bool = True) -> None:
-        if options.pairs and options.choices != ():
-            combinations.covering_library()
         self._options, self._test, self._cure = options, test, cure
         self._began, self._began_at = _PROCESS_TIME[0](), _REAL_TIME[0]()
         self._clean: _Clean | None = None
@@ -110,12 +105,10 @@ class Exploration:
         self._matrix: dict[tuple[str, str], Counter[Verdict]] = {}
         self._left_behind: dict[str, list[Placement]] = {}
         self._firsts: list[First] = []
-        self._last: list[Cause] = []
         self._watch: Watch | None = None
-        self._is_shrinking = False
         self._unjudged: dict[str, list[Placement]] = {}
-        self._places = places_of_sleeps() if in_process else None
-        self._in_process: RunInProcess | None = None
+        self._is_in_process = in_process
+        self._in_process: RunInProcess | None = None  # of the current run
         self._longest: tuple[Sleep, Placement] | None = None  # of the first run that sleeps, and of longer ones
         self._unequal: str | None = None
         self._repeated: _Repeated | None = None
@@ -123,7 +116,7 @@ class Exploration:
         self._runs = 0
 
     def placements(self) -> Iterator[Placement]:
-        """Yield the placement of each run: the empty one twice, then the singles, then pairs and combinations."""
+        """Yield the placement of each run: the empty one twice, then the singles, then pairs."""
         for _ in range(2):
             if self._failed_clean is None:
                 yield Placement()
@@ -136,10 +129,7 @@ class Exploration:
             yield self._repeated.placement
             self._is_repeating = False
         if self._options.pairs and not self._is_over():
-            combined = self._planned_combinations(clean)
-            yield from self._combinations(combined, self._options.pairs // _CHOICES_SHARE)
             yield from self._pairs(clean)
-            yield from self._combinations(combined, self._left())
 
     def prepare(self, sandbox: Sandbox, placement: Placement) -> None:
         """
@@ -156,9 +146,9 @@ class Exploration:
         if placement.script:
             sandbox.apply(script=placement.script)
         bounds = CLEAN if self._clean is None or not placement else bounds_beyond(self._clean.used)
-        self._watch = Watch(sandbox._hosted, bounds)
-        if self._places is not None:
-            self._in_process = RunInProcess(self._places, sandbox)
+        self._watch = Watch(sandbox.local(NEED), bounds)
+        if self._is_in_process:
+            self._in_process = RunInProcess(sandbox)
             self._in_process.start()
 
     def stop(self) -> None:
@@ -175,7 +165,7 @@ class Exploration:
             sandbox: Its sandbox, as the test left it.
             raised: The exception with which the test ended; None if it passed.
         """
-        watch, hosted = self._watch, sandbox._hosted
+        watch, hosted = self._watch, sandbox.local(NEED)
         assert watch is not None, "record() needs a prepared sandbox"
         if isinstance(raised, SystemExit) and not raised.code:
             raised = None  # the program has ended in order
@@ -212,10 +202,10 @@ class Exploration:
     ) -> JudgedRun:
         """Return a run as it is judged, by what its and earlier runs show of the client's sleeps."""
         of_clean = {} if self._clean is None or not placement else self._clean.bursts
-        run = read_run(sandbox._hosted, watch.ended, raised, self._in_process, of_clean)
+        run = read_run(sandbox.local(NEED), watch.ended, raised, self._in_process, of_clean)
         self._note_sleep(placement)
         real_sleep = self._in_process.longest() if self._in_process is not None else None
-        return run._replace(waited=sandbox.clock.sleeps > 0 or real_sleep is not None)
+        return replace(run, waited=sandbox.clock.sleeps > 0 or real_sleep is not None)
 
     def _keep(self, placement: Placement, sandbox: Sandbox, view: Run, watch: Watch, run: JudgedRun) -> None:
         """Keep what a run with faults shows other than its verdict, and what further runs begin with."""
@@ -243,48 +233,46 @@ class Exploration:
     @property
     def progress(self) -> str:
         """How far it is, such as `12 of 128, 2 findings, 9 s`: placements tried, causes found, real seconds."""
-        singles_part, pairs_part = self._coverage.singles, self._coverage.pairs
-        planned = singles_part.placements - singles_part.merged - self._coverage.over_budget + self._options.pairs
+        of_singles, of_pairs = self._coverage.singles, self._coverage.pairs
+        planned = of_singles.placements - of_singles.merged - self._coverage.over_budget + self._options.pairs
+        tried = f"clean run {min(self._runs + 1, 2)}"
+        if planned:
+            tried = f"{of_singles.tried + of_pairs.tried} of {planned}"
         found = len(self._findings)
         findings = "1 finding" if found == 1 else f"{found} findings"
-        tried = (
-            f"{singles_part.tried + pairs_part.tried} of {planned}"
-            if planned
-            else f"clean run {min(self._runs + 1, 2)}"
-        )
         return f"{tried}, {findings}, {_REAL_TIME[0]() - self._began_at:.0f} s"
 
     def report(self) -> ExploreReport:
         """Return the report of the runs so far."""
         clean = self._clean
         seen = CleanRun(
-            len(clean.calls) if clean else 0,
-            sorted(self._choices_read),
-            len(clean.delivered) if clean else 0,
-            self._difference,
-            self._failed_clean,
-            clean.run.is_repeatable if clean else True,
-            self._unequal,
-            self._unexplored,
+            calls=len(clean.calls) if clean else 0,
+            choices_read=sorted(self._choices_read),
+            deliveries=len(clean.delivered) if clean else 0,
+            difference=self._difference,
+            failure=self._failed_clean,
+            is_repeatable=clean.run.is_repeatable if clean else True,
+            unequal=self._unequal,
+            unexplored=self._unexplored,
         )
         return ExploreReport(
-            self._test,
-            self._options,
-            seen,
-            self._coverage,
-            self._runs,
-            _PROCESS_TIME[0]() - self._began,
-            _REAL_TIME[0]() - self._began_at,
-            self._verdicts,
-            self._findings.rows(),
-            self._matrix,
-            self._tolerated,
-            self._sleep_text(),
-            self._cure,
+            test=self._test,
+            options=self._options,
+            clean=seen,
+            coverage=self._coverage,
+            runs=self._runs,
+            seconds=_PROCESS_TIME[0]() - self._began,
+            wall_seconds=_REAL_TIME[0]() - self._began_at,
+            verdicts=self._verdicts,
+            findings=self._findings.rows(),
+            matrix=self._matrix,
+            tolerated=self._tolerated,
+            sleep=self._sleep_text(),
+            cure=self._cure,
             left_behind=self._left_behind,
             unjudged=self._unjudged,
             ended=self._ended,
-            of_command=self._places is None,
+            of_command=not self._is_in_process,
         )
 
     # The clean run
@@ -297,33 +285,26 @@ class Exploration:
                 self._difference = f"the second run ended with {type(run.raised).__name__}"
             elif run.raised is None and lacks_calls(self._clean.calls, calls):
                 self._unexplored = f"run 2 did not make the calls of run 1: {self._difference}"
-            first = self._clean.run._replace(is_repeatable=self._clean.run.caused.is_like(run.caused))
+            first = replace(self._clean.run, is_repeatable=self._clean.run.caused.is_like(run.caused))
             # A busy machine may delay one of two runs; a client that sleeps does so in both.
             both = self._clean.real_wait if waits.real_wait(view.exchanges) is not None else None
-            self._clean = self._clean._replace(run=first, real_wait=both)
+            self._clean = replace(self._clean, run=first, real_wait=both)
             other = waits.first_other_wait(self._clean.waits, waits.before_calls(view))
             self._unequal = other and f"two clean runs differ: {other}"
             return
         templates = {campaign.id: campaign.template_id for _, campaign in view.records("campaign")}
         connected = {session.entrypoint_id: session.id for _, session in view.records("session")}
         entrypoints = {row.id: connected.get(row.id) for _, row in view.records("entrypoint")}
-        # In the order in which rules count them.
-        attempts = [
-            (attempt.at, delivery.seq, delivery.event.kind, delivery.webhook_id)
-            for delivery in view.deliveries.values()
-            for attempt in delivery.attempts
-            if attempt.fault is None
-        ]
         self._clean = _Clean(
-            run,
-            calls,
-            [Delivered(n, kind, endpoint) for n, (_, _, kind, endpoint) in enumerate(sorted(attempts), start=1)],
-            Surroundings(templates, entrypoints, _by_socket(view, watch)),
-            watch.used(),
-            dict(view.choices),
-            waits.before_calls(view),
-            waits.bursts(view),
-            waits.real_wait(view.exchanges),
+            run=run,
+            calls=calls,
+            delivered=_delivered(view),
+            around=Surroundings(templates, entrypoints, _by_socket(view, watch)),
+            used=watch.used(),
+            in_force=dict(view.choices),
+            waits=waits.before_calls(view),
+            bursts=waits.bursts(view),
+            real_wait=waits.real_wait(view.exchanges),
         )
 
     # Sleeps, and runs that should be equal
@@ -342,9 +323,12 @@ class Exploration:
             sleep, placement = self._longest
             where = f", with {placement.describe()}" if placement else ""
             return f"the test or its client sleeps in real time ({sleep}{where})"
-        if self._places is None and self._clean is not None and self._clean.real_wait is not None:
-            return f"the client may sleep in real time ({self._clean.real_wait}, in both clean runs)"
-        return None
+        if self._clean is None or self._clean.real_wait is None:
+            return None
+        wait = f"{self._clean.real_wait}, in both clean runs"
+        if self._is_in_process:
+            return f"the client may sleep in real time by a function that is not followed ({wait}; followed are {_FOLLOWED})"
+        return f"the client may sleep in real time ({wait})"
 
     def _waits_longer(self, placement: Placement, sandbox: Sandbox, view: Run) -> bool:
         """Return True for the run of one fault after which the client waits: the wait may be one that no seed decides."""
@@ -388,15 +372,15 @@ class Exploration:
                 return
             yield self._counted(placement)
 
-    # Pairs and combinations
+    # Pairs
 
     def _pairs(self, clean: _Clean) -> Iterator[Placement]:
-        coverage, budget = self._coverage.pairs, self._left()
-        planned = combinations.pairs(self._firsts, clean.calls, clean.around, self._options_of_calls())
-        coverage.placements += len(planned.placements) + planned.merged
-        coverage.merged += planned.merged
+        planned = pairs(self._firsts, clean.calls, clean.around, self._options_of_calls())
+        coverage = self._coverage.pairs
+        coverage.placements = len(planned.placements) + planned.merged
+        coverage.merged = planned.merged
         self._coverage.has_planned_pairs = True
-        for placement in planned.placements[:budget]:
+        for placement in planned.placements[: self._options.pairs]:
             if self._is_over():
                 return
             yield self._counted(placement)
@@ -409,51 +393,6 @@ class Exploration:
         """Return the placement; for a client that is not deterministic, with calls counted among those of their operations."""
         return placement if self._difference is None else Placement(replace(step, call=step.nth) for step in placement)
 
-    def _left(self) -> int:
-        return self._options.pairs - self._coverage.pairs.tried
-
-    def _planned_combinations(self, clean: _Clean) -> Iterator[Placement]:
-        """Return the combinations of choices, without the options that have a finding alone."""
-        allowed: dict[str, list[str]] = {}
-        for step in (
-            candidate.step for candidate in singles.of_choices(self._choices_read, clean.in_force, self._options)
-        ):
-            if step not in self._coverage.options_with_findings and step.choice and step.option:
-                allowed.setdefault(step.choice, [str(clean.in_force[step.choice])]).append(step.option)
-        rows = combinations.covering_rows(allowed) if self._options.choices != () else []
-        planned = [each for each in (combinations.as_placement(row, clean.in_force) for row in rows) if len(each) > 1]
-        self._coverage.pairs.placements += len(planned)
-        self._coverage.combinations_planned = len(planned)
-        return iter(planned)
-
-    def _combinations(self, planned: Iterator[Placement], budget: int) -> Iterator[Placement]:
-        """Yield the next combinations of choices within a budget, and parts of those that have a finding."""
-        for placement in islice(planned, budget):
-            if self._is_over():
-                return
-            self._coverage.combinations_tried += 1
-            yield placement
-            self._is_shrinking = True
-            yield from self._shrunk(placement)
-            self._is_shrinking = False
-
-    def _shrunk(self, placement: Placement) -> Iterator[Placement]:
-        """Yield parts of a combination with a finding, until no smaller part has the same cause."""
-        wanted = {cause.name for cause in self._last}
-        left = _SHRINKS_MAX
-        while wanted:
-            for part in combinations.smaller(placement):
-                if left == 0 or self._is_over():
-                    return
-                left -= 1
-                self._coverage.shrinking += 1
-                yield part
-                if wanted & {cause.name for cause in self._last}:
-                    placement = part
-                    break
-            else:
-                return
-
     # Judging
 
     def _judge(self, placement: Placement, reasons: list[Cause], sandbox: Sandbox) -> Verdict:
@@ -461,21 +400,16 @@ class Exploration:
         verdict = verdict_of(reasons)
         if verdict in _DEVIATES and self._tolerated.allows(placement, verdict):
             verdict, reasons = "reported", []
-        self._last = [cause for cause in reasons if cause.verdict == verdict] if verdict in _DEVIATES else []
-        if not self._is_shrinking:
-            part = self._coverage.pairs if len(placement) > 1 else self._coverage.singles
-            part.tried += 1
-            self._verdicts[verdict] += 1
+        part = self._coverage.pairs if len(placement) > 1 else self._coverage.singles
+        part.tried += 1
+        self._verdicts[verdict] += 1
         if len(placement) == 1:
-            self._judge_step(placement[0], verdict)
+            self._count_in_matrix(placement[0], verdict)
         for cause in (each for each in reasons if each.verdict != "reported"):
             self._findings.add(cause, placement, sandbox)
         return verdict
 
-    def _judge_step(self, step: ExploreStep, verdict: Verdict) -> None:
-        """Count the verdict on a single placement in the matrix; an option with a finding is in no combination."""
-        if self._last and step.kind == "choice":
-            self._coverage.options_with_findings.add(step)
+    def _count_in_matrix(self, step: ExploreStep, verdict: Verdict) -> None:
         row = step.operation or step.event
         if row is not None:
             self._matrix.setdefault((row, step.name or ""), Counter())[verdict] += 1
@@ -502,7 +436,7 @@ def explore(
     for placement in exploration.placements():
         with make_sandbox() as sandbox:
             exploration.prepare(sandbox, placement)
-            sandbox._is_repeated = True
+            sandbox.is_repeated = True
             raised: BaseException | None = None
             try:
                 result = function(sandbox)
@@ -522,6 +456,15 @@ def _own_answers() -> tuple[type[BaseException], ...]:
     """Return the exceptions by which a test or its client itself says how it ends: a program's status, pytest's skip and xfail."""
     outcomes = sys.modules.get("_pytest.outcomes")
     return (SystemExit,) if outcomes is None else (SystemExit, outcomes.Skipped, outcomes.XFailed)
+
+
+def _delivered(run: Run) -> list[Delivered]:
+    """Return the attempts to deliver that had no fault, in the order in which rules count them."""
+    attempts = []
+    for delivery in run.deliveries.values():
+        row = delivery.seq, delivery.event.kind, delivery.webhook_id
+        attempts += [(attempt.at, *row) for attempt in delivery.attempts if attempt.fault is None]
+    return [Delivered(n, kind, endpoint) for n, (_, _, kind, endpoint) in enumerate(sorted(attempts), start=1)]
 
 
 def _by_socket(run: Run, watch: Watch) -> frozenset[int]:

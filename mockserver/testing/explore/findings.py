@@ -106,7 +106,13 @@ class Findings:
         key = shown, cause.name
         row = self._rows.get(key)
         if row is None:
-            row = self._rows[key] = ExploreFinding(shown, cause.name, cause.message, cause.clause, cause.advice)
+            row = self._rows[key] = ExploreFinding(
+                verdict=shown,
+                cause=cause.name,
+                message=cause.message,
+                clause=cause.clause,
+                advice=cause.advice,
+            )
         is_smallest = not row.placements or len(placement) < len(row.placements[0])
         row.placements.insert(0 if is_smallest else len(row.placements), placement)
         if is_smallest:

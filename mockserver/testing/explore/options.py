@@ -16,6 +16,7 @@ from mockserver.testing.explore.tables import NAMES, variant_of
 VERDICTS = ("survived", "reported", "crashed", "breach", "silent")
 ANY = "*"
 _DELAY_MAX_S = 3600
+NEED = "an exploration"  # what needs the sandbox in this process
 _LEAST = math.ulp(0.0)  # above 0
 _ROW_PARTS = 4  # operation, fault, verdict, reason
 
@@ -29,7 +30,7 @@ class ExploreOptions:
         faults: Names of faults, acts of others and faults of deliveries; None for all.
         operations: Ids of the operations at whose calls faults and acts happen; None for all.
         choices: Choices to vary; None for those that the clean run reads, () for none.
-        pairs: The runs for pairs of faults and for combinations of choices; 0 for single placements alone.
+        pairs: The runs for pairs of faults; 0 for single placements alone.
         seconds: Processor seconds after which no further run begins; None for no limit.
         prune: Leave out placements that are equal to one that is tried.
         strict: Fail for `crashed` too.

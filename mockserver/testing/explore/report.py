@@ -13,7 +13,7 @@ from mockserver.contract.text import printable
 from mockserver.testing.explore import waits
 from mockserver.testing.explore.findings import ExploreFinding
 from mockserver.testing.explore.options import ANY, ExploreOptions
-from mockserver.testing.explore.placements import ExploreStep, Placement
+from mockserver.testing.explore.placements import Placement
 from mockserver.testing.explore.tables import ACTS, FAULTS, NAMES, variant_of
 from mockserver.testing.explore.verdicts import MEANINGS, NO_TIMEOUT, ORDER, Verdict
 from mockserver.testing.report.folder import ReportOfFindings
@@ -24,7 +24,7 @@ _PLACEMENT = "one thing that goes wrong at one place, such as a lost answer at c
 _FAILING = ("silent", "breach")
 _SHOWN = 3  # placements of a finding in the text
 _SLOW = ", ".join(row.name for row in FAULTS.values() if row.needs_time)
-_PAIRS = "pairs of faults and combinations of choices"
+_PAIRS = "pairs of faults"
 _FRESH_STATE = "keep what decides its calls in the sandbox, or in a fixture of function scope that each run makes anew"
 CURE = (
     'sleep=mockserver.sleep, or monkeypatch.setattr(time, "sleep", mockserver.sleep), or for a coroutine '
@@ -84,9 +84,6 @@ class TriedPlacements:
 
     singles: Part = field(default_factory=Part)
     pairs: Part = field(default_factory=Part)
-    combinations_planned: int = 0
-    combinations_tried: int = 0
-    shrinking: int = 0
     over_socket: bool = False
     held: tuple[str, bool] | None = (
         None  # the operation whose answer was held over a socket, and whether the client waited
@@ -95,7 +92,6 @@ class TriedPlacements:
     over_budget: int = 0  # single placements beyond the budget of runs
     has_planned_pairs: bool = False
     possible: set[str] = field(default_factory=set)  # names of the faults and acts that have a call, record or delivery
-    options_with_findings: set[ExploreStep] = field(default_factory=set)
 
 
 class Tolerated:
@@ -294,20 +290,14 @@ class ExploreReport(ReportOfFindings):
             yield f"{waits.RULE} is not judged at {places}: {why}{cure}"
 
     def _covered(self) -> str:
-        singles, pairs, coverage = self.coverage.singles, self.coverage.pairs, self.coverage
+        singles, pairs = self.coverage.singles, self.coverage.pairs
         which = f"{singles.tried} of {singles.placements - singles.merged}" if singles.left else f"all {singles.tried}"
-        parts = [
-            f"{which} single placements"
-            + (f" ({singles.merged} more are equal to one of them)" if singles.merged else "")
-        ]
+        merged = f" ({singles.merged} more are equal to one of them)" if singles.merged else ""
+        parts = [f"{which} single placements{merged}"]
         if pairs.placements:
             distinct = pairs.placements - pairs.merged
             share = 100 * pairs.tried // distinct if distinct else 100
             parts.append(f"{share} % of {distinct} pairs ({pairs.merged} more are equal to one of them)")
-        if coverage.combinations_planned:
-            parts.append(
-                f"{coverage.combinations_tried} of {coverage.combinations_planned} combinations of choices among them"
-            )
         return ", ".join(parts)
 
     def _not_tried(self) -> Iterator[str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from mockserver.contract.choices import CHOICES
@@ -33,7 +34,8 @@ class Delivered(NamedTuple):
     endpoint: str
 
 
-class Surroundings(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Surroundings:
     """
     What a run had, other than calls.
 
@@ -99,7 +101,13 @@ def _faults(
             continue
         held = f"{round(options.response_delay * 1000)}ms" if row.holds else None
         step = ExploreStep(
-            "fault", call.operation, call.number, call.nth, row.name, answer_bytes=call.answer_bytes, held=held
+            kind="fault",
+            operation=call.operation,
+            call=call.number,
+            nth=call.nth,
+            name=row.name,
+            answer_bytes=call.answer_bytes,
+            held=held,
         )
         name = row.twin if row.twin and changes_nothing else row.name
         in_variant = () if row.holds else (call.operation,)
@@ -185,7 +193,15 @@ def _acts(
         resumes = _resumes(calls, place) if act.name == _STALL else ()
         if act.name == _STALL and not resumes:
             return
-        step = ExploreStep("act", call.operation, call.number, call.nth, act.name, target=target, resumes=resumes)
+        step = ExploreStep(
+            kind="act",
+            operation=call.operation,
+            call=call.number,
+            nth=call.nth,
+            name=act.name,
+            target=target,
+            resumes=resumes,
+        )
         yield Candidate(step, (act.name, target, *context))
 
 

@@ -136,7 +136,7 @@ _ACTS = (
     ActRow("campaign-canceled",   "cancel-campaign",   {},                            "campaign"),
     ActRow("campaign-fails",      "fail-campaign",     {},                            "campaign"),
     ActRow("sends-stall",         "stall-sends",       {},                            "campaign"),
-    ActRow("template-paused",     "set-template",      {"status": "PAUSED"},          "template", _OF_TEMPLATES),
+    ActRow("template-paused",     "set-template",      {"status": "PAUSED"},          "template", matters_to=_OF_TEMPLATES),
     ActRow("key-revoked",         "revoke-key",        {},                            "tenant"),
     ActRow("subscription-lapses", "set-tenant",        {"subscription": "suspended"}, "tenant"),
     ActRow("session-expires",     "expire-session",    {},                            "session"),

@@ -100,19 +100,19 @@ def trace(run: Run) -> list[TracedCall]:
         names = (f"{name}={statuses.of(value)}" for name, value in params.items())
         calls.append(
             TracedCall(
-                len(calls) + 1,
-                counts[operation],
-                operation,
-                comparable(exchange),
-                _answer_class(exchange),
-                " ".join(names),
-                params.get("id" if path.startswith(_CAMPAIGN_PATH) else "sessionId"),
-                statuses.ids("campaign", "processing"),
-                statuses.ids("session", "pending"),
-                statuses.ids("session", "completed"),
-                statuses.has_changed,
-                len(exchange.answer),
-                not was_received(exchange),
+                number=len(calls) + 1,
+                nth=counts[operation],
+                operation=operation,
+                request=comparable(exchange),
+                answer=_answer_class(exchange),
+                state=" ".join(names),
+                addressed=params.get("id" if path.startswith(_CAMPAIGN_PATH) else "sessionId"),
+                running=statuses.ids("campaign", "processing"),
+                pending=statuses.ids("session", "pending"),
+                completed=statuses.ids("session", "completed"),
+                changed=statuses.has_changed,
+                answer_bytes=len(exchange.answer),
+                lost=not was_received(exchange),
             )
         )
     return calls

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -84,7 +85,8 @@ class Cause(NamedTuple):
     is_advice: bool = False
 
 
-class JudgedRun(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class JudgedRun:
     """
     One run as it is judged.
 
@@ -137,16 +139,28 @@ def read_run(
     has_unsent = any(not delivery.has_ended for delivery in run.deliveries.values())
     conduct = judge(run)
     early = waits.early_retries(run, conduct, in_process, of_clean)
-    findings = [
-        finding
-        for finding in (*(row for row in conduct.findings if row.rule != waits.RULE), *early.findings)
-        if not (finding.rule in OMISSIONS and (raised is not None or has_unsent))
-        and not _is_misled(finding, numbered)
-        and not (finding.rule == _HOPELESS and waits.is_of_burst(Evidence(run), finding.exchanges, of_clean))
-    ]
+
+    def counts(finding: Finding) -> bool:
+        if finding.rule in OMISSIONS and (raised is not None or has_unsent):
+            return False
+        if finding.rule == _HOPELESS and waits.is_of_burst(Evidence(run), finding.exchanges, of_clean):
+            return False
+        return not _is_misled(finding, numbered)
+
+    others = [row for row in conduct.findings if row.rule != waits.RULE]
+    findings = list(filter(counts, [*others, *early.findings]))
     requests = {exchange.n: request_of(exchange) for exchange in run.exchanges if exchange.operation}
-    judged = JudgedRun(findings, caused(run), _duplicates(run), requests, ended, raised, hosted.base_url)
-    return judged._replace(left=left_behind(run), unjudged=early.unjudged)
+    return JudgedRun(
+        findings=findings,
+        caused=caused(run),
+        duplicates=_duplicates(run),
+        requests=requests,
+        ended=ended,
+        raised=raised,
+        base_url=hosted.base_url,
+        left=left_behind(run),
+        unjudged=early.unjudged,
+    )
 
 
 def _is_misled(finding: Finding, numbered: Mapping[int, JournalEntry]) -> bool:
@@ -201,11 +215,16 @@ def _of_option(raised: BaseException, base_url: str, placement: Placement) -> It
     """Yield the rule that a client breaks if it cannot read another option, whether its test tolerates the exception or not."""
     if isinstance(raised, AssertionError):  # of the test, which may compare what the option changes
         return
-    if len(placement.choices) > 1:  # any of them may be the one; each was tried alone before
-        return
     for rule in (RULES[name] for name, choices in BLAMED.items() if not placement.choices.keys().isdisjoint(choices)):
         message = f"the test ended with {describe(raised, base_url)}"
-        yield Cause("survived", rule.id, message, rule.clause, rule.advice, is_advice=True)
+        yield Cause(
+            verdict="survived",
+            name=rule.id,
+            message=message,
+            clause=rule.clause,
+            advice=rule.advice,
+            is_advice=True,
+        )
 
 
 def _damage(clean: JudgedRun, run: JudgedRun, placement: Placement) -> Iterator[Cause]:
@@ -247,7 +266,14 @@ def waiting_for_ever(run: Run, by_socket: Collection[int], *, is_strict: bool) -
                 f"the client has no timeout: it waited {waited // SECOND} s for the answer to {exchange.operation}"
             )
             verdict: Verdict = "breach" if is_strict else "survived"
-            yield Cause(verdict, NO_TIMEOUT, message, rule.clause, rule.advice, is_advice=not is_strict)
+            yield Cause(
+                verdict=verdict,
+                name=NO_TIMEOUT,
+                message=message,
+                clause=rule.clause,
+                advice=rule.advice,
+                is_advice=not is_strict,
+            )
             return
 
 
@@ -260,7 +286,14 @@ def of_finding(finding: Finding) -> Cause:
     """Return a finding on conduct as a cause; the least severe ones are advice."""
     is_advice = finding.severity > _SEVERE
     verdict: Verdict = "survived" if is_advice else "breach"
-    return Cause(verdict, finding.rule, finding.message, finding.clause, finding.advice, is_advice)
+    return Cause(
+        verdict=verdict,
+        name=finding.rule,
+        message=finding.message,
+        clause=finding.clause,
+        advice=finding.advice,
+        is_advice=is_advice,
+    )
 
 
 def _is_excused(finding: Finding, clean: JudgedRun, run: JudgedRun, placement: Placement) -> bool:

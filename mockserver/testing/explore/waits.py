@@ -76,19 +76,23 @@ def early_retries(run: Run, conduct: ConductResult, in_process: RunInProcess | N
 
 def _by_known_sleeps(run: Run, in_process: RunInProcess, of_clean: Bursts) -> EarlyRetries:
     evidence = Evidence(run, slept=in_process.slept)
-    verdicts = list(ignore_retry_after(evidence))
-    early = [
-        each
-        for each in verdicts
-        if isinstance(each, Proof)
-        and not _has_waited_really(evidence, each.exchanges)
-        and not is_of_burst(evidence, each.exchanges, of_clean)
-    ]
-    judged = [each for each in early if in_process.sleeps_by_sandbox or _has_slept(evidence, each.exchanges)]
-    reasons = [NO_SLEEP_SEEN] * (len(judged) < len(early))
-    if any(_is_retried(evidence, exchange, of_clean) for exchange in evidence.exchanges):
-        reasons += [each.why for each in verdicts if not isinstance(each, Proof)]
-    return EarlyRetries([finding(RULE, *proof) for proof in judged], next(iter(reasons), None))
+    judged: list[Finding] = []
+    unseen: str | None = None
+    unmeasured: str | None = None
+    for verdict in ignore_retry_after(evidence):
+        if not isinstance(verdict, Proof):
+            unmeasured = unmeasured or verdict.why
+            continue
+        cited = verdict.exchanges
+        if _has_waited_really(evidence, cited) or is_of_burst(evidence, cited, of_clean):
+            continue
+        if in_process.sleeps_by_sandbox or _has_slept(evidence, cited):
+            judged.append(finding(RULE, *verdict))
+        else:
+            unseen = NO_SLEEP_SEEN
+    if not any(_is_retried(evidence, exchange, of_clean) for exchange in evidence.exchanges):
+        unmeasured = None
+    return EarlyRetries(judged, unseen or unmeasured)
 
 
 def _is_retried(evidence: Evidence, exchange: JournalEntry, of_clean: Bursts) -> bool:

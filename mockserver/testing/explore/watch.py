@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from copy import copy
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from mockserver.conduct.evidence import FINAL, request_of, retry_after_text, was_received
 from mockserver.contract.text import json_value
@@ -16,11 +16,11 @@ from mockserver.testing.run_end import RunEnded, is_socket_thread, refuse_calls
 
 READS_AFTER_FINAL = 20
 ROW_LONGER = 50
-_COUNTS = ("_seen", "_final", "_unfinished", "_last", "_transitions", "_row", "_longest", "_asked")  # of a watch
 _READS = {"readCampaign": "id", "readExecution": "executionId", "readConnectionSession": "sessionId"}
 
 
-class Bounds(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Bounds:
     """
     The bounds of a run.
 
@@ -55,11 +55,11 @@ class Used(NamedTuple):
 def bounds_beyond(clean: Used) -> Bounds:
     """Return the bounds of a run with faults, by what the clean run took."""
     return Bounds(
-        4 * clean.calls + 1000,
-        10 * clean.virtual + 3 * DAY,
-        10 * clean.real + 60 * SECOND,
-        clean.row + ROW_LONGER,
-        clean.after_final + READS_AFTER_FINAL,
+        calls=4 * clean.calls + 1000,
+        virtual=10 * clean.virtual + 3 * DAY,
+        real=10 * clean.real + 60 * SECOND,
+        row=clean.row + ROW_LONGER,
+        after_final=clean.after_final + READS_AFTER_FINAL,
     )
 
 
@@ -94,18 +94,13 @@ class Watch:
 
     def used(self) -> Used:
         """Return what the run has taken so far."""
-        real, now = real_time.microseconds() - self._began, self._state.now
-        after_final = max(self._final.values(), default=0)
-        return Used(self._state.journal.last_exchange, now - self._began_at, real, self._longest, after_final)
-
-    def counts(self) -> Mapping[str, Any]:
-        """Return what was counted so far, for another watch that counts from there on."""
-        return {name: copy(getattr(self, name)) for name in _COUNTS}
-
-    def resume(self, counts: Mapping[str, Any]) -> None:
-        """Count from there on."""
-        for name, value in counts.items():
-            setattr(self, name, copy(value))
+        return Used(
+            calls=self._state.journal.last_exchange,
+            virtual=self._state.now - self._began_at,
+            real=real_time.microseconds() - self._began,
+            row=self._longest,
+            after_final=max(self._final.values(), default=0),
+        )
 
     def stop(self) -> None:
         """End the watch; later calls are not counted."""

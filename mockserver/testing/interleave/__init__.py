@@ -9,6 +9,6 @@ Interleave: two clients at once, in every order of their calls that matters.
 from mockserver.testing.interleave.findings import InterleaveFinding
 from mockserver.testing.interleave.options import InterleaveOptions
 from mockserver.testing.interleave.report import InterleaveReport
-from mockserver.testing.interleave.search import interleave
+from mockserver.testing.interleave.search import Search
 
-__all__ = ["InterleaveFinding", "InterleaveOptions", "InterleaveReport", "interleave"]
+__all__ = ["InterleaveFinding", "InterleaveOptions", "InterleaveReport", "Search"]

@@ -1,4 +1,4 @@
-"""What one run notes about an actor and about the step that runs now, and what all runs of a search learn about threads."""
+"""What one run notes about an actor, and what all runs of a search learn about threads."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import random
 import threading
 from typing import Any
 
-from mockserver.testing.interleave.gate import Answered, Waiting
-from mockserver.testing.interleave.schedules import Waits
+from mockserver.testing.interleave.gate import Waiting
 
 _VAIN_READS = 3  # equal reads with equal answers and a sleep between them, after which a client waits for another
 _VAIN_READS_WITHOUT_SLEEP = 10
@@ -38,20 +37,6 @@ class Actor:
 
     def next_waiting(self) -> Waiting:
         return self.waiting[0] if len(self.waiting) == 1 else min(self.waiting, key=lambda waiting: waiting.order)
-
-
-class ReleasedNow:
-    """The step that was released last, with what the journal had before it."""
-
-    def __init__(self, actor: str, waits: Waits, exchange: int, transition: int, is_in_vain: bool) -> None:
-        self.actor, self.waits, self.exchange, self.transition = actor, waits, exchange, transition
-        self.is_in_vain = is_in_vain
-        self.label = ""
-        self.waiting: Waiting | None = None
-
-    @property
-    def answered(self) -> Answered | None:
-        return None if self.waiting is None else self.waiting.answered
 
 
 class KnownThreads:

@@ -12,10 +12,12 @@ from mockserver._files import write_whole
 from mockserver._json import JSON
 from mockserver.scenario import documents
 from mockserver.testing.interleave.faults import PlacedFault
+from mockserver.testing.interleave.options import NEED
 from mockserver.testing.interleave.played import Played, ReleasedStep
 from mockserver.testing.interleave.verdicts import ORDER, InterleaveCause, InterleaveVerdict
+from mockserver.testing.report import trace_page
 from mockserver.testing.report.folder import file_name
-from mockserver.testing.report.trace import Trace, TracedRun, trace
+from mockserver.testing.report.trace import TracedRun, trace, with_actors
 
 if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
@@ -65,13 +67,12 @@ class InterleaveFinding:
 
     def write(self, folder: Path) -> None:
         """Write the finding's document into a folder, and next to it the trace of its run, in which each call has its actor."""
-        from mockserver.testing.report import trace_page
-
         path = folder / f"{self.document['scenario']}.json"
         write_whole(path, documents.dump(self.document))
         self.path = path.as_posix()
         if self.traced is not None:
-            page = trace_page.render(_with_actors(trace(self.traced), self.steps))
+            actors = {number: step.actor for step in self.steps for number in step.exchanges}
+            page = trace_page.render(with_actors(trace(self.traced), actors))
             path.with_suffix(".html").write_bytes(page)
 
     def as_json(self) -> JSON:
@@ -150,9 +151,15 @@ class InterleaveFindings:
         """
         cause = causes[0]
         key = cause.verdict, cause.name
-        row = self._rows.setdefault(
-            key, InterleaveFinding(cause.verdict, cause.name, cause.message, cause.clause, cause.advice)
-        )
+        if key not in self._rows:
+            self._rows[key] = InterleaveFinding(
+                verdict=cause.verdict,
+                cause=cause.name,
+                message=cause.message,
+                clause=cause.clause,
+                advice=cause.advice,
+            )
+        row = self._rows[key]
         row.count += 1
         row.clients.update(each.client for each in causes if each.client is not None)
         named = max((place for place, each in enumerate(played.decisions, start=1) if not each.is_serial), default=0)
@@ -165,15 +172,16 @@ class InterleaveFindings:
         name = f"{file_name(self._test)}-{cause.verdict}-{file_name(cause.name)[:60]}"
         summary = f"{cause.message} (schedule {played.schedule!r})"
         row.document = {**sandbox.log.replay_document(name), "summary": summary}
+        hosted = sandbox.local(NEED)
         row.traced = TracedRun(
-            self._test,
-            "failed",
-            [f"{cause.verdict}: {cause.message}", *row.places],
-            [*row.lanes(), f"schedule: {played.schedule}"],
-            sandbox.log.journal["exchanges"],
-            row.document,
-            sandbox._hosted.sandbox.secrets(),
-            (sandbox._hosted.base_url, sandbox.id),
+            name=self._test,
+            outcome="failed",
+            summary=[f"{cause.verdict}: {cause.message}", *row.places],
+            report=[*row.lanes(), f"schedule: {played.schedule}"],
+            journal=sandbox.log.journal["exchanges"],
+            document=row.document,
+            secrets=hosted.sandbox.secrets(),
+            address=(hosted.base_url, sandbox.id),
         )
 
     def keys(self) -> set[tuple[str, str]]:
@@ -183,16 +191,3 @@ class InterleaveFindings:
     def rows(self) -> list[InterleaveFinding]:
         """Return the findings, the worst first, then in the order in which they were met."""
         return sorted(self._rows.values(), key=lambda row: ORDER.index(row.verdict))
-
-
-def _with_actors(traced: Trace, steps: Sequence[ReleasedStep]) -> Trace:
-    """Return a trace in which each call begins with the name of its actor."""
-    actors = {number: step.actor for step in steps for number in step.exchanges}
-    width = max(map(len, actors.values()), default=0)
-    rows = [
-        step._replace(
-            calls=[call._replace(line=f"{actors.get(call.n, ''):<{width}}  {call.line}") for call in step.calls]
-        )
-        for step in traced.steps
-    ]
-    return traced._replace(steps=rows)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from queue import SimpleQueue
@@ -25,39 +25,6 @@ IDLE: Instant = -1  # the end of a sleep that lasts until no timer is left
 DELIVERING: ContextVar[str | None] = ContextVar("mockserver_delivering", default=None)
 
 
-class Answered(NamedTuple):
-    """A call of a client in process, and its answer."""
-
-    request: tuple[Any, ...]
-    answer: Any
-
-
-class RecordedAnswers:
-    """
-    The calls that one client makes next, with the answers of an earlier run.
-
-    Lifetime: until the client has made them, and its next call waits.
-
-    Attributes:
-        actor: The client.
-        differ: The client has made another call.
-    """
-
-    def __init__(self, actor: str, calls: Sequence[Answered]) -> None:
-        self.actor, self.differ = actor, False
-        self._left = list(reversed(calls))
-
-    def __bool__(self) -> bool:
-        return bool(self._left)
-
-    def take(self, actor: str, request: tuple[Any, ...]) -> Any:
-        """Return the answer to the next call; RunEnded if it is another one."""
-        if not self._left or actor != self.actor or self._left[-1].request != request:
-            self.differ = True
-            raise RunEnded("the client differs from its earlier run")
-        return self._left.pop().answer
-
-
 class Waiting:
     """
     A step that waits for its release.
@@ -71,7 +38,6 @@ class Waiting:
         fired: The timers that fire while it waits.
         thread: The thread that waits; None for a request over a socket.
         is_api_call: It is a call of the API, and not of the control plane.
-        answered: The call and its answer, once it has one, if it can be answered again in another run.
     """
 
     def __init__(
@@ -87,7 +53,6 @@ class Waiting:
         self.fired: list[JSON] = []
         self.thread = thread
         self.is_api_call = waits == "call" and any(isinstance(part, str) and "/v1/" in part for part in order[1:2])
-        self.answered: Answered | None = None
         self.resume: Callable[[], None] = lambda: None
 
 
@@ -120,7 +85,6 @@ class Gate:
 
     Args:
         split: Answers are steps.
-        continues: Returns True if a call need not wait; its thread has released it then.
 
     Attributes:
         mail: What has arrived: waiting steps, ends of actors and answers over sockets; what the loop reports.
@@ -128,27 +92,18 @@ class Gate:
         is_split: Answers are steps.
         in_flight: Of each client the calls that it awaits on the loop.
         loop: The event loop of the clients that are coroutine functions, once there is one.
-        answers: Those of an earlier run that are repeated; None otherwise.
     """
 
-    def __init__(self, *, split: bool, continues: Callable[[Waiting], bool] = lambda _: False) -> None:
+    def __init__(self, *, split: bool) -> None:
         self.mail: SimpleQueue[Mail] = SimpleQueue()
         self.ended: str | None = None
         self.in_flight: dict[str, int] = {}
         self.loop: asyncio.AbstractEventLoop | None = None
-        self.answers: RecordedAnswers | None = None
-        self.is_split, self._continues = split, continues
+        self.is_split = split
         self._open: set[Waiting] = set()
         self._lock = threading.Lock()
 
-    def step(
-        self,
-        actor: str,
-        call: Callable[[], Any],
-        label: str = "",
-        order: tuple[Any, ...] = (),
-        request: tuple[Any, ...] | None = None,
-    ) -> Any:
+    def step(self, actor: str, call: Callable[[], Any], label: str = "", order: tuple[Any, ...] = ()) -> Any:
         """
         Run a call once its step is released, and return its result, with `split` once that is released too.
 
@@ -157,21 +112,13 @@ class Gate:
             call: Makes it.
             label: What it does, if the journal does not name it.
             order: Sorts the calls of one actor that wait at the same time.
-            request: What distinguishes it from others of the actor; None if it cannot be answered by an earlier run.
         """
-        waiting = None
-        if not self.answers or self.answers.actor != actor:
-            waiting = self.enter(actor, "call", label, order)
-        if self.answers is not None:
-            return self.answers.take(actor, request or ())
+        self.enter(actor, "call", label, order)
         try:
-            answer = call()
+            return call()
         finally:
             if self.is_split and self.ended is None:
                 self.enter(actor, "answer", "answer", order)
-        if waiting is not None and request is not None:
-            waiting.answered = Answered(request, answer)
-        return answer
 
     def enter(
         self, actor: str, waits: Waits, label: str = "", order: tuple[Any, ...] = (), until: Instant | None = None
@@ -189,9 +136,8 @@ class Gate:
                 f"got a call of {actor} that blocks the event loop of the clients; await it: `await sandbox.aio.call(...)`, "
                 "`sandbox.aio.httpx_client()`, or `await sandbox.aio.run(function, ...)` for any other"
             )
-        waiting = Waiting(actor, waits, label, order, until, threading.current_thread())
-        if self.ended is None and self._continues(waiting):
-            return waiting
+        thread = threading.current_thread()
+        waiting = Waiting(actor=actor, waits=waits, label=label, order=order, until=until, thread=thread)
         released = threading.Lock()
         released.acquire()
         waiting.resume = released.release
@@ -206,7 +152,7 @@ class Gate:
     ) -> Waiting:
         """Wait on the loop of a server; of a run that has ended it does not, since its sandbox is closed."""
         loop, released = asyncio.get_running_loop(), asyncio.Event()
-        waiting = Waiting(actor, waits, label, order, until, None)
+        waiting = Waiting(actor=actor, waits=waits, label=label, order=order, until=until, thread=None)
 
         def resume() -> None:
             with suppress(RuntimeError):  # the loop is closed
@@ -224,10 +170,6 @@ class Gate:
             return await event_loops.in_thread(function)
         finally:
             self.in_flight[actor] -= 1
-
-    def for_asyncio(self, actor: str) -> Callable[[Callable[[], Any]], Awaitable[Any]]:
-        """Return `in_thread` for one client."""
-        return lambda function: self.in_thread(actor, function)
 
     def release(self, waiting: Waiting) -> None:
         """Let a step happen."""

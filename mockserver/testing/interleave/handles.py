@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
@@ -35,90 +35,32 @@ def handle(
         actor: The client's name.
         open_port: Returns the address of the client's own port, and opens it if it is not open.
     """
-    sandbox = Sandbox(_ActorBackend(hosted, gate, actor, open_port), settings)
-    sandbox._new_aio = partial(_ActorAio, gate=gate, actor=actor)
-    return sandbox
+    return _ActorSandbox(_ActorBackend(hosted, gate, actor, open_port), settings)
 
 
-class CountedBackend(LocalBackend):
-    """
-    A backend that counts how often the state of its sandbox is reached through it.
-
-    Attributes:
-        uses: Their number; those of a client within a step do not count.
-    """
-
-    uses = 0
-
-    @property
-    def hosted(self) -> HostedSandbox:
-        """The sandbox."""
-        self.uses += 1
-        hosted: HostedSandbox = self.__dict__["hosted"]
-        return hosted
-
-    @hosted.setter
-    def hosted(self, hosted: HostedSandbox) -> None:
-        self.__dict__["hosted"] = hosted
-
-
-class _ActorBackend(CountedBackend):
+class _ActorBackend(LocalBackend):
     def __init__(self, hosted: HostedSandbox, gate: Gate, actor: str, open_port: Callable[[str], str]) -> None:
         super().__init__(hosted, lambda is_in_process: None)
-        self._hosted, self._gate, self._actor, self._open_port = hosted, gate, actor, open_port
+        self.gate, self.actor, self._open_port = gate, actor, open_port
         self._own_url: str | None = None  # of the client's own port, once it has been read
 
-    # No call of the API changes these.
-
-    @property
-    def sandbox_id(self) -> str:
-        return self._hosted.id
-
-    @property
-    def tenant_id(self) -> str:
-        return self._hosted.tenant.id
-
-    @property
-    def secret_key(self) -> str:
-        return self._hosted.tenant.secret_key
-
-    @property
-    def public_key(self) -> str:
-        return self._hosted.tenant.public_key
-
     def base_url(self) -> str:
-        self._own_url = self._open_port(self._actor)
+        self._own_url = self._open_port(self.actor)
         return self._own_url
 
-    def _step(
-        self,
-        call: Callable[[], Any],
-        label: str = "",
-        order: tuple[Any, ...] = (),
-        request: tuple[Any, ...] | None = None,
-    ) -> Any:
-        def uncounted() -> Any:
-            uses = self.uses
-            try:
-                return call()
-            finally:
-                self.uses = uses
-
-        return self._gate.step(self._actor, uncounted, label, order, request)
+    def _step(self, call: Callable[[], Any], label: str = "", order: tuple[Any, ...] = ()) -> Any:
+        return self.gate.step(self.actor, call, label, order)
 
     def send(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout_s: float | None
     ) -> Response:
         call = partial(super().send, method, path, headers, body, timeout_s)
-        request = (method, path, headers, body, timeout_s)
-        response: Response = self._step(call, order=(method, path, body), request=request)
-        return response._replace(headers=dict(response.headers))  # the client may change them
+        response: Response = self._step(call, order=(method, path, body))
+        return response
 
     def client_route(self) -> ClientRoute:
-        uses = self.uses
         route = super().client_route()
-        self.uses = uses
-        hosted = self._hosted
+        hosted = self.hosted
 
         def send(
             method: str,
@@ -132,10 +74,14 @@ class _ActorBackend(CountedBackend):
                 origin = IN_PROCESS_ORIGIN
                 target = hosted.prefix + target
             call = partial(route.send, method, origin, target, headers, body, timeout_s)
-            request = (method, target.removeprefix(hosted.prefix), headers, body, timeout_s)
-            return self._step(call, order=(method, target, body), request=request)
+            return self._step(call, order=(method, target, body))
 
-        return route._replace(send=send, may_block=lambda: True, in_thread=self._gate.for_asyncio(self._actor))
+        return ClientRoute(
+            send=send,
+            base_url=route.base_url,
+            may_block=lambda: True,
+            in_thread=partial(self.gate.in_thread, self.actor),
+        )
 
     def run(self, command: Any, /, **arguments: Any) -> JSON:
         call = partial(super().run, command, **arguments)
@@ -151,7 +97,7 @@ class _ActorBackend(CountedBackend):
         self.run("advanceClock", by=seconds)
 
     def _sleep(self, until: Instant) -> JSON:
-        waiting = self._gate.enter(self._actor, "sleep", "sleep", until=until)
+        waiting = self.gate.enter(self.actor, "sleep", "sleep", until=until)
         return {"now": super().run("readClock")["now"], "fired": waiting.fired}
 
     def apply(self, document: Mapping[str, Any]) -> JSON:
@@ -165,10 +111,10 @@ class _ActorBackend(CountedBackend):
         registered: RegisteredReceiver = self._step(call, "createWebhook", ("createWebhook",))
         return registered
 
-    def _visit(
+    def visit(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes
     ) -> tuple[int, Mapping[str, str], bytes]:
-        call = partial(super()._visit, method, url, headers, body)
+        call = partial(super().visit, method, url, headers, body)
         page: tuple[int, Mapping[str, str], bytes] = self._step(call, "visit", (method, url))
         return page
 
@@ -187,11 +133,21 @@ def end_of_sleep(hosted: HostedSandbox, arguments: Mapping[str, Any]) -> Instant
     return None if by is None else state.now + by
 
 
+class _ActorSandbox(Sandbox):
+    def __init__(self, backend: _ActorBackend, settings: Settings) -> None:
+        super().__init__(backend, settings)
+        self._in_thread = partial(backend.gate.in_thread, backend.actor)
+
+    @property
+    def aio(self) -> Aio:
+        return _ActorAio(self, self._in_thread)
+
+
 class _ActorAio(Aio):
-    def __init__(self, sandbox: Sandbox, gate: Gate, actor: str) -> None:
+    def __init__(self, sandbox: Sandbox, in_thread: Callable[[Callable[[], Any]], Awaitable[Any]]) -> None:
         super().__init__(sandbox)
-        self._gate, self._actor = gate, actor
+        self._in_thread = in_thread
 
     async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        result: R = await self._gate.in_thread(self._actor, lambda: function(*args, **kwargs))
+        result: R = await self._in_thread(lambda: function(*args, **kwargs))
         return result

@@ -43,13 +43,13 @@ class SharedMemory:
 
     def read(self) -> Any:
         """Return what the shared objects contain now, for a comparison with an earlier reading."""
-        reached: list[dict[int, Any]] = [dict(_reached(function)) for function in self._functions]
-        counts: dict[int, int] = {}
-        for objects in reached:
-            for address in objects:
-                counts[address] = counts.get(address, 0) + 1
-        shared = {address: value for objects in reached for address, value in objects.items() if counts[address] > 1}
-        return [(address, _text(value)) for address, value in sorted(shared.items())]
+        seen: dict[int, Any] = {}
+        shared: dict[int, Any] = {}
+        for function in self._functions:
+            reached = dict(_reached(function))
+            shared.update((address, value) for address, value in reached.items() if address in seen)
+            seen.update(reached)
+        return [(address, _text(shared[address])) for address in sorted(shared)]
 
 
 def _text(value: Any) -> Any:

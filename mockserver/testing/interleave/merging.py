@@ -7,7 +7,7 @@ that it depends on, and no other step that it depends on comes before it, every 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from mockserver.core.operations.footprints import Footprint
 from mockserver.testing.interleave import schedules
@@ -15,54 +15,34 @@ from mockserver.testing.interleave.played import Decision, Order, Played, Releas
 from mockserver.testing.interleave.schedules import Ready, Situation
 
 
-class _Parts:
-    """
-    Sets of parts of the sandbox's state as bits of whole numbers, so that comparing two footprints is one operation.
-
-    Lifetime: one search.
-    """
-
-    def __init__(self) -> None:
-        self._bits: dict[str, int] = {}
-        self._masks: dict[Footprint, tuple[int, int]] = {}  # the steps of a beginning are those of other runs too
-
-    def masks(self, step: ReleasedStep) -> tuple[int, int]:
-        """Return the parts that a step writes, and those that it reads or writes; bit 0 is what every step reads."""
-        if step.footprint is None:
-            return -1, -1
-        masks = self._masks.get(step.footprint)
-        if masks is None:
-            reads, writes = map(self._mask, step.footprint)
-            masks = self._masks[step.footprint] = writes, writes | reads | 1
-        return masks
-
-    def _mask(self, parts: Iterable[str]) -> int:
-        bits, mask = self._bits, 0
-        for part in parts:
-            mask |= bits.get(part) or bits.setdefault(part, 2 << len(bits))
-        return mask
+def _may_not_change_places(one: Footprint | None, other: Footprint | None) -> bool:
+    """Return True if one of two steps writes what the other reads or writes, or may do so."""
+    if one is None or other is None:
+        return True
+    return not (
+        one.writes.isdisjoint(other.writes)
+        and one.writes.isdisjoint(other.reads)
+        and other.writes.isdisjoint(one.reads)
+    )
 
 
 class _Known:
     """A run, with what each of its steps depends on."""
 
-    def __init__(self, played: Played, clients: Sequence[str], parts: _Parts) -> None:
+    def __init__(self, played: Played, clients: Sequence[str]) -> None:
         self.clients = clients
         self.steps: dict[str, list[ReleasedStep]] = {}
         # By actor and place: how many steps of others come before, at least one.
         self._needs: dict[str, list[list[tuple[str, int]]]] = {}
         self._due_from: dict[str, list[tuple[str, int]]] = {}  # by delivery: after which step of whom it is due
-        earlier: dict[str, list[tuple[int, int]]] = {}
         for step in played.steps:
-            writes, touches = parts.masks(step)
             needs = list[tuple[str, int]]()
-            for other, masks in earlier.items():
-                if other != step.actor:
-                    count = len(masks)
-                    while count and not (masks[count - 1][0] & touches or writes & masks[count - 1][1]):
-                        count -= 1
-                    needs += [(other, count)] if count else []
-            earlier.setdefault(step.actor, []).append((writes, touches))
+            for other, earlier in self.steps.items():
+                count = len(earlier) if other != step.actor else 0
+                while count and not _may_not_change_places(earlier[count - 1].footprint, step.footprint):
+                    count -= 1
+                if count:
+                    needs.append((other, count))
             self.steps.setdefault(step.actor, []).append(step)
             self._needs.setdefault(step.actor, []).append(needs)
             for name in sorted(step.due):
@@ -156,13 +136,12 @@ class RunOrders:
 
     def __init__(self, clients: Sequence[str]) -> None:
         self._clients = clients
-        self._parts = _Parts()
         self._root = _Beginning()
 
     def add(self, played: Played) -> None:
         """Add a run; one in which more than calls decides the order is equal to no other."""
         if played.is_plain:
-            self._root.equal.append(_Known(played, self._clients, self._parts))
+            self._root.equal.append(_Known(played, self._clients))
 
     def equal_to(self, prefix: Sequence[str]) -> Order | None:
         """Return the whole order that begins with a prefix if a run is equal to it, else None."""

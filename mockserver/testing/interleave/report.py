@@ -20,7 +20,6 @@ from mockserver.testing.report.folder import ReportOfFindings
 from mockserver.version import REPORT_VERSION
 
 _PREEMPTION = "another client or an event goes first while a client has a call waiting"
-_REPLAY = 'mockserver_server.interleave(..., schedule="{schedule}"{fault})'
 
 
 class SerialRun(NamedTuple):
@@ -73,6 +72,9 @@ class ChanceRuns(NamedTuple):
     steps: int
     probability: float
 
+    def as_json(self) -> JSON:
+        return {"runs": self.runs, "actors": self.actors, "steps": self.steps, "probability": self.probability}
+
 
 class FaultRuns(NamedTuple):
     """
@@ -87,6 +89,9 @@ class FaultRuns(NamedTuple):
     runs: int
     placements: int
     tried: int
+
+    def as_json(self) -> JSON:
+        return {"runs": self.runs, "placements": self.placements, "tried": self.tried}
 
 
 @dataclass(frozen=True)
@@ -151,8 +156,8 @@ class InterleaveReport(ReportOfFindings):
             ],
             "bounds": [{"preemptions": row.preemptions, "run": row.run, "merged": row.merged} for row in self.bounds],
             "left": self.left,
-            "faults": None if self.fault_runs is None else self.fault_runs._asdict(),
-            "chance": None if self.chance is None else self.chance._asdict(),
+            "faults": None if self.fault_runs is None else self.fault_runs.as_json(),
+            "chance": None if self.chance is None else self.chance.as_json(),
             "runs": self.runs,
             "seed": self.options.seed,
             "deterministic": self.difference is None and not self.blocked,
@@ -160,17 +165,11 @@ class InterleaveReport(ReportOfFindings):
             "findings": [finding.as_json() for finding in self.findings],
         }
 
-    def text(self, *, replay: str = _REPLAY, as_option: str = ', fault="{fault}"') -> str:
-        """
-        Return the report as text: what was run, then the findings with their shortest schedules.
+    def text(self) -> str:
+        """Return the report as text: what was run, then the findings with their shortest schedules."""
+        return "\n".join(map(printable, self._lines()))
 
-        Args:
-            replay: What runs a schedule again.
-            as_option: What adds its fault, if it has one.
-        """
-        return "\n".join(map(printable, self._lines(replay, as_option)))
-
-    def _lines(self, replay: str, as_option: str) -> Iterator[str]:
+    def _lines(self) -> Iterator[str]:
         yield f"interleaved {', '.join(self.clients)}: {_count(len(self.clients), 'client')}"
         yield from self._not_compared()
         yield f"  serial: {', '.join(map(_serial_text, self.serial))}"
@@ -182,7 +181,7 @@ class InterleaveReport(ReportOfFindings):
                 yield f"  preemption: {_PREEMPTION}"
         yield from (f"  {line}" for line in self._notes())
         for finding in self.findings:
-            yield from _finding_lines(finding, replay, as_option)
+            yield from _finding_lines(finding)
 
     def _not_compared(self) -> Iterator[str]:
         if self.failed_serial is not None:
@@ -242,7 +241,7 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what if number == 1 else what + 's'}"
 
 
-def _finding_lines(finding: InterleaveFinding, replay: str, as_option: str) -> Iterator[str]:
+def _finding_lines(finding: InterleaveFinding) -> Iterator[str]:
     alike = f" ({', '.join(sorted(finding.clients))})" if len(finding.clients) > 1 else ""
     yield f"{finding.verdict}: {finding.message}, at {_count(finding.count, 'order')}{alike}"
     if finding.clause:
@@ -251,10 +250,10 @@ def _finding_lines(finding: InterleaveFinding, replay: str, as_option: str) -> I
     where = f", {', '.join(finding.places)}" if finding.places else ""
     preemptions = _count(finding.preemptions, "preemption") if finding.preemptions else "no preemptions"
     yield f"  shortest: {preemptions}{where}"
-    option = "" if finding.fault is None else as_option.replace("{fault}", str(finding.fault))
-    again = replay.replace("{schedule}", finding.schedule).replace("{fault}", option)
+    option = ""
     if finding.fault is not None:
         yield f"  with {finding.fault.describe()}; compared with serial runs that have this fault too"
-    yield f"  > {again}"
+        option = f', fault="{finding.fault}"'
+    yield f'  > mockserver_server.interleave(..., schedule="{finding.schedule}"{option})'
     if finding.path is not None:
         yield f"  calls repeated by {finding.path}, and step by step in {finding.path.removesuffix('.json')}.html"

@@ -16,7 +16,6 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from functools import partial
-from itertools import groupby
 from queue import Empty
 from typing import TYPE_CHECKING, Any
 
@@ -27,32 +26,29 @@ from mockserver.core.operations.footprints import Footprint, footprint_of
 from mockserver.core.scheduler import next_due
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.webhooks.deliveries import due_endpoints
-from mockserver.server.api.response import HttpResponse
 from mockserver.server.http1 import real_time
-from mockserver.testing.explore.in_process import Place, RunInProcess
+from mockserver.testing.explore.in_process import RunInProcess
 from mockserver.testing.explore.watch import Bounds, Watch
 from mockserver.testing.interleave import idle, schedules
-from mockserver.testing.interleave.actors import Actor, KnownThreads, ReleasedNow
-from mockserver.testing.interleave.beginnings import Beginning, OtherBeginning, RecordedStep, Recorder
+from mockserver.testing.interleave.actors import Actor, KnownThreads
 from mockserver.testing.interleave.client_loop import ClientLoop
 from mockserver.testing.interleave.faults import PlacedFault
 from mockserver.testing.interleave.gate import (
     DELIVERING,
     IDLE,
     ActorEnd,
-    Answered,
     Gate,
     LoopIdle,
     Mail,
-    RecordedAnswers,
     SocketAnswered,
     Waiting,
 )
-from mockserver.testing.interleave.handles import CountedBackend, handle
+from mockserver.testing.interleave.handles import handle
+from mockserver.testing.interleave.options import NEED
 from mockserver.testing.interleave.played import Decision, Played, ReleasedStep
 from mockserver.testing.interleave.schedules import TIMERS, Ready, Release, Situation, Waits
+from mockserver.testing.interleave.sockets import gated_server
 from mockserver.testing.run_end import RunEnded
-from mockserver.testing.transports.in_process import Response
 
 if TYPE_CHECKING:
     from mockserver.server.http1.server import Server
@@ -83,10 +79,8 @@ class InterleavedRun:
         split: Answers are steps.
         blocked_s: Real seconds for which a client outside of calls is waited for.
         bounds: Those of the run.
-        places: See `explore.in_process.places_of_sleeps`.
         known: What earlier runs have learned.
         fault: A fault at one call; None for none.
-        recorder: Records the beginnings of this run; None to record none.
     """
 
     def __init__(
@@ -98,14 +92,13 @@ class InterleavedRun:
         split: bool,
         blocked_s: float,
         bounds: Bounds,
-        places: Sequence[Place],
         known: KnownThreads,
         fault: PlacedFault | None = None,
-        recorder: Recorder | None = None,
     ) -> None:
-        self._sandbox, self._hosted, self._state = sandbox, sandbox._hosted, sandbox._hosted.sandbox
+        self._sandbox, self._hosted = sandbox, sandbox.local(NEED)
+        self._state = self._hosted.sandbox
         self._functions, self._seed, self._blocked_s, self._known = clients, seed, blocked_s, known
-        self._gate = Gate(split=split, continues=self._continues)
+        self._gate = Gate(split=split)
         self._actors = {name: Actor(name, seed) for name in clients}
         self._steps: list[ReleasedStep] = []
         self._decisions: list[Decision] = []
@@ -116,14 +109,6 @@ class InterleavedRun:
         self._held: frozenset[str] = frozenset()
         self._loop: ClientLoop | None = None
         self._fault = fault
-        self._recorder = recorder
-        self._backends = [backend for backend in (sandbox._backend,) if isinstance(backend, CountedBackend)]
-        self._uses = 0  # of the sandbox's state, through these
-        self._baton = threading.Lock()  # of the thread that releases steps
-        self._alone: Actor | None = None  # the client that may release its next steps itself
-        self._step, self._is_stepping = ReleasedNow("", "time", 0, 0, False), False
-        self._stuck: str | None = None
-        self._serial_from: int | None = None
         self._random_of: Actor | None = None  # whose random numbers are drawn now
         self._calls = dict.fromkeys(clients, 0)
         self._coroutines: list[Coroutine[Any, Any, Any]] = []
@@ -135,28 +120,19 @@ class InterleavedRun:
         self._began = real_time.seconds()
         self._hosted.dispatch.is_held = True
         self._watch = Watch(self._hosted, bounds)
-        self._in_process = RunInProcess(places, sandbox)
+        self._in_process = RunInProcess(sandbox)
 
-    def play(self, choose: Choose, beginning: Beginning | None = None, *, serial_from: int | None = None) -> Played:
+    def play(self, choose: Choose) -> Played:
         """
         Run the clients to their ends, or to a bound.
 
         Args:
-            beginning: The first steps with the answers of an earlier run.
-            serial_from: The number of steps after which `choose` returns the serial one and does nothing else; None if unknown.
             choose: Gets the options, of which the first is the serial one, and the actor that has just read in vain, and
                 returns the name of one of the options.
-
-        Raises:
-            OtherBeginning: The clients differ from those of the earlier run.
         """
         stuck: str | None = None
-        self._serial_from = None if self._fault is not None else serial_from
         self._in_process.start()
-        self._uses = sum(backend.uses for backend in self._backends)
         try:
-            if beginning is not None:
-                self._repeat(beginning)
             while stuck is None:
                 situation = self._situation()
                 if not situation.ready:
@@ -171,15 +147,15 @@ class InterleavedRun:
             self._watch.stop()
             self._in_process.stop()
         return Played(
-            self._steps,
-            self._decisions,
-            {name: failure for name, failure in self._raised.items() if not isinstance(failure, RunEnded)},
-            stuck,
-            self._blocked,
-            self._watch.used(),
-            self._in_process.longest(),
-            self._is_plain and stuck is None and not self._blocked,
-            dict(self._calls),
+            steps=self._steps,
+            decisions=self._decisions,
+            raised={name: failure for name, failure in self._raised.items() if not isinstance(failure, RunEnded)},
+            stuck=stuck,
+            blocked=self._blocked,
+            used=self._watch.used(),
+            sleep=self._in_process.longest(),
+            is_plain=self._is_plain and stuck is None and not self._blocked,
+            calls=dict(self._calls),
         )
 
     def close(self) -> None:
@@ -206,23 +182,22 @@ class InterleavedRun:
 
     def _situation(self) -> Situation:
         self._drain()
-        ready = [Ready(actor.name, waits) for actor in self._clients() if (waits := self._waits(actor)) is not None]
+        ready: list[Ready] = []
+        for name in self._functions:
+            ready += self._ready(self._actors[name])
         if any(row.waits == "sleep" for row in ready):
             ready = self._without_later_sleeps(ready)
         due = self._due_endpoints()
         for name, endpoint in self._endpoints().items():
             actor = self._actors.get(name)
             if actor is not None and actor.is_running:
-                ready += [Ready(name, waits)] if (waits := self._waits(actor)) is not None else []
+                ready += self._ready(actor)
             elif endpoint in due:
                 ready.append(Ready(name, "delivery"))
         if self._timers_may_fire():
             ready.append(Ready(TIMERS, "time"))
         last = self._actors.get(self._last or "")
         return Situation(ready, self._last, self._held, last is not None and last.reads_in_vain)
-
-    def _clients(self) -> Iterator[Actor]:
-        return (self._actors[name] for name in self._functions)
 
     def _endpoints(self) -> dict[str, str]:
         """Return the ids of the endpoints by the names of their deliveries."""
@@ -233,18 +208,20 @@ class InterleavedRun:
         return () if self._state.outbox.is_idle else due_endpoints(self._state)
 
     @staticmethod
-    def _waits(actor: Actor) -> Waits | None:
+    def _ready(actor: Actor) -> list[Ready]:
+        """Return the step with which an actor waits; empty if it has none."""
         if not actor.is_begun:
-            return "start"
-        return actor.next_waiting().waits if actor.waiting else None
+            return [Ready(actor.name, "start")]
+        return [Ready(actor.name, actor.next_waiting().waits)] if actor.waiting else []
 
     def _sleeps(self) -> dict[str, Instant]:
         """Return the ends of the sleeps by actor."""
-        return {
-            actor.name: waiting.until
-            for actor in self._actors.values()
-            if actor.waiting and (waiting := actor.next_waiting()).until is not None
-        }
+        ends: dict[str, Instant] = {}
+        for actor in self._actors.values():
+            until = actor.next_waiting().until if actor.waiting else None
+            if until is not None:
+                ends[actor.name] = until
+        return ends
 
     def _timers_may_fire(self) -> bool:
         """Return True if a client sleeps, and no sleep ends before the next timer is due."""
@@ -270,94 +247,49 @@ class InterleavedRun:
     def _release(self, situation: Situation, choose: Choose) -> str | None:
         """Release one step, and return why the run cannot go on after it."""
         ranked = schedules.options(situation)
-        self._note_branches(ranked)
         name = choose(ranked, situation.last if situation.is_in_vain else None)
-        self._begin_step(situation, ranked, name)
-        waits = self._step.waits
-        if waits == "time":
-            self._step.label = self._fire_timers()
-        elif waits == "delivery":
-            self._step.label = self._begin_delivery(name)
-        else:
-            self._continue(name, waits)
-        return self._end_step() if self._is_stepping else self._stuck
-
-    def _begin_step(self, situation: Situation, ranked: Sequence[Release], name: str) -> None:
-        """Note what there is before a step that is released now."""
         chosen = next(option for option in ranked if option.name == name)
         self._decisions.append(Decision(ranked, chosen, situation.last is None))
         if len(ranked) > 1 or self._held:
             self._held |= schedules.passed_over(situation, name)
         waits = next(ready.waits for ready in situation.ready if ready.name == name)
         journal = self._state.journal
-        self._step = ReleasedNow(name, waits, journal.last_exchange, journal.last_transition, situation.is_in_vain)
-        self._is_stepping = True
-
-    def _end_step(self) -> str | None:
-        """Note what a step has done, and return why the run cannot go on after it."""
-        step, self._is_stepping = self._step, False
-        name, waits = step.actor, step.waits
-        exchanges = self._exchanges_after(step.exchange)
+        exchange, transition = journal.last_exchange, journal.last_transition
+        label = self._let_happen(name, waits)
+        exchanges = self._exchanges_after(exchange)
         released = ReleasedStep(
-            name,
-            waits,
-            _label(step.label, waits, exchanges),
-            tuple(each.n for each in exchanges),
-            self._footprint(waits, exchanges, step.transition),
-            self._newly_due(name),
+            actor=name,
+            waits=waits,
+            label=_label(label, waits, exchanges),
+            exchanges=tuple(each.n for each in exchanges),
+            footprint=self._footprint(waits, exchanges, transition),
+            due=self._newly_due(name),
         )
         self._steps.append(released)
-        self._is_plain &= waits in _PLAIN_WAITS and (waits == "delivery" or name in self._functions)
-        self._is_plain &= not step.is_in_vain
+        is_of_client = waits == "delivery" or name in self._functions
+        self._is_plain &= waits in _PLAIN_WAITS and is_of_client and not situation.is_in_vain
         self._note_reads(name, waits, exchanges)
         self._note_last(name, waits)
-        self._record(released)
         if self._watch.ended is not None:
             return self._watch.ended
         if real_time.seconds() - self._began > _RUN_S:
             return f"the run took more than {_RUN_S:g} seconds of real time"
         return None
 
-    def _continues(self, waiting: Waiting) -> bool:
-        """
-        Return True if a client that has come to its next call may make it at once, as the serial choice.
-
-        Its own thread then ends its step and begins the next one: two changes of threads take longer than a call.
-        """
-        with self._baton:
-            actor = self._alone
-            if actor is None or not self._is_next_of(actor, waiting):
-                return False
-            self._stuck = self._end_step()
-            actor.waiting.append(waiting)
-            if self._stuck is None:
-                situation = self._situation()
-                ranked = schedules.options(situation)
-                if ranked[0].name == actor.name:
-                    self._note_branches(ranked)
-                    self._begin_step(situation, ranked, actor.name)
-                    self._take_call(actor, waiting)
-                    return True
-            actor.waiting.remove(waiting)
-            self._alone = None
-            return False
-
-    def _is_next_of(self, actor: Actor, waiting: Waiting) -> bool:
-        """Return True if this call is all that the code of clients has come to: nothing else runs, and nothing has arrived."""
-        return (
-            waiting.actor == actor.name
-            and waiting.waits == "call"
-            and waiting.thread is actor.thread
-            and not actor.waiting
-            and self._gate.mail.empty()
-            and not self._gate.in_flight
-            and threading.active_count() == len(self._own)
-            and all(each.blocked_at is None for each in self._actors.values())
-        )
-
-    def _note_branches(self, ranked: Sequence[Release]) -> None:
-        if self._recorder is not None and len(ranked) > 1:
-            self._recorder.note(ranked, self._noted)
+    def _let_happen(self, name: str, waits: Waits) -> str:
+        """Let an actor have its step, and return what it did if the journal does not show it."""
+        if waits == "time":
+            return self._fire_timers()
+        if waits == "delivery":
+            return self._begin_delivery(name)
+        actor = self._actors[name]
+        label = "start"
+        if waits == "start":
+            self._start_client(actor)
+        else:
+            label = self._resume(actor, waits)
+        self._settle(actor)
+        return label
 
     def _fire_timers(self) -> str:
         due = next_due(self._state)
@@ -367,7 +299,7 @@ class InterleavedRun:
 
     def _advance(self, to: Instant) -> list[Any]:
         """Move the clock, and let everyone that sleeps know what has fired."""
-        fired: list[Any] = self._sandbox._backend.run("advanceClock", to=format_exact(to))["fired"]
+        fired = self._sandbox.advance(to=format_exact(to))
         for actor in self._actors.values():
             for waiting in actor.waiting:
                 if waiting.until is not None:
@@ -388,33 +320,21 @@ class InterleavedRun:
         self._settle(actor)
         return planned.delivery.event.kind
 
-    def _continue(self, name: str, waits: Waits) -> None:
-        actor = self._actors[name]
-        if self._serial_from is not None and len(self._decisions) > self._serial_from and not actor.is_task:
-            self._alone = actor
-        if waits == "start":
-            self._step.label = "start"
-            self._start_client(actor)
-        else:
-            waiting = actor.next_waiting()
-            if waits == "sleep" and waiting.until is not None and waiting.until != IDLE:
-                self._advance(waiting.until)
-            self._take_call(actor, waiting)
-            actor.unanswered += waiting.thread is None and waits != "answer"
-            self._draw_for(actor)
-            self._gate.release(waiting)
-        self._settle(actor)
-        self._alone = None
-
-    def _take_call(self, actor: Actor, waiting: Waiting) -> None:
-        """Take the step that an actor waits with, which is released now; a fault that is to be at its call is set."""
-        name = actor.name
-        if name in self._calls and waiting.is_api_call:
-            self._calls[name] += 1
-            if self._fault is not None and (self._fault.client, self._fault.call) == (name, self._calls[name]):
+    def _resume(self, actor: Actor, waits: Waits) -> str:
+        """Release the step that an actor waits with, and return its label; a fault that is to be at its call is set."""
+        waiting = actor.next_waiting()
+        if waits == "sleep" and waiting.until is not None and waiting.until != IDLE:
+            self._advance(waiting.until)
+        if actor.name in self._calls and waiting.is_api_call:
+            self._calls[actor.name] += 1
+            place = (actor.name, self._calls[actor.name])
+            if self._fault is not None and (self._fault.client, self._fault.call) == place:
                 self._sandbox.apply(script=[self._fault.rule])
         actor.waiting.remove(waiting)
-        self._step.label, self._step.waiting = waiting.label, waiting
+        actor.unanswered += waiting.thread is None and waits != "answer"
+        self._draw_for(actor)
+        self._gate.release(waiting)
+        return waiting.label
 
     def _draw_for(self, actor: Actor) -> None:
         """Let the random numbers that are drawn from here on be those of an actor."""
@@ -428,8 +348,6 @@ class InterleavedRun:
         actor.is_begun = True
         function = self._functions[actor.name]
         client = handle(self._hosted, self._sandbox.settings, self._gate, actor.name, self._port)
-        if isinstance(client._backend, CountedBackend):
-            self._backends.append(client._backend)
         self._draw_for(actor)
         if inspect.iscoroutinefunction(function):
             self._start_task(actor, lambda: function(client))
@@ -469,8 +387,6 @@ class InterleavedRun:
         self._loop.start_task(actor.name, make)
 
     def _port(self, name: str) -> str:
-        from mockserver.testing.interleave.sockets import gated_server
-
         if name not in self._servers:
             self._servers[name] = gated_server(self._hosted, self._gate, name)
             self._servers[name].start()
@@ -498,10 +414,7 @@ class InterleavedRun:
         waited = idle_for = 0.0  # of a task, how long its loop has had nothing to run
         probe = 0  # the number of the one that was sent, until it has arrived
         probed: Mapping[str, int] | None = None
-        steps = len(self._steps)
         while not self._has_settled(actor, probed):
-            if len(self._steps) != steps:  # of a client that releases its own
-                steps, waited = len(self._steps), 0.0
             if self._is_busy(actor, probed):
                 idle_for = 0.0
             if idle_for > _TASK_BLOCKED_S or waited > self._patience(actor):
@@ -518,8 +431,7 @@ class InterleavedRun:
             waited += min(real_time.seconds() - began, timeout)
             if isinstance(item, LoopIdle) and probe and item.number == probe:
                 probed, probe = item.in_flight, 0
-            with self._baton:
-                self._take(item)
+            self._take(item)
             if probed is not None and not self._has_settled(actor, probed):
                 idle.pause(_POLL_S)
                 waited, idle_for = waited + _POLL_S, idle_for + _POLL_S
@@ -540,10 +452,6 @@ class InterleavedRun:
         return min(_KNOWN_BLOCK_S, self._blocked_s) if is_known else self._blocked_s
 
     def _has_settled(self, actor: Actor, probed: Mapping[str, int] | None) -> bool:
-        with self._baton:
-            return self._has_stopped(actor, probed)
-
-    def _has_stopped(self, actor: Actor, probed: Mapping[str, int] | None) -> bool:
         if actor.is_over:
             return True
         if not actor.waiting or actor.unanswered or (actor.is_task and probed is None):
@@ -624,90 +532,6 @@ class InterleavedRun:
         running = [name for name in deliveries if self._actors[name].is_running and not self._actors[name].waiting]
         return running[0] if running and waits else client
 
-    # Beginnings that other runs have too
-
-    def _record(self, step: ReleasedStep) -> None:
-        """Record a step that another run can repeat; after any other no further one is."""
-        if self._recorder is None:
-            return
-        if self._recorder.is_open and self._is_repeatable(step):
-            self._recorder.add(RecordedStep(step, self._decisions[-1], self._step.answered))
-        else:
-            self._recorder = None
-
-    def _is_repeatable(self, step: ReleasedStep) -> bool:
-        """Return True if a step was a start or one call in process by the client's own thread, and nothing else."""
-        uses, actor = sum(backend.uses for backend in self._backends), self._actors.get(step.actor)
-        was_used, self._uses = uses != self._uses, uses
-        if was_used or actor is None or actor.is_task or self._blocked or len(step.exchanges) != (step.waits == "call"):
-            return False
-        answered = self._step.answered
-        if step.waits != "start" and (step.waits != "call" or answered is None):
-            return False
-        assert self._recorder is not None, "steps of other runs are not recorded"
-        is_own = answered is not None and self._is_own(answered)
-        return not is_own and self._has_one_thread(actor) and self._recorder.is_repeatable()
-
-    def _has_one_thread(self, actor: Actor) -> bool:
-        """Return True if no thread but the client's own has called, or runs."""
-        if not (actor.is_over or self._alone is actor or [each.thread for each in actor.waiting] == [actor.thread]):
-            return False
-        return threading.active_count() <= len(self._own) or not self._threads_elsewhere(actor, {actor.thread}, 0)
-
-    def _is_own(self, answered: Answered) -> bool:
-        """Return True if an answer is broken, or it or its call has an address of this run's sandbox, which no other has."""
-        if not isinstance(answered.answer, Response | HttpResponse) or getattr(answered.answer, "transmission", None):
-            return True
-        names = self._hosted.id, *(server.url.rpartition("/")[2] for server in self._servers.values())
-        headers = f"{answered.request[2]} {answered.answer.headers}"
-        bodies = answered.request[3], answered.answer.body
-        return any(name in headers or any(name.encode() in body for body in bodies) for name in names)
-
-    def _noted(self) -> Any:
-        reads = {name: (each.last_read, each.reads, each.has_slept) for name, each in self._actors.items()}
-        over = {name for name, each in self._actors.items() if each.is_over}
-        notes = self._last, self._last_client, self._held, self._due, self._is_plain
-        return over, reads, notes, dict(self._calls), self._watch.counts()
-
-    def _repeat(self, beginning: Beginning) -> None:
-        """Run the clients through a beginning with the answers of the earlier run, and leave the sandbox as that did."""
-        for name, rows in groupby(beginning.steps, key=lambda row: row.step.actor):
-            recorded, actor = list(rows), self._actors[name]
-            answers = RecordedAnswers(name, [row.answered for row in recorded if row.answered is not None])
-            self._gate.answers = answers
-            if recorded[0].step.waits == "start":
-                self._start_client(actor)
-            elif len(actor.waiting) == 1:
-                self._draw_for(actor)
-                self._gate.release(actor.waiting.pop())
-            else:
-                raise OtherBeginning
-            self._settle(actor)
-            if answers or answers.differ or self._blocked:
-                raise OtherBeginning
-        self._gate.answers = None
-        self._resume(beginning)
-
-    def _resume(self, beginning: Beginning) -> None:
-        """Leave the sandbox and the notes for the next choice as a beginning had them when it was recorded."""
-        over, reads, notes, self._calls, counts = beginning.moment.run
-        uses = sum(backend.uses for backend in self._backends)
-        if uses != self._uses or over != {name for name, each in self._actors.items() if each.is_over}:
-            raise OtherBeginning
-        with self._state.lock:
-            beginning.moment.restore(self._state)
-        self._watch.resume(counts)
-        self._steps = [row.step for row in beginning.steps]
-        self._decisions = [row.decision for row in beginning.steps]
-        self._last, self._last_client, self._held, self._due, self._is_plain = notes
-        self._calls = dict(self._calls)
-        for name, (last_read, count, has_slept) in reads.items():
-            actor = self._actors[name]
-            actor.last_read, actor.reads, actor.has_slept = last_read, count, has_slept
-        if self._recorder is not None:
-            for row in beginning.steps:
-                self._recorder.add(row)
-
     # Notes for the next choice
 
     def _footprint(self, waits: Waits, exchanges: Sequence[JournalEntry], transitions: int) -> Footprint | None:
@@ -748,8 +572,10 @@ class InterleavedRun:
             is_read = exchange.operation is not None and ENDPOINTS[exchange.operation].method == "GET"
             read = (request_of(exchange), exchange.status, exchange.answer) if is_read else None
             is_again = read is not None and read == reader.last_read
-            reader.reads = reader.reads + 1 if is_again else 1 if is_read else 0
-            reader.last_read, reader.has_slept = read, reader.has_slept and is_again
+            if not is_again:
+                reader.reads, reader.has_slept = 0, False
+            reader.reads += is_read
+            reader.last_read = read
 
     def _note_last(self, name: str, waits: Waits) -> None:
         if waits == "time":

@@ -7,11 +7,10 @@ schedules of further runs, the ones with fewer preemptions first.
 
 from __future__ import annotations
 
-import gc
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import count, groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,18 +18,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mockserver.core.run import Run
 from mockserver.core.scheduler import advance_step, next_due
 from mockserver.core.state.sandbox import SandboxState
-from mockserver.testing.explore.in_process import Sleep, places_of_sleeps
+from mockserver.testing.explore.in_process import Sleep
 from mockserver.testing.explore.watch import Used, bounds_beyond
 from mockserver.testing.interleave import faults, schedules
 from mockserver.testing.interleave.actors import KnownThreads
-from mockserver.testing.interleave.beginnings import Beginning, Beginnings, OtherBeginning, Recorder
 from mockserver.testing.interleave.chance import ChanceOrder, probability
 from mockserver.testing.interleave.faults import PlacedFault
 from mockserver.testing.interleave.findings import InterleaveFindings
-from mockserver.testing.interleave.handles import CountedBackend
 from mockserver.testing.interleave.memory import SharedMemory
 from mockserver.testing.interleave.merging import RunOrders
-from mockserver.testing.interleave.options import InterleaveOptions
+from mockserver.testing.interleave.options import NEED, InterleaveOptions
 from mockserver.testing.interleave.played import Order, Played
 from mockserver.testing.interleave.report import Bound, ChanceRuns, FaultRuns, InterleaveReport, SerialRun
 from mockserver.testing.interleave.run import (
@@ -49,7 +46,6 @@ _SERIAL_MAX = 24  # orders of whole clients
 _CHANCE_SHARE = 4  # of the runs, one in four is kept for orders by chance if not every order within the bound fits
 _SHRINKS_MAX = 40  # runs for one finding
 _TIMERS_MAX = 10_000  # until nothing is due in the copy of a sandbox
-_GC_OBJECTS = 20_000  # new objects after which garbage is collected: each run leaves many that later ones need
 _KEPT = "equal runs differ, and the clients change memory that they share; make it anew in `setup`"
 _PROCESS_TIME = (time.process_time,)  # in a tuple: freezegun replaces attributes of modules
 
@@ -97,7 +93,7 @@ class Search:
         schedules.check_clients(clients)
         self._make_sandbox, self._setup, self._clients, self._check = make_sandbox, setup, clients, check
         self._options, self._test = options, test or " and ".join(clients)
-        self._known, self._places = KnownThreads(), places_of_sleeps()
+        self._known = KnownThreads()
         self._began = _PROCESS_TIME[0]()
         self._runs = 0
         self._bounds = SERIAL_BOUNDS
@@ -112,7 +108,6 @@ class Search:
         self._unplayed: str | None = None
         self._queue: list[_Planned] = []
         self._orders = RunOrders(tuple(clients))
-        self._beginnings: Beginnings | None = None if options.split else Beginnings(options.bound)
         self._by_chance = self._steps = 0
         self._fault_runs: FaultRuns | None = None
         self._serial_prefixes: list[tuple[str, ...]] = []
@@ -137,23 +132,23 @@ class Search:
             else:
                 self._replay(self._options.schedule)
         return InterleaveReport(
-            self._test,
-            tuple(self._clients),
-            self._options,
-            self._serial,
-            [self._by_bound[bound] for bound in sorted(self._by_bound)],
-            self._runs,
-            self._findings.rows(),
-            self._difference,
-            self._blocked,
-            self._sleep,
-            self._failed,
-            self._unplayed,
-            self._shares_memory,
-            self._chance(),
-            self._fault_runs,
-            len(self._queue) if self._options.schedule is None else 0,
-            list(self._not_interleaved()),
+            test=self._test,
+            clients=tuple(self._clients),
+            options=self._options,
+            serial=self._serial,
+            bounds=[self._by_bound[bound] for bound in sorted(self._by_bound)],
+            runs=self._runs,
+            findings=self._findings.rows(),
+            difference=self._difference,
+            blocked=self._blocked,
+            sleep=self._sleep,
+            failed_serial=self._failed,
+            unplayed=self._unplayed,
+            shares_memory=self._shares_memory,
+            chance=self._chance(),
+            fault_runs=self._fault_runs,
+            left=len(self._queue) if self._options.schedule is None else 0,
+            not_interleaved=list(self._not_interleaved()),
         )
 
     def _chance(self) -> ChanceRuns | None:
@@ -196,7 +191,7 @@ class Search:
         if (texts, end.records) != seen[0]:
             self._difference = _first_difference(seen[0], (texts, end.records))
         keeps_memory = self._shares_memory and texts != seen[0][0] and not self._blocked
-        self._bounds = bounds_beyond(max(used))._replace(real=SERIAL_BOUNDS.real)
+        self._bounds = replace(bounds_beyond(max(used)), real=SERIAL_BOUNDS.real)
         self._serial_ends, self._ends = SerialEnds(ends, tuple(self._clients)), ends
         self._by_bound[0] = Bound(0, len(self._serial))
         self._failed = _KEPT if keeps_memory else self._why_incomparable(ends)
@@ -255,21 +250,9 @@ class Search:
         return self._options.prune and not self._shares_memory and self._difference is None
 
     def _run_planned(self, prefix: tuple[str, ...]) -> Order:
-        beginnings = self._beginnings if self._difference is None else None
-        beginning = None if beginnings is None else beginnings.longest(prefix)
-        try:
-            with self._made() as sandbox:
-                if (
-                    beginnings is not None
-                    and beginning is not None
-                    and not beginnings.starts_with(sandbox._hosted.sandbox)
-                ):
-                    raise OtherBeginning
-                played, end = self._play(sandbox, prefix, beginning)
-                self._judge(sandbox, played, end)
-        except OtherBeginning:
-            self._beginnings = None
-            return self._run_planned(prefix)
+        with self._made() as sandbox:
+            played, end = self._play(sandbox, prefix)
+            self._judge(sandbox, played, end)
         self._orders.add(played)
         return played.order
 
@@ -359,7 +342,8 @@ class Search:
             if taken != list(names):
                 place = next(place for place, name in enumerate(names) if taken[place : place + 1] != [name])
                 self._unplayed = f"step {place + 1} is to be one of {names[place]}, which has none there"
-            elif self._fault is not None and (made := played.calls[self._fault.client]) < self._fault.call:
+            elif self._fault is not None and played.calls[self._fault.client] < self._fault.call:
+                made = played.calls[self._fault.client]
                 self._unplayed = f"{self._fault.describe()} is to take place, and {self._fault.client} has made {made}"
                 return
             self._judge(sandbox, played, end, serial)
@@ -396,14 +380,14 @@ class Search:
     def _made(self) -> Sandbox:
         """Return the sandbox of the next run after the user's setup, with everything delivered that this made due."""
         sandbox = self._make_sandbox()
-        sandbox._is_repeated = True
-        sandbox._backend.__class__ = CountedBackend
+        sandbox.is_repeated = True
+        hosted = sandbox.local(NEED)
         try:
             self._set_up(sandbox)
-            if not sandbox._hosted.sandbox.clock.frozen:
+            if not hosted.sandbox.clock.frozen:
                 got = "got a clock that follows the process's; expected a frozen one, which each run moves"
                 raise ValueError(f"settings: {got}")
-            sandbox._hosted.dispatch_webhooks()
+            hosted.dispatch_webhooks()
         except BaseException:
             sandbox.close()
             raise
@@ -417,31 +401,18 @@ class Search:
             failure.add_note("raised by the setup of an interleaving, before any client ran")
             raise
 
-    def _play(self, sandbox: Sandbox, prefix: Sequence[str], beginning: Beginning | None = None) -> PlayedRun:
-        """Run the clients; the first steps are those of the prefix, of which some may be repeated, the others are serial."""
-        left = list(reversed(prefix[0 if beginning is None else len(beginning.steps) :]))
+    def _play(self, sandbox: Sandbox, prefix: Sequence[str]) -> PlayedRun:
+        """Run the clients; the first steps are those of the prefix, the others are serial."""
+        left = list(reversed(prefix))
 
         def choose(options: Sequence[Release], _: str | None) -> str:
             wanted = left.pop() if left else ""
             self._note_memory()
             return wanted if any(option.name == wanted for option in options) else options[0].name
 
-        recorder = None
-        if self._beginnings is not None and self._fault is None and self._options.schedule is None:
-            if self._beginnings.start is None:
-                self._beginnings.starts_with(sandbox._hosted.sandbox)
-            recorder = Recorder(self._beginnings, sandbox._hosted.sandbox, len(prefix))
-        serial_from = None if self._reads_memory else len(prefix)
-        return self._run(sandbox, choose, recorder, beginning, serial_from)
+        return self._run(sandbox, choose)
 
-    def _run(
-        self,
-        sandbox: Sandbox,
-        choose: Choose,
-        recorder: Recorder | None = None,
-        beginning: Beginning | None = None,
-        serial_from: int | None = None,
-    ) -> PlayedRun:
+    def _run(self, sandbox: Sandbox, choose: Choose) -> PlayedRun:
         run = InterleavedRun(
             sandbox,
             self._clients,
@@ -449,14 +420,12 @@ class Search:
             split=self._options.split,
             blocked_s=self._options.blocked_seconds,
             bounds=self._bounds,
-            places=self._places,
             known=self._known,
             fault=self._fault,
-            recorder=recorder,
         )
         self._read_memory: Any = None
         try:
-            played = run.play(choose, beginning, serial_from=serial_from)
+            played = run.play(choose)
             self._runs += 1
             end = self._end(sandbox, played, run.addresses)
         finally:
@@ -468,13 +437,9 @@ class Search:
             self._sleep = played.sleep
         return PlayedRun(played, end)
 
-    @property
-    def _reads_memory(self) -> bool:
-        return self._serial_ends is None
-
     def _note_memory(self) -> None:
         """Between the steps of the serial runs, see whether the clients change memory that they share."""
-        if self._reads_memory and not self._shares_memory:
+        if self._serial_ends is None and not self._shares_memory:
             before, self._read_memory = self._read_memory, self._memory.read()
             self._shares_memory = before is not None and before != self._read_memory
 
@@ -486,7 +451,7 @@ class Search:
             except Exception as failure:  # noqa: BLE001 - the way in which it fails is judged
                 check = failure
         owners = {n: step.actor for step in played.steps for n in step.exchanges}
-        state = sandbox._hosted.sandbox
+        state = sandbox.local(NEED).sandbox
         with state.lock:
             idle = _done(state)
             return read_end(Run.of(state), Run.of(idle), owners, played.raised, played.stuck, check, addresses)
@@ -537,20 +502,3 @@ def _first_difference(one: tuple[Any, ...], other: tuple[Any, ...]) -> str:
         return f"equal serial runs have {len(first)} and {len(second)} steps"
     differing = next((row for row in first_end if row not in second_end), first_end[0] if first_end else "nothing")
     return f"equal serial runs end with other records, such as {differing}"
-
-
-def interleave(
-    make_sandbox: Callable[[], Sandbox],
-    setup: Callable[[Sandbox], Any] | None,
-    clients: Mapping[str, ClientFunction],
-    check: Callable[[Sandbox], Any] | None,
-    options: InterleaveOptions,
-    test: str | None,
-) -> InterleaveReport:
-    """Run clients in each order that matters, and return the report; the arguments are those of `Search`."""
-    thresholds = gc.get_threshold()
-    gc.set_threshold(max(thresholds[0], _GC_OBJECTS) if thresholds[0] else 0, *thresholds[1:])
-    try:
-        return Search(make_sandbox, setup, clients, check, options, test).report()
-    finally:
-        gc.set_threshold(*thresholds)

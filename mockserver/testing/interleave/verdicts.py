@@ -108,22 +108,23 @@ def read_end(
     """
     executions = [execution for _, execution in idle.records("execution")]
     rows = ledger.duplicate_executions(idle, ledger.creating_exchanges(idle)) if len(executions) > 1 else []
+    numbers = {
+        "executions": len(executions),
+        "campaigns": sum(1 for _ in idle.records("campaign")),
+        "sessions": sum(1 for _ in idle.records("session")),
+        "sends": sum(counts(execution.schedule, idle.now).sent for execution in executions),
+    }
     return RunEnd(
-        {
-            "executions": len(executions),
-            "campaigns": sum(1 for _ in idle.records("campaign")),
-            "sessions": sum(1 for _ in idle.records("session")),
-            "sends": sum(counts(execution.schedule, idle.now).sent for execution in executions),
-        },
-        len(rows),
-        _duplicate(idle, rows[0]) if rows else "",
-        tuple(sorted(_records(idle))),
-        list(_findings(run, owners, is_whole=not raised and stuck is None)),
-        raised,
-        {name: _described(failure, base_urls) for name, failure in raised.items()},
-        _refused(run, owners, raised),
-        stuck,
-        None if check is None else _described(check, base_urls),
+        counts=numbers,
+        duplicates=len(rows),
+        duplicate=_duplicate(idle, rows[0]) if rows else "",
+        records=tuple(sorted(_records(idle))),
+        findings=list(_findings(run, owners, is_whole=not raised and stuck is None)),
+        raised=raised,
+        errors={name: _described(failure, base_urls) for name, failure in raised.items()},
+        refused=_refused(run, owners, raised),
+        stuck=stuck,
+        check=None if check is None else _described(check, base_urls),
     )
 
 
@@ -136,11 +137,12 @@ def _described(failure: BaseException, base_urls: Sequence[str]) -> str:
 
 def _refused(run: Run, owners: Mapping[int, str], names: Iterable[str]) -> dict[str, str]:
     last = {owners.get(each.n): each for each in run.exchanges}
-    return {
-        name: f"{call.operation or call.call.method} {call.status} {call.error.code}"
-        for name in names
-        if (call := last.get(name)) is not None and call.error is not None
-    }
+    refused: dict[str, str] = {}
+    for name in names:
+        call = last.get(name)
+        if call is not None and call.error is not None:
+            refused[name] = f"{call.operation or call.call.method} {call.status} {call.error.code}"
+    return refused
 
 
 def _duplicate(run: Run, row: Mapping[str, Any]) -> str:
@@ -280,7 +282,14 @@ class SerialEnds:
             finding.rule: (name, finding) for name, finding in reversed(end.findings) if finding.rule not in self._rules
         }
         for rule, (name, finding) in news.items():
-            yield InterleaveCause("breach", rule, f"{name}: {finding.message}", finding.clause, finding.advice, name)
+            yield InterleaveCause(
+                verdict="breach",
+                name=rule,
+                message=f"{name}: {finding.message}",
+                clause=finding.clause,
+                advice=finding.advice,
+                client=name,
+            )
 
     def _difference(self, end: RunEnd) -> str:
         def apart(other: RunEnd) -> tuple[list[str], list[str]]:

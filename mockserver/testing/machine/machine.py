@@ -39,6 +39,8 @@ from mockserver.testing.strategies import GIVEN, durations
 if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
 
+_NEED = "a state machine"  # needs the sandbox in this process
+
 
 class SharedSandbox:
     """
@@ -53,11 +55,11 @@ class SharedSandbox:
         self._own = MockServer() if server is None else None
         self.sandbox: Sandbox = (server or self._own or MockServer()).sandbox(**settings)
         try:
-            self.sandbox._backend.local("a state machine")
+            self.sandbox.local(_NEED)
         except ValueError:
             self.close()
             raise
-        self.sandbox._is_rolled_back = self.sandbox._is_repeated = True
+        self.sandbox.is_rolled_back = self.sandbox.is_repeated = True
         self.settings: Mapping[str, Any] = settings
 
     @contextmanager
@@ -167,7 +169,7 @@ class GatewayMachine(RuleBasedStateMachine):
         self._shared: SharedSandbox = shared or self._own_shared or self._share(None)
         self._stack = ExitStack()
         self.sandbox: Sandbox = self._stack.enter_context(self._shared.example())
-        self._log = ExampleLog(self.sandbox._hosted)
+        self._log = ExampleLog(self.sandbox.local(_NEED))
         self._record = recording.ExampleRecording(self.sandbox)
         self._chosen: JSON = {}
         self._waits = 0
@@ -256,7 +258,7 @@ class GatewayMachine(RuleBasedStateMachine):
         """
         own = {**self.choices, **self._chosen}
         settings = {"seed": self.seed, "clock": {"freeze": self.now}, "choices": own, "given": self.given}
-        return recording.document(self.sandbox._hosted.sandbox, name, summary, settings, self._record.script())
+        return recording.document(self.sandbox.local(_NEED).sandbox, name, summary, settings, self._record.script())
 
     # Time and faults
 
@@ -298,8 +300,8 @@ class GatewayMachine(RuleBasedStateMachine):
 
     @property
     def _pending(self) -> list[str]:
-        tenants = self.sandbox._hosted.sandbox.tenants.values()
-        return [session.id for tenant in tenants for session in tenant.sessions.values() if session.status == "pending"]
+        sessions = self.sandbox.local(_NEED).sandbox.records("session")
+        return [session.id for _, session in sessions if session.status == "pending"]
 
     @precondition(lambda self: self.end_user and self._pending)
     @rule(session_id=st.runner().flatmap(lambda self: st.sampled_from(self._pending)), end=st.sampled_from(_ENDS))

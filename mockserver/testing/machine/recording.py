@@ -46,7 +46,7 @@ class ExampleRecording:
         if operation == DELIVERY:
             deliveries = (delivery for event in self._sandbox.events for delivery in event["deliveries"])
             return sum(len(delivery["attempts"]) for delivery in deliveries)
-        run = Run.of(self._sandbox._hosted.sandbox)
+        run = Run.of(self._sandbox.local("a state machine").sandbox)
         operations = [exchange.operation for exchange in run.exchanges]
         operations += [
             deferred.call.endpoint.id if deferred.call.endpoint else None for deferred in run.deferred.values()

@@ -129,6 +129,16 @@ class TracedRun(NamedTuple):
     har: str = ""
 
 
+def with_actors(traced: Trace, actors: Mapping[int, str]) -> Trace:
+    """Return a trace in which each call begins with the name of its actor, given the names by the calls' numbers."""
+    width = max(map(len, actors.values()), default=0)
+    steps = []
+    for step in traced.steps:
+        calls = [call._replace(line=f"{actors.get(call.n, ''):<{width}}  {call.line}") for call in step.calls]
+        steps.append(step._replace(calls=calls))
+    return traced._replace(steps=steps)
+
+
 def trace(run: TracedRun) -> Trace:
     """Replay a run, and return its trace."""
     hosted = SandboxHost().create(SandboxConfig(run.document))

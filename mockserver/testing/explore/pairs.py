@@ -1,18 +1,18 @@
 """
-Pairs of faults, and combinations of choices.
+Pairs of faults.
 
 The second fault of a pair happens at a call of the first fault's own run, after the first. Pairs are ordered by how near
 the second is to the first, those at calls that the clean run does not make before all others: that is how the client
 recovers; and those after a fault at a call that changes something before those after a read. Pairs whose second is an act
 of another follow: they are many, and few clients need two to fail. Faults of deliveries are not in pairs: a first fault
-changes which attempt has which number. Combinations of choices are the rows of a covering array, in which each two
-options meet.
+changes which attempt has which number.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from mockserver.testing.explore.options import ExploreOptions
@@ -58,7 +58,7 @@ def pairs(firsts: Sequence[First], clean: Sequence[TracedCall], around: Surround
         if place is None:
             continue
         state, recovered = _state(first, place), _recovered(first.calls, clean, place)
-        of_run = around._replace(by_socket=first.by_socket)
+        of_run = replace(around, by_socket=first.by_socket)
         for candidate in at_calls(first.calls, of_run, options, place + 1, is_second=True):
             count += 1
             key = state, candidate.key if options.prune else count
@@ -89,48 +89,3 @@ def _recovered(calls: Sequence[TracedCall], clean: Sequence[TracedCall], place: 
             break
         common += 1
     return len(calls) - common
-
-
-def covering_rows(options: Mapping[str, Sequence[str]]) -> list[Mapping[str, str]]:
-    """
-    Return combinations of options in which each two options of two choices meet.
-
-    Args:
-        options: The options of each choice, the one in force first.
-
-    Raises:
-        ImportError: The library for covering arrays is not installed.
-    """
-    AllPairs = covering_library()
-    if len(options) < 2:
-        return []
-    rows = AllPairs(list(map(list, options.values())))
-    return [dict(zip(options, row, strict=True)) for row in rows]
-
-
-def covering_library() -> Any:
-    """Return the class of the library for covering arrays; ImportError with the way to install it if it is missing."""
-    try:
-        from allpairspy import AllPairs  # type: ignore[import-untyped, unused-ignore]
-    except ImportError:
-        raise ImportError(
-            "combinations of choices need allpairspy: pip install 'crm-gateway-mockserver[explore]', or set choices=() or pairs=0"
-        ) from None
-    return AllPairs
-
-
-def as_placement(row: Mapping[str, str], in_force: Mapping[str, object]) -> Placement:
-    """Return the placement of a combination: its options other than those in force."""
-    changed = ((choice, option) for choice, option in row.items() if option != in_force.get(choice))
-    return Placement(ExploreStep("choice", choice=choice, option=option) for choice, option in changed)
-
-
-def smaller(placement: Placement) -> Iterator[Placement]:
-    """Yield parts of a combination, the halves first, then all without one step: each may have the same cause alone."""
-    half = len(placement) // 2
-    if len(placement) > 3:
-        yield Placement(placement[:half])
-        yield Placement(placement[half:])
-    if len(placement) > 2:
-        for place in range(len(placement)):
-            yield Placement((*placement[:place], *placement[place + 1 :]))
