@@ -48,6 +48,12 @@ _PERCENT_ESCAPES = (("%0A", "\n"), ("%0D", "\r"))  # WHATWG HTML, 4.10.21.8; wer
 _ESCAPE = r'\\(?!"[^"]*\Z)(["\\])|\\'
 
 
+def _parse_options(header: str) -> tuple[str, dict[str, str]]:
+    from werkzeug.http import parse_options_header  # late: it is slow to import, and only uploads need it
+
+    return parse_options_header(header)
+
+
 class _Part(NamedTuple):
     head: bytes
     content: bytes
@@ -71,9 +77,7 @@ def read_uploads(content_type: str, body: bytes, files_max: int) -> Sequence[Upl
         ApiError: MEDIA_UPLOAD_TOO_MANY_FILES for more parts than `files_max` and `UPLOAD_OTHER_PARTS_MAX`;
             MEDIA_UPLOAD_EMPTY for a part whose head is larger than `PART_HEAD_MAX_BYTES`.
     """
-    from werkzeug.http import parse_options_header
-
-    kind, options = parse_options_header(content_type)
+    kind, options = _parse_options(content_type)
     boundary = options.get("boundary", "")
     if kind.lower() != "multipart/form-data" or not boundary or not boundary.isascii():
         return ()
@@ -100,8 +104,6 @@ def _bounded(parts: Iterator[_Part], files_max: int) -> Iterator[_Part]:
 
 def _files(part: _Part) -> Iterator[UploadedFile]:
     """Yield the part's file, if it is one; LookupError if the part has no disposition."""
-    from werkzeug.http import parse_options_header
-
     # UTF-8, else Latin-1 (fixed decision `media-file-name`).
     try:
         text = part.head.decode("utf-8")
@@ -110,7 +112,7 @@ def _files(part: _Part) -> Iterator[UploadedFile]:
     lines = text.replace("\r\n", "\n").replace("\n ", " ").replace("\n\t", " ").split("\n")
     pairs = (line.partition(":") for line in lines)
     headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
-    kind, disposition = parse_options_header(re.sub(_ESCAPE, _escaped, headers["content-disposition"]))
+    kind, disposition = _parse_options(re.sub(_ESCAPE, _escaped, headers["content-disposition"]))
     if kind.lower() != "form-data" or disposition.get("name") != _FIELD or "filename" not in disposition:
         return
     name = disposition["filename"]

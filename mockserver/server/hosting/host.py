@@ -45,12 +45,13 @@ from mockserver.server.hosting.snapshot import HostedSnapshot
 from mockserver.server.hosting.tracked_choices import TrackedChoices
 from mockserver.server.hosting.usage import Ended, Totals, Usage
 from mockserver.server.http1 import real_time
+from mockserver.server.webhooks.dispatcher import Scheduler, WebhookDispatcher
 from mockserver.server.webhooks.event_loops import LoopBlocked
+from mockserver.server.webhooks.sender import HttpSender
 
 if TYPE_CHECKING:
     from mockserver.coverage.coverage import Coverage
     from mockserver.server.hosting.coverage import SandboxCoverage
-    from mockserver.server.webhooks.dispatcher import Scheduler, WebhookDispatcher
 
 DEFAULT_ID = "default"
 IN_PROCESS_ORIGIN = "http://mockserver.test"  # a name that does not resolve (RFC 6761): never a real request
@@ -118,9 +119,6 @@ class HostedSandbox:
         if self._dispatch is None:
             with self._creation_lock:
                 if self._dispatch is None:
-                    from mockserver.server.webhooks.dispatcher import WebhookDispatcher
-                    from mockserver.server.webhooks.sender import HttpSender
-
                     sender = HttpSender(self.host.allow_webhook_hosts, self.host.webhook_timeout_seconds)
                     self._dispatch = WebhookDispatcher(
                         self.sandbox, sender, lambda: self.host.background, self._log_attempts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from os import SEEK_END
 from typing import IO
@@ -130,9 +131,7 @@ class RequestBody:
     def write(self) -> None:
         """Write what has arrived to the file, in any thread; a slow disk then delays only this body."""
         if self._file is None:
-            from tempfile import TemporaryFile
-
-            self._file = TemporaryFile()  # noqa: SIM115 - `close` closes it
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - `close` closes it
         unwritten, self._unwritten = self._unwritten, bytearray()
         self._file.seek(0, SEEK_END)
         self._file.write(unwritten)
