@@ -15,8 +15,10 @@ from tests.wheels import ROOT, run
 # Modules that the first call does not need, each with what loads it.
 LATE = {
     "difflib": "a name that is nearly right",
+    "email.utils": "a Retry-After with a date, or a response without a `Date`",
     "encodings.idna": "a host's name",
     "html": "a proxy's error page",
+    "http.client": "a call of another server",
     **{
         f"mockserver.cli.{name}": "that command"
         for name in ("coverage", "explore", "fleet", "health", "listing", "recording", "verify")
@@ -32,7 +34,10 @@ LATE = {
     "mockserver.testing": "a test",
     "mockserver.recordings": "`mockserver inspect-recording`",
     "mockserver.verify": "`mockserver verify`",
+    "random": "nothing but `email.utils`",
     "secrets": "an address beyond loopback",
+    "shutil": "the width of a terminal, for help",
+    "tempfile": "a body of more than a mebibyte",
 }
 
 SERVE = """

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from errno import ECONNRESET
-from http.client import RemoteDisconnected
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -126,6 +125,8 @@ class NoResponse(NamedTuple):
             return TimeoutError("timed out")
         if self.reason == "reset":
             return ConnectionResetError(ECONNRESET, "Connection reset by peer")
+        from http.client import RemoteDisconnected  # late: it is slow to import
+
         return RemoteDisconnected("Remote end closed connection without response")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from os import SEEK_END
 from typing import IO
@@ -131,6 +130,8 @@ class RequestBody:
     def write(self) -> None:
         """Write what has arrived to the file, in any thread; a slow disk then delays only this body."""
         if self._file is None:
+            import tempfile  # late: it is slow to import, and few bodies are large
+
             self._file = tempfile.TemporaryFile()  # noqa: SIM115 - `close` closes it
         unwritten, self._unwritten = self._unwritten, bytearray()
         self._file.seek(0, SEEK_END)

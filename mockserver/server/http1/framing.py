@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import AsyncIterator
-from email.utils import formatdate
 from typing import NamedTuple
 
 from mockserver.server.http1.messages import Response
@@ -117,4 +116,6 @@ _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 
 
 def _date(second: int) -> str:
+    from email.utils import formatdate  # late: it is slow to import, and most responses have a `Date` already
+
     return formatdate(min(max(_FIRST_SECOND, second), _LAST_SECOND), usegmt=True)
