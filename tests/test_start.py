@@ -28,7 +28,6 @@ LATE = {
     "mockserver.server.control.page_access": "a page of the dashboard",
     "mockserver.server.control.replay_document": "a replay document",
     "mockserver.server.control.routes": "a command of the control plane",
-    "mockserver.server.hosted_page.handler": "a link to the hosted page",
     "mockserver.testing": "a test",
     "mockserver.recordings": "`mockserver inspect-recording`",
     "mockserver.verify": "`mockserver verify`",

@@ -12,7 +12,8 @@ import json
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Final, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote
 
 from mockserver.core.operations import dispatch
@@ -31,9 +32,13 @@ from mockserver.server.api.response import (
 from mockserver.server.control import access
 from mockserver.server.dashboard import paths
 from mockserver.server.errors import STATUSES
+from mockserver.server.hosted_page import handler
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.hosting.log_lines import LogContext, command_line
 from mockserver.server.hosting.usage import OF_A_RUN
+
+if TYPE_CHECKING:
+    from mockserver.server.control.page_access import PageAccess
 
 Response = HttpResponse | NoResponse
 After = Callable[[], None]
@@ -84,6 +89,20 @@ def _call(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client
     return map_response(response, logged)
 
 
+def _routes() -> ModuleType:
+    from mockserver.server.control import routes  # late: it is slow to import, and many clients call the API alone
+
+    return routes
+
+
+def _dashboard(host: SandboxHost, hosted: HostedSandbox | None, request: HttpRequest) -> tuple[ModuleType, PageAccess]:
+    """Return the handler of the dashboard, and what its page for this request may read."""
+    from mockserver.server.control.page_access import PageAccess  # late, as the commands that it runs
+    from mockserver.server.dashboard import handler  # late: it loads Jinja
+
+    return handler, PageAccess(host, hosted, request)
+
+
 def _control(
     host: SandboxHost,
     hosted: HostedSandbox | None,
@@ -94,21 +113,17 @@ def _control(
 ) -> HttpResponse:
     """Return the response of the control plane, or a page of it for a browser."""
     if is_page or (host.token is not None and paths.needs_sign_in(request)):
-        from mockserver.server.control.page_access import PageAccess
-        from mockserver.server.dashboard import handler as dashboard  # imported here: it loads Jinja
-
-        page = dashboard.respond(PageAccess(host, hosted, request), request)
+        dashboard, page_access = _dashboard(host, hosted, request)
+        page: HttpResponse | None = dashboard.respond(page_access, request)
         if page is not None:
             return page
-    from mockserver.server.control import routes  # here and below: a suite in process may send calls of the API alone
-
+    routes = _routes()
     begun_us = host.begin_us()
-    response = routes.handle_control_request(host, hosted, request)
+    response: HttpResponse = routes.handle_control_request(host, hosted, request)
     if hosted is not None and response.status == 404 and _is_unknown_page(host, hosted, request):
-        from mockserver.server.control.page_access import PageAccess
-        from mockserver.server.dashboard import handler as dashboard  # imported here, as above
-
-        return dashboard.unknown_page(PageAccess(host, hosted, request), request, response.json()["message"])
+        dashboard, page_access = _dashboard(host, hosted, request)
+        unknown: HttpResponse = dashboard.unknown_page(page_access, request, response.json()["message"])
+        return unknown
     if host.log is not None and request.method not in ("GET", "HEAD"):
         context = hosted.log_context() if hosted is not None else LogContext(secrets=host.tokens())
         took, command = host.since_us(begun_us), routes.command_of(request)
@@ -120,9 +135,7 @@ def _control(
 
 def _is_unknown_page(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest) -> bool:
     """Return True for a path that nothing has, asked by a browser that may see the sandbox."""
-    from mockserver.server.control import routes
-
-    is_lost = paths.is_lost(request) and routes.command_of(request) is None
+    is_lost = paths.is_lost(request) and _routes().command_of(request) is None
     return is_lost and access.is_open_to(host, hosted.id, request)
 
 
@@ -152,8 +165,6 @@ def _media(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, clien
 
 def _visit(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> HttpResponse:
     """Return a page of the hosted flow; a visit is not an exchange of the journal, and yet moves a session."""
-    from mockserver.server.hosted_page import handler
-
     if not handler.is_static_asset(request.target):
         with hosted.sandbox.lock:
             hosted.sandbox.journal.add_command("visit", {"call": parse_call(request)}, *hosted.sandbox.position())
@@ -345,8 +356,6 @@ def _no_sandbox(host: SandboxHost, request: HttpRequest, part: ServerPart) -> Ht
         return _control(host, None, below, is_page=part is DASHBOARD)
     if is_closed:
         # A call that arrives after the end of its sandbox; the limit that has ended it is named.
-        from mockserver.server.hosted_page import handler
-
         if not handler.is_static_asset(request.target):
             host.note_late_call(sandbox_id)
         ended = host.closed.ended.get(sandbox_id)

@@ -84,7 +84,7 @@ class SocketHandler:
         limit = body_limit_bytes(target)
         if limit <= SMALL_MAX_BYTES or (head.length is not None and head.length <= SMALL_MAX_BYTES):
             return limit
-        request = HttpRequest(head.method, target, head.headers, b"", "")
+        request = HttpRequest(method=head.method, target=target, headers=head.headers, body=b"", base_url="")
         if front_controller.may_read_body(self._host, request, self._root):
             return limit
         # A client that waits to be bidden to continue sends nothing.

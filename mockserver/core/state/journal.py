@@ -218,7 +218,9 @@ class Journal:
         self, at: Instant, kind: str, id: str, source: str | None, target: str, cause: Mapping[str, object]
     ) -> None:
         self.last_transition += 1
-        self.transitions.append(Transition(self.last_transition, at, kind, id, source, target, cause))
+        self.transitions.append(
+            Transition(n=self.last_transition, at=at, kind=kind, id=id, source=source, target=target, cause=cause)
+        )
 
     def add_command(
         self, command: str, arguments: Mapping[str, Any], at: Instant, exchanges: int, transitions: int
@@ -227,7 +229,16 @@ class Journal:
         call = arguments.get("call")
         size_bytes = ENTRY_BYTES
         size_bytes += of_call(call) if isinstance(call, Call) else of_json(repr(arguments).encode(errors="replace"))
-        self.commands.append(CommandRecord(at, exchanges, transitions, command, arguments, size_bytes))
+        self.commands.append(
+            CommandRecord(
+                at=at,
+                exchanges=exchanges,
+                transitions=transitions,
+                command=command,
+                arguments=arguments,
+                size_bytes=size_bytes,
+            )
+        )
         self.size_bytes += size_bytes
         if len(self.commands) > COMMANDS_MAX:
             self._drop_command()

@@ -324,17 +324,17 @@ class SandboxState:
     def checkpoint(self) -> Checkpoint:
         """Return a copy of the state, which can be restored any number of times."""
         return Checkpoint(
-            self.clock,
-            {tenant.id: tenant.copy() for tenant in self.tenants.values()},
-            self.keys.copy(),
-            self.choices,
-            tuple(self.timers),
-            self.counters.copy(),
-            tuple(self.events),
-            self.journal.copy(),
-            self.outbox.copy(),
-            self.rule_set.copy(),
-            tuple(self.visits),
+            clock=self.clock,
+            tenants={tenant.id: tenant.copy() for tenant in self.tenants.values()},
+            keys=self.keys.copy(),
+            choices=self.choices,
+            timers=tuple(self.timers),
+            counters=self.counters.copy(),
+            events=tuple(self.events),
+            journal=self.journal.copy(),
+            outbox=self.outbox.copy(),
+            rule_set=self.rule_set.copy(),
+            visits=tuple(self.visits),
         )
 
     def clone(self) -> SandboxState:

@@ -51,6 +51,12 @@ _EXTENDED_NAME = r'"(?:[^"\\]|\\.)*"|;\s*filename\*\s*=\s*(?P<value>[^;"\s]*)'
 _EXTENDED_CHARSETS = ("utf-8", "iso-8859-1", "us-ascii", "ascii")
 
 
+def _parse_options(header: str) -> tuple[str, dict[str, str]]:
+    from werkzeug.http import parse_options_header  # late: it is slow to import, and only uploads need it
+
+    return parse_options_header(header)
+
+
 class _Part(NamedTuple):
     head: bytes
     content: bytes
@@ -74,9 +80,7 @@ def read_upload(content_type: str, body: bytes, files_max: int) -> Upload:
         ApiError: MEDIA_UPLOAD_TOO_MANY_FILES for more parts than `files_max` and `UPLOAD_OTHER_PARTS_MAX`;
             MEDIA_UPLOAD_EMPTY for a part whose head is larger than `PART_HEAD_MAX_BYTES`.
     """
-    from werkzeug.http import parse_options_header
-
-    kind, options = parse_options_header(content_type)
+    kind, options = _parse_options(content_type)
     boundary = options.get("boundary", "")
     if kind.lower() != "multipart/form-data":
         return Upload((), f"the Content-Type {kind!r}" if kind else "no Content-Type")
@@ -113,8 +117,6 @@ def _bounded(parts: Iterator[_Part], files_max: int) -> Iterator[_Part]:
 
 def _file(part: _Part) -> UploadedFile | str:
     """Return the part's file; of any other part, what it is."""
-    from werkzeug.http import parse_options_header
-
     # UTF-8, else Latin-1 (fixed decision `media-file-name`).
     try:
         text = part.head.decode("utf-8")
@@ -126,10 +128,10 @@ def _file(part: _Part) -> UploadedFile | str:
     if "content-disposition" not in headers:
         raise ValueError("a part without a Content-Disposition")
     disposition = re.sub(_ESCAPE, _escaped, headers["content-disposition"])
-    kind, parameters = parse_options_header(disposition)
+    kind, parameters = _parse_options(disposition)
     name = _extended_name(disposition)
     if name is None:
-        name = parse_options_header(re.sub(_EXTENDED_NAME, _quoted, disposition))[1].get("filename")
+        name = _parse_options(re.sub(_EXTENDED_NAME, _quoted, disposition))[1].get("filename")
     if name is None:
         name = parameters.get("filename")
     if kind.lower() != "form-data":

@@ -125,7 +125,7 @@ class NoResponse(NamedTuple):
             return TimeoutError("timed out")
         if self.reason == "reset":
             return ConnectionResetError(ECONNRESET, "Connection reset by peer")
-        from http.client import RemoteDisconnected
+        from http.client import RemoteDisconnected  # late: it is slow to import
 
         return RemoteDisconnected("Remote end closed connection without response")
 

@@ -92,7 +92,7 @@ def error_page(status: int) -> PageView:
 
 def redirect(location: str, step: str) -> PageView:
     """Return a redirect, which the browser follows with GET."""
-    return PageView(303, "", step, {}, location)
+    return PageView(status=303, page="", step=step, variables={}, location=location)
 
 
 def flow_path(page_request: PageRequest, flow: HostedFlow, page: str, *, is_refused: bool = False) -> str:

@@ -46,12 +46,13 @@ from mockserver.server.hosting.snapshot import HostedSnapshot
 from mockserver.server.hosting.tracked_choices import TrackedChoices
 from mockserver.server.hosting.usage import Ended, Totals, Usage
 from mockserver.server.http1 import real_time
+from mockserver.server.webhooks.dispatcher import Scheduler, WebhookDispatcher
 from mockserver.server.webhooks.event_loops import LoopBlocked
+from mockserver.server.webhooks.sender import HttpSender
 
 if TYPE_CHECKING:
     from mockserver.coverage.coverage import Coverage
     from mockserver.server.hosting.coverage import SandboxCoverage
-    from mockserver.server.webhooks.dispatcher import Scheduler, WebhookDispatcher
 
 DEFAULT_ID = "default"
 IN_PROCESS_HOST = "mockserver.test"  # a name that does not resolve (RFC 6761): never a real request
@@ -120,9 +121,6 @@ class HostedSandbox:
         if self._dispatch is None:
             with self._creation_lock:
                 if self._dispatch is None:
-                    from mockserver.server.webhooks.dispatcher import WebhookDispatcher
-                    from mockserver.server.webhooks.sender import HttpSender
-
                     sender = HttpSender(self.host.allow_webhook_hosts, self.host.webhook_timeout_seconds)
                     self._dispatch = WebhookDispatcher(
                         self.sandbox, sender, lambda: self.host.background, self._log_attempts
@@ -141,7 +139,13 @@ class HostedSandbox:
     def log_context(self) -> LogContext:
         """Return what each line of the log shows of this sandbox."""
         with self.sandbox.lock:
-            return LogContext(self.id, self.prefix, self.labels, self.sandbox.now, self.sandbox.secrets())
+            return LogContext(
+                sandbox=self.id,
+                prefix=self.prefix,
+                labels=self.labels,
+                now=self.sandbox.now,
+                secrets=self.sandbox.secrets(),
+            )
 
     def log_call(self, request: HttpRequest, begun_us: Duration | None, response: HttpResponse | NoResponse) -> None:
         """Write a call of the API to the server's log, if it has one; `begun_us` is what `SandboxHost.begin_us` returned."""
@@ -270,8 +274,16 @@ class HostedSandbox:
         copy = state.clone()
         if isinstance(copy.choices, TrackedChoices):
             copy.choices = dict(copy.choices)  # a view of a choice does not count as a use of it
-        place = self.id, self.base_url, self.prefix
-        return HostedSnapshot(copy, self.config, self.initial_checkpoint, state.runtime, *place, self.host.failures)
+        return HostedSnapshot(
+            state=copy,
+            config=self.config,
+            initial=self.initial_checkpoint,
+            runtime=state.runtime,
+            id=self.id,
+            base_url=self.base_url,
+            prefix=self.prefix,
+            failures=self.host.failures,
+        )
 
     def _finish_command(self, recorded: str | None, arguments: Mapping[str, Any], before: Position) -> None:
         """Record a command that has run."""
@@ -525,7 +537,9 @@ class SandboxHost:
         sandbox.tokens = self.tokens
         created = fill(sandbox, document, config.given)
         with self._lock:
-            hosted = HostedSandbox(id, sandbox, self, sandbox.now, config, created)
+            hosted = HostedSandbox(
+                id=id, sandbox=sandbox, host=self, created_at=sandbox.now, config=config, created=created
+            )
             # Weak: so a closed sandbox, which may have a million chats, is freed without the garbage collector.
             elapse = WeakMethod(hosted.elapse)
             host_runtime.pass_time = lambda by: (method := elapse()) is not None and method(by)

@@ -286,7 +286,7 @@ class Server:
             connected.setblocking(False)
             with suppress(OSError):  # it is closed
                 connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection = Connection(loop, connected, client, self._config, shared)
+            connection = Connection(loop=loop, connected=connected, client=client, config=self._config, shared=shared)
             self._open.add(connection)
             connection.start()
 
