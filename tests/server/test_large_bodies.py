@@ -367,7 +367,7 @@ host = SandboxHost()
 hosted = host.create(SandboxConfig("demo"), id=DEFAULT_ID)
 with Server(SocketHandler(host), error_body=error_body, log=lambda line: None) as server:
     client = socket.create_connection(("127.0.0.1", server.port))
-    head = ["POST /v1/messaging/media HTTP/1.1", "Host: x", f"X-API-Key: {hosted.tenant.secret_key}", "Expect: 100-continue"]
+    head = ["POST /v1/messaging/media HTTP/1.1", "Host: localhost", f"X-API-Key: {hosted.tenant.secret_key}", "Expect: 100-continue"]
     client.sendall("\\r\\n".join([*head, "Content-Length: 3000000", "", ""]).encode())
     assert client.recv(100).startswith(b"HTTP/1.1 100")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
