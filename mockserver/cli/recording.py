@@ -5,12 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import Final, TextIO
 
 from mockserver._files import write_whole
-
-if TYPE_CHECKING:
-    from mockserver.verify.histories.exchanges import Recording
 
 _FILES: Final = "HAR, cassette of vcrpy, or journal or replay document of a sandbox"
 _URL: Final = "part of the addresses before /v1 (default: the one that most calls of the API have)"
@@ -25,13 +22,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "--profile-out", type=Path, metavar="FILE", help="save the settled choices, for `mockserver serve --profile`"
     )
     command.add_argument(
-        "--scenario-out", type=Path, metavar="FILE", help="save a scenario that behaves as the recording shows"
-    )
-    command.add_argument(
-        "--play",
-        type=Path,
-        metavar="SCENARIO",
-        help="send the calls to a sandbox of this scenario, and compare its answers",
+        "--scenario-out", type=Path, metavar="FILE", help="save a scenario with what the recording saw first"
     )
     command.add_argument(
         "--questions", action="store_true", help="print the fewest further calls that would show more, as lines of curl"
@@ -50,26 +41,23 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     Judge a recording, and print what it shows.
 
     Returns:
-        0, or 1 if the service broke a sentence of the document, with --play if an answer differs. A file that is no recording
-        raises a ValueError, for 2.
+        0, or 1 if the service broke a sentence of the document. A file that is no recording raises a ValueError, for 2.
     """
     from mockserver.contract.text import printable
     from mockserver.recordings import questions
     from mockserver.recordings.learning import profile
     from mockserver.recordings.reading import read_recording
     from mockserver.recordings.report import lines, report_on
-    from mockserver.recordings.worlds import world
+    from mockserver.recordings.seeding import seeded_scenario
 
     recording = read_recording(*options.files, url=options.url)
-    if options.play is not None:
-        return _play(options, recording, out)
     report = report_on(recording, options.keep)
     written: list[str] = []
     if options.profile_out is not None:
         write_whole(options.profile_out, profile(report.choices, report.recording.sources))
         written.append(f"{options.profile_out}")
     if options.scenario_out is not None:
-        scenario = world(report.recording, report.choices)
+        scenario = seeded_scenario(report.recording, report.choices)
         write_whole(options.scenario_out, scenario.as_yaml())
         count = len(scenario.comments)
         written.append(f"{options.scenario_out} ({count} comment{'s' * (count != 1)} on what could not be known)")
@@ -83,31 +71,6 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         if written:
             print(f"written: {', '.join(written)}", file=out)
     return 1 if report.service.broken else 0
-
-
-def _play(options: argparse.Namespace, recording: Recording, out: TextIO) -> int:
-    """Play a recording on a scenario, print each difference, and return 0, or 1 if there is one."""
-    from mockserver.contract.text import printable
-    from mockserver.recordings.masking import Masker, salt_of
-    from mockserver.recordings.playing import play
-    from mockserver.scenario.documents import read_file
-
-    masked = Masker(salt_of(recording), options.keep).recording(recording)
-    differences = play(read_file(options.play), masked, recording)
-    if options.json:
-        print(json.dumps([row._asdict() for row in differences], ensure_ascii=False, indent=2), file=out)
-    else:
-        for row in differences:
-            print(printable(str(row)), file=out)
-        calls = sum(exchange.request_body is not None for exchange in recording.exchanges)
-        bodiless = len(recording.exchanges) - calls
-        left_out = f" ({bodiless} without the body of the request left out)" if bodiless else ""
-        count = len(differences)
-        print(
-            f"{calls} call{'s' * (calls != 1)} played{left_out}, {count or 'no'} difference{'s' * (count != 1)}",
-            file=out,
-        )
-    return 1 if differences else 0
 
 
 def judge_conduct(options: argparse.Namespace, out: TextIO) -> int:
