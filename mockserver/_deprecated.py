@@ -38,9 +38,7 @@ _SETTINGS: Final = {
     "failures": ("failures-dir", ("serve", "play", "fleet")),
     "no-reason": ("no-reason-header", ("serve", "play", "fleet")),
 }
-FORMER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
-    {"conduct": "lint-client", "recording": "inspect-recording", "replay": "replay-calls"}
-)
+FORMER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType({"replay": "replay-calls"})
 
 # By name, as `docs/reference/public-interface.txt` has it; docs/stability.md states when a row may go.
 DEPRECATED: Final[Mapping[str, Deprecation]] = MappingProxyType(

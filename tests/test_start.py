@@ -21,7 +21,7 @@ LATE = {
     "http.client": "a call of another server",
     **{
         f"mockserver.cli.{name}": "that command"
-        for name in ("coverage", "explore", "fleet", "health", "listing", "recording", "verify")
+        for name in ("coverage", "explore", "fleet", "health", "judge", "listing", "probe")
     },
     "mockserver.cli.play_log": "`mockserver play`",
     "mockserver.conduct.judge": "a report of findings",
@@ -33,8 +33,8 @@ LATE = {
     "mockserver.server.control.routes": "a command of the control plane",
     "mockserver.server.hosted_page.handler": "a link to the hosted page",
     "mockserver.testing": "a test",
-    "mockserver.recordings": "`mockserver inspect-recording`",
-    "mockserver.verify": "`mockserver verify`",
+    "mockserver.recordings": "`mockserver judge`",
+    "mockserver.verify": "`mockserver probe`",
     "random": "nothing but `email.utils`",
     "secrets": "an address beyond loopback",
     "shutil": "the width of a terminal, for help",

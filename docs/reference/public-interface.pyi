@@ -173,6 +173,7 @@ class ExploreReport(ReportOfFindings):
     findings: Sequence[ExploreFinding]
     left_behind: Mapping[str, Sequence[Placement]]
     matrix: Mapping[tuple[str, str], Mapping[Verdict, int]]
+    of_command: bool
     options: ExploreOptions
     runs: int
     seconds: float

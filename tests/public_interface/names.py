@@ -25,7 +25,7 @@ from mockserver.contract.choices import CHOICES
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.effects import ALIASES, EFFECTS
 from mockserver.pytest_plugin.options import TRACE_MODES
-from mockserver.recordings.report import report_on
+from mockserver.recordings.report import RecordingReport
 from mockserver.scenario import library
 from mockserver.server.control.routes import ROUTES, query_names
 from mockserver.server.errors import STATUSES
@@ -197,8 +197,9 @@ def _files() -> Iterator[str]:
     for place, row in (("clauses", ClauseResult), ("choices", ChoiceResult), ("clauses[].proofs", ExchangeExcerpt)):
         yield from (f"verify report.{place}[].{name}" for name in row._fields)
     yield from value_facts("verify report", VerifyReport("", 0, 0.0, (), (), (), 0, "").as_json())
-    for command in ("choices", "clauses", "lint-client", "conduct", "scenarios", "docs", "skill"):
+    for command in ("choices", "clauses", "scenarios", "docs", "skill"):
         yield from value_facts(f"mockserver {command} --json", _printed(command), frozenset(("means",)))
+    yield from value_facts("mockserver clauses --conduct --json", _printed("clauses", "--conduct"))
 
 
 def _forgetful(sandbox: mockserver.Sandbox) -> None:
@@ -217,12 +218,12 @@ def _recorded(server: MockServer) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "calls.har")
         file.write_text(json.dumps(sandbox.log.har()), encoding="utf-8")
-        return report_on(mockserver.read_recording(file)).as_json()
+        return RecordingReport(mockserver.read_recording(file)).as_json()
 
 
-def _printed(command: str) -> Any:
+def _printed(*command: str) -> Any:
     with contextlib.redirect_stdout(io.StringIO()) as out:
-        cli.main([command, "--json"])
+        cli.main([*command, "--json"])
     return json.loads(out.getvalue())
 
 

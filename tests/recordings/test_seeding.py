@@ -11,7 +11,7 @@ import pytest
 from mockserver import MockServer, cli
 from mockserver._json import JSON
 from mockserver.recordings.reading import read_recording
-from mockserver.recordings.report import report_on
+from mockserver.recordings.report import RecordingReport
 from mockserver.recordings.seeding import SeededScenario, seeded_scenario
 from mockserver.scenario.documents import read_file
 from mockserver.server.hosting.config import SandboxConfig
@@ -27,7 +27,7 @@ SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 
 def written(file: Path) -> SeededScenario:
     """Return the scenario of a recording."""
-    report = report_on(read_recording(file))
+    report = RecordingReport(read_recording(file))
     return seeded_scenario(report.recording, report.choices)
 
 
@@ -49,7 +49,7 @@ def test_the_scenario_of_a_browser_is_one_that_a_server_takes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], mockserver_server: MockServer
 ) -> None:
     file = tmp_path / "seen.yaml"
-    cli.main(["inspect-recording", str(FILE), "--scenario-out", str(file)])
+    cli.main(["judge", str(FILE), "--scenario-out", str(file)])
     assert f"written: {file} (" in capsys.readouterr().out
 
     with mockserver_server.sandbox(str(file)) as sandbox:
@@ -211,7 +211,7 @@ def test_the_scenario_of_a_life_is_valid_and_has_its_settled_choices(tmp_path: P
     with MockServer() as server:
         for seed in range(LIVES):
             for life in (life_of, life_of_two):
-                report = report_on(life(server, tmp_path, seed))
+                report = RecordingReport(life(server, tmp_path, seed))
                 document = seeded_scenario(report.recording, report.choices).document
                 hosted = SandboxHost().create(SandboxConfig(document))
                 settled = {row.id: row.options[0] for row in report.choices if row.state == "settled"}

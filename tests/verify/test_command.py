@@ -37,7 +37,7 @@ def _arguments(sandbox: Sandbox, *more: str) -> list[str]:
         sandbox.admin.keys(OTHER_TENANT)[0],
     ]
     # A rate that a test can wait for; the wall's clock is the command's own.
-    return ["verify", sandbox.base_url, *keys, *given, "--rate", "1000", *more]
+    return ["probe", sandbox.base_url, *keys, *given, "--rate", "1000", *more]
 
 
 def _keys(sandbox: Sandbox) -> list[str]:
@@ -51,7 +51,7 @@ def test_the_profile_that_is_saved_makes_the_mock_behave_so(
     file = tmp_path / "profile.yaml"
     with world(mockserver_server, chosen) as sandbox:
         leave = ("--allow-writes", "--allow-sends")
-        code = cli.main(_arguments(sandbox, *leave, "--write-profile", str(file)))
+        code = cli.main(_arguments(sandbox, *leave, "--profile-out", str(file)))
     saved = dict(read_file(file)["choices"])
     with mockserver_server.sandbox("demo", choices=saved) as learnt:
         held = {
@@ -88,7 +88,7 @@ def test_no_output_or_file_contains_a_key(
     with world(mockserver_server) as sandbox:
         keys = _keys(sandbox)
         for form in ([], ["--json"]):
-            cli.main(_arguments(sandbox, "--allow-writes", "--write-profile", str(file), *form))
+            cli.main(_arguments(sandbox, "--allow-writes", "--profile-out", str(file), *form))
     printed = capsys.readouterr()
 
     assert [] == [key for key in keys for place in (*printed, file.read_text(encoding="utf-8")) if key in place]
@@ -124,7 +124,7 @@ def test_the_key_may_be_read_from_the_environment(
 ) -> None:
     with world(mockserver_server) as sandbox:
         monkeypatch.setenv("MOCKSERVER_KEY", sandbox.secret_key)
-        code = cli.main(["verify", sandbox.base_url, "--rate", "1000"])
+        code = cli.main(["probe", sandbox.base_url, "--rate", "1000"])
 
     assert 0 == code
     assert "0 broken" in capsys.readouterr().out
@@ -147,7 +147,7 @@ def test_the_key_may_be_read_from_the_environment(
 def test_what_cannot_be_run_is_refused_without_a_word_of_the_key(
     arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = cli.main(["verify", "http://service.example", *arguments])
+    code = cli.main(["probe", "http://service.example", *arguments])
 
     output = capsys.readouterr().err
     assert 2 == code
@@ -175,7 +175,7 @@ def test_an_address_that_is_not_a_base_url_is_refused(url: str, problem: str) ->
 
 def test_blank_lines_part_the_report(mockserver_server: MockServer, capsys: pytest.CaptureFixture[str]) -> None:
     with world(mockserver_server) as sandbox:
-        cli.main(["verify", sandbox.base_url, "--key", sandbox.secret_key, "--rate", "1000"])
+        cli.main(["probe", sandbox.base_url, "--key", sandbox.secret_key, "--rate", "1000"])
 
     printed = capsys.readouterr().out
     assert "\\n" not in printed
@@ -195,7 +195,7 @@ def test_a_base_url_may_end_as_it_likes(mockserver_server: MockServer) -> None:
 
 def test_a_run_that_ends_early_is_not_a_success(mockserver: Sandbox, capsys: pytest.CaptureFixture[str]) -> None:
     mockserver.on("*").skip(1).times(1000).drop("before")
-    code = cli.main(["verify", mockserver.base_url, "--key", mockserver.secret_key, "--rate", "1000"])
+    code = cli.main(["probe", mockserver.base_url, "--key", mockserver.secret_key, "--rate", "1000"])
 
     assert 2 == code
     assert "The run ended early: GET /v1/message-templates/" in capsys.readouterr().out
@@ -244,7 +244,7 @@ def test_a_profile_of_nothing_is_a_profile(mockserver_server: MockServer, tmp_pa
 
 
 def _refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = cli.main(["verify", *arguments])
+    code = cli.main(["probe", *arguments])
     return code, *capsys.readouterr()
 
 

@@ -20,7 +20,6 @@ from mockserver.verify.histories.evidence import EPOCH, Cited, History
 from mockserver.verify.histories.exchanges import RecordedDelivery, Recording
 from mockserver.verify.histories.verdicts import Contradiction, Verdicts
 from mockserver.verify.report import ClauseResult, VerifyReport
-from mockserver.version import REPORT_VERSION
 
 _LINE_CHARS: Final = 160
 _CHATS: Final = "a recording does not show the chats of an audience"
@@ -29,7 +28,7 @@ _KEYS: Final = "a recording does not show to whom a key belongs, and recorders m
 _NO_KEY: Final = "the recording has no keys, which show that calls are of one tenant"
 _OPEN: Final = "the document leaves it open"
 _UPLOADS: Final = "the limits and accepted types are not documented, and recorders leave out the contents of files"
-_ADVICE: Final = "it is advice to clients: see `mockserver lint-client --from`"
+_ADVICE: Final = "it is advice to clients: see `mockserver judge --client`"
 # Why no recording shows that a clause is broken.
 NOT_VISIBLE: Final[Mapping[str, str]] = {
     "base.prefix": "calls of other paths are left out",
@@ -188,20 +187,14 @@ class ServiceReport(NamedTuple):
         """Return the contradictions that break a clause."""
         return [row for row in self.verdicts.contradictions if row.clause == clause]
 
-    def as_json(self) -> JSON:
-        """Return the rows of `mockserver verify --json`, each with its contradictions."""
+    def as_json(self) -> list[JSON]:
+        """Return a row for each clause, with the contradictions that break it."""
         rows = []
         for row in self.clauses:
             proofs = [proof._asdict() for proof in row.proofs]
             contradictions = [self.contradiction_json(each) for each in self.contradictions(row.id)]
             rows.append(row._asdict() | {"proofs": proofs, "contradictions": contradictions})
-        return {
-            "version": REPORT_VERSION,
-            "files": list(self.recording.sources),
-            "exchanges": len(self.recording.exchanges),
-            "deliveries": len(self.recording.deliveries),
-            "clauses": rows,
-        }
+        return rows
 
     def contradiction_json(self, row: Contradiction) -> JSON:
         """Return a contradiction with the exchanges and deliveries that show it."""

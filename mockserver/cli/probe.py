@@ -1,4 +1,4 @@
-"""The subcommand `verify`: its options, one run against a service, and the judgement of a recording."""
+"""The command `probe`: its options, and one run against a service."""
 
 from __future__ import annotations
 
@@ -23,24 +23,8 @@ _KEY_MIN_CHARS = 8
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of `mockserver verify`."""
-    command.add_argument(
-        "url", metavar="URL", nargs="?", default="", help="base url of the service, such as https://crm.example/api"
-    )
-    command.add_argument(
-        "--from",
-        dest="recordings",
-        nargs="+",
-        type=Path,
-        metavar="FILE",
-        help="judge the service that answered in a recording instead: a HAR, a cassette, a journal or a replay document",
-    )
-    command.add_argument(
-        "--url", dest="prefix", metavar="PREFIX", help="with --from: the part of the recorded addresses before /v1"
-    )
-    command.add_argument(
-        "--keep", action="append", default=[], metavar="FIELD", help="with --from: print the texts of this field"
-    )
+    """Add the options of `mockserver probe`."""
+    command.add_argument("url", metavar="URL", help="base url of the service, such as https://crm.example/api")
     command.add_argument(
         "--key", help=f"secret key of a tenant; the variable {KEY_VARIABLE} is used if this option is absent"
     )
@@ -63,7 +47,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="also start drafts, only with an empty audience; requires --allow-writes",
     )
     command.add_argument(
-        "--write-profile", metavar="FILE", help="save the observed options, for `mockserver serve --profile FILE`"
+        "--profile-out", metavar="FILE", help="save the observed options, for `mockserver serve --profile FILE`"
     )
     command.add_argument("--rate", type=float, default=10, help="maximum of calls per second (default: %(default)s)")
     command.add_argument("--json", action="store_true", help="print the report as JSON")
@@ -76,10 +60,6 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     Returns:
         0 if no clause is broken and no choice contradictory, 1 if one is, 2 if the run ended early.
     """
-    if options.recordings:
-        return _judge_recording(options, out)
-    if not options.url:
-        raise ValueError("got no URL; expected the base url of a service, or --from with a recording")
     from mockserver.contract.text import printable
     from mockserver.verify import report as reporting
     from mockserver.verify.run import verify
@@ -96,33 +76,13 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         report = verify(transport, run_settings, rate_limiter, options.url, progress)
     finally:
         transport.close()
-    if options.write_profile:
-        write_whole(Path(options.write_profile), reporting.profile(report))
+    if options.profile_out:
+        write_whole(Path(options.profile_out), reporting.profile(report))
     if options.json:
         print(json.dumps(report.as_json(), ensure_ascii=False, indent=2), file=out)
     else:
         print("\n".join(map(printable, reporting.lines(report))), file=out)
     return 2 if report.stopped else 0 if report.is_clean else 1
-
-
-def _judge_recording(options: argparse.Namespace, out: TextIO) -> int:
-    """Judge a service by a recording, print the report, and return 0, or 1 if a clause is broken."""
-    from mockserver.contract.text import printable
-    from mockserver.recordings.masking import Masker, salt_of
-    from mockserver.recordings.reading import read_recording
-    from mockserver.recordings.report import intake_lines
-    from mockserver.verify.histories.report import judge_service, lines
-
-    if options.url:
-        raise ValueError(f"got the service {options.url} and a recording; expected one of them (--url takes a prefix)")
-    plain = read_recording(*options.recordings, url=options.prefix)
-    masker = Masker(salt_of(plain), options.keep)
-    report = judge_service(masker.recording(plain), plain, masker.sentence)
-    if options.json:
-        print(json.dumps(report.as_json(), ensure_ascii=False, indent=2), file=out)
-    else:
-        print("\n".join(map(printable, [*intake_lines(report.recording), *lines(report)])), file=out)
-    return 1 if report.broken else 0
 
 
 def _check_access(transport: HttpTransport, key: str, url: str) -> None:
