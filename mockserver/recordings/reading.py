@@ -25,7 +25,7 @@ from mockserver.contract.text import brief, json_value
 from mockserver.recordings import cassettes, har, journals
 from mockserver.recordings.entries import Entry, RecordingError
 from mockserver.server.api.router import route
-from mockserver.verify.histories.exchanges import RecordedDelivery, RecordedExchange, Recording
+from mockserver.verify.histories.exchanges import RecordedDelivery, RecordedExchange, Recording, trouble_of
 
 STREAMED_FROM_BYTES: Final = 32 * 2**20  # smaller files are read as a whole, which is faster
 _CHUNK_BYTES = 2**20
@@ -278,24 +278,6 @@ def _body_without_keys(body: bytes | None) -> bytes | None:
     if not body or not (b"sk_" in body or b"pk_" in body or b"whsec_" in body):
         return body
     return _without_keys(body.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-
-
-def trouble_of(status: int | None, headers: Mapping[str, str], body: bytes | None, method: str) -> str | None:
-    """Return why an answer is not the service's word, as a kind of `NOT_THE_SERVICE`; None if it is."""
-    if status is None:
-        return "no-answer"
-    if method == "HEAD":
-        return None
-    value = json_value(body or b"")
-    if status >= 500:
-        has_error = isinstance(value, dict) and {"statusCode", "code"} <= value.keys()
-        return None if has_error else "other-failure"
-    if body is None or status == 204 or headers.get("content-length") == "0":
-        return None
-    if value is None and body.strip() != b"null":
-        is_json = "json" in headers.get("content-type", "") or not body
-        return "broken-body" if is_json and not body.lstrip().startswith(b"<") else "proxy-page"
-    return None
 
 
 # What a document without members is, in a message.

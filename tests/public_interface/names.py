@@ -33,7 +33,9 @@ from mockserver.testing import bodies
 from mockserver.testing.explore.placements import ExploreStep
 from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS
 from mockserver.testing.explore.verdicts import ORDER
-from mockserver.verify.report import ChoiceResult, ClauseResult, ExchangeExcerpt, VerifyReport
+from mockserver.verify.histories.exchanges import Recording
+from mockserver.verify.histories.report import ClauseResult, Proof
+from mockserver.verify.run import ProbeRun
 from mockserver.version import REPORT_VERSION, SCENARIO_VERSION, TRACE_VERSION
 from tests.public_interface import python_names
 from tests.public_interface.shapes import schema_facts, value_facts
@@ -194,9 +196,11 @@ def _files() -> Iterator[str]:
         yield from value_facts("explore report.tests[].findings[].placements[][]", step.as_json())
     yield from value_facts("conduct report", {"version": REPORT_VERSION, "findings": []})
     yield from (f"conduct report.findings[].{name}" for name in ("test", *Finding._fields))
-    for place, row in (("clauses", ClauseResult), ("choices", ChoiceResult), ("clauses[].proofs", ExchangeExcerpt)):
-        yield from (f"verify report.{place}[].{name}" for name in row._fields)
-    yield from value_facts("verify report", VerifyReport("", 0, 0.0, (), (), (), 0, "").as_json())
+    for place, fields in (("", ClauseResult._fields), (".proofs[]", Proof._fields)):
+        yield from (f"recording report.service.clauses[]{place}.{name}" for name in fields)
+    yield from value_facts(
+        "probe report", ProbeRun(Recording([], [], {}, ""), {}, (), 0, "").as_json(), frozenset(("incomplete",))
+    )
     for command in ("choices", "clauses", "scenarios", "docs", "skill"):
         yield from value_facts(f"mockserver {command} --json", _printed(command), frozenset(("means",)))
     yield from value_facts("mockserver clauses --conduct --json", _printed("clauses", "--conduct"))

@@ -12,7 +12,7 @@ from mockserver import MockServer, cli
 from mockserver._json import JSON
 from mockserver.contract import clauses
 from mockserver.verify.histories.report import CHECKS, NOT_VISIBLE
-from mockserver.verify.passive_checks import RESPONSE_CHECKS, RUN_CHECKS
+from mockserver.verify.passive_checks import ANSWER_CHECKS, TEXT_CHECK
 from tests.recordings.hars import entry, write
 from tests.recordings.honest import Bent, honest_life
 from tests.recordings.lies import LIES
@@ -47,7 +47,7 @@ def test_a_broken_clause_is_printed_with_its_values_its_exchanges_and_what_it_as
     place = next(n for n, line in enumerate(lines) if line.startswith("  broken      send.counts"))
 
     assert 1 == status
-    assert lines[0].startswith("life.har: 56 exchanges of 14 operations")
+    assert lines[0].startswith("life.har: 59 exchanges of 15 operations")
     assert "sentCount 28; then 5" in lines[place + 1]
     for line, number in zip(lines[place + 2 : place + 4], (14, 16), strict=True):
         assert re.match(
@@ -106,9 +106,7 @@ def test_a_prefix_chooses_the_service(tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_a_clause_is_judged_or_has_a_reason_why_no_recording_shows_it() -> None:
     ids = {row.id for row in clauses.read() if not row.id.startswith("advice.")}
-    by_check = (
-        [row.clauses for row in RESPONSE_CHECKS] + [row.clauses for row in RUN_CHECKS] + [row.clauses for row in CHECKS]
-    )
+    by_check = [*(row.clauses for row in (*ANSWER_CHECKS, TEXT_CHECK)), *(row.clauses for row in CHECKS)]
     judged = {clause for clauses_of_check in by_check for clause in clauses_of_check}
 
     assert set() == {*judged, *NOT_VISIBLE} - ids

@@ -193,10 +193,17 @@ class History:
     Attributes:
         exchanges: Those whose answer is the service's word, and those without one.
         deliveries: Events about sessions of these exchanges.
+        keyed_sources: The files that have the keys of calls.
     """
 
-    def __init__(self, exchanges: Sequence[RecordedExchange], deliveries: Iterable[RecordedDelivery] = ()) -> None:
+    def __init__(
+        self,
+        exchanges: Sequence[RecordedExchange],
+        deliveries: Iterable[RecordedDelivery] = (),
+        keyed_sources: frozenset[str] = frozenset(),
+    ) -> None:
         self.exchanges = exchanges
+        self.keyed_sources = keyed_sources
         of_sessions = (exchange for exchange in exchanges if exchange.operation in _OF_SESSIONS)
         known = {row.id for exchange in of_sessions for row in _sightings(exchange)}
         events = [(delivery, _event(delivery)) for delivery in deliveries]

@@ -217,9 +217,9 @@ def links(history: History, verdicts: Verdicts) -> None:
             url = row.shown.get("url")
             if not isinstance(url, str):
                 continue
-            verdicts.judge(
-                "session.url", url != id, [row.cited], id, ("a sessionId", "a url that is the same"), ONE_ANSWER
-            )
+            is_another = url.rpartition("/")[2] != id
+            values = "a sessionId", "a url that is the same, or ends with it"
+            verdicts.judge("session.url", is_another, [row.cited], id, values, ONE_ANSWER)
             first = owners.setdefault(url, row)
             values = f"a url of {first.id}", f"the same url of {id}"
             verdicts.judge("session.url", first.id == id, [first.cited, row.cited], id, values)
