@@ -27,16 +27,16 @@ def entries(rows: Iterable[Any], name: str) -> Iterator[Entry]:
             raise RecordingError(f"{place}: got no method, uri and status code; expected an interaction of vcrpy")
         response_headers = list(_headers(response))
         yield Entry(
-            place,
-            method.upper(),
-            url,
-            list(_headers(request)),
-            _body(request.get("body")) or b"",
-            None,
-            None,
-            answer_status(code, place),
-            response_headers,
-            decompressed(_body(response.get("body")) or b"", dict(response_headers)),
+            place=place,
+            method=method.upper(),
+            url=url,
+            request_headers=list(_headers(request)),
+            request_body=_body(request.get("body")) or b"",
+            started=None,
+            ended=None,
+            status=answer_status(code, place),
+            response_headers=response_headers,
+            response_body=decompressed(_body(response.get("body")) or b"", dict(response_headers)),
             is_ordered=True,
         )
 

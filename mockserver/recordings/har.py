@@ -41,16 +41,16 @@ def entries(rows: Iterable[Any], name: str, open_file: OpenFile) -> Iterator[Ent
         request_headers, response_headers = _with_type(_headers(request), request), _headers(response)
         status = answer_status(response.get("status"), place)
         yield Entry(
-            place,
-            method.upper(),
-            url,
-            request_headers,
-            _request_body(request, method.upper(), request_headers, open_file),
-            started,
-            ended,
-            status,
-            response_headers,
-            _response_body(response, status, method.upper(), response_headers, open_file)
+            place=place,
+            method=method.upper(),
+            url=url,
+            request_headers=request_headers,
+            request_body=_request_body(request, method.upper(), request_headers, open_file),
+            started=started,
+            ended=ended,
+            status=status,
+            response_headers=response_headers,
+            response_body=_response_body(response, status, method.upper(), response_headers, open_file)
             if status is not None
             else b"",
             is_ordered=_has_order_of_calls(row.get("_mockserver")),

@@ -171,7 +171,15 @@ class _Propagation:
             state, options, why = "contradicted", (), self._contradicted[id]
         elif len(options) == len(choice.options):
             state, options, why = "not-shown", (), _why_not_shown(id)
-        return LearnedChoice(id, choice.question, state, options, tuple(exchanges), tuple(deliveries), why)
+        return LearnedChoice(
+            id=id,
+            question=choice.question,
+            state=state,
+            options=options,
+            exchanges=tuple(exchanges),
+            deliveries=tuple(deliveries),
+            why=why,
+        )
 
 
 def profile(learnt: Iterable[LearnedChoice], sources: Iterable[str]) -> str:

@@ -19,6 +19,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 from urllib.parse import urlsplit
 
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
 from mockserver._json import JSON
 from mockserver.contract.lifecycles import EVENTS
 from mockserver.contract.text import brief, json_value
@@ -151,7 +154,9 @@ class _Intake:
             _delivery(number, entry, source)
             for number, (entry, source) in enumerate(sorted(self._deliveries, key=lambda pair: pair[0].started or 0), 1)
         ]
-        return Recording(exchanges, deliveries, dict(left_out), prefix, sources)
+        return Recording(
+            exchanges=exchanges, deliveries=deliveries, left_out=dict(left_out), prefix=prefix, sources=sources
+        )
 
 
 def _split(url: str) -> tuple[str, str, str]:
@@ -214,23 +219,23 @@ def _exchange(index: int, entry: Entry, source: str, path: str) -> RecordedExcha
     request_headers, response_headers = _merged(entry.request_headers), _merged(entry.response_headers)
     started = index if entry.started is None else entry.started
     return RecordedExchange(
-        index,
-        source,
-        entry.method,
-        _without_keys(path),
-        match.target.id if match.target is not None and entry.method != "HEAD" else None,
-        match.params,
-        request_headers,
-        _body_without_keys(entry.request_body),
-        started,
-        started if entry.ended is None else entry.ended,
-        entry.status,
-        response_headers,
-        entry.response_body,
-        request_headers.get("x-api-key"),
-        trouble_of(entry.status, response_headers, entry.response_body, entry.method),
-        entry.started is not None,
-        entry.is_ordered,
+        index=index,
+        source=source,
+        method=entry.method,
+        path=_without_keys(path),
+        operation=match.target.id if match.target is not None and entry.method != "HEAD" else None,
+        params=match.params,
+        request_headers=request_headers,
+        request_body=_body_without_keys(entry.request_body),
+        started=started,
+        ended=started if entry.ended is None else entry.ended,
+        status=entry.status,
+        response_headers=response_headers,
+        response_body=entry.response_body,
+        key=request_headers.get("x-api-key"),
+        trouble=trouble_of(entry.status, response_headers, entry.response_body, entry.method),
+        is_timed=entry.started is not None,
+        is_ordered=entry.is_ordered,
     )
 
 
@@ -239,7 +244,14 @@ def _delivery(index: int, entry: Entry, source: str) -> RecordedDelivery:
     ended = started if entry.ended is None else entry.ended
     url = _without_keys(entry.url.partition("?")[0])
     return RecordedDelivery(
-        index, source, _merged(entry.request_headers), entry.request_body or b"", started, ended, entry.status, url
+        index=index,
+        source=source,
+        headers=_merged(entry.request_headers),
+        body=entry.request_body or b"",
+        started=started,
+        ended=ended,
+        status=entry.status,
+        url=url,
     )
 
 
@@ -355,9 +367,6 @@ def _entries_of_format(document: Any, path: Path) -> Iterator[Entry]:
 
 
 def _yaml_document(path: Path) -> Any:
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
     try:
         return YAML(typ="safe", pure=False).load(path.read_bytes())
     except (YAMLError, ValueError, RecursionError):

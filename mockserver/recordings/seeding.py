@@ -14,6 +14,8 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qs
 
+from ruamel.yaml import YAML
+
 from mockserver._json import JSON, changed
 from mockserver.contract import schemas
 from mockserver.contract.lifecycles import CAMPAIGN
@@ -47,8 +49,6 @@ class SeededScenario(NamedTuple):
 
     def as_yaml(self) -> str:
         """Return the document as YAML, with the comments at its head."""
-        from ruamel.yaml import YAML  # late: it is slow to import, and reading a recording does not need it
-
         yaml, out = YAML(), io.StringIO()
         yaml.width = 120
         yaml.dump(self.document, out)

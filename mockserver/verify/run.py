@@ -64,7 +64,9 @@ def run_probes(
         begin_ms: When the run begins, in milliseconds since 1970, for the recording.
         progress: Gets how many probes are done, how many there are, and the name of the next one.
     """
-    context = RunContext(transport, settings, rate_limiter, base_url, begin_ms)
+    context = RunContext(
+        transport=transport, settings=settings, rate_limiter=rate_limiter, source=base_url, begin_ms=begin_ms
+    )
     incomplete: dict[str, str] = {}
     stopped = ""
     for done, probe in enumerate(PROBES):
@@ -81,9 +83,17 @@ def run_probes(
     progress(len(PROBES), len(PROBES), "")
     rate_limiter.extend_for_clean_up()
     temporary_campaigns.clean_up(context)
-    recording = Recording(context.exchanges, [], {}, base_url, (base_url or "the service",))
+    recording = Recording(
+        exchanges=context.exchanges, deliveries=[], left_out={}, prefix=base_url, sources=(base_url or "the service",)
+    )
     not_cleaned_up = tuple(map(context.redact, context.not_cleaned_up))
-    return ProbeRun(recording, incomplete, not_cleaned_up, len(context.sessions), stopped)
+    return ProbeRun(
+        recording=recording,
+        incomplete=incomplete,
+        not_cleaned_up=not_cleaned_up,
+        sessions=len(context.sessions),
+        stopped=stopped,
+    )
 
 
 def _run(context: RunContext, probe: Probe) -> str:

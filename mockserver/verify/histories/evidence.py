@@ -263,7 +263,9 @@ def _sightings(exchange: RecordedExchange) -> Iterator[Sighting]:
         "CAMPAIGN_NOT_DRAFT",
         "CAMPAIGN_ALREADY_PROCESSING",
     ):
-        yield Sighting(exchange, "refused", "campaign", exchange.params["id"], {}, _NOT_DRAFT)
+        yield Sighting(
+            cited=exchange, how="refused", kind="campaign", id=exchange.params["id"], shown={}, statuses=_NOT_DRAFT
+        )
 
 
 def rows_of(value: Any, key: str) -> list[Mapping[str, Any]]:
@@ -287,7 +289,16 @@ def _row(exchange: RecordedExchange, how: str, kind: str, shown: Mapping[str, An
     id, status = shown.get(key), shown.get("status")
     if not isinstance(id, str) or not id:
         return []
-    return [Sighting(exchange, how, kind, id, shown, (status,) if isinstance(status, str) else ())]
+    return [
+        Sighting(
+            cited=exchange,
+            how=how,
+            kind=kind,
+            id=id,
+            shown=shown,
+            statuses=(status,) if isinstance(status, str) else (),
+        )
+    ]
 
 
 def _created_campaign(exchange: RecordedExchange, body: Any) -> Iterable[Sighting]:
@@ -320,13 +331,15 @@ def _read_execution(exchange: RecordedExchange, body: Any) -> Iterable[Sighting]
 
 def _started(exchange: RecordedExchange, body: Any) -> Iterator[Sighting]:
     campaign = exchange.params["id"]
-    yield Sighting(exchange, "started", "campaign", campaign, {}, ("processing",))
+    yield Sighting(cited=exchange, how="started", kind="campaign", id=campaign, shown={}, statuses=("processing",))
     if isinstance(body, dict):
         yield from _row(exchange, "started", "execution", {**body, "campaignId": campaign}, "executionId")
 
 
 def _canceled(exchange: RecordedExchange, _body: Any) -> Iterable[Sighting]:
-    return [Sighting(exchange, "canceled", "campaign", exchange.params["id"], {}, _ENDED)]
+    return [
+        Sighting(cited=exchange, how="canceled", kind="campaign", id=exchange.params["id"], shown={}, statuses=_ENDED)
+    ]
 
 
 def _created_session(exchange: RecordedExchange, body: Any) -> Iterable[Sighting]:
@@ -391,4 +404,11 @@ def _event(delivery: RecordedDelivery) -> Sighting | None:
     if kind is None or not isinstance(data, dict) or not isinstance(data.get("sessionId"), str):
         return None
     status = "completed" if kind.data == "entrypoint" else data.get("status")
-    return Sighting(delivery, "event", "session", data["sessionId"], data, (status,) if isinstance(status, str) else ())
+    return Sighting(
+        cited=delivery,
+        how="event",
+        kind="session",
+        id=data["sessionId"],
+        shown=data,
+        statuses=(status,) if isinstance(status, str) else (),
+    )

@@ -208,7 +208,7 @@ class ServiceReport(NamedTuple):
         if is_broken or proofs:
             verdict = "broken"
         why = self._why_not(clause.id) if verdict == "not observed" else ""
-        return ClauseResult(clause.id, clause.text, verdict, why, compared, proofs)
+        return ClauseResult(id=clause.id, text=clause.text, verdict=verdict, why=why, exchanges=compared, proofs=proofs)
 
     def _why_not(self, id: str) -> str:
         if id in self.verdicts.excused:
@@ -277,7 +277,14 @@ def _proof(row: Judgement) -> Proof:
     prefix = (exchange.key or "").partition("_")[0]
     role = {"sk": "", "pk": " (public key)", "": " (no key)"}.get(prefix, " (unknown key)")
     request = f"{exchange.method} {exchange.path}{role}{' ' if sent else ''}{brief(sent, _EXCERPT_CHARS)}"
-    return Proof(exchange.method, exchange.path, exchange.status or 0, request, _response(exchange), row.expected)
+    return Proof(
+        method=exchange.method,
+        path=exchange.path,
+        status=exchange.status or 0,
+        request=request,
+        response=_response(exchange),
+        expected=row.expected,
+    )
 
 
 def _response(exchange: RecordedExchange) -> str:
