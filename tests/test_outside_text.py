@@ -98,7 +98,6 @@ SAFE = {
     ("testing.transports.in_process", "json", "loads"): "called by a test, which expects the error",
     ("testing.transports.requests_adapter", "send", "urlsplit"): "a url that requests has prepared",
     ("verify.previews", "size", "int"): "`run` takes a ValueError for a broken promise of the service",
-    ("verify.probes.content", "_judge_order", "fromisoformat"): "as above",
     ("verify.transport", "__init__", "urlsplit"): "ValueError is for who gave the url",
     ("fleet.launch", "main", "int"): "the process id that the fleet has passed",
     ("fleet.proxies", "_caddy_version", "int"): "at most four digits that a regular expression found",

@@ -19,6 +19,7 @@ from ruamel.yaml import YAML
 from mockserver._json import JSON, changed
 from mockserver.contract import schemas
 from mockserver.contract.lifecycles import CAMPAIGN
+from mockserver.contract.text import whole_number
 from mockserver.core.instants import MILLISECOND, SECOND, Instant, format_milliseconds, parse
 from mockserver.core.phone_numbers import normalize_phone
 from mockserver.recordings.facts import rows_of
@@ -130,10 +131,11 @@ def _drop(document: Any, steps: Sequence[str]) -> bool:
     """Remove the entry of the first list on a path; return False if the path has no entry of a list."""
     for step in steps:
         if isinstance(document, list):
-            is_entry = step.isdecimal() and int(step) < len(document)
-            if is_entry:
-                del document[int(step)]
-            return is_entry
+            place = whole_number(step)
+            if place is None or place >= len(document):
+                return False
+            del document[place]
+            return True
         document = document.get(step) if isinstance(document, dict) else None
     return False
 

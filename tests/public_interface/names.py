@@ -34,7 +34,7 @@ from mockserver.testing.explore.placements import ExploreStep
 from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS
 from mockserver.testing.explore.verdicts import ORDER
 from mockserver.verify.histories.exchanges import Recording
-from mockserver.verify.histories.report import ClauseResult, Proof
+from mockserver.verify.histories.report import ClauseResult, ExchangeExcerpt
 from mockserver.verify.run import ProbeRun
 from mockserver.version import REPORT_VERSION, SCENARIO_VERSION, TRACE_VERSION
 from tests.public_interface import python_names
@@ -196,7 +196,7 @@ def _files() -> Iterator[str]:
         yield from value_facts("explore report.tests[].findings[].placements[][]", step.as_json())
     yield from value_facts("conduct report", {"version": REPORT_VERSION, "findings": []})
     yield from (f"conduct report.findings[].{name}" for name in ("test", *Finding._fields))
-    for place, fields in (("", ClauseResult._fields), (".proofs[]", Proof._fields)):
+    for place, fields in (("", ClauseResult._fields), (".proofs[]", ExchangeExcerpt._fields)):
         yield from (f"recording report.service.clauses[]{place}.{name}" for name in fields)
     yield from value_facts(
         "probe report", ProbeRun(Recording([], [], {}, ""), {}, (), 0, "").as_json(), frozenset(("incomplete",))

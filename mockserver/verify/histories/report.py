@@ -144,7 +144,7 @@ def judge_histories(recording: Recording) -> Verdicts:
     return verdicts
 
 
-class Proof(NamedTuple):
+class ExchangeExcerpt(NamedTuple):
     """An answer that breaks a clause: the request, the response, and the response that was expected, each in one line."""
 
     method: str
@@ -173,7 +173,7 @@ class ClauseResult(NamedTuple):
     verdict: Verdict
     why: str
     exchanges: int
-    proofs: tuple[Proof, ...]
+    proofs: tuple[ExchangeExcerpt, ...]
 
 
 class ServiceReport(NamedTuple):
@@ -271,13 +271,13 @@ def judge_service(
     return ServiceReport(masked, judged_answers(masked, plain), judge_histories(plain or masked), hide)
 
 
-def _proof(row: Judgement) -> Proof:
+def _proof(row: Judgement) -> ExchangeExcerpt:
     exchange = row.exchange
     sent = (exchange.request_body or b"").decode("utf-8", "replace")
     prefix = (exchange.key or "").partition("_")[0]
     role = {"sk": "", "pk": " (public key)", "": " (no key)"}.get(prefix, " (unknown key)")
     request = f"{exchange.method} {exchange.path}{role}{' ' if sent else ''}{brief(sent, _EXCERPT_CHARS)}"
-    return Proof(
+    return ExchangeExcerpt(
         method=exchange.method,
         path=exchange.path,
         status=exchange.status or 0,
