@@ -176,6 +176,8 @@ VIOLATIONS = {
     "a code that no list has": ("base.error-catalog", _same_request,
         refusing(lambda s, v: (s, v | {"code": "NO_SUCH_CHAT"}), "CHAT_NOT_FOUND")),
     "errors are English": ("base.error-portuguese", _same_request, refusing(lambda s, v: (s, v | {"message": "The chat was not found"}))),
+    "the ids of campaigns have no prefix": ("base.ids", _same_request, answering("/v1/campaigns",
+        lambda v: {"campaigns": [c | {"id": c["id"].removeprefix("campaign_")} for c in v["campaigns"]]} if "campaigns" in v else v)),
     "cadence 0 is accepted": ("campaigns.cadence", creating(_any_number), _same_response),
     "cadence 2^53 is accepted": ("campaigns.cadence", creating(
         lambda b: {"cadence": 2**53 - 1} if b.get("cadence") == 2**53 else {}), _same_response),

@@ -25,6 +25,7 @@ from mockserver.verify.histories.verdicts import ONE_ANSWER, ONE_SERVICE, Verdic
 _STILL: Final = "no message arrived or left between the answers: the newest one is the same before and after"
 _STATUSES: Final = ("APPROVED", "PENDING", "REJECTED", "PAUSED", "DISABLED")  # others are open
 _NEAR: Final = 100  # pages before and after a chain of pages that are compared with it
+_PREFIXES: Final[Mapping[str, str]] = {"campaign": "campaign_", "entrypoint": "entrypoint_"}
 # Operations that assign ids, and the kind of the record. Equal files may have one id.
 _CREATED: Final[Mapping[str, str]] = {
     "createCampaign": "campaign",
@@ -51,6 +52,9 @@ def ids(history: History, verdicts: Verdicts) -> None:
         first = kinds.setdefault(row.id, row)
         values = f"{row.id} is of a {first.kind}", f"the same id of a {row.kind}"
         verdicts.judge("base.ids", first.kind == row.kind, [first.cited, row.cited], row.id, values)
+        prefix = _PREFIXES.get(row.kind, "")
+        values = f"a {row.kind}", f"an id that does not begin with {prefix}"
+        verdicts.judge("base.ids", row.id.startswith(prefix), [row.cited], row.id, values, ONE_ANSWER)
         operation = row.cited.operation if isinstance(row.cited, RecordedExchange) else None
         if _CREATED.get(operation or "") != row.kind or not isinstance(row.cited, RecordedExchange):
             continue

@@ -202,7 +202,8 @@ class ServiceReport(NamedTuple):
         return tuple(self._result(clause, by_clause[clause.id], is_broken=clause.id in broken) for clause in read())
 
     def _result(self, clause: Clause, judgements: Sequence[Judgement], *, is_broken: bool) -> ClauseResult:
-        proofs = tuple(_proof(row) for row in judgements if not row.holds)[:_PROOFS_MAX]
+        wrong = [row for row in judgements if not row.holds]
+        proofs = tuple(map(_proof, wrong[:_PROOFS_MAX]))
         compared = len(judgements) + self.verdicts.compared[clause.id]
         verdict: Verdict = "holds" if compared else "not observed"
         if is_broken or proofs:
