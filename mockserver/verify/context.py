@@ -148,8 +148,8 @@ class RunContext:
             "public": settings.public_key,
             "other": settings.other_key,
             "none": "",
-            "unknown": f"sk_mockserver_verify_{settings.tag}",
-            "unprefixed": f"mockserver-verify-{settings.tag}",
+            "unknown": f"sk_mockserver_probe_{settings.tag}",
+            "unprefixed": f"mockserver-probe-{settings.tag}",
         }
 
     def call(
@@ -207,7 +207,7 @@ class RunContext:
 
     def unknown_id(self, prefix: str) -> str:
         """Return an id that no record has."""
-        return f"{prefix}_mockserver_verify_{self.settings.tag}"
+        return f"{prefix}_mockserver_probe_{self.settings.tag}"
 
     def redact(self, text: str) -> str:
         """Return a text without the keys, and without the links of the sessions that the run created."""

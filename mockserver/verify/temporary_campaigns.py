@@ -32,7 +32,7 @@ class UsableTemplate(NamedTuple):
 
 def name(context: RunContext, purpose: str) -> str:
     """Return a name that shows its origin and that no other run gives."""
-    return f"mockserver verify {context.settings.tag} {purpose}"
+    return f"mockserver probe {context.settings.tag} {purpose}"
 
 
 def official(context: RunContext) -> list[JSON]:

@@ -39,7 +39,7 @@ class Watched:
 
 def _statuses(sandbox: Sandbox) -> dict[str, str]:
     rows = sandbox.call("GET", "/v1/campaigns").json()["campaigns"]
-    return {row["name"]: row["status"] for row in rows if row["name"].lower().startswith("mockserver verify")}
+    return {row["name"]: row["status"] for row in rows if row["name"].lower().startswith("mockserver probe")}
 
 
 @pytest.mark.parametrize("chosen", [{}, HOSTILE], ids=["default", "hostile"])
@@ -89,7 +89,7 @@ def test_only_campaigns_without_recipients_are_started(mockserver_server: MockSe
     with world(mockserver_server) as sandbox:
         run(sandbox)
         campaigns = sandbox.call("GET", "/v1/campaigns").json()["campaigns"]
-        own = [row["id"] for row in campaigns if row["name"].startswith("mockserver verify")]
+        own = [row["id"] for row in campaigns if row["name"].startswith("mockserver probe")]
         details = [sandbox.call("GET", f"/v1/campaigns/{id}").json() for id in own]
 
     targets = [execution["targetCount"] for detail in details for execution in detail["executions"]]
@@ -112,7 +112,7 @@ def test_nothing_is_started_if_an_empty_audience_is_estimated_as_not_empty(mocks
         watched = Watched(ModifiedService(sandbox, _groups_joined_by_or, lambda sent, status, value: None))
         probed = run(sandbox, watched)
 
-    started = [path for path in watched.posts() if path.endswith("/start") and "mockserver_verify" not in path]
+    started = [path for path in watched.posts() if path.endswith("/start") and "mockserver_probe" not in path]
     assert [] == started
     assert "so nothing was started" in probed.run.incomplete["empty start"]
 
@@ -128,7 +128,7 @@ def test_a_start_with_recipients_is_canceled_immediately_and_ends_the_run(mockse
         probed = run(sandbox, watched)
         made = _statuses(sandbox)
 
-    started = [path for path in watched.posts() if path.endswith("/start") and "mockserver_verify" not in path]
+    started = [path for path in watched.posts() if path.endswith("/start") and "mockserver_probe" not in path]
     assert 1 == len(started)
     assert "started with targets" in probed.run.stopped
     assert any("it was canceled immediately" in line for line in probed.run.not_cleaned_up)

@@ -196,7 +196,7 @@ VIOLATIONS = {
     "a pending session has no entrypoint": ("session.read", _same_request, answering(SESSIONS,
         lambda v: {k: x for k, x in v.items() if k != "entrypoint"})),
     "a session takes other properties": ("session.no-extra",
-        lambda sent: sent._replace(body=b"{}") if b"mockserverVerify" in sent.body and sent.path == SESSIONS else sent, _same_response),
+        lambda sent: sent._replace(body=b"{}") if b"mockserverProbe" in sent.body and sent.path == SESSIONS else sent, _same_response),
     "a session contains a token": ("session.no-secrets", _same_request, answering(SESSIONS, lambda v: v | {"accessToken": "abc"})),
     "messages come oldest first": ("messages.list", _same_request, answering("/v1/messaging/chats",
         lambda v: v | {"records": v["records"][::-1]})),

@@ -129,7 +129,8 @@ def reversal(rows: Iterable[Ranked]) -> tuple[Ranked, Ranked] | None:
 def _reversal_in_time(
     rows: Sequence[Ranked], interval: Callable[[Cited], _Interval | None]
 ) -> tuple[Ranked, Ranked] | None:
-    timed = [(span, row) for row in rows if (span := interval(row.sighting.cited)) is not None]
+    spans = [(interval(row.sighting.cited), row) for row in rows]
+    timed = [(span, row) for span, row in spans if span is not None]
     by_end = sorted(timed, key=lambda pair: pair[0][1])
     highest: Ranked | None = None
     place = 0

@@ -146,7 +146,8 @@ def _pending_too_long(id: str, created: Sighting, rows: Sequence[Sighting], expi
 
     The first such read may be what ends the session, and it may show the end only when its event has been sent.
     """
-    reads = [(row, at) for row in rows if row.how == "read" and (at := window(row.cited)) is not None]
+    windows = [(row, window(row.cited)) for row in rows if row.how == "read"]
+    reads = [(row, at) for row, at in windows if at is not None]
     first_after = min((at[1] for _, at in reads if at[0] >= expires), default=None)
     for row, at in reads:
         if row.status != "pending" or at[0] < expires + _SWEEP:

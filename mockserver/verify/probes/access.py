@@ -15,7 +15,7 @@ def authentication(context: RunContext) -> None:
 
 
 def unknown_path(context: RunContext) -> None:
-    context.get("/v1/mockserver-verify-no-such-path")
+    context.get("/v1/mockserver-probe-no-such-path")
 
 
 def keys(context: RunContext) -> None:
@@ -61,7 +61,7 @@ def other_tenant(context: RunContext) -> None:
 
 def loose_bodies(context: RunContext) -> None:
     """An unknown key, a null, no body and an empty JSON body, sent by the one POST that changes nothing."""
-    context.call("previewAudience", json={"mockserverVerify": True})
+    context.call("previewAudience", json={"mockserverProbe": True})
     context.call("previewAudience", json={"filters": None})
     context.call("previewAudience")
     context.call("previewAudience", headers=JSON_HEADERS)

@@ -89,8 +89,8 @@ def filters(context: RunContext) -> None:
     """A creation refuses the filters that the preview refuses."""
     template = temporary_campaigns.any_template(context)
     for statement in (
-        is_("chat.mockserverVerify", "exists"),
-        is_("chat.tagIds", "equals", "tag_mockserver_verify"),
+        is_("chat.mockserverProbe", "exists"),
+        is_("chat.tagIds", "equals", "tag_mockserver_probe"),
         is_("chat.monetization", "equals", "1"),
     ):
         groups = [all_of(statement)]

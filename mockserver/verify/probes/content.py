@@ -15,11 +15,11 @@ from mockserver.verify.context import RunContext, require_success
 _PAGE_SIZE: Final = 4
 _PAGES_MAX: Final = 16
 _DETAILS_MAX: Final = 8
-_BOUNDARY: Final = "mockserver-verify-boundary"
+_BOUNDARY: Final = "mockserver-probe-boundary"
 _MULTIPART: Final = {"Content-Type": f"multipart/form-data; boundary={_BOUNDARY}"}
 _PART: Final = (
-    f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="files"; filename="mockserver-verify-{{}}.bin"\r\n'
-    "Content-Type: application/x-mockserver-verify\r\n\r\nmockserver verify\r\n"
+    f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="files"; filename="mockserver-probe-{{}}.bin"\r\n'
+    "Content-Type: application/x-mockserver-probe\r\n\r\nmockserver probe\r\n"
 )
 _UPLOAD: Final = (_PART.format(1) + _PART.format(2) + f"--{_BOUNDARY}--\r\n").encode()
 

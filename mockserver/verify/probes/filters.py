@@ -10,11 +10,11 @@ from mockserver.verify.previews import all_of, any_of, is_, preview, statement
 
 # One field of each type, with a value that fits it.
 _SAMPLES: Final[tuple[tuple[str, Any], ...]] = (
-    ("chat.attentionReason", "mockserver verify"),
+    ("chat.attentionReason", "mockserver probe"),
     ("chat.monetization", 1.5),
     ("chat.isAnswered", True),
     ("chat.virtual.lastUpdateAt", "2020-01-01T00:00:00Z"),
-    ("chat.tagIds", "tag_mockserver_verify"),
+    ("chat.tagIds", "tag_mockserver_probe"),
 )
 # Operators that the type of their field does not have, each with a value that is valid otherwise.
 _FOREIGN: Final[tuple[tuple[str, str, Any], ...]] = (
@@ -26,9 +26,9 @@ _FOREIGN: Final[tuple[tuple[str, str, Any], ...]] = (
     ("chat.isAnswered", "contains", True),
     ("chat.virtual.lastUpdateAt", "ends-with", "2020-01-01T00:00:00Z"),
     ("chat.virtual.lastUpdateAt", "has-all", ["2020-01-01T00:00:00Z"]),
-    ("chat.tagIds", "equals", "tag_mockserver_verify"),
-    ("chat.tagIds", "in", ["tag_mockserver_verify"]),
-    ("chat.tagIds", "mockserver-verify", ["tag_mockserver_verify"]),
+    ("chat.tagIds", "equals", "tag_mockserver_probe"),
+    ("chat.tagIds", "in", ["tag_mockserver_probe"]),
+    ("chat.tagIds", "mockserver-probe", ["tag_mockserver_probe"]),
 )
 _MISTYPED: Final[tuple[tuple[str, str, Any], ...]] = (
     ("chat.monetization", "equals", "1"),
@@ -37,7 +37,7 @@ _MISTYPED: Final[tuple[tuple[str, str, Any], ...]] = (
     ("chat.isAnswered", "equals", "true"),
     ("chat.isAnswered", "equals", 1),
     ("chat.virtual.lastUpdateAt", "less-than", 5),
-    ("chat.tagIds", "has-any", "tag_mockserver_verify"),
+    ("chat.tagIds", "has-any", "tag_mockserver_probe"),
 )
 _DATES: Final = ("yesterday", "2020-01-01T00:00:00Z", "2020-01-01T00:00:00-03:00", "2020-01-01", "2020-01-01T00:00:00")
 
@@ -51,7 +51,7 @@ def fields(context: RunContext) -> None:
     """Each of the seventeen fields, with operators that need no value, and an unknown one."""
     preview(context, any_of(*(is_(field, "exists") for field in FIELDS)))
     preview(context, any_of(*(is_(field, "not-exists") for field in FIELDS)))
-    statement(context, "chat.mockserverVerify", "exists")
+    statement(context, "chat.mockserverProbe", "exists")
 
 
 def operators(context: RunContext) -> None:
@@ -75,7 +75,7 @@ def values(context: RunContext) -> None:
 def platforms(context: RunContext) -> None:
     """The four platforms, another one, and a part of their names."""
     statement(context, "chat.platform", "in", list(PLATFORMS))
-    statement(context, "chat.platform", "equals", "mockserver_verify")
+    statement(context, "chat.platform", "equals", "mockserver_probe")
     statement(context, "chat.platform", "contains", "app")
 
 

@@ -19,7 +19,7 @@ _READS_MAX: Final = 5
 
 
 def _values(template: UsableTemplate) -> dict[str, str]:
-    return dict.fromkeys(template.required, "mockserver verify")
+    return dict.fromkeys(template.required, "mockserver probe")
 
 
 def start(context: RunContext) -> None:
@@ -58,7 +58,7 @@ def extra_variables(context: RunContext) -> None:
     """A value for a variable that the template does not declare."""
     template = temporary_campaigns.any_template(context)
     id = temporary_campaigns.create_draft(context, temporary_campaigns.body(context, "extra variable", template))
-    temporary_campaigns.start(context, id, _values(template) | {"var9999": "mockserver verify"})
+    temporary_campaigns.start(context, id, _values(template) | {"var9999": "mockserver probe"})
 
 
 def unapproved_template(context: RunContext) -> None:

@@ -11,14 +11,14 @@ from mockserver.verify.histories.exchanges import RecordedExchange
 
 _LONGEST: Final = "https://mockserver.example/".ljust(RETURN_URL_MAX_CHARS, "r")
 _REFUSED: Final[tuple[JSON, ...]] = (
-    {"mockserverVerify": True},
-    {"funnelStep": "funnel_step_mockserver_verify"},
+    {"mockserverProbe": True},
+    {"funnelStep": "funnel_step_mockserver_probe"},
     {"funnelStepId": ""},
-    {"funnelStepId": "funnel_step_mockserver_verify", "funnelId": ""},
+    {"funnelStepId": "funnel_step_mockserver_probe", "funnelId": ""},
     {"coexistence": "yes"},
     {"returnUrl": ""},
     {"returnUrl": "http://mockserver.example/"},
-    {"returnUrl": "/mockserver-verify"},
+    {"returnUrl": "/mockserver-probe"},
     {"returnUrl": "https://user:word@mockserver.example/"},
     {"returnUrl": _LONGEST + "r"},
 )
@@ -49,7 +49,7 @@ def refused_bodies(context: RunContext) -> None:
 
 def funnels(context: RunContext) -> None:
     """A funnel without its step, and a step that no funnel has."""
-    create(context, {"funnelId": "funnel_mockserver_verify"})
+    create(context, {"funnelId": "funnel_mockserver_probe"})
     create(context, {"funnelStepId": context.unknown_id("funnel_step")})
 
 
