@@ -57,7 +57,7 @@ SUCCESS: Final = "success"
 _SITUATIONS_MAX: Final = 128
 _OUTCOMES_MAX: Final = 4_096  # of one call, over its situations and options
 # Refusals before a body is read, failures, and refusals by numbers that no recording shows.
-REFUSALS_BEFORE_A_BODY: Final = frozenset(
+_REFUSALS_BEFORE_A_BODY: Final = frozenset(
     ("API_KEY_MISSING", "API_KEY_INVALID", "DEVELOPERS_DISABLED", "SUBSCRIPTION_INACTIVE", "API_KEY_WRONG_TYPE",
      "RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR", "CAMPAIGN_SIZE_LIMIT_EXCEEDED", "MEDIA_UPLOAD_TOO_MANY_FILES",
      "MEDIA_FILE_TOO_LARGE")
@@ -168,7 +168,7 @@ def _sandbox(choices: _Assigned) -> SandboxState:
 
 def _shown(exchange: RecordedExchange) -> Outcome | None:
     """Return the recorded outcome; None if it shows nothing of the operation."""
-    if not exchange.is_answered or exchange.code in REFUSALS_BEFORE_A_BODY:
+    if not exchange.is_answered or exchange.code in _REFUSALS_BEFORE_A_BODY:
         return None
     if not exchange.succeeded:
         return exchange.code
