@@ -244,7 +244,7 @@ def test_a_command_that_gets_an_https_address_proposes_the_plain_one(
 ) -> None:
     plain = serve("--log-format", "off").url
     secure = plain.replace("http:", "https:")
-    for command in (["report", secure], ["verify", secure, "--key", "sk_any_key_of_mine"]):
+    for command in (["report", secure], ["probe", secure, "--key", "sk_any_key_of_mine"]):
         main(command)
 
     assert [f"(no TLS there; did you mean {plain!r}?)"] * 2 == re.findall(r"\(no TLS.*?\?\)", capsys.readouterr().err)

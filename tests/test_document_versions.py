@@ -12,8 +12,9 @@ import pytest
 from mockserver import MockServer, Sandbox, ScenarioError, cli
 from mockserver.recordings.entries import RecordingError
 from mockserver.recordings.journals import replay_entries
+from mockserver.recordings.report import RecordingReport
 from mockserver.testing.report import trace_page
-from mockserver.verify.report import VerifyReport
+from mockserver.verify.histories.exchanges import Recording
 from mockserver.version import VERSION
 
 EXPECTED = f"expected 1, which mockserver {VERSION} reads"
@@ -81,10 +82,10 @@ def test_a_trace_of_another_version_is_refused(tmp_path: Path, capsys: pytest.Ca
     [
         lambda server: server.explore(list_campaigns, faults=(), choices=()).as_json(),
         lambda server: server.interleave(clients={"a": list_campaigns, "b": list_campaigns}).json,
-        lambda server: VerifyReport("", 0, 0.0, (), (), (), 0, "").as_json(),
+        lambda server: RecordingReport(Recording([], [], {}, "")).as_json(),
         lambda server: json.loads(server.sandbox().call("GET", "/_mock/report", headers={"Accept": "application/json"}).body),
     ],
-    ids=["explore", "interleave", "verify", "sandbox"],
+    ids=["explore", "interleave", "recording", "sandbox"],
 )  # fmt: skip
 def test_a_report_as_json_has_its_version(mockserver_server: MockServer, report: Callable[[MockServer], Any]) -> None:
     assert 1 == report(mockserver_server)["version"]

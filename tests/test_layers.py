@@ -40,7 +40,7 @@ VERIFY_IMPORTS = (
     "_data",
     "_json",
     "verify",
-)  # `mockserver verify` uses a service by its public API alone
+)  # `mockserver probe` uses a service by its public API alone
 BACKENDS = ("testing.backend", "testing.remote")  # these alone run commands of the control plane
 PURE = ("contract", "core", "conduct", "coverage")
 # These read a sandbox through `core.run.Run` alone.

@@ -12,7 +12,6 @@ PACKAGE = Path(mockserver.__file__).parent
 
 # Names of several classes, and where these are: they mean the same thing, in packages that may not import each other.
 SHARED = {
-    "Exchange": ["server/report/exchanges.py", "verify/context.py"],
     "Response": ["server/http1/messages.py", "testing/transports/in_process.py", "verify/transport.py"],
 }
 

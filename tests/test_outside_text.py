@@ -98,7 +98,6 @@ SAFE = {
     ("testing.transports.in_process", "json", "loads"): "called by a test, which expects the error",
     ("testing.transports.requests_adapter", "send", "urlsplit"): "a url that requests has prepared",
     ("verify.previews", "size", "int"): "`run` takes a ValueError for a broken promise of the service",
-    ("verify.probes.content", "_judge_order", "fromisoformat"): "as above",
     ("verify.transport", "__init__", "urlsplit"): "ValueError is for who gave the url",
     ("cli.settings", "_large_size", "float"): "digits of the grammar, at most eighteen",
     ("server.control.metrics", "read_metrics", "decode"): "a text of the library's own",

@@ -38,6 +38,7 @@ KINDS = {
     "recording": "recording report.spanMs: integer",
     "library": "library scenario demo",
     "mockserver": "mockserver choices --json[].default: string",
+    "probe": "probe report.stopped",
     "profile": "profile hostile",
     "pytest": "pytest fixture mockserver (of a function)",
     "python": "python import mockserver.Sandbox",
@@ -46,7 +47,6 @@ KINDS = {
     "schema": "schema Rule.do: Effects",
     "setting": "setting port, default 5055",
     "trace,": "trace, version 1",
-    "verify": "verify report.clauses[].verdict",
 }
 
 

@@ -18,7 +18,7 @@ LATE = {
     "http.client": "a call of another server",
     **{
         f"mockserver.cli.{name}": "that command"
-        for name in ("coverage", "explore", "health", "listing", "recording", "verify")
+        for name in ("coverage", "explore", "health", "judge", "listing", "probe")
     },
     "mockserver.cli.play_log": "`mockserver play`",
     "mockserver.conduct.judge": "a report of findings",
@@ -29,8 +29,8 @@ LATE = {
     "mockserver.server.control.replay_document": "a replay document",
     "mockserver.server.control.routes": "a command of the control plane",
     "mockserver.testing": "a test",
-    "mockserver.recordings": "`mockserver inspect-recording`",
-    "mockserver.verify": "`mockserver verify`",
+    "mockserver.recordings": "`mockserver judge`",
+    "mockserver.verify": "`mockserver probe`",
     "secrets": "an address beyond loopback",
 }
 

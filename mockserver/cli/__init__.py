@@ -1,6 +1,6 @@
 """
 The command line: `mockserver serve`, `play`, `health`, `replay-calls`, `open`, `report`, `scenarios`, `choices`,
-`clauses`, `lint-client`, `coverage`, `openapi`, `docs`, `skill`, `explore`, `inspect-recording` and `verify`.
+`clauses`, `coverage`, `openapi`, `docs`, `skill`, `explore`, `judge` and `probe`.
 """
 
 from __future__ import annotations
@@ -70,15 +70,14 @@ _COMMANDS: Final = (  # in the order of the help
     _Command("report", "listing", "report", "add_report_options", "print why a test against a running server failed, and everything that happened in its sandbox"),
     _Command("scenarios", "listing", "list_scenarios", "add_scenarios_options", "list the scenarios of the library, or the seed data and rules of one"),
     _Command("choices", "listing", "list_choices", "add_table_options", "list the points that the API document leaves open, with their options"),
-    _Command("clauses", "listing", "list_clauses", "add_clauses_options", "list the testable sentences of the API document"),
-    _Command("lint-client", "listing", "list_conduct", "add_conduct_options", "list the rules of good behaviour for a client, such as to start nothing twice, or judge a client by a recording"),
+    _Command("clauses", "listing", "list_clauses", "add_clauses_options", "list the testable sentences of the API document, or the rules of good behaviour for a client"),
     _Command("coverage", "coverage", "run", "add_options", "show what calls have covered of the API document, with what closes each gap"),
     _Command("openapi", "openapi", "print_document", "add_options", "print the OpenAPI document of the public API, or of the control plane"),
     _Command("docs", "manual", "print_docs", "add_docs_options", "print a page of the documentation as Markdown, or the list of pages"),
     _Command("skill", "manual", "print_skill", "add_skill_options", "print what a coding agent needs to test with this package, or write it as SKILL.md"),
     _Command("explore", "explore", "run", "add_options", "run a command once for each fault at each of its calls, each time against a fresh sandbox"),
-    _Command("inspect-recording", "recording", "run", "add_options", "read a recording of calls, such as a HAR: judge the service and the client in it, and learn how the service behaves"),
-    _Command("verify", "verify", "run", "add_options", "compare any service with the API document: through its public API alone, or by a recording of its calls"),
+    _Command("judge", "judge", "run", "add_options", "judge the service and the client in a recording of calls, such as a HAR, and learn how the service behaves"),
+    _Command("probe", "probe", "run", "add_options", "call a service through its public API, and judge its answers as those of a recording"),
 )
 # fmt: on
 
@@ -88,8 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Run one command and return its exit status.
 
     Returns:
-        The status of the command: 0 if it succeeds, and for the help that no command prints; 2 for an error of the caller, printed in one line; `replay-calls` and
-        `verify` return 1 for a difference, `explore` for a finding, `inspect-recording` for a sentence that the service broke.
+        The status of the command: 0 if it succeeds, and for the help that no command prints; 2 for an error of the caller, printed in one line; `replay-calls`
+        returns 1 for a difference, `explore` for a finding, `judge` and `probe` for a sentence that the service broke.
     """
     open_closed_streams()
     if collision := find_collision():

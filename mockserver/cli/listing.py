@@ -1,4 +1,4 @@
-"""`mockserver scenarios`, `choices`, `clauses` and `conduct`, which print lists as text or JSON, `replay` and `report`."""
+"""`mockserver scenarios`, `choices` and `clauses`, which print lists as text or JSON, `replay-calls` and `report`."""
 
 from __future__ import annotations
 
@@ -28,26 +28,11 @@ def add_table_options(command: argparse.ArgumentParser) -> None:
     _add_formats(command, "json", "markdown")
 
 
-def add_conduct_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of `mockserver lint-client`."""
-    from mockserver.cli.recording import add_reading_options
-
-    command.add_argument(
-        "--from",
-        dest="recordings",
-        nargs="+",
-        type=Path,
-        metavar="FILE",
-        help="recordings, such as a HAR, to judge a client by",
-    )
-    add_reading_options(command)
-    _add_formats(command, "json", "markdown")
-
-
 def add_clauses_options(clauses: argparse.ArgumentParser) -> None:
     """Add the options of `mockserver clauses`."""
     clauses.add_argument("ids", nargs="*", metavar="ID", help="print this clause alone, such as start.not-draft")
-    _add_formats(clauses, "json")
+    clauses.add_argument("--conduct", action="store_true", help="list the rules of conduct for clients instead")
+    _add_formats(clauses, "json", "markdown")
 
 
 def add_replay_options(replay: argparse.ArgumentParser) -> None:
@@ -161,12 +146,29 @@ def _choice_text(row: dict[str, Any]) -> str:
 
 
 def list_clauses(options: argparse.Namespace, out: TextIO) -> int:
-    """List every testable sentence of the API document, with its id; or only those with the given ids."""
+    """List every testable sentence of the API document, or those with the given ids; or the rules of conduct."""
     from mockserver.contract.clauses import read
 
+    if options.conduct:
+        return _list_conduct(options, out)
+    if options.markdown:
+        raise ValueError("got --markdown; expected --conduct --markdown, since only the rules of conduct have a page")
     rows = [clause._asdict() | {"choices": list(clause.choices)} for clause in read()]
     rows = _of_ids(rows, options.ids, "clause", "clauses")
     _print(options, out, rows, lambda row: f"{row['id']:<30}{row['text']}")
+    return 0
+
+
+def _list_conduct(options: argparse.Namespace, out: TextIO) -> int:
+    """List every rule of conduct, with what proves it and what to do instead."""
+    from mockserver.cli import docs
+
+    if options.ids:
+        raise ValueError(f"got {options.ids[0]!r} and --conduct; expected one of them, since --conduct lists all rules")
+    if options.markdown:
+        print(docs.conduct_page(), end="", file=out)
+    else:
+        _print(options, out, docs.rows(), docs.line)
     return 0
 
 
@@ -180,23 +182,6 @@ def _of_ids(rows: list[dict[str, Any]], ids: list[str], kind: str, command: str)
             hint = closest_match_hint(id, by_id)
             raise ValueError(f"got the {kind} {id!r}; expected one that `mockserver {command}` lists{hint}")
     return [by_id[id] for id in ids] if ids else rows
-
-
-def list_conduct(options: argparse.Namespace, out: TextIO) -> int:
-    """List every rule of conduct, with what proves it and what to do instead; or judge a client by a recording."""
-    if options.recordings:
-        from mockserver.cli.recording import judge_conduct
-
-        if options.markdown:
-            raise ValueError("got --from and --markdown; expected one of them, since --markdown concerns all rules")
-        return judge_conduct(options, out)
-    from mockserver.cli import docs
-
-    if options.markdown:
-        print(docs.conduct_page(), end="", file=out)
-    else:
-        _print(options, out, docs.rows(), docs.line)
-    return 0
 
 
 def _print(options: argparse.Namespace, out: TextIO, rows: list[Any], text: Callable[[Any], str]) -> None:

@@ -26,7 +26,7 @@ PREFIX: Final = "MOCKSERVER_"
 DEFAULT_PORT: Final = 5055
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 OFF: Final = 0  # of a limit
-# Of `mockserver verify`, and of clients.
+# Of `mockserver probe`, and of clients.
 _OF_OTHERS: Final = ("MOCKSERVER_KEY", "MOCKSERVER_PUBLIC_KEY", "MOCKSERVER_SERVER", "MOCKSERVER_URL")
 # What Kubernetes sets for a service named `mockserver`, and Docker for a link of that name.
 _SERVICE_LINK: Final = re.compile(r"MOCKSERVER_(SERVICE_(HOST|PORT(_\w+)?)|PORT_\d+_(TCP|UDP)(_\w+)?|NAME|ENV_\w+)")

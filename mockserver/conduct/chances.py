@@ -83,13 +83,13 @@ def chances(evidence: Evidence, of: AbstractSet[str] = frozenset(JUDGES)) -> set
     """Return the rules among `of` that had a chance to fail."""
     run = evidence.run
     outline = Outline(
-        frozenset(evidence.operations),
-        bool(run.deliveries and evidence.delivery_attempts),
-        bool(run.visits and evidence.visits),
-        bool(evidence.troubled or run.deferred),
-        evidence.may_show_final,
-        bool(evidence.filtering),
-        len(evidence.exchanges) >= _POLLS_MIN,
+        operations=frozenset(evidence.operations),
+        deliveries=bool(run.deliveries and evidence.delivery_attempts),
+        visits=bool(run.visits and evidence.visits),
+        failure=bool(evidence.troubled or run.deferred),
+        end=evidence.may_show_final,
+        filters=bool(evidence.filtering),
+        repetition=len(evidence.exchanges) >= _POLLS_MIN,
     )
     return {rule for rule in of & _possible(outline) if CHANCES[rule].situation(evidence)}
 

@@ -60,18 +60,18 @@ def delivery_attempts(run: Run) -> Sequence[DeliveryAttempt]:
     """Return every attempt that was sent to an endpoint, in the order of sending."""
     attempts = [
         DeliveryAttempt(
-            delivery.webhook_id,
-            delivery.event.id,
-            delivery.event.kind,
-            delivery.event.record.id,
-            delivery.event.at,
-            attempt.at,
-            attempt.status,
-            attempt.duration_ms,
-            attempt.fault,
-            attempt.headers,
-            attempt.body,
-            attempt.answer,
+            endpoint=delivery.webhook_id,
+            event_id=delivery.event.id,
+            kind=delivery.event.kind,
+            session_id=delivery.event.record.id,
+            happened_at=delivery.event.at,
+            at=attempt.at,
+            status=attempt.status,
+            duration_ms=attempt.duration_ms,
+            fault=attempt.fault,
+            headers=attempt.headers,
+            body=attempt.body,
+            answer=attempt.answer,
         )
         for delivery in run.deliveries.values()
         for attempt in delivery.attempts

@@ -168,4 +168,12 @@ def finding(rule: str, message: str, exchanges: Iterable[int] = ()) -> Finding:
 
 def _finding(row: ConductRule, proof: Proof) -> Finding:
     cited = tuple(proof.exchanges)
-    return Finding(row.id, row.severity, proof.message, cited, row.clause, row.line, row.advice)
+    return Finding(
+        rule=row.id,
+        severity=row.severity,
+        message=proof.message,
+        exchanges=cited,
+        clause=row.clause,
+        line=row.line,
+        advice=row.advice,
+    )

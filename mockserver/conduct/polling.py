@@ -334,7 +334,7 @@ def unmoved(run: Run, real: Duration | None) -> FrozenClockPolls | None:
     idle = real - last.monotonic_us if run.clock.frozen and not is_held and real is not None else 0
     if max(_spent(polls), idle) < _LEAST_REPEATS:
         return None
-    return FrozenClockPolls(polls[0].n, polls[-1].n, len(polls), _spent(polls), idle)
+    return FrozenClockPolls(first=polls[0].n, last=polls[-1].n, calls=len(polls), spent=_spent(polls), idle=idle)
 
 
 def _polls(run: Run) -> Iterator[list[JournalEntry]]:

@@ -85,8 +85,8 @@ class Coverage:
         Args:
             other: Stays as it is.
         """
-        for dimension, items in other._covered.items():
-            self.add(dimension, *items)
+        for dimension in self._covered:
+            self.add(dimension, *other.covered(dimension))
 
     def covered(self, dimension: Dimension) -> tuple[str, ...]:
         """

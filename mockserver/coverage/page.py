@@ -43,11 +43,11 @@ def render(coverage: Coverage, title: str = "Coverage of the contract") -> str:
     sentences = clauses.sentences()
     sections = [
         Section(
-            name,
-            MEANINGS[name],
-            coverage.count(name),
-            coverage.covered(name),
-            tuple(Gap(item, remedy(name, item), sentences.get(item)) for item in coverage.missing(name)),
+            name=name,
+            meaning=MEANINGS[name],
+            share=coverage.count(name),
+            covered=coverage.covered(name),
+            gaps=tuple(Gap(item, remedy(name, item), sentences.get(item)) for item in coverage.missing(name)),
         )
         for name in DIMENSIONS
     ]

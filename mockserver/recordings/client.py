@@ -203,7 +203,11 @@ class _Life:
 
     def _created(self, kind: str, id: str, status: str, entry: JournalEntry) -> None:
         cause = {"exchange": entry.n}
-        self._transitions.append(Transition(len(self._transitions) + 1, entry.at, kind, id, None, status, cause))
+        self._transitions.append(
+            Transition(
+                n=len(self._transitions) + 1, at=entry.at, kind=kind, id=id, source=None, target=status, cause=cause
+            )
+        )
 
     def add_campaign(
         self, tenant: Tenant, exchange: RecordedExchange, entry: JournalEntry, answer: Mapping[str, Any]
@@ -215,9 +219,18 @@ class _Life:
         filters = body.get("filters")
         cadence = body.get("cadence")
         tenant.campaigns[id] = Campaign(
-            entry.n, id, str(body.get("name")), None, str(body.get("platform")), str(body.get("templateId")),
-            cadence if type(cadence) is int else 1, filters if isinstance(filters, list) else None, entry.at, "draft", 1,
-        )  # fmt: skip
+            seq=entry.n,
+            id=id,
+            name=str(body.get("name")),
+            description=None,
+            platform=str(body.get("platform")),
+            template_id=str(body.get("templateId")),
+            cadence=cadence if type(cadence) is int else 1,
+            filters=filters if isinstance(filters, list) else None,
+            created_at=entry.at,
+            status="draft",
+            state_version=1,
+        )
         self._created("campaign", id, "draft", entry)
 
     def add_execution(
@@ -232,10 +245,31 @@ class _Life:
         values = values if isinstance(values, dict) else {}
         sent = tuple(Variable(str(key), "", required=False, source=None) for key in values)
         variables = self._templates.get((tenant.id, campaign.template_id), sent)
-        template = Template(0, campaign.template_id, "", None, None, (), variables, entry.at, entry.at)
+        template = Template(
+            seq=0,
+            id=campaign.template_id,
+            name="",
+            description=None,
+            provider_status=None,
+            items=(),
+            variables=variables,
+            created_at=entry.at,
+            updated_at=entry.at,
+        )
         schedule = SendSchedule(0, 0, (), ())
         tenant.executions[id] = Execution(
-            entry.n, id, campaign.id, campaign.platform, template, values, (), schedule, entry.at, None, "processing", 1
+            seq=entry.n,
+            id=id,
+            campaign_id=campaign.id,
+            platform=campaign.platform,
+            template=template,
+            values=values,
+            targets=(),
+            schedule=schedule,
+            started_at=entry.at,
+            ended_at=None,
+            status="processing",
+            state_version=1,
         )
         self._created("execution", id, "processing", entry)
 
@@ -248,9 +282,18 @@ class _Life:
         if not isinstance(id, str):
             return
         tenant.sessions[id] = Session(
-            entry.n, id, "", None, None, False, return_url if isinstance(return_url, str) else None, entry.at,
-            _deadline(exchange, answer), "pending", 1,
-        )  # fmt: skip
+            seq=entry.n,
+            id=id,
+            token="",
+            funnel_id=None,
+            funnel_step_id=None,
+            coexistence=False,
+            return_url=return_url if isinstance(return_url, str) else None,
+            created_at=entry.at,
+            expires_at=_deadline(exchange, answer),
+            status="pending",
+            state_version=1,
+        )
         self._created("session", id, "pending", entry)
 
     def read_session(
@@ -279,18 +322,44 @@ class _Life:
             kind, data = str(event.get("event")), event.get("data")
             session_id = str(data.get("sessionId")) if isinstance(data, dict) else ""
             at = delivery.started * MILLISECOND
-            record = Session(0, session_id, "", None, None, False, None, at, _NEVER, "pending", 1)
+            record = Session(
+                seq=0,
+                id=session_id,
+                token="",
+                funnel_id=None,
+                funnel_step_id=None,
+                coexistence=False,
+                return_url=None,
+                created_at=at,
+                expires_at=_NEVER,
+                status="pending",
+                state_version=1,
+            )
             id = next(
                 (delivery.headers[name] for name in ("webhook-id", "svix-id") if name in delivery.headers),
                 f"#{delivery.index}",
             )
             attempt = Attempt(
-                1, at, at, delivery.status, None, delivery.ended - delivery.started, delivery.headers, delivery.body
+                number=1,
+                at=at,
+                due=at,
+                status=delivery.status,
+                error=None,
+                duration_ms=delivery.ended - delivery.started,
+                headers=delivery.headers,
+                body=delivery.body,
             )
             row = Delivery(
-                delivery.index, f"delivery_{delivery.index}", Event(delivery.index, id, at, kind, "", record, None),
-                delivery.url or "the receiver", "", "delivered", 1, at, attempts=(attempt,),
-            )  # fmt: skip
+                seq=delivery.index,
+                id=f"delivery_{delivery.index}",
+                event=Event(seq=delivery.index, id=id, at=at, kind=kind, tenant_id="", record=record, entrypoint=None),
+                webhook_id=delivery.url or "the receiver",
+                tenant_id="",
+                status="delivered",
+                state_version=1,
+                due=at,
+                attempts=(attempt,),
+            )
             yield row.id, row
 
 
@@ -310,26 +379,35 @@ def _entry(exchange: RecordedExchange, at: Instant) -> JournalEntry:
     endpoint = ENDPOINTS.get(exchange.operation or "")
     is_left_out = exchange.request_body is None  # two bodies that were left out are not equal
     call = Call(
-        exchange.method, path, endpoint, (), exchange.params, parse_qsl(query, keep_blank_values=True), exchange.request_headers,
-        exchange.request_body, no_files, "", exchange.index if is_left_out else None,
-    )  # fmt: skip
+        method=exchange.method,
+        path=path,
+        endpoint=endpoint,
+        allowed_methods=(),
+        params=exchange.params,
+        query=parse_qsl(query, keep_blank_values=True),
+        headers=exchange.request_headers,
+        body=exchange.request_body,
+        read_files=no_files,
+        base_url="",
+        cut_from_bytes=exchange.index if is_left_out else None,
+    )
     is_lost = exchange.trouble in ("no-answer", "broken-body")
     body = None if exchange.request_json is ABSENT else exchange.request_json
     return JournalEntry(
-        exchange.index,
-        at,
-        exchange.operation,
-        exchange.key or "",
-        call,
-        body,
-        None if is_lost else exchange.status,
-        tuple(_headers(exchange)),
-        b"" if is_lost else exchange.response_body or b"",
-        exchange.succeeded,
-        Refused(exchange.code, "", "", "") if exchange.code is not None else None,
-        {},
-        AppliedFault("", _LOST) if is_lost else _waited(exchange),
-        exchange.started * MILLISECOND if exchange.is_timed else None,
+        n=exchange.index,
+        at=at,
+        operation=exchange.operation,
+        tenant_id=exchange.key or "",
+        call=call,
+        body=body,
+        status=None if is_lost else exchange.status,
+        headers=tuple(_headers(exchange)),
+        answer=b"" if is_lost else exchange.response_body or b"",
+        applied=exchange.succeeded,
+        error=Refused(exchange.code, "", "", "") if exchange.code is not None else None,
+        choices={},
+        fault=AppliedFault("", _LOST) if is_lost else _waited(exchange),
+        monotonic_us=exchange.started * MILLISECOND if exchange.is_timed else None,
         is_reused=is_lost,  # a library may have repeated it; the recording does not show on which connection it was
     )
 

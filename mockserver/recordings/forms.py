@@ -101,7 +101,7 @@ def _campaign(exchange: RecordedExchange, answer: Any, facts: Facts) -> Options:
     yield "detail-fields", _both_or_neither(answer, ("description", "filters"), "full", "literal")
     rows = rows_of(answer, "executions")
     for row in rows:
-        status, counts = row.get("status"), counts_of(row)
+        status, counts = row.get("status"), _counts_of(row)
         if status in ("canceled", "failed") and "completedAt" in row:
             yield "completedAt-on-cancel-fail", ["null" if row["completedAt"] is None else "set"]
         if counts is not None and row.get("id") in facts.started:
@@ -119,7 +119,7 @@ def _lags(campaign: Mapping[str, Any], execution: Mapping[str, Any]) -> list[str
     """
     if campaign.get("status") in _ENDED and execution.get("status") == "processing":
         return ["campaign-first"]
-    counts, cadence = counts_of(execution), campaign.get("cadence")
+    counts, cadence = _counts_of(execution), campaign.get("cadence")
     started, ended = _instant(execution.get("startedAt")), _instant(execution.get("completedAt"))
     if execution.get("status") != "completed" or not counts or started is None or ended is None:
         return ["none", "campaign-first"]
@@ -128,7 +128,7 @@ def _lags(campaign: Mapping[str, Any], execution: Mapping[str, Any]) -> list[str
 
 
 def _execution(exchange: RecordedExchange, answer: Any, facts: Facts) -> Options:
-    counts = counts_of(answer) if isinstance(answer, dict) else None
+    counts = _counts_of(answer) if isinstance(answer, dict) else None
     if counts is None:
         return
     status = str(answer.get("status"))
@@ -141,7 +141,7 @@ def _execution(exchange: RecordedExchange, answer: Any, facts: Facts) -> Options
 def _progress(exchange: RecordedExchange) -> tuple[Alternative, ...]:
     """Return the combinations of options that lead to the progress of an execution; of none that leads to it no option."""
     answer = exchange.response_json
-    counts = counts_of(answer) if isinstance(answer, dict) else None
+    counts = _counts_of(answer) if isinstance(answer, dict) else None
     if counts is None:
         return ()
     fitting: list[Alternative] = []
@@ -290,7 +290,7 @@ def of_several(recording: Recording) -> Iterator[Shown]:
         answer = exchange.response_json if exchange.succeeded else None
         if exchange.operation in ("readExecution", "readCampaign") and isinstance(answer, dict):
             for row in [answer] if exchange.operation == "readExecution" else rows_of(answer, "executions"):
-                shown = counts_of(row) if row.get("status") == "canceled" else None
+                shown = _counts_of(row) if row.get("status") == "canceled" else None
                 if shown is not None:
                     counts[str(row.get("id"))].append((exchange, shown.processed))
         if exchange.operation == "listMessages" and isinstance(answer, dict):
@@ -373,7 +373,7 @@ def _event(delivery: RecordedDelivery, event: JSON) -> Options:
         yield from _connected(event["data"]["entrypoint"])
 
 
-def counts_of(row: Mapping[str, Any]) -> Counts | None:
+def _counts_of(row: Mapping[str, Any]) -> Counts | None:
     """Return the counts of an execution as an answer shows them; None if it does not, or they are impossible."""
     numbers = [row.get(key) for key in ("targetCount", "sentCount", "failedCount")]
     whole = [number for number in numbers if isinstance(number, int) and not isinstance(number, bool) and number >= 0]

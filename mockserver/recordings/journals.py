@@ -38,16 +38,16 @@ def journal_entries(rows: Sequence[Any], name: str) -> Iterator[Entry]:
         if not isinstance(response, Mapping) or not UNREADABLE.isdisjoint(fault.get("effects", ())):
             response = {}
         yield Entry(
-            place,
-            str(request.get("method")),
-            request["path"] + (f"?{query}" if query else ""),
-            _with_owner(request.get("headers") or {}, row.get("tenantId")),
-            _body(request),
-            start_instant(sent_at, place) // MILLISECOND,
-            start_instant(ended, place) // MILLISECOND,
-            response.get("status"),
-            list((response.get("headers") or {}).items()),
-            _body(response),
+            place=place,
+            method=str(request.get("method")),
+            url=request["path"] + (f"?{query}" if query else ""),
+            request_headers=_with_owner(request.get("headers") or {}, row.get("tenantId")),
+            request_body=_body(request),
+            started=start_instant(sent_at, place) // MILLISECOND,
+            ended=start_instant(ended, place) // MILLISECOND,
+            status=response.get("status"),
+            response_headers=list((response.get("headers") or {}).items()),
+            response_body=_body(response),
             is_ordered=not given_up,
         )
 
@@ -100,16 +100,16 @@ def replay_entries(document: View, name: str) -> Iterator[Entry]:
         method, _, path = str(row["call"]).partition(" ")
         answer = row.get("answer") or {}
         yield Entry(
-            place,
-            method,
-            path,
-            _request_headers(row),
-            None if "cut" in row else _sent(row),
-            now // MILLISECOND,
-            now // MILLISECOND,
-            answer.get("status"),
-            [],
-            None if "bytes" in answer or "cut" in answer else _body(answer),
+            place=place,
+            method=method,
+            url=path,
+            request_headers=_request_headers(row),
+            request_body=None if "cut" in row else _sent(row),
+            started=now // MILLISECOND,
+            ended=now // MILLISECOND,
+            status=answer.get("status"),
+            response_headers=[],
+            response_body=None if "bytes" in answer or "cut" in answer else _body(answer),
             is_ordered=True,
         )
 

@@ -19,16 +19,10 @@ from mockserver.contract.choices import CHOICES
 from mockserver.recordings import forms
 from mockserver.recordings.facts import Alternative, Facts
 from mockserver.recordings.replays import Replayer
-from mockserver.verify.coverage import OBSERVABLE
-from mockserver.verify.histories.answers import observed_choices
 from mockserver.verify.histories.exchanges import Recording
+from mockserver.verify.passive_checks import observed_choices
 
 State = Literal["settled", "set", "contradicted", "not-shown"]
-# The choices that the checks of single answers observe, without an assumption on the state of the service.
-BY_CHECKS: Final = frozenset(
-    ("success-status", "dual-status", "error-extra-keys", "message-text", "datetime-spelling", "additive-fields",
-     "new-enum-values")
-)  # fmt: skip
 _CITED_MAX: Final = 3
 _NUMBERS = "answers show bounds of the number, and not the number itself"
 _PAGE = "it shows at the hosted page, which is no part of the API"
@@ -89,11 +83,7 @@ class _Constraint(NamedTuple):
 def learn(recording: Recording) -> tuple[LearnedChoice, ...]:
     """Return what a recording, without stand-ins, shows of each choice, in their order."""
     facts = Facts(recording)
-    constraints = [
-        _Constraint(({row.choice: row.options},), row.exchange.n)
-        for row in observed_choices(recording)
-        if row.choice in BY_CHECKS
-    ]
+    constraints = [_Constraint(({row.choice: row.options},), row.exchange.index) for row in observed_choices(recording)]
     constraints += [
         _Constraint(shown.alternatives, -shown.n if shown.is_delivery else shown.n)
         for shown in _forms(recording, facts)
@@ -181,7 +171,15 @@ class _Propagation:
             state, options, why = "contradicted", (), self._contradicted[id]
         elif len(options) == len(choice.options):
             state, options, why = "not-shown", (), _why_not_shown(id)
-        return LearnedChoice(id, choice.question, state, options, tuple(exchanges), tuple(deliveries), why)
+        return LearnedChoice(
+            id=id,
+            question=choice.question,
+            state=state,
+            options=options,
+            exchanges=tuple(exchanges),
+            deliveries=tuple(deliveries),
+            why=why,
+        )
 
 
 def profile(learnt: Iterable[LearnedChoice], sources: Iterable[str]) -> str:
@@ -202,10 +200,4 @@ def profile(learnt: Iterable[LearnedChoice], sources: Iterable[str]) -> str:
 
 
 def _why_not_shown(id: str) -> str:
-    if id in NOT_LEARNT:
-        return NOT_LEARNT[id]
-    row = OBSERVABLE.get(id)
-    if row is None:
-        return "no exchange shows it"
-    population = f", of {row.population}" if row.population else ""
-    return f"no exchange shows it; it would show in {row.how}{population}"
+    return NOT_LEARNT.get(id, "no exchange shows it")

@@ -19,6 +19,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 from urllib.parse import urlsplit
 
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
 from mockserver._json import JSON
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.lifecycles import EVENTS
@@ -27,7 +30,7 @@ from mockserver.contract.text import brief, json_value
 from mockserver.recordings import cassettes, har, journals
 from mockserver.recordings.entries import Entry, RecordingError
 from mockserver.server.api.router import route
-from mockserver.verify.histories.exchanges import RecordedDelivery, RecordedExchange, Recording
+from mockserver.verify.histories.exchanges import RecordedDelivery, RecordedExchange, Recording, trouble_of
 
 STREAMED_FROM_BYTES: Final = 32 * 2**20  # smaller files are read as a whole, which is faster
 _CHUNK_BYTES = 2**20
@@ -157,7 +160,9 @@ class _Intake:
             _delivery(number, entry, source)
             for number, (entry, source) in enumerate(sorted(self._deliveries, key=lambda pair: pair[0].started or 0), 1)
         ]
-        return Recording(exchanges, deliveries, dict(left_out), prefix, sources)
+        return Recording(
+            exchanges=exchanges, deliveries=deliveries, left_out=dict(left_out), prefix=prefix, sources=sources
+        )
 
 
 def _split(url: str) -> tuple[str, str, str]:
@@ -226,23 +231,23 @@ def _exchange(index: int, entry: Entry, source: str, path: str) -> RecordedExcha
     request_headers, response_headers = _merged(entry.request_headers), _merged(entry.response_headers)
     started = index if entry.started is None else entry.started
     return RecordedExchange(
-        index,
-        source,
-        entry.method,
-        _without_keys(path),
-        match.target.id if match.target is not None and entry.method != "HEAD" else None,
-        match.params,
-        request_headers,
-        _body_without_keys(entry.request_body),
-        started,
-        started if entry.ended is None else entry.ended,
-        entry.status,
-        response_headers,
-        entry.response_body,
-        request_headers.get("x-api-key"),
-        trouble_of(entry.status, response_headers, entry.response_body, entry.method),
-        entry.started is not None,
-        entry.is_ordered,
+        index=index,
+        source=source,
+        method=entry.method,
+        path=_without_keys(path),
+        operation=match.target.id if match.target is not None and entry.method != "HEAD" else None,
+        params=match.params,
+        request_headers=request_headers,
+        request_body=_body_without_keys(entry.request_body),
+        started=started,
+        ended=started if entry.ended is None else entry.ended,
+        status=entry.status,
+        response_headers=response_headers,
+        response_body=entry.response_body,
+        key=request_headers.get("x-api-key"),
+        trouble=trouble_of(entry.status, response_headers, entry.response_body, entry.method),
+        is_timed=entry.started is not None,
+        is_ordered=entry.is_ordered,
     )
 
 
@@ -251,7 +256,14 @@ def _delivery(index: int, entry: Entry, source: str) -> RecordedDelivery:
     ended = started if entry.ended is None else entry.ended
     url = _without_keys(entry.url.partition("?")[0])
     return RecordedDelivery(
-        index, source, _merged(entry.request_headers), entry.request_body or b"", started, ended, entry.status, url
+        index=index,
+        source=source,
+        headers=_merged(entry.request_headers),
+        body=entry.request_body or b"",
+        started=started,
+        ended=ended,
+        status=entry.status,
+        url=url,
     )
 
 
@@ -290,24 +302,6 @@ def _body_without_keys(body: bytes | None) -> bytes | None:
     if not body or not (b"sk_" in body or b"pk_" in body or b"whsec_" in body):
         return body
     return _without_keys(body.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-
-
-def trouble_of(status: int | None, headers: Mapping[str, str], body: bytes | None, method: str) -> str | None:
-    """Return why an answer is not the service's word, as a kind of `NOT_THE_SERVICE`; None if it is."""
-    if status is None:
-        return "no-answer"
-    if method == "HEAD":
-        return None
-    value = json_value(body or b"")
-    if status >= 500:
-        has_error = isinstance(value, dict) and {"statusCode", "code"} <= value.keys()
-        return None if has_error else "other-failure"
-    if body is None or status == 204 or headers.get("content-length") == "0":
-        return None
-    if value is None and body.strip() != b"null":
-        is_json = "json" in headers.get("content-type", "") or not body
-        return "broken-body" if is_json and not body.lstrip().startswith(b"<") else "proxy-page"
-    return None
 
 
 # What a document without members is, in a message.
@@ -387,19 +381,17 @@ def _entries_of_format(document: Any, path: Path) -> Iterator[Entry]:
 def _yaml_document(path: Path) -> Any:
     """Return the document of a YAML file; the parser in C, with which vcrpy writes cassettes, is used if it is installed."""
     try:
-        from yaml import CSafeLoader, YAMLError, load
+        from yaml import CSafeLoader, load
+        from yaml import YAMLError as ParserError
     except ImportError:
         return _small_yaml_document(path)
     try:
         return load(path.read_bytes(), CSafeLoader)
-    except (YAMLError, ValueError, RecursionError) as failure:
+    except (ParserError, ValueError, RecursionError) as failure:
         raise _not_yaml(path, failure) from None
 
 
 def _small_yaml_document(path: Path) -> Any:
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
     if path.stat().st_size > YAML_MAX_CHARS:
         expected = f"at most {YAML_MAX_CHARS:,} of YAML without PyYAML and its parser in C, or JSON"
         raise RecordingError(f"got {path.name} of {path.stat().st_size:,} bytes; expected {expected}")

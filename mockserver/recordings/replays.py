@@ -57,7 +57,7 @@ SUCCESS: Final = "success"
 _SITUATIONS_MAX: Final = 128
 _OUTCOMES_MAX: Final = 4_096  # of one call, over its situations and options
 # Refusals before a body is read, failures, and refusals by numbers that no recording shows.
-REFUSALS_BEFORE_A_BODY: Final = frozenset(
+_REFUSALS_BEFORE_A_BODY: Final = frozenset(
     ("API_KEY_MISSING", "API_KEY_INVALID", "DEVELOPERS_DISABLED", "SUBSCRIPTION_INACTIVE", "API_KEY_WRONG_TYPE",
      "RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR", "CAMPAIGN_SIZE_LIMIT_EXCEEDED", "MEDIA_UPLOAD_TOO_MANY_FILES",
      "MEDIA_FILE_TOO_LARGE")
@@ -168,7 +168,7 @@ def _sandbox(choices: _Assigned) -> SandboxState:
 
 def _shown(exchange: RecordedExchange) -> Outcome | None:
     """Return the recorded outcome; None if it shows nothing of the operation."""
-    if not exchange.is_answered or exchange.code in REFUSALS_BEFORE_A_BODY:
+    if not exchange.is_answered or exchange.code in _REFUSALS_BEFORE_A_BODY:
         return None
     if not exchange.succeeded:
         return exchange.code
@@ -199,10 +199,17 @@ def _call(exchange: RecordedExchange) -> Call:
     path, _, query = exchange.path.partition("?")
     endpoint = ENDPOINTS[exchange.operation or ""]
     return Call(
-        exchange.method, path, endpoint, (), exchange.params, parse_qsl(query, keep_blank_values=True),
-        {**exchange.request_headers, "x-api-key": _KEY}, exchange.request_body or b"",
-        files_of if endpoint.body == "multipart" else no_files, "",
-    )  # fmt: skip
+        method=exchange.method,
+        path=path,
+        endpoint=endpoint,
+        allowed_methods=(),
+        params=exchange.params,
+        query=parse_qsl(query, keep_blank_values=True),
+        headers={**exchange.request_headers, "x-api-key": _KEY},
+        body=exchange.request_body or b"",
+        read_files=files_of if endpoint.body == "multipart" else no_files,
+        base_url="",
+    )
 
 
 # The situations of each operation.
@@ -241,7 +248,17 @@ def _template(template_id: str, status: str | None, variables: Mapping[str, bool
     rows = tuple(Variable(key, key, required, None) for key, required in variables.items())
 
     def fill(_sandbox: SandboxState, tenant: Tenant) -> None:
-        tenant.templates[template_id] = Template(1, template_id, template_id, None, status, (), rows, 0, 0)
+        tenant.templates[template_id] = Template(
+            seq=1,
+            id=template_id,
+            name=template_id,
+            description=None,
+            provider_status=status,
+            items=(),
+            variables=rows,
+            created_at=0,
+            updated_at=0,
+        )
 
     return PossibleState(("template", status, *variables.items()), fill)
 
@@ -250,12 +267,45 @@ def _campaign(campaign_id: str, name: str, status: str, template_id: str = "") -
     def fill(_sandbox: SandboxState, tenant: Tenant) -> None:
         runs = ("execution_run",) if status == "processing" else ()
         tenant.campaigns[campaign_id] = Campaign(
-            1, campaign_id, name, None, "chatapp", template_id, 60, None, 0, status, 1, runs
+            seq=1,
+            id=campaign_id,
+            name=name,
+            description=None,
+            platform="chatapp",
+            template_id=template_id,
+            cadence=60,
+            filters=None,
+            created_at=0,
+            status=status,
+            state_version=1,
+            execution_ids=runs,
         )
-        template, schedule = Template(1, template_id, "", None, None, (), (), 0, 0), SendSchedule(0, 0, (), ())
+        template = Template(
+            seq=1,
+            id=template_id,
+            name="",
+            description=None,
+            provider_status=None,
+            items=(),
+            variables=(),
+            created_at=0,
+            updated_at=0,
+        )
+        schedule = SendSchedule(0, 0, (), ())
         for run in runs:
             tenant.executions[run] = Execution(
-                1, run, campaign_id, "chatapp", template, {}, (), schedule, 0, None, status, 1
+                seq=1,
+                id=run,
+                campaign_id=campaign_id,
+                platform="chatapp",
+                template=template,
+                values={},
+                targets=(),
+                schedule=schedule,
+                started_at=0,
+                ended_at=None,
+                status=status,
+                state_version=1,
             )
 
     return PossibleState(("campaign", name, status), fill)
@@ -263,8 +313,26 @@ def _campaign(campaign_id: str, name: str, status: str, template_id: str = "") -
 
 def _chat(_sandbox: SandboxState, tenant: Tenant) -> None:
     attributes = ChatAttributes(
-        None, "chatapp", "open", None, None, None, None, False, False, False, None, (), None, 1, None, None, {}, None, None
-    )  # fmt: skip
+        name=None,
+        platform="chatapp",
+        status="open",
+        monetization=None,
+        entrypoint_id=None,
+        funnel_step_id=None,
+        tracking_link_id=None,
+        is_group_chat=False,
+        is_answered=False,
+        needs_human_attention=False,
+        attention_reason=None,
+        tag_ids=(),
+        assigned_user_id=None,
+        participants_count=1,
+        contact=None,
+        birth_date=None,
+        custom={},
+        last_message_at=None,
+        last_update_at=None,
+    )
     tenant.chats.add(Chat(1, "chat_1", attributes))
 
 
@@ -328,9 +396,33 @@ def _foreign_or_absent(kind: str, record_id: str, exchange: RecordedExchange, fa
 
 def _place(tenant: Tenant, kind: str, record_id: str) -> None:
     if kind == "campaign":
-        tenant.campaigns[record_id] = Campaign(1, record_id, "", None, "chatapp", "", 60, None, 0, "draft", 1)
+        tenant.campaigns[record_id] = Campaign(
+            seq=1,
+            id=record_id,
+            name="",
+            description=None,
+            platform="chatapp",
+            template_id="",
+            cadence=60,
+            filters=None,
+            created_at=0,
+            status="draft",
+            state_version=1,
+        )
     elif kind == "session":
-        tenant.sessions[record_id] = Session(1, record_id, "", None, None, False, None, 0, 2**62, "pending", 1)
+        tenant.sessions[record_id] = Session(
+            seq=1,
+            id=record_id,
+            token="",
+            funnel_id=None,
+            funnel_step_id=None,
+            coexistence=False,
+            return_url=None,
+            created_at=0,
+            expires_at=2**62,
+            status="pending",
+            state_version=1,
+        )
     else:
         tenant.table(kind)[record_id] = ()  # these calls do not read its content
 

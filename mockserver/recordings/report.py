@@ -7,8 +7,9 @@ No text in it is private: the judges read the recording with stand-ins (`masking
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Final, Literal, get_args
 
 from mockserver._json import JSON
 from mockserver.conduct.rules import RULES, ConductResult, Finding
@@ -20,35 +21,65 @@ from mockserver.recordings.masking import Masker, salt_of
 from mockserver.recordings.questions import next_line, questions
 from mockserver.verify.histories.exchanges import LEFT_OUT, NOT_THE_SERVICE, Recording
 from mockserver.verify.histories.report import ServiceReport, contradiction_lines, judge_service, proof_lines
+from mockserver.verify.histories.report import lines as service_lines
 from mockserver.version import REPORT_VERSION
 
+Part = Literal["service", "client", "choices"]
+PARTS: Final[tuple[Part, ...]] = get_args(Part)
 _LINE_CHARS: Final = 160
+_SEVERE: Final = 2
 _CITED: Final = 3
 _OF_ONE_RULE: Final = 2  # findings that the text has
 
 
-class RecordingReport(NamedTuple):
+class RecordingReport:
     """
-    What a recording shows.
+    What a recording shows; each part is judged when it is read first.
 
     Attributes:
-        recording: With stand-ins for what is private.
+        recording: The recording with stand-ins for what is private.
         service: The clauses that the service keeps and breaks.
         client: The rules of conduct.
         choices: What the answers show of each choice.
-        masked: How many values have a stand-in, by the name of their field.
     """
 
-    recording: Recording
-    service: ServiceReport
-    client: ConductResult
-    choices: tuple[LearnedChoice, ...]
-    masked: Mapping[str, int]
+    def __init__(self, recording: Recording, keep: Iterable[str] = ()) -> None:
+        """
+        Make the report of a recording.
 
-    def as_json(self) -> JSON:
-        """Return the report for programs."""
+        Args:
+            recording: As it was read.
+            keep: Names of fields whose texts need no stand-in.
+        """
+        self._plain = recording
+        self._masker = Masker(salt_of(recording), keep)
+        self.recording = self._masker.recording(recording)
+
+    @cached_property
+    def service(self) -> ServiceReport:
+        return judge_service(self.recording, self._plain, self._masker.sentence)
+
+    @cached_property
+    def client(self) -> ConductResult:
+        return judge_client(self.recording)
+
+    @cached_property
+    def choices(self) -> tuple[LearnedChoice, ...]:
+        return learn(self._plain)
+
+    @property
+    def masked(self) -> Mapping[str, int]:
+        """How many values have a stand-in, by the name of their field."""
+        return dict(self._masker.counts)
+
+    @property
+    def client_broke_a_severe_rule(self) -> bool:
+        return any(finding.severity <= _SEVERE for finding in self.client.findings)
+
+    def as_json(self, parts: Collection[Part] = PARTS) -> JSON:
+        """Return the parts of the report for programs."""
         recording = self.recording
-        return {
+        rows: JSON = {
             "version": REPORT_VERSION,
             "files": list(recording.sources),
             "prefix": recording.prefix,
@@ -57,44 +88,32 @@ class RecordingReport(NamedTuple):
             "spanMs": recording.span_ms,
             "leftOut": dict(recording.left_out),
             "notTheService": dict(recording.troubles),
-            "service": {"clauses": self.service.as_json()["clauses"]},
-            "client": client_json(self.client),
-            "choices": [choice.as_json() for choice in self.choices],
-            "questions": [question.as_json() for question in questions(self.choices)],
-            "masked": dict(self.masked),
         }
+        if "service" in parts:
+            rows["service"] = {"clauses": self.service.as_json()}
+        if "client" in parts:
+            rows["client"] = {
+                "findings": [row._asdict() | {"exchanges": list(row.exchanges)} for row in self.client.findings],
+                "notAssessed": [row._asdict() for row in self.client.not_assessed],
+            }
+        if "choices" in parts:
+            rows["choices"] = [choice.as_json() for choice in self.choices]
+            rows["questions"] = [question.as_json() for question in questions(self.choices)]
+        return rows | {"masked": self.masked}
 
 
-def client_json(result: ConductResult) -> JSON:
-    """Return the findings and what was not assessed, as `GET /_mock/conduct` has them."""
-    return {
-        "findings": [finding._asdict() | {"exchanges": list(finding.exchanges)} for finding in result.findings],
-        "notAssessed": [row._asdict() for row in result.not_assessed],
-    }
-
-
-def report_on(recording: Recording, keep: Iterable[str] = ()) -> RecordingReport:
-    """
-    Judge a recording.
-
-    Args:
-        recording: As it was read.
-        keep: Names of fields whose texts need no stand-in.
-    """
-    masker = Masker(salt_of(recording), keep)
-    masked = masker.recording(recording)
-    service = judge_service(masked, recording, masker.sentence)
-    return RecordingReport(masked, service, judge_client(masked), learn(recording), dict(masker.counts))
-
-
-def lines(report: RecordingReport) -> Iterator[str]:
-    """Yield the lines of the report: what was read, the service, the client, the choices."""
+def lines(report: RecordingReport, parts: Collection[Part] = PARTS) -> Iterator[str]:
+    """Yield what was read, and the parts: a single one as a whole, of several what is broken and what is known."""
+    is_whole = len(parts) == 1
     yield from intake_lines(report.recording)
-    yield from _service(report)
-    yield from _client(report)
-    yield from _choices(report.choices)
-    if rows := questions(report.choices):
-        yield next_line(rows)
+    if "service" in parts:
+        yield from service_lines(report.service) if is_whole else _service(report.service)
+    if "client" in parts:
+        yield from _whole_client(report) if is_whole else _client(report)
+    if "choices" in parts:
+        yield from _choices(report.choices)
+        if rows := questions(report.choices):
+            yield next_line(rows)
     if report.masked:
         fields = sorted(report.masked.items(), key=lambda row: (-row[1], row[0]))
         named = ", ".join(f"{count} of {field}" for field, count in fields[:_CITED])
@@ -120,8 +139,7 @@ def intake_lines(recording: Recording) -> Iterator[str]:
         )
 
 
-def _service(report: RecordingReport) -> Iterator[str]:
-    service = report.service
+def _service(service: ServiceReport) -> Iterator[str]:
     verdicts = Counter(clause.verdict for clause in service.clauses)
     yield f"service: {verdicts['broken']} broken, {verdicts['holds']} hold, {verdicts['not observed']} not judged"
     for clause in service.broken:
@@ -129,6 +147,15 @@ def _service(report: RecordingReport) -> Iterator[str]:
         yield from proof_lines(clause)
         for contradiction in service.contradictions(clause.id):
             yield from contradiction_lines(service, contradiction)
+
+
+def _whole_client(report: RecordingReport) -> Iterator[str]:
+    count = len(report.client.findings)
+    yield f"{count or 'no'} finding{'s' * (count != 1)}"
+    for finding in report.client.findings:
+        yield from _finding_lines(finding, report.recording)
+    for row in report.client.not_assessed:
+        yield f"not assessed: {row.rule:<28}{row.why}"
 
 
 def _client(report: RecordingReport) -> Iterator[str]:
@@ -139,12 +166,12 @@ def _client(report: RecordingReport) -> Iterator[str]:
     yield f"client: {_counted(len(result.findings), 'finding')}, {held} rules hold, {len(excused)} not assessed"
     for rule in dict.fromkeys(finding.rule for finding in result.findings):
         own = [finding for finding in result.findings if finding.rule == rule]
-        yield from (f"  {line}" for finding in own[:_OF_ONE_RULE] for line in finding_lines(finding, report.recording))
+        yield from (f"  {line}" for finding in own[:_OF_ONE_RULE] for line in _finding_lines(finding, report.recording))
         if len(own) > _OF_ONE_RULE:
             yield f"  {rule}: {len(own) - _OF_ONE_RULE} more, all with --json"
 
 
-def finding_lines(finding: Finding, recording: Recording) -> Iterator[str]:
+def _finding_lines(finding: Finding, recording: Recording) -> Iterator[str]:
     """Yield a finding in lines: what happened, where, and the advice."""
     yield f"{finding.rule} (severity {finding.severity})  {finding.message}"
     for index in finding.exchanges[:_CITED]:

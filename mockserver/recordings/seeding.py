@@ -1,109 +1,189 @@
 """
-Seed data of one tenant: the records that a recording shows and does not have the creation of, as it saw them first.
+A scenario with what a recording saw first: seed data, the clock, and the choices that the recording settles.
 
-What could not be known is a comment.
+1. A record is seed data if the recording shows it and does not have its creation.
+2. What no answer shows, and what a scenario cannot have, is a comment.
 """
 
 from __future__ import annotations
 
+import io
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from functools import cache
+from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qs
 
+from ruamel.yaml import YAML
+
 from mockserver._json import JSON, changed
+from mockserver.contract import schemas
 from mockserver.contract.lifecycles import CAMPAIGN
-from mockserver.core.instants import HOUR, MILLISECOND, MINUTE, SECOND, Instant, format_milliseconds, parse
+from mockserver.contract.text import whole_number
+from mockserver.core.instants import MILLISECOND, SECOND, Instant, format_milliseconds, parse
 from mockserver.core.phone_numbers import normalize_phone
 from mockserver.recordings.facts import rows_of
-from mockserver.recordings.forms import counts_of
+from mockserver.recordings.learning import LearnedChoice
 from mockserver.recordings.masking import words_of_document
-from mockserver.recordings.playing import properties_of
-from mockserver.recordings.population import AudienceSize, population
-from mockserver.recordings.replays import REFUSALS_BEFORE_A_BODY
-from mockserver.verify.histories.exchanges import RecordedExchange
+from mockserver.scenario.problems import ScenarioError
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import SandboxHost
+from mockserver.verify.histories.exchanges import RecordedExchange, Recording
 
-COUNTRY: Final = "BR"
-# Refusals of a start or cancel that do not show that there is such a campaign.
-_NOT_THERE: Final = REFUSALS_BEFORE_A_BODY | {"CAMPAIGN_NOT_FOUND", "RESOURCE_ACCESS_DENIED", "VALIDATION_ERROR"}
-_LONG_AGO: Final = HOUR
-_MANY: Final = 10_000  # targets of a run that must not end
+_COUNTRY: Final = "BR"
+_TARGETS_MAX: Final = 1_000  # chats of one past run
+_PROBLEMS_MAX: Final = 200  # records that are left out because the scenario would not be valid
+_PLATFORMS: Final = ("chatapp", "chatapp_lite", "photoapp", "botapp")
+_OF_CAMPAIGNS: Final = ("id", "name", "description", "platform", "templateId", "cadence", "status")
+_OF_ENTRYPOINTS: Final = ("id", "name", "displayName", "funnelStepId", "isCoexistence")
+_OF_MESSAGES: Final = (
+    "id", "type", "status", "sender", "isOfficialTemplate", "templateCharged", "createdAt", "text", "transcription", "forward",
+    "replyToId", "photoapp", "media", "location", "templateComponents", "ad",
+)  # fmt: skip
 
 
-class Seed:
-    """The seed data of one tenant."""
+class SeededScenario(NamedTuple):
+    """A scenario document, and what the recording leaves open of it, each in one sentence."""
 
-    def __init__(
-        self,
-        calls: Sequence[RecordedExchange],
-        instants: Mapping[int, Instant],
-        begin: Instant,
-        choices: Mapping[str, object],
-        comments: list[str],
-    ) -> None:
-        self._all = calls
-        self._calls = [call for call in calls if call.succeeded]
-        self._instants = instants
+    document: JSON
+    comments: tuple[str, ...]
+
+    def as_yaml(self) -> str:
+        """Return the document as YAML, with the comments at its head."""
+        yaml, out = YAML(), io.StringIO()
+        yaml.width = 120
+        yaml.dump(self.document, out)
+        comments = [f"# Not known: {' '.join(comment.split())}" for comment in self.comments]
+        return "\n".join(["# Written from a recording.", *comments, out.getvalue()])
+
+
+def seeded_scenario(recording: Recording, learnt: Sequence[LearnedChoice]) -> SeededScenario:
+    """
+    Return a scenario with what a recording saw.
+
+    Args:
+        recording: With stand-ins for what is private.
+        learnt: What the recording shows of the choices.
+    """
+    comments: list[str] = []
+    begin = _begin(recording)
+    given: JSON = {}
+    for place, keys in enumerate(_tenants(recording)):
+        calls = [call for call in recording.exchanges if call.key in keys or (not place and not call.key)]
+        seed = _Seed([call for call in calls if call.succeeded], begin, comments).given()
+        if place:
+            given.setdefault("tenants", []).append({"id": f"tenant_{place + 1}", **seed})
+        else:
+            given |= seed
+    document: JSON = {
+        "scenario": "recording",
+        "choices": {row.id: row.options[0] for row in learnt if row.state == "settled"},
+        "clock": {"freeze": format_milliseconds(begin)},
+        "given": given,
+    }
+    document = _valid({key: value for key, value in document.items() if value}, comments)
+    return SeededScenario(document, tuple(dict.fromkeys(comments)))
+
+
+def _begin(recording: Recording) -> Instant:
+    """Return the instant of the first call by the service's clock, by the recorder's if no answer has a date."""
+    dates = [call.date for call in recording.exchanges if call.date is not None]
+    if dates:
+        return dates[0] * SECOND
+    started = [call.started for call in recording.exchanges if call.is_timed]
+    return min(started, default=0) * MILLISECOND
+
+
+def _tenants(recording: Recording) -> list[list[str]]:
+    """
+    Return the keys of each tenant, the one with most calls first.
+
+    A public key is of the first tenant: it reads forms alone. A key that was always refused is of none.
+    """
+    calls: dict[str, int] = {}
+    for key, rows in recording.histories.items():
+        is_refused = all(row.code in ("API_KEY_INVALID", "API_KEY_MISSING") for row in rows)
+        if key is not None and not is_refused:
+            calls[key] = len(rows)
+    secret = sorted((key for key in calls if not key.startswith("pk_")), key=lambda key: -calls[key])
+    groups = [[key] for key in secret] or [[]]
+    groups[0] += [key for key in calls if key.startswith("pk_")]
+    return groups
+
+
+def _valid(document: JSON, comments: list[str]) -> JSON:
+    """Return the document without the entries that it cannot have; each of them is a comment."""
+    for _ in range(_PROBLEMS_MAX):
+        try:
+            SandboxHost().create(SandboxConfig(document))
+        except ScenarioError as refused:
+            problem = refused.problems[0]
+            steps = problem.path.strip("/").split("/")
+            if not _drop(document, steps):
+                raise
+            comments.append(f"how the service has {'/'.join(steps[:4])}, which is left out: {problem}")
+        else:
+            break
+    return document
+
+
+def _drop(document: Any, steps: Sequence[str]) -> bool:
+    """Remove the entry of the first list on a path; return False if the path has no entry of a list."""
+    for step in steps:
+        if isinstance(document, list):
+            place = whole_number(step)
+            if place is None or place >= len(document):
+                return False
+            del document[place]
+            return True
+        document = document.get(step) if isinstance(document, dict) else None
+    return False
+
+
+class _Seed:
+    """The seed data of one tenant, from the calls that succeeded."""
+
+    def __init__(self, calls: Sequence[RecordedExchange], begin: Instant, comments: list[str]) -> None:
+        self._calls = calls
         self._begin = begin
-        self._choices = choices
-        self._positions: dict[str, int] = {}  # by chat, in the audience of every chat
         self._comments = comments
-        self._runs = sorted(set(self._runs_of_everyone()))
         self._created = {
-            str(call.response_json.get(key))
-            for call in self._calls
-            for key in ("campaignId", "sessionId")
-            if isinstance(call.response_json, dict) and call.operation in ("createCampaign", "createConnectionSession")
+            str(body.get(key))
+            for operation, key in (("createCampaign", "campaignId"), ("createConnectionSession", "sessionId"))
+            for _, body in self._of(operation)
         }
 
     def given(self) -> JSON:
         """Return the seed data, by kind."""
-        campaigns = self._campaigns()
+        campaigns, audiences = self._campaigns()
+        templates = self._templates(campaigns)
+        if campaigns and not templates:  # a campaign has one
+            templates = [{"id": "template_of_campaigns"}]
+        sessions = {call.params.get("sessionId", "") for call, _ in self._of("readConnectionSession")} - self._created
+        self._comments += [f"session {id}: a scenario has no sessions" for id in sorted(sessions)]
+        chats = list(dict.fromkeys(call.params.get("chatId", "") for call, _ in self._of("listMessages")))
         given: JSON = {
             "funnels": self._funnels(),
             "entrypoints": self._entrypoints(),
-            "templates": self._templates(campaigns),
+            "templates": templates,
             "forms": self._forms(),
+            "chats": [{"id": id} for id in chats] + audiences,
+            "messages": self._messages(),
+            "campaigns": campaigns,
         }
-        if campaigns and not given["templates"]:  # a campaign has one
-            given["templates"] = [{"id": "template_of_campaigns"}]
-        messages = self._messages()
-        counts = [
-            *self._counts(),
-            *(
-                AudienceSize(row["filters"], row.pop("_target"), str(row.get("platform", "chatapp")))
-                for row in campaigns
-                if "_target" in row
-            ),
-        ]
-        chats = population(counts, {key: given[key] for key in ("funnels", "entrypoints")}, self._choices)
-        self._comments += chats.comments
-        rows = chats.chats
-        for chat_id in dict.fromkeys(self._chat_ids()):
-            position = self._positions.get(chat_id)
-            # The runs of listed campaigns have sent messages to the chats with tags, which a listing would show.
-            free = [place for place in reversed(range(len(rows))) if not rows[place].keys() & {"id", "tagIds"}]
-            if position in free:
-                rows[position]["id"] = chat_id
-            elif free and position is None:
-                rows[free[0]]["id"] = chat_id
-            else:
-                rows.append({"id": chat_id})
-        given |= {"chats": rows, "messages": messages, "campaigns": campaigns}
-        return {kind: entries for kind, entries in given.items() if entries}
+        return {kind: rows for kind, rows in given.items() if rows}
 
-    def _of(self, operation: str) -> Iterator[tuple[RecordedExchange, Any]]:
-        yield from ((call, call.response_json) for call in self._calls if call.operation == operation)
+    def _of(self, *operations: str) -> Iterator[tuple[RecordedExchange, JSON]]:
+        """Yield the calls of some operations and the objects that they returned."""
+        for call in self._calls:
+            if call.operation in operations and isinstance(call.response_json, dict):
+                yield call, call.response_json
 
     def _funnels(self) -> list[JSON]:
         """Return the funnels and steps that entrypoints and accepted sessions name."""
         funnels: dict[str, str | None] = {}  # by step; some answers show the step alone
-        for call, body in [
-            *self._of("createConnectionSession"),
-            *self._of("readConnectionSession"),
-            *self._of("readEntrypoint"),
-        ]:
-            for row in (call.request_json, body.get("entrypoint") if isinstance(body, dict) else None):
+        for call, body in self._of("createConnectionSession", "readConnectionSession", "readEntrypoint"):
+            for row in (call.request_json, body.get("entrypoint")):
                 step, funnel = (row.get("funnelStepId"), row.get("funnelId")) if isinstance(row, dict) else (None, None)
                 if isinstance(step, str):
                     funnels[step] = funnels.get(step) or (funnel if isinstance(funnel, str) else None)
@@ -114,30 +194,17 @@ class Seed:
 
     def _entrypoints(self) -> list[JSON]:
         """Return the entrypoints that no session of the recording has created."""
-        created = {
-            str(body["entrypoint"].get("id"))
-            for _, body in self._of("readConnectionSession")
-            if isinstance(body, dict)
-            and isinstance(body.get("entrypoint"), dict)
-            and body.get("sessionId") in self._created
-        }
         rows: dict[str, JSON] = {}
-        for _, body in [*self._of("readEntrypoint"), *self._of("readConnectionSession")]:
-            shown = body.get("entrypoint") if isinstance(body, dict) else None
-            if not isinstance(shown, dict) or str(shown.get("id")) in created:
+        created: set[str] = set()
+        for _, body in self._of("readEntrypoint", "readConnectionSession"):
+            shown = body.get("entrypoint")
+            if not isinstance(shown, dict):
                 continue
-            row = {
-                key: shown[key]
-                for key in ("id", "name", "displayName", "funnelStepId", "isCoexistence")
-                if shown.get(key) is not None
-            }
-            if shown.get("platform") in ("chatapp", "chatapp_lite", "photoapp", "botapp"):
-                row["platform"] = shown["platform"]
-            if isinstance(shown.get("displayPhone"), str):
-                is_valid = normalize_phone(shown["displayPhone"], COUNTRY)
-                row["displayPhone"] = shown["displayPhone"] if is_valid else f"+55119{len(rows):08}"
-            rows.setdefault(str(shown.get("id")), {}).update(row)
-        return list(rows.values())
+            id = str(shown.get("id"))
+            if body.get("sessionId") in self._created:
+                created.add(id)
+            rows.setdefault(id, {}).update(_entrypoint(shown, len(rows)))
+        return [row for id, row in rows.items() if id not in created]
 
     def _templates(self, campaigns: Sequence[JSON]) -> list[JSON]:
         """Return the templates that are listed, read, or named by a campaign."""
@@ -146,300 +213,168 @@ class Seed:
             for shown in rows_of(body, "templates"):
                 rows.setdefault(str(shown.get("id")), self._listed_template(shown))
         for _, body in self._of("readTemplate"):
-            if isinstance(body, dict):
-                self._add_detail(rows, body)
-        used = [
-            call.request_json.get("templateId")
-            for call, _ in self._of("createCampaign")
-            if isinstance(call.request_json, dict)
-        ]
-        for id in [*used, *(row.get("templateId") for row in campaigns)]:
-            if isinstance(id, str) and id not in rows:
-                rows[id] = {"id": id}
-                self._comments.append(f"template {id}, which no answer shows")
+            id = str(body.get("id"))
+            row = rows.setdefault(id, {"id": id, "name": body.get("name")})
+            if body.get("isOfficial") and "providerTemplateStatus" not in row:
+                row["isOfficial"] = True
+            row |= _template_detail(body)
+        bodies = [call.request_json for call, _ in self._of("createCampaign")]
+        named = [row.get("templateId") for row in (*bodies, *campaigns) if isinstance(row, dict)]
+        for template_id in named:
+            if isinstance(template_id, str) and template_id not in rows:
+                rows[template_id] = {"id": template_id}
+                self._comments.append(f"template {template_id}, which no answer shows")
         return list(rows.values())
 
     def _listed_template(self, shown: Mapping[str, Any]) -> JSON:
         row: JSON = {key: shown[key] for key in ("id", "name", "description") if key in shown}
         row |= {key: shown[key] for key in ("createdAt", "updatedAt") if isinstance(shown.get(key), str)}
-        status = shown.get("providerTemplateStatus")
-        if status:
-            is_known = status in words_of_document()
-            row["providerTemplateStatus"] = "APPROVED" if shown.get("isOfficial") else status if is_known else "PENDING"
-            if not is_known:
-                self._comments.append(
-                    f"the status of template {shown.get('id')}, whose value the document does not list"
-                )
-        elif shown.get("isOfficial"):
-            row["isOfficial"] = True
+        status: Any = shown.get("providerTemplateStatus")
+        if not status:
+            return row | ({"isOfficial": True} if shown.get("isOfficial") else {})
+        if shown.get("isOfficial"):
+            row["providerTemplateStatus"] = "APPROVED"
+        elif status in words_of_document():
+            row["providerTemplateStatus"] = status
+        else:
+            row["providerTemplateStatus"] = "PENDING"
+            self._comments.append(f"the status of template {shown.get('id')}, whose value the document does not list")
         return row
 
-    def _add_detail(self, rows: dict[str, JSON], body: Mapping[str, Any]) -> None:
-        id = str(body.get("id"))
-        row = rows.setdefault(
-            id, {"id": id, "name": body.get("name"), **({"isOfficial": True} if body.get("isOfficial") else {})}
-        )
-        items = rows_of(body, "items")
-        kinds = words_of_document()
-        row["items"] = [
-            {"type": item["type"] if item.get("type") in kinds else "image" if item.get("mediaId") else "text",
-             "text": item.get("text") or "", **({"mediaId": item["mediaId"]} if item.get("mediaId") else {})}
-            for item in items
-        ]  # fmt: skip
-        row["variables"] = [
-            {key: variable[key] for key in ("key", "label", "required") if key in variable}
-            for variable in rows_of(body, "commonVariables")
-        ]
-
     def _forms(self) -> list[JSON]:
-        rows = {
-            call.params.get("id", ""): {
-                "id": call.params.get("id", ""),
-                "iframeEmbedAllowedOrigins": body["iframeEmbedAllowedOrigins"],
-            }
-            for call, body in self._of("readFormPolicy")
-            if isinstance(body, dict) and isinstance(body.get("iframeEmbedAllowedOrigins"), list)
-        }
+        rows: dict[str, JSON] = {}
+        for call, body in self._of("readFormPolicy"):
+            origins = body.get("iframeEmbedAllowedOrigins")
+            if isinstance(origins, list):
+                id = call.params.get("id", "")
+                rows[id] = {"id": id, "iframeEmbedAllowedOrigins": origins}
         return list(rows.values())
-
-    def _chat_ids(self) -> list[str]:
-        return [call.params.get("chatId", "") for call, _ in self._of("listMessages")]
 
     def _messages(self) -> list[JSON]:
-        """Return the messages of each chat that its first listing shows, the oldest first."""
+        """Return the messages of each chat that arrived before the recording, the oldest first."""
         rows: dict[str, JSON] = {}
-        listed: dict[str, Instant] = {}
+        cursors = {parse_qs(call.path.partition("?")[2]).get("cursor", [""])[-1] for call in self._calls}
         for call, body in self._of("listMessages"):
-            chat = call.params.get("chatId", "")
-            until = listed.setdefault(chat, self._instants[call.index])
+            chat, following = call.params.get("chatId", ""), body.get("nextCursor")
+            if following and following not in cursors:
+                self._comments.append(f"the messages of {chat} beyond the last page that was read")
             for shown in rows_of(body, "records"):
                 created = parse(str(shown.get("createdAt")))
-                position = self._position(shown, created[0]) if created is not None else None
-                if position is not None:
-                    self._positions.setdefault(chat, position)
-                    continue
-                if created is None or created[0] > until + SECOND:
+                if created is None or created[0] > self._begin + SECOND:
                     self._comments.append(f"when and why message {shown.get('id')} arrived")
                     continue
-                row = {
-                    key: _known(value) for key, value in shown.items() if value is not None and key in _MESSAGE_MEMBERS
-                }
-                for key, kind in (("type", "text" if shown.get("sender") else "system"), ("status", "delivered")):
-                    row[key] = shown[key] if shown.get(key) in words_of_document() else kind
-                rows.setdefault(str(shown.get("id")), {"chatId": chat, **row})
+                rows.setdefault(str(shown.get("id")), {"chatId": chat, **_message(shown)})
         oldest_first = list(rows.values())
         oldest_first.reverse()  # of equal instants the later one is listed first
-        oldest_first.sort(key=_created)
-        return [*self._older(oldest_first), *oldest_first]
+        oldest_first.sort(key=lambda row: parse(row["createdAt"]) or (0, True))
+        for row in oldest_first:
+            if row.get("replyToId") not in rows:
+                row.pop("replyToId", None)
+        return oldest_first
 
-    def _position(self, message: Mapping[str, Any], created: Instant) -> int | None:
-        """Return the position in an audience of every chat at which a run of the recording sent a message; None if none did."""
-        sender = message.get("sender")
-        if not isinstance(sender, dict) or sender.get("isParticipant") is not False:
-            return None
-        for start, cadence, target in self._runs:
-            position, rest = divmod((created - start) * cadence, MINUTE)
-            if min(rest, MINUTE - rest) <= cadence * 2 * MILLISECOND:
-                place = position + (rest > MINUTE // 2)
-                if 0 <= place < target:
-                    return place
-        return None
-
-    def _runs_of_everyone(self) -> Iterator[tuple[Instant, int, int]]:
-        """Yield start, cadence and target of each run of the recording that had no filters."""
-        bodies = {
-            str(body.get("campaignId")): call.request_json
-            for call, body in self._of("createCampaign")
-            if isinstance(body, dict) and isinstance(call.request_json, dict)
-        }
-        for call, _ in self._of("readCampaign"):
-            sent = bodies.get(call.params.get("id", ""), {"filters": True})
-            for row in rows_of(call.response_json, "executions"):
-                start, counts, cadence = parse(str(row.get("startedAt"))), counts_of(row), sent.get("cadence")
-                if not sent.get("filters") and start is not None and counts is not None and isinstance(cadence, int):
-                    yield start[0], cadence, counts.target
-
-    def _older(self, messages: Sequence[JSON]) -> list[JSON]:
-        """Return a message for each chat of which the last page was not read."""
-        more = self._chats_with_unread_pages()
-        self._comments += [f"the messages of {chat} beyond the last page that was read" for chat in sorted(more)]
-        known = {row.get("id") for row in messages}
-        replied = {
-            str(row["replyToId"]): str(row["chatId"]) for row in messages if row.get("replyToId") not in (None, *known)
-        }
-        oldest = min((_created(row)[0] for row in messages), default=self._begin)
-        older = [{"chatId": chat, "id": id} for id, chat in replied.items()]
-        older += [{"chatId": chat} for chat in sorted(more) if chat not in replied.values()]
-        return [{**row, "createdAt": format_milliseconds(oldest - SECOND)} for row in older]
-
-    def _chats_with_unread_pages(self) -> set[str]:
-        followed = {parse_qs(call.path.partition("?")[2]).get("cursor", [""])[-1] for call in self._calls}
-        whole: set[str] = set()
-        more: set[str] = set()
-        for call, body in self._of("listMessages"):
-            cursor = body.get("nextCursor") if isinstance(body, dict) else None
-            if cursor and str(cursor) not in followed:
-                more.add(call.params.get("chatId", ""))
-            elif isinstance(body, dict) and not cursor:
-                whole.add(call.params.get("chatId", ""))
-        return more - whole
-
-    def _counts(self) -> Iterator[AudienceSize]:
-        """Yield the sizes of audiences: of executions as they were started, then of previews."""
-        yield from self._counts_of_executions()
-        for call, body in self._of("previewAudience"):
-            sent, count = call.request_json, body.get("estimatedCount") if isinstance(body, dict) else None
-            filters = sent.get("filters") if isinstance(sent, dict) else None
-            if type(count) is int and (filters is None or isinstance(filters, list)):
-                yield AudienceSize(filters or [], count)
-
-    def _counts_of_executions(self) -> Iterator[AudienceSize]:
-        bodies = {
-            str(body.get("campaignId")): call.request_json
-            for call, body in self._of("createCampaign")
-            if isinstance(body, dict) and isinstance(call.request_json, dict)
-        }
-        runs: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        targets: dict[str, tuple[str, int]] = {}
-        for call in self._calls:
-            if call.operation in ("readExecution", "readCampaign"):
-                for row in (
-                    [call.response_json]
-                    if call.operation == "readExecution"
-                    else rows_of(call.response_json, "executions")
-                ):
-                    counts = counts_of(row)
-                    if counts is not None:
-                        targets[str(row.get("id"))] = call.params.get("id", ""), counts.target
-                        runs[str(row.get("id"))].append((counts.processed, counts.failed))
-        for id, (campaign_id, target) in targets.items():
-            body = bodies.get(campaign_id)
-            if body is not None:
-                filters = body.get("filters") if isinstance(body.get("filters"), list) else []
-                yield AudienceSize(
-                    filters or [], target, str(body.get("platform", "chatapp")), max(runs[id])[0], _fails(runs[id])
-                )
-
-    def _campaigns(self) -> list[JSON]:
-        """Return the campaigns that the recording did not create, as it saw them first."""
+    def _campaigns(self) -> tuple[list[JSON], list[JSON]]:
+        """Return the campaigns that the recording did not create, as it saw them first, and the chats of their runs."""
         rows: dict[str, JSON] = {}
+        runs: dict[str, JSON] = {}
+        for call, body in self._of("listCampaigns", "readCampaign"):
+            for shown in rows_of(body, "campaigns") if call.operation == "listCampaigns" else [body]:
+                id = str(shown.get("id"))
+                if id in self._created or shown.get("status") not in CAMPAIGN.states:
+                    continue
+                own = rows.setdefault(id, {})
+                own |= {key: shown[key] for key in _OF_CAMPAIGNS if key not in own and shown.get(key) is not None}
+                if isinstance(shown.get("filters"), list):
+                    own.setdefault("filters", shown["filters"])
+                for execution in rows_of(shown, "executions")[:1]:
+                    runs.setdefault(id, dict(execution))
         for call in self._calls:
-            shown = rows_of(call.response_json, "campaigns") if call.operation == "listCampaigns" else []
-            if call.operation == "readCampaign" and isinstance(call.response_json, dict):
-                shown = [call.response_json]
-            for row in shown:
-                if str(row.get("id")) not in self._created and row.get("status") in CAMPAIGN.states:
-                    self._see_campaign(rows.setdefault(str(row.get("id")), {}), row)
-        for call in self._all:
-            self._add_unseen(rows, call)
-        self._date(rows)
-        for id, own in rows.items():
-            if not own.pop("_seen", False) and own.get("status") != CAMPAIGN.initial:
-                self._comments.append(f"the execution of campaign {id}, which is listed as {own.get('status')}")
-                own |= self._unseen_past(str(own.get("status")), id)
-        return list(rows.values())
+            id = call.params.get("id", "")
+            if call.operation in ("startCampaign", "cancelCampaign") and id not in rows and id not in self._created:
+                rows[id] = {"id": id}
+                self._comments.append(f"campaign {id}, which no answer shows")
+        audiences: list[JSON] = []
+        for place, (id, own) in enumerate(rows.items()):
+            created = self._begin - (place + 1) * SECOND  # in the order in which they are listed
+            run = runs.get(id)
+            if own.get("status", CAMPAIGN.initial) != CAMPAIGN.initial:
+                audiences += self._add_run(own, run)
+                started = parse(own.get("startedAt", ""))
+                created = min(created, started[0]) if started is not None else created
+            own["createdAt"] = format_milliseconds(created)
+        return list(rows.values()), audiences
 
-    def _see_campaign(self, own: JSON, row: Mapping[str, Any]) -> None:
-        """Add to a campaign what an answer shows of it first."""
-        for key in ("id", "name", "description", "platform", "templateId", "cadence", "status"):
-            if row.get(key) is not None and key not in own:
-                own[key] = row[key]
-        if isinstance(row.get("executions"), list) and "_seen" not in own:
-            own |= {"_seen": True, **self._past(row)}
-
-    def _add_unseen(self, rows: dict[str, JSON], call: RecordedExchange) -> None:
-        """Add a campaign that no answer shows, and that an answer to a start or cancel implies."""
-        id = call.params.get("id", "")
-        is_acted_on = call.operation in ("startCampaign", "cancelCampaign") and call.is_answered
-        if is_acted_on and id not in rows and id not in self._created and call.code not in _NOT_THERE:
-            is_draft = call.succeeded and not (
-                call.operation == "cancelCampaign" and self._choices.get("cancel-draft") == "unprocessable"
-            )
-            rows[id] = {"id": id, "status": CAMPAIGN.initial if is_draft else "canceled", "_seen": True}
-            self._comments.append(f"campaign {id}, which no answer shows")
-
-    def _date(self, rows: Mapping[str, JSON]) -> None:
-        """Give the campaigns instants of creation in the order in which they are listed."""
-        listed = [str(row.get("id")) for _, body in self._of("listCampaigns") for row in rows_of(body, "campaigns")]
-        order = [*dict.fromkeys(id for id in [*listed, *rows] if id in rows)]
-        if self._choices.get("list-order") == "oldest-first":
-            order.reverse()
-        starts = [parse(str(row["startedAt"])) for row in rows.values() if "startedAt" in row]
-        base = min([self._begin - _LONG_AGO, *(start[0] for start in starts if start is not None)])
-        for place, id in enumerate(order):
-            rows[id]["createdAt"] = format_milliseconds(base - (place + 1) * SECOND)
-
-    def _unseen_past(self, status: str, id: str) -> JSON:
-        """Return some past that leads to a status: a run without targets, or one that ended after its first message."""
-        if status == "canceled":
-            return {}
-        start = format_milliseconds(self._begin - _LONG_AGO)
-        least = 0 if self._choices.get("start-empty-audience", "complete") == "complete" else 1
-        target = {"completed": least, "failed": 2}.get(status, _MANY)
-        return {
-            "executionId": f"execution_of_{id}",  # one that the sandbox makes may be that of another campaign
-            "startedAt": start,
-            **({"completedAt": start} if status == "failed" else {}),
-            "filters": _tagged(id),
-            "_target": target,
-        }
-
-    def _past(self, row: Mapping[str, Any]) -> JSON:
-        """Return the past of a campaign, with an audience of its own; `_target` is the size of that."""
-        executions = rows_of(row, "executions")
-        if not executions:
-            return {"filters": row["filters"]} if isinstance(row.get("filters"), list) else {}
-        execution = executions[0]
-        target = execution.get("targetCount")
-        past = {key: execution[key] for key in ("startedAt", "completedAt") if isinstance(execution.get(key), str)}
-        start, counts, cadence = parse(str(past.get("startedAt"))), counts_of(execution), row.get("cadence")
-        if (
-            row.get("status") in ("failed", "canceled")
-            and "completedAt" not in past
-            and start
-            and counts
-            and isinstance(cadence, int)
-        ):
-            last = max(0, counts.processed - 1) * MINUTE // max(1, cadence)
-            past["completedAt"] = format_milliseconds(
-                start[0] + last
-            )  # not shown; that of the last message at the earliest
-        return {
-            "executionId": execution.get("id"),
-            **past,
-            "filters": _tagged(str(row.get("id"))),
-            **({"_target": target} if type(target) is int else {}),
-        }
+    def _add_run(self, own: JSON, run: Mapping[str, Any] | None) -> list[JSON]:
+        """Add its run to a campaign that has been started, and return the chats of the run, which have a tag of their own."""
+        id, status = own["id"], own["status"]
+        if run is None and status == "canceled":  # as a draft
+            return []
+        begin = format_milliseconds(self._begin)
+        if run is None:
+            self._comments.append(f"the execution of campaign {id}, which is listed as {status}")
+            run = {"id": f"execution_of_{id}", "startedAt": begin, "targetCount": 0 if status == "completed" else 2}
+        own["executionId"] = run.get("id")
+        own["startedAt"] = run.get("startedAt") or begin
+        if status in ("failed", "canceled"):
+            own["completedAt"] = run.get("completedAt") or own["startedAt"]
+        statement = {"field": "chat.tagIds", "operator": "has-any", "value": [f"tag_of_{id}"]}
+        own["filters"] = [{"combinator": "and", "statements": [statement]}]
+        target = run.get("targetCount")
+        count = min(target, _TARGETS_MAX) if isinstance(target, int) else 0
+        chat = {"platform": own.get("platform", _PLATFORMS[0]), "tagIds": [f"tag_of_{id}"]}
+        return [chat] * count
 
 
-def _tagged(id: str) -> list[JSON]:
-    """Return filters that select the chats of one campaign's audience."""
-    statement = {"field": "chat.tagIds", "operator": "has-any", "value": [f"tag_of_{id}"]}
-    return [{"combinator": "and", "statements": [statement]}]
+def _entrypoint(shown: Mapping[str, Any], number: int) -> JSON:
+    row: JSON = {key: shown[key] for key in _OF_ENTRYPOINTS if shown.get(key) is not None}
+    if shown.get("platform") in _PLATFORMS:
+        row["platform"] = shown["platform"]
+    phone = shown.get("displayPhone")
+    if isinstance(phone, str):  # a stand-in need not be a number of the country
+        row["displayPhone"] = phone if normalize_phone(phone, _COUNTRY) else f"+55119{number:08}"
+    return row
 
 
-_MESSAGE_MEMBERS: Final = frozenset(
-    ("id", "type", "status", "sender", "isOfficialTemplate", "templateCharged", "createdAt", "text", "transcription", "forward",
-     "replyToId", "photoapp", "media", "location", "templateComponents", "ad")
-)  # fmt: skip
+def _template_detail(body: Mapping[str, Any]) -> JSON:
+    items: list[JSON] = []
+    for shown in rows_of(body, "items"):
+        kind = shown.get("type")
+        if kind not in words_of_document():
+            kind = "image" if shown.get("mediaId") else "text"
+        item = {"type": kind, "text": shown.get("text") or ""}
+        if shown.get("mediaId"):
+            item["mediaId"] = shown["mediaId"]
+        items.append(item)
+    variables = [
+        {key: variable[key] for key in ("key", "label", "required") if key in variable}
+        for variable in rows_of(body, "commonVariables")
+    ]
+    return {"items": items, "variables": variables}
 
 
-def _created(message: Mapping[str, Any]) -> tuple[Instant, bool]:
-    return parse(str(message["createdAt"])) or (0, False)
+def _message(shown: Mapping[str, Any]) -> JSON:
+    """Return a message without what the document does not have: other fields, and unlisted values."""
+    names = _fields_of_messages()
+    row: JSON = {}
+    for key in _OF_MESSAGES:
+        if shown.get(key) is not None:
+            row[key] = changed(shown[key], lambda part: {name: part[name] for name in part if name in names})
+    for key, default in (("type", "text" if shown.get("sender") else "system"), ("status", "delivered")):
+        if row.get(key) not in words_of_document():
+            row[key] = default
+    return row
 
 
-def _known(value: Any) -> Any:
-    """Return a part of a message without the fields that the document does not have."""
-    names = properties_of("listMessages")
-    return changed(value, lambda part: {key: inner for key, inner in part.items() if key in names})
+@cache
+def _fields_of_messages() -> frozenset[str]:
+    """Return the names of all fields in a list of messages."""
+    return frozenset(_names(schemas.load("listMessages.response")))
 
 
-def _fails(counts: Sequence[tuple[int, int]]) -> frozenset[int]:
-    """Return positions that failed, by the growing numbers of processed and failed sends; of each step the last ones."""
-    fails: set[int] = set()
-    before = (0, 0)
-    for processed, failed in sorted(counts):
-        more = failed - before[1]
-        fails |= set(range(processed - more, processed))
-        before = processed, failed
-    return frozenset(fails)
+def _names(schema: Any) -> Iterator[str]:
+    if isinstance(schema, Mapping):
+        yield from schema.get("properties", ())
+        for inner in schema.values():
+            yield from _names(inner)
+    elif isinstance(schema, list):
+        for inner in schema:
+            yield from _names(inner)

@@ -150,7 +150,7 @@ class Log:
         """
         Return the calls and the requests to receivers so far as a HAR 1.2, without keys.
 
-        A viewer of a browser or a proxy opens it, and `mockserver inspect-recording` reads it. Times are the sandbox's.
+        A viewer of a browser or a proxy opens it, and `mockserver judge` reads it. Times are the sandbox's.
         """
         return self._backend.run("readHar")
 

@@ -1,1 +1,1 @@
-"""`mockserver verify`: compare any service with the contract: through its public API alone, or by a recording of its calls."""
+"""What a service does by its public API alone: calls to it (`mockserver probe`), and the judges of any recording of calls."""

@@ -1,25 +1,26 @@
 """
-The context of a run: its settings, its calls, what they show, and the records that it creates.
+The context of a run: its settings, its calls, and the records that it creates.
 
 1. Every call is sent by `RunContext.call`, within the run's rate. It is the one place where a call of a probe is refused:
    without `allow_writes` each POST but the audience preview, without `allow_sends` each start.
-2. Keys are sent and never recorded: an exchange has the role of its key, and recorded responses have the keys redacted.
-3. A probe judges and observes only the clauses and choices that its row names.
+2. Keys and the links of sessions are never recorded: an exchange has the role of its key, and recorded answers have both
+   redacted.
 """
 
 from __future__ import annotations
 
-import json
 import json as jsonlib
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import quote
 
 from mockserver._json import JSON
 from mockserver.contract.endpoints import ENDPOINTS, Endpoint
 from mockserver.contract.schemas import ABSENT
-from mockserver.contract.text import brief, json_value, whole_number
+from mockserver.contract.text import json_value, whole_number
+from mockserver.verify.histories.exchanges import RecordedExchange, trouble_of
 from mockserver.verify.transport import HttpTransport, RateLimiter, RawResponse
 
 Need = Literal["writes", "sends", "public-key", "other-key", "chat", "form", "entrypoint"]
@@ -35,7 +36,6 @@ NEEDS: Mapping[Need, str] = {
     "form": "--form",
     "entrypoint": "--entrypoint",
 }
-_EXCERPT_CHARS = 300
 
 
 @dataclass(frozen=True)
@@ -76,93 +76,33 @@ class RunSettings:
         return tuple(key for key in (self.key, self.public_key, self.other_key) if key)
 
 
-class Exchange(NamedTuple):
-    """
-    One call and its response.
-
-    `operation` is None for a path that the document does not contain; `key` is the role of the key that was sent, never
-    the key; `json` is ABSENT if the body is not JSON.
-    """
-
-    n: int
-    operation: str | None
-    method: str
-    path: str
-    key: KeyRole
-    sent: str
-    status: int
-    headers: Mapping[str, str]
-    json: Any
-    body: bytes
-
-    @property
-    def succeeded(self) -> bool:
-        return 200 <= self.status < 300
-
-    @property
-    def code(self) -> str | None:
-        """The error's code, or None."""
-        code = self.json.get("code") if self.status >= 400 and isinstance(self.json, dict) else None
-        return code if isinstance(code, str) else None
-
-    @property
-    def request_text(self) -> str:
-        """The call in one line."""
-        role = "" if self.key == "secret" else f" ({self.key} key)" if self.key != "none" else " (no key)"
-        return f"{self.method} {self.path}{role}{' ' + excerpt(self.sent) if self.sent else ''}"
-
-    @property
-    def response_text(self) -> str:
-        """The response in one line."""
-        is_json = self.json is not ABSENT
-        text = json.dumps(self.json, ensure_ascii=False) if is_json else repr(self.body[:_EXCERPT_CHARS])
-        return f"{self.status} {excerpt(text) if self.body else '(no content)'}"
-
-
-def excerpt(text: str) -> str:
-    """Return the beginning of a text."""
-    return brief(text, _EXCERPT_CHARS)
-
-
-class Judgement(NamedTuple):
-    """Whether a clause holds in one exchange, and the response that it expects."""
-
-    clause: str
-    holds: bool
-    exchange: Exchange
-    expected: str
-
-
-class Observation(NamedTuple):
-    """The options of a choice that lead to the response of one exchange; none if no option does."""
-
-    choice: str
-    options: frozenset[str]
-    exchange: Exchange
-
-
 class Probe(NamedTuple):
-    """A few calls with one purpose: what they need, the clauses they judge, and the choices they can observe."""
+    """A few calls with one purpose, and what they need."""
 
     name: str
     run: Callable[[RunContext], None]
-    clauses: tuple[str, ...]
-    choices: tuple[str, ...] = ()
     needs: tuple[Need, ...] = ()
 
 
 class Unexpected(Exception):
-    """A response after which a probe cannot continue; its other clauses are reported as not observed."""
+    """A response after which a probe cannot continue."""
 
 
 class Stop(Exception):
     """A response that ends the run: the service refuses the key, or limits the rate of calls."""
 
 
-Check = Callable[["RunContext", Exchange], None]
-JSON_HEADERS = {"Content-Type": "application/json"}
-_FAILURES_IN_A_ROW_MAX = 3
-_HEADERS_RECORDED = ("content-type", "date", "retry-after", "ratelimit", "ratelimit-policy")
+JSON_HEADERS: Final = {"Content-Type": "application/json"}
+_FAILURES_IN_A_ROW_MAX: Final = 3
+_HEADERS_RECORDED: Final = ("content-type", "date", "retry-after", "ratelimit", "ratelimit-policy")
+_KEYS_RECORDED: Final[Mapping[KeyRole, str | None]] = {
+    "secret": "sk_secret",
+    "public": "pk_public",
+    "other": "sk_other",
+    "none": None,
+    "unknown": "sk_unknown",
+    "unprefixed": "key_unknown",
+}
 
 
 class RunContext:
@@ -170,45 +110,46 @@ class RunContext:
     The state of one run.
 
     Attributes:
-        findings: Judgements of clauses, in the order of the calls.
+        exchanges: What was sent and received.
         templates: The templates that the service lists.
         template_details: The details that the run has read, by template id.
         other_templates: The ids of another tenant's templates.
         campaigns: The names of the campaigns that the run created and that have not ended, by id.
         sessions: The ids of the sessions that the run created.
-        session_urls: Their one-use urls, which no output may show.
         not_cleaned_up: One text for each record that the run created and could not remove.
-        row: The probe that runs; None between probes.
 
     Lifetime: one run.
     """
 
     def __init__(
-        self, transport: HttpTransport, settings: RunSettings, rate_limiter: RateLimiter, checks: Iterable[Check] = ()
+        self,
+        transport: HttpTransport,
+        settings: RunSettings,
+        rate_limiter: RateLimiter,
+        source: str = "",
+        begin_ms: int = 0,
     ) -> None:
         self.settings = settings
         self.rate_limiter = rate_limiter
-        self.exchanges: list[Exchange] = []
-        self.findings: list[Judgement] = []
-        self.observations: list[Observation] = []
+        self.exchanges: list[RecordedExchange] = []
         self.templates: list[JSON] = []
         self.other_templates: list[str] = []
         self.template_details: dict[str, JSON] = {}
         self.campaigns: dict[str, str] = {}
         self.not_cleaned_up: list[str] = []
         self.sessions: list[str] = []
-        self.session_urls: list[str] = []
-        self.row: Probe | None = None
+        self._source = source
+        self._begin_ms = begin_ms
         self._transport = transport
-        self._checks = tuple(checks)
         self._failures_in_a_row = 0
+        self._redacted = {key: f"{key[:3]}..." for key in settings.secrets}
         self._keys: Mapping[KeyRole, str] = {
             "secret": settings.key,
             "public": settings.public_key,
             "other": settings.other_key,
             "none": "",
-            "unknown": f"sk_mockserver_verify_{settings.tag}",
-            "unprefixed": f"mockserver-verify-{settings.tag}",
+            "unknown": f"sk_mockserver_probe_{settings.tag}",
+            "unprefixed": f"mockserver-probe-{settings.tag}",
         }
 
     def call(
@@ -220,7 +161,7 @@ class RunContext:
         body: bytes = b"",
         headers: Mapping[str, str] | None = None,
         key: KeyRole = "secret",
-    ) -> Exchange:
+    ) -> RecordedExchange:
         """
         Call an operation and return the exchange.
 
@@ -240,17 +181,39 @@ class RunContext:
         """
         endpoint = ENDPOINTS[operation]
         self._refuse_unless_allowed(endpoint)
-        path = endpoint.path
+        path, params = endpoint.path, dict[str, str]()
         for id in ids:
             name = path[path.index("{") : path.index("}") + 1]
             path = path.replace(name, quote(id, safe=""), 1)
-        sent = body if json is ABSENT else jsonlib.dumps(json, ensure_ascii=False).encode()
+            params[name[1:-1]] = id
+        content = body if json is ABSENT else jsonlib.dumps(json, ensure_ascii=False).encode()
         content_type = {} if json is ABSENT else JSON_HEADERS
-        return self._exchange(operation, endpoint.method, path + query, key, sent, {**content_type, **(headers or {})})
+        sent = _Sent(
+            operation=operation,
+            method=endpoint.method,
+            path=path + query,
+            params=params,
+            key=key,
+            body=content,
+            headers={**content_type, **(headers or {})},
+        )
+        return self._exchange(sent)
 
-    def get(self, path: str) -> Exchange:
+    def get(self, path: str) -> RecordedExchange:
         """Read a path that the document does not contain."""
-        return self._exchange(None, "GET", path, "secret", b"", {})
+        return self._exchange(
+            _Sent(operation=None, method="GET", path=path, params={}, key="secret", body=b"", headers={})
+        )
+
+    def unknown_id(self, prefix: str) -> str:
+        """Return an id that no record has."""
+        return f"{prefix}_mockserver_probe_{self.settings.tag}"
+
+    def redact(self, text: str) -> str:
+        """Return a text without the keys, and without the links of the sessions that the run created."""
+        for secret, shown in self._redacted.items():
+            text = text.replace(secret, shown)
+        return text
 
     def _refuse_unless_allowed(self, endpoint: Endpoint) -> None:
         if endpoint.method == "GET" or endpoint.id == "previewAudience":
@@ -260,19 +223,15 @@ class RunContext:
         if endpoint.id == "startCampaign" and not self.settings.allow_sends:
             raise PermissionError("startCampaign needs --allow-sends")
 
-    def _exchange(
-        self, operation: str | None, method: str, path: str, key: KeyRole, sent: bytes, headers: Mapping[str, str]
-    ) -> Exchange:
-        response = self._send(method, path, key, sent, headers)
-        if response.status == 429:
-            seconds = whole_number(response.headers.get("retry-after", ""))
+    def _exchange(self, sent: _Sent) -> RecordedExchange:
+        exchange = self._send(sent)
+        if exchange.status == 429:
+            seconds = whole_number(exchange.response_headers.get("retry-after", ""))
             self.rate_limiter.back_off(1 if seconds is None else seconds)
-            limited = self._record(operation, method, path, key, sent, response)
-            response = self._send(method, path, key, sent, headers)
-            if response.status == 429:
+            limited, exchange = exchange, self._send(sent)
+            if exchange.status == 429:
                 raise Stop(f"the service limits the rate of calls ({limited.code or 429})")
-        exchange = self._record(operation, method, path, key, sent, response)
-        if exchange.status >= 500:
+        if (exchange.status or 0) >= 500:
             raise Unexpected(f"got {exchange.status} for {exchange.method} {exchange.path}")
         if exchange.code == "SUBSCRIPTION_INACTIVE":
             kind = Stop if exchange.method == "GET" else Unexpected
@@ -281,58 +240,78 @@ class RunContext:
             raise Stop("the developer environment of the key's tenant is off")
         return exchange
 
-    def _send(self, method: str, path: str, key: KeyRole, sent: bytes, headers: Mapping[str, str]) -> RawResponse:
+    def _send(self, sent: _Sent) -> RecordedExchange:
+        """Send a call, and record it and its answer, or that none arrived."""
         self.rate_limiter.wait()
+        started_s = self.rate_limiter.elapsed_s
         try:
-            response = self._transport.call(method, path, key=self._keys[key], body=sent, headers=headers)
+            response = self._transport.call(
+                sent.method, sent.path, key=self._keys[sent.key], body=sent.body, headers=sent.headers
+            )
         except OSError as failure:
             self._failures_in_a_row += 1
-            if self._failures_in_a_row >= _FAILURES_IN_A_ROW_MAX:
-                raise Stop(f"{method} {path}: {failure}") from None
-            raise Unexpected(f"{method} {path}: {failure}") from None
+            self._record(sent, started_s, None)
+            kind = Stop if self._failures_in_a_row >= _FAILURES_IN_A_ROW_MAX else Unexpected
+            raise kind(f"{sent.method} {sent.path}: {failure}") from None
         self._failures_in_a_row = 0
-        return response
+        return self._record(sent, started_s, response)
 
-    def _record(
-        self, operation: str | None, method: str, path: str, key: KeyRole, sent: bytes, response: RawResponse
-    ) -> Exchange:
-        body = response.body
-        for secret in self.settings.secrets:
-            body = body.replace(secret.encode(), f"{secret[:3]}...".encode())
+    def _record(self, sent: _Sent, started_s: float, response: RawResponse | None) -> RecordedExchange:
         number = len(self.exchanges) + 1
-        text = sent.decode("utf-8", "replace")
-        headers = {name: value for name, value in response.headers.items() if name in _HEADERS_RECORDED}
-        exchange = Exchange(
-            number, operation, method, path, key, text, response.status, headers, json_value(body, ABSENT), body
+        headers, body, status = dict[str, str](), None, None
+        if response is not None:
+            headers = {name: value for name, value in response.headers.items() if name in _HEADERS_RECORDED}
+            status, body = response.status, response.body
+            self._note_link(sent.operation, body)
+            body = self.redact(body.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+        exchange = RecordedExchange(
+            index=number,
+            source=self._source,
+            method=sent.method,
+            path=sent.path,
+            operation=sent.operation,
+            params=sent.params,
+            request_headers={name.lower(): value for name, value in sent.headers.items()},
+            request_body=sent.body,
+            started=self._begin_ms + math.floor(started_s * 1000),
+            ended=self._begin_ms + math.ceil(self.rate_limiter.elapsed_s * 1000),
+            status=status,
+            response_headers=headers,
+            response_body=body,
+            key=_KEYS_RECORDED[sent.key],
+            trouble=trouble_of(status, headers, body, sent.method),
+            is_ordered=True,
         )
         self.exchanges.append(exchange)
-        row, self.row = self.row, None  # a check has a row of its own
-        for check in self._checks:
-            check(self, exchange)
-        self.row = row
         return exchange
 
-    def judge(self, clause: str, holds: bool, exchange: Exchange, expected: str) -> bool:
-        """Record whether a clause holds in an exchange, and return it; `expected` describes the response that would hold."""
-        if self.row is not None and clause not in self.row.clauses:
-            raise AssertionError(f"the probe {self.row.name!r} does not name the clause {clause}")
-        self.findings.append(Judgement(clause, holds, exchange, expected))
-        return holds
-
-    def observe(self, choice: str, options: Iterable[str], exchange: Exchange) -> None:
-        """Record the options of a choice that lead to this response."""
-        if self.row is not None and choice not in self.row.choices:
-            raise AssertionError(f"the probe {self.row.name!r} does not name the choice {choice}")
-        self.observations.append(Observation(choice, frozenset(options), exchange))
-
-    def judge_refusal(self, clause: str, exchange: Exchange, *codes: str) -> bool:
-        """Record whether the call was refused with one of these codes, as the clause demands, and return it."""
-        return self.judge(clause, exchange.code in codes, exchange, f"the error {' or '.join(codes)}")
+    def _note_link(self, operation: str | None, body: bytes) -> None:
+        """Redact the link of a new session from now on; each has a stand-in of its own."""
+        answer = json_value(body) if operation == "createConnectionSession" else None
+        if not isinstance(answer, dict):
+            return
+        url = answer.get("url")
+        if isinstance(url, str) and url and url not in self._redacted:
+            ending = url.rpartition("/")[2]
+            kept = ending if ending == answer.get("sessionId") else ""
+            self._redacted[url] = f"https://link-{len(self._redacted)}.invalid/{kept}"
 
 
-def require_success(exchange: Exchange, expected: type | tuple[type, ...] = dict) -> Any:
+class _Sent(NamedTuple):
+    """A call as it is sent; `operation` is None for a path that the document does not contain."""
+
+    operation: str | None
+    method: str
+    path: str
+    params: Mapping[str, str]
+    key: KeyRole
+    body: bytes
+    headers: Mapping[str, str]
+
+
+def require_success(exchange: RecordedExchange, expected: type | tuple[type, ...] = dict) -> Any:
     """Return the body of a success; raise Unexpected if the call failed or the body has another type."""
-    if not exchange.succeeded or not isinstance(exchange.json, expected):
+    if not exchange.succeeded or not isinstance(exchange.response_json, expected):
         received = f"{exchange.status} {exchange.code or ''}".rstrip()
         raise Unexpected(f"got {received} for {exchange.method} {exchange.path}")
-    return exchange.json
+    return exchange.response_json

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from mockserver._json import JSON
 from mockserver.contract.schemas import ABSENT
-from mockserver.verify.context import Exchange, RunContext, Stop, Unexpected, require_success
+from mockserver.verify.context import RunContext, Stop, Unexpected, require_success
+from mockserver.verify.histories.exchanges import RecordedExchange
 from mockserver.verify.previews import empty_audience, preview, size
 
 _ENDED = ("completed", "failed", "canceled")
@@ -31,7 +32,7 @@ class UsableTemplate(NamedTuple):
 
 def name(context: RunContext, purpose: str) -> str:
     """Return a name that shows its origin and that no other run gives."""
-    return f"mockserver verify {context.settings.tag} {purpose}"
+    return f"mockserver probe {context.settings.tag} {purpose}"
 
 
 def official(context: RunContext) -> list[JSON]:
@@ -61,7 +62,9 @@ def usable(context: RunContext, templates: list[JSON]) -> list[UsableTemplate]:
             required = tuple(variable["key"] for variable in variables if variable["required"])
             platform = "chatapp" if template["isOfficial"] else "chatapp_lite"
             manual = tuple(variable["key"] for variable in variables)
-            usable_templates.append(UsableTemplate(template["id"], platform, required, manual))
+            usable_templates.append(
+                UsableTemplate(id=template["id"], platform=platform, required=required, manual=manual)
+            )
     return usable_templates
 
 
@@ -85,11 +88,11 @@ def body(context: RunContext, purpose: str, template: UsableTemplate, **changes:
     return {key: value for key, value in (default | changes).items() if value is not ABSENT}
 
 
-def create(context: RunContext, content: JSON) -> Exchange:
+def create(context: RunContext, content: JSON) -> RecordedExchange:
     """Create a campaign and return the exchange, also of a refusal; a created campaign is recorded for `clean_up`."""
     exchange = context.call("createCampaign", json=content)
-    if exchange.succeeded and isinstance(exchange.json, dict) and "campaignId" in exchange.json:
-        context.campaigns[str(exchange.json["campaignId"])] = str(content.get("name"))
+    if exchange.succeeded and isinstance(exchange.response_json, dict) and "campaignId" in exchange.response_json:
+        context.campaigns[str(exchange.response_json["campaignId"])] = str(content.get("name"))
     return exchange
 
 
@@ -98,7 +101,7 @@ def create_draft(context: RunContext, content: JSON) -> str:
     return str(require_success(create(context, content))["campaignId"])
 
 
-def cancel(context: RunContext, id: str) -> Exchange:
+def cancel(context: RunContext, id: str) -> RecordedExchange:
     """Cancel a campaign and return the exchange, also of a refusal; `clean_up` skips a canceled campaign."""
     exchange = context.call("cancelCampaign", id)
     if exchange.succeeded:
@@ -106,7 +109,7 @@ def cancel(context: RunContext, id: str) -> Exchange:
     return exchange
 
 
-def start(context: RunContext, id: str, variables: JSON | None = None) -> Exchange:
+def start(context: RunContext, id: str, variables: JSON | None = None) -> RecordedExchange:
     """
     Start a draft of this run, after a preview of its filters, and return the exchange, also of a refusal.
 
@@ -150,7 +153,7 @@ def clean_up(context: RunContext) -> None:
 def _end(context: RunContext, id: str) -> str:
     """Cancel a campaign that has not ended, and return its status."""
     try:
-        status = str(context.call("readCampaign", id).json.get("status"))
+        status = str(context.call("readCampaign", id).response_json.get("status"))
         return "canceled" if status not in _ENDED and cancel(context, id).succeeded else status
     except Exception as failure:  # noqa: BLE001 - after any failure the next campaign has to be canceled too
         return f"unknown: {failure}"

@@ -91,7 +91,7 @@ class HttpClient:
         headers: Mapping[str, str] | None = None,
     ) -> Response:
         """Send one call and return its response; raise ConnectionError if none arrives."""
-        sent = {"Accept": "application/json", "User-Agent": "mockserver-verify", **(headers or {})}
+        sent = {"Accept": "application/json", "User-Agent": "mockserver-probe", **(headers or {})}
         if key:
             sent["X-API-Key"] = key
         try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mockserver import MockServer, read_recording
-from mockserver.recordings.report import report_on
+from mockserver.recordings.report import RecordingReport
 from tests.recordings.record import FILE, PROFILE, record
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def test_a_recording_made_now_shows_what_the_stored_one_shows(
 ) -> None:
     with mockserver_server.sandbox("demo", profile=PROFILE, own_port=True, now="2026-03-01T12:00:00Z") as sandbox:
         record(browser, sandbox, tmp_path / "clinic.har")
-    made, stored = (report_on(read_recording(file)) for file in (tmp_path / "clinic.har", FILE))
+    made, stored = (RecordingReport(read_recording(file)) for file in (tmp_path / "clinic.har", FILE))
 
     assert [] == made.service.broken
     assert {row.id: row.options for row in stored.choices} == {row.id: row.options for row in made.choices}

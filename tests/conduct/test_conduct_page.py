@@ -15,7 +15,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "conduct.md"
 
 
 def test_the_page_in_the_documentation_is_the_generated_one() -> None:
-    assert PAGE.read_text(encoding="utf-8") == conduct_page(), "write it again: mockserver lint-client --markdown"
+    assert PAGE.read_text(encoding="utf-8") == conduct_page(), "write it again: mockserver clauses --conduct --markdown"
 
 
 def test_every_rule_has_its_row() -> None:
@@ -25,9 +25,9 @@ def test_every_rule_has_its_row() -> None:
 
 
 def test_the_command_line_lists_and_writes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert 0 == main(["lint-client", "--markdown"])
+    assert 0 == main(["clauses", "--conduct", "--markdown"])
     assert capsys.readouterr().out == conduct_page()
-    assert 0 == main(["lint-client", "--json"])
+    assert 0 == main(["clauses", "--conduct", "--json"])
     assert list(RULES) == [row["id"] for row in json.loads(capsys.readouterr().out)]
-    assert 0 == main(["lint-client"])
+    assert 0 == main(["clauses", "--conduct"])
     assert len(RULES) == len(capsys.readouterr().out.splitlines())

@@ -65,7 +65,6 @@ ELSEWHERE = {
     "server/report/diagnosis.py": {"error": "a key of an attempt"},
     "server/report/render.py": {"error": "a key of an attempt"},
     "testing/rules/effects.py": {"delay": "of `deliver`"},
-    "recordings/worlds.py": dict.fromkeys(("drop", "error", "reply"), "the effects of the rules that it writes"),
     "coverage/remedies.py": {"error": "the effect of the rule that closes a gap"},
     "recordings/client.py": dict.fromkeys(
         ("drop", "delay"), "what a sandbox's journal has for an answer that was lost or late, which the judges read"

@@ -54,7 +54,7 @@ def test_the_page_on_the_control_plane_names_every_route() -> None:
 
 @pytest.mark.parametrize(
     ("command", "page"),
-    [("serve", "docs/other-languages.md"), ("verify", "docs/verify.md"), ("openapi", "docs/openapi.md")],
+    [("serve", "docs/other-languages.md"), ("probe", "docs/verify.md"), ("openapi", "docs/openapi.md")],
 )
 def test_the_page_on_a_command_names_its_options(command: str, page: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert [] == missing(page, options(command, capsys))

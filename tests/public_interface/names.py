@@ -24,7 +24,7 @@ from mockserver.contract.choices import CHOICES
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.effects import ALIASES, EFFECTS
 from mockserver.pytest_plugin.options import TRACE_MODES
-from mockserver.recordings.report import report_on
+from mockserver.recordings.report import RecordingReport
 from mockserver.scenario import library
 from mockserver.server.control.routes import ROUTES, query_names
 from mockserver.server.errors import STATUSES
@@ -32,7 +32,9 @@ from mockserver.testing import bodies
 from mockserver.testing.explore.placements import ExploreStep
 from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS
 from mockserver.testing.explore.verdicts import ORDER
-from mockserver.verify.report import ChoiceResult, ClauseResult, ExchangeExcerpt, VerifyReport
+from mockserver.verify.histories.exchanges import Recording
+from mockserver.verify.histories.report import ClauseResult, ExchangeExcerpt
+from mockserver.verify.run import ProbeRun
 from mockserver.version import REPORT_VERSION, SCENARIO_VERSION, TRACE_VERSION
 from tests.public_interface import python_names
 from tests.public_interface.shapes import schema_facts, value_facts
@@ -187,11 +189,14 @@ def _files() -> Iterator[str]:
         yield from value_facts("explore report.tests[].findings[].placements[][]", step.as_json())
     yield from value_facts("conduct report", {"version": REPORT_VERSION, "findings": []})
     yield from (f"conduct report.findings[].{name}" for name in ("test", *Finding._fields))
-    for place, row in (("clauses", ClauseResult), ("choices", ChoiceResult), ("clauses[].proofs", ExchangeExcerpt)):
-        yield from (f"verify report.{place}[].{name}" for name in row._fields)
-    yield from value_facts("verify report", VerifyReport("", 0, 0.0, (), (), (), 0, "").as_json())
-    for command in ("choices", "clauses", "lint-client", "scenarios", "docs", "skill"):
+    for place, fields in (("", ClauseResult._fields), (".proofs[]", ExchangeExcerpt._fields)):
+        yield from (f"recording report.service.clauses[]{place}.{name}" for name in fields)
+    yield from value_facts(
+        "probe report", ProbeRun(Recording([], [], {}, ""), {}, (), 0, "").as_json(), frozenset(("incomplete",))
+    )
+    for command in ("choices", "clauses", "scenarios", "docs", "skill"):
         yield from value_facts(f"mockserver {command} --json", _printed(command), frozenset(("means",)))
+    yield from value_facts("mockserver clauses --conduct --json", _printed("clauses", "--conduct"))
 
 
 def _forgetful(sandbox: mockserver.Sandbox) -> None:
@@ -210,10 +215,10 @@ def _recorded(server: MockServer) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "calls.har")
         file.write_text(json.dumps(sandbox.log.har()), encoding="utf-8")
-        return report_on(mockserver.read_recording(file)).as_json()
+        return RecordingReport(mockserver.read_recording(file)).as_json()
 
 
-def _printed(command: str) -> Any:
+def _printed(*command: str) -> Any:
     with contextlib.redirect_stdout(io.StringIO()) as out:
-        cli.main([command, "--json"])
+        cli.main([*command, "--json"])
     return json.loads(out.getvalue())

@@ -82,10 +82,7 @@ def main() -> None:
         file = Path(folder) / "large.har"
         count = write(file, size * MEGABYTE)
         done = subprocess.run(
-            [sys.executable, "-m", "mockserver", "inspect-recording", file],
-            check=True,
-            capture_output=True,
-            encoding="utf-8",
+            [sys.executable, "-m", "mockserver", "judge", file], check=True, capture_output=True, encoding="utf-8"
         )
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         print(

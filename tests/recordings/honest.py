@@ -221,6 +221,12 @@ def _content(life: _Writer) -> None:
     call("templates 1", "GET /v1/message-templates")
     call("template", "GET /v1/message-templates/template_asking")
     call("templates 2", "GET /v1/message-templates")
+    for name, key in (
+        ("schema", life.sandbox.secret_key),
+        ("schema, public key", life.sandbox.public_key),
+        ("schema, no key", ""),
+    ):
+        call(name, "GET /v1/campaigns/filters/schema", key=key)
     chat, cursor = "/v1/messaging/chats/chat_ana?limit=2", ""
     call("all messages", "GET /v1/messaging/chats/chat_ana")
     for number in (1, 2, 3):

@@ -144,6 +144,10 @@ HOUR_AGO = "2026-03-01T11:00:00.000Z"
 RUN = ("executions", 0)
 # fmt: off
 LIES: Sequence[Lie] = (
+    Lie("The id of a listed campaign lacks its prefix", "base.ids", "list 2", in_list("list 2", "C", "id", "c7")),
+    Lie("The filter schema lacks a field", "filters.schema", "schema", reply("schema", {"fields": ["chat.status"]})),
+    Lie("A call without a key is accepted", "auth.header", "schema, no key", reply("schema, no key", {})),
+    Lie("A public key reads the filter schema", "auth.secret-only", "schema, public key", reply("schema, public key", {})),
     # campaigns
     Lie("A campaign that was started is a draft", "start.response", "read A 2", put("read A 2", "status", value="draft")),
     Lie("A completed campaign is processing later", "campaigns.status-values", "list 2", in_list("list 2", "A", "status", "processing")),

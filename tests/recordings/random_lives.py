@@ -69,8 +69,8 @@ class Recorder:
         self._clients = clients
 
     def call(self, method: str, path: str, *, key: str | None = None, sent: Any = None, **more: Any) -> Any:
-        """Send a call and return the JSON of its answer; None if none arrived."""
-        key = key or self._sandbox.secret_key
+        """Send a call, an empty key as none, and return the JSON of its answer; None if none arrived."""
+        key = self._sandbox.secret_key if key is None else key
         self.now_ms += self._chance.randint(1, 300)
         start, before = self.now_ms, self._sandbox.now
         status, headers, body = 0, {}, b""
@@ -86,7 +86,9 @@ class Recorder:
             self._clients > 1
         ):  # calls of several clients overlap: each began earlier and ended later than it took effect
             start, end = start - self._chance.randint(0, 2_500), end + self._chance.randint(0, 2_500)
-        row = entry(f"{method} {path}", status, at=date(start), time=end - start, sent=sent, key=key, address=ADDRESS)
+        row = entry(
+            f"{method} {path}", status, at=date(start), time=end - start, sent=sent, key=key or None, address=ADDRESS
+        )
         if "headers" in more:
             row["request"]["headers"] += pairs(more["headers"])
         if "body" in more:
@@ -149,7 +151,7 @@ class Life:
         acts: Sequence[Callable[[], None]] = (
             *[self._create] * 3, *[self._start] * 3, *[self._read] * 6, *[self._execution] * 6, self._cancel, *[self._list] * 2, self._templates,
             self._connect, self._connect, *[self._session] * 5, self._end, self._end, self._media, self._preview, *[self._messages] * 2,
-            self._fail, self._unknown, *[self._wait] * 6,
+            self._fail, self._unknown, self._schema, *[self._wait] * 6,
         )  # fmt: skip
         for act in (self._templates, *(self._chance.choice(acts) for _ in range(steps)), self._templates):
             act()
@@ -286,6 +288,11 @@ class Life:
         self._call("GET", f"/v1/campaigns/campaign_{self._chance.choice(('nowhere', 'other'))}", tenant)
         other = TENANTS[1] if tenant == TENANTS[0] else TENANTS[0]
         self._call("GET", f"/v1/message-templates/template_{other}_internal", tenant)
+
+    def _schema(self) -> None:
+        """Read the filter schema with each kind of key."""
+        for key in (self.sandbox.secret_key, self.sandbox.public_key, ""):
+            self.recorder.call("GET", "/v1/campaigns/filters/schema", key=key)
 
     def _wait(self) -> None:
         self._pass(self._chance.choice((0.5, 2, 5, 30, 60, 61, 600, 1_199, 1_201)))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from mockserver.recordings.reading import read_recording
-from mockserver.recordings.report import report_on
+from mockserver.recordings.report import RecordingReport
 from tests.recordings.benchmark import MEGABYTE, write
 
 
 def test_the_benchmark_reads_calls_and_leaves_out_the_rest(tmp_path: Path) -> None:
     count = write(tmp_path / "large.har", MEGABYTE)
-    report = report_on(read_recording(tmp_path / "large.har"))
+    report = RecordingReport(read_recording(tmp_path / "large.har"))
 
     assert (count, []) == (len(report.recording.exchanges) + report.recording.left_out["other"], report.service.broken)
     assert () == report.client.findings

@@ -8,13 +8,13 @@ import pytest
 
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.recordings.reading import read_recording
-from mockserver.recordings.report import RecordingReport, report_on
+from mockserver.recordings.report import RecordingReport
 from tests.recordings.record import FILE, PROFILE
 
 
 @pytest.fixture(scope="module")
 def clinic() -> RecordingReport:
-    return report_on(read_recording(FILE))
+    return RecordingReport(read_recording(FILE))
 
 
 @pytest.mark.deep

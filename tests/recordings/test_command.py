@@ -1,4 +1,4 @@
-"""`mockserver inspect-recording` and `lint-client --from`: what they print, their exit status, and what they never show or write."""
+"""`mockserver judge`: what they print, their exit status, and what they never show or write."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_report_has_what_was_read_the_service_the_client_and_the_choices(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = write(tmp_path, LIST, entry("GET /logo.png", 200, "png", address="https://cdn.example"), NOT_FOUND)
-    status, text = report(capsys, "inspect-recording", file)
+    status, text = report(capsys, "judge", file)
     heads = [line.partition(":")[0] for line in text.splitlines() if line[0] != " "]
 
     assert 0 == status
@@ -56,7 +56,7 @@ def test_the_report_has_what_was_read_the_service_the_client_and_the_choices(
 def test_a_service_that_breaks_a_sentence_is_named_with_the_exchange_and_the_status_is_1(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, text = report(capsys, "inspect-recording", write(tmp_path, LIST, WRONG))
+    status, text = report(capsys, "judge", write(tmp_path, LIST, WRONG))
 
     assert 1 == status
     assert "service: 2 broken" in text
@@ -65,7 +65,7 @@ def test_a_service_that_breaks_a_sentence_is_named_with_the_exchange_and_the_sta
 
 
 def test_json_has_each_clause_each_rule_and_each_choice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, text = report(capsys, "inspect-recording", write(tmp_path, *STARTS, NOT_FOUND), "--json")
+    status, text = report(capsys, "judge", write(tmp_path, *STARTS, NOT_FOUND), "--json")
     printed: Any = json.loads(text)
 
     assert 0 == status
@@ -87,7 +87,7 @@ def test_of_many_findings_of_one_rule_the_text_has_two(tmp_path: Path, capsys: p
         for n in range(4)
         for second, status in ((0, 0), (5, 202))
     ]
-    _, text = report(capsys, "inspect-recording", write(tmp_path, *rows))
+    _, text = report(capsys, "judge", write(tmp_path, *rows))
 
     assert 2 == text.count("  duplicate-start (severity 1)")
     assert "  duplicate-start: 2 more, all with --json" in text
@@ -98,13 +98,13 @@ def test_no_text_number_or_key_of_the_recording_is_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], form: tuple[str, ...]
 ) -> None:
     rows = [LIST, WRONG, NOT_FOUND, entry("POST /v1/campaigns", 201, {"name": NAME}, sent={"name": PHONE})]
-    _, text = report(capsys, "inspect-recording", write(tmp_path, *rows), *form)
+    _, text = report(capsys, "judge", write(tmp_path, *rows), *form)
 
     assert [] == [private for private in (NAME, PHONE, "98765", KEY, KEY[3:]) if private in text]
 
 
 def test_a_field_that_is_kept_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, text = report(capsys, "inspect-recording", write(tmp_path, WRONG), "--keep", "cadence")
+    _, text = report(capsys, "judge", write(tmp_path, WRONG), "--keep", "cadence")
 
     assert NAME in text
 
@@ -116,7 +116,7 @@ def test_what_is_no_recording_is_one_line_and_nothing_is_written(
     file, profile = tmp_path / "recording.har", tmp_path / "profile.yaml"
     file.write_text(content, encoding="utf-8")
 
-    for command in (("inspect-recording", file, "--profile-out", profile), ("lint-client", "--from", file)):
+    for command in (("judge", file, "--profile-out", profile), ("judge", "--client", file)):
         status, text = report(capsys, *command)
         assert (2, 1) == (status, len(text.splitlines()))
         assert text.startswith("mockserver: got recording.har")
@@ -131,7 +131,7 @@ def test_the_profile_has_what_is_settled_and_the_rest_as_comments(
     ]
     templates = entry("GET /v1/message-templates", 200, {"templates": rows})
     profile = tmp_path / "profile.yaml"
-    _, text = report(capsys, "inspect-recording", write(tmp_path, templates, NOT_FOUND), "--profile-out", profile)
+    _, text = report(capsys, "judge", write(tmp_path, templates, NOT_FOUND), "--profile-out", profile)
 
     chosen = load_profile(profile)
     assert ("reworded", "absent", False) == (
@@ -142,7 +142,7 @@ def test_the_profile_has_what_is_settled_and_the_rest_as_comments(
 
 
 def test_questions_are_lines_of_curl_the_safe_ones_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, text = report(capsys, "inspect-recording", write(tmp_path, LIST, NOT_FOUND), "--questions")
+    _, text = report(capsys, "judge", write(tmp_path, LIST, NOT_FOUND), "--questions")
     comments, calls = text.splitlines()[::2], text.splitlines()[1::2]
 
     assert "# provider-status-internal, list-order, datetime-spelling, new-enum-values: changes nothing" == comments[0]
@@ -155,20 +155,20 @@ def test_a_file_that_does_not_exist_is_one_line(tmp_path: Path, capsys: pytest.C
     assert (
         2,
         f"mockserver: got {tmp_path / 'no.har'} (No such file or directory); expected a file that can be read or written\n",
-    ) == report(capsys, "inspect-recording", tmp_path / "no.har")
+    ) == report(capsys, "judge", tmp_path / "no.har")
 
 
 def test_errors_alone_with_a_further_key_break_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write(tmp_path, entry("GET /v1/campaigns/campaign_2", 404, DENIED | {"traceId": "a"}))
 
-    status, text = report(capsys, "inspect-recording", file)
+    status, text = report(capsys, "judge", file)
 
     assert (0, False) == (status, "contradicted  error-extra-keys" in text)
 
 
 def test_a_client_is_judged_alone_and_a_severe_finding_is_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    severe, text = report(capsys, "lint-client", "--from", write(tmp_path, *STARTS))
-    clean, _ = report(capsys, "lint-client", "--from", write(tmp_path, LIST, name="clean.har"))
+    severe, text = report(capsys, "judge", "--client", write(tmp_path, *STARTS))
+    clean, _ = report(capsys, "judge", "--client", write(tmp_path, LIST, name="clean.har"))
 
     assert (1, 0) == (severe, clean)
     assert "1 finding\nduplicate-start (severity 1)" in text
@@ -176,11 +176,22 @@ def test_a_client_is_judged_alone_and_a_severe_finding_is_1(tmp_path: Path, caps
     assert "not assessed: no-verify" in text
 
 
-def test_conduct_of_a_recording_is_not_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, text = report(capsys, "lint-client", "--from", write(tmp_path, LIST), "--markdown")
+def test_json_of_one_part_has_that_part_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path, LIST)
+    parts = {"service", "client", "choices", "questions"}
+    printed = {
+        part: json.loads(report(capsys, "judge", file, f"--{part}", "--json")[1]) for part in ("service", "client")
+    }
 
-    assert 2 == status
-    assert text.startswith("mockserver: got --from and --markdown; expected one of them")
+    assert {"service": {"service"}, "client": {"client"}} == {part: parts & {*rows} for part, rows in printed.items()}
+
+
+def test_a_service_that_breaks_a_sentence_is_no_fault_of_the_client(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path, LIST, WRONG)
+
+    assert (1, 0) == (report(capsys, "judge", file, "--service")[0], report(capsys, "judge", file, "--client")[0])
 
 
 def lives(sandbox: Sandbox) -> Iterator[JSON]:
@@ -198,7 +209,7 @@ def test_the_exports_of_a_sandbox_break_nothing(
     for number, document in enumerate(lives(mockserver)):
         file = tmp_path / f"{number}.json"
         file.write_text(json.dumps(document), encoding="utf-8")
-        status, text = report(capsys, "inspect-recording", file)
+        status, text = report(capsys, "judge", file)
         assert (0, True) == (status, "service: 0 broken" in text)
 
 

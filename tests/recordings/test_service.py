@@ -1,4 +1,4 @@
-"""`mockserver verify --from`: the report on a service by a recording, as text and as JSON, and what it never prints."""
+"""`mockserver judge --service`: the report on a service by a recording, as text and as JSON, and what it never prints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mockserver import MockServer, cli
 from mockserver._json import JSON
 from mockserver.contract import clauses
 from mockserver.verify.histories.report import CHECKS, NOT_VISIBLE
-from mockserver.verify.passive_checks import RESPONSE_CHECKS, RUN_CHECKS
+from mockserver.verify.passive_checks import ANSWER_CHECKS, TEXT_CHECK
 from tests.recordings.hars import entry, write
 from tests.recordings.honest import Bent, honest_life
 from tests.recordings.lies import LIES
@@ -42,12 +42,12 @@ def falling(life: dict[str, JSON], tmp_path: Path) -> str:
 def test_a_broken_clause_is_printed_with_its_values_its_exchanges_and_what_it_assumes(
     falling: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status = cli.main(["verify", "--from", falling])
+    status = cli.main(["judge", "--service", falling])
     lines = capsys.readouterr().out.splitlines()
     place = next(n for n, line in enumerate(lines) if line.startswith("  broken      send.counts"))
 
     assert 1 == status
-    assert lines[0].startswith("life.har: 56 exchanges of 14 operations")
+    assert lines[0].startswith("life.har: 59 exchanges of 15 operations")
     assert "sentCount 28; then 5" in lines[place + 1]
     for line, number in zip(lines[place + 2 : place + 4], (14, 16), strict=True):
         assert re.match(
@@ -57,8 +57,8 @@ def test_a_broken_clause_is_printed_with_its_values_its_exchanges_and_what_it_as
 
 
 def test_the_json_has_every_clause_with_its_contradictions(falling: str, capsys: pytest.CaptureFixture[str]) -> None:
-    cli.main(["verify", "--from", falling, "--json"])
-    rows = {row["id"]: row for row in json.loads(capsys.readouterr().out)["clauses"]}
+    cli.main(["judge", "--service", falling, "--json"])
+    rows = {row["id"]: row for row in json.loads(capsys.readouterr().out)["service"]["clauses"]}
     (counts,) = rows["send.counts"]["contradictions"]
 
     assert [row.id for row in clauses.read()] == list(rows)
@@ -78,7 +78,7 @@ def test_an_honest_service_ends_with_0_and_what_is_excused_is_named(
 ) -> None:
     Bent(life).recording(tmp_path)
 
-    assert 0 == cli.main(["verify", "--from", str(tmp_path / "life.har")])
+    assert 0 == cli.main(["judge", "--service", str(tmp_path / "life.har")])
     assert "Clauses: 0 broken" in capsys.readouterr().out
 
 
@@ -91,39 +91,22 @@ def test_nothing_private_is_printed(life: dict[str, JSON], tmp_path: Path, capsy
         folder = tmp_path / str(number)
         folder.mkdir()
         bent.recording(folder)
-        cli.main(["verify", "--from", str(folder / "life.har"), *(["--json"] if number % 2 else [])])
+        cli.main(["judge", "--service", str(folder / "life.har"), *(["--json"] if number % 2 else [])])
         printed = capsys.readouterr().out
         assert [] == [text for text in private if text in printed], lie.sentence
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["verify"], "got no URL; expected the base url of a service, or --from with a recording"),
-        (["verify", "http://crm.example", "--from", "x.har"], "got the service http://crm.example and a recording"),
-        (["verify", "--from", "nowhere.har"], "got nowhere.har (No such file or directory); expected a file"),
-    ],
-)
-def test_a_wrong_command_line_is_one_line(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert 2 == cli.main(arguments)
-    assert capsys.readouterr().err.startswith(f"mockserver: {message}")
 
 
 def test_a_prefix_chooses_the_service(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write(tmp_path, entry("GET /v1/campaigns", 200, {"campaigns": []}))
 
-    assert 2 == cli.main(["verify", "--from", str(file), "--url", "https://other.example"])
+    assert 2 == cli.main(["judge", "--service", str(file), "--url", "https://other.example"])
     assert "did you mean https://crm.example/api?" in capsys.readouterr().err
-    assert 0 == cli.main(["verify", "--from", str(file), "--url", "https://crm.example/api"])
+    assert 0 == cli.main(["judge", "--service", str(file), "--url", "https://crm.example/api"])
 
 
 def test_a_clause_is_judged_or_has_a_reason_why_no_recording_shows_it() -> None:
     ids = {row.id for row in clauses.read() if not row.id.startswith("advice.")}
-    by_check = (
-        [row.clauses for row in RESPONSE_CHECKS] + [row.clauses for row in RUN_CHECKS] + [row.clauses for row in CHECKS]
-    )
+    by_check = [*(row.clauses for row in (*ANSWER_CHECKS, TEXT_CHECK)), *(row.clauses for row in CHECKS)]
     judged = {clause for clauses_of_check in by_check for clause in clauses_of_check}
 
     assert set() == {*judged, *NOT_VISIBLE} - ids

@@ -12,12 +12,13 @@ import pytest
 
 from mockserver import MockServer, Sandbox, cli
 from mockserver._json import JSON
+from mockserver.cli.probe import bar, progress_lines
+from mockserver.recordings.learning import profile
 from mockserver.scenario.documents import read_file
-from mockserver.verify import report as reporting
 from mockserver.verify.transport import HttpClient
 from tests.verify.test_learning import GUIDE
 from tests.verify.test_violations import ModifiedService, Sent
-from tests.verify.worlds import IDS, OTHER_TENANT, connected, learnable, run, settings, world
+from tests.verify.worlds import IDS, OTHER_TENANT, connected, run, settings, world
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +38,7 @@ def _arguments(sandbox: Sandbox, *more: str) -> list[str]:
         sandbox.admin.keys(OTHER_TENANT)[0],
     ]
     # A rate that a test can wait for; the wall's clock is the command's own.
-    return ["verify", sandbox.base_url, *keys, *given, "--rate", "1000", *more]
+    return ["probe", sandbox.base_url, *keys, *given, "--rate", "1000", *more]
 
 
 def _keys(sandbox: Sandbox) -> list[str]:
@@ -51,7 +52,7 @@ def test_the_profile_that_is_saved_makes_the_mock_behave_so(
     file = tmp_path / "profile.yaml"
     with world(mockserver_server, chosen) as sandbox:
         leave = ("--allow-writes", "--allow-sends")
-        code = cli.main(_arguments(sandbox, *leave, "--write-profile", str(file)))
+        code = cli.main(_arguments(sandbox, *leave, "--profile-out", str(file)))
     saved = dict(read_file(file)["choices"])
     with mockserver_server.sandbox("demo", choices=saved) as learnt:
         held = {
@@ -60,7 +61,7 @@ def test_the_profile_that_is_saved_makes_the_mock_behave_so(
         }
 
     assert 0 == code
-    assert {} == {id: option for id, option in learnable(chosen).items() if saved.get(id) != option}
+    assert chosen == {id: saved[id] for id in chosen}
     assert saved == {id: held[id] for id in saved}
     assert "0 broken" in capsys.readouterr().out
 
@@ -73,12 +74,11 @@ def test_the_json_contains_every_clause_and_choice(
 
     report = json.loads(capsys.readouterr().out)
     assert 0 == code
-    assert {"holds", "not observed"} == {each["verdict"] for each in report["clauses"]}
-    assert {"observed", "narrowed", "not observed"} == {each["outcome"] for each in report["choices"]}
-    missing = next(each for each in report["clauses"] if each["id"] == "campaigns.create")
-    assert "it needs --allow-writes" == missing["why"]
-    assert [] == report["notCleanedUp"]
-    assert 0 == report["sessionsLeftToExpire"]
+    assert {"holds", "not observed"} == {row["verdict"] for row in report["service"]["clauses"]}
+    assert {"settled", "set", "not-shown"} == {row["state"] for row in report["choices"]}
+    assert "it needs --allow-writes" == report["incomplete"]["drafts"]
+    assert (None, [], 0) == (report["stopped"], report["notCleanedUp"], report["sessionsLeftToExpire"])
+    assert "client" not in report
 
 
 def test_no_output_or_file_contains_a_key(
@@ -88,7 +88,7 @@ def test_no_output_or_file_contains_a_key(
     with world(mockserver_server) as sandbox:
         keys = _keys(sandbox)
         for form in ([], ["--json"]):
-            cli.main(_arguments(sandbox, "--allow-writes", "--write-profile", str(file), *form))
+            cli.main(_arguments(sandbox, "--allow-writes", "--profile-out", str(file), *form))
     printed = capsys.readouterr()
 
     assert [] == [key for key in keys for place in (*printed, file.read_text(encoding="utf-8")) if key in place]
@@ -109,11 +109,10 @@ def test_a_service_that_echoes_keys_and_links_does_not_bring_them_into_the_repor
             return (status, {**(value or {}), "message": echo, "stack": echo}) if status >= 400 else None
 
         bent = ModifiedService(sandbox, lambda sent: sent, respond)
-        report = run(sandbox, bent)
+        probed = run(sandbox, bent)
         given = settings(sandbox)
-    shown = [json.dumps(report.as_json()), "\n".join(reporting.lines(report)), reporting.profile(report), repr(given)]
+    shown = [*probed.printed, profile(probed.report.choices, ()), repr(given), repr(probed)]
 
-    assert "sk_..." in shown[0]
     assert [] == [key for key in keys for place in shown if key in place]
     assert links
     assert [] == [link for link in links for place in shown if link in place]
@@ -124,7 +123,7 @@ def test_the_key_may_be_read_from_the_environment(
 ) -> None:
     with world(mockserver_server) as sandbox:
         monkeypatch.setenv("MOCKSERVER_KEY", sandbox.secret_key)
-        code = cli.main(["verify", sandbox.base_url, "--rate", "1000"])
+        code = cli.main(["probe", sandbox.base_url, "--rate", "1000"])
 
     assert 0 == code
     assert "0 broken" in capsys.readouterr().out
@@ -147,7 +146,7 @@ def test_the_key_may_be_read_from_the_environment(
 def test_what_cannot_be_run_is_refused_without_a_word_of_the_key(
     arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = cli.main(["verify", "http://service.example", *arguments])
+    code = cli.main(["probe", "http://service.example", *arguments])
 
     output = capsys.readouterr().err
     assert 2 == code
@@ -173,13 +172,18 @@ def test_an_address_that_is_not_a_base_url_is_refused(url: str, problem: str) ->
         HttpClient(url)
 
 
-def test_blank_lines_part_the_report(mockserver_server: MockServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_has_what_was_called_the_service_the_choices_and_what_was_not_probed(
+    mockserver_server: MockServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     with world(mockserver_server) as sandbox:
-        cli.main(["verify", sandbox.base_url, "--key", sandbox.secret_key, "--rate", "1000"])
+        cli.main(["probe", sandbox.base_url, "--key", sandbox.secret_key, "--rate", "1000"])
+    printed = capsys.readouterr().out.splitlines()
+    heads = [line.partition(": ")[0] for line in printed if line[0] != " "]
 
-    printed = capsys.readouterr().out
-    assert "\\n" not in printed
-    assert "\n\nClauses: " in printed and "\n\nChoices: " in printed
+    assert printed[0].startswith(f"{sandbox.base_url}: ")
+    assert ["service", "choices", "next question", "masked"] == heads[1:5]
+    assert {"not probed"} == {*heads[5:]}
+    assert any(line.endswith("(it needs --public-key)") for line in printed)
 
 
 def test_a_base_url_may_end_as_it_likes(mockserver_server: MockServer) -> None:
@@ -195,31 +199,25 @@ def test_a_base_url_may_end_as_it_likes(mockserver_server: MockServer) -> None:
 
 def test_a_run_that_ends_early_is_not_a_success(mockserver: Sandbox, capsys: pytest.CaptureFixture[str]) -> None:
     mockserver.on("*").skip(1).times(1000).drop("before")
-    code = cli.main(["verify", mockserver.base_url, "--key", mockserver.secret_key, "--rate", "1000"])
+    code = cli.main(["probe", mockserver.base_url, "--key", mockserver.secret_key, "--rate", "1000"])
 
     assert 2 == code
     assert "The run ended early: GET /v1/message-templates/" in capsys.readouterr().out
 
 
-def test_a_violation_sets_the_exit_code_and_is_listed_first(mockserver_server: MockServer) -> None:
-    with world(mockserver_server) as sandbox:
-        report = run(
-            sandbox,
-            ModifiedService(sandbox, lambda sent: sent, lambda s, c, v: (c, v | {"stack": ""}) if c >= 400 else None),
-        )
-    shown = list(reporting.lines(report))
+def test_the_exit_status_is_1_if_the_service_broke_a_sentence(
+    mockserver: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mockserver.on("listCampaigns").skip(1).reply(status=200, body={"campaigns": 1})
 
-    first = shown.index(next(line for line in shown if "  broken  " in line))
-    assert "  broken       base.error-body" in shown[first]
-    assert shown[first + 1].strip().startswith("GET /v1/mockserver-verify-no-such-path")
-    assert "expected  no stack" in shown[first + 3]
-    assert not report.is_clean
+    assert 1 == cli.main(["probe", mockserver.base_url, "--key", mockserver.secret_key, "--rate", "1000"])
+    assert "campaigns.list" in capsys.readouterr().out
 
 
 def test_the_bar_fills_and_is_wiped() -> None:
     drawn = io.StringIO()
     for done in range(3):
-        reporting.bar(drawn, done, 2, "keys")
+        bar(drawn, done, 2, "keys")
 
     assert "[" + "#" * 15 + "." * 15 + "] 1/2 keys" in drawn.getvalue()
     assert drawn.getvalue().endswith(" \r")
@@ -234,17 +232,8 @@ def test_no_progress_bar_is_printed_without_a_terminal(
     assert "" == capsys.readouterr().err
 
 
-def test_a_profile_of_nothing_is_a_profile(mockserver_server: MockServer, tmp_path: Path) -> None:
-    file = tmp_path / "profile.yaml"
-    with world(mockserver_server) as sandbox:
-        report = run(sandbox, key="sk_of_somebody_else")
-    file.write_text(reporting.profile(report._replace(choices=())), encoding="utf-8")
-
-    assert {} == read_file(file)["choices"]
-
-
 def _refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = cli.main(["verify", *arguments])
+    code = cli.main(["probe", *arguments])
     return code, *capsys.readouterr()
 
 
@@ -296,12 +285,12 @@ def test_a_service_that_has_failed_is_still_verified(mockserver: Sandbox, capsys
 
 def test_progress_is_a_line_every_five_seconds_where_no_terminal_shows_a_bar() -> None:
     out, seconds = io.StringIO(), iter([0.0, 4.9, 5.0, 5.0, 9.9, 10.0, 10.0])
-    show = reporting.progress_lines(out, lambda: next(seconds))
+    show = progress_lines(out, lambda: next(seconds))
     for done in range(4):
         show(done, 5, f"probe {done}")
     show(5, 5, "")
 
     assert [
-        "verify: 1 of 5 probes done, next: probe 1",
-        "verify: 3 of 5 probes done, next: probe 3",
+        "probe: 1 of 5 probes done, next: probe 1",
+        "probe: 3 of 5 probes done, next: probe 3",
     ] == out.getvalue().splitlines()

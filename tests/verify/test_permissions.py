@@ -11,10 +11,10 @@ from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
 from mockserver.testing.transports.in_process import Response
 from mockserver.verify.context import RunContext
-from mockserver.verify.run import verify
+from mockserver.verify.run import run_probes
 from mockserver.verify.transport import RateLimiter
 from tests.verify.test_learning import HOSTILE
-from tests.verify.test_violations import VIOLATIONS, ModifiedService, Sent
+from tests.verify.test_violations import ModifiedService, Sent
 from tests.verify.worlds import FakeClock, run, settings, world
 
 
@@ -39,7 +39,7 @@ class Watched:
 
 def _statuses(sandbox: Sandbox) -> dict[str, str]:
     rows = sandbox.call("GET", "/v1/campaigns").json()["campaigns"]
-    return {row["name"]: row["status"] for row in rows if row["name"].lower().startswith("mockserver verify")}
+    return {row["name"]: row["status"] for row in rows if row["name"].lower().startswith("mockserver probe")}
 
 
 @pytest.mark.parametrize("chosen", [{}, HOSTILE], ids=["default", "hostile"])
@@ -89,7 +89,7 @@ def test_only_campaigns_without_recipients_are_started(mockserver_server: MockSe
     with world(mockserver_server) as sandbox:
         run(sandbox)
         campaigns = sandbox.call("GET", "/v1/campaigns").json()["campaigns"]
-        own = [row["id"] for row in campaigns if row["name"].startswith("mockserver verify")]
+        own = [row["id"] for row in campaigns if row["name"].startswith("mockserver probe")]
         details = [sandbox.call("GET", f"/v1/campaigns/{id}").json() for id in own]
 
     targets = [execution["targetCount"] for detail in details for execution in detail["executions"]]
@@ -97,16 +97,24 @@ def test_only_campaigns_without_recipients_are_started(mockserver_server: MockSe
     assert {0} == set(targets)
 
 
-def test_nothing_is_started_if_an_empty_audience_is_estimated_as_not_empty(mockserver_server: MockServer) -> None:
-    _, ask, change_response = VIOLATIONS["groups are joined by or"]
-    with world(mockserver_server) as sandbox:
-        watched = Watched(ModifiedService(sandbox, ask, change_response))
-        report = run(sandbox, watched)
+def _groups_joined_by_or(sent: Sent) -> Sent:
+    """One group over all statements, where each group has one."""
+    groups = sent.json.get("filters") if sent.path.endswith("preview") and isinstance(sent.json, dict) else None
+    if not isinstance(groups, list) or len(groups) < 2:
+        return sent
+    statements = [statement for group in groups for statement in group["statements"]]
+    body = {**sent.json, "filters": [{"combinator": "or", "statements": statements}]}
+    return sent._replace(body=json.dumps(body).encode())
 
-    started = [path for path in watched.posts() if path.endswith("/start") and "mockserver_verify" not in path]
+
+def test_nothing_is_started_if_an_empty_audience_is_estimated_as_not_empty(mockserver_server: MockServer) -> None:
+    with world(mockserver_server) as sandbox:
+        watched = Watched(ModifiedService(sandbox, _groups_joined_by_or, lambda sent, status, value: None))
+        probed = run(sandbox, watched)
+
+    started = [path for path in watched.posts() if path.endswith("/start") and "mockserver_probe" not in path]
     assert [] == started
-    reasons = {each.id: each.why for each in report.clauses}
-    assert "so nothing was started" in reasons["start.response"]
+    assert "so nothing was started" in probed.run.incomplete["empty start"]
 
 
 def test_a_start_with_recipients_is_canceled_immediately_and_ends_the_run(mockserver_server: MockServer) -> None:
@@ -117,59 +125,63 @@ def test_a_start_with_recipients_is_canceled_immediately_and_ends_the_run(mockse
 
     with world(mockserver_server) as sandbox:
         watched = Watched(ModifiedService(sandbox, lose_filters, lambda sent, status, value: None))
-        report = run(sandbox, watched)
+        probed = run(sandbox, watched)
         made = _statuses(sandbox)
 
-    started = [path for path in watched.posts() if path.endswith("/start") and "mockserver_verify" not in path]
+    started = [path for path in watched.posts() if path.endswith("/start") and "mockserver_probe" not in path]
     assert 1 == len(started)
-    assert "started with targets" in report.stopped
-    assert any("it was canceled immediately" in line for line in report.not_cleaned_up)
+    assert "started with targets" in probed.run.stopped
+    assert any("it was canceled immediately" in line for line in probed.run.not_cleaned_up)
     assert {"canceled"} == set(made.values())
 
 
 @pytest.mark.parametrize(
-    ("given", "clause", "reason"),
+    ("given", "probe", "reason"),
     [
-        ({"public_key": "pk_of_nobody_at_all"}, "auth.secret-only", "refuses the public key as invalid"),
-        ({"other_key": ""}, "base.tenant-scope", "it needs --other-key"),
-        ({"other_key": "the same"}, "base.tenant-scope", "two keys of one tenant"),
-        ({"chat": "chat_of_nobody"}, "messages.record", "got 404 CHAT_NOT_FOUND for "),
+        ({"other_key": ""}, "other tenant", "it needs --other-key"),
+        ({"other_key": "the same"}, "other tenant", "two keys of one tenant"),
+        ({"chat": "chat_of_nobody"}, "messages", "got 404 CHAT_NOT_FOUND for "),
     ],
 )
 def test_a_wrong_key_or_id_is_not_a_violation(
-    mockserver_server: MockServer, given: JSON, clause: str, reason: str
+    mockserver_server: MockServer, given: JSON, probe: str, reason: str
 ) -> None:
     with world(mockserver_server) as sandbox:
         changes: JSON = {name: sandbox.secret_key if value == "the same" else value for name, value in given.items()}
-        report = run(sandbox, allow_writes=False, allow_sends=False, **changes)
+        probed = run(sandbox, allow_writes=False, allow_sends=False, **changes)
 
-    found = next(each for each in report.clauses if each.id == clause)
-    assert "not observed" == found.verdict
-    assert reason in found.why
-    assert report.is_clean
+    assert reason in probed.run.incomplete[probe]
+    assert [] == probed.broken
+
+
+def test_a_public_key_that_the_service_does_not_know_is_not_a_violation(mockserver_server: MockServer) -> None:
+    with world(mockserver_server) as sandbox:
+        probed = run(sandbox, allow_writes=False, allow_sends=False, public_key="pk_of_nobody_at_all")
+
+    assert [] == probed.broken
 
 
 def test_campaigns_of_a_run_have_an_unmistakable_name_and_are_canceled(mockserver_server: MockServer) -> None:
     with world(mockserver_server) as sandbox:
-        report = run(sandbox)
+        probed = run(sandbox)
         made = _statuses(sandbox)
 
     assert 6 <= len(made)
     assert {"canceled", "completed"} == set(made.values())
     assert all("t35t" in name.lower() for name in made)
-    assert () == report.not_cleaned_up
-    assert 0 < report.sessions
+    assert () == probed.run.not_cleaned_up
+    assert 0 < probed.run.sessions
 
 
 def test_drafts_that_a_service_does_not_cancel_are_named(mockserver_server: MockServer) -> None:
     with world(mockserver_server, {"cancel-draft": "unprocessable"}) as sandbox:
-        report = run(sandbox)
+        probed = run(sandbox)
         made = _statuses(sandbox)
 
     drafts = [name for name, status in made.items() if status == "draft"]
     assert 0 < len(drafts) <= 8
-    assert len(drafts) == len(report.not_cleaned_up)
-    assert all(any(repr(name) in line for line in report.not_cleaned_up) for name in drafts)
+    assert len(drafts) == len(probed.run.not_cleaned_up)
+    assert all(any(repr(name) in line for line in probed.run.not_cleaned_up) for name in drafts)
 
 
 @pytest.mark.parametrize("rate", [10, 25])
@@ -177,26 +189,27 @@ def test_the_rate_per_second_and_per_minute_is_respected(mockserver_server: Mock
     with world(mockserver_server) as sandbox:
         clock = FakeClock()
         watched = Watched(sandbox, clock)
-        report = verify(watched, settings(sandbox), RateLimiter(rate, clock, clock.sleep))
+        rate_limiter = RateLimiter(rate, clock, clock.sleep)
+        probed = run_probes(watched, settings(sandbox), rate_limiter)
 
     gaps = [later - earlier for earlier, later in zip(watched.times_s, watched.times_s[1:], strict=False)]
     assert 1 / rate - 1e-9 <= min(gaps)
-    assert 60 > report.seconds
-    assert not report.stopped
+    assert 60 > rate_limiter.elapsed_s
+    assert not probed.stopped
 
 
 def test_a_slow_service_ends_the_run_within_the_minute_and_is_still_cleaned(mockserver_server: MockServer) -> None:
     with world(mockserver_server) as sandbox:
         clock = FakeClock()
         watched = Watched(sandbox, clock, takes_s=0.35)
-        report = verify(watched, settings(sandbox), RateLimiter(10, clock, clock.sleep))
+        rate_limiter = RateLimiter(10, clock, clock.sleep)
+        probed = run_probes(watched, settings(sandbox), rate_limiter)
         made = _statuses(sandbox)
 
-    assert "were over" in report.stopped
-    assert 60 > report.seconds
+    assert "were over" in probed.stopped
+    assert 60 > rate_limiter.elapsed_s
     assert "draft" not in made.values()
-    reasons = {each.id: each.why for each in report.clauses}
-    assert "were over" in reasons["audience.all"]
+    assert "were over" in probed.incomplete["unapproved template"]
 
 
 def test_the_run_ends_if_a_service_does_not_answer(mockserver_server: MockServer) -> None:
@@ -209,19 +222,19 @@ def test_the_run_ends_if_a_service_does_not_answer(mockserver_server: MockServer
 
     with world(mockserver_server) as sandbox:
         silent = Silent()
-        report = run(sandbox, silent)
+        probed = run(sandbox, silent)
 
-    assert "GET /v1/message-templates: no response (TimeoutError)" in report.stopped
+    assert "GET /v1/message-templates: no response (TimeoutError)" in probed.run.stopped
     assert 3 == silent.calls
-    assert {"not observed"} == {each.verdict for each in report.clauses}
+    assert {"no-answer": 3} == probed.run.recording.troubles
 
 
 def test_a_refused_key_ends_the_run_immediately(mockserver_server: MockServer) -> None:
     with world(mockserver_server) as sandbox:
         watched = Watched(sandbox)
-        report = run(sandbox, watched, key="sk_of_somebody_else")
+        probed = run(sandbox, watched, key="sk_of_somebody_else")
 
-    assert "the service refused the key: API_KEY_INVALID" == report.stopped
+    assert "the service refused the key: API_KEY_INVALID" == probed.run.stopped
     assert 1 == len(watched.calls)
 
 

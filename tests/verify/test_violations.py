@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from mockserver import MockServer
 from mockserver._json import JSON
+from mockserver.recordings.reading import read_recording
+from mockserver.recordings.report import RecordingReport
 from mockserver.testing.transports.in_process import Response
+from mockserver.verify.histories.exchanges import RecordedExchange
 from tests.clients.operations import SESSIONS
+from tests.recordings.hars import entry, write
 from tests.verify.worlds import run, world
 
 
@@ -171,10 +176,8 @@ VIOLATIONS = {
     "a code that no list has": ("base.error-catalog", _same_request,
         refusing(lambda s, v: (s, v | {"code": "NO_SUCH_CHAT"}), "CHAT_NOT_FOUND")),
     "errors are English": ("base.error-portuguese", _same_request, refusing(lambda s, v: (s, v | {"message": "The chat was not found"}))),
-    "an unknown path is HTML": ("base.unknown-path", _same_request,
-        lambda sent, answered, value: (404, b"<h1>Not Found</h1>") if "no-such-path" in sent.path else None),
-    "a failure is HTML": ("base.internal", _same_request,
-        lambda sent, answered, value: (502, b"<h1>Bad Gateway</h1>") if sent.path.endswith("schema") else None),
+    "the ids of campaigns have no prefix": ("base.ids", _same_request, answering("/v1/campaigns",
+        lambda v: {"campaigns": [c | {"id": c["id"].removeprefix("campaign_")} for c in v["campaigns"]]} if "campaigns" in v else v)),
     "cadence 0 is accepted": ("campaigns.cadence", creating(_any_number), _same_response),
     "cadence 2^53 is accepted": ("campaigns.cadence", creating(
         lambda b: {"cadence": 2**53 - 1} if b.get("cadence") == 2**53 else {}), _same_response),
@@ -193,7 +196,7 @@ VIOLATIONS = {
     "a pending session has no entrypoint": ("session.read", _same_request, answering(SESSIONS,
         lambda v: {k: x for k, x in v.items() if k != "entrypoint"})),
     "a session takes other properties": ("session.no-extra",
-        lambda sent: sent._replace(body=b"{}") if b"mockserverVerify" in sent.body and sent.path == SESSIONS else sent, _same_response),
+        lambda sent: sent._replace(body=b"{}") if b"mockserverProbe" in sent.body and sent.path == SESSIONS else sent, _same_response),
     "a session contains a token": ("session.no-secrets", _same_request, answering(SESSIONS, lambda v: v | {"accessToken": "abc"})),
     "messages come oldest first": ("messages.list", _same_request, answering("/v1/messaging/chats",
         lambda v: v | {"records": v["records"][::-1]})),
@@ -202,7 +205,6 @@ VIOLATIONS = {
     "a foreign operator is accepted": ("filters.operators", _same_request,
         accepting("CAMPAIGN_INVALID_FILTERS", _foreign, {"estimatedCount": 3})),
     "a text is a number": ("filters.types", _numbers_from_texts, _same_response),
-    "groups are joined by or": ("filters.groups-and", _split_groups, _same_response),
     "the catalogue lacks a field": ("filters.schema", _same_request, answering("/v1/campaigns/filters/schema",
         lambda v: v | {"fields": v["fields"][1:]})),
     "a public key opens campaigns": ("auth.secret-only",
@@ -223,41 +225,88 @@ def test_a_violation_is_reported_under_its_clause(
     mockserver_server: MockServer, clause: str, ask: Callable[..., Any], respond: Callable[..., Any]
 ) -> None:
     with world(mockserver_server) as sandbox:
-        report = run(sandbox, ModifiedService(sandbox, ask, respond))
+        probed = run(sandbox, ModifiedService(sandbox, ask, respond))
 
-    found = next(each for each in report.clauses if each.id == clause)
-    assert "broken" == found.verdict
-    assert all(each.method in ("GET", "POST") and each.path.startswith("/v1/") for each in found.proofs)
-    assert all(each.response.startswith(str(each.status)) and each.expected for each in found.proofs)
-    assert not report.is_clean
+    assert clause in probed.broken
 
 
 def test_a_service_without_a_fault_has_no_violation(mockserver_server: MockServer) -> None:
     with world(mockserver_server) as sandbox:
-        report = run(sandbox, ModifiedService(sandbox, _same_request, _same_response))
+        probed = run(sandbox, ModifiedService(sandbox, _same_request, _same_response))
 
-    assert [] == [each.id for each in report.clauses if each.verdict == "broken"]
+    assert [] == probed.broken
+
+
+def test_what_judges_a_run_judges_a_har_of_the_same_calls_alike(mockserver_server: MockServer, tmp_path: Path) -> None:
+    _, ask, respond = VIOLATIONS["cadence loses precision"]
+    with world(mockserver_server) as sandbox:
+        probed = run(sandbox, ModifiedService(sandbox, ask, respond))
+    read = RecordingReport(read_recording(write(tmp_path, *map(_entry, probed.run.recording.exchanges))))
+
+    assert probed.broken == [clause.id for clause in read.service.broken]
+    assert [row.values for row in probed.report.service.verdicts.contradictions] == [
+        row.values for row in read.service.verdicts.contradictions
+    ]
+
+
+def _entry(exchange: RecordedExchange) -> JSON:
+    """Return an exchange as a HAR has it."""
+    row = entry(
+        f"{exchange.method} {exchange.path}", exchange.status or 0, _text_of(exchange.response_body), key=exchange.key
+    )
+    at = datetime(2026, 3, 1, tzinfo=UTC) + timedelta(milliseconds=exchange.started)
+    row |= {"startedDateTime": at.isoformat(), "time": exchange.ended - exchange.started}
+    for part, headers in (("request", exchange.request_headers), ("response", exchange.response_headers)):
+        row[part]["headers"] = [{"name": name, "value": value} for name, value in headers.items()]
+    if exchange.key is not None:
+        row["request"]["headers"].append({"name": "X-API-Key", "value": exchange.key})
+    if exchange.request_body:
+        row["request"]["postData"] = {"mimeType": "", "text": _text_of(exchange.request_body)}
+    row["response"]["content"] = {"mimeType": "", "text": _text_of(exchange.response_body)}
+    return row
+
+
+def _text_of(body: bytes | None) -> str:
+    return (body or b"").decode()
 
 
 def test_the_report_describes_the_exchange_of_a_violation(mockserver_server: MockServer) -> None:
     clause, ask, respond = VIOLATIONS["cadence 0 is accepted"]
     with world(mockserver_server) as sandbox:
-        report = run(sandbox, ModifiedService(sandbox, ask, respond))
+        probed = run(sandbox, ModifiedService(sandbox, ask, respond))
+    service = probed.report.service
+    (contradiction,) = service.contradictions(clause)
+    (place,) = service.contradiction_json(contradiction)["exchanges"]
 
-    proof = next(each for each in report.clauses if each.id == clause).proofs[0]
-    assert ("POST", "/v1/campaigns", 201) == proof[:3]
-    assert '"cadence": 0' in proof.request
-    assert '"status": "draft"' in proof.response
-    assert "the error VALIDATION_ERROR" == proof.expected
+    assert ("POST", "http://service.example/v1/campaigns", 201) == (place["method"], place["url"], place["status"])
+    assert ("got /cadence; expected a number of at least 1", "answered with 201") == contradiction.values
 
 
-@pytest.mark.parametrize(
-    "nonsense", [b"", b"null", b"[]", b'"text"', b'{"templates": [1]}', b"<html>", b'{"a": {"b": [{}]}}']
-)
+def test_the_cancel_that_answers_with_a_body_has_a_proof(mockserver_server: MockServer) -> None:
+    clause, ask, respond = VIOLATIONS["a cancel answers 200 with a body"]
+    with world(mockserver_server) as sandbox:
+        probed = run(sandbox, ModifiedService(sandbox, ask, respond))
+    proof = next(row for row in probed.report.service.broken if row.id == clause).proofs[0]
+
+    assert ("POST", 200, "200 {}") == (proof.method, proof.status, proof.response)
+    assert proof.request.startswith("POST /v1/campaigns/campaign_")
+
+
+@pytest.mark.parametrize("nonsense", [b"null", b"[]", b'"text"', b'{"templates": [1]}', b'{"a": {"b": [{}]}}'])
 def test_a_service_of_another_kind_is_reported_as_broken_and_the_run_continues(
     mockserver_server: MockServer, nonsense: bytes
 ) -> None:
     with world(mockserver_server) as sandbox:
-        report = run(sandbox, ModifiedService(sandbox, _same_request, lambda sent, answered, value: (200, nonsense)))
+        probed = run(sandbox, ModifiedService(sandbox, _same_request, lambda sent, answered, value: (200, nonsense)))
 
-    assert "broken" == next(each for each in report.clauses if each.id == "templates.list").verdict
+    assert "templates.list" in probed.broken
+
+
+@pytest.mark.parametrize(("nonsense", "trouble"), [(b"", "broken-body"), (b"<html>", "proxy-page")])
+def test_answers_that_are_not_the_word_of_the_service_are_counted_and_not_judged(
+    mockserver_server: MockServer, nonsense: bytes, trouble: str
+) -> None:
+    with world(mockserver_server) as sandbox:
+        probed = run(sandbox, ModifiedService(sandbox, _same_request, lambda sent, answered, value: (200, nonsense)))
+
+    assert {trouble: len(probed.run.recording.exchanges)} == probed.run.recording.troubles

@@ -1,17 +1,17 @@
-"""The fixtures of the tests of `verify`: a population that shows every observable choice, a fake clock, a run."""
+"""The fixtures of the tests of `verify`: a population that shows most choices, a fake clock, a run."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from mockserver import Sandbox
 from mockserver.contract.choices import DEFAULTS
+from mockserver.recordings.report import RecordingReport, lines
 from mockserver.verify.context import RunSettings
-from mockserver.verify.coverage import OBSERVABLE, Observability
-from mockserver.verify.report import VerifyReport
-from mockserver.verify.run import verify
+from mockserver.verify.run import ProbeRun, run_probes
 from mockserver.verify.transport import RateLimiter
 
 NOW = "2026-03-01T12:00:00Z"
@@ -25,10 +25,6 @@ MORE_CHATS = [{"id": "chat_vazio", "name": "Sem motivo", "attentionReason": ""}]
 THIRDS = [
     {"combinator": "and", "statements": [{"field": "chat.tagIds", "operator": "has-any", "value": ["tag_terco"]}]}
 ]
-
-# Points that a run cannot observe in a single sandbox; they have tests of their own.
-APART = frozenset({"subscription-scope", "rate-limit-headers"})
-LEARNT = [row for row in OBSERVABLE.values() if row.choice not in APART]
 
 
 class FakeClock:
@@ -97,31 +93,40 @@ def settings(sandbox: Any, **changes: Any) -> RunSettings:
     return RunSettings(**(everything | changes))
 
 
-def run(sandbox: Any, transport: Any = None, rate: float = 10, **changes: Any) -> VerifyReport:
-    """The report of a run in process, whose seconds are not the wall's."""
+class Probed(NamedTuple):
+    """What a run did, and what its answers show."""
+
+    run: ProbeRun
+    report: RecordingReport
+
+    @property
+    def broken(self) -> list[str]:
+        return [clause.id for clause in self.report.service.broken]
+
+    @property
+    def learnt(self) -> dict[str, tuple[str, ...]]:
+        """The options that remain of each choice of which some are excluded."""
+        return {choice.id: choice.options for choice in self.report.choices if choice.state != "not-shown"}
+
+    @property
+    def printed(self) -> list[str]:
+        """The report as text and as JSON."""
+        return ["\n".join(lines(self.report)), json.dumps(self.report.as_json() | self.run.as_json())]
+
+
+def run(sandbox: Any, transport: Any = None, rate: float = 10, **changes: Any) -> Probed:
+    """A run in process, whose seconds are not the wall's, and its report."""
     clock = FakeClock()
-    return verify(
+    probed = run_probes(
         transport or sandbox,
         settings(sandbox, **changes),
         RateLimiter(rate, clock, clock.sleep),
         "http://service.example",
     )
+    return Probed(probed, RecordingReport(probed.recording))
 
 
-def shows(row: Observability, chosen: Mapping[str, object]) -> bool:
-    """Return True if a sandbox with these choices shows the option of this one."""
+def wrongly_learnt(probed: Probed, chosen: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+    """Choices that a run takes for others, or finds contradicted."""
     value = {**DEFAULTS, **chosen}
-    under = all(value[choice] in options for choice, options in row.when)
-    return under and (not row.distinguishes or value[row.choice] in row.distinguishes)
-
-
-def learnable(chosen: Mapping[str, object]) -> dict[str, object]:
-    """The options that a run must observe on a sandbox with these choices."""
-    value = {**DEFAULTS, **chosen}
-    return {row.choice: value[row.choice] for row in LEARNT if shows(row, chosen)}
-
-
-def wrongly_learnt(report: VerifyReport, chosen: Mapping[str, object]) -> dict[str, object]:
-    """Choices that a run takes for others."""
-    value = {**DEFAULTS, **chosen}
-    return {id: option for id, option in report.profile.items() if value[id] != option}
+    return {id: options for id, options in probed.learnt.items() if value[id] not in options}

@@ -1,5 +1,5 @@
 """
-The calls and deliveries of a sandbox as a HAR 1.2, for the viewers of browsers and proxies, and for `mockserver inspect-recording`.
+The calls and deliveries of a sandbox as a HAR 1.2, for the viewers of browsers and proxies, and for `mockserver judge`.
 
 1. Times are instants of the sandbox's clock, so an exchange takes none, but for a call that its client gave up before it
    arrived. Members that begin with `_` are this product's.

@@ -20,7 +20,7 @@ SENTENCES: Final[Mapping[Kind, str]] = MappingProxyType(
         "rule-never-fired": "a rule that must fire never fired",
         "rule-without-effect": "a rule that must fire had no effect",
         "receiver-assertion": "an assertion in a webhook receiver failed",
-        "conduct": "the client broke a rule for clients (`mockserver lint-client` lists them)",
+        "conduct": "the client broke a rule for clients (`mockserver clauses --conduct` lists them)",
     }
 )
 _ASSERTION = f"{RECEIVER_RAISED} AssertionError"

@@ -37,7 +37,7 @@ ORDER: tuple[Verdict, ...] = ("silent", "breach", "crashed", "reported", "surviv
 MEANINGS: Mapping[Verdict, str] = MappingProxyType(
     {
         "silent": "the test passed, but the client's calls caused something else than in the clean run",
-        "breach": "the client broke a rule for clients (`mockserver lint-client` lists them), caused a duplicate, or never stopped",
+        "breach": "the client broke a rule for clients (`mockserver clauses --conduct` lists them), caused a duplicate, or never stopped",
         "crashed": "the test failed, or ended with an exception that it does not tolerate",
     }
 )

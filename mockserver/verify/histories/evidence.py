@@ -129,7 +129,8 @@ def reversal(rows: Iterable[Ranked]) -> tuple[Ranked, Ranked] | None:
 def _reversal_in_time(
     rows: Sequence[Ranked], interval: Callable[[Cited], _Interval | None]
 ) -> tuple[Ranked, Ranked] | None:
-    timed = [(span, row) for row in rows if (span := interval(row.sighting.cited)) is not None]
+    spans = [(interval(row.sighting.cited), row) for row in rows]
+    timed = [(span, row) for span, row in spans if span is not None]
     by_end = sorted(timed, key=lambda pair: pair[0][1])
     highest: Ranked | None = None
     place = 0
@@ -193,10 +194,17 @@ class History:
     Attributes:
         exchanges: Those whose answer is the service's word, and those without one.
         deliveries: Events about sessions of these exchanges.
+        keyed_sources: The files that have the keys of calls.
     """
 
-    def __init__(self, exchanges: Sequence[RecordedExchange], deliveries: Iterable[RecordedDelivery] = ()) -> None:
+    def __init__(
+        self,
+        exchanges: Sequence[RecordedExchange],
+        deliveries: Iterable[RecordedDelivery] = (),
+        keyed_sources: frozenset[str] = frozenset(),
+    ) -> None:
         self.exchanges = exchanges
+        self.keyed_sources = keyed_sources
         of_sessions = (exchange for exchange in exchanges if exchange.operation in _OF_SESSIONS)
         known = {row.id for exchange in of_sessions for row in _sightings(exchange)}
         events = [(delivery, _event(delivery)) for delivery in deliveries]
@@ -256,7 +264,9 @@ def _sightings(exchange: RecordedExchange) -> Iterator[Sighting]:
         "CAMPAIGN_NOT_DRAFT",
         "CAMPAIGN_ALREADY_PROCESSING",
     ):
-        yield Sighting(exchange, "refused", "campaign", exchange.params["id"], {}, _NOT_DRAFT)
+        yield Sighting(
+            cited=exchange, how="refused", kind="campaign", id=exchange.params["id"], shown={}, statuses=_NOT_DRAFT
+        )
 
 
 def rows_of(value: Any, key: str) -> list[Mapping[str, Any]]:
@@ -280,7 +290,16 @@ def _row(exchange: RecordedExchange, how: str, kind: str, shown: Mapping[str, An
     id, status = shown.get(key), shown.get("status")
     if not isinstance(id, str) or not id:
         return []
-    return [Sighting(exchange, how, kind, id, shown, (status,) if isinstance(status, str) else ())]
+    return [
+        Sighting(
+            cited=exchange,
+            how=how,
+            kind=kind,
+            id=id,
+            shown=shown,
+            statuses=(status,) if isinstance(status, str) else (),
+        )
+    ]
 
 
 def _created_campaign(exchange: RecordedExchange, body: Any) -> Iterable[Sighting]:
@@ -313,13 +332,15 @@ def _read_execution(exchange: RecordedExchange, body: Any) -> Iterable[Sighting]
 
 def _started(exchange: RecordedExchange, body: Any) -> Iterator[Sighting]:
     campaign = exchange.params["id"]
-    yield Sighting(exchange, "started", "campaign", campaign, {}, ("processing",))
+    yield Sighting(cited=exchange, how="started", kind="campaign", id=campaign, shown={}, statuses=("processing",))
     if isinstance(body, dict):
         yield from _row(exchange, "started", "execution", {**body, "campaignId": campaign}, "executionId")
 
 
 def _canceled(exchange: RecordedExchange, _body: Any) -> Iterable[Sighting]:
-    return [Sighting(exchange, "canceled", "campaign", exchange.params["id"], {}, _ENDED)]
+    return [
+        Sighting(cited=exchange, how="canceled", kind="campaign", id=exchange.params["id"], shown={}, statuses=_ENDED)
+    ]
 
 
 def _created_session(exchange: RecordedExchange, body: Any) -> Iterable[Sighting]:
@@ -384,4 +405,11 @@ def _event(delivery: RecordedDelivery) -> Sighting | None:
     if kind is None or not isinstance(data, dict) or not isinstance(data.get("sessionId"), str):
         return None
     status = "completed" if kind.data == "entrypoint" else data.get("status")
-    return Sighting(delivery, "event", "session", data["sessionId"], data, (status,) if isinstance(status, str) else ())
+    return Sighting(
+        cited=delivery,
+        how="event",
+        kind="session",
+        id=data["sessionId"],
+        shown=data,
+        statuses=(status,) if isinstance(status, str) else (),
+    )

@@ -201,3 +201,21 @@ class Recording:
         if not self.exchanges:
             return 0
         return max(each.ended for each in self.exchanges) - min(each.started for each in self.exchanges)
+
+
+def trouble_of(status: int | None, headers: Mapping[str, str], body: bytes | None, method: str) -> str | None:
+    """Return why an answer is not the service's word, as a kind of `NOT_THE_SERVICE`; None if it is."""
+    if status is None:
+        return "no-answer"
+    if method == "HEAD":
+        return None
+    value = json_value(body or b"")
+    if status >= 500:
+        has_error = isinstance(value, dict) and {"statusCode", "code"} <= value.keys()
+        return None if has_error else "other-failure"
+    if body is None or status == 204 or headers.get("content-length") == "0":
+        return None
+    if value is None and body.strip() != b"null":
+        is_json = "json" in headers.get("content-type", "") or not body
+        return "broken-body" if is_json and not body.lstrip().startswith(b"<") else "proxy-page"
+    return None

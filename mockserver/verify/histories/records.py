@@ -23,7 +23,9 @@ from mockserver.verify.histories.exchanges import RecordedExchange
 from mockserver.verify.histories.verdicts import ONE_ANSWER, ONE_SERVICE, Verdicts
 
 _STILL: Final = "no message arrived or left between the answers: the newest one is the same before and after"
+_STATUSES: Final = ("APPROVED", "PENDING", "REJECTED", "PAUSED", "DISABLED")  # others are open
 _NEAR: Final = 100  # pages before and after a chain of pages that are compared with it
+_PREFIXES: Final[Mapping[str, str]] = {"campaign": "campaign_", "entrypoint": "entrypoint_"}
 # Operations that assign ids, and the kind of the record. Equal files may have one id.
 _CREATED: Final[Mapping[str, str]] = {
     "createCampaign": "campaign",
@@ -50,6 +52,9 @@ def ids(history: History, verdicts: Verdicts) -> None:
         first = kinds.setdefault(row.id, row)
         values = f"{row.id} is of a {first.kind}", f"the same id of a {row.kind}"
         verdicts.judge("base.ids", first.kind == row.kind, [first.cited, row.cited], row.id, values)
+        prefix = _PREFIXES.get(row.kind, "")
+        values = f"a {row.kind}", f"an id that does not begin with {prefix}"
+        verdicts.judge("base.ids", row.id.startswith(prefix), [row.cited], row.id, values, ONE_ANSWER)
         operation = row.cited.operation if isinstance(row.cited, RecordedExchange) else None
         if _CREATED.get(operation or "") != row.kind or not isinstance(row.cited, RecordedExchange):
             continue
@@ -74,7 +79,7 @@ def answers_about_another(history: History, verdicts: Verdicts) -> None:
 
 
 def templates(history: History, verdicts: Verdicts) -> None:
-    """A template is listed once; its creation is fixed, its update never falls; an approved one is official."""
+    """A template is listed once; its creation is fixed, its update never falls; exactly an approved one is official."""
     for listing in history.calls("listTemplates"):
         if listing.succeeded:
             once("templates.list", listing, "templates", verdicts)
@@ -87,10 +92,11 @@ def templates(history: History, verdicts: Verdicts) -> None:
             values = f"updatedAt {earlier.shown['updatedAt']}", f"then {later.shown['updatedAt']}"
             verdicts.broken("templates.list", [earlier.cited, later.cited], id, values)
         for row in rows:
-            if row.shown.get("providerTemplateStatus") == "APPROVED":
-                values = "providerTemplateStatus APPROVED", f"isOfficial {row.shown.get('isOfficial')}"
-                is_official = row.shown.get("isOfficial") is True
-                verdicts.judge("templates.official", is_official, [row.cited], id, values, ONE_ANSWER)
+            status = row.shown.get("providerTemplateStatus")
+            if row.how == "listed" and (not status or status in _STATUSES):
+                values = f"providerTemplateStatus {status}", f"isOfficial {row.shown.get('isOfficial')}"
+                is_kept = row.shown.get("isOfficial") is (status == "APPROVED")
+                verdicts.judge("templates.official", is_kept, [row.cited], id, values, ONE_ANSWER)
 
 
 def messages(history: History, verdicts: Verdicts) -> None:

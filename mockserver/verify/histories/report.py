@@ -7,29 +7,33 @@ seen is an option of a choice). No text in the report is private: exchanges are 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from mockserver._json import JSON
+from mockserver.contract.clauses import Clause, read
+from mockserver.contract.schemas import ABSENT
 from mockserver.contract.text import brief
 from mockserver.verify.histories import campaigns, executions, records, requests, sessions
-from mockserver.verify.histories.answers import judge_answers
 from mockserver.verify.histories.evidence import EPOCH, Cited, History
-from mockserver.verify.histories.exchanges import RecordedDelivery, Recording
+from mockserver.verify.histories.exchanges import RecordedDelivery, RecordedExchange, Recording
 from mockserver.verify.histories.verdicts import Contradiction, Verdicts
-from mockserver.verify.report import ClauseResult, VerifyReport
-from mockserver.version import REPORT_VERSION
+from mockserver.verify.passive_checks import Judgement, judged_answers
 
+Verdict = Literal["holds", "broken", "not observed"]
 _LINE_CHARS: Final = 160
+_EXCERPT_CHARS: Final = 300
+_PROOFS_MAX: Final = 3
 _CHATS: Final = "a recording does not show the chats of an audience"
 _USER: Final = "a recording does not show what an end user did at the hosted page"
 _KEYS: Final = "a recording does not show to whom a key belongs, and recorders mask keys"
 _NO_KEY: Final = "the recording has no keys, which show that calls are of one tenant"
 _OPEN: Final = "the document leaves it open"
 _UPLOADS: Final = "the limits and accepted types are not documented, and recorders leave out the contents of files"
-_ADVICE: Final = "it is advice to clients: see `mockserver lint-client --from`"
+_ADVICE: Final = "it is advice to clients: see `mockserver judge --client`"
 # Why no recording shows that a clause is broken.
 NOT_VISIBLE: Final[Mapping[str, str]] = {
     "base.prefix": "calls of other paths are left out",
@@ -40,7 +44,7 @@ NOT_VISIBLE: Final[Mapping[str, str]] = {
         ("filters.fields", "filters.platform-values", "filters.invalid"),
         "the filter schema of the service is the authority, and its shape is not documented",
     ),
-    **dict.fromkeys(("auth.header", "auth.unknown", "auth.secret-only", "auth.any-secret-key", "auth.denied"), _KEYS),
+    **dict.fromkeys(("auth.unknown", "auth.any-secret-key", "auth.denied"), _KEYS),
     "auth.public-elsewhere": _OPEN,
     "auth.developers-disabled": "a recording does not show the settings of a tenant",
     "auth.precedence": _OPEN,
@@ -106,8 +110,10 @@ CHECKS: Final[tuple[HistoryCheck, ...]] = (
     HistoryCheck(records.ids,                  ("base.ids",)),
     HistoryCheck(records.answers_about_another, ("campaigns.detail", "execution.read", "session.read", "templates.detail", "entrypoints.read")),
     HistoryCheck(records.templates,            ("templates.list", "templates.official")),
+    HistoryCheck(requests.keys,                ("auth.header", "auth.secret-only")),
     HistoryCheck(requests.bodies,              ("campaigns.name", "campaigns.description", "campaigns.platform", "campaigns.template", "campaigns.cadence", "campaigns.validation", "start.common-variables", "start.response", "session.no-extra", "session.funnel-pair", "session.coexistence", "session.return-url")),
     HistoryCheck(requests.filters,             ("filters.operators", "filters.types", "audience.same-filters")),
+    HistoryCheck(requests.catalog,             ("filters.schema",)),
     HistoryCheck(requests.platforms,           ("campaigns.template-mismatch", "campaigns.template", "templates.unknown"), needs_tenant=True),
     HistoryCheck(requests.variables,           ("start.missing-variables",)),
     HistoryCheck(requests.templates,           ("templates.items", "templates.common-variables")),
@@ -127,8 +133,9 @@ def judge_histories(recording: Recording) -> Verdicts:
     """
     verdicts = Verdicts()
     keyed = {key for key in recording.histories if (key or "").startswith(("sk_", "pk_"))}
+    keyed_sources = frozenset(exchange.source for exchange in recording.exchanges if exchange.key in keyed)
     for key, exchanges in recording.histories.items():
-        history = History(exchanges, recording.deliveries)
+        history = History(exchanges, recording.deliveries, keyed_sources)
         for check in CHECKS:
             if not check.needs_tenant or key in keyed:
                 check.run(history, verdicts)
@@ -137,36 +144,72 @@ def judge_histories(recording: Recording) -> Verdicts:
     return verdicts
 
 
+class ExchangeExcerpt(NamedTuple):
+    """An answer that breaks a clause: the request, the response, and the response that was expected, each in one line."""
+
+    method: str
+    path: str
+    status: int
+    request: str
+    response: str
+    expected: str
+
+
+class ClauseResult(NamedTuple):
+    """
+    Whether a service keeps a clause.
+
+    Attributes:
+        id: The clause's id.
+        text: Its sentence.
+        verdict: `not observed` if nothing was judged.
+        why: Why it was not judged; empty otherwise.
+        exchanges: The number of comparisons.
+        proofs: Answers that break it by themselves, a few of them.
+    """
+
+    id: str
+    text: str
+    verdict: Verdict
+    why: str
+    exchanges: int
+    proofs: tuple[ExchangeExcerpt, ...]
+
+
 class ServiceReport(NamedTuple):
     """
     What a recording shows of a service.
 
     Attributes:
         recording: With stand-ins for what is private.
-        answers: The results of the checks of single answers.
+        judgements: The results of the checks of single answers.
         verdicts: The results of the checks of histories.
         hide: Returns a text of the API with stand-ins for what is private in it.
     """
 
     recording: Recording
-    answers: VerifyReport
+    judgements: Sequence[Judgement]
     verdicts: Verdicts
     hide: Callable[[str], str]
 
     @property
     def clauses(self) -> tuple[ClauseResult, ...]:
         """Each clause with its verdict by both kinds of checks."""
+        by_clause: dict[str, list[Judgement]] = defaultdict(list)
+        for row in self.judgements:
+            by_clause[row.clause].append(row)
         broken = {row.clause for row in self.verdicts.contradictions}
-        return tuple(self._merged(row, row.id in broken) for row in self.answers.clauses)
+        return tuple(self._result(clause, by_clause[clause.id], is_broken=clause.id in broken) for clause in read())
 
-    def _merged(self, row: ClauseResult, is_broken: bool) -> ClauseResult:
-        compared = self.verdicts.compared[row.id]
-        judged = row._replace(exchanges=row.exchanges + compared)
-        if is_broken or row.verdict == "broken":
-            return judged._replace(verdict="broken", why="")
-        if compared or row.verdict == "holds":
-            return judged._replace(verdict="holds", why="")
-        return judged._replace(why=self._why_not(row.id))
+    def _result(self, clause: Clause, judgements: Sequence[Judgement], *, is_broken: bool) -> ClauseResult:
+        wrong = [row for row in judgements if not row.holds]
+        proofs = tuple(map(_proof, wrong[:_PROOFS_MAX]))
+        compared = len(judgements) + self.verdicts.compared[clause.id]
+        verdict: Verdict = "holds" if compared else "not observed"
+        if is_broken or proofs:
+            verdict = "broken"
+        why = self._why_not(clause.id) if verdict == "not observed" else ""
+        return ClauseResult(id=clause.id, text=clause.text, verdict=verdict, why=why, exchanges=compared, proofs=proofs)
 
     def _why_not(self, id: str) -> str:
         if id in self.verdicts.excused:
@@ -188,20 +231,14 @@ class ServiceReport(NamedTuple):
         """Return the contradictions that break a clause."""
         return [row for row in self.verdicts.contradictions if row.clause == clause]
 
-    def as_json(self) -> JSON:
-        """Return the rows of `mockserver verify --json`, each with its contradictions."""
+    def as_json(self) -> list[JSON]:
+        """Return a row for each clause, with the contradictions that break it."""
         rows = []
         for row in self.clauses:
             proofs = [proof._asdict() for proof in row.proofs]
             contradictions = [self.contradiction_json(each) for each in self.contradictions(row.id)]
             rows.append(row._asdict() | {"proofs": proofs, "contradictions": contradictions})
-        return {
-            "version": REPORT_VERSION,
-            "files": list(self.recording.sources),
-            "exchanges": len(self.recording.exchanges),
-            "deliveries": len(self.recording.deliveries),
-            "clauses": rows,
-        }
+        return rows
 
     def contradiction_json(self, row: Contradiction) -> JSON:
         """Return a contradiction with the exchanges and deliveries that show it."""
@@ -232,7 +269,32 @@ def judge_service(
         plain: The recording as it was read; `masked` by default.
         hide: Returns a text of the API with stand-ins for what is private in it.
     """
-    return ServiceReport(masked, judge_answers(masked, plain), judge_histories(plain or masked), hide)
+    return ServiceReport(masked, judged_answers(masked, plain), judge_histories(plain or masked), hide)
+
+
+def _proof(row: Judgement) -> ExchangeExcerpt:
+    exchange = row.exchange
+    sent = (exchange.request_body or b"").decode("utf-8", "replace")
+    prefix = (exchange.key or "").partition("_")[0]
+    role = {"sk": "", "pk": " (public key)", "": " (no key)"}.get(prefix, " (unknown key)")
+    request = f"{exchange.method} {exchange.path}{role}{' ' if sent else ''}{brief(sent, _EXCERPT_CHARS)}"
+    return ExchangeExcerpt(
+        method=exchange.method,
+        path=exchange.path,
+        status=exchange.status or 0,
+        request=request,
+        response=_response(exchange),
+        expected=row.expected,
+    )
+
+
+def _response(exchange: RecordedExchange) -> str:
+    body = exchange.response_body or b""
+    if not body:
+        return f"{exchange.status} (no content)"
+    value = exchange.response_json
+    text = repr(body[:_EXCERPT_CHARS]) if value is ABSENT else json.dumps(value, ensure_ascii=False)
+    return f"{exchange.status} {brief(text, _EXCERPT_CHARS)}"
 
 
 def _at(cited: Cited) -> str | None:

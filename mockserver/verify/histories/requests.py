@@ -18,12 +18,28 @@ from mockserver.verify.histories.exchanges import RecordedExchange
 from mockserver.verify.histories.verdicts import ONE_ANSWER, UNCHANGED, Verdicts
 
 _TABLES: Final = "the service's own filter schema has the fields and operators of the document"
+_NO_KEY: Final = "the recorder, which has the keys of other calls, left out none"
 _CREATIONS: Final = ("createCampaign", "createConnectionSession", "startCampaign")
 _NOT_FOUND: Final = ("MESSAGE_TEMPLATE_NOT_FOUND", "CAMPAIGN_TEMPLATE_NOT_FOUND")
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 # Refusals of a cancel that are not about the campaign's state.
 _OF_ANY_CANCEL: Final = frozenset((*COMMON_ERRORS, "CAMPAIGN_NOT_FOUND", "VALIDATION_ERROR"))
 _INVALID_FILTERS: Final = ("CAMPAIGN_INVALID_FILTERS", "PLATFORM_UNSUPPORTED")
+
+
+def keys(history: History, verdicts: Verdicts) -> None:
+    """A call without a key is not accepted, nor one with a public key but that which reads a form."""
+    for call in history.exchanges:
+        endpoint = ENDPOINTS.get(call.operation or "")
+        if endpoint is None or not (call.succeeded or is_refused(call)):
+            continue
+        answer, number = f"answered with {call.status}", f"#{call.index}"
+        if call.key is None and call.source in history.keyed_sources:
+            values = "a call without a key", answer
+            verdicts.judge("auth.header", not call.succeeded, [call], number, values, _NO_KEY)
+        if (call.key or "").startswith("pk_") and endpoint.keys == "secret":
+            values = "a call with a public key", answer
+            verdicts.judge("auth.secret-only", not call.succeeded, [call], number, values, ONE_ANSWER)
 
 
 def bodies(history: History, verdicts: Verdicts) -> None:
@@ -127,6 +143,18 @@ def _fits(kind: FieldType, value: Any) -> bool:
     if kind == "number":
         return isinstance(value, int | float) and not isinstance(value, bool)
     return isinstance(value, str)
+
+
+def catalog(history: History, verdicts: Verdicts) -> None:
+    """The service's own filter schema has the documented fields and operators, in whatever shape."""
+    names = [*FIELDS, *dict.fromkeys(name for operators in OPERATORS.values() for name in operators)]
+    for call in history.calls("readFilterSchema"):
+        if not call.succeeded or not call.response_body:
+            continue
+        text = call.response_body.decode("utf-8", "replace")
+        missing = next((name for name in names if f'"{name}"' not in text), None)
+        values = "a filter schema", f"without {missing}"
+        verdicts.judge("filters.schema", missing is None, [call], "", values, ONE_ANSWER)
 
 
 def platforms(history: History, verdicts: Verdicts) -> None:

@@ -146,7 +146,8 @@ def _pending_too_long(id: str, created: Sighting, rows: Sequence[Sighting], expi
 
     The first such read may be what ends the session, and it may show the end only when its event has been sent.
     """
-    reads = [(row, at) for row in rows if row.how == "read" and (at := window(row.cited)) is not None]
+    windows = [(row, window(row.cited)) for row in rows if row.how == "read"]
+    reads = [(row, at) for row, at in windows if at is not None]
     first_after = min((at[1] for _, at in reads if at[0] >= expires), default=None)
     for row, at in reads:
         if row.status != "pending" or at[0] < expires + _SWEEP:
@@ -217,9 +218,9 @@ def links(history: History, verdicts: Verdicts) -> None:
             url = row.shown.get("url")
             if not isinstance(url, str):
                 continue
-            verdicts.judge(
-                "session.url", url != id, [row.cited], id, ("a sessionId", "a url that is the same"), ONE_ANSWER
-            )
+            is_another = url.rpartition("/")[2] != id
+            values = "a sessionId", "a url that is the same, or ends with it"
+            verdicts.judge("session.url", is_another, [row.cited], id, values, ONE_ANSWER)
             first = owners.setdefault(url, row)
             values = f"a url of {first.id}", f"the same url of {id}"
             verdicts.judge("session.url", first.id == id, [first.cited, row.cited], id, values)

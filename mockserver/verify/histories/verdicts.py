@@ -74,7 +74,13 @@ class Verdicts:
         in_order = [cited[1], cited[0]] if len(cited) == 2 and precedes(cited[1], cited[0]) else cited
         swapped = in_order is not cited
         self.contradictions.append(
-            Contradiction(clause, in_order, record, (values[1], values[0]) if swapped else values, assumption)
+            Contradiction(
+                clause=clause,
+                cited=in_order,
+                record=record,
+                values=(values[1], values[0]) if swapped else values,
+                assumption=assumption,
+            )
         )
 
     def judge(

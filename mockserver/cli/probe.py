@@ -1,46 +1,37 @@
-"""The subcommand `verify`: its options, one run against a service, and the judgement of a recording."""
+"""The command `probe`: its options, and one run against a service."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
+import secrets
 import sys
 import time
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from mockserver._files import write_whole
 from mockserver.contract.text import json_value
 
 if TYPE_CHECKING:
+    from mockserver.recordings.report import Part
     from mockserver.verify.context import RunSettings
+    from mockserver.verify.run import ProbeRun
     from mockserver.verify.transport import HttpTransport
 
-KEY_VARIABLE = "MOCKSERVER_KEY"
-_KEY_MIN_CHARS = 8
+KEY_VARIABLE: Final = "MOCKSERVER_KEY"
+_KEY_MIN_CHARS: Final = 8
+_PARTS: Final[tuple[Part, ...]] = ("service", "choices")  # the client is the run itself
+_BAR_CHARS: Final = 30
+_LINE_EVERY_S: Final = 5.0
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of `mockserver verify`."""
-    command.add_argument(
-        "url", metavar="URL", nargs="?", default="", help="base url of the service, such as https://crm.example/api"
-    )
-    command.add_argument(
-        "--from",
-        dest="recordings",
-        nargs="+",
-        type=Path,
-        metavar="FILE",
-        help="judge the service that answered in a recording instead: a HAR, a cassette, a journal or a replay document",
-    )
-    command.add_argument(
-        "--url", dest="prefix", metavar="PREFIX", help="with --from: the part of the recorded addresses before /v1"
-    )
-    command.add_argument(
-        "--keep", action="append", default=[], metavar="FIELD", help="with --from: print the texts of this field"
-    )
+    """Add the options of `mockserver probe`."""
+    command.add_argument("url", metavar="URL", help="base url of the service, such as https://crm.example/api")
     command.add_argument(
         "--key", help=f"secret key of a tenant; the variable {KEY_VARIABLE} is used if this option is absent"
     )
@@ -63,7 +54,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="also start drafts, only with an empty audience; requires --allow-writes",
     )
     command.add_argument(
-        "--write-profile", metavar="FILE", help="save the observed options, for `mockserver serve --profile FILE`"
+        "--profile-out",
+        type=Path,
+        metavar="FILE",
+        help="save the settled choices, for `mockserver serve --profile FILE`",
     )
     command.add_argument("--rate", type=float, default=10, help="maximum of calls per second (default: %(default)s)")
     command.add_argument("--json", action="store_true", help="print the report as JSON")
@@ -71,58 +65,73 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, out: TextIO) -> int:
     """
-    Verify a service and print the report.
+    Probe a service, and print what its answers show.
 
     Returns:
-        0 if no clause is broken and no choice contradictory, 1 if one is, 2 if the run ended early.
+        1 if the service broke a sentence of the document, 2 if the run ended early, else 0.
     """
-    if options.recordings:
-        return _judge_recording(options, out)
-    if not options.url:
-        raise ValueError("got no URL; expected the base url of a service, or --from with a recording")
     from mockserver.contract.text import printable
-    from mockserver.verify import report as reporting
-    from mockserver.verify.run import verify
+    from mockserver.recordings.learning import profile
+    from mockserver.recordings.report import RecordingReport, lines
+    from mockserver.verify.run import run_probes
     from mockserver.verify.transport import HttpClient, RateLimiter
 
     run_settings = settings(options)
     transport, rate_limiter = HttpClient(options.url), RateLimiter(options.rate, time.monotonic, time.sleep)
-    is_terminal = sys.stderr.isatty()
-    progress = (
-        partial(reporting.bar, sys.stderr) if is_terminal else reporting.progress_lines(sys.stderr, time.monotonic)
-    )
+    begin_ms = time.time_ns() // 1_000_000
+    show = partial(bar, sys.stderr) if sys.stderr.isatty() else progress_lines(sys.stderr, time.monotonic)
     try:
         _check_access(transport, run_settings.key, options.url)
-        report = verify(transport, run_settings, rate_limiter, options.url, progress)
+        probed = run_probes(transport, run_settings, rate_limiter, options.url, begin_ms, show)
     finally:
         transport.close()
-    if options.write_profile:
-        write_whole(Path(options.write_profile), reporting.profile(report))
+    report = RecordingReport(probed.recording)
+    if options.profile_out is not None:
+        write_whole(options.profile_out, profile(report.choices, report.recording.sources))
     if options.json:
-        print(json.dumps(report.as_json(), ensure_ascii=False, indent=2), file=out)
+        print(json.dumps(report.as_json(_PARTS) | probed.as_json(), ensure_ascii=False, indent=2), file=out)
     else:
-        print("\n".join(map(printable, reporting.lines(report))), file=out)
-    return 2 if report.stopped else 0 if report.is_clean else 1
+        print("\n".join(map(printable, [*lines(report, _PARTS), *_run_lines(probed)])), file=out)
+    if probed.stopped:
+        return 2
+    return 1 if report.service.broken else 0
 
 
-def _judge_recording(options: argparse.Namespace, out: TextIO) -> int:
-    """Judge a service by a recording, print the report, and return 0, or 1 if a clause is broken."""
-    from mockserver.contract.text import printable
-    from mockserver.recordings.masking import Masker, salt_of
-    from mockserver.recordings.reading import read_recording
-    from mockserver.recordings.report import intake_lines
-    from mockserver.verify.histories.report import judge_service, lines
+def _run_lines(probed: ProbeRun) -> Iterator[str]:
+    """Yield why the run ended early, which probes are incomplete, and what the run has left behind."""
+    if probed.stopped:
+        yield f"The run ended early: {probed.stopped}."
+    for why in dict.fromkeys(probed.incomplete.values()):
+        names = [name for name, reason in probed.incomplete.items() if reason == why]
+        yield f"not probed: {', '.join(names)} ({why})"
+    if probed.not_cleaned_up:
+        yield "Not cleaned up; check and remove:"
+        yield from (f"  {row}" for row in probed.not_cleaned_up)
+    if probed.sessions:
+        yield f"Connection sessions created by the run: {probed.sessions}; they expire within twenty minutes."
 
-    if options.url:
-        raise ValueError(f"got the service {options.url} and a recording; expected one of them (--url takes a prefix)")
-    plain = read_recording(*options.recordings, url=options.prefix)
-    masker = Masker(salt_of(plain), options.keep)
-    report = judge_service(masker.recording(plain), plain, masker.sentence)
-    if options.json:
-        print(json.dumps(report.as_json(), ensure_ascii=False, indent=2), file=out)
+
+def bar(out: TextIO, done: int, total: int, name: str) -> None:
+    """Draw the progress of a run over the line before; clear the line at the end."""
+    if done == total:
+        out.write("\r" + " " * (_BAR_CHARS + 40) + "\r")
     else:
-        print("\n".join(map(printable, [*intake_lines(report.recording), *lines(report)])), file=out)
-    return 1 if report.broken else 0
+        filled = _BAR_CHARS * done // total
+        out.write(f"\r[{'#' * filled}{'.' * (_BAR_CHARS - filled)}] {done}/{total} {name:<24}")
+    out.flush()
+
+
+def progress_lines(out: TextIO, clock: Callable[[], float]) -> Callable[[int, int, str], None]:
+    """Return a progress for a file or pipe: one line every five seconds. `clock` returns seconds."""
+    printed_at = clock()
+
+    def show(done: int, total: int, name: str) -> None:
+        nonlocal printed_at
+        if done < total and clock() - printed_at >= _LINE_EVERY_S:
+            printed_at = clock()
+            print(f"probe: {done} of {total} probes done, next: {name}", file=out, flush=True)
+
+    return show
 
 
 def _check_access(transport: HttpTransport, key: str, url: str) -> None:
@@ -144,8 +153,6 @@ def _check_access(transport: HttpTransport, key: str, url: str) -> None:
 
 def settings(options: argparse.Namespace) -> RunSettings:
     """Return the settings of a run; raise a ValueError, without the text of any key, if they are not usable."""
-    import secrets
-
     from mockserver.verify.context import RunSettings
 
     keys = {
@@ -162,13 +169,13 @@ def settings(options: argparse.Namespace) -> RunSettings:
     if options.allow_sends and not options.allow_writes:
         raise ValueError("got --allow-sends alone; expected --allow-writes too, since a run starts its own drafts")
     return RunSettings(
-        keys["--key"],
-        secrets.token_hex(4),
-        keys["--public-key"],
-        keys["--other-key"],
-        options.chat,
-        options.form,
-        options.entrypoint,
-        options.allow_writes,
-        options.allow_sends,
+        key=keys["--key"],
+        tag=secrets.token_hex(4),
+        public_key=keys["--public-key"],
+        other_key=keys["--other-key"],
+        chat=options.chat,
+        form=options.form,
+        entrypoint=options.entrypoint,
+        allow_writes=options.allow_writes,
+        allow_sends=options.allow_sends,
     )

@@ -1,0 +1,218 @@
+"""The scenario that is written from a recording: what it has of the records that were seen, and what a comment names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mockserver import MockServer, cli
+from mockserver._json import JSON
+from mockserver.recordings.reading import read_recording
+from mockserver.recordings.report import RecordingReport
+from mockserver.recordings.seeding import SeededScenario, seeded_scenario
+from mockserver.scenario.documents import read_file
+from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.hosting.host import SandboxHost
+from tests.depth import at_depth
+from tests.recordings.hars import KEY, entry, write
+from tests.recordings.lives import life_of
+from tests.recordings.random_lives import life_of_two
+from tests.recordings.record import FILE
+
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+
+
+def written(file: Path) -> SeededScenario:
+    """Return the scenario of a recording."""
+    report = RecordingReport(read_recording(file))
+    return seeded_scenario(report.recording, report.choices)
+
+
+def given(folder: Path, *rows: JSON) -> Any:
+    return written(write(folder, *rows)).document.get("given", {})
+
+
+def campaign(id: str, status: str, **more: Any) -> JSON:
+    """Return a campaign as a list shows it."""
+    row = {"id": id, "name": id, "description": None, "status": status, "platform": "chatapp", "templateId": "t"}
+    return row | {"cadence": 60} | more
+
+
+def listed(*campaigns: JSON) -> JSON:
+    return entry("GET /v1/campaigns", 200, {"campaigns": list(campaigns)})
+
+
+def test_the_scenario_of_a_browser_is_one_that_a_server_takes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], mockserver_server: MockServer
+) -> None:
+    file = tmp_path / "seen.yaml"
+    cli.main(["judge", str(FILE), "--scenario-out", str(file)])
+    assert f"written: {file} (" in capsys.readouterr().out
+
+    with mockserver_server.sandbox(str(file)) as sandbox:
+        templates = sandbox.call("GET", "/v1/message-templates", key=sandbox.secret_key).json()["templates"]
+    assert 6 == len(templates)
+    assert {"scenario", "choices", "clock", "given"} == {*read_file(file)}
+
+
+def test_nothing_private_is_written() -> None:
+    text = written(FILE).as_yaml()
+
+    assert [] == [private for private in ("Clínica", "Revisão", "Sabiá", "+55 11", KEY) if private in text]
+
+
+def test_the_clock_is_frozen_at_the_first_date_of_the_service(tmp_path: Path) -> None:
+    """The recorder's clock is a day ahead."""
+    row = listed()
+    row["startedDateTime"] = "2026-03-02T12:00:00.500Z"
+    row["response"]["headers"].append({"name": "Date", "value": "Sun, 01 Mar 2026 12:00:10 GMT"})
+
+    assert {"freeze": "2026-03-01T12:00:10.000Z"} == written(write(tmp_path, row)).document["clock"]
+
+
+@pytest.mark.parametrize("status", ["draft", "processing", "completed", "failed", "canceled"])
+def test_a_campaign_has_the_state_in_which_it_was_seen_first(tmp_path: Path, status: str) -> None:
+    document = written(write(tmp_path, listed(campaign("c", status)))).document
+    created = SandboxHost().create(SandboxConfig(document))
+
+    assert status == created.tenant.campaigns["c"].status
+    assert "t" == created.tenant.campaigns["c"].template_id
+
+
+def test_a_campaign_has_the_run_that_was_read(tmp_path: Path) -> None:
+    run = {
+        "id": "e",
+        "status": "processing",
+        "startedAt": "2026-03-01T11:59:59.000Z",
+        "completedAt": None,
+        "targetCount": 90,
+    }
+    read = campaign("c", "processing", executions=[run], createdAt="2026-03-01T11:59:58.000Z")
+    document = written(write(tmp_path, entry("GET /v1/campaigns/c", 200, read))).document
+    tenant = SandboxHost().create(SandboxConfig(document)).tenant
+
+    assert ("processing", 90) == (tenant.executions["e"].status, len(tenant.chats))
+
+
+def test_campaigns_are_listed_in_the_recorded_order(tmp_path: Path) -> None:
+    document = written(write(tmp_path, listed(campaign("b", "draft"), campaign("a", "draft")))).document
+    rows = document["given"]["campaigns"]
+
+    assert ["b", "a"] == [row["id"] for row in sorted(rows, key=lambda row: row["createdAt"], reverse=True)]
+
+
+def test_a_campaign_that_the_recording_created_is_no_seed_data(tmp_path: Path) -> None:
+    body = {"name": "c", "platform": "chatapp", "templateId": "t", "cadence": 5}
+    created = entry("POST /v1/campaigns", 201, {"campaignId": "c", "status": "draft"}, sent=body)
+
+    assert {"templates": [{"id": "t"}]} == given(tmp_path, created, listed(campaign("c", "draft")))
+
+
+def test_what_no_answer_shows_is_a_comment(tmp_path: Path) -> None:
+    started = entry("POST /v1/campaigns/d/start", 202, {"executionId": "e"}, at="2026-03-01T12:00:01Z")
+
+    assert (
+        "campaign d, which no answer shows",
+        "the execution of campaign c, which is listed as completed",
+        "template t, which no answer shows",
+    ) == written(write(tmp_path, listed(campaign("c", "completed")), started)).comments
+
+
+def test_a_session_that_was_only_read_is_a_comment_and_its_entrypoint_seed_data(tmp_path: Path) -> None:
+    entrypoint = {
+        "id": "e",
+        "name": "E",
+        "platform": "chatapp",
+        "displayName": "E",
+        "funnelStepId": "step",
+        "funnelId": "f",
+    }
+    body = {"sessionId": "s", "status": "completed", "entrypoint": entrypoint}
+    scenario = written(write(tmp_path, entry(f"GET {SESSIONS}/s", 200, body)))
+
+    assert ("session s: a scenario has no sessions",) == scenario.comments
+    assert ["e"] == [row["id"] for row in scenario.document["given"]["entrypoints"]]
+    assert [{"id": "f", "steps": [{"id": "step"}]}] == scenario.document["given"]["funnels"]
+
+
+def test_the_entrypoint_of_a_session_that_the_recording_created_is_no_seed_data(tmp_path: Path) -> None:
+    read = {"sessionId": "s", "status": "completed", "entrypoint": {"id": "e", "name": "E", "platform": "chatapp"}}
+    rows = [
+        entry(f"POST {SESSIONS}", 202, {"sessionId": "s", "status": "pending"}, sent={}),
+        entry(f"GET {SESSIONS}/s", 200, read, at="2026-03-01T12:00:01Z"),
+    ]
+
+    assert {} == given(tmp_path, *rows)
+
+
+def test_a_step_is_of_the_funnel_that_any_answer_shows(tmp_path: Path) -> None:
+    shown = {"id": "e", "name": "E", "platform": "chatapp", "funnelStepId": "step"}
+    rows = [entry("GET /v1/entrypoints/e", 200, {"entrypoint": shown | more}) for more in ({}, {"funnelId": "funnel"})]
+
+    assert [{"id": "funnel", "steps": [{"id": "step"}]}] == given(tmp_path, *rows)["funnels"]
+
+
+def test_a_chat_has_the_messages_that_arrived_before_the_recording(tmp_path: Path) -> None:
+    message = {"type": "text", "status": "sent", "text": "x", "sender": {"id": "p", "name": "P", "isParticipant": True}}
+    records = [
+        {"id": "late", "createdAt": "2026-03-01T12:30:00.000Z", **message},
+        {"id": "reply", "createdAt": "2026-01-02T00:00:00.000Z", "replyToId": "first", **message},
+        {"id": "first", "createdAt": "2026-01-01T00:00:00.000Z", "replyToId": "older", **message},
+    ]
+    scenario = written(
+        write(tmp_path, entry("GET /v1/messaging/chats/c", 200, {"records": records, "nextCursor": "n"}))
+    )
+    rows = scenario.document["given"]["messages"]
+
+    assert [("first", None), ("reply", "first")] == [(row["id"], row.get("replyToId")) for row in rows]
+    assert [{"id": "c"}] == scenario.document["given"]["chats"]
+    assert (
+        "the messages of c beyond the last page that was read",
+        "when and why message late arrived",
+    ) == scenario.comments
+
+
+def test_an_item_of_an_unlisted_type_keeps_its_file(tmp_path: Path) -> None:
+    item = {"id": "i", "order": 0, "type": "hologram", "text": "x", "mediaId": "media_1"}
+    detail = {"id": "t", "name": "T", "isOfficial": False, "items": [item], "commonVariables": []}
+    (template,) = given(tmp_path, entry("GET /v1/message-templates/t", 200, detail))["templates"]
+
+    assert ["media_1"] == [item["mediaId"] for item in template["items"]]
+
+
+def test_each_key_is_a_tenant_with_its_own_records(tmp_path: Path) -> None:
+    rows = [
+        entry(f"GET /v1/forms/form_{name}/embed-frame-policy", 200, {"iframeEmbedAllowedOrigins": []}, key=f"sk_{name}_of_a_tenant")
+        for name in ("one", "one", "two")
+    ]  # fmt: skip
+    found = given(tmp_path, *rows)
+
+    assert ["form_one"] == [form["id"] for form in found["forms"]]
+    assert [["form_two"]] == [[form["id"] for form in tenant["forms"]] for tenant in found["tenants"]]
+
+
+def test_a_cassette_has_a_scenario_without_times(tmp_path: Path) -> None:
+    request = {"method": "GET", "uri": "https://crm.example/v1/campaigns", "headers": {"x-api-key": KEY}, "body": None}
+    body = {"string": json.dumps({"campaigns": [campaign("c", "draft")]})}
+    row = {"request": request, "response": {"status": {"code": 200}, "headers": {}, "body": body}}
+    (tmp_path / "cassette.json").write_text(json.dumps({"version": 1, "interactions": [row]}), encoding="utf-8")
+
+    assert ["c"] == [row["id"] for row in written(tmp_path / "cassette.json").document["given"]["campaigns"]]
+
+
+LIVES = at_depth(3, 40)  # of each kind
+
+
+@pytest.mark.law
+def test_the_scenario_of_a_life_is_valid_and_has_its_settled_choices(tmp_path: Path) -> None:
+    with MockServer() as server:
+        for seed in range(LIVES):
+            for life in (life_of, life_of_two):
+                report = RecordingReport(life(server, tmp_path, seed))
+                document = seeded_scenario(report.recording, report.choices).document
+                hosted = SandboxHost().create(SandboxConfig(document))
+                settled = {row.id: row.options[0] for row in report.choices if row.state == "settled"}
+                assert (seed, settled) == (seed, {id: hosted.sandbox.choices[id] for id in settled})
