@@ -687,8 +687,21 @@ def test_two_names_lead_to_the_server_and_each_gets_its_own_in_answers(serve: Se
         "mock:5055": "http://mock:5055",
         served.url.removeprefix("http://"): served.url,
     } == by_name
-    refused = served.ask("POST", "/_mock/sandboxes", key=None, headers={"Host": "other.example"}, json={})
-    assert (403, "MOCK_FOREIGN_HOST") == (refused.status_code, refused.json()["code"])
+    for method, path in (
+        ("POST", "/_mock/sandboxes"),
+        ("GET", "/v1/campaigns"),
+        ("GET", "/connect/x"),
+        ("GET", "/media/x"),
+    ):
+        refused = served.ask(method, path, headers={"Host": "other.example"})
+        assert (403, "MOCK_FOREIGN_HOST") == (refused.status_code, refused.json()["code"])
+        assert "another name is allowed by --allow-host" in refused.json()["message"]
+
+
+def test_a_server_behind_a_proxy_answers_under_any_name(serve: Serve) -> None:
+    served = serve("--behind-proxy", "--token", "let-me-in")
+
+    assert 200 == served.ask("GET", "/v1/campaigns", headers={"Host": "other.example"}).status_code
 
 
 def test_limits_of_the_environment_hold(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:

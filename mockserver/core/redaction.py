@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
@@ -50,6 +50,7 @@ def mask(secret: str) -> str:
     return f"{secret[:3]}..."
 
 
+@lru_cache(maxsize=1024)
 def is_secret_name(name: str) -> bool:
     """Return True if the value of a header or parameter of this name is a secret."""
     plain = name.lower().replace("_", "-")
@@ -192,13 +193,13 @@ class Redactor:
         return value
 
     def _member(self, key: str, inner: Any) -> Any:
+        if isinstance(inner, str):
+            return self.named(key.partition(".")[2], inner) if key.startswith(_CONDITIONS) else self._recurring(inner)
         if key in _NAMED and isinstance(inner, Mapping):
             return {
                 self._recurring(str(name)): self.named(str(name), each) if isinstance(each, str) else self.value(each)
                 for name, each in inner.items()
             }
-        if isinstance(inner, str) and key.startswith(_CONDITIONS):
-            return self.named(key.partition(".")[2], inner)
         return self.value(inner)
 
     def _recurring(self, written: str) -> str:

@@ -381,4 +381,4 @@ def _refusal(code: str, message: str, *, status: int = 0, **details: str) -> Htt
     """Return a refusal of the server itself; `status` is that of a code whose status depends on the request."""
     status = status or STATUSES[code]
     body = json.dumps({"statusCode": status, "code": code, "message": message, **details}).encode()
-    return HttpResponse(status, (("Content-Type", "application/json; charset=utf-8"),), body)
+    return HttpResponse(status, (("Content-Type", "application/json; charset=utf-8"), *browsing.OWN_TYPE), body)

@@ -53,6 +53,7 @@ def serving(number: int, respond: Respond) -> str | None:
 def demo() -> Respond:
     """The whole mock, with the data of the demo."""
     host = SandboxHost()
+    host.allowed_hosts |= {"here", "there"}  # of the cases
     host.create(SandboxConfig("demo"), id=DEFAULT_ID)
     return SocketHandler(host).respond
 

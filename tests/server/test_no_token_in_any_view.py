@@ -13,9 +13,9 @@ from urllib.parse import quote
 
 import pytest
 
+from mockserver.cli import main
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.core.redaction import Redactor, is_secret_name
-from mockserver.scenario import documents
 from mockserver.server import front_controller
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse
@@ -27,6 +27,7 @@ from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHos
 from mockserver.server.hosting.log_lines import ServerLog, as_json, as_text
 from mockserver.testing.report.failed_runs import FailedRuns
 from mockserver.testing.report.replay import print_replay, replay
+from mockserver.testing.report.trace_page import read_trace
 from tests.clients.operations import SESSIONS
 
 SERVER = "server-t0ken-of-the-operator"
@@ -319,14 +320,21 @@ def test_a_key_in_the_wrong_place_is_found_and_its_run_replays(world: World) -> 
     assert "Bearer sk_..." == run["calls"][0]["headers"]["authorization"]
 
 
-def test_the_files_of_a_failed_test_are_replayed_and_opened(world: World) -> None:
-    world.send("GET", "/v1/campaigns?access_token=x", {"x-api-key": world.hosted.tenant.secret_key, "cookie": "a=b"})
+def test_the_masked_files_of_a_failed_test_are_replayed_opened_and_judged(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key = world.hosted.tenant.secret_key
+    sent = {"x-api-key": key, "cookie": f"a={CREDENTIAL}", "authorization": f"Bearer {SERVER}"}
+    for query in (f"?access_token={CREDENTIAL}", f"?q={SERVER}", ""):
+        world.send("GET", f"/v1/campaigns{query}", sent)
+    world.send("POST", "/v1/campaigns", {**sent, **AS_JSON}, json.dumps({**DRAFT, "name": SERVER}).encode())
     world.send("POST", "/_mock/report?failure=x&name=TestX")
+    trace, steps = read_trace((world.folder / "TestX.html").read_text("utf-8")) or ({}, [])
 
-    document = documents.read(world.folder / "TestX.yaml")
-
-    assert 0 == print_replay(document, StringIO())
-    assert [] == documents.to_plain(document)["calls"][0].get("problems", [])
+    assert 0 == main(["replay-calls", str(world.folder / "TestX.yaml")])
+    assert [1, 2, 3, 4] == steps
+    assert [] == [line for row in replay(trace) for line in row.differences if "cut" not in line]
+    assert 0 == main(["inspect-recording", str(world.folder / "TestX.har")]), capsys.readouterr().out
 
 
 def test_no_name_of_the_api_document_is_that_of_a_secret_but_of_its_key() -> None:

@@ -36,7 +36,7 @@ def test_each_host_gets_the_urls_of_its_own(server: MockServer, client: RawClien
     sandbox = server.sandbox(choices={"session-read-fields": "all"})
     session = sandbox.call("POST", SESSIONS, json={"coexistence": False}).json()["sessionId"]
     target = f"/sandboxes/{sandbox.id}{SESSIONS}/{session}"
-    hosts = ["localhost", "crm.example:8080", "localhost", "crm.example:8080"]
+    hosts = ["localhost", "127.0.0.2:8080", "localhost", "127.0.0.2:8080"]
     urls = [_get(client, target, sandbox.secret_key, host).json()["url"] for host in hosts]
 
     assert hosts == [urlsplit(url).netloc for url in urls]

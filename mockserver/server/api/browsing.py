@@ -21,6 +21,8 @@ from mockserver.server.api.response import HttpResponse, NoResponse
 
 _FETCH: Final = "empty"  # the destination of `fetch` and of a stream of events
 SANDBOX: Final = (("Content-Security-Policy", "sandbox"), ("X-Content-Type-Options", "nosniff"))
+# Of every answer of the server that is no page: no page of another site embeds it, and no browser takes it for another type.
+OWN_TYPE: Final = (("X-Content-Type-Options", "nosniff"), ("Cross-Origin-Resource-Policy", "same-origin"))
 _VARY: Final = ("Vary", "Sec-Fetch-Dest")
 _AS_SCRIPT: Final = frozenset(
     ("audioworklet", "paintworklet", "script", "serviceworker", "sharedworker", "style", "worker", "xslt")

@@ -105,8 +105,11 @@ def cookie_names(host: SandboxHost, hosted: HostedSandbox | None) -> list[str]:
 def name_refusal(host: SandboxHost, request: HttpRequest) -> ControlError | None:
     """Return the refusal of a request to a server on loopback by a name that is neither this machine's nor an allowed one."""
     address = request.headers.get("host", "")
+    is_plain = "@" not in address and address.partition(":")[0] in host.allowed_hosts
+    if not address or host.is_exposed or is_plain:
+        return None  # most requests: what follows takes part of the time of each call
     name = _host_name(f"//{address}")
-    if not address or host.is_exposed or name in host.allowed_hosts or _is_loopback(name):
+    if name in host.allowed_hosts or _is_loopback(name):
         return None
     expected = f"{', '.join(sorted(host.allowed_hosts))}; another name is allowed by --allow-host"
     return ControlError("MOCK_FOREIGN_HOST", f"Host: got {brief(name, 100)!r}; expected {expected}")

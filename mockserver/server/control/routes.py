@@ -17,7 +17,7 @@ from mockserver.contract.text import brief, closest_match_hint
 from mockserver.core.redaction import Redactor
 from mockserver.scenario.explaining import explained
 from mockserver.server.api import formats
-from mockserver.server.api.browsing import SANDBOX
+from mockserver.server.api.browsing import OWN_TYPE, SANDBOX
 from mockserver.server.api.formats import encoded_in_slices
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, redactor
@@ -51,8 +51,6 @@ from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 
 # Of the page of a document and its static files.
 ASSET_HEADERS: Final = (("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"))
-# Of every answer: no page of another site embeds it, and no browser takes it for another type.
-_FOR_BROWSERS: Final = (("X-Content-Type-Options", "nosniff"), ("Cross-Origin-Resource-Policy", "same-origin"))
 _POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
@@ -189,7 +187,7 @@ def handle_control_request(host: SandboxHost, hosted: HostedSandbox | None, requ
     """Return the response to one request of the control plane, dated by the sandbox's clock; every error is JSON."""
     response = _respond(host, hosted, request)
     named = {name.lower() for name, _ in response.headers}
-    own = tuple(header for header in _FOR_BROWSERS if header[0].lower() not in named)
+    own = tuple(header for header in OWN_TYPE if header[0].lower() not in named)
     response = response._replace(headers=(*response.headers, *own))
     if hosted is None or not access.is_open_to(host, hosted.id, request):  # a refusal does not show the clock
         return response
