@@ -16,7 +16,6 @@ from tests.server.rawclient import Answer, RawClient
 from tests.server.test_latest_responses import Forgetful
 
 TEMPLATE = {"templates": [{"id": "template_one"}]}
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 
 
 @pytest.fixture
@@ -37,11 +36,12 @@ def _get(client: RawClient, target: str, key: str, host: str = "localhost", more
 
 
 def test_each_host_gets_the_urls_of_its_own(server: MockServer, client: RawClient) -> None:
-    sandbox = server.sandbox(choices={"session-read-fields": "all"})
-    session = sandbox.call("POST", SESSIONS, json={"coexistence": False}).json()["sessionId"]
-    target = f"/sandboxes/{sandbox.id}{SESSIONS}/{session}"
+    message = {"chatId": "chat_one", "type": "image", "media": {"id": "media_one", "type": "image"}}
+    sandbox = server.sandbox(given={"chats": [{"id": "chat_one"}], "messages": [message]})
+    target = f"/sandboxes/{sandbox.id}/v1/messaging/chats/chat_one"
     hosts = ["localhost", "crm.example:8080", "localhost", "crm.example:8080"]
-    urls = [_get(client, target, sandbox.secret_key, host).json()["url"] for host in hosts]
+    answers = [_get(client, target, sandbox.secret_key, host).json() for host in hosts]
+    urls = [answer["records"][0]["media"]["url"] for answer in answers]
 
     assert hosts == [urlsplit(url).netloc for url in urls]
 
