@@ -132,7 +132,7 @@ def _serve(
             options.port,
             explain=not options.no_reason_header,
             error_body=error_body,
-            on_refusal=lambda status, why: log.write(refusal_line(status, why)) if log else None,
+            on_refusal=lambda status, why: log.write(refusal_line, status, why) if log else None,
             limits=_connection_limits(options),
         )
     url = _reachable(server.url)
@@ -429,7 +429,7 @@ class _Failures(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         from mockserver.server.hosting.log_lines import failure_line
 
-        self._log.write(failure_line(record))
+        self._log.write(failure_line, record)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote
 
 from mockserver.core.operations import dispatch
+from mockserver.core.redaction import Redactor
 from mockserver.server.api import browsing, cross_origin, formats
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait
 from mockserver.server.api.request import SANDBOXES, HttpRequest, handle_api_request, parse_call
@@ -72,13 +73,11 @@ class RoutedRequest(NamedTuple):
 
 def _call(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> ResponseOrWait:
     """Return the response of the API, as a browser may get it; it gets a line in the log."""
-    begun_us = host.begin_us()
+    begun_us = host.monotonic_us()
     response = handle_api_request(hosted.sandbox, request, host.response_options, client)
     to = browsing.destination(request.headers)
     if to:
         response = map_response(response, partial(browsing.confined, to=to))
-    if host.log is None:
-        return response
     if isinstance(response, WaitingCall):
         request = request._replace(body=b"")  # the wait would hold it
 
@@ -118,16 +117,16 @@ def _control(
         if page is not None:
             return page
     routes = _routes()
-    begun_us = host.begin_us()
+    begun_us = host.monotonic_us()
     response: HttpResponse = routes.handle_control_request(host, hosted, request)
     if hosted is not None and response.status == 404 and _is_unknown_page(host, hosted, request):
         dashboard, page_access = _dashboard(host, hosted, request)
         unknown: HttpResponse = dashboard.unknown_page(page_access, request, response.json()["message"])
         return unknown
     if host.log is not None and request.method not in ("GET", "HEAD"):
-        context = hosted.log_context() if hosted is not None else LogContext(secrets=host.tokens())
-        took, command = host.since_us(begun_us), routes.command_of(request)
-        host.log.write(command_line(context, request, response, took, command))
+        context = hosted.log_context() if hosted is not None else LogContext(hide=Redactor(host.tokens()))
+        took, command = host.monotonic_us() - begun_us, routes.command_of(request)
+        host.log.write(command_line, context, request, response, took, command)
     if request.method == "GET" and paths.is_shared(request.target):
         return response._replace(headers=(*response.headers, ("Vary", "Accept")))
     return response

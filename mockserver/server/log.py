@@ -69,7 +69,7 @@ class LogWriter:
                 self._dropped += max(1, text.count("\n"))
             return
         self._queue.put((text, date))
-        if waiting == QUEUE_MAX // 2:
+        if waiting >= QUEUE_MAX // 2:
             self._is_due.set()
 
     def close(self) -> None:
@@ -83,12 +83,18 @@ class LogWriter:
 
     def _run(self) -> None:
         while texts := self._next():
-            pieces = [self._dated(text, date) for text, date in texts]
-            dropped = self._take_dropped()
-            if dropped:
-                pieces.append(self._notice(dropped))
-            with suppress(OSError, ValueError):  # the stream is closed: its texts are lost, and the next may be too
-                _write(self._stream, "".join(pieces))
+            self._write_all([self._dated(text, date) for text, date in texts])
+        self._write_all([])  # what was dropped since
+
+    def _write_all(self, pieces: list[str]) -> None:
+        """Write the texts, and how many were dropped, if there are any."""
+        dropped = self._take_dropped()
+        if dropped:
+            pieces.append(self._notice(dropped))
+        if not pieces:
+            return
+        with suppress(OSError, ValueError):  # the stream is closed: its texts are lost, and the next may be too
+            _write(self._stream, "".join(pieces))
 
     def _next(self) -> list[_Text]:
         """Return the texts that wait, once there is one and others had a moment to follow it; none at the end."""

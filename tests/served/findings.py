@@ -119,6 +119,8 @@ def judge_recordings(folder: Folder, files: list[Path]) -> None:
             if all(answers):
                 folder.write(f"recordings/{file.stem}", as_text(sorted(set(judged(answers)))))
                 break
+        else:
+            raise RuntimeError(f"no command of the tree judges {file}")
 
 
 def judged(answers: list[str]) -> Iterator[str]:

@@ -7,12 +7,14 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from queue import SimpleQueue
 from typing import Any, TextIO
 
 import pytest
 
 from mockserver.server import log
 from mockserver.server.log import LogWriter, unblocked_stderr
+from tests.harness.waiting import wait_until
 
 DEADLINE_SECONDS = 60
 
@@ -118,6 +120,33 @@ def test_a_text_has_its_date_if_the_dated_one_before_has_another() -> None:
         writer.write("g\n", "day 2")
 
     assert "day 1 a\nb\nc\nd\nday 2 e\nday 1 f\nday 2 g\n" == stream.getvalue()
+
+
+def test_a_text_that_is_written_within_another_write_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A handler of a signal or a finalizer may write at any place of a write."""
+    stream, within = io.StringIO(), ["within\n"]
+
+    class Queue(SimpleQueue[Any]):
+        def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+            super().put(item)
+            if within:
+                writer.write(within.pop())
+
+    monkeypatch.setattr(log, "SimpleQueue", Queue)
+    with LogWriter(stream, notice) as writer:
+        writer.write("outer\n")
+
+    assert "outer\nwithin\n" == stream.getvalue()
+
+
+def test_lines_that_are_dropped_at_the_end_are_counted() -> None:
+    stream = io.StringIO()
+    with LogWriter(stream, notice) as writer:
+        writer.write("a\n")
+        wait_until(lambda: bool(stream.getvalue()))  # the thread is past its count
+        writer._dropped += 1
+
+    assert "a\n1 dropped\n" == stream.getvalue()
 
 
 @pytest.fixture

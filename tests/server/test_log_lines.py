@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 from datetime import datetime, timedelta
 from io import StringIO
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from mockserver.cli.serve import _logger
 from mockserver.core.instants import SECOND
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse
+from mockserver.server.hosting import host
 from mockserver.server.hosting.limits import Limiter, ServerLimits
 from mockserver.server.hosting.log_lines import Line, ServerLog, as_json, as_text, call_line
 from mockserver.server.log import LogWriter
@@ -119,16 +121,28 @@ def test_a_call_by_a_command_is_a_line_of_the_call_and_one_of_the_command(logged
     assert sandbox.secret_key not in str(logged.texts())
 
 
-def test_without_a_log_no_clock_is_read_for_how_long_a_call_took(
-    logged: Logged, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    readings: list[int] = []
-    monkeypatch.setattr(logged.host, "monotonic_us", lambda: readings.append(1) or 0)
-    logged.host.log = None
-    logged.sandbox.call("GET", "/v1/campaigns")
-    logged.sandbox.call("PATCH", "/_mock/choices", json={})
+def test_a_line_waits_for_no_thread_that_holds_the_sandbox(logged: Logged) -> None:
+    """A call is logged while another thread is at work, at its own instant."""
+    sandbox = logged.sandbox
+    response = sandbox.call("GET", "/v1/campaigns")
+    hosted, held, may_end = sandbox._hosted, threading.Event(), threading.Event()
 
-    assert [] == readings
+    def hold() -> None:
+        with hosted.sandbox.lock:
+            sandbox.advance("36h")
+            held.set()
+            may_end.wait()
+
+    worker = threading.Thread(target=hold)
+    worker.start()
+    held.wait()
+    (entry,) = hosted.sandbox.journal.exchanges
+    request = HttpRequest("GET", "/v1/campaigns", {}, b"", hosted.base_url)
+    hosted.log_call(request, 0, HttpResponse(response.status, (), response.body, entry=entry))
+    may_end.set()
+    worker.join()
+
+    assert [as_text(line)[1] for line in logged.lines] == ["2026-03-01", "2026-03-01"]
 
 
 def test_an_attempt_at_a_delivery_is_a_line_with_its_result_and_what_follows(logged: Logged) -> None:
@@ -225,12 +239,12 @@ def test_each_call_has_the_number_of_its_own_entry_also_after_a_wait(logged: Log
 
 
 def test_a_line_that_cannot_be_made_is_reported_and_breaks_no_call(
-    logged: Logged, caplog: pytest.LogCaptureFixture
+    logged: Logged, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(line: Line) -> None:
-        raise ValueError(line.kind)
+    def fail(*_: object) -> Line:
+        raise ValueError("no line")
 
-    logged.host.log = ServerLog(fail)
+    monkeypatch.setattr(host, "call_line", fail)
 
     assert 200 == logged.sandbox.call("GET", "/v1/campaigns").status
     assert ["unexpected failure in a line of the log"] == [record.getMessage() for record in caplog.records]

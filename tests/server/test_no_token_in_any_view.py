@@ -334,7 +334,7 @@ def test_the_masked_files_of_a_failed_test_are_replayed_opened_and_judged(
     assert 0 == main(["replay-calls", str(world.folder / "TestX.yaml")])
     assert [1, 2, 3, 4] == steps
     assert [] == [line for row in replay(trace) for line in row.differences if "cut" not in line]
-    assert 0 == main(["inspect-recording", str(world.folder / "TestX.har")]), capsys.readouterr().out
+    assert 0 == main(["judge", str(world.folder / "TestX.har")]), capsys.readouterr().out
 
 
 def test_no_name_of_the_api_document_is_that_of_a_secret_but_of_its_key() -> None:

@@ -12,8 +12,6 @@ from mockserver import MockServer
 from mockserver.server.socket_handler import _SocketCall
 from tests.server.rawclient import Answer, RawClient
 
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
-
 
 @pytest.fixture
 def server() -> Iterator[MockServer]:
@@ -33,11 +31,12 @@ def _get(client: RawClient, target: str, key: str, host: str = "localhost", more
 
 
 def test_each_host_gets_the_urls_of_its_own(server: MockServer, client: RawClient) -> None:
-    sandbox = server.sandbox(choices={"session-read-fields": "all"})
-    session = sandbox.call("POST", SESSIONS, json={"coexistence": False}).json()["sessionId"]
-    target = f"/sandboxes/{sandbox.id}{SESSIONS}/{session}"
+    message = {"chatId": "chat_one", "type": "image", "media": {"id": "media_one", "type": "image"}}
+    sandbox = server.sandbox(given={"chats": [{"id": "chat_one"}], "messages": [message]})
+    target = f"/sandboxes/{sandbox.id}/v1/messaging/chats/chat_one"
     hosts = ["localhost", "127.0.0.2:8080", "localhost", "127.0.0.2:8080"]
-    urls = [_get(client, target, sandbox.secret_key, host).json()["url"] for host in hosts]
+    answers = [_get(client, target, sandbox.secret_key, host).json() for host in hosts]
+    urls = [answer["records"][0]["media"]["url"] for answer in answers]
 
     assert hosts == [urlsplit(url).netloc for url in urls]
 

@@ -37,13 +37,13 @@ def for_campaign(scope: Scope, template_id: str, *, at: str) -> Template:
 
     So does another tenant's id, whatever `cross-tenant-code` is: the endpoint has its own rule for it (campaigns.template).
     """
-    template = scope.tenant.templates.get(template_id)
-    if template is not None:
-        return template
     code = {
         "message-template": "MESSAGE_TEMPLATE_NOT_FOUND",
         "campaign-template": "CAMPAIGN_TEMPLATE_NOT_FOUND",
     }[str(scope.sandbox.choices["template-not-found-code"])]
+    template = scope.tenant.templates.get(template_id)
+    if template is not None:
+        return template
     raise unknown_record(scope, "template", template_id, code=code, clause="campaigns.template", at=at)
 
 

@@ -30,7 +30,7 @@ def send_call(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | No
     """Call the API with the sandbox's clock as the client's, and return what the client gets."""
     headers = {name.lower(): value for name, value in args.get("headers", {}).items()}
     request = HttpRequest.create(args["method"], args["path"], headers, _body(args), base_url or hosted.base_url)
-    begun_us = hosted.host.begin_us()
+    begun_us = hosted.host.monotonic_us()
     response = handle_api_request(hosted.sandbox, request, hosted.host.response_options, _client(args))
     assert not isinstance(response, WaitingCall)  # a virtual wait is spent here
     hosted.log_call(request, begun_us, response)

@@ -13,7 +13,7 @@ import base64
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from mockserver._json import JSON
@@ -27,8 +27,9 @@ from mockserver.core.state.journal import CommandRecord, Journal, JournalEntry
 from mockserver.core.state.sandbox import KeyOwner, SandboxState
 from mockserver.scenario.apply import DEFAULT_TENANT
 from mockserver.scenario.documents import to_plain
-from mockserver.server.hosting.command_log import BASE_URL, recorded_response, strict_json, without_secrets
+from mockserver.server.hosting.command_log import recorded_response, strict_json, without_addresses, without_secrets
 from mockserver.server.hosting.config import config_document
+from mockserver.server.hosting.host import IN_PROCESS_ORIGIN
 from mockserver.server.hosting.snapshot import HostedSnapshot
 from mockserver.version import SCENARIO_VERSION
 
@@ -63,7 +64,7 @@ def document(snapshot: HostedSnapshot, name: str = "replay") -> JSON:
         seed_data = extra_seed_data
     elif extra_seed_data:
         first = [{"do": "apply_scenario", "with": {"given": hide.value(without_secrets(extra_seed_data))}}]
-    calls = [*first, *_entries(state, hide, initial.clock.frozen)]
+    calls = [*first, *_entries(state, _Hidden(hide, _addresses(snapshot)), initial.clock.frozen)]
     journal = state.journal
     dropped = journal.dropped_commands + journal.last_exchange - len(journal.exchanges)
     summary = _summary(dropped, sum("cut" in entry for entry in calls))
@@ -91,22 +92,39 @@ def _summary(dropped: int, cut: int) -> str:
     return " ".join(texts)
 
 
-def _entries(sandbox: SandboxState, hide: Redactor, was_frozen: bool) -> Iterator[JSON]:
+class _Hidden(NamedTuple):
+    """What an entry does not show: keys, and the addresses of the sandbox."""
+
+    keys: Redactor
+    addresses: tuple[str, ...]
+
+    def of(self, call: Call) -> tuple[str, ...]:
+        """Return the addresses, with the one that the call was sent to."""
+        return (call.base_url, *self.addresses)
+
+
+def _addresses(snapshot: HostedSnapshot) -> tuple[str, ...]:
+    """Return the addresses at which clients have reached the sandbox or may have."""
+    of_sessions = [session.base_url for _, session in snapshot.state.records("session")]
+    return tuple(dict.fromkeys((snapshot.base_url, IN_PROCESS_ORIGIN + snapshot.prefix, *of_sessions)))
+
+
+def _entries(sandbox: SandboxState, hidden: _Hidden, was_frozen: bool) -> Iterator[JSON]:
     """Yield calls and commands in their order; a call that a rule deferred is at the place where it arrived."""
     timed = not was_frozen or any("follow" in step.arguments for step in sandbox.journal.commands)
     for entry, exchange in _in_order(sandbox.journal):
         at = {"at": format_exact(entry.at)} if timed else {}
         if isinstance(entry, JournalEntry):
-            yield {**at, **_call(sandbox, hide, entry.call, entry), "answer": _answer(hide, entry)}
+            yield {**at, **_call(sandbox, hidden, entry.call, entry), "answer": _answer(hidden, entry)}
         elif entry.command == "call":
             timeout = entry.arguments["waits"]
             waits = {} if timeout is None else {"waits": timeout if timeout == "socket" else timeout / SECOND}
-            answer = None if exchange is None else _answer(hide, exchange)
-            yield {**at, **_call(sandbox, hide, entry.arguments["call"], exchange), **waits, "answer": answer}
+            answer = None if exchange is None else _answer(hidden, exchange)
+            yield {**at, **_call(sandbox, hidden, entry.arguments["call"], exchange), **waits, "answer": answer}
         elif entry.command == "visit":
-            yield {**at, **_call(sandbox, hide, entry.arguments["call"])}
+            yield {**at, **_call(sandbox, hidden, entry.arguments["call"])}
         elif not (timed and entry.command in ("set_clock", "advance")):
-            yield {**at, "do": entry.command, "with": hide.value(dict(entry.arguments))}
+            yield {**at, "do": entry.command, "with": hidden.keys.value(dict(entry.arguments))}
 
 
 def _in_order(journal: Journal) -> Iterator[tuple[JournalEntry | CommandRecord, JournalEntry | None]]:
@@ -125,8 +143,9 @@ def _in_order(journal: Journal) -> Iterator[tuple[JournalEntry | CommandRecord, 
         yield entry, exchange
 
 
-def _call(sandbox: SandboxState, hide: Redactor, call: Call, exchange: JournalEntry | None = None) -> JSON:
+def _call(sandbox: SandboxState, hidden: _Hidden, call: Call, exchange: JournalEntry | None = None) -> JSON:
     """Return the call as its client sent it, with the role of its key's owner; `exchange` is what it became, if its operation has run."""
+    hide = hidden.keys
     query = f"?{urlencode(call.query)}" if call.query else ""
     tenant_id, value = (None, None) if exchange is None else (exchange.tenant_id, exchange.body)
     role = _role(sandbox.owner_at(call.key, tenant_id)) if "x-api-key" in call.headers else "none"
@@ -134,7 +153,7 @@ def _call(sandbox: SandboxState, hide: Redactor, call: Call, exchange: JournalEn
     if call.excess is not None:
         return {"call": f"{hide.text(call.method)} {hide.text(call.path)[:100]}", "cut": True}
     is_cut = call.cut_from_bytes is not None or call.body_failure is not None
-    body = _cut_body(hide, call, value) if is_cut else _body(sandbox, hide, call)
+    body = _cut_body(hidden, call, value) if is_cut else _body(sandbox, hidden, call)
     if "json" in body:
         headers.pop("content-type", None)
     entry: JSON = {"call": f"{hide.text(call.method)} {hide.text(call.path)}{hide.text(query)}"}
@@ -149,7 +168,7 @@ def _role(owner: KeyOwner | None) -> str:
     return owner.kind if owner.tenant_id == DEFAULT_TENANT else f"{owner.tenant_id} {owner.kind}"
 
 
-def _cut_body(hide: Redactor, call: Call, value: Any) -> JSON:
+def _cut_body(hidden: _Hidden, call: Call, value: Any) -> JSON:
     """Return the JSON value of a body whose text the journal has cut; only the mark if it does not store the value."""
     if call.headers.get("content-type") != "application/json" or value is None:
         return {"cut": True}
@@ -157,15 +176,15 @@ def _cut_body(hide: Redactor, call: Call, value: Any) -> JSON:
         text = json.dumps(strict_json(value), ensure_ascii=False)
     except (ValueError, TypeError):  # the latter for a Decimal, which the API distinguishes from the nearest double
         return {"cut": True}
-    neutral = text.replace(call.base_url, BASE_URL) if call.base_url else text
-    return {"json": hide.value(json.loads(neutral))}
+    neutral = without_addresses(text.encode(), hidden.of(call))
+    return {"json": hidden.keys.value(json.loads(neutral))}
 
 
-def _body(sandbox: SandboxState, hide: Redactor, call: Call) -> JSON:
+def _body(sandbox: SandboxState, hidden: _Hidden, call: Call) -> JSON:
     """Return the body as JSON, as text, or as base64 of its bytes; keys in it are redacted in each form."""
     if not call.body:
         return {}
-    neutral = call.body.replace(call.base_url.encode(), BASE_URL.encode()) if call.base_url else call.body
+    hide, neutral = hidden.keys, without_addresses(call.body, hidden.of(call))
     try:
         text = neutral.decode()
         if call.headers.get("content-type") == "application/json" and not is_too_deep(neutral):
@@ -199,10 +218,10 @@ def _exact_double(text: str) -> float:
     raise ValueError(f"{text[:40]} is not a double")
 
 
-def _answer(hide: Redactor, exchange: JournalEntry) -> JSON | None:
+def _answer(hidden: _Hidden, exchange: JournalEntry) -> JSON | None:
     """Return the response, without a body if the journal holds only its beginning; None if the client got none."""
     if exchange.status is None:
         return None
     if exchange.answer_cut_from_bytes is not None:
         return {"status": exchange.status, "cut": True}
-    return recorded_response(exchange.status, exchange.answer, exchange.call.base_url, hide)
+    return recorded_response(exchange.status, exchange.answer, hidden.of(exchange.call), hidden.keys)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mockserver.core.redaction import Redactor
@@ -33,9 +33,16 @@ def without_secrets(value: Any) -> Any:
     return [without_secrets(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def recorded_response(status: int, body: bytes, base_url: str, hide: Redactor) -> dict[str, Any]:
+def without_addresses(body: bytes, addresses: Iterable[str]) -> bytes:
+    """Return the bytes with `BASE_URL` in place of each address of the sandbox."""
+    for address in sorted(filter(None, addresses), key=len, reverse=True):
+        body = body.replace(address.encode(), BASE_URL.encode())
+    return body
+
+
+def recorded_response(status: int, body: bytes, addresses: Iterable[str], hide: Redactor) -> dict[str, Any]:
     """Return a response as a document stores it, for a comparison with the response of a repeated call."""
-    neutral = body.replace(base_url.encode(), BASE_URL.encode())
+    neutral = without_addresses(body, addresses)
     if len(neutral) > _BODY_MAX_BYTES:
         return {"status": status, "bytes": len(neutral), "sha256": hashlib.sha256(neutral).hexdigest()}
     try:

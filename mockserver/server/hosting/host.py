@@ -23,7 +23,7 @@ from weakref import WeakMethod
 from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.limits import WEBHOOK_TIMEOUT_SECONDS
 from mockserver.core.instants import Duration, Instant
-from mockserver.core.redaction import TOKEN_PREFIX
+from mockserver.core.redaction import TOKEN_PREFIX, Redactor
 from mockserver.core.scheduler import FiredTimer, run_until
 from mockserver.core.state.journal import DEFAULT_LIMITS, Limits
 from mockserver.core.state.outbox import Attempt, PlannedAttempt
@@ -137,20 +137,24 @@ class HostedSandbox:
         self._dispatch = self._dispatch.in_fork() if self._dispatch is not None else None
 
     def log_context(self) -> LogContext:
-        """Return what each line of the log shows of this sandbox."""
-        with self.sandbox.lock:
-            return LogContext(
-                sandbox=self.id,
-                prefix=self.prefix,
-                labels=self.labels,
-                now=self.sandbox.now,
-                secrets=self.sandbox.secrets(),
-            )
+        """Return what each line of the log shows of this sandbox. Lock: none."""
+        return LogContext(
+            sandbox=self.id,
+            prefix=self.prefix,
+            labels=self.labels,
+            now=self.sandbox.now,
+            hide=Redactor(self.sandbox.secrets()),
+        )
 
-    def log_call(self, request: HttpRequest, begun_us: Duration | None, response: HttpResponse | NoResponse) -> None:
-        """Write a call of the API to the server's log, if it has one; `begun_us` is what `SandboxHost.begin_us` returned."""
-        if self.host.log is not None:
-            self.host.log.write(call_line(self.log_context(), request, response, self.host.since_us(begun_us)))
+    def log_call(self, request: HttpRequest, begun_us: Duration, response: HttpResponse | NoResponse) -> None:
+        """Write a call of the API to the server's log, if it has one; `begun_us` is the monotonic clock at its begin."""
+        log, entry = self.host.log, response.entry
+        if log is None:
+            return
+        context, took = self.log_context(), self.host.monotonic_us() - begun_us
+        if entry is not None and entry.fault is None:
+            context = context._replace(now=entry.at)  # another thread may have moved the clock since
+        log.write(call_line, context, request, response, took)
 
     def _log_attempts(self, planned: PlannedAttempt, attempts: Sequence[Attempt]) -> None:
         """Lock: the caller holds it."""
@@ -158,7 +162,7 @@ class HostedSandbox:
             return
         context, after = self.log_context(), self.sandbox.outbox.deliveries[planned.delivery.id]
         for attempt in attempts:
-            self.host.log.write(attempt_line(context, planned, attempt, after))
+            self.host.log.write(attempt_line, context, planned, attempt, after)
 
     def dispatch_webhooks(self, *, raises_blocked: bool = False) -> None:
         """Send the deliveries that are due now, if any (see `WebhookDispatcher.dispatch_due`)."""
@@ -548,14 +552,6 @@ class SandboxHost:
             hosted.cover_choices()
         return hosted
 
-    def begin_us(self) -> Duration | None:
-        """Return the monotonic clock at the begin of a request, None without a log that shows how long it took."""
-        return self.monotonic_us() if self.log is not None else None
-
-    def since_us(self, begun_us: Duration | None) -> Duration | None:
-        """Return the real time since `begin_us` returned this."""
-        return None if begun_us is None else self.monotonic_us() - begun_us
-
     def refreshed(self) -> list[HostedSandbox]:
         """Return the open sandboxes, with their use as it is now."""
         now, sandboxes = self.monotonic_us(), list(self.sandboxes.values())
@@ -591,7 +587,7 @@ class SandboxHost:
                 self._totals_of_closed.add(hosted.sandbox)
             self.closed.add(id, ended_by)
         if self.log is not None and ended_by is not None:
-            self.log.write(end_line(hosted.log_context(), ended_by.limit, ended_by.reason))
+            self.log.write(end_line, hosted.log_context(), ended_by.limit, ended_by.reason)
         hosted.notify_listeners()
         return True
 

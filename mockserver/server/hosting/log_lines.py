@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mockserver._json import JSON
 from mockserver.contract.text import json_value, printable
@@ -61,31 +61,25 @@ class ServerLog:
     def __init__(self, write_line: Callable[[Line], object]) -> None:
         self._write_line = write_line
 
-    def write(self, line: Line) -> None:
+    def write(self, make: Callable[..., Line], *values: Any) -> None:
+        """Write the line that a function of this module makes of the values."""
         try:
-            self._write_line(line)
+            self._write_line(make(*values))
         except Exception:  # noqa: BLE001 - a bug of the mock must not break the call that the line is of
             _LOG.exception("unexpected failure in a line of the log")
 
 
 class LogContext(NamedTuple):
-    """The sandbox of a line when the line is made: its id, prefix, labels and clock, and the secrets that no line shows."""
+    """The sandbox of a line when the line is made: its id, prefix, labels and clock, and what hides secrets."""
 
     sandbox: str | None = None
     prefix: str = ""
     labels: Mapping[str, str] = {}
     now: Instant | None = None
-    secrets: Sequence[str] = ()
-
-    @property
-    def hide(self) -> Redactor:
-        """What hides the secrets."""
-        return Redactor(self.secrets)
+    hide: Redactor = Redactor(())
 
 
-def call_line(
-    context: LogContext, request: HttpRequest, response: HttpResponse | NoResponse, took: Duration | None
-) -> Line:
+def call_line(context: LogContext, request: HttpRequest, response: HttpResponse | NoResponse, took: Duration) -> Line:
     """Return the line of a call; `request` has a target below the sandbox's prefix, `took` is the real time up to the response."""
     hide, entry, own = context.hide, response.entry, JSON()
     if entry is not None:
@@ -100,7 +94,7 @@ def call_line(
 
 
 def command_line(
-    context: LogContext, request: HttpRequest, response: HttpResponse, took: Duration | None, command: str | None
+    context: LogContext, request: HttpRequest, response: HttpResponse, took: Duration, command: str | None
 ) -> Line:
     """Return the line of a control command; `command` is the id of its route, None for an unknown path."""
     own = {"command": command} | _request(context.prefix, context.hide, request, took) | _answer(response)
@@ -144,13 +138,13 @@ def _line(kind: str, context: LogContext, own: JSON) -> Line:
     return Line(kind, time.time(), context, own)
 
 
-def _request(prefix: str, hide: Redactor, request: HttpRequest, took: Duration | None) -> JSON:
+def _request(prefix: str, hide: Redactor, request: HttpRequest, took: Duration) -> JSON:
     traceparent = request.headers.get("traceparent")
     return {
         "method": hide.text(request.method[:20]),
         "path": prefix + hide.text(request.target),
         "traceparent": hide.text(traceparent) if traceparent else None,
-        "durationMs": None if took is None else round(took / 1000, 3),
+        "durationMs": round(took / 1000, 3),
     }
 
 

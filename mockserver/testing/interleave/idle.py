@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 from pathlib import PurePath
@@ -65,7 +66,15 @@ _OWN_FILES = 1  # by which other threads wake a loop
 
 
 def _frame(thread: threading.Thread) -> FrameType | None:
-    return sys._current_frames().get(thread.ident or 0)
+    """Return the frame of a thread, and collect no garbage meanwhile."""
+    # CPython before 3.11.9 can wait for ever: a finalizer lets another thread run, whose end needs a lock of this call.
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return sys._current_frames().get(thread.ident or 0)
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _waits(frame: FrameType) -> bool:

@@ -192,7 +192,7 @@ def _received(hosted: HostedSandbox, response: HttpResponse | NoResponse) -> tup
         body = getattr(broken, "partial", b"")
     except OSError:
         return None, b""
-    return recorded_response(response.status, body, hosted.base_url, redactor(hosted.sandbox)), body
+    return recorded_response(response.status, body, [hosted.base_url], redactor(hosted.sandbox)), body
 
 
 def _differences(recorded: JSON | None, received: JSON | None) -> list[str]:
