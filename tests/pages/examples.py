@@ -15,7 +15,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 import pytest
-import yaml  # type: ignore[import-untyped]  # noqa: F401 - its C part cannot be imported twice, as a session in this process would
+import yaml  # noqa: F401 - its C part cannot be imported twice, as a session in this process would
 
 from tests.pages.blocks import Block
 from tests.testing.conftest import COMPANY, PLUGIN, WITHOUT_CACHE, run_in_process
