@@ -31,7 +31,10 @@ def read() -> tuple[Clause, ...]:
     from ruamel.yaml import YAML
 
     rows = YAML(typ="safe", pure=True).load(Path(__file__).with_name("clauses.yaml").read_text(encoding="utf-8"))
-    return tuple(Clause(row["id"], row["part"], row["text"], row["where"], tuple(row["choices"])) for row in rows)
+    return tuple(
+        Clause(id=row["id"], part=row["part"], text=row["text"], where=row["where"], choices=tuple(row["choices"]))
+        for row in rows
+    )
 
 
 @cache

@@ -95,18 +95,18 @@ EVENTS: Mapping[str, EventKind] = MappingProxyType(
         kind.name: kind
         for kind in (
             EventKind(
-                CONNECTED,
-                "event.connected",
-                "entrypoint",
-                "A session completed",
-                "Sent to the endpoints registered for `entrypoints` when a connection session completes.",
+                name=CONNECTED,
+                schema="event.connected",
+                data="entrypoint",
+                summary="A session completed",
+                description="Sent to the endpoints registered for `entrypoints` when a connection session completes.",
             ),
             EventKind(
-                CONNECTION_FAILED,
-                "event.connection_failed",
-                "status",
-                "A session failed or expired",
-                "Sent to the endpoints registered for `entrypoints` when a connection session fails or expires.",
+                name=CONNECTION_FAILED,
+                schema="event.connection_failed",
+                data="status",
+                summary="A session failed or expired",
+                description="Sent to the endpoints registered for `entrypoints` when a connection session fails or expires.",
             ),
         )
     }
@@ -116,46 +116,46 @@ SUBSCRIPTIONS = (*dict.fromkeys(kind.group for kind in EVENTS.values()), *EVENTS
 
 # fmt: off
 CAMPAIGN = Lifecycle(
-    "campaign",
-    ("draft", "processing", "completed", "canceled", "failed"),
-    (
+    kind="campaign",
+    states=("draft", "processing", "completed", "canceled", "failed"),
+    steps=(
         Step("draft",      "start",  "processing"),
         Step("draft",      "cancel", "canceled"),
         Step("processing", "finish", "completed"),
         Step("processing", "fail",   "failed"),
         Step("processing", "cancel", "canceled"),
     ),
-    (),
-    "campaigns.status-values",
+    deadlines=(),
+    clause="campaigns.status-values",
 )
 EXECUTION = Lifecycle(
-    "execution",
-    ("processing", "completed", "failed", "canceled"),
-    (
+    kind="execution",
+    states=("processing", "completed", "failed", "canceled"),
+    steps=(
         Step("processing", "finish", "completed"),
         Step("processing", "fail",   "failed"),
         Step("processing", "cancel", "canceled"),
     ),
-    (),
-    "campaigns.status-values",
+    deadlines=(),
+    clause="campaigns.status-values",
 )
 SESSION = Lifecycle(
-    "session",
-    ("pending", "completed", "failed", "expired"),
-    (
+    kind="session",
+    states=("pending", "completed", "failed", "expired"),
+    steps=(
         Step("pending", "complete", "completed", CONNECTED),
         Step("pending", "fail",     "failed",    CONNECTION_FAILED),
         Step("pending", "expire",   "expired",   CONNECTION_FAILED),
     ),
-    (Deadline("pending", SESSION_LIFETIME, "expire"),),
-    "session.final",
+    deadlines=(Deadline("pending", SESSION_LIFETIME, "expire"),),
+    clause="session.final",
 )
 # A delivery sends one event to one endpoint. An attempt leaves it delivered, waiting for the next attempt,
 # or abandoned when the schedule has no further attempt; a resend makes one that has ended due again.
 DELIVERY = Lifecycle(
-    "delivery",
-    ("due", "waiting", "delivered", "abandoned"),
-    (
+    kind="delivery",
+    states=("due", "waiting", "delivered", "abandoned"),
+    steps=(
         Step("due",       "accept",  "delivered"),
         Step("due",       "wait",    "waiting"),
         Step("due",       "abandon", "abandoned"),
@@ -163,8 +163,8 @@ DELIVERY = Lifecycle(
         Step("delivered", "resend",  "due"),
         Step("abandoned", "resend",  "due"),
     ),
-    (),
-    "events.nothing-lost",
+    deadlines=(),
+    clause="events.nothing-lost",
 )
 # fmt: on
 

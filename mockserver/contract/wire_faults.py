@@ -158,7 +158,13 @@ _ROWS = (
         examples=("after", "before"),
         reaches_client="nothing",
         draws=(
-            Draw("drop-after", "the operation takes effect, its answer is lost", ("after",), True, 3),
+            Draw(
+                name="drop-after",
+                meaning="the operation takes effect, its answer is lost",
+                arguments=("after",),
+                of_writes_only=True,
+                weight=3,
+            ),
             Draw("drop-before", "the operation does not run, and no answer arrives", ("before",), weight=2),
         ),
         alias=("EMPTY_RESPONSE", "before"),
@@ -173,7 +179,13 @@ _ROWS = (
         examples=("after",),
         reaches_client="nothing",
         draws=(
-            Draw("reset-after", "as drop-after, by a reset", ("after",), True, 3),
+            Draw(
+                name="reset-after",
+                meaning="as drop-after, by a reset",
+                arguments=("after",),
+                of_writes_only=True,
+                weight=3,
+            ),
             Draw("reset-before", "as drop-before, by a reset", ("before",), weight=2),
         ),
         alias=("CONNECTION_RESET_BY_PEER", "before"),

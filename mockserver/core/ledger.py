@@ -53,13 +53,13 @@ def read(run: Run) -> LedgerRows:
     executions = list(run.records("execution"))
     all_sends = [row for tenant, execution in executions for row in _sends(run, tenant, execution)]
     return LedgerRows(
-        [_execution(run, tenant, execution, made) for tenant, execution in executions],
-        duplicate_executions(run, made),
-        all_sends,
-        _duplicate_sends(all_sends, made),
-        clones(run, made),
-        abandoned(run, made),
-        [row for tenant in run.tenants.values() for row in _unused_media(run, tenant)],
+        executions=[_execution(run, tenant, execution, made) for tenant, execution in executions],
+        duplicate_executions=duplicate_executions(run, made),
+        sends=all_sends,
+        duplicate_sends=_duplicate_sends(all_sends, made),
+        cloned_campaigns=clones(run, made),
+        abandoned_sessions=abandoned(run, made),
+        unused_media=[row for tenant in run.tenants.values() for row in _unused_media(run, tenant)],
     )
 
 

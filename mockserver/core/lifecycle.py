@@ -71,6 +71,14 @@ def emit_event(scope: Scope, kind: str, record: Campaign | Execution | Session) 
     event_id = "event_" + ids.seeded_id(scope.sandbox.seed, "event", count, scope.sandbox.epoch)
     created = record.entrypoint_id if isinstance(record, Session) else None
     entrypoint = scope.tenant.entrypoints.get(created) if created else None
-    event = Event(scope.sandbox.next_seq(), event_id, scope.sandbox.now, kind, scope.tenant.id, record, entrypoint)
+    event = Event(
+        seq=scope.sandbox.next_seq(),
+        id=event_id,
+        at=scope.sandbox.now,
+        kind=kind,
+        tenant_id=scope.tenant.id,
+        record=record,
+        entrypoint=entrypoint,
+    )
     scope.sandbox.events.append(event)
     deliveries.enqueue_event(scope.sandbox, scope.tenant, event)

@@ -53,7 +53,17 @@ def write(
         journal = (undone.journal if undone else backend.run("readJournal"))["exchanges"]
         root, name = item.config.rootpath, f"{file_name(item.nodeid)}{f'.{place + 1}' if place else ''}"
         har = f"{name}.har"
-        run = TracedRun(item.nodeid, outcome, text.summary, text.sections, journal, document, secrets, address, har)
+        run = TracedRun(
+            name=item.nodeid,
+            outcome=outcome,
+            summary=text.summary,
+            report=text.sections,
+            journal=journal,
+            document=document,
+            secrets=secrets,
+            address=address,
+            har=har,
+        )
         file = write_file(root / _FOLDER / f"{name}.html", root, render(trace(run)))
         write_file(
             root / _FOLDER / har, root, json.dumps(undone.har if undone else sandbox.log.har(), indent=1).encode()

@@ -98,7 +98,9 @@ def _applied(sandbox: SandboxState, document: Mapping[str, Any], problems: list[
     """Apply each part of a document to the sandbox, and append its problems to `problems`."""
     # `seed` is for the creation of a sandbox, `calls` for a replay.
     ignored = [key for key in ("seed", "calls") if key in document and (key == "calls" or not is_new)]
-    applied = Applied(document.get("scenario"), [], {}, ignored, {}, [])
+    applied = Applied(
+        scenario=document.get("scenario"), tenants=[], created={}, ignored_keys=ignored, secrets={}, rules=[]
+    )
     set_choices(sandbox, document.get("choices", {}), problems)
     _set_clock(sandbox, document.get("clock"), problems)
     _add_seed_data(sandbox, document.get("given", {}), problems, applied)
@@ -156,7 +158,9 @@ def _add_seed_data(sandbox: SandboxState, given: Mapping[str, Any], problems: li
             applied.created.setdefault("tenants", []).append(tenant.id)
         else:
             _set_tenant(sandbox, tenant, entry, problems, path)
-        context = SeedContext(sandbox, tenant, problems, applied.created, applied.secrets)
+        context = SeedContext(
+            sandbox=sandbox, tenant=tenant, problems=problems, created=applied.created, secrets=applied.secrets
+        )
         for kind, build in BUILDERS.items():
             if kind in entry:
                 build(context, entry[kind], f"{path}/{kind}")

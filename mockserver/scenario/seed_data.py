@@ -266,7 +266,15 @@ def _items(context: SeedContext, entries: Sequence[Entry], path: str) -> tuple[T
         if kind != "text" and media_id is None:
             media_id = context.sandbox.new_id("media_")
         item_id = context.sandbox.new_id("template_item_")
-        items.append(TemplateItem(item_id, order, kind, entry.get("text", "" if kind == "text" else None), media_id))
+        items.append(
+            TemplateItem(
+                id=item_id,
+                order=order,
+                type=kind,
+                text=entry.get("text", "" if kind == "text" else None),
+                media_id=media_id,
+            )
+        )
     return tuple(items)
 
 
@@ -302,7 +310,9 @@ def messages(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
         if "sender" in entry or entry.get("type") != "system":
             fields["sender"] = _sender(context, chat, entry.get("sender", {}))
         created_at = context.instant(entry, "createdAt", at, context.sandbox.now)
-        message = Message(context.sandbox.next_seq(), message_id, chat.id, created_at, fields)
+        message = Message(
+            seq=context.sandbox.next_seq(), id=message_id, chat_id=chat.id, created_at=created_at, fields=fields
+        )
         context.tenant.messages[chat.id] = (*context.tenant.messages.get(chat.id, ()), message)
         _move_last_message(context, chat, as_shown(created_at))
     _refuse_unknown_replies(context, entries, path)

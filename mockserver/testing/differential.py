@@ -186,7 +186,11 @@ class _Runner:
                 raised = type(failure).__name__
             exchanges = list(sandbox.local(_NEED).sandbox.journal.exchanges)
         return ClientRun(
-            name, choices, tuple(map(comparable, exchanges)), tuple(entry.n for entry in exchanges), raised
+            name=name,
+            choices=choices,
+            calls=tuple(map(comparable, exchanges)),
+            numbers=tuple(entry.n for entry in exchanges),
+            raised=raised,
         )
 
 
@@ -235,7 +239,13 @@ def _blamed(run: _Runner, plain: ClientRun, varied: ClientRun) -> Iterator[Diffe
         one, other = plain.steps, cause.steps
         equal = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
         place = len(list(equal))
-        yield Difference(cause, place, "".join(one[place : place + 1]), "".join(other[place : place + 1]), rules)
+        yield Difference(
+            run=cause,
+            place=place,
+            plain="".join(one[place : place + 1]),
+            received="".join(other[place : place + 1]),
+            rules=rules,
+        )
 
 
 def _by_reason(run: _Runner, plain: ClientRun, findings: list[Finding]) -> Iterator[NotAssessed]:

@@ -247,7 +247,10 @@ class EndUser:
             location = headers.get("location")
             if location is None:
                 title, text, forms = read_page(content.decode("utf-8", "replace"))
-                self._at, self.page = url, Page(status, title, text, None, forms, headers)
+                self._at, self.page = (
+                    url,
+                    Page(status=status, title=title, text=text, location=None, forms=forms, headers=headers),
+                )
                 return self.page
             url, method, body = urljoin(url, location), "GET", b""
             if not url.startswith(f"{self._base}/connect/"):

@@ -61,7 +61,7 @@ def _resolve(sandbox: SandboxState, fired: tuple[Rule, ...], subject: Subject) -
     owner = next((rule for rule in fired if rule.wire_faults is not None), None)
     wire = owner.wire_faults if owner is not None and owner.wire_faults is not None else _NO_WIRE
     before, after = (_drawn(sandbox, owner, wait) for wait in (wire.delay_before, wire.delay_after))
-    return RuleMatch(fired, owner, wire, before, after, subject)
+    return RuleMatch(rules=fired, owner=owner, wire=wire, before=before, after=after, subject=subject)
 
 
 def _drawn(sandbox: SandboxState, owner: Rule | None, wait: Duration | Latency) -> Duration:

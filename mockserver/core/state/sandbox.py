@@ -282,7 +282,16 @@ class SandboxState:
         """Schedule `trigger` for the record at `due`; ignored if its state has changed by then."""
         heappush(
             self.timers,
-            Timer(due, self.next_number("timer"), kind, trigger, tenant_id, record_id, state_version, rule_id),
+            Timer(
+                due=due,
+                order=self.next_number("timer"),
+                kind=kind,
+                trigger=trigger,
+                tenant_id=tenant_id,
+                id=record_id,
+                state_version=state_version,
+                rule_id=rule_id,
+            ),
         )
 
     def timer_target(self, timer: Timer) -> object | None:

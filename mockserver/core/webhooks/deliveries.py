@@ -177,7 +177,16 @@ def _claim(sandbox: SandboxState, delivery: Delivery, faults: outbox.DeliveryFau
     elif option == "new-per-try":
         message_id = "msg_" + ids.seeded_id(sandbox.seed, "message", delivery.id, n)
     call = sandbox.journal.last_exchange if early else None
-    planned = PlannedAttempt(sandbox.epoch, delivery, webhook, n, sandbox.now, faults, message_id, call)
+    planned = PlannedAttempt(
+        epoch=sandbox.epoch,
+        delivery=delivery,
+        webhook=webhook,
+        number=n,
+        at=sandbox.now,
+        faults=faults,
+        message_id=message_id,
+        before_answer=call,
+    )
     sandbox.outbox.in_flight[webhook.id] = planned
     return planned
 

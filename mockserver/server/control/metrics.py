@@ -49,18 +49,50 @@ def families(host: SandboxHost) -> list[Family]:
     journals = sum(hosted.sandbox.journal.size_bytes for hosted in sandboxes)
     memory = sum(hosted.memory_bytes for hosted in sandboxes)
     return [
-        Family("mockserver_sandboxes", "gauge", "Open sandboxes.", (), {(): len(sandboxes)}),
-        Family("mockserver_evictions", "counter", "Sandboxes that a limit has ended.", ("limit",), ended),
-        Family("mockserver_calls", "counter", "Calls of the API.", ("operation", "status"), calls),
-        Family("mockserver_deliveries", "counter", "Attempts to deliver an event.", ("outcome",), deliveries),
-        Family("mockserver_journal_bytes", "gauge", "Estimated size of the journals.", (), {(): journals}),
-        Family("mockserver_memory_bytes", "gauge", "Estimated size of the sandboxes.", (), {(): memory}),
         Family(
-            "mockserver_loop_lag_seconds",
-            "gauge",
-            "Longest delay of the event loop in the last minute.",
-            (),
-            {(): host.loop_lag_seconds()},
+            name="mockserver_sandboxes", kind="gauge", help="Open sandboxes.", labels=(), samples={(): len(sandboxes)}
+        ),
+        Family(
+            name="mockserver_evictions",
+            kind="counter",
+            help="Sandboxes that a limit has ended.",
+            labels=("limit",),
+            samples=ended,
+        ),
+        Family(
+            name="mockserver_calls",
+            kind="counter",
+            help="Calls of the API.",
+            labels=("operation", "status"),
+            samples=calls,
+        ),
+        Family(
+            name="mockserver_deliveries",
+            kind="counter",
+            help="Attempts to deliver an event.",
+            labels=("outcome",),
+            samples=deliveries,
+        ),
+        Family(
+            name="mockserver_journal_bytes",
+            kind="gauge",
+            help="Estimated size of the journals.",
+            labels=(),
+            samples={(): journals},
+        ),
+        Family(
+            name="mockserver_memory_bytes",
+            kind="gauge",
+            help="Estimated size of the sandboxes.",
+            labels=(),
+            samples={(): memory},
+        ),
+        Family(
+            name="mockserver_loop_lag_seconds",
+            kind="gauge",
+            help="Longest delay of the event loop in the last minute.",
+            labels=(),
+            samples={(): host.loop_lag_seconds()},
         ),
     ]
 

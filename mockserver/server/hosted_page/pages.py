@@ -262,7 +262,7 @@ def ending(sandbox: SandboxState, target: FlowTarget, page: str) -> Ending:
         }
         connected = tuple((label, value) for label, value in rows.items() if value)
         text = f"{tenant.name} já pode enviar e receber mensagens por este número."
-        return Ending("good", "Número conectado", text, "", connected)
+        return Ending(tone="good", title="Número conectado", text=text, advice="", facts=connected)
     if page == "cancelled":
         return Ending(
             "calm",
@@ -273,7 +273,13 @@ def ending(sandbox: SandboxState, target: FlowTarget, page: str) -> Ending:
     if page == "expired":
         text = "O link de conexão expirou antes da conclusão. Nada foi conectado."
         facts = (("Prazo", local_time(session.expires_at)),)
-        return Ending("bad", "O prazo terminou", text, f"{_NEW_LINK} Ele valerá por 20 minutos.", facts)
+        return Ending(
+            tone="bad",
+            title="O prazo terminou",
+            text=text,
+            advice=f"{_NEW_LINK} Ele valerá por 20 minutos.",
+            facts=facts,
+        )
     return Ending("bad", "Não foi possível conectar", *_failure(session.reason, flow.phone if flow else None))
 
 

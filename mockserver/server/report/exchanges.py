@@ -95,21 +95,21 @@ def read(view: Mapping[str, Any]) -> Exchange[Any, Any]:
     received, at = response.get("body"), parse(view["at"])
     assert at is not None
     return Exchange(
-        view["n"],
-        to_datetime(at[0]),
-        view["operation"],
-        request["method"],
-        request["path"],
-        MappingProxyType(request["query"]),
-        MappingProxyType(request["headers"]),
-        request["body"],
-        response.get("status"),
-        received,
-        view["applied"],
-        received.get("code") if isinstance(received, Mapping) and response.get("status", 0) >= 400 else None,
-        view["reason"],
-        view["fault"],
-        response.get("cutFromBytes"),
+        n=view["n"],
+        at=to_datetime(at[0]),
+        operation=view["operation"],
+        method=request["method"],
+        path=request["path"],
+        query=MappingProxyType(request["query"]),
+        headers=MappingProxyType(request["headers"]),
+        body=request["body"],
+        status=response.get("status"),
+        body_received=received,
+        applied=view["applied"],
+        code=received.get("code") if isinstance(received, Mapping) and response.get("status", 0) >= 400 else None,
+        reason=view["reason"],
+        fault=view["fault"],
+        cut_from_bytes=response.get("cutFromBytes"),
     )
 
 
@@ -179,7 +179,9 @@ def format_fault(fault: Mapping[str, Any]) -> str:
 def differences(exchange: Exchange[Any, Any], expected: Conditions) -> list[PathDifference]:
     """Return the differences of an exchange from conditions, leaf by leaf; empty if it fulfils them."""
     query = "&".join(f"{key}={value}" for key, value in exchange.query.items())
-    request = HttpRequest(exchange.method, f"{exchange.path}?{query}", exchange.headers, b"", "")
+    request = HttpRequest(
+        method=exchange.method, target=f"{exchange.path}?{query}", headers=exchange.headers, body=b"", base_url=""
+    )
     call = parse_call(request)._replace(query=tuple(exchange.query.items()))
     rows: list[PathDifference] = []
     for path, value in expected.items():

@@ -273,7 +273,16 @@ class WebhookDispatcher:
             send(extra)
         wait: Duration | None = None
         if planned.faults.lose:
-            attempts.append(Attempt(planned.number, planned.at, planned.delivery.due, None, deliveries.LOST, 0))
+            attempts.append(
+                Attempt(
+                    number=planned.number,
+                    at=planned.at,
+                    due=planned.delivery.due,
+                    status=None,
+                    error=deliveries.LOST,
+                    duration_ms=0,
+                )
+            )
         else:
             wait = retry_after(send(builder.genuine()).retry_after, builder.signed_at)
             for _ in range(planned.faults.duplicate if attempts[-1].accepted else 0):

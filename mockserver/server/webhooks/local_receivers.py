@@ -101,7 +101,13 @@ class LocalReceiver:
         except BaseException as failure:  # noqa: BLE001 - the dispatcher raises it again
             return SendResult(500, f"{RECEIVER_RAISED} {_describe_exception(failure)}", exit=failure)
         lower = {name.lower(): value for name, value in response_headers.items()}
-        return SendResult(status, None, 0, lower.get("retry-after", ""), response_body[:RESPONSE_MAX_BYTES])
+        return SendResult(
+            status=status,
+            error=None,
+            duration_ms=0,
+            retry_after=lower.get("retry-after", ""),
+            body=response_body[:RESPONSE_MAX_BYTES],
+        )
 
     def _by_call(self, url: str, headers: Mapping[str, str], body: bytes) -> ReceiverResponse:
         webhook = ReceivedWebhook(url, {name.lower(): value for name, value in headers.items()}, body)

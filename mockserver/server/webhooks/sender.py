@@ -93,7 +93,13 @@ class HttpSender:
                 return SendResult(None, CANCELED)
             target = self._target(url)
             response, content = self._exchange(request, target, target.post(headers, body))
-            result = SendResult(response.status, None, 0, response.headers.get("Retry-After", ""), content)
+            result = SendResult(
+                status=response.status,
+                error=None,
+                duration_ms=0,
+                retry_after=response.headers.get("Retry-After", ""),
+                body=content,
+            )
         except Exception as failure:  # noqa: BLE001 - any error of the network or the endpoint is a failed attempt
             result = SendResult(None, _reason(failure, request))
         finally:

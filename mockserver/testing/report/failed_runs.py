@@ -71,7 +71,7 @@ class FailedRuns:
             text = printable("\n".join([*run.summary, *run.report, *lines, own]), keep="\n") + "\n"
             content = text.encode(errors="backslashreplace")
             report = self._write(kept, "txt", lambda: content, "this report: {}", lines)
-            return KeptFiles(replay, har, trace, report, lines)
+            return KeptFiles(replay=replay, har=har, trace=trace, report=report, lines=lines)
 
     def _begin(self, run: FailedRun) -> _KeptRun:
         """Return the run, without files yet, as the newest one; beyond the bound on their number the oldest one goes."""

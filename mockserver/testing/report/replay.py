@@ -137,9 +137,17 @@ def _drop_receivers(hosted: HostedSandbox) -> None:
 def _send(hosted: HostedSandbox, entry: JSON) -> ReplayedEntry:
     recorded = entry.get("answer")
     if "cut" in entry:
-        return ReplayedEntry(f"{entry['call']}, not sent", None, b"", [_CUT], False)
+        return ReplayedEntry(
+            label=f"{entry['call']}, not sent", answer=None, body=b"", differences=[_CUT], is_call=False
+        )
     method, _, target = entry["call"].partition(" ")
-    request = HttpRequest(method, target, _headers(hosted, entry), _body(hosted, entry), hosted.base_url)
+    request = HttpRequest(
+        method=method,
+        target=target,
+        headers=_headers(hosted, entry),
+        body=_body(hosted, entry),
+        base_url=hosted.base_url,
+    )
     response, _ = front_controller.handle_request(hosted.host, request, hosted, _client_wait(entry))
     is_lost = entry.get("waits") == "socket" and recorded is None
     received, body = (None, b"") if is_lost else _received(hosted, response)

@@ -30,7 +30,7 @@ def undone_run(failure: BaseException, backend: Backend, settings: Settings) -> 
     """Return the run so far, before it is undone."""
     views = snapshot(backend, settings)  # first, since it sends what is due
     document, journal = backend.run("readReplay", name="replay"), backend.run("readJournal")
-    return UndoneRun(failure, views, document, journal, backend.run("readHar"))
+    return UndoneRun(failure=failure, snapshot=views, document=document, journal=journal, har=backend.run("readHar"))
 
 
 def snapshot(backend: Backend, settings: Settings) -> SandboxSnapshot:

@@ -157,7 +157,9 @@ def trace(run: TracedRun) -> Trace:
         former = steps[-1].last_call if steps else dropped
         own = calls[former - dropped : last - dropped]
         label = "" if own else clean(_label(outcome))
-        steps.append(TracedStep(label, last, own, list(_shown(before, changes)), changes))
+        steps.append(
+            TracedStep(label=label, last_call=last, calls=own, changed=list(_shown(before, changes)), changes=changes)
+        )
     stored = {**run.document, "calls": [dict(entry) for entry in run.document.get("calls", ())]}
     for entry in stored["calls"]:  # without the bodies of answers, which a replay only compares
         if entry.get("answer") is not None:
@@ -169,8 +171,8 @@ def trace(run: TracedRun) -> Trace:
             f"In the replay {entries} another outcome than in the run, so the states may differ from the run's."
         )
     return Trace(
-        clean(run.name), run.outcome, [*map(clean, run.summary)], [*map(clean, run.report)], [*map(clean, notes)],
-        stored, start, steps, end, run.har,
+        name=clean(run.name), outcome=run.outcome, summary=[*map(clean, run.summary)], report=[*map(clean, run.report)], notes=[*map(clean, notes)],
+        document=stored, start=start, steps=steps, end=end, har=run.har,
     )  # fmt: skip
 
 
@@ -211,7 +213,17 @@ def _calls(journal: Sequence[Mapping[str, Any]], clean: Callable[[str], str]) ->
         time = view["at"][11:].removesuffix("Z")[:12]
         tone = "faulted" if call.fault else tone
         reason, context = clean(call.reason or ""), clean(call.headers.get("traceparent", ""))
-        yield CallText(call.n, time, line, result, tone, sent, answered, reason, context)
+        yield CallText(
+            n=call.n,
+            time=time,
+            line=line,
+            result=result,
+            tone=tone,
+            sent=sent,
+            answered=answered,
+            because=reason,
+            context=context,
+        )
 
 
 def _body(value: Any) -> str:
