@@ -381,7 +381,7 @@ def page_endless(evidence: Evidence) -> Iterator[Proof]:
 
 
 def _blank_cursors(evidence: Evidence, chat_id: str, lists: Sequence[JournalEntry]) -> Iterator[Proof]:
-    blank = [page for page in lists if (cursor := _cursor(page)) is not None and _is_blank(cursor)]
+    blank = [page for page in lists if _is_blank(_cursor(page))]
     if blank:
         ends = [page for page in lists if page.n < blank[0].n and _is_last(evidence, page)]
         message = f"{chat_id} was read with the cursor {_cursor(blank[0])!r}"
@@ -391,7 +391,8 @@ def _blank_cursors(evidence: Evidence, chat_id: str, lists: Sequence[JournalEntr
 def _same_cursors(evidence: Evidence, chat_id: str, lists: Sequence[JournalEntry]) -> Iterator[Proof]:
     """A page that is read again by the page before it, as for another user, may be followed again."""
     read = [page for page in lists if succeeded(page)]
-    returned = Counter(following for page in read if (following := next_cursor(evidence, page)) != _cursor(page))
+    links = [(_cursor(page), next_cursor(evidence, page)) for page in read]
+    returned = Counter(following for own, following in links if following != own)
     for cursor in dict.fromkeys(map(_cursor, read)):
         same = [page for page in read if _cursor(page) == cursor]
         if cursor and not _is_blank(cursor) and len(same) >= _SAME + max(returned[cursor], 1):
@@ -401,18 +402,19 @@ def _same_cursors(evidence: Evidence, chat_id: str, lists: Sequence[JournalEntry
 def _restarted_lists(evidence: Evidence, chat_id: str, lists: Sequence[JournalEntry]) -> Iterator[Proof]:
     ends = [page for page in lists if _cursor(page) and _is_last(evidence, page)]
     following = {last.n: following for last, following in pairwise(lists)}
-    again = [
-        first
-        for last in ends
-        if (first := following.get(last.n)) and _cursor(first) is None and succeeded(first) and first.at == last.at
-    ]
+    again = []
+    for last in ends:
+        first = following.get(last.n)
+        if first and _cursor(first) is None and succeeded(first) and first.at == last.at:
+            again.append(first)
     if len(again) >= _RESTARTED:
         message = f"{chat_id} was read from the first page again immediately after the last, {len(again)} times"
         yield Proof(message, numbers((ends[0], *again[:2])))
 
 
-def _is_blank(cursor: str) -> bool:
-    return cursor.strip().lower() in _NO_CURSOR
+def _is_blank(cursor: str | None) -> bool:
+    """Return True for the text of a cursor that is none, such as `null`."""
+    return cursor is not None and cursor.strip().lower() in _NO_CURSOR
 
 
 def _is_last(evidence: Evidence, page: JournalEntry) -> bool:

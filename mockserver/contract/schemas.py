@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 import reprlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from enum import Enum
 from functools import cache
@@ -279,13 +279,19 @@ def _places(schema: Any, place: _Place) -> Iterator[_Place]:
         yield from _places(alternative, place)
 
 
+def _elements(value: Any) -> Iterable[Any]:
+    """Return the values of an object or the elements of an array; none of another value."""
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()
+
+
 def _is_decimal_at(value: Any, place: _Place) -> bool:
     """Return True if a Decimal is at the place, or in any element if the place includes all elements."""
     for number, key in enumerate(place):
         if key is _ANY_ELEMENT:
-            elements = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
             rest = place[number + 1 :]
-            return any(_is_decimal_at(element, rest) for element in elements)
+            return any(_is_decimal_at(element, rest) for element in _elements(value))
         if not isinstance(value, dict) or key not in value:
             return False
         value = value[key]

@@ -169,12 +169,17 @@ def _duplicate_sends(rows: Sequence[Row], made: Mapping[str, int]) -> list[Row]:
             "executionIds": [row["executionId"] for row in alike],
         }
         for (tenant_id, chat_id, template_id, _), alike in groups.items()
-        if any(
-            later["at"] - earlier["at"] < DAY
-            and not made.keys().isdisjoint((earlier["executionId"], later["executionId"]))
-            for earlier, later in pairwise(sorted(alike, key=lambda row: row["at"]))
-        )
+        if _is_duplicated(alike, made)
     ]
+
+
+def _is_duplicated(alike: Sequence[Row], made: Mapping[str, int]) -> bool:
+    """Return True if two equal sends in a row are within a day, and a call started the execution of one of them."""
+    in_order = sorted(alike, key=lambda row: row["at"])
+    return any(
+        later["at"] - earlier["at"] < DAY and (earlier["executionId"] in made or later["executionId"] in made)
+        for earlier, later in pairwise(in_order)
+    )
 
 
 def _is_copy(one: Campaign, other: Campaign) -> bool:

@@ -282,7 +282,11 @@ class Sandbox:
         """
         from mockserver.server.report import text  # late: few tests print their report
 
-        described = describe(failure) if isinstance(failure, BaseException) else in_words(failure) if failure else None
+        described = None
+        if isinstance(failure, BaseException):
+            described = describe(failure)
+        elif failure:
+            described = in_words(failure)
         undone = self._undone_by(failure)
         views = undone.snapshot if undone else snapshot(self._backend, self.settings)
         run = views._replace(name="sandbox", run_ended=self._run_ended)

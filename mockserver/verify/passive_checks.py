@@ -337,9 +337,11 @@ def no_secrets(answers: Answers) -> Iterator[Shown]:
 
 
 def _keys(value: Any) -> Iterator[str]:
+    """Yield the keys of every object in a JSON value."""
     if isinstance(value, dict):
         yield from value
-    for member in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        value = list(value.values())
+    for member in value if isinstance(value, list) else ():
         yield from _keys(member)
 
 

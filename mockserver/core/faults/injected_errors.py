@@ -76,8 +76,9 @@ def _file(sandbox: SandboxState, call: Call) -> UploadedFile | None:
 
 
 def _filter_field(sandbox: SandboxState, call: Call, subject: Subject, body: Any) -> Details:
-    own = body.get("filters") if isinstance(body, Mapping) else None
-    groups = own if own is not None else subject.campaign.filters if subject.campaign else None
+    groups = body.get("filters") if isinstance(body, Mapping) else None
+    if groups is None and subject.campaign:
+        groups = subject.campaign.filters
     statements = (
         statement for group in _list_of_mappings(groups) for statement in _list_of_mappings(group.get("statements"))
     )

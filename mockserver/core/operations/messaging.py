@@ -134,7 +134,9 @@ def _page(
     records = listed[begin : begin + size]
     if begin + size >= len(listed):
         return MessagePage(records, None)
-    last = records[-1].key if records else cursor.key if cursor else None
+    last = cursor.key if cursor else None
+    if records:
+        last = records[-1].key
     offset = str(begin + size) if sandbox.choices["page-stability"] == "offset" else ""
     key = ",".join(map(str, last)) if last else ""
     return MessagePage(records, _sign_cursor(sandbox, chat.id, f"{offset};{key};{pages + 1}"))

@@ -51,8 +51,9 @@ def location(url: str, added: list[tuple[str, str]]) -> str:
         url = parse(url).href
     url, mark, fragment = url.partition("#")
     if added:
-        joint = "" if url.endswith(("?", "&")) else "&" if "?" in url else "?"
-        url += joint + urlencode(added)
+        if not url.endswith(("?", "&")):
+            url += "&" if "?" in url else "?"
+        url += urlencode(added)
     return url + mark + fragment
 
 

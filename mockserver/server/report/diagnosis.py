@@ -271,13 +271,13 @@ def _accepted_deliveries(snapshot: SandboxSnapshot) -> list[str]:
     last = from_datetime(snapshot.exchanges[-1].at)
     if any(rule.get("on") == "delivery" for rule in snapshot.rules):
         return []
-    taken = [
-        (event, delivery)
-        for event in snapshot.events
-        if (at := parse(event["at"])) is not None and at[0] >= last // MILLISECOND * MILLISECOND
-        for delivery in event.get("deliveries", ())
-        if delivery["status"] == "delivered"
-    ]
+    since = last // MILLISECOND * MILLISECOND
+    taken = []
+    for event in snapshot.events:
+        at = parse(event["at"])
+        if at is not None and at[0] >= since:
+            delivered = [delivery for delivery in event.get("deliveries", ()) if delivery["status"] == "delivered"]
+            taken += [(event, delivery) for delivery in delivered]
     if not taken:
         return []
     event, delivery = taken[-1]

@@ -209,21 +209,27 @@ def _calls(journal: Sequence[Mapping[str, Any]], clean: Callable[[str], str]) ->
         if answered and answered == former:
             answered = f"the same as #{first}"
         line, _, result = clean(exchanges.format_line(call)).rpartition(" -> ")
-        tone = "no-answer" if call.status is None else "ok" if call.status < 400 else "refused"
         time = view["at"][11:].removesuffix("Z")[:12]
-        tone = "faulted" if call.fault else tone
         reason, context = clean(call.reason or ""), clean(call.headers.get("traceparent", ""))
         yield CallText(
             n=call.n,
             time=time,
             line=line,
             result=result,
-            tone=tone,
+            tone=_tone(call),
             sent=sent,
             answered=answered,
             because=reason,
             context=context,
         )
+
+
+def _tone(call: exchanges.Exchange[Any, Any]) -> str:
+    if call.fault:
+        return "faulted"
+    if call.status is None:
+        return "no-answer"
+    return "ok" if call.status < 400 else "refused"
 
 
 def _body(value: Any) -> str:
