@@ -19,16 +19,14 @@ from mockserver.contract.text import closest_match_hint
 from mockserver.core.instants import SECOND, Instant, format_exact, from_datetime, to_datetime
 from mockserver.scenario.apply import apply
 from mockserver.scenario.problems import ScenarioError
-from mockserver.server import front_controller, worlds
+from mockserver.server import front_controller
 from mockserver.server.api.exchange import NO_TIMEOUT, VirtualWait
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import NoResponse
-from mockserver.server.control import routes, webhooks
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
 from mockserver.server.webhooks import event_loops
 from mockserver.testing.arguments import is_refusal
-from mockserver.testing.end_user import EndUser, over_socket
 from mockserver.testing.transports import in_process
 from mockserver.testing.transports.in_process import ClientRoute, Response
 
@@ -38,6 +36,7 @@ if TYPE_CHECKING:
     from mockserver.core.state.records import Webhook
     from mockserver.server.control.commands import CommandId
     from mockserver.server.webhooks.local_receivers import ReceiverTarget
+    from mockserver.testing.end_user import EndUser
 
 __tracebackhide__ = is_refusal
 _DELIVERED_S = 5.0  # the longest wait for the deliveries of a visit over a socket
@@ -193,6 +192,8 @@ class LocalBackend:
         return self.hosted.base_url
 
     def run(self, command: CommandId, /, **arguments: Any) -> JSON:
+        from mockserver.server.control import routes  # late: a test that passes may run no command
+
         __tracebackhide__ = True
         view: JSON = self._run(lambda: routes.run_command(self.hosted, command, arguments))
         return view
@@ -229,6 +230,8 @@ class LocalBackend:
     def register_receiver(
         self, target: ReceiverTarget, tenant_id: str, events: Sequence[str], secret: str | None, path: str
     ) -> RegisteredReceiver:
+        from mockserver.server.control import webhooks
+
         def handler(hosted: HostedSandbox, _: Mapping[str, Any]) -> Webhook:
             return webhooks.register(hosted, target, tenant_id, events, secret, path)
 
@@ -237,6 +240,8 @@ class LocalBackend:
         return RegisteredReceiver(webhook.id, webhook.url, webhook.secret)
 
     def end_user(self, session: str | Mapping[str, Any], user_agent: str, *, socket: bool) -> EndUser:
+        from mockserver.testing.end_user import EndUser  # late: it reads HTML
+
         if socket:
             self._open_socket(False)
         needs_loop = self.hosted.dispatch.needs_loop
@@ -343,6 +348,8 @@ def _progress(hosted: HostedSandbox) -> tuple[int, ...]:
 
 def is_recorded(command: CommandId) -> bool:
     """Return True for a command that changes the sandbox, as its history has it."""
+    from mockserver.server.control import routes
+
     return routes.COMMANDS[command].recorded is not None
 
 
@@ -353,6 +360,8 @@ def run_recorded(hosted: HostedSandbox, name: str, arguments: Mapping[str, Any])
     Raises:
         ValueError: No command has this name, or the history never has it, since it only reads.
     """
+    from mockserver.server.control import routes
+
     command = routes.find_command(name)
     if routes.COMMANDS[command].recorded is None:
         raise ValueError(f"command: got {name!r}; expected one that changes the sandbox, as its history has it")
@@ -369,6 +378,8 @@ def world_changes(hosted: HostedSandbox) -> Callable[[], tuple[JSON, list[Any]]]
 
     It returns the state and its differences from the state that it returned before.
     """
+    from mockserver.server import worlds  # late: only a trace reads it
+
     reader = worlds.WorldReader(hosted.sandbox)
     before: JSON = {}
 
@@ -449,6 +460,8 @@ def visit_over_socket(
     Raises:
         ValueError: A receiver needs the event loop that this thread runs; the request itself has had its effect.
     """
+    from mockserver.testing.end_user import over_socket
+
     page = over_socket(method, url, headers, body)
     if method != "POST":
         return page
