@@ -60,6 +60,7 @@ def test_the_type_of_an_upload_ignores_case(mockserver: Sandbox, media_type: str
             b"filename=\"a.png\"; filename*=KOI8-R''%C1.png", "a.png", id="an-extended-parameter-of-another-charset"
         ),
         pytest.param(b'filename="a.png"; filename*=e.png', "a.png", id="an-extended-parameter-without-charset"),
+        pytest.param(b"filename=\"a.png\"; filename*=UTF-8''", "a.png", id="an-extended-parameter-without-a-name"),
         pytest.param(b"filename*=UTF-8''%FF.png", "\ufffd.png", id="an-extended-parameter-not-of-utf-8-alone"),
         pytest.param(
             b"filename=\"a; filename*=UTF-8''b\"", "a; filename*=UTF-8''b", id="a-name-like-an-extended-parameter"

@@ -26,7 +26,17 @@ PAGES = [paths.ROOT, *(f"/_mock/{view}" for view in paths.VIEWS), "/_mock/sandbo
 READS = sorted({route.path for route in ROUTES if route.method == "GET"})
 FOREIGN_PAGES = ("cross-site", "same-site", "any other value")
 FOREIGN_NAMES = ("evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil.example", "192.0.2.7")
-OWN_NAMES = ("localhost", "LOCALHOST", "127.0.0.1", "127.1.2.3", "[::1]", "mockserver.test")
+OWN_NAMES = (
+    "localhost",
+    "LOCALHOST",
+    "127.0.0.1",
+    "127.1.2.3",
+    "[::1]",
+    "[::ffff:127.0.0.1]",
+    "localhost.",
+    "crm.localhost",
+    "mockserver.test",
+)
 
 
 @pytest.fixture
@@ -192,7 +202,7 @@ class TestNames:
         own_server._host.publish("https://mock.example/crm")
         made = make(own_server.url)
 
-        for name in ("mock", "mock:80", "mock.example", "MOCK.EXAMPLE"):
+        for name in ("mock", "mock:80", "mock.example", "mock.example.", "MOCK.EXAMPLE"):
             headers = {"Host": name, "X-API-Key": made.secret_key}
             assert 200 == requests.get(f"{made.base}/v1/campaigns", headers=headers, timeout=10).status_code
 

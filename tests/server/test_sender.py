@@ -224,6 +224,8 @@ def test_a_name_that_resolves_to_another_machine_is_refused_when_it_is_sent(monk
 
 
 PRIVATE = ["127.0.0.1", "10.0.0.7", "172.18.0.3", "192.168.1.1", "169.254.169.254", "0.0.0.0", "::1", "fd00::1", "::ffff:127.0.0.1"]  # fmt: skip
+# Addresses of IPv6 that stand for one of this machine or of a private network, of a former local range, and of groups.
+EMBEDDED = ["64:ff9b::7f00:1", "64:ff9b::a00:5", "2002:7f00:1::", "::127.0.0.1", "fec0::1", "224.0.0.1", "ff02::1"]
 
 
 @pytest.mark.parametrize("address", PRIVATE)
@@ -268,7 +270,14 @@ def test_the_address_of_a_name_is_checked_for_each_connection(monkeypatch: pytes
     assert str(post(url, sender).error).startswith("refused: hooks.example is 127.0.0.1, which is on this machine")
 
 
-@pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111"])
+@pytest.mark.parametrize("address", EMBEDDED)
+def test_a_name_that_was_allowed_does_not_allow_an_address_that_stands_for_a_private_one(address: str) -> None:
+    reason = url_policy.address_rejection("hooks.example", address, {"hooks.example"})
+
+    assert str(reason).startswith("which is on this machine or on a private network")
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "64:ff9b::808:808"])
 def test_a_name_that_was_allowed_allows_its_public_addresses(address: str) -> None:
     assert url_policy.address_rejection("hooks.example", address, {"hooks.example"}) is None
     assert "which is not this machine" == url_policy.address_rejection("localhost", address, {"localhost"})

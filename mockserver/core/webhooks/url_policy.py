@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -18,6 +18,9 @@ from mockserver.contract.text import did_you_mean
 THIS_MACHINE: Final = frozenset({"localhost"})  # allows every name and address of the loopback interface
 _NAME_IN_URL: Final = r"(?:[a-z]+://)?([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)(?:[:/]|$)"
 _NAME: Final = r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?"
+# Addresses of IPv6 whose last 32 bits are one of IPv4: by a translator (RFC 6052), and of the former form (RFC 4291, 2.5.5.1).
+_TRANSLATED: Final = IPv6Network("64:ff9b::/96")
+_COMPATIBLE: Final = IPv6Network("::/96")
 
 
 def rejection_reason(url: str, allowed_hosts: Collection[str]) -> str | None:
@@ -56,7 +59,7 @@ def address_rejection(host: str, address: str, allowed_hosts: Collection[str]) -
         return None
     if host not in allowed_hosts or is_local_host(host):
         return "which is not this machine"
-    if allows_this_machine or _parsed(address).is_global:
+    if allows_this_machine or _is_public(_parsed(address)):
         return None
     return (
         f"which is on this machine or on a private network; expected a public address, or --allow-webhook-host {address}, "
@@ -102,8 +105,17 @@ def is_address(host: str) -> bool:
     return True
 
 
+def _is_public(address: IPv4Address | IPv6Address) -> bool:
+    """Return True for the address of one machine on the internet, not of a group and not of a former local range."""
+    is_local = isinstance(address, IPv6Address) and address.is_site_local
+    return address.is_global and not address.is_multicast and not is_local
+
+
 def _parsed(address: str) -> IPv4Address | IPv6Address:
-    """Return an address without its zone, and an IPv4 address that is written as IPv6 as what it is."""
+    """Return an address without its zone; of an IPv6 address that stands for an IPv4 address the latter."""
     parsed = ip_address(address.partition("%")[0])
-    mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
-    return mapped or parsed
+    if isinstance(parsed, IPv4Address):
+        return parsed
+    if parsed in _TRANSLATED or (parsed in _COMPATIBLE and int(parsed) > 1):  # `::` and `::1` are addresses of IPv6
+        return IPv4Address(int(parsed) & 0xFFFF_FFFF)
+    return parsed.ipv4_mapped or parsed.sixtofour or parsed

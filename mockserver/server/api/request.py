@@ -151,7 +151,7 @@ def _extended_name(disposition: str) -> str | None:
     values = [match["value"] for match in re.finditer(_EXTENDED_NAME, disposition) if match["value"] is not None]
     charset, _, rest = "".join(values[-1:]).partition("'")
     _, mark, encoded = rest.partition("'")
-    if not mark or charset.lower() not in _EXTENDED_CHARSETS:
+    if not mark or not encoded or charset.lower() not in _EXTENDED_CHARSETS:
         return None
     try:
         return unquote(encoded, encoding=charset, errors="strict")

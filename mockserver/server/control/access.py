@@ -17,12 +17,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Iterable, Mapping
-from ipaddress import ip_address
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from mockserver.contract.text import brief
 from mockserver.core.redaction import TOKEN_PREFIX
+from mockserver.core.webhooks.url_policy import is_local_host
 from mockserver.server.api import cross_origin
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.errors import ControlError
@@ -109,17 +109,10 @@ def name_refusal(host: SandboxHost, request: HttpRequest) -> ControlError | None
     if not address or host.is_exposed or is_plain:
         return None  # most requests: what follows takes part of the time of each call
     name = _host_name(f"//{address}")
-    if name in host.allowed_hosts or _is_loopback(name):
+    if name in host.allowed_hosts or is_local_host(name):
         return None
     expected = f"{', '.join(sorted(host.allowed_hosts))}; another name is allowed by --allow-host"
     return ControlError("MOCK_FOREIGN_HOST", f"Host: got {brief(name, 100)!r}; expected {expected}")
-
-
-def _is_loopback(name: str) -> bool:
-    try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return False
 
 
 def check_origin(host: SandboxHost, request: HttpRequest, *, is_page: bool = False) -> None:
@@ -201,9 +194,9 @@ def _equal(received: str, expected: str) -> bool:
 
 
 def _host_name(url: str) -> str:
-    """Return the host of a url in lower case; empty if the url has none, or has a user."""
+    """Return the host of a url in lower case, without the dot at the end of a full name; empty if the url has none, or has a user."""
     try:
         parts = urlsplit(url)
-        return "" if "@" in parts.netloc else parts.hostname or ""
+        return "" if "@" in parts.netloc else (parts.hostname or "").removesuffix(".")
     except ValueError:
         return ""
