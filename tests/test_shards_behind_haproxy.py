@@ -273,6 +273,14 @@ def test_the_manifests_are_valid_for_kubernetes() -> None:
         validate.validate(rows["StatefulSet mockserver"], validate.latest_version(), strict=True)
 
 
+@pytest.mark.parametrize("name", ["StatefulSet mockserver", "Deployment mockserver-proxy"])
+def test_a_pod_runs_as_a_numeric_user_that_is_not_root(name: str) -> None:
+    context = manifests()[name]["spec"]["template"]["spec"]["securityContext"]
+
+    assert context["runAsNonRoot"]
+    assert 0 < context["runAsUser"]
+
+
 def test_the_ordinal_of_a_pod_is_its_shard() -> None:
     pods = manifests()["StatefulSet mockserver"]["spec"]
     (container,) = pods["template"]["spec"]["containers"]
