@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from mockserver.cli import main
 from mockserver.version import VERSION
 from tests import wheels
 from tests.wheels import ROOT, Built
@@ -84,6 +85,14 @@ def test_the_changelog_has_a_section_for_the_version() -> None:
 
 def test_no_line_of_the_changelog_has_more_than_200_characters() -> None:
     assert [] == [line for line in CHANGELOG.splitlines() if len(line) > 200]
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`mockserver ([^\s`]+)", CHANGELOG))))
+def test_a_command_that_the_changelog_names_exists(name: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([name, "--help"])
+
+    assert 0 == ended.value.code
 
 
 @pytest.mark.deep

@@ -22,6 +22,8 @@ from mockserver import Sandbox
 from mockserver.cli.settings import SETTINGS
 from mockserver.testing.remote import RemoteServer
 from mockserver.testing.rules.builder import ActiveRule, RuleBuilder
+from tests.harness.waiting import wait_until
+from tests.processes import interrupt
 from tests.server.test_stream import Reader, session
 from tests.test_cli_serve import Served
 from tests.wheels import ROOT
@@ -66,16 +68,15 @@ def shard_of(sandbox_id: str) -> int:
 
 
 @contextmanager
-def shards_behind_haproxy(folder: Path) -> Iterator[Shards]:
+def shards_behind_haproxy(folder: Path, configuration: str = CONFIGURATION) -> Iterator[Shards]:
     """The shards of the file, at free ports in place of those of the file; the proxy listens before it starts."""
     served: list[Served] = []
     client = requests.Session()
     client.trust_env = False
     client.headers.update(BEARER)
     try:
-        configuration = CONFIGURATION
         for number in range(SHARDS):
-            served.append(Served("--shard", f"{number}/{SHARDS}", "--behind-proxy", "--token", TOKEN))
+            served.append(Served("--shard", f"{number}/{SHARDS}", "--behind-proxy", "--token", TOKEN, "--drain", "10m"))
             own = f"127.0.0.1:{FIRST_PORT + number}"
             assert 2 == configuration.count(own)
             configuration = configuration.replace(own, urlsplit(served[-1].url).netloc)
@@ -213,6 +214,48 @@ def test_a_shard_that_does_not_run_gets_503_and_creations_go_to_the_others(tmp_p
     assert {0, 2} == set(created)
 
 
+def drain(shard: Served) -> None:
+    """Return once the shard refuses new sandboxes; it keeps those that it has."""
+    interrupt(shard.process)
+    wait_until(lambda: 503 == shard.ask("POST", "/_mock/sandboxes", headers=BEARER).status_code)
+
+
+@needs_haproxy
+def test_creations_go_to_the_shards_that_do_not_drain_until_all_do(tmp_path: Path) -> None:
+    with shards_behind_haproxy(tmp_path) as running:
+        made = [running.create() for _ in range(SHARDS)]
+        drain(running.shards[1])
+        created = [shard_of(running.create()["sandboxId"]) for _ in range(2 * SHARDS)]
+        drain(running.shards[0])
+        drain(running.shards[2])
+        refused = running.ask("POST", "/_mock/sandboxes", json={})
+        answers = [running.list_campaigns(each).status_code for each in made]
+
+    assert {0, 2} == set(created)
+    assert (503, "MOCK_DRAINING") == (refused.status_code, refused.json()["code"])
+    assert [200, 200, 200] == answers
+
+
+@needs_haproxy
+def test_a_creation_may_be_larger_than_what_the_proxy_holds(running: Shards) -> None:
+    made = running.ask("POST", "/_mock/sandboxes", data=b"{" + b" " * 500_000 + b"}")
+
+    assert 201 == made.status_code, made.text
+
+
+@needs_haproxy
+def test_a_head_that_is_not_whole_in_time_is_ended(tmp_path: Path) -> None:
+    bound = "timeout http-request 10s\n"
+    assert 1 == CONFIGURATION.count(bound)
+    with shards_behind_haproxy(tmp_path, CONFIGURATION.replace(bound, "timeout http-request 10ms\n")) as running:
+        address = urlsplit(running.url)
+        with socket.create_connection((address.hostname, address.port), timeout=DEADLINE_SECONDS) as wire:
+            wire.sendall(b"GET /v1/campaigns HTTP/1.1\r\nHost: ")
+            answer = b"".join(iter(lambda: wire.recv(65536), b""))
+
+    assert answer.startswith(b"HTTP/1.1 408 ")
+
+
 def manifests() -> dict[str, Any]:
     """The manifests, by kind and name."""
     rows = YAML(typ="safe", pure=True).load_all((FOLDER / "shards.yaml").read_text(encoding="utf-8"))
@@ -228,6 +271,14 @@ def test_the_manifests_are_valid_for_kubernetes() -> None:
     rows["StatefulSet mockserver"]["spec"]["replicas"] = "three"
     with pytest.raises(validate.ValidationError):
         validate.validate(rows["StatefulSet mockserver"], validate.latest_version(), strict=True)
+
+
+@pytest.mark.parametrize("name", ["StatefulSet mockserver", "Deployment mockserver-proxy"])
+def test_a_pod_runs_as_a_numeric_user_that_is_not_root(name: str) -> None:
+    context = manifests()[name]["spec"]["template"]["spec"]["securityContext"]
+
+    assert context["runAsNonRoot"]
+    assert 0 < context["runAsUser"]
 
 
 def test_the_ordinal_of_a_pod_is_its_shard() -> None:

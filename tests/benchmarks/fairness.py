@@ -19,7 +19,6 @@ Each load runs a second time against another server of this machine, which the s
 the load's own use of the processor, and what they wait longer next to the load is this server's.
 
     python -m tests.benchmarks.fairness --upload-mib 20     a shorter run
-    python -m tests.benchmarks.fairness --save              stores the figures and draws the chart of docs/performance-sockets.md
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ from itertools import count
 from statistics import median
 from typing import NamedTuple
 
-from tests.benchmarks import charts
 from tests.benchmarks.serving import NOON, ROOT, TEMPLATE, Client, Served, p99, serving
 from tests.benchmarks.worlds import FILTERS, given
 
@@ -316,7 +314,6 @@ def main() -> None:
     parser.add_argument(
         "--upload-mib", type=int, default=200, help="of the upload next to all loads (default: %(default)s)"
     )
-    parser.add_argument("--save", action="store_true", help="store the figures, and draw the chart")
     parser.add_argument("--load", nargs=3, metavar=("NAME", "URL", "KEY"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.load:
@@ -336,8 +333,6 @@ def main() -> None:
     worst = max(results, key=lambda each: each.p99_ms - each.aside_p99_ms)
     over = worst.p99_ms - max(worst.aside_p99_ms, results[0].p99_ms)
     print(f"the server's own part is largest next to {worst.load}: {over:.1f} ms; the aim is at most {ALLOWED_MS:.0f}")
-    if options.save:
-        charts.save("fairness", [each._asdict() for each in results])
 
 
 if __name__ == "__main__":

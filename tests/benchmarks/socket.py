@@ -7,7 +7,6 @@ others answer with the same body from memory, localstripe and moto with a small 
 
     python -m tests.benchmarks.socket --peers             gets WireMock, json-server and Prism by npm first
     python -m tests.benchmarks.socket --against ../base   next to another checkout of this mock, which has its own .venv
-    python -m tests.benchmarks.socket --save              stores the figures and draws the charts of docs/performance-sockets.md
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ from contextlib import ExitStack
 from http.client import HTTPConnection
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from tests.benchmarks import charts
 from tests.benchmarks.peers import PEERS, Target, Unavailable, download, serving_peer
 from tests.benchmarks.serving import NOON, p99, running_campaign, serving, timed
 
 CONNECTIONS = (1, 16, 64, 256)
 WARM_UP_SECONDS = 5.0  # in which a virtual machine compiles what it runs
 CALLS = 300  # of `http.client` to each server in a round
+OURS = "this mock"
 BEFORE = "this mock before"
 _MS = {"us": 0.001, "ms": 1.0, "s": 1000.0, "m": 60_000.0}
 
@@ -109,12 +108,12 @@ def by_http_client(targets: dict[str, Target], rounds: int) -> dict[str, tuple[f
 def targets_of(stack: ExitStack, against: Path | None) -> dict[str, Target]:
     """Start every server, and print which ones are skipped."""
     targets = {}
-    checkouts = {charts.OURS: None, BEFORE: against} if against else {charts.OURS: None}
+    checkouts = {OURS: None, BEFORE: against} if against else {OURS: None}
     for name, checkout in checkouts.items():
         own = {"checkout": checkout.resolve()} if checkout else {}
         served = stack.enter_context(serving("--freeze", NOON, **own))
         targets[name] = Target(served.url + running_campaign(served), {"X-API-Key": served.key})
-    body = body_of(targets[charts.OURS])
+    body = body_of(targets[OURS])
     for peer in PEERS:
         try:
             targets[peer.name], _ = stack.enter_context(serving_peer(peer, body))
@@ -132,13 +131,12 @@ def body_of(target: Target) -> bytes:
     return body
 
 
-def measure(targets: dict[str, Target], rounds: int, seconds: float) -> dict[str, Any]:
-    """The figures of all servers, printed as they are taken; first each one is warmed up."""
+def measure(targets: dict[str, Target], rounds: int, seconds: float) -> None:
+    """Print the figures of all servers; first each one is warmed up."""
     if sys.platform == "win32":
         raise SystemExit("expected a POSIX system")
     for target in targets.values():
         wrk(target, 16, WARM_UP_SECONDS)
-    by_wrk: dict[str, dict[str, Any]] = {name: {} for name in targets}
     for connections in CONNECTIONS:
         runs: dict[str, list[Run]] = {name: [] for name in targets}
         for _ in range(rounds):
@@ -146,23 +144,17 @@ def measure(targets: dict[str, Target], rounds: int, seconds: float) -> dict[str
                 runs[name].append(wrk(target, connections, seconds))
         for name, own in runs.items():
             middle = Run(*(median(column) for column in zip(*own, strict=True)))
-            by_wrk[name][str(connections)] = {key: round(value, 3) for key, value in middle._asdict().items()}
             print(
                 f"{connections:4} connections, {name:18} {middle.per_second:8,.0f} per second, p50 {middle.p50_ms:8.2f} ms, "
                 f"p99 {middle.p99_ms:8.2f} ms, wrk took {middle.wrk_cores:.2f} of a core, {middle.errors:.0f} errors",
                 flush=True,
             )
     by_client = by_http_client(targets, rounds * 3)
-    ours = by_client[charts.OURS][0]
+    ours = by_client[OURS][0]
     for name, (middle_us, slow_us) in by_client.items():
         print(
             f"http.client, {name:18} median {middle_us:6.0f} us, p99 {slow_us:6.0f} us; this mock takes {ours / middle_us:.2f}"
         )
-    return {
-        "load": os.getloadavg()[0],
-        "servers": by_wrk,
-        "http.client": {name: {"p50_us": round(own[0]), "p99_us": round(own[1])} for name, own in by_client.items()},
-    }
 
 
 def main() -> None:
@@ -173,7 +165,6 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=4.0, help="of each run of wrk (default: %(default)s)")
     parser.add_argument("--against", type=Path, help="another checkout of this mock")
     parser.add_argument("--peers", action="store_true", help="get the peers that npm has")
-    parser.add_argument("--save", action="store_true", help="store the figures, and draw the charts")
     options = parser.parse_args()
     if shutil.which("wrk") is None:
         raise SystemExit("got no wrk; expected it on the path, as by `apt-get install wrk`")
@@ -181,9 +172,7 @@ def main() -> None:
         download()
     print(f"load of the machine: {', '.join(f'{value:.2f}' for value in os.getloadavg())}")
     with ExitStack() as stack:
-        figures = measure(targets_of(stack, options.against), options.rounds, options.seconds)
-    if options.save:
-        charts.save("socket", figures)
+        measure(targets_of(stack, options.against), options.rounds, options.seconds)
 
 
 if __name__ == "__main__":

@@ -56,11 +56,6 @@ CAREFUL: Mapping[str, Callable[[Sandbox], Any]] = MappingProxyType(
         )
     }
 )
-# How a tree judges a file, the newest way first; the first one that its command has is run.
-JUDGES = (
-    (("judge", "--json"),),
-    (("verify", "--json", "--from"), ("lint-client", "--json", "--from"), ("inspect-recording", "--json")),
-)
 REAL_TIMES = re.compile(
     r'\bin \d+\.\d+s\b|\b\d+(\.\d+)? ms\b|(?<= runs in ).*(?= of processor time)|("durationMs": ?)\d+(\.\d+)?'
 )
@@ -112,24 +107,14 @@ def outcome(test: Callable[[Sandbox], Any], sandbox: Sandbox) -> str:
 
 
 def judge_recordings(folder: Folder, files: list[Path]) -> None:
-    """Write what the commands that read a recording print of each file, as lines of the findings in it."""
+    """Write what `judge` prints of each file, as lines of the findings in it."""
     for file in files:
-        for judge in JUDGES:
-            answers = [run_command([*arguments, str(file)]) for arguments in judge]
-            if all(answers):
-                folder.write(f"recordings/{file.stem}", as_text(sorted(set(judged(answers)))))
-                break
-        else:
-            raise RuntimeError(f"no command of the tree judges {file}")
+        lines = set(judged(json.loads(run_command(["judge", "--json", str(file)]))))
+        folder.write(f"recordings/{file.stem}", as_text(sorted(lines)))
 
 
-def judged(answers: list[str]) -> Iterator[str]:
-    """Yield a line for each verdict of a clause, finding on the client, and choice, wherever the answers have it."""
-    for answer in answers:
-        yield from _judged(json.loads(answer))
-
-
-def _judged(value: Any) -> Iterator[str]:
+def judged(value: Any) -> Iterator[str]:
+    """Yield a line for each verdict of a clause, finding on the client, and choice, wherever the value has it."""
     if isinstance(value, dict):
         if {"id", "verdict", "exchanges"} <= set(value):
             yield f"clause {value['id']}: {value['verdict']}, {as_text(value['contradictions'])}"
@@ -138,14 +123,14 @@ def _judged(value: Any) -> Iterator[str]:
         if {"choice", "options"} <= set(value):
             yield f"choice {value['choice']}: {value['options']}"
         for member in value.values():
-            yield from _judged(member)
+            yield from judged(member)
     elif isinstance(value, list):
         for member in value:
-            yield from _judged(member)
+            yield from judged(member)
 
 
 def run_command(arguments: list[str]) -> str:
-    """Return what a command prints; an empty text if the tree does not have it."""
+    """Return what a command prints, whatever its exit status is."""
     printed = io.StringIO()
     with (
         contextlib.redirect_stdout(printed),
