@@ -100,7 +100,7 @@ class Backend(Protocol):
         """Send what is due, for a report; a receiver of this process cannot end the test by it any more."""
 
     def sleep(self, seconds: float) -> None:
-        """Let this much time pass on the sandbox's clock; sleeps that overlap share it."""
+        """Let this much time pass on the sandbox's clock; a sleep that begins within another one shares it."""
 
     def apply(self, document: Mapping[str, Any]) -> JSON:
         """Apply a scenario document of Python values; ScenarioError if it is refused."""

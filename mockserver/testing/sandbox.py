@@ -378,8 +378,8 @@ class Sandbox:
         """
         Advance the sandbox's clock without real time, for clients that take their sleep function as an argument.
 
-        Timers and webhook deliveries on the way run at their own instants, as in `advance`. Sleeps of several threads that
-        overlap share their time.
+        Timers and webhook deliveries on the way run at their own instants, as in `advance`. A sleep that begins while another
+        thread's is in progress, such as one that waits for a receiver, shares its time.
 
         Args:
             seconds: The length of the sleep, a finite number that is not negative.
