@@ -218,7 +218,9 @@ class TestToken:
         file = tmp_path / "token"
         file.write_text(text, encoding="utf-8")
 
-        expected = f"of {len(text.strip())} characters; expected one word of visible ASCII characters, at least 8 of them"
+        expected = (
+            f"of {len(text.strip())} characters; expected one word of visible ASCII characters, at least 8 of them"
+        )
         with pytest.raises(ValueError, match=f"got --token-file .*token {expected}"):
             token_of(parsed("--token-file", str(file)))
         with pytest.raises(ValueError, match=f"got --token {expected}"):
