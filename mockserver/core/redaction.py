@@ -53,7 +53,7 @@ _BEGIN = re.compile(rf"(?:>=|<=|!=|[<>~])?\s*(?:{_SCHEME}(?:\s+|$))?", re.IGNORE
 _NAMED = ("headers", "query")  # members of JSON values whose own members are headers and parameters
 _CONDITIONS = ("header.", "query.")
 _KEY_PREFIXES = ("sk_", "pk_", "whsec_", TOKEN_PREFIX)
-_KEY_CHARS_MIN = 12  # after the prefix: shorter ones are words
+_KEY_CHARS_MIN = 16  # after the prefix: shorter ones are words, such as `pk_campaign_one`
 KEY_LIKE: Final = rf"(?<![A-Za-z0-9])({'|'.join(_KEY_PREFIXES)})[A-Za-z0-9_+/=\-]{{{_KEY_CHARS_MIN},}}"
 _KEY_LIKE = re.compile(KEY_LIKE)
 _ESCAPE = re.compile(r"\\+u00([2-7][0-9A-Fa-f])")

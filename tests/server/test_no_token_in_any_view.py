@@ -435,10 +435,10 @@ def _parameters(path: str) -> list[str]:
     ("name", "value", "shown"),
     [
         ("Authorization", "Basic dXNlcjpwYXNz", "Basic ..."),
-        ("Authorization", "Bearer sk_live_abcdefgh", "Bearer sk_..."),
+        ("Authorization", "Bearer sk_live_abcdefghijkl", "Bearer sk_..."),
         ("Authorization", "", ""),
         ("Cookie", "a=b; c=d", "..."),
-        ("X-Api-Key", "sk_live_abcdefgh", "sk_..."),
+        ("X-Api-Key", "sk_live_abcdefghijkl", "sk_..."),
         ("x-api-key", "a wrong one", "..."),
         ("Referer", "http://a.example/?a=1&access_token=x#b", "http://a.example/?a=1&access_token=...#b"),
         ("Referer", "https://user:password@a.example/", "https://...@a.example/"),
