@@ -51,7 +51,7 @@ def test_a_server_with_a_token_is_healthy_for_those_who_have_it_and_if_it_has_ge
 
     assert (0, f"ok {VERSION}\n") == health("--port", port(running), TOKEN="let-me-in")
     assert (0, "ok\n") == health("--port", port(running))
-    assert (1, "") == health("--port", port(running), TOKEN="other")
+    assert (1, "") == health("--port", port(running), TOKEN="another-one")
     assert "got status 401" in capsys.readouterr().err
 
 

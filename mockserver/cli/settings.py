@@ -33,6 +33,7 @@ _SERVICE_LINK: Final = re.compile(r"MOCKSERVER_(SERVICE_(HOST|PORT(_\w+)?)|PORT_
 _LINKED_PORT: Final = re.compile(r"(tcp|udp)://")
 _SIZE: Final = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kMGT]i?)?B?", re.ASCII)
 _FACTORS: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_TOKEN_CHARS_MIN = 8
 _SIZE_MIN: Final = 10**6  # the memory of a few sandboxes without data, or one small upload
 _BINARY_FACTORS: Final = {"ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 
@@ -108,14 +109,6 @@ def _some_text(text: str) -> str:
     return text
 
 
-def _token(text: str) -> str:
-    if not text.strip():
-        raise ValueError(
-            "expected a token that is not blank; leave it out for a server without one (is a variable unset?)"
-        )
-    return text
-
-
 def _log_format(text: str) -> str:
     if text not in ("text", "json", "off"):
         raise ValueError(f"expected text, json or off{closest_match_hint(text, ('text', 'json', 'off'))}")
@@ -144,7 +137,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting(name="profile", read=str, default=None, help="select options by a profile: literal (every default), guide, hostile, or a file with `choices`", metavar="NAME|FILE"),
     Setting(name="freeze", read=str, default=None, help="freeze the clock at this instant, such as 2026-03-01T12:00:00Z (default: it follows the computer's)", metavar="INSTANT"),
     Setting("seed", _whole, None, "seed of ids, keys and tokens (default: 0; random beyond loopback)"),
-    Setting("token", _token, None, "token that the control plane requires (default: none; generated beyond loopback)"),
+    Setting("token", str, None, "token that the control plane requires (default: none; generated beyond loopback)"),
     Setting(name="token-file", read=_some_text, default=None, help="file that contains the token", metavar="FILE"),
     Setting(name="max-sandboxes", read=_limit(whole_number, "a whole number from 1"), default=None,
             help="maximum of open sandboxes that clients create (default: off; 10000 beyond loopback)", metavar="COUNT"),
@@ -262,13 +255,14 @@ def token_of(options: argparse.Namespace) -> str | None:
     """
     Return the token of the settings, from the file if they name one.
 
+    A short one, or one with a space, is part of ordinary texts, in which it could not be masked.
+
     Raises:
-        ValueError: Both are set, or the file is empty.
+        ValueError: Both are set, or what is set is no token.
         OSError: The file cannot be read.
     """
     if options.token_file is None:
-        token: str | None = options.token
-        return token
+        return None if options.token is None else _checked_token("--token", options.token)
     if options.token is not None:
         raise ValueError("got a token and a file of one; expected --token or --token-file (or one of their variables)")
     try:
@@ -276,8 +270,11 @@ def token_of(options: argparse.Namespace) -> str | None:
     except OSError as failure:
         reason = f"got --token-file {options.token_file} ({failure.strerror})"
         raise OSError(f"{reason}; expected a file with the token, which this user may read") from None
-    if not text or not text.isascii() or any(char.isspace() for char in text):
-        raise ValueError(
-            f"got --token-file {options.token_file} without a token; expected one word of ASCII characters"
-        )
-    return text
+    return _checked_token(f"--token-file {options.token_file}", text)
+
+
+def _checked_token(option: str, token: str) -> str:
+    if len(token) >= _TOKEN_CHARS_MIN and all("!" <= char <= "~" for char in token):
+        return token
+    expected = f"one word of visible ASCII characters, at least {_TOKEN_CHARS_MIN} of them (is a variable unset?)"
+    raise ValueError(f"got {option} of {len(token)} characters; expected {expected}")

@@ -3,9 +3,10 @@ Redaction: what every view, file and line of a log goes through before it is rea
 
 1. A key, a signing secret or a token that the caller knows, and everything in the form of one, shows only its first three
    characters and `...`, wherever it is.
-2. Any other value of a header or parameter with the name of a secret (`SECRET_NAMES`, `SECRET_WORDS`) is `...`, after the
-   scheme of its credentials: in headers, in queries, in urls within any text, and in conditions of rules on those. In a
-   document that is to be replayed the second such value is `...2`, so that its calls differ where those of the run did.
+2. Any other value of a header or parameter with the name of a secret (`is_secret_name`) is `...`, after the scheme of its
+   credentials: in headers, in queries and forms, in urls within any text, and in conditions of rules on those. So are texts
+   of JSON members that `is_secret_member` names, and the part of a url before `@`. In a document that is to be replayed the
+   second such value is `...2`, so that its calls differ where those of the run did.
 3. To mask a text again changes nothing.
 """
 
@@ -16,28 +17,45 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import Any, Final
-from urllib.parse import quote, unquote
+from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
 from mockserver.contract.text import brief
 
 _ENCODED_CHARS = 7  # for one character, percent-encoded three times
 _CUT_SPARE_CHARS = 200  # read beyond a cut, since masking makes a text shorter
 TOKEN_PREFIX: Final = "mocktoken_"  # of the tokens that a server gives to its sandboxes, and of its cookies
-# Headers and parameters that the tools of browsers and proxies mask, in lower case and with `-` in place of `_`.
-SECRET_NAMES: Final = frozenset(
-    ("authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "api-key", "apikey", "access-key", "accesskey",
-     "private-key", "privatekey", "subscription-key", "x-auth-key", "x-goog-api-key", "x-functions-key", "ocp-apim-subscription-key",
-     "key", "auth", "x-auth", "credentials", "passwd", "pwd", "passphrase")
+# What the names of secrets end with, in any case.
+_WORDS = (
+    "authorization", "cookie", "credential", "credentials", "jwt", "passphrase", "passwd", "password", "pwd", "secret", "token",
 )  # fmt: skip
-SECRET_WORDS: Final = ("token", "secret", "password")  # anywhere in a name
-_PARAMETER = re.compile(r"""(?<=[?&])([^=&#\s?"'<>]+)=([^&#\s"'<>]+)""")
+_WORD = rf"(?:{'|'.join(_WORDS)})\d*"
+_MEMBER_NAME = re.compile(rf"{_WORD}\]?$", re.IGNORECASE)
+_KEY_NAME = re.compile(r"(?:^|-|access|api|auth|client|private|subscription)key\d*$")
+# Whole names, in lower case and with `-` in place of `_`: of headers and parameters that tools of browsers and proxies mask.
+_NAMES = frozenset(
+    ("assertion", "auth", "authentication", "client-assertion", "code", "code-verifier", "id-token-hint", "pass", "session",
+     "session-id", "sid", "sig", "signature", "x-amz-signature", "x-auth", "x-session-id")
+)  # fmt: skip
+_OPEN_NAMES = ("idempotency-key",)
+_PARAMETER = re.compile(r"""(?<=[?&#;])([^=&#;\s?"'<>]+)=""")
+_PARAMETER_VALUE = re.compile(r"""[^&#\s"'<>]*""")
+_USERINFO = re.compile(r"""(?<=://)([^/?#\s"'<>]+)(?=@)""")
+# Members of JSON or of a `repr`, also within a JSON text, and lines of a request's head.
+_MEMBER = re.compile(rf"""({_WORD}(?:\\*["'])\s*:\s*(\\*["']))((?:(?!\2)(?:\\.|[^\\]))+)""", re.IGNORECASE | re.DOTALL)
+_SCHEME = "(?:Basic|Bearer|Digest|Negotiate|NTLM|Token)"
+_LINE = re.compile(
+    rf"""((?:authorization|cookie2?):\s*)({_SCHEME}\s+[^\s"',]+|[^\s"',;=]{{1,200}}=[^\s"',;]*(?:;\s*[^\s"',;]+)*)""",
+    re.IGNORECASE,
+)
 _MASKED = re.compile(r"[^.\s]{0,3}\.\.\.[0-9]*")
 # What stays of a secret value: the sign of a condition, and the scheme of credentials (RFC 9110, 11.6.2).
-_BEGIN = re.compile(r"(?:>=|<=|!=|[<>~])?\s*(?:(?:Basic|Bearer|Digest|Negotiate|NTLM|Token)(?:\s+|$))?", re.IGNORECASE)
+_BEGIN = re.compile(rf"(?:>=|<=|!=|[<>~])?\s*(?:{_SCHEME}(?:\s+|$))?", re.IGNORECASE)
 _NAMED = ("headers", "query")  # members of JSON values whose own members are headers and parameters
 _CONDITIONS = ("header.", "query.")
 _KEY_PREFIXES = ("sk_", "pk_", "whsec_", TOKEN_PREFIX)
-_KEY_LIKE = re.compile(rf"(?<![A-Za-z0-9])({'|'.join(_KEY_PREFIXES)})[A-Za-z0-9_+/=\-]+")
+_KEY_CHARS_MIN = 16  # after the prefix: shorter ones are words, such as `pk_campaign_one`
+KEY_LIKE: Final = rf"(?<![A-Za-z0-9])({'|'.join(_KEY_PREFIXES)})[A-Za-z0-9_+/=\-]{{{_KEY_CHARS_MIN},}}"
+_KEY_LIKE = re.compile(KEY_LIKE)
 _ESCAPE = re.compile(r"\\+u00([2-7][0-9A-Fa-f])")
 _FORM = "application/x-www-form-urlencoded"
 _SHORT_CHARS = 100
@@ -54,7 +72,19 @@ def mask(secret: str) -> str:
 def is_secret_name(name: str) -> bool:
     """Return True if the value of a header or parameter of this name is a secret."""
     plain = name.lower().replace("_", "-")
-    return plain in SECRET_NAMES or any(word in plain for word in SECRET_WORDS)
+    if plain in _OPEN_NAMES:
+        return False
+    return plain in _NAMES or _KEY_NAME.search(plain) is not None or is_secret_member(name)
+
+
+def is_secret_member(name: str) -> bool:
+    """Return True if the text of a JSON member of this name is a secret; `key`, `code` and `session` are ordinary there."""
+    return _MEMBER_NAME.search(name) is not None
+
+
+def is_form(content_type: str) -> bool:
+    """Return True for the media type of parameters in a body."""
+    return content_type.partition(";")[0].strip().lower() == _FORM
 
 
 def to_json_text(value: object) -> str:
@@ -84,6 +114,12 @@ def _encoded(text: str) -> str:
     )
 
 
+def _forms(secret: str) -> tuple[str, ...]:
+    """Return the secret as parameters may show it: split at its first `=`, and with spaces for each `+`."""
+    bare = secret.rstrip("=")
+    return secret, bare, bare.replace("+", " ")
+
+
 class Redactor:
     """
     Masks the given secrets, everything in the form of a key, and what has the name of a secret, in texts and JSON values.
@@ -98,7 +134,7 @@ class Redactor:
         self._by_name = by_name
         self._is_distinct = is_distinct
         self._numbers: dict[str, int] = {}  # of the values that their names show to be secret
-        self._secrets = [secret for secret in secrets if len(secret) > 3]
+        self._secrets = list(dict.fromkeys(form for secret in secrets for form in _forms(secret) if len(form) > 3))
         self._of_short: dict[str, str] = {}  # of texts in JSON values: keys and headers recur in each call of a journal
 
     def text(self, written: str) -> str:
@@ -125,7 +161,7 @@ class Redactor:
             hidden = self.text(written)
         else:
             # The cut may be inside a secret (encoded at worst): drop the rest of it.
-            margin = max(_ENCODED_CHARS * max(map(len, self._secrets), default=0), 1)
+            margin = _ENCODED_CHARS * max(map(len, self._secrets), default=_KEY_CHARS_MIN)
             hidden = self.text(written[: window + margin])[:-margin] + "..."
         return brief(hidden, limit_chars)
 
@@ -143,11 +179,32 @@ class Redactor:
             if prefix in written:
                 written = _KEY_LIKE.sub(lambda match: mask(match[0]), written)
                 break
-        is_query = self._by_name and "=" in written and ("?" in written or "&" in written)
-        return _PARAMETER.sub(self._parameter, written) if is_query else written
+        return self._prose(written) if self._by_name else written
 
-    def _parameter(self, match: re.Match[str]) -> str:
-        return f"{match[1]}={self._placeholder(match[2])}" if is_secret_name(unquote(match[1])) else match[0]
+    def _prose(self, written: str) -> str:
+        """Return the text with what has the name of a secret in its urls, members and lines masked."""
+        if "=" in written:
+            written = self._urls(written)
+        if ":" not in written:
+            return written
+        written = _USERINFO.sub(lambda match: self._placeholder(match[1]), written)
+        lowered = written.lower()  # to look for each word takes a hundredth of a search that ignores case
+        if not any(word in lowered for word in _WORDS):
+            return written
+        written = _MEMBER.sub(lambda match: match[1] + self._credentials(match[3]), written)
+        return _LINE.sub(lambda match: match[1] + self._credentials(match[2]), written)
+
+    def _urls(self, written: str) -> str:
+        parts: list[str] = []
+        end = 0
+        for match in _PARAMETER.finditer(written):
+            if match.start() < end or not is_secret_name(unquote(match[1])):
+                continue
+            value = _PARAMETER_VALUE.match(written, match.end())
+            assert value is not None
+            parts += written[end : match.end()], self._placeholder(value[0])
+            end = value.end()
+        return "".join(parts) + written[end:]
 
     def _placeholder(self, value: str) -> str:
         """Return what replaces a whole value; what is masked or empty stays."""
@@ -161,21 +218,39 @@ class Redactor:
     def named(self, name: str, value: str) -> str:
         """Return the value of a header or parameter, masked if its name shows that it is a secret."""
         hidden = self._recurring(value)
-        if not self._by_name or not is_secret_name(name):
-            return hidden
-        begin = _BEGIN.match(hidden)
+        return self._credentials(hidden) if self._by_name and is_secret_name(name) else hidden
+
+    def _credentials(self, value: str) -> str:
+        begin = _BEGIN.match(value)
         assert begin is not None
-        return begin[0] + self._placeholder(hidden[begin.end() :])
+        return begin[0] + self._placeholder(value[begin.end() :])
 
     def headers(self, headers: Mapping[str, str]) -> dict[str, str]:
         """Return headers, or parameters of a query, with what is secret in them masked."""
         return {self._recurring(name): self.named(name, value) for name, value in headers.items()}
 
+    def target(self, written: str) -> str:
+        """Return the target of a request, its path and each parameter masked."""
+        path, mark, query = written.partition("?")
+        return self.text(path) + mark + self.parameters(query)
+
     def body(self, written: str, content_type: str) -> str:
         """Return the text of a body; that of a form has parameters."""
-        if content_type.partition(";")[0].strip().lower() != _FORM:
-            return self.text(written)
-        return self.text(f"?{written}")[1:]
+        return self.parameters(written) if is_form(content_type) else self.text(written)
+
+    def parameters(self, written: str) -> str:
+        """Return the parameters of a query or form, each masked and encoded on its own: they stay the same ones."""
+        return "&".join(map(self._pair, written.split("&")))
+
+    def _pair(self, written: str) -> str:
+        name, equals, value = written.partition("=")
+        pair = (unquote_plus(name), unquote_plus(value))
+        hidden = (self._recurring(pair[0]), self.named(*pair))
+        if hidden == pair:
+            return written
+        if pair == (name, value):
+            return equals.join(hidden)
+        return equals.join(quote_plus(part, safe="/:?", errors="surrogatepass") for part in hidden)
 
     @cached_property
     def _known(self) -> re.Pattern[str]:
@@ -194,7 +269,10 @@ class Redactor:
 
     def _member(self, key: str, inner: Any) -> Any:
         if isinstance(inner, str):
-            return self.named(key.partition(".")[2], inner) if key.startswith(_CONDITIONS) else self._recurring(inner)
+            if key.startswith(_CONDITIONS):
+                return self.named(key.partition(".")[2], inner)
+            hidden = self._recurring(inner)
+            return self._credentials(hidden) if self._by_name and is_secret_member(key) else hidden
         if key in _NAMED and isinstance(inner, Mapping):
             return {
                 self._recurring(str(name)): self.named(str(name), each) if isinstance(each, str) else self.value(each)

@@ -130,12 +130,12 @@ class _Run:
         if response.status >= 400:
             return {}
         if body is not None:
-            self.requests.setdefault(command, {})[example] = Redactor(()).value(body)
+            self.requests.setdefault(command, {})[example] = Redactor((), by_name=False).value(body)
         if not response.body:
             return {}
         is_json = dict(response.headers)["Content-Type"].startswith("application/json")
         answer = response.json() if is_json else response.body.decode()
-        self.answers.setdefault(command, {})[example] = _shortened(Redactor(()).value(answer))
+        self.answers.setdefault(command, {})[example] = _shortened(Redactor((), by_name=False).value(answer))
         return answer if isinstance(answer, dict) else {}
 
     def refuse(self, command: str, code: str, body: Any = None, **options: Any) -> None:

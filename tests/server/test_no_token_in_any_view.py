@@ -9,7 +9,7 @@ from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote
 
 import pytest
 
@@ -30,7 +30,7 @@ from mockserver.testing.report.replay import print_replay, replay
 from mockserver.testing.report.trace_page import read_trace
 from tests.clients.operations import SESSIONS
 
-SERVER = "server-t0ken-of-the-operator"
+SERVER = "server-t0ken/of+the-operator="
 CREDENTIAL = "Zm9vOmJhcg-a-client-of-its-own"  # nothing that the server knows
 FROZEN = {"freeze": "2026-03-01T12:00:00Z"}
 DRAFT = {"platform": "chatapp", "templateId": "none", "cadence": 60}
@@ -199,6 +199,15 @@ def read(key: str, query: str = "", **headers: str) -> Sent:
     return "GET", f"/v1/campaigns{query}", {"x-api-key": key, **named}, b""
 
 
+def posted(headers: Mapping[str, str], text: str) -> Sent:
+    """A creation with a body, of which each character is a byte."""
+    return "POST", "/v1/campaigns", dict(headers), text.encode("latin-1")
+
+
+URLS = {
+    "plain": f"https://a.example/?access_token={CREDENTIAL}",
+    "encoded": quote(f"https://a.example/?access_token={CREDENTIAL}", safe=""),
+}
 # By its name alone: what the tools of browsers and proxies mask.
 SECRET_HEADERS = (
     "authorization",
@@ -208,10 +217,18 @@ SECRET_HEADERS = (
     "x-client-secret",
     "x-password",
     "x-api-key",
+    "x-authorization",
+    "x-forwarded-authorization",
+    "x-rapidapi-key",
+    "x-my-api-key",
+    "x-client-key",
+    "x-jwt",
+    "cookie2",
 )
 SCHEMES = ("Basic", "Bearer", "Digest", "basic", "AWS4-HMAC-SHA256")
 SECRET_PARAMETERS = (
     "access_token", "ACCESS_TOKEN", "accessToken", "access%5Ftoken", "client_secret", "password", "key", "api_key", "apiKey",
+    "code", "code_verifier", "assertion", "jwt", "sig", "signature", "X-Amz-Signature", "sid", "session", "pass", "access[token]",
 )  # fmt: skip
 NAMED: dict[str, Callable[[str], Sent]] = {
     **{
@@ -230,11 +247,49 @@ NAMED: dict[str, Callable[[str], Sent]] = {
     },
     "first parameter": lambda key: read(key, f"?token={CREDENTIAL}"),
     "parameter of the referer": lambda key: read(key, referer=f"http://a.example/?access_token={CREDENTIAL}"),
-    "parameter of a form": lambda key: (
-        "POST",
-        "/oauth/token",
-        FORM,
-        f"password={CREDENTIAL}&token={CREDENTIAL}".encode(),
+    **{
+        f"parameter after {char!r}": partial(
+            lambda key, char: read(key, f"?access_token=a{char}{CREDENTIAL}"), char=char
+        )
+        for char in "'\"<?;"
+    },
+    "parameter after a semicolon": lambda key: read(key, f"?a=1;access_token={CREDENTIAL}"),
+    **{
+        f"parameter of a url in a parameter, {name}": partial(
+            lambda key, url: read(key, f"?returnUrl={url}", x_callback=f"https://a.example/?next={url}"), url=url
+        )
+        for name, url in URLS.items()
+    },
+    **{
+        f"parameter of a url in a form, {name}": partial(lambda key, url: posted(FORM, f"returnUrl={url}&a=1"), url=url)
+        for name, url in URLS.items()
+    },
+    "parameter of a url in a url in a JSON text": lambda key: posted(
+        {"x-api-key": key, **AS_JSON}, json.dumps({"name": f"https://a.example/?next={URLS['plain']}"})
+    ),
+    **{
+        f"parameter of a form, {name}": partial(lambda key, text: posted(FORM, text), text=text)
+        for name, text in {
+            "two": f"password={CREDENTIAL}&token={CREDENTIAL}",
+            "after a quote": f"a=1&password=a'{CREDENTIAL}",
+            "after a space": f"password=a <{CREDENTIAL}",
+            "before the end of a line": f"password={CREDENTIAL}\r\n",
+            "beside bytes": f"a=\xff\0&password={CREDENTIAL}",
+        }.items()
+    },
+    **{
+        f"JSON member {name}": partial(
+            lambda key, name: posted(
+                {"x-api-key": key, **AS_JSON}, json.dumps({name: CREDENTIAL, "a": [{name: CREDENTIAL}]})
+            ),
+            name=name,
+        )
+        for name in ("password", "access_token", "clientSecret")
+    },
+    "JSON member of a text": lambda key: posted({"x-api-key": key}, json.dumps({"password": f"a\"'{CREDENTIAL}"})[:-1]),
+    "user of a url": lambda key: posted(
+        {"x-api-key": key, **AS_JSON, "referer": f"https://{CREDENTIAL}@a.example/"},
+        json.dumps({"returnUrl": f"https://user:{CREDENTIAL}@a.example/"}),
     ),
     "parameter of a url in a body": lambda key: (
         "POST",
@@ -302,6 +357,23 @@ def test_a_masked_run_replays_to_the_same_answers_where_credentials_decide_them(
     assert [] == [line for row in replay(document) for line in row.differences]
 
 
+def test_a_masked_call_has_the_parameters_that_it_had(world: World) -> None:
+    rule = {"on": "listCampaigns", "where": {"query.limit": "1"}, "do": {"error": "INTERNAL_ERROR"}}
+    world.send("POST", "/_mock/rules", None, json.dumps(rule).encode())
+    nested = quote(f"a&token={CREDENTIAL}&limit=1", safe="")
+    answered = world.send("GET", f"/v1/campaigns?next={nested}&a=b+c", {"x-api-key": world.hosted.tenant.secret_key})
+    assert 200 == answered.status
+
+    document = json.loads(world.send("GET", "/_mock/replay").body)
+    har = json.loads(world.send("GET", "/_mock/har").body)
+    log = next(line for line in map(json.loads, world.as_members) if "next=" in line["path"])
+
+    expected = {"next": ["a&token=...&limit=1"], "a": ["b c"]}
+    targets = (document["calls"][-1]["call"], har["log"]["entries"][0]["request"]["url"], log["path"])
+    assert [expected] * 3 == [parse_qs(target.partition("?")[2]) for target in targets]
+    assert [] == [line for row in replay(document) for line in row.differences]
+
+
 def test_a_key_in_the_wrong_place_is_found_and_its_run_replays(world: World) -> None:
     key = world.hosted.tenant.secret_key
     for headers in (
@@ -363,13 +435,18 @@ def _parameters(path: str) -> list[str]:
     ("name", "value", "shown"),
     [
         ("Authorization", "Basic dXNlcjpwYXNz", "Basic ..."),
-        ("Authorization", "Bearer sk_live_abcdef", "Bearer sk_..."),
+        ("Authorization", "Bearer sk_live_abcdefghijkl", "Bearer sk_..."),
         ("Authorization", "", ""),
         ("Cookie", "a=b; c=d", "..."),
-        ("X-Api-Key", "sk_live_abcdef", "sk_..."),
+        ("X-Api-Key", "sk_live_abcdefghijkl", "sk_..."),
         ("x-api-key", "a wrong one", "..."),
         ("Referer", "http://a.example/?a=1&access_token=x#b", "http://a.example/?a=1&access_token=...#b"),
+        ("Referer", "https://user:password@a.example/", "https://...@a.example/"),
         ("Accept", "*/*", "*/*"),
+        ("secretary", "a", "a"),
+        ("tokens", "3", "3"),
+        ("X-Token-Count", "3", "3"),
+        ("Idempotency-Key", "a", "a"),
     ],
 )
 def test_a_masked_header_shows_its_scheme_and_the_kind_of_a_key(name: str, value: str, shown: str) -> None:

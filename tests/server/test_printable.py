@@ -55,7 +55,9 @@ def test_of_two_secrets_that_begin_alike_the_longer_is_hidden_whole() -> None:
 
 @pytest.mark.parametrize("prefix", ["sk_", "pk_", "whsec_"])
 def test_a_text_in_the_form_of_a_key_is_masked_without_a_known_secret(prefix: str) -> None:
-    assert f"x={prefix[:3]}...&y=1, task_one" == Redactor([]).text(f"x={prefix}Ab9+/=-&y=1, task_one")
+    shown = Redactor([]).text(f"x={prefix}Ab9+/=-Ab9+/=-Ab&y=1, task_one, {prefix}campaign_one")
+
+    assert f"x={prefix[:3]}...&y=1, task_one, {prefix}campaign_one" == shown
 
 
 def test_a_reason_without_a_secret_is_unchanged() -> None:

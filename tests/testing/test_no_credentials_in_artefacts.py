@@ -16,6 +16,14 @@ HEADERS = {
     "cookie": f"sid={CREDENTIAL}",
     "proxy-authorization": f"Basic {CREDENTIAL}",
 }
+WORDS = (
+    f"got http://a.example/?access_token={CREDENTIAL}",
+    f"got http://a.example/?next=https://b.example/?access_token={CREDENTIAL}",
+    f"got http://user:{CREDENTIAL}@a.example/",
+    f"sent Authorization: Basic {CREDENTIAL}",
+    f"sent {{'Authorization': 'Basic {CREDENTIAL}', 'password': '{CREDENTIAL}'}}",
+    f"sent Cookie: a=b; sid={CREDENTIAL}",
+)
 DRAFT = {"name": "a", "platform": "chatapp", "templateId": "none", "cadence": 60}
 
 
@@ -44,7 +52,7 @@ def test_the_report_and_the_document_of_a_sandbox(mockserver: Sandbox) -> None:
     failure = AssertionError(f"401 Client Error for url: http://a.example/?access_token={CREDENTIAL}")
     shown = {
         "report": mockserver.report(failure),
-        "report in words": mockserver.report(f"got http://a.example/?access_token={CREDENTIAL}"),
+        **{f"report of {words}": mockserver.report(words) for words in WORDS},
         "document": json.dumps(mockserver.log.replay_document()),
         "journal": repr(list(mockserver.log.exchanges)),
         "steps": json.dumps(mockserver.call("GET", "/_mock/steps").json()),

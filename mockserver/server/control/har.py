@@ -55,8 +55,8 @@ def document(snapshot: HostedSnapshot) -> answers.Har:
 def _exchange(sandbox: SandboxState, hide: Redactor, entry: JournalEntry, base_url: str) -> JSON:
     call = entry.call
     address = call.base_url or base_url or _ADDRESS
-    query = f"?{urlencode(call.query)}" if call.query else ""
-    url = hide.text(address + quote(call.path, safe="/%:@!$&'()*+,;=~-._") + query)
+    query = f"?{hide.parameters(urlencode(call.query))}" if call.query else ""
+    url = hide.text(address + quote(call.path, safe="/%:@!$&'()*+,;=~-._")) + query
     is_readable = entry.fault is None or UNREADABLE.isdisjoint(entry.fault.effects)
     status = entry.status if is_readable and not entry.is_held else None
     note: JSON = {"n": entry.n, "operation": entry.operation}

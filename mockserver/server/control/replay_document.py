@@ -21,7 +21,7 @@ from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.text import number
 from mockserver.core.instants import SECOND, format_exact
 from mockserver.core.operations.validation import is_too_deep
-from mockserver.core.redaction import Redactor, mask
+from mockserver.core.redaction import KEY_LIKE, Redactor, is_form, mask
 from mockserver.core.state.calls import Call
 from mockserver.core.state.journal import CommandRecord, Journal, JournalEntry
 from mockserver.core.state.sandbox import KeyOwner, SandboxState
@@ -34,9 +34,7 @@ from mockserver.server.hosting.snapshot import HostedSnapshot
 from mockserver.version import SCENARIO_VERSION
 
 _HOSTED_PAGE = "/connect/"
-_KEY_LIKE = re.compile(
-    rb"\b(?:sk_|pk_|whsec_|mocktoken_)[A-Za-z0-9_+/=\-]{12,}"
-)  # longer than such text in a file is by chance
+_KEY_LIKE = re.compile(KEY_LIKE.encode())
 # Headers that a client library sends by itself, or that other members of an entry replace.
 _OMITTED = frozenset(
     (
@@ -146,7 +144,7 @@ def _in_order(journal: Journal) -> Iterator[tuple[JournalEntry | CommandRecord, 
 def _call(sandbox: SandboxState, hidden: _Hidden, call: Call, exchange: JournalEntry | None = None) -> JSON:
     """Return the call as its client sent it, with the role of its key's owner; `exchange` is what it became, if its operation has run."""
     hide = hidden.keys
-    query = f"?{urlencode(call.query)}" if call.query else ""
+    query = f"?{hide.parameters(urlencode(call.query))}" if call.query else ""
     tenant_id, value = (None, None) if exchange is None else (exchange.tenant_id, exchange.body)
     role = _role(sandbox.owner_at(call.key, tenant_id)) if "x-api-key" in call.headers else "none"
     headers = {name: value for name, value in call.headers.items() if name not in _OMITTED}
@@ -156,7 +154,7 @@ def _call(sandbox: SandboxState, hidden: _Hidden, call: Call, exchange: JournalE
     body = _cut_body(hidden, call, value) if is_cut else _body(sandbox, hidden, call)
     if "json" in body:
         headers.pop("content-type", None)
-    entry: JSON = {"call": f"{hide.text(call.method)} {hide.text(call.path)}{hide.text(query)}"}
+    entry: JSON = {"call": f"{hide.text(call.method)} {hide.text(call.path)}{query}"}
     entry |= {"key": role} if role != "secret" else {}
     return entry | ({"headers": hide.headers(headers)} if headers else {}) | body
 
@@ -184,26 +182,30 @@ def _body(sandbox: SandboxState, hidden: _Hidden, call: Call) -> JSON:
     """Return the body as JSON, as text, or as base64 of its bytes; keys in it are redacted in each form."""
     if not call.body:
         return {}
-    hide, neutral = hidden.keys, without_addresses(call.body, hidden.of(call))
+    neutral, kind = without_addresses(call.body, hidden.of(call)), call.headers.get("content-type", "")
+    # The fields of the hosted page's forms decide the visit, and follow from the seed.
+    is_visit = call.path.startswith(_HOSTED_PAGE)
+    hide = Redactor(sandbox.secrets(), by_name=False) if is_visit else hidden.keys
     try:
         text = neutral.decode()
-        if call.headers.get("content-type") == "application/json" and not is_too_deep(neutral):
+        if kind == "application/json" and not is_too_deep(neutral):
             return {"json": hide.value(strict_json(json.loads(text, parse_float=_exact_double)))}
     except RecursionError:  # every operation refuses it for its nesting, so it is stored as text
         text = neutral.decode()
     except (ValueError, ArithmeticError):
         text = "\0"
     if all(char.isprintable() or char == "\n" for char in text):
-        if call.path.startswith(_HOSTED_PAGE):  # the fields of its forms decide the visit, and follow from the seed
-            return {"body": Redactor(sandbox.secrets(), by_name=False).text(text)}
-        return {"body": hide.body(text, call.headers.get("content-type", ""))}
-    return {"base64": base64.b64encode(without_keys(sandbox, hide, call.body)).decode()}
+        return {"body": hide.body(text, kind)}
+    return {"base64": base64.b64encode(without_keys(sandbox, hide, call.body, kind)).decode()}
 
 
-def without_keys(sandbox: SandboxState, hide: Redactor, body: bytes, content_type: str = "") -> bytes:
+def without_keys(sandbox: SandboxState, hide: Redactor, body: bytes, content_type: str) -> bytes:
     """Return the bytes with keys redacted; all other bytes stay, also those that look like the beginning of a key."""
+    if is_form(content_type):
+        written = body.decode("utf-8", "surrogateescape")
+        return hide.parameters(written).encode("utf-8", "surrogateescape")
     try:
-        return hide.body(body.decode(), content_type).encode()
+        return hide.text(body.decode()).encode()
     except ValueError:
         for secret in sorted((text for text in sandbox.secrets() if len(text) > 3), key=len, reverse=True):
             body = body.replace(secret.encode(), mask(secret).encode())

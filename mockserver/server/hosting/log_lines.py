@@ -142,7 +142,7 @@ def _request(prefix: str, hide: Redactor, request: HttpRequest, took: Duration) 
     traceparent = request.headers.get("traceparent")
     return {
         "method": hide.text(request.method[:20]),
-        "path": prefix + hide.text(request.target),
+        "path": prefix + hide.target(request.target),
         "traceparent": hide.text(traceparent) if traceparent else None,
         "durationMs": round(took / 1000, 3),
     }
