@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mockserver.verify.run import ProbeRun
     from mockserver.verify.transport import HttpTransport
 
-KEY_VARIABLE: Final = "MOCKSERVER_KEY"
+KEY_VARIABLE = "MOCKSERVER_KEY"
 _KEY_MIN_CHARS: Final = 8
 _PARTS: Final[tuple[Part, ...]] = ("service", "choices")  # the client is the run itself
 _BAR_CHARS: Final = 30

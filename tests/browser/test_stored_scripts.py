@@ -84,6 +84,7 @@ def test_a_page_that_a_rule_returns_runs_no_script(server: MockServer, page: Any
 def test_a_page_over_http_to_another_machine_runs_no_script(browser: Any, server: MockServer) -> None:
     """A browser sends no Sec-Fetch-Dest to a host that it does not trust; the proxy makes the server such a host."""
     evil = store(server, *PAGES["html"])
+    server._host.allowed_hosts.add("mock.example")
     context = browser.new_context(proxy={"server": server.url})
     page = context.new_page()
     answer = page.goto("http://mock.example" + urlsplit(evil.base_url).path + LIST)

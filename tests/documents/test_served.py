@@ -33,13 +33,12 @@ def read(sandbox: Sandbox, path: str, **headers: str) -> Any:
 
 @pytest.mark.deep
 def test_the_documents_are_served_as_json_and_as_yaml(mockserver: Sandbox) -> None:
-    base_url = mockserver.base_url
     as_json, as_yaml = read(mockserver, "openapi.json"), read(mockserver, "openapi.yaml")
 
     assert "application/json; charset=utf-8" == as_json.headers["content-type"]
     assert "application/yaml; charset=utf-8" == as_yaml.headers["content-type"]
     assert as_json.json() == YAML(typ="safe").load(as_yaml.body)
-    assert base_url == as_json.json()["servers"][0]["url"]
+    assert f"http://mockserver.test/sandboxes/{mockserver.id}" == as_json.json()["servers"][0]["url"]
 
 
 def test_the_address_in_a_text_is_that_by_which_the_client_has_addressed_the_server(

@@ -117,7 +117,9 @@ def test_a_long_text_that_is_not_json_is_refused_before_the_slow_parser_reads_it
 
 def test_the_places_of_a_long_document_are_not_searched_by_the_slow_parser(tmp_path: Path) -> None:
     file = tmp_path / "long.json"
-    file.write_text(json.dumps({"scenario": "x", "summary": 1, "given": {"chats": [{"name": "x" * 131_072}]}}))
+    file.write_text(
+        json.dumps({"scenario": "x", "summary": 1, "given": {"chats": [{"name": "x" * 131_072}]}}), encoding="utf-8"
+    )
 
     with pytest.raises(ScenarioError) as refused:
         read_file(file)
