@@ -124,7 +124,7 @@ def _control(
         unknown: HttpResponse = dashboard.unknown_page(page_access, request, response.json()["message"])
         return unknown
     if host.log is not None and request.method not in ("GET", "HEAD"):
-        context = hosted.log_context() if hosted is not None else LogContext(hide=Redactor(host.tokens()))
+        context = hosted.log_context() if hosted is not None else LogContext(Redactor(host.tokens()))
         took, command = host.monotonic_us() - begun_us, routes.command_of(request)
         host.log.write(command_line, context, request, response, took, command)
     if request.method == "GET" and paths.is_shared(request.target):

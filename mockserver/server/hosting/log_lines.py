@@ -72,11 +72,11 @@ class ServerLog:
 class LogContext(NamedTuple):
     """The sandbox of a line when the line is made: its id, prefix, labels and clock, and what hides secrets."""
 
+    hide: Redactor
     sandbox: str | None = None
     prefix: str = ""
     labels: Mapping[str, str] = {}
     now: Instant | None = None
-    hide: Redactor = Redactor(())
 
 
 def call_line(context: LogContext, request: HttpRequest, response: HttpResponse | NoResponse, took: Duration) -> Line:
@@ -125,13 +125,13 @@ def end_line(context: LogContext, limit: str, reason: str) -> Line:
 
 def refusal_line(status: int, reason: str) -> Line:
     """Return the line of bytes that were answered although they are no request, such as those of a client that speaks TLS."""
-    return _line("refusal", LogContext(), {"status": status, "reason": reason})
+    return _line("refusal", LogContext(Redactor(())), {"status": status, "reason": reason})
 
 
 def failure_line(record: logging.LogRecord) -> Line:
     """Return the line of a failure or warning of the server itself."""
     text = logging.Formatter().format(record)
-    return _line("failure", LogContext(), {"level": record.levelname, "message": text})
+    return _line("failure", LogContext(Redactor(())), {"level": record.levelname, "message": text})
 
 
 def _line(kind: str, context: LogContext, own: JSON) -> Line:
