@@ -66,6 +66,7 @@ SAFE = {
     ("core.faults.effects", "_chosen", "int"): "a ratio that the scenario's schema has taken",
     ("server.http1.framing", "_fields", "int"): "at most fifteen ASCII digits",
     ("server.http1.request", "is_authority", "int"): "at most five ASCII digits",
+    ("core.webhooks.url_policy", "_parsed", "int"): "an address",
     ("server.report.hints", "proxy", "urlsplit"): "a url of the mock's own",
     ("testing.report.snapshots", "_proxy_variable", "urlsplit"): "a url of the mock's own",
     ("server.http1.request", "_length", "int"): "a number that the parser has taken, below 2**64",
